@@ -1,0 +1,39 @@
+# The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 15 to 18); without it, the
+# newest that is installed, or that apt offers, is taken.
+
+.PHONY: help run test lint install uninstall psql mutants clean
+
+help:
+	@echo 'make run        show what the extension does, on a throwaway cluster'
+	@echo 'make test       run all tests'
+	@echo 'make lint       check format, clippy and documentation'
+	@echo 'make install    build and install the extension (PG_CONFIG, DESTDIR, FORCE=1)'
+	@echo 'make uninstall  remove it again'
+	@echo 'make psql       open psql on a throwaway cluster with the extension'
+	@echo 'make mutants    break the rules of the generator one by one, and see the tests notice'
+	@echo 'make clean      remove everything that was built'
+
+run:
+	@tools/throwaway demo
+
+test:
+	@tools/test
+
+lint:
+	@tools/lint
+
+install:
+	@tools/setup build
+	@tools/install
+
+uninstall:
+	@tools/install uninstall
+
+psql:
+	@tools/throwaway psql
+
+mutants:
+	@tools/break-rules
+
+clean:
+	cargo clean

@@ -1,0 +1,104 @@
+//! The written form of an epoch: ISO 8601 with an offset, or milliseconds since the Unix epoch.
+
+use jiff::Timestamp;
+
+use crate::layout::EPOCH_RANGE;
+
+/// Why a text is not an epoch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EpochError {
+    /// Neither an integer nor an instant. A date and time without an offset is no instant.
+    #[error("it is neither an ISO 8601 instant with an offset nor a number of milliseconds")]
+    Syntax,
+    /// The instant falls between two milliseconds.
+    #[error("it is not a whole number of milliseconds")]
+    Fraction,
+    /// The instant is before 1970.
+    #[error("it is before 1970-01-01T00:00:00Z")]
+    BeforeUnix,
+    /// The instant has not come yet.
+    #[error("it is in the future")]
+    Future,
+}
+
+/// Reads an epoch, in milliseconds since the Unix epoch. `now` is the present in the same unit: an epoch after
+/// it is refused, since IDs count up from their epoch.
+///
+/// ```
+/// use snowflake_core::epoch::{parse, EpochError};
+///
+/// let now = 1_800_000_000_000;
+/// assert_eq!(parse("2010-11-04T01:42:54.657Z", now), Ok(1_288_834_974_657));
+/// assert_eq!(parse("2010-11-04T02:42:54.657+01:00", now), Ok(1_288_834_974_657));
+/// assert_eq!(parse("1288834974657", now), Ok(1_288_834_974_657));
+/// assert_eq!(parse("2010-11-04T01:42:54.657", now), Err(EpochError::Syntax));
+/// ```
+pub fn parse(text: &str, now: i64) -> Result<i64, EpochError> {
+    let text = text.trim();
+    let epoch = match text.parse::<i64>() {
+        Ok(milliseconds) => milliseconds,
+        Err(_) => instant(text)?,
+    };
+    if epoch < *EPOCH_RANGE.start() {
+        Err(EpochError::BeforeUnix)
+    } else if epoch > now.min(*EPOCH_RANGE.end()) {
+        Err(EpochError::Future)
+    } else {
+        Ok(epoch)
+    }
+}
+
+fn instant(text: &str) -> Result<i64, EpochError> {
+    let instant: Timestamp = text.parse().map_err(|_| EpochError::Syntax)?;
+    if instant.subsec_nanosecond() % 1_000_000 == 0 {
+        Ok(instant.as_millisecond())
+    } else {
+        Err(EpochError::Fraction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000_000;
+
+    #[test]
+    fn legal_epochs() {
+        for (text, epoch) in [
+            ("2010-11-04T01:42:54.657Z", 1_288_834_974_657),
+            ("2010-11-04 01:42:54.657+00", 1_288_834_974_657),
+            ("2010-11-03T21:42:54.657-04:00", 1_288_834_974_657),
+            ("1420070400000", 1_420_070_400_000),
+            (" 1420070400000 ", 1_420_070_400_000),
+            ("1970-01-01T00:00:00Z", 0),
+            ("0", 0),
+            ("1800000000000", NOW),
+        ] {
+            assert_eq!(parse(text, NOW), Ok(epoch), "{text}");
+        }
+    }
+
+    #[test]
+    fn illegal_epochs() {
+        for (text, error) in [
+            ("yesterday", EpochError::Syntax),
+            ("", EpochError::Syntax),
+            ("2010-11-04", EpochError::Syntax),
+            ("2010-11-04T01:42:54", EpochError::Syntax),
+            ("2010-11-04T01:42:54[Europe/Vienna]", EpochError::Syntax),
+            ("2010-13-04T01:42:54Z", EpochError::Syntax),
+            ("12e3", EpochError::Syntax),
+            ("99999999999999999999", EpochError::Syntax),
+            ("2010-11-04T01:42:54.6571Z", EpochError::Fraction),
+            ("1969-12-31T23:59:59Z", EpochError::BeforeUnix),
+            ("1969-12-31T23:59:59.999Z", EpochError::BeforeUnix),
+            ("-1", EpochError::BeforeUnix),
+            ("1800000000001", EpochError::Future),
+            ("2100-01-01T00:00:00Z", EpochError::Future),
+            ("9223372036854775807", EpochError::Future),
+        ] {
+            assert_eq!(parse(text, NOW), Err(error), "{text}");
+        }
+    }
+}

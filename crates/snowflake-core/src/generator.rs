@@ -1,0 +1,197 @@
+//! The decision: (state, clock reading, limits) -> issue, wait or refuse.
+//!
+//! All times are whole milliseconds since the Unix epoch. The caller guards a [`Generator`] with a lock, reads
+//! the clock *before* it takes the lock, and does whatever the [`Decision`] asks for after it has released it.
+//!
+//! What holds, each with its property test in `tests/generator.rs`:
+//!
+//! 1. Claimed IDs strictly increase, whatever the clock does and in whatever order sessions claim.
+//! 2. An ID is never behind the clock reading of its claim.
+//! 3. The lead of an ID over the clock grows only by a step of the clock, or within `max_burst`.
+//! 4. While a step is held, every millisecond of the clock still gives a full sequence.
+//! 5. A stale reading is never mistaken for a step: without a step, nothing is held and nothing refused.
+//! 6. Nothing is issued beyond what is reserved, nor past the end of the timestamp field.
+//! 7. A step back beyond `max_drift` is waited out if `max_wait` allows it, else refused; never held.
+
+/// What a reading that was taken before any state was seen carries as [`Reading::seen`].
+pub const NOTHING_SEEN: i64 = i64::MIN;
+
+/// A clock reading, and what its reader knew when it took it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The wall clock.
+    pub now: i64,
+    /// The generator's timestamp that the reader had seen before it read the clock, or [`NOTHING_SEEN`].
+    ///
+    /// Two sessions may read the clock in one order and take the lock in the other. A reading can be *behind*
+    /// the generator only if the generator's timestamp was known when it was taken.
+    pub seen: i64,
+}
+
+/// How far a decision may go. `i64::MAX` means no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How far a burst may run ahead of the clock.
+    pub max_burst: i64,
+    /// The largest step back of the clock that is held: IDs go on from the last timestamp.
+    pub max_drift: i64,
+    /// The longest wait for a clock that is behind by more than `max_drift`.
+    pub max_wait: i64,
+    /// The largest sequence.
+    pub last_sequence: u32,
+}
+
+/// IDs that were claimed at once: `count` sequences of one millisecond, from `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The millisecond.
+    pub timestamp: i64,
+    /// The first sequence.
+    pub first: u32,
+    /// How many sequences, at least 1.
+    pub count: u32,
+}
+
+/// What the caller of [`Generator::claim`] does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// These IDs are the caller's.
+    Issue(Run),
+    /// The reading is too old to judge by: read the clock again, having `seen` this timestamp.
+    Reread {
+        /// For [`Reading::seen`].
+        seen: i64,
+    },
+    /// Wait until the clock reaches `until`, then read it again, having `seen` this timestamp.
+    Wait {
+        /// For [`Reading::seen`].
+        seen: i64,
+        /// The clock reading that ends the wait.
+        until: i64,
+        /// Why.
+        reason: WaitReason,
+    },
+    /// The clock is behind by more than `max_drift`, and catching up would take longer than `max_wait`.
+    Refuse {
+        /// The generator's timestamp.
+        timestamp: i64,
+        /// By how much the clock is behind it.
+        lead: i64,
+        /// The clock reading from which on claims succeed again.
+        until: i64,
+    },
+    /// The next ID needs this timestamp, which is beyond the reservation: extend it, then claim again.
+    Reserve {
+        /// The timestamp that has to be reserved.
+        timestamp: i64,
+    },
+    /// The timestamp field has come to its end.
+    EndOfField,
+}
+
+/// Why a claim has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitReason {
+    /// The sequence of the millisecond is used up.
+    NextMillisecond,
+    /// The clock was set back by more than `max_drift`.
+    ClockBehind,
+}
+
+/// The state that all sessions of a server share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Generator {
+    timestamp: i64,
+    /// The part of the lead over the clock that a step of the clock explains; it melts as the clock catches up.
+    hold: i64,
+    /// No timestamp above this one may be issued. Never above `last_timestamp`.
+    reserved: i64,
+    /// The last timestamp of the field.
+    last_timestamp: i64,
+    sequence: u32,
+}
+
+impl Generator {
+    /// A generator that has used up everything through `timestamp` and has nothing reserved: its first claim
+    /// asks for a reservation. `last_timestamp` is the end of the timestamp field.
+    pub fn starting_after(timestamp: i64, last_timestamp: i64) -> Generator {
+        Generator { timestamp, hold: 0, reserved: timestamp, last_timestamp, sequence: u32::MAX }
+    }
+
+    /// Allows timestamps through `timestamp`, or through the end of the field if that comes first. A
+    /// reservation never shrinks.
+    pub fn reserve_through(&mut self, timestamp: i64) {
+        self.reserved = self.reserved.max(timestamp.min(self.last_timestamp));
+    }
+
+    /// Claims up to `want` IDs of one millisecond. `first` is the sequence that a new millisecond starts with,
+    /// at most `last_sequence`; `want` is at least 1.
+    ///
+    /// Integers only, and no loop: this runs under a spinlock.
+    #[inline(always)]
+    pub fn claim(&mut self, reading: Reading, first: u32, want: u32, limits: Limits) -> Decision {
+        if reading.now > self.timestamp {
+            return self.issue(reading.now, first, want, reading, limits);
+        }
+        let lead = self.timestamp - reading.now;
+        if lead <= limits.max_burst.max(self.hold) && self.sequence < limits.last_sequence {
+            return self.issue(self.timestamp, self.sequence + 1, want, reading, limits);
+        }
+        self.claim_behind(reading, lead, first, want, limits)
+    }
+
+    /// The clock was set back, the millisecond is used up, or the reading is old.
+    #[cold]
+    #[inline(never)]
+    fn claim_behind(
+        &mut self,
+        reading: Reading,
+        lead: i64,
+        first: u32,
+        want: u32,
+        limits: Limits,
+    ) -> Decision {
+        let seen = self.timestamp;
+        if reading.seen < self.timestamp {
+            return Decision::Reread { seen };
+        }
+        if lead > limits.max_burst.max(self.hold) {
+            if lead > limits.max_drift {
+                let until = self.timestamp - limits.max_drift;
+                return if until - reading.now <= limits.max_wait {
+                    Decision::Wait { seen, until, reason: WaitReason::ClockBehind }
+                } else {
+                    Decision::Refuse { timestamp: self.timestamp, lead, until }
+                };
+            }
+            self.hold = lead;
+            if self.sequence < limits.last_sequence {
+                return self.issue(self.timestamp, self.sequence + 1, want, reading, limits);
+            }
+        }
+        let explained = limits.max_burst.max(self.hold);
+        if lead < explained {
+            return self.issue(self.timestamp + 1, first, want, reading, limits);
+        }
+        Decision::Wait { seen, until: self.timestamp + 1 - explained, reason: WaitReason::NextMillisecond }
+    }
+
+    #[inline(always)]
+    fn issue(&mut self, timestamp: i64, first: u32, want: u32, reading: Reading, limits: Limits) -> Decision {
+        if timestamp > self.reserved {
+            return self.beyond_reservation(timestamp);
+        }
+        let count = want.min(limits.last_sequence - first + 1);
+        self.timestamp = timestamp;
+        self.sequence = first + (count - 1);
+        self.hold = self.hold.min(timestamp - reading.now);
+        Decision::Issue(Run { timestamp, first, count })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn beyond_reservation(&self, timestamp: i64) -> Decision {
+        if timestamp > self.last_timestamp { Decision::EndOfField } else { Decision::Reserve { timestamp } }
+    }
+}

@@ -1,0 +1,210 @@
+//! Widths and epoch of an ID: compose and decompose.
+//!
+//! ```text
+//! bit 63    62 ............. 22  21 .. 17    16 .. 12  11 .. 0
+//! 0 (sign)  timestamp, ms        datacenter  worker    sequence      (the default widths)
+//! ```
+//!
+//! ```
+//! use snowflake_core::layout::{Layout, Parts};
+//!
+//! let parts = Layout::TWITTER.decompose(1268118639732232192).unwrap();
+//! assert_eq!(parts, Parts { timestamp: 1591178018874, datacenter_id: 5, worker_id: 9, sequence: 0 });
+//! assert_eq!(Layout::TWITTER.compose(parts), Ok(1268118639732232192));
+//! ```
+
+use std::ops::RangeInclusive;
+
+/// Twitter's epoch, 2010-11-04 01:42:54.657 UTC, in milliseconds since the Unix epoch.
+pub const TWITTER_EPOCH: i64 = 1_288_834_974_657;
+
+/// Legal epochs, in milliseconds since the Unix epoch: from 1970 to the year 6429, which keeps every
+/// timestamp of every layout within what PostgreSQL's `timestamptz` can hold.
+pub const EPOCH_RANGE: RangeInclusive<i64> = 0..=(1 << 47) - 1;
+
+/// Legal sums of the datacenter, worker and sequence widths, in bits. What they leave of 63 bits is the
+/// timestamp's: 39 bits are 17 years of milliseconds, 53 bits are 285,000 years.
+pub const SUM_RANGE: RangeInclusive<u32> = 10..=24;
+
+/// Bits of an ID that are not its sign.
+const ID_BITS: u32 = 63;
+
+/// How many bits of an ID each part below the timestamp takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Widths {
+    /// Bits for the datacenter ID; may be 0.
+    pub datacenter: u32,
+    /// Bits for the worker ID; may be 0.
+    pub worker: u32,
+    /// Bits for the sequence within a millisecond; at least 1.
+    pub sequence: u32,
+}
+
+/// The parts of an ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Milliseconds since the Unix epoch.
+    pub timestamp: i64,
+    /// Which datacenter.
+    pub datacenter_id: u32,
+    /// Which worker of the datacenter.
+    pub worker_id: u32,
+    /// Which ID of the worker's millisecond.
+    pub sequence: u32,
+}
+
+/// A legal choice of widths and epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    epoch: i64,
+    widths: Widths,
+}
+
+/// Why widths and epoch are not a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// The sequence has no bit.
+    #[error("the sequence needs at least 1 bit")]
+    NoSequence,
+    /// The widths leave the timestamp too few bits, or more than a timestamp can use.
+    #[error(
+        "the datacenter, worker and sequence widths add up to {sum} bits; the legal range is {} to {}",
+        SUM_RANGE.start(),
+        SUM_RANGE.end()
+    )]
+    Sum {
+        /// What the three widths add up to, in bits.
+        sum: u64,
+    },
+    /// The epoch is outside of [`EPOCH_RANGE`].
+    #[error("the epoch {epoch} is outside of {} to {} ms since 1970-01-01", EPOCH_RANGE.start(), EPOCH_RANGE.end())]
+    Epoch {
+        /// Milliseconds since the Unix epoch.
+        epoch: i64,
+    },
+}
+
+/// Why parts do not make an ID, or a number is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PartsError {
+    /// The number is negative; no ID is.
+    #[error("{0} is negative")]
+    Negative(i64),
+    /// The timestamp, in Unix milliseconds, is outside of the field.
+    #[error("the timestamp {0} is outside of the timestamp field")]
+    Timestamp(i64),
+    /// The datacenter ID does not fit.
+    #[error("the datacenter ID {0} does not fit its field")]
+    Datacenter(u32),
+    /// The worker ID does not fit.
+    #[error("the worker ID {0} does not fit its field")]
+    Worker(u32),
+    /// The sequence does not fit.
+    #[error("the sequence {0} does not fit its field")]
+    Sequence(u32),
+}
+
+impl Layout {
+    /// Twitter's layout: 41 + 5 + 5 + 12 bits, good from 2010-11-04 to 2080-07-10.
+    pub const TWITTER: Layout =
+        Layout { epoch: TWITTER_EPOCH, widths: Widths { datacenter: 5, worker: 5, sequence: 12 } };
+
+    /// A layout of these widths that counts from `epoch`, in milliseconds since the Unix epoch.
+    pub fn new(epoch: i64, widths: Widths) -> Result<Layout, LayoutError> {
+        if widths.sequence == 0 {
+            return Err(LayoutError::NoSequence);
+        }
+        let sum = u64::from(widths.datacenter) + u64::from(widths.worker) + u64::from(widths.sequence);
+        if !(u64::from(*SUM_RANGE.start())..=u64::from(*SUM_RANGE.end())).contains(&sum) {
+            return Err(LayoutError::Sum { sum });
+        }
+        if !EPOCH_RANGE.contains(&epoch) {
+            return Err(LayoutError::Epoch { epoch });
+        }
+        Ok(Layout { epoch, widths })
+    }
+
+    /// The instant that timestamps count from, in milliseconds since the Unix epoch.
+    pub fn epoch(&self) -> i64 {
+        self.epoch
+    }
+
+    /// The widths of the parts below the timestamp.
+    pub fn widths(&self) -> Widths {
+        self.widths
+    }
+
+    /// Bits for the timestamp.
+    pub fn timestamp_bits(&self) -> u32 {
+        ID_BITS - self.timestamp_shift()
+    }
+
+    /// Bits below the timestamp.
+    pub fn timestamp_shift(&self) -> u32 {
+        self.widths.datacenter + self.widths.worker + self.widths.sequence
+    }
+
+    /// The last timestamp that fits, in milliseconds since the Unix epoch.
+    pub fn last_timestamp(&self) -> i64 {
+        self.epoch + ones(self.timestamp_bits())
+    }
+
+    /// The largest datacenter ID.
+    pub fn last_datacenter_id(&self) -> u32 {
+        ones(self.widths.datacenter) as u32
+    }
+
+    /// The largest worker ID.
+    pub fn last_worker_id(&self) -> u32 {
+        ones(self.widths.worker) as u32
+    }
+
+    /// The largest sequence.
+    pub fn last_sequence(&self) -> u32 {
+        ones(self.widths.sequence) as u32
+    }
+
+    /// The ID that these parts make.
+    pub fn compose(&self, parts: Parts) -> Result<i64, PartsError> {
+        if !(self.epoch..=self.last_timestamp()).contains(&parts.timestamp) {
+            return Err(PartsError::Timestamp(parts.timestamp));
+        }
+        let node = self.node(parts.datacenter_id, parts.worker_id)?;
+        if parts.sequence > self.last_sequence() {
+            return Err(PartsError::Sequence(parts.sequence));
+        }
+        Ok(((parts.timestamp - self.epoch) << self.timestamp_shift()) | node | i64::from(parts.sequence))
+    }
+
+    /// The bits that every ID of one worker shares: datacenter and worker, in their places.
+    pub fn node(&self, datacenter_id: u32, worker_id: u32) -> Result<i64, PartsError> {
+        if datacenter_id > self.last_datacenter_id() {
+            return Err(PartsError::Datacenter(datacenter_id));
+        }
+        if worker_id > self.last_worker_id() {
+            return Err(PartsError::Worker(worker_id));
+        }
+        let worker_shift = self.widths.sequence;
+        let datacenter_shift = worker_shift + self.widths.worker;
+        Ok((i64::from(datacenter_id) << datacenter_shift) | (i64::from(worker_id) << worker_shift))
+    }
+
+    /// The parts that make up this ID.
+    pub fn decompose(&self, id: i64) -> Result<Parts, PartsError> {
+        if id < 0 {
+            return Err(PartsError::Negative(id));
+        }
+        let Widths { datacenter, worker, sequence } = self.widths;
+        Ok(Parts {
+            timestamp: self.epoch + (id >> self.timestamp_shift()),
+            datacenter_id: ((id >> (sequence + worker)) & ones(datacenter)) as u32,
+            worker_id: ((id >> sequence) & ones(worker)) as u32,
+            sequence: (id & ones(sequence)) as u32,
+        })
+    }
+}
+
+/// The number whose lowest `bits` bits are set; `bits` is at most 62.
+const fn ones(bits: u32) -> i64 {
+    (1 << bits) - 1
+}

@@ -1,0 +1,399 @@
+//! Property tests of the generator: any clock, any interleaving of sessions, any limits.
+//!
+//! The numbers in the test names' comments are those of the promises at the top of `src/generator.rs`.
+//! `make mutants` breaks the rules one by one and shows that these tests notice.
+
+use proptest::prelude::*;
+use snowflake_core::generator::{Decision, Generator, Limits, NOTHING_SEEN, Reading, Run, WaitReason};
+
+const START: i64 = 1_000_000;
+const LAST_SEQUENCE: u32 = 3;
+const SESSIONS: usize = 3;
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+enum Event {
+    /// The clock moves by this much: it ticks, or somebody sets it.
+    Clock(i64),
+    /// A session reads the clock, and claims only later.
+    Read(usize),
+    /// A session claims, with the reading it has, or else with a new one.
+    Claim { session: usize, first: u32, want: u32 },
+}
+
+/// A generator, a clock, and sessions that follow every decision as the extension does.
+struct World {
+    generator: Generator,
+    limits: Limits,
+    clock: i64,
+    /// By how much the clock has been set back since it was last ahead of every ID and reading, and a
+    /// millisecond for each reading in flight then: its session sees the hold, but not yet the step.
+    set_back: i64,
+    reserved: i64,
+    sessions: [Session; SESSIONS],
+}
+
+#[derive(Clone, Copy)]
+struct Session {
+    seen: i64,
+    reading: Option<Reading>,
+}
+
+impl World {
+    fn new(limits: Limits) -> World {
+        World::ending_at(START * 2, limits)
+    }
+
+    fn ending_at(last_timestamp: i64, limits: Limits) -> World {
+        World {
+            generator: Generator::starting_after(START - 1, last_timestamp),
+            limits,
+            clock: START,
+            set_back: 0,
+            reserved: START - 1,
+            sessions: [Session { seen: NOTHING_SEEN, reading: None }; SESSIONS],
+        }
+    }
+
+    fn move_clock(&mut self, by: i64) {
+        self.clock += by;
+        if by < 0 {
+            self.set_back += self.readings_in_flight() - by;
+        }
+    }
+
+    fn readings_in_flight(&self) -> i64 {
+        self.sessions.iter().filter(|session| session.reading.is_some()).count() as i64
+    }
+
+    fn read(&mut self, session: usize) -> Reading {
+        let session = &mut self.sessions[session];
+        *session.reading.get_or_insert(Reading { now: self.clock, seen: session.seen })
+    }
+
+    /// One claim. Returns the reading that it was made with and what was decided.
+    fn claim(&mut self, session: usize, first: u32, want: u32) -> (Reading, Decision) {
+        let reading = self.read(session);
+        let decision = self.generator.claim(reading, first, want, self.limits);
+        let seen = match decision {
+            Decision::Reread { seen } | Decision::Wait { seen, .. } => seen,
+            Decision::Issue(_) | Decision::Refuse { .. } | Decision::EndOfField => NOTHING_SEEN,
+            Decision::Reserve { timestamp } => {
+                assert!(timestamp > self.reserved, "{timestamp} was reserved already");
+                self.reserved = timestamp + 5;
+                self.generator.reserve_through(self.reserved);
+                reading.seen
+            }
+        };
+        self.sessions[session] = Session { seen, reading: None };
+        if let Decision::Issue(run) = decision
+            && self.clock >= run.timestamp
+            && self.readings_in_flight() == 0
+        {
+            self.set_back = 0;
+        }
+        (reading, decision)
+    }
+
+    /// Claims as one session that gets what it wants: reads again when told to, until it has an ID or must wait.
+    fn insist(&mut self, want: u32) -> Decision {
+        loop {
+            match self.claim(0, 0, want).1 {
+                Decision::Reread { .. } | Decision::Reserve { .. } => continue,
+                decision => return decision,
+            }
+        }
+    }
+
+    /// Claims all that the clock's present millisecond gives; how many IDs that was.
+    fn drain(&mut self) -> u32 {
+        let mut issued = 0;
+        while let Decision::Issue(run) = self.insist(1) {
+            issued += run.count;
+            assert!(issued < 10_000, "a millisecond that does not end");
+        }
+        issued
+    }
+}
+
+fn limit(finite: impl Strategy<Value = i64>) -> impl Strategy<Value = i64> {
+    prop_oneof![3 => finite, 1 => Just(i64::MAX)]
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    (limit(0..10i64), limit(prop_oneof![Just(0), 1..30i64]), limit(0..30i64)).prop_map(
+        |(max_burst, max_drift, max_wait)| Limits {
+            max_burst,
+            max_drift,
+            max_wait,
+            last_sequence: LAST_SEQUENCE,
+        },
+    )
+}
+
+fn ticks() -> impl Strategy<Value = Event> {
+    prop_oneof![3 => 0..3i64, 1 => 0..50i64].prop_map(Event::Clock)
+}
+
+fn claims() -> impl Strategy<Value = Event> {
+    (0..SESSIONS, prop_oneof![2 => Just(0), 1 => 0..=LAST_SEQUENCE], prop_oneof![3 => Just(1), 1 => 1..9u32])
+        .prop_map(|(session, first, want)| Event::Claim { session, first, want })
+}
+
+/// Everything but a clock that is set back.
+fn calm_events() -> impl Strategy<Value = Vec<Event>> {
+    prop::collection::vec(
+        prop_oneof![2 => ticks(), 2 => (0..SESSIONS).prop_map(Event::Read), 8 => claims()],
+        0..400,
+    )
+}
+
+/// Everything.
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let steps = prop_oneof![3 => -20..20i64, 1 => -2000..2000i64].prop_map(Event::Clock);
+    prop::collection::vec(
+        prop_oneof![2 => ticks(), 1 => steps, 2 => (0..SESSIONS).prop_map(Event::Read), 9 => claims()],
+        0..400,
+    )
+}
+
+/// Runs the events; `check` sees the world after each claim, with the reading and the decision.
+fn run(
+    mut world: World,
+    events: Vec<Event>,
+    mut check: impl FnMut(&World, Reading, Decision) -> Result<(), TestCaseError>,
+) -> Result<(), TestCaseError> {
+    for event in events {
+        match event {
+            Event::Clock(by) => world.move_clock(by),
+            Event::Read(session) => {
+                world.read(session);
+            }
+            Event::Claim { session, first, want } => {
+                let (reading, decision) = world.claim(session, first, want);
+                check(&world, reading, decision)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// 1.
+    #[test]
+    fn ids_strictly_increase(limits in limits(), events in events()) {
+        let mut last = (i64::MIN, 0);
+        run(World::new(limits), events, |_, _, decision| {
+            if let Decision::Issue(Run { timestamp, first, count }) = decision {
+                prop_assert!(count >= 1);
+                prop_assert!((timestamp, first) > last, "{:?} after {last:?}", (timestamp, first));
+                prop_assert!(first + (count - 1) <= LAST_SEQUENCE);
+                last = (timestamp, first + (count - 1));
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 2.
+    #[test]
+    fn an_id_is_never_behind_its_reading(limits in limits(), events in events()) {
+        run(World::new(limits), events, |_, reading, decision| {
+            if let Decision::Issue(run) = decision {
+                prop_assert!(run.timestamp >= reading.now);
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 3, for sessions in any order.
+    #[test]
+    fn lead_is_explained_by_steps_and_max_burst(limits in limits(), events in events()) {
+        let mut set_back = 0;
+        run(World::new(limits), events, |world, _, decision| {
+            set_back = world.set_back.max(set_back);
+            if let Decision::Issue(run) = decision {
+                let lead = run.timestamp - world.clock;
+                prop_assert!(lead <= limits.max_burst.saturating_add(set_back), "lead {lead}");
+                set_back = world.set_back;
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 3, to the millisecond, where every reading is fresh.
+    #[test]
+    fn lead_never_grows_by_itself(limits in limits(), events in events()) {
+        let mut world = World::new(limits);
+        let mut allowed = 0;
+        for event in events {
+            match event {
+                Event::Clock(by) => {
+                    world.move_clock(by);
+                    allowed += (-by).max(0);
+                }
+                Event::Read(_) => {}
+                Event::Claim { want, .. } => {
+                    if let Decision::Issue(run) = world.insist(want) {
+                        let lead = run.timestamp - world.clock;
+                        prop_assert!(lead <= limits.max_burst.max(allowed), "lead {lead}, {allowed} explained");
+                        allowed = lead;
+                    }
+                }
+            }
+        }
+    }
+
+    /// 4.
+    #[test]
+    fn a_held_step_keeps_the_full_rate(
+        back in 0..1000i64,
+        before in 1..20u32,
+        max_burst in 0..1000i64,
+        ticks in 1..50usize,
+    ) {
+        let limits = Limits {
+            max_burst,
+            max_drift: i64::MAX,
+            max_wait: 0,
+            last_sequence: LAST_SEQUENCE,
+        };
+        let mut world = World::new(limits);
+        for _ in 0..before {
+            world.insist(1);
+        }
+        world.move_clock(-back);
+        world.drain();
+        for _ in 0..ticks {
+            world.move_clock(1);
+            prop_assert_eq!(world.drain(), LAST_SEQUENCE + 1);
+        }
+    }
+
+    /// 3 and 4: a hold that has melted below max_burst does not take the burst away.
+    #[test]
+    fn a_hold_leaves_max_burst_alone(max_burst in 1..50i64, beyond in 1..50i64, ticks in 0..200i64) {
+        let limits = Limits { max_burst, max_drift: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
+        let mut world = World::new(limits);
+        world.insist(1);
+        world.move_clock(-(max_burst + beyond));
+        for _ in 0..ticks {
+            world.insist(1);
+            world.move_clock(1);
+        }
+        let mut last = 0;
+        while let Decision::Issue(run) = world.insist(1) {
+            last = run.timestamp;
+        }
+        prop_assert!(last - world.clock >= max_burst, "lead {}", last - world.clock);
+    }
+
+    /// 5.
+    #[test]
+    fn a_stale_reading_is_no_step(limits in limits(), events in calm_events()) {
+        run(World::new(limits), events, |world, _, decision| {
+            match decision {
+                Decision::Refuse { .. } | Decision::Wait { reason: WaitReason::ClockBehind, .. } => {
+                    prop_assert!(limits.max_burst > limits.max_drift, "{decision:?} without a step");
+                }
+                // Nothing is held either: a hold would let an ID run further ahead than max_burst.
+                Decision::Issue(run) => {
+                    prop_assert!(run.timestamp - world.clock <= limits.max_burst);
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 5: a wait for the next millisecond is decided on a fresh reading.
+    #[test]
+    fn a_wait_is_for_a_time_that_has_not_come(limits in limits(), events in calm_events()) {
+        run(World::new(limits), events, |_, reading, decision| {
+            if let Decision::Wait { seen, until, .. } = decision {
+                prop_assert!(until > reading.now);
+                prop_assert!(reading.seen >= seen);
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 6.
+    #[test]
+    fn nothing_beyond_the_reservation_or_the_field(
+        limits in limits(),
+        events in events(),
+        field in 0..100i64,
+    ) {
+        let last_timestamp = START + field;
+        run(World::ending_at(last_timestamp, limits), events, |world, reading, decision| {
+            match decision {
+                Decision::Issue(run) => {
+                    prop_assert!(run.timestamp <= world.reserved);
+                    prop_assert!(run.timestamp <= last_timestamp);
+                    prop_assert!(reading.now <= last_timestamp);
+                }
+                Decision::Reserve { timestamp } => prop_assert!(timestamp <= last_timestamp),
+                _ => {}
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 7.
+    #[test]
+    fn a_step_beyond_max_drift_is_never_held(back in 1..100i64, max_drift in 0..50i64, max_wait in 0..50i64) {
+        let limits = Limits {
+            max_burst: 0,
+            max_drift,
+            max_wait,
+            last_sequence: LAST_SEQUENCE,
+        };
+        let mut world = World::new(limits);
+        prop_assert!(matches!(world.insist(1), Decision::Issue(_)));
+        world.move_clock(-back);
+        let decision = world.insist(1);
+        let until = START - max_drift;
+        if back <= max_drift {
+            prop_assert!(matches!(decision, Decision::Issue(run) if run.timestamp == START));
+        } else if back - max_drift <= max_wait {
+            prop_assert_eq!(decision, Decision::Wait { seen: START, until, reason: WaitReason::ClockBehind });
+        } else {
+            prop_assert_eq!(decision, Decision::Refuse { timestamp: START, lead: back, until });
+        }
+        // Once the clock says `until`, the claim succeeds, above everything before.
+        world.move_clock((until - world.clock).max(0));
+        let decision = world.insist(1);
+        prop_assert!(matches!(decision, Decision::Issue(run) if (run.timestamp, run.first) > (START, 0)));
+    }
+}
+
+/// 6: the last ID of the field is issued, and nothing after it, whatever the clock says.
+#[test]
+fn the_field_ends_without_a_wrap() {
+    let limits =
+        Limits { max_burst: i64::MAX, max_drift: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let mut world = World::ending_at(START + 2, limits);
+    let mut last = None;
+    while let Decision::Issue(run) = world.insist(1) {
+        last = Some((run.timestamp, run.first));
+    }
+    assert_eq!(last, Some((START + 2, LAST_SEQUENCE)));
+    for clock in [START, START + 2, START + 3, i64::MAX / 2, 0] {
+        world.move_clock(clock - world.clock);
+        assert_eq!(world.insist(1), Decision::EndOfField, "at {clock}");
+    }
+}
+
+/// The trap of the first Snowflake: after a refused call it handed out the same millisecond again.
+#[test]
+fn a_refused_call_forgets_nothing() {
+    let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let mut world = World::new(limits);
+    assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START, first: 0, count: 2 }));
+    world.move_clock(-5);
+    assert_eq!(world.insist(1), Decision::Refuse { timestamp: START, lead: 5, until: START });
+    world.move_clock(5);
+    assert_eq!(world.insist(9), Decision::Issue(Run { timestamp: START, first: 2, count: 2 }));
+}

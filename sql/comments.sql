@@ -1,0 +1,10 @@
+COMMENT ON TYPE snowflake_parts IS 'a snowflake ID and what it is made of';
+COMMENT ON FUNCTION snowflake_nextval() IS 'next snowflake ID';
+COMMENT ON FUNCTION snowflake_nextval(integer) IS 'next count snowflake IDs, increasing';
+COMMENT ON FUNCTION snowflake_currval() IS 'snowflake ID that this session was given last';
+COMMENT ON FUNCTION snowflake_parse(bigint) IS 'parts of a snowflake ID';
+COMMENT ON FUNCTION snowflake_timestamp(bigint) IS 'time at which a snowflake ID was issued';
+COMMENT ON FUNCTION snowflake_datacenter_id(bigint) IS 'datacenter that issued a snowflake ID';
+COMMENT ON FUNCTION snowflake_worker_id(bigint) IS 'worker that issued a snowflake ID';
+COMMENT ON FUNCTION snowflake_sequence(bigint) IS 'number of a snowflake ID within its millisecond';
+COMMENT ON FUNCTION snowflake_make(timestamptz, integer, integer, integer) IS 'snowflake ID made of these parts';

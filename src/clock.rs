@@ -1,0 +1,111 @@
+//! The wall clock: reading it, and waiting for it.
+//!
+//! Nothing here may be called under the spinlock.
+
+use std::hint::spin_loop;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pgrx::pg_sys;
+
+/// The wall clock, in whole milliseconds since the Unix epoch.
+#[inline(always)]
+pub fn unix_ms() -> i64 {
+    match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => since.as_secs() as i64 * 1000 + i64::from(since.subsec_millis()),
+        Err(before) => -1 - before.duration().as_millis() as i64,
+    }
+}
+
+/// How long before the end of a wait sleeping stops and spinning starts: a sleep may overshoot by about as much.
+const SPIN: Duration = Duration::from_micros(80);
+
+/// Waits of at most this are too short for a latch, whose unit is the millisecond.
+const SHORT: Duration = Duration::from_millis(3);
+
+/// The longest sleep before the clock is looked at again: somebody may set it right.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, or for a while on the way there:
+/// the caller looks at the clock again in any case.
+///
+/// The wait shows in `pg_stat_activity`, and ends with an error when the statement is cancelled.
+pub fn wait_towards(until: i64) {
+    let _shown = WaitEvent::start();
+    loop {
+        check_for_interrupts();
+        let remaining = remaining(until);
+        if remaining.is_zero() {
+            return;
+        } else if remaining > SHORT {
+            return wait_on_latch((remaining - Duration::from_millis(1)).min(LOOK_AGAIN));
+        } else if remaining > SPIN {
+            std::thread::sleep(remaining - SPIN);
+        } else {
+            spin_loop();
+        }
+    }
+}
+
+fn remaining(until: i64) -> Duration {
+    match UNIX_EPOCH.checked_add(Duration::from_millis(until.max(0) as u64)) {
+        Some(until) => until.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO),
+        None => LOOK_AGAIN,
+    }
+}
+
+/// Lets a cancelled or terminated statement end here, with an error.
+#[inline]
+pub fn check_for_interrupts() {
+    // SAFETY: a variable that signal handlers set, read as PostgreSQL's CHECK_FOR_INTERRUPTS() reads it.
+    if unsafe { (&raw const pg_sys::InterruptPending).read_volatile() } != 0 {
+        // SAFETY: called in the backend's only thread, with no lock held.
+        unsafe { pg_sys::ProcessInterrupts() };
+    }
+}
+
+fn wait_on_latch(duration: Duration) {
+    let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+    // SAFETY: every backend has a latch, and waits on it this way.
+    unsafe {
+        pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, duration.as_millis() as i64, wait_event());
+        pg_sys::ResetLatch(pg_sys::MyLatch);
+    }
+    check_for_interrupts();
+}
+
+/// Shows the session as waiting, for as long as it lives.
+struct WaitEvent;
+
+impl WaitEvent {
+    fn start() -> WaitEvent {
+        WaitEvent::set(wait_event());
+        WaitEvent
+    }
+
+    fn set(event: u32) {
+        // SAFETY: points to this backend's own word, always; this is pgstat_report_wait_start() and _end().
+        unsafe { pg_sys::my_wait_event_info.write_volatile(event) };
+    }
+}
+
+impl Drop for WaitEvent {
+    fn drop(&mut self) {
+        WaitEvent::set(0);
+    }
+}
+
+/// The wait event of a session that waits for the clock: `Extension/SnowflakeClock` from PostgreSQL 17 on. Older
+/// servers give extensions no names for theirs: `Extension/Extension`.
+#[cfg(not(any(feature = "pg15", feature = "pg16")))]
+fn wait_event() -> u32 {
+    use std::sync::OnceLock;
+    static EVENT: OnceLock<u32> = OnceLock::new();
+    // SAFETY: called in a backend; the name lives as long as the library.
+    *EVENT.get_or_init(|| unsafe { pg_sys::WaitEventExtensionNew(c"SnowflakeClock".as_ptr()) })
+}
+
+/// The wait event of a session that waits for the clock.
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+fn wait_event() -> u32 {
+    pg_sys::PG_WAIT_EXTENSION
+}

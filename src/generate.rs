@@ -1,0 +1,126 @@
+//! The hot path: `snowflake_nextval` and friends.
+//!
+//! An uncontended `snowflake_nextval()` is one clock read, one lock and unlock, and integers. Whatever needs
+//! more (a wait, an error, a reservation) leaves the hot path through [`claim_slowly`].
+
+use std::iter;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::time::Instant;
+
+use pgrx::prelude::*;
+use snowflake_core::generator::{Decision, NOTHING_SEEN, Reading, Run, WaitReason};
+
+use crate::error::Error;
+use crate::settings::{self, Fixed};
+use crate::{clock, shared};
+
+/// The last ID that this session was given, or [`NONE`]. Memory of one process.
+static LAST: AtomicI64 = AtomicI64::new(NONE);
+const NONE: i64 = -1;
+
+/// IDs that one call claims at once, at most.
+const LONGEST_RUN: u32 = 4096;
+
+/// The next ID. 55000 without preloading or identity, or when the clock is too far behind; 25006 on a standby;
+/// 2200H at the end of the timestamp field.
+#[pg_extern(volatile, parallel_safe)]
+fn snowflake_nextval() -> i64 {
+    let fixed = settings::fixed();
+    let run = claim(fixed, 1);
+    let id = fixed.compose(run.timestamp, run.first);
+    LAST.store(id, Relaxed);
+    id
+}
+
+/// The next `count` IDs, increasing. 22023 when `count` is negative, else as `snowflake_nextval()`.
+#[pg_extern(name = "snowflake_nextval", volatile, strict, parallel_safe)]
+fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
+    let Ok(mut left) = u32::try_from(count) else { Error::NegativeCount(count).raise() };
+    let fixed = settings::fixed();
+    // Runs grow as they are used up: who stops at a LIMIT has claimed at most twice what was taken.
+    let mut want = 1;
+    let mut run = Run { timestamp: 0, first: 0, count: 0 };
+    SetOfIterator::new(iter::from_fn(move || {
+        left = left.checked_sub(1)?;
+        if run.count == 0 {
+            run = claim(fixed, want.min(left + 1));
+            want = (want * 2).min(LONGEST_RUN);
+        }
+        let id = fixed.compose(run.timestamp, run.first);
+        run.first += 1;
+        run.count -= 1;
+        LAST.store(id, Relaxed);
+        Some(id)
+    }))
+}
+
+/// The ID that this session was given last. 55000 before the first.
+#[pg_extern(volatile, parallel_restricted)]
+fn snowflake_currval() -> i64 {
+    match LAST.load(Relaxed) {
+        NONE => Error::NoCurrval.raise(),
+        id => id,
+    }
+}
+
+/// Claims at least one and at most `want` IDs.
+#[inline(always)]
+fn claim(fixed: &Fixed, want: u32) -> Run {
+    if !fixed.preloaded {
+        Error::NotPreloaded.raise();
+    }
+    let reading = Reading { now: clock::unix_ms(), seen: NOTHING_SEEN };
+    match shared::claim(reading, settings::first_sequence(), want, settings::limits(fixed)) {
+        Decision::Issue(run) => run,
+        decision => claim_slowly(fixed, want, decision),
+    }
+}
+
+/// Does what the decision asks for, with no lock held, and claims again, until there are IDs.
+#[cold]
+#[inline(never)]
+fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
+    let mut limits = settings::limits(fixed);
+    let mut behind_since: Option<Instant> = None;
+    loop {
+        clock::check_for_interrupts();
+        let seen = match decision {
+            Decision::Issue(run) => return run,
+            Decision::Reread { seen } => seen,
+            Decision::Wait { seen, until, reason } => {
+                if reason == WaitReason::ClockBehind {
+                    behind_since.get_or_insert_with(Instant::now);
+                }
+                clock::wait_towards(until);
+                seen
+            }
+            Decision::Reserve { timestamp } => {
+                reserve(fixed, timestamp);
+                NOTHING_SEEN
+            }
+            Decision::Refuse { timestamp, lead, until } => {
+                Error::ClockBehind { timestamp, lead, until }.raise()
+            }
+            Decision::EndOfField => Error::EndOfField { last: fixed.layout.last_timestamp() }.raise(),
+        };
+        // However often somebody sets the clock back, one call waits for max_wait at most.
+        if let (Some(since), Some(max_wait)) = (behind_since, settings::max_wait()) {
+            limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
+        }
+        let reading = Reading { now: clock::unix_ms(), seen };
+        decision = shared::claim(reading, settings::first_sequence(), want, limits);
+    }
+}
+
+/// Allows the generator to go on to `timestamp`: here it ends on a server that may not generate. A server that
+/// may is never asked again while it runs, so the hot path need not check.
+fn reserve(fixed: &Fixed, timestamp: i64) {
+    if fixed.node.is_none() {
+        Error::NoIdentity.raise();
+    }
+    // SAFETY: reads shared memory of the server.
+    if unsafe { pg_sys::RecoveryInProgress() } {
+        Error::InRecovery.raise();
+    }
+    shared::reserve_through(timestamp.max(fixed.layout.last_timestamp()));
+}

@@ -1,0 +1,54 @@
+//! Snowflake IDs for PostgreSQL: 64-bit, time-ordered, unique across servers.
+//!
+//! Data flows one way: SQL function -> [`generate`] -> [`shared`] (spinlock) -> `snowflake_core` decides -> ID.
+//!
+//! - [`settings`]: every `snowflake.*` setting, and what is fixed at server start: layout and identity.
+//! - [`shared`]: the generator in shared memory, behind a spinlock.
+//! - [`clock`]: reading the wall clock, and waiting for it.
+//! - [`generate`]: `snowflake_nextval` and friends.
+//! - [`decode`]: from an ID to its parts and back.
+//! - [`error`]: every error that a user can see.
+
+use pgrx::prelude::*;
+
+mod clock;
+mod decode;
+mod error;
+mod generate;
+mod settings;
+mod shared;
+#[cfg(any(test, feature = "pg_test"))]
+mod tests;
+
+pg_module_magic!(name, version);
+
+extension_sql_file!("../sql/types.sql", name = "types", bootstrap);
+extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
+
+/// Called by PostgreSQL when the library is loaded.
+#[pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    // SAFETY: a plain variable of the server.
+    let preloading = unsafe { pg_sys::process_shared_preload_libraries_in_progress };
+    settings::init(preloading);
+    if preloading {
+        shared::init();
+    }
+}
+
+/// Required by `cargo pgrx test`.
+#[cfg(test)]
+pub mod pg_test {
+    /// Called once, before the tests.
+    pub fn setup(_options: Vec<&str>) {}
+
+    /// The settings of the server that the tests run in.
+    pub fn postgresql_conf_options() -> Vec<&'static str> {
+        vec![
+            "shared_preload_libraries = 'snowflake_pg'",
+            "snowflake.datacenter_id = 5",
+            "snowflake.worker_id = 9",
+            "timezone = 'UTC'",
+        ]
+    }
+}

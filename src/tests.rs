@@ -1,0 +1,74 @@
+//! Tests that run inside of a server: what only shows there.
+
+use pgrx::prelude::*;
+
+#[pg_schema]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use pgrx::prelude::*;
+    use snowflake_core::layout::Parts;
+
+    use crate::{clock, settings};
+
+    fn one<T: FromDatum + IntoDatum>(query: &str) -> T {
+        Spi::get_one(query).expect("the query runs").expect("a value")
+    }
+
+    #[pg_test]
+    fn ids_carry_the_configured_identity() {
+        let id: i64 = one("SELECT snowflake_nextval()");
+        let parts = settings::fixed().layout.decompose(id).expect("an ID");
+        assert_eq!((parts.datacenter_id, parts.worker_id), (5, 9));
+        assert!((0..1000).contains(&(clock::unix_ms() - parts.timestamp)));
+    }
+
+    #[pg_test]
+    fn the_hot_path_composes_as_the_core_does() {
+        let fixed = settings::fixed();
+        let layout = fixed.layout;
+        let mut timestamp = layout.epoch();
+        while timestamp <= layout.last_timestamp() {
+            for sequence in [0, 1, layout.last_sequence()] {
+                let parts = Parts { timestamp, datacenter_id: 5, worker_id: 9, sequence };
+                assert_eq!(layout.compose(parts), Ok(fixed.compose(timestamp, sequence)));
+            }
+            timestamp += 1_000_003 * 1009;
+        }
+    }
+
+    #[pg_test]
+    fn currval_is_the_last_nextval() {
+        let id: i64 = one("SELECT snowflake_nextval()");
+        assert_eq!(one::<i64>("SELECT snowflake_currval()"), id);
+        let last: i64 = one("SELECT max(id) FROM (SELECT snowflake_nextval(7) AS id) AS ids");
+        assert_eq!(one::<i64>("SELECT snowflake_currval()"), last);
+    }
+
+    #[pg_test]
+    fn waiting_ends_soon_after_the_millisecond_begins() {
+        let mut late: Vec<Duration> = (0..101)
+            .map(|_| {
+                let until = clock::unix_ms() + 1;
+                while clock::unix_ms() < until {
+                    clock::wait_towards(until);
+                }
+                std::time::UNIX_EPOCH.elapsed().expect("after 1970") - Duration::from_millis(until as u64)
+            })
+            .collect();
+        late.sort_unstable();
+        assert!(late[50] < Duration::from_micros(200), "half of the waits end {:?} late", late[50]);
+    }
+
+    #[pg_test]
+    fn a_long_wait_looks_at_the_clock_now_and_then() {
+        let started = Instant::now();
+        clock::wait_towards(clock::unix_ms() + 3_600_000);
+        assert!(started.elapsed() < Duration::from_secs(5));
+    }
+
+    #[pg_test(error = "a snowflake ID is never negative")]
+    fn a_negative_id_is_an_error() {
+        one::<i32>("SELECT snowflake_worker_id(-1)");
+    }
+}

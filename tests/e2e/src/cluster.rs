@@ -1,0 +1,296 @@
+//! A throwaway cluster.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use postgres::{Client, Config, NoTls};
+use tempfile::TempDir;
+
+use crate::server::{Server, as_server_user};
+
+/// What a cluster is to be like. [`ClusterBuilder::start`] starts it.
+pub struct ClusterBuilder {
+    settings: Vec<(String, String)>,
+    fake_clock: bool,
+}
+
+/// A running cluster, in a directory of its own.
+pub struct Cluster {
+    server: Server,
+    directory: TempDir,
+    fake_clock: bool,
+    postmaster: Option<Child>,
+}
+
+impl Cluster {
+    /// A cluster that preloads the extension, as datacenter 5 and worker 9.
+    pub fn builder() -> ClusterBuilder {
+        ClusterBuilder { settings: Vec::new(), fake_clock: false }
+            .set("shared_preload_libraries", "snowflake_pg")
+            .set("snowflake.datacenter_id", "5")
+            .set("snowflake.worker_id", "9")
+    }
+
+    /// The same, started, with the extension created in database `postgres`.
+    pub fn start() -> Cluster {
+        Cluster::builder().start()
+    }
+
+    /// The server that the cluster runs on.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// The directory of the data, the socket and the log.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn data(&self) -> PathBuf {
+        self.directory().join("data")
+    }
+
+    /// How to connect: as superuser `postgres`, to database `postgres`.
+    pub fn config(&self) -> Config {
+        let mut config = Config::new();
+        config.host_path(self.directory()).port(5432).user("postgres").dbname("postgres");
+        config
+    }
+
+    /// A new session.
+    pub fn connect(&self) -> Client {
+        self.config().connect(NoTls).unwrap_or_else(|error| panic!("cannot connect: {error}\n{}", self.log()))
+    }
+
+    /// A client program of the server, such as `psql`, that connects to this cluster.
+    pub fn client_program(&self, name: &str) -> Command {
+        let mut command = self.server.client(name);
+        command.env("PGHOST", self.directory()).env("PGPORT", "5432");
+        command.env("PGUSER", "postgres").env("PGDATABASE", "postgres");
+        command
+    }
+
+    /// The server's log.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.directory().join("log")).unwrap_or_default()
+    }
+
+    /// Moves the server's clock by `offset`, such as `-10s` or `+1h`, counted from the true time.
+    pub fn set_clock(&self, offset: &str) {
+        assert!(self.fake_clock, "the cluster was built with fake_clock()");
+        let next = self.directory().join("clock.next");
+        fs::write(&next, offset).expect("a directory to write to");
+        fs::rename(&next, self.directory().join("clock")).expect("a directory to write to");
+    }
+
+    /// Adds lines to postgresql.conf. They count from the next reload or start on.
+    pub fn configure(&self, settings: &[(&str, &str)]) {
+        let path = self.data().join("postgresql.conf");
+        let mut text = fs::read_to_string(&path).expect("postgresql.conf");
+        for (name, value) in settings {
+            text.push_str(&format!("{name} = '{value}'\n"));
+        }
+        fs::write(&path, text).expect("postgresql.conf is writable");
+    }
+
+    /// Makes the server read its configuration again.
+    pub fn reload(&self) {
+        self.pg_ctl(&["reload"]);
+    }
+
+    /// Stops the server with a shutdown checkpoint.
+    pub fn stop(&mut self) {
+        self.pg_ctl(&["stop", "-m", "fast", "-w"]);
+        self.wait_for_exit();
+    }
+
+    /// Starts the server again, after [`Cluster::stop`].
+    pub fn start_again(&mut self) {
+        if let Err(status) = self.try_start() {
+            panic!("the server does not start: {status}\n{}", self.log());
+        }
+    }
+
+    /// Starts the server; its exit status when it gives up.
+    fn try_start(&mut self) -> Result<(), ExitStatus> {
+        let log = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.directory().join("log"))
+            .expect("a directory to write to");
+        let mut command = self.server.program("postgres");
+        if self.fake_clock {
+            command = as_server_user(Path::new("env"));
+            command
+                .arg(format!("LD_PRELOAD={}", libfaketime().display()))
+                .arg(format!("FAKETIME_TIMESTAMP_FILE={}", self.directory().join("clock").display()))
+                .args(["FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_DISABLE_SHM=1"])
+                .arg(self.server.bin().join("postgres"));
+        }
+        command.arg("-D").arg(self.data());
+        // A group of its own: Ctrl-C in a terminal is not for the server.
+        command.process_group(0);
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file")).stderr(log);
+        let postmaster = self.postmaster.insert(command.spawn().expect("setpriv runs"));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Some(status) = postmaster.try_wait().expect("a child process") {
+                self.postmaster = None;
+                return Err(status);
+            }
+            let mut config = Config::new();
+            config.host_path(self.directory.path()).port(5432).user("postgres").dbname("postgres");
+            if config.connect(NoTls).is_ok() {
+                return Ok(());
+            }
+            assert!(Instant::now() < deadline, "the server does not get ready");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A standby of this cluster that follows it by streaming.
+    pub fn standby(&self) -> Cluster {
+        let directory = new_directory();
+        let status = self
+            .server
+            .program("pg_basebackup")
+            .args([
+                "--write-recovery-conf",
+                "--checkpoint=fast",
+                "--no-sync",
+                "--username=postgres",
+                "--port=5432",
+            ])
+            .arg("--host")
+            .arg(self.directory())
+            .arg("--pgdata")
+            .arg(directory.path().join("data"))
+            .status()
+            .expect("pg_basebackup runs");
+        assert!(status.success(), "pg_basebackup failed");
+        let mut standby =
+            Cluster { server: self.server.clone(), directory, fake_clock: false, postmaster: None };
+        standby.configure(&[("unix_socket_directories", &standby.directory().to_string_lossy())]);
+        standby.start_again();
+        standby
+    }
+
+    fn pg_ctl(&self, arguments: &[&str]) {
+        let status = self
+            .server
+            .program("pg_ctl")
+            .args(arguments)
+            .arg("-s")
+            .arg("-D")
+            .arg(self.data())
+            .status()
+            .expect("pg_ctl runs");
+        assert!(status.success(), "pg_ctl {arguments:?} failed\n{}", self.log());
+    }
+
+    fn wait_for_exit(&mut self) {
+        if let Some(mut postmaster) = self.postmaster.take() {
+            postmaster.wait().expect("a child process");
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if self.postmaster.is_some() {
+            let _ = self
+                .server
+                .program("pg_ctl")
+                .args(["stop", "-s", "-m", "immediate", "-w", "-D"])
+                .arg(self.data())
+                .status();
+            self.wait_for_exit();
+        }
+        if std::thread::panicking() {
+            eprintln!("--- log of the server in {} ---\n{}", self.directory().display(), self.log());
+        }
+    }
+}
+
+impl ClusterBuilder {
+    /// A line of postgresql.conf; an earlier one of the same name is dropped.
+    pub fn set(mut self, name: &str, value: &str) -> ClusterBuilder {
+        self = self.unset(name);
+        self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Drops a line of postgresql.conf.
+    pub fn unset(mut self, name: &str) -> ClusterBuilder {
+        self.settings.retain(|(other, _)| other != name);
+        self
+    }
+
+    /// Lets [`Cluster::set_clock`] move the server's clock.
+    pub fn fake_clock(mut self) -> ClusterBuilder {
+        self.fake_clock = true;
+        self
+    }
+
+    /// Starts the cluster and creates the extension in database `postgres`.
+    pub fn start(self) -> Cluster {
+        match self.try_start() {
+            Ok(cluster) => cluster,
+            Err(log) => panic!("the server does not start\n{log}"),
+        }
+    }
+
+    /// The same; the server's log when it does not start.
+    pub fn try_start(self) -> Result<Cluster, String> {
+        let server = Server::from_env();
+        let directory = new_directory();
+        let copied = as_server_user(Path::new("cp"))
+            .args(["-a", "--reflink=auto"])
+            .arg(server.template())
+            .arg(directory.path().join("data"))
+            .status()
+            .expect("cp runs");
+        assert!(copied.success(), "cannot copy {}", server.template().display());
+        let mut cluster = Cluster { server, directory, fake_clock: self.fake_clock, postmaster: None };
+        if self.fake_clock {
+            cluster.set_clock("+0");
+        }
+        cluster.configure(&[
+            ("unix_socket_directories", &cluster.directory().to_string_lossy()),
+            ("listen_addresses", ""),
+            ("timezone", "UTC"),
+            ("fsync", "on"),
+            ("jit", "off"),
+            ("log_line_prefix", "%m [%p] "),
+        ]);
+        let settings: Vec<_> = self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
+        cluster.configure(&settings);
+        if cluster.try_start().is_err() {
+            return Err(cluster.log());
+        }
+        cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension is installed");
+        Ok(cluster)
+    }
+}
+
+/// A temporary directory that belongs to the user that servers run as.
+fn new_directory() -> TempDir {
+    let directory =
+        tempfile::Builder::new().prefix("snowflake-").tempdir().expect("a directory for temporary files");
+    let owner = fs::metadata(Server::from_env().template()).expect("the template");
+    chown(directory.path(), Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
+    directory
+}
+
+fn libfaketime() -> PathBuf {
+    let candidates = fs::read_dir("/usr/lib")
+        .expect("/usr/lib")
+        .flatten()
+        .map(|entry| entry.path().join("faketime/libfaketime.so.1"))
+        .chain([PathBuf::from("/usr/lib/faketime/libfaketime.so.1")]);
+    candidates.into_iter().find(|path| path.exists()).expect("libfaketime is installed: tools/setup test")
+}

@@ -1,0 +1,67 @@
+//! Real PostgreSQL clusters for tests: each in a directory of its own, reached through a socket in it.
+//!
+//! The server is the private copy that `tools/setup test` made and `tools/install` installed the extension
+//! into; the environment variable `SNOWFLAKE_PG_CONFIG` names its `pg_config`. A cluster is stopped and
+//! removed when its [`Cluster`] is dropped, and its server goes down when the test process dies.
+
+mod cluster;
+mod server;
+
+pub use cluster::{Cluster, ClusterBuilder};
+pub use server::Server;
+
+use postgres::Client;
+use postgres::error::DbError;
+use std::io::BufRead;
+use std::time::{Duration, Instant};
+
+/// What the server says of a statement that has to fail.
+#[track_caller]
+pub fn error_of<T>(result: Result<T, postgres::Error>) -> DbError {
+    match result {
+        Ok(_) => panic!("the statement succeeded"),
+        Err(error) => match error.as_db_error() {
+            Some(error) => error.clone(),
+            None => panic!("not an error of the server: {error}"),
+        },
+    }
+}
+
+/// The single bigint that a query returns.
+#[track_caller]
+pub fn bigint(client: &mut Client, query: &str) -> i64 {
+    client.query_one(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
+}
+
+/// All bigints that a query of one column returns, in order.
+pub fn bigints(client: &mut Client, query: &str) -> Vec<i64> {
+    let reader = client.copy_out(&format!("COPY ({query}) TO STDOUT")).expect("COPY starts");
+    reader.lines().map(|line| line.expect("COPY goes on").parse().expect("a bigint")).collect()
+}
+
+/// Asserts that no ID occurs twice.
+#[track_caller]
+pub fn assert_distinct(mut ids: Vec<i64>) {
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "{} of {count} IDs are duplicates", count - ids.len());
+}
+
+/// Asserts that each ID is greater than the one before it.
+#[track_caller]
+pub fn assert_increasing(ids: &[i64]) {
+    if let Some(pair) = ids.windows(2).find(|pair| pair[0] >= pair[1]) {
+        panic!("{} came after {}", pair[1], pair[0]);
+    }
+}
+
+/// Waits until `condition` holds; panics after a minute.
+#[track_caller]
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !condition() {
+        assert!(Instant::now() < deadline, "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

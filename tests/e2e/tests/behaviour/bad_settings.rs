@@ -1,0 +1,161 @@
+//! Settings: who may change which, and what a bad value does.
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+
+#[test]
+fn identity_cannot_be_changed_in_a_running_server() {
+    let cluster = Cluster::start();
+    let mut superuser = cluster.connect();
+    superuser.batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
+    let mut ordinary = cluster.config().user("ordinary").connect(postgres::NoTls).expect("a session");
+    for client in [&mut superuser, &mut ordinary] {
+        for setting in [
+            "snowflake.worker_id = 5",
+            "snowflake.datacenter_id = 5",
+            "snowflake.epoch = '2020-01-01T00:00:00Z'",
+            "snowflake.sequence_bits = 10",
+            "snowflake.max_drift = '1s'",
+        ] {
+            let error = error_of(client.batch_execute(&format!("SET {setting}")));
+            assert_eq!(error.code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM, "{error}");
+        }
+    }
+    for scope in ["DATABASE postgres", "ROLE postgres", "ROLE ordinary", "ROLE ALL"] {
+        let error = error_of(superuser.batch_execute(&format!("ALTER {scope} SET snowflake.worker_id = 5")));
+        assert_eq!(error.code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM, "{error}");
+    }
+    for user in ["postgres", "ordinary"] {
+        let error = cluster.config().user(user).options("-c snowflake.worker_id=5").connect(postgres::NoTls);
+        assert_eq!(error_of(error).code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM);
+    }
+    assert_eq!(bigint(&mut superuser, "SELECT snowflake_worker_id(snowflake_nextval())::bigint"), 9);
+}
+
+#[test]
+fn alter_system_refuses_what_a_start_would_refuse() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    for (setting, rule) in [
+        (
+            "snowflake.worker_id = 32",
+            "32 is outside the valid range for parameter \"snowflake.worker_id\" (-1 .. 31)",
+        ),
+        (
+            "snowflake.worker_id = -2",
+            "-2 is outside the valid range for parameter \"snowflake.worker_id\" (-1 .. 31)",
+        ),
+        ("snowflake.epoch = 'yesterday'", "invalid value for parameter \"snowflake.epoch\": \"yesterday\""),
+        ("snowflake.max_wait = '-5ms'", "outside the valid range for parameter \"snowflake.max_wait\""),
+        ("snowflake.sequence_jitter = 4096", "(0 .. 4095)"),
+    ] {
+        let error = error_of(client.batch_execute(&format!("ALTER SYSTEM SET {setting}")));
+        assert_eq!(error.code(), &SqlState::INVALID_PARAMETER_VALUE, "{error}");
+        assert!(error.message().contains(rule), "{error}");
+    }
+    let error = error_of(client.batch_execute("ALTER SYSTEM SET snowflake.epoch = '2999-01-01T00:00:00Z'"));
+    let detail = error.detail().expect("a detail");
+    assert!(detail.contains("it is in the future"), "{detail}");
+    assert!(detail.contains("ISO 8601"), "{detail}");
+    let error = error_of(client.batch_execute("ALTER SYSTEM SET snowflake.no_such_setting = 1"));
+    assert!([SqlState::UNDEFINED_OBJECT, SqlState::INVALID_NAME].contains(error.code()), "{error}");
+}
+
+#[test]
+fn without_identity_nothing_is_generated() {
+    for unset in ["snowflake.datacenter_id", "snowflake.worker_id"] {
+        let cluster = Cluster::builder().unset(unset).start();
+        let mut client = cluster.connect();
+        for query in ["SELECT snowflake_nextval()", "SELECT snowflake_nextval(1)"] {
+            let error = error_of(client.query(query, &[]));
+            assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+            let hint = error.hint().expect("a hint");
+            for line in [
+                "shared_preload_libraries = 'snowflake_pg'",
+                "snowflake.datacenter_id = 1",
+                "snowflake.worker_id = 1",
+            ] {
+                assert!(hint.lines().any(|other| other == line), "{hint}");
+            }
+        }
+        assert_eq!(bigint(&mut client, "SELECT snowflake_worker_id(1268118639732232192)::bigint"), 9);
+    }
+}
+
+#[test]
+fn a_bad_value_stops_the_start() {
+    for (name, value, rule) in [
+        ("snowflake.worker_id", "32", "The legal range is -1 to 31."),
+        ("snowflake.worker_id", "-2", "The legal range is -1 to 31."),
+        ("snowflake.datacenter_id", "five", "The legal range is -1 to 31."),
+        (
+            "snowflake.epoch",
+            "yesterday",
+            "it is neither an ISO 8601 instant with an offset nor a number of milliseconds",
+        ),
+        ("snowflake.epoch", "2020-01-01T00:00:00", "it is neither an ISO 8601 instant with an offset"),
+        ("snowflake.epoch", "2999-01-01T00:00:00Z", "it is in the future"),
+        ("snowflake.epoch", "1969-01-01T00:00:00Z", "it is before 1970-01-01T00:00:00Z"),
+        ("snowflake.epoch", "2020-01-01T00:00:00.0001Z", "it is not a whole number of milliseconds"),
+        ("snowflake.sequence_bits", "0", "The legal range is 1 to 24."),
+        ("snowflake.sequence_bits", "15", "add up to 25 bits; the legal range is 10 to 24"),
+        ("snowflake.worker_bits", "25", "The legal range is 0 to 24."),
+        ("snowflake.max_drift", "soon", "The legal range is -1 to 2147483647 ms."),
+        ("snowflake.max_wait", "-2", "The legal range is -1 to 2147483647 ms."),
+        ("snowflake.sequence_jitter", "4096", "The legal range is 0 to 4095."),
+    ] {
+        match Cluster::builder().set(name, value).try_start() {
+            Ok(_) => panic!("the server started with {name} = {value}"),
+            Err(log) => {
+                assert!(log.contains("FATAL: "), "{log}");
+                assert!(log.contains(rule), "{name} = {value}: {log}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_range_of_an_id_follows_its_width() {
+    let cluster =
+        Cluster::builder().set("snowflake.worker_bits", "3").set("snowflake.worker_id", "7").start();
+    assert_eq!(bigint(&mut cluster.connect(), "SELECT snowflake_worker_id(snowflake_nextval())::bigint"), 7);
+    let refused =
+        Cluster::builder().set("snowflake.worker_bits", "3").set("snowflake.worker_id", "8").try_start();
+    assert!(refused.err().expect("8 needs 4 bits").contains("The legal range is -1 to 7."));
+}
+
+#[test]
+fn limits_follow_a_reload() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    let show = |client: &mut postgres::Client| -> String {
+        client.query_one("SHOW snowflake.max_drift", &[]).expect("a setting").get(0)
+    };
+    assert_eq!(show(&mut client), "1d");
+    cluster.configure(&[("snowflake.max_drift", "90s")]);
+    cluster.reload();
+    eventually("the reload reaches the session", || show(&mut client) == "90s");
+    // A bad value leaves the old one.
+    cluster.configure(&[("snowflake.max_drift", "-2")]);
+    cluster.reload();
+    eventually("the log says why", || {
+        cluster.log().contains("outside the valid range for parameter \"snowflake.max_drift\"")
+    });
+    assert_eq!(show(&mut client), "90s");
+}
+
+#[test]
+fn jitter_spreads_the_first_sequence() {
+    let cluster = Cluster::builder().set("snowflake.sequence_jitter", "1023").start();
+    let mut client = cluster.connect();
+    let row = client
+        .query_one(
+            "SELECT max(snowflake_sequence(id)), count(DISTINCT snowflake_sequence(id) % 8)
+             FROM (SELECT snowflake_nextval() AS id, pg_sleep(0.002) FROM generate_series(1, 200)) AS ids",
+            &[],
+        )
+        .expect("IDs");
+    // Chances that this fails by itself: 200 draws of 1,024 that all stay below 512, or miss one of 8 classes.
+    assert!((512..=1023).contains(&row.get::<_, i32>(0)));
+    assert_eq!(row.get::<_, i64>(1), 8);
+}

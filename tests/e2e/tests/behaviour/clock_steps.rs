@@ -1,0 +1,138 @@
+//! The server's clock is set back, while it runs.
+
+use std::thread;
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, error_of, eventually};
+
+const NEXT: &str = "SELECT snowflake_nextval()";
+
+#[test]
+fn a_step_back_within_max_drift_is_held() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let mut client = cluster.connect();
+    let mut ids = vec![bigint(&mut client, NEXT)];
+    for offset in ["-10s", "-1h", "-23h", "+0"] {
+        cluster.set_clock(offset);
+        ids.extend(bigints(&mut client, "SELECT snowflake_nextval() FROM generate_series(1, 10000)"));
+    }
+    assert_increasing(&ids);
+}
+
+#[test]
+fn a_step_back_beyond_max_drift_is_refused() {
+    let cluster = Cluster::builder().set("snowflake.max_drift", "0").fake_clock().start();
+    let mut client = cluster.connect();
+    let before = bigint(&mut client, NEXT);
+    cluster.set_clock("-1h");
+    let error = error_of(client.query(NEXT, &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    let behind = error.message().strip_prefix("the clock is ").and_then(|rest| rest.split(' ').next());
+    let behind: i64 = behind.and_then(|ms| ms.parse().ok()).unwrap_or_else(|| panic!("{error}"));
+    assert!((3_590_000..=3_600_000).contains(&behind), "{behind} ms");
+    let issued: String =
+        client.query_one("SELECT snowflake_timestamp($1)::text", &[&before]).expect("decoded").get(0);
+    assert!(error.detail().expect("a detail").contains(&issued), "{error:?} does not say {issued}");
+    assert!(error.hint().expect("a hint").contains("snowflake.max_drift"));
+    cluster.set_clock("+0");
+    assert!(bigint(&mut client, NEXT) > before);
+}
+
+#[test]
+fn a_short_step_is_waited_out() {
+    let cluster = Cluster::builder()
+        .set("snowflake.max_drift", "0")
+        .set("snowflake.max_wait", "10s")
+        .fake_clock()
+        .start();
+    let mut client = cluster.connect();
+    let before = bigint(&mut client, NEXT);
+    cluster.set_clock("-1s");
+    assert!(bigint(&mut client, NEXT) > before);
+}
+
+/// Waits for a clock that is an hour behind: for as long as it takes.
+fn cluster_that_waits() -> Cluster {
+    let cluster = Cluster::builder()
+        .set("snowflake.max_drift", "0")
+        .set("snowflake.max_wait", "-1")
+        .fake_clock()
+        .start();
+    bigint(&mut cluster.connect(), NEXT);
+    cluster.set_clock("-1h");
+    cluster
+}
+
+#[test]
+fn a_wait_ends_at_statement_timeout() {
+    let cluster = cluster_that_waits();
+    let mut client = cluster.connect();
+    client.batch_execute("SET statement_timeout = '300ms'").expect("set");
+    for query in [NEXT, "SELECT snowflake_nextval(5)"] {
+        let error = error_of(client.query(query, &[]));
+        assert_eq!(error.code(), &SqlState::QUERY_CANCELED);
+        assert!(error.message().contains("statement timeout"), "{error}");
+    }
+    // Nothing is left locked or broken.
+    cluster.set_clock("+0");
+    bigint(&mut client, NEXT);
+}
+
+#[test]
+fn a_wait_shows_its_event_and_can_be_cancelled_and_terminated() {
+    let cluster = cluster_that_waits();
+    let mut watcher = cluster.connect();
+    let event = if cluster.server().major() >= 17 { "SnowflakeClock" } else { "Extension" };
+    for (end, code) in
+        [("pg_cancel_backend", SqlState::QUERY_CANCELED), ("pg_terminate_backend", SqlState::ADMIN_SHUTDOWN)]
+    {
+        let mut client = cluster.connect();
+        let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).expect("a pid").get(0);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(move || error_of(client.query(NEXT, &[])));
+            eventually("the session waits for the clock", || {
+                let row = watcher
+                    .query_one(
+                        "SELECT wait_event_type, wait_event FROM pg_stat_activity WHERE pid = $1",
+                        &[&pid],
+                    )
+                    .expect("the session");
+                (row.get(0), row.get(1)) == (Some("Extension"), Some(event))
+            });
+            watcher.execute(&format!("SELECT {end}($1)"), &[&pid]).expect("a signal");
+            assert_eq!(waiting.join().expect("the session").code(), &code);
+        });
+    }
+}
+
+#[test]
+fn a_wait_ends_when_the_clock_is_set_right() {
+    let cluster = cluster_that_waits();
+    let mut client = cluster.connect();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(move || bigint(&mut client, NEXT));
+        let mut watcher = cluster.connect();
+        eventually("a session waits", || {
+            bigint(
+                &mut watcher,
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND query LIKE '%snowflake_nextval%' AND pid <> pg_backend_pid()",
+            ) == 1
+        });
+        cluster.set_clock("+0");
+        waiting.join().expect("an ID");
+    });
+}
+
+#[test]
+fn a_logical_clock_needs_no_wall_clock() {
+    let cluster = Cluster::builder()
+        .set("snowflake.max_drift", "-1")
+        .set("snowflake.max_burst", "-1")
+        .fake_clock()
+        .start();
+    let mut client = cluster.connect();
+    let mut ids = bigints(&mut client, "SELECT snowflake_nextval() FROM generate_series(1, 10000)");
+    cluster.set_clock("-2y");
+    ids.extend(bigints(&mut client, "SELECT snowflake_nextval() FROM generate_series(1, 100000)"));
+    assert_increasing(&ids);
+}

@@ -1,0 +1,11 @@
+//! What a user sees, on real clusters. One module per behaviour.
+
+mod bad_settings;
+mod claimed_runs;
+mod clock_steps;
+mod concurrent_sessions;
+mod known_answers;
+mod regress;
+mod standby;
+mod unprivileged;
+mod without_preload;

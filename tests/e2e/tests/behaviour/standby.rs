@@ -1,0 +1,42 @@
+//! A standby decodes, and does not generate.
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, error_of, eventually};
+
+#[test]
+fn a_standby_does_not_generate() {
+    let primary = Cluster::start();
+    let mut client = primary.connect();
+    client
+        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval()); INSERT INTO orders DEFAULT VALUES")
+        .expect("a row");
+    let standby = primary.standby();
+    let mut reader = standby.connect();
+    eventually("the row reaches the standby", || {
+        reader.query_one("SELECT count(*) FROM orders", &[]).expect("a count").get::<_, i64>(0) == 1
+    });
+    let error = error_of(reader.query("SELECT snowflake_nextval()", &[]));
+    assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION);
+    assert_eq!(error.message(), "cannot generate snowflake IDs during recovery");
+    let error = error_of(reader.query("SELECT snowflake_nextval(10)", &[]));
+    assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION);
+    let worker: i32 =
+        reader.query_one("SELECT snowflake_worker_id(id) FROM orders", &[]).expect("decoded").get(0);
+    assert_eq!(worker, 9);
+
+    // Once promoted, it does.
+    reader.batch_execute("SELECT pg_promote()").expect("promoted");
+    let above = reader
+        .query_one("SELECT snowflake_nextval() > max(id) FROM orders", &[])
+        .expect("the promoted standby generates");
+    assert!(above.get::<_, bool>(0));
+}
+
+#[test]
+fn a_read_only_transaction_generates() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute("BEGIN READ ONLY; SELECT snowflake_nextval(); SELECT snowflake_nextval(10); COMMIT")
+        .expect("no row is written");
+}
