@@ -26,7 +26,7 @@ struct World {
     generator: Generator,
     limits: Limits,
     clock: i64,
-    /// By how much the clock has been set back since it was last ahead of every ID and reading, and a
+    /// By how much the clock has been set back since a claim last found it caught up with every ID, and a
     /// millisecond for each reading in flight then: its session sees the hold, but not yet the step.
     set_back: i64,
     reserved: i64,
@@ -87,7 +87,7 @@ impl World {
         };
         self.sessions[session] = Session { seen, reading: None };
         if let Decision::Issue(run) = decision
-            && self.clock >= run.timestamp
+            && reading.now.min(self.clock) >= run.timestamp
             && self.readings_in_flight() == 0
         {
             self.set_back = 0;
