@@ -1,13 +1,13 @@
 //! Snowflake IDs for PostgreSQL: 64-bit, time-ordered, unique across servers.
 //!
-//! Data flows one way: SQL function -> [`generate`] -> [`shared`] (spinlock) -> `snowflake_core` decides -> ID.
+//! Data flows one way: SQL function -> `generate` -> `shared` (spinlock) -> `snowflake_core` decides -> ID.
 //!
-//! - [`settings`]: every `snowflake.*` setting, and what is fixed at server start: layout and identity.
-//! - [`shared`]: the generator in shared memory, behind a spinlock.
-//! - [`clock`]: reading the wall clock, and waiting for it.
-//! - [`generate`]: `snowflake_nextval` and friends.
-//! - [`decode`]: from an ID to its parts and back.
-//! - [`error`]: every error that a user can see.
+//! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and identity.
+//! - `shared`: the generator in shared memory, behind a spinlock.
+//! - `clock`: reading the wall clock, and waiting for it.
+//! - `generate`: `snowflake_nextval` and friends.
+//! - `decode`: from an ID to its parts and back.
+//! - `error`: every error that a user can see.
 
 use pgrx::prelude::*;
 

@@ -15,7 +15,8 @@ const ROUNDS: usize = 5;
 /// generate_series() would be stored first.
 fn time(client: &mut Client, call: &str, calls: u32) -> Duration {
     let started = Instant::now();
-    let counted = bigint(client, &format!("SELECT count({call}) FROM (SELECT generate_series(1, {calls})) AS rows"));
+    let counted =
+        bigint(client, &format!("SELECT count({call}) FROM (SELECT generate_series(1, {calls})) AS rows"));
     assert_eq!(counted, i64::from(calls));
     started.elapsed()
 }
