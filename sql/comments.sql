@@ -8,3 +8,6 @@ COMMENT ON FUNCTION snowflake_datacenter_id(bigint) IS 'datacenter that issued a
 COMMENT ON FUNCTION snowflake_worker_id(bigint) IS 'worker that issued a snowflake ID';
 COMMENT ON FUNCTION snowflake_sequence(bigint) IS 'number of a snowflake ID within its millisecond';
 COMMENT ON FUNCTION snowflake_make(timestamptz, integer, integer, integer) IS 'snowflake ID made of these parts';
+COMMENT ON FUNCTION snowflake_floor() IS 'time through which snowflake IDs may have been issued';
+COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean) IS 'makes snowflake IDs start after a time';
+COMMENT ON FUNCTION snowflake_confirm(text) IS 'confirms a change of layout, system identifier or clock';

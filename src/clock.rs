@@ -16,6 +16,14 @@ pub fn unix_ms() -> i64 {
     }
 }
 
+/// Time since the machine was started, in milliseconds. Nobody can set it, and it goes on while the machine sleeps.
+pub fn boot_ms() -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is valid for the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
+    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+}
+
 /// How long before the end of a wait sleeping stops and spinning starts: a sleep may overshoot by about as much.
 const SPIN: Duration = Duration::from_micros(80);
 

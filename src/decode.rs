@@ -73,12 +73,13 @@ fn raw_timestamptz(unix_ms: i64) -> pg_sys::TimestampTz {
     (unix_ms - POSTGRES_EPOCH) * 1000
 }
 
-fn timestamptz(unix_ms: i64) -> TimestampWithTimeZone {
+/// The time in milliseconds since the Unix epoch as a timestamptz. Every legal layout's times fit.
+pub fn timestamptz(unix_ms: i64) -> TimestampWithTimeZone {
     TimestampWithTimeZone::try_from(raw_timestamptz(unix_ms)).expect("a layout's times fit")
 }
 
-/// The time in milliseconds since the Unix epoch, cut; an error when the layout's timestamp field does not hold it.
-fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> i64 {
+/// A timestamptz in milliseconds since the Unix epoch, cut; an error when the layout's timestamp field does not hold it.
+pub fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> i64 {
     let value = ts.into_inner();
     let unix_ms = value.div_euclid(1000) + POSTGRES_EPOCH;
     if (layout.epoch()..=layout.last_timestamp()).contains(&unix_ms) {

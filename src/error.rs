@@ -4,9 +4,10 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_core::layout::{LayoutError, PartsError};
+use snowflake_core::layout::{Layout, LayoutError, PartsError};
+use snowflake_core::register::RecordError;
 
-use crate::decode;
+use crate::{decode, register};
 
 /// What can go wrong.
 #[derive(Debug)]
@@ -26,6 +27,49 @@ pub enum Error {
         /// The clock reading that ends the trouble, Unix ms.
         until: i64,
     },
+    /// The clock has jumped ahead by more than max_forward_step.
+    ClockAhead {
+        /// By how much, ms.
+        jump: i64,
+    },
+    /// The register cannot be read.
+    Register(RecordError),
+    /// The register's record is another system's.
+    OtherSystem {
+        /// The system identifier in the record.
+        recorded: u64,
+    },
+    /// The register's record was written under another layout.
+    OtherLayout {
+        /// The record's layout.
+        recorded: Layout,
+        /// The record's time, Unix ms.
+        through: i64,
+    },
+    /// The configured layout would make IDs that are not above all that were issued.
+    LayoutGoesBack {
+        /// The record's layout.
+        recorded: Layout,
+        /// The record's time, Unix ms.
+        through: i64,
+    },
+    /// A floor below what has been issued.
+    FloorLowered {
+        /// The floor as it is, Unix ms.
+        floor: i64,
+    },
+    /// A floor too far ahead of the clock.
+    FloorAhead {
+        /// By how much, ms.
+        lead: i64,
+    },
+    /// Something that only a superuser may do.
+    NotSuperuser {
+        /// What, as "set the snowflake floor".
+        what: &'static str,
+    },
+    /// Nothing that can be confirmed.
+    NoSuchConfirmation(String),
     /// The timestamp field is used up.
     EndOfField {
         /// Its last timestamp, Unix ms.
@@ -112,6 +156,65 @@ impl Error {
                 decode::display(until)
             ))
             .set_hint("Set the clock right, or raise snowflake.max_drift or snowflake.max_wait."),
+            Error::ClockAhead { jump } => report(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("the clock has jumped ahead by {jump} ms"),
+            )
+            .set_detail("IDs that follow a clock that is wrong cannot be taken back: later ones have to be greater.")
+            .set_hint("If the clock is right, a superuser confirms it with SELECT snowflake_confirm('clock'), or raises snowflake.max_forward_step. Else set it right."),
+            Error::Register(error) => report(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("the register of snowflake IDs, \"{}\", cannot be used", register::PATH),
+            )
+            .set_detail(format!("It says which IDs may have been issued, but {error}."))
+            .set_hint(match error {
+                RecordError::Damaged => "Find out what damaged it. A superuser then sets a time that is later than that of every ID: SELECT snowflake_set_floor('...').",
+                RecordError::NewerVersion(_) => "Install the release that wrote it, or a later one.",
+            }),
+            Error::OtherSystem { recorded } => report(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "the register of snowflake IDs belongs to another database system".into(),
+            )
+            .set_detail(format!(
+                "Its system identifier is {recorded}. This server is a copy of that one, and both would issue the same IDs."
+            ))
+            .set_hint("Give this server a datacenter and worker ID of its own. A superuser then confirms with SELECT snowflake_confirm('system_identifier')."),
+            Error::OtherLayout { recorded, through } => report(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "IDs have been issued under another snowflake.epoch or other widths".into(),
+            )
+            .set_detail(format!("{} IDs up to {} may have been issued.", layout(recorded), decode::display(through)))
+            .set_hint("Set the epoch and the widths as they were. To go on under the new ones, a superuser confirms with SELECT snowflake_confirm('layout')."),
+            Error::LayoutGoesBack { recorded, through } => report(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "the configured snowflake.epoch and widths would issue IDs again".into(),
+            )
+            .set_detail(format!(
+                "{} Under the configured ones, IDs after {} would not be greater than those from before.",
+                layout(recorded),
+                decode::display(through)
+            ))
+            .set_hint("Choose an earlier epoch or a larger sum of widths."),
+            Error::FloorLowered { floor } => report(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "the floor of snowflake IDs must not be lowered".into(),
+            )
+            .set_detail(format!("IDs up to {} may have been issued, and would be issued again.", decode::display(floor)))
+            .set_hint("With force => true it is lowered all the same."),
+            Error::FloorAhead { lead } => report(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("the floor would be {lead} ms ahead of the clock"),
+            )
+            .set_detail("That is more than snowflake.max_drift. After a restart, IDs would be refused until the clock catches up.")
+            .set_hint("With force => true it is set all the same."),
+            Error::NotSuperuser { what } => {
+                report(ERRCODE_INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}"))
+            }
+            Error::NoSuchConfirmation(what) => report(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("there is no \"{what}\" to confirm"),
+            )
+            .set_hint("What can be confirmed is 'layout', 'system_identifier' and 'clock'."),
             Error::EndOfField { last } => report(
                 ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
                 "the timestamp field of snowflake IDs is used up".into(),
@@ -161,5 +264,60 @@ impl Error {
             )
             .set_detail(format!("The value is not legal: {error}.")),
         }
+    }
+}
+
+fn layout(layout: Layout) -> String {
+    let widths = layout.widths();
+    format!(
+        "The epoch was {} ms, and the widths were {}, {} and {} bits for datacenter, worker and sequence.",
+        layout.epoch(),
+        widths.datacenter,
+        widths.worker,
+        widths.sequence
+    )
+}
+
+/// What an administrator should know, and finds in the server's log.
+#[derive(Debug)]
+pub enum Warning {
+    /// There was no register, so one was created.
+    Created {
+        /// Where IDs start, Unix ms.
+        after: i64,
+    },
+    /// A step back of the clock is held.
+    SteppedBack {
+        /// By how much the clock is behind the last ID, ms.
+        lead: i64,
+    },
+    /// The clock has jumped ahead.
+    SteppedAhead {
+        /// By how much, ms.
+        jump: i64,
+    },
+    /// The floor was lowered below what has been issued.
+    FloorLowered {
+        /// The last timestamp that was issued, Unix ms.
+        issued: i64,
+    },
+}
+
+impl Warning {
+    /// Writes the warning to the server's log.
+    pub fn log(self) {
+        let report = |message| ErrorReport::new(PgSqlErrorCode::ERRCODE_WARNING, message, "snowflake");
+        let report: ErrorReport = match self {
+            Warning::Created { after } => report(format!("created the register of snowflake IDs, \"{}\"", register::PATH))
+                .set_detail(format!("IDs start after {}.", decode::display(after)))
+                .set_hint("If this server, or one that it was made of, has issued later IDs, set a floor above them: SELECT snowflake_set_floor('...')."),
+            Warning::SteppedBack { lead } => report(format!("the clock was set back: it is {lead} ms behind the last snowflake ID"))
+                .set_detail("IDs go on from the last timestamp, and run ahead of the clock until it has caught up."),
+            Warning::SteppedAhead { jump } => report(format!("the clock has jumped ahead by {jump} ms"))
+                .set_detail("Snowflake IDs follow it, and will not go back if it does."),
+            Warning::FloorLowered { issued } => report("the floor of snowflake IDs was lowered".to_owned())
+                .set_detail(format!("IDs up to {} were issued, and may be issued again.", decode::display(issued))),
+        };
+        report.report(PgLogLevel::WARNING);
     }
 }

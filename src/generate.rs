@@ -12,7 +12,7 @@ use snowflake_core::generator::{Decision, NOTHING_SEEN, Reading, Run, WaitReason
 
 use crate::error::Error;
 use crate::settings::{self, Fixed};
-use crate::{clock, shared};
+use crate::{clock, reservation, shared};
 
 /// The last ID that this session was given, or [`NONE`]. Memory of one process.
 static LAST: AtomicI64 = AtomicI64::new(NONE);
@@ -21,8 +21,8 @@ const NONE: i64 = -1;
 /// IDs that one call claims at once, at most.
 const LONGEST_RUN: u32 = 4096;
 
-/// The next ID. 55000 without preloading or identity, or when the clock is too far behind; 25006 on a standby;
-/// 2200H at the end of the timestamp field.
+/// The next ID. 55000 without preloading or identity, when the clock is too far behind or ahead, or when the
+/// register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp field.
 #[pg_extern(volatile, parallel_safe)]
 fn snowflake_nextval() -> i64 {
     let fixed = settings::fixed();
@@ -86,7 +86,15 @@ fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
         clock::check_for_interrupts();
         let seen = match decision {
             Decision::Issue(run) => return run,
+            Decision::IssueAndExtend(run) => {
+                reservation::extend_early(fixed);
+                return run;
+            }
             Decision::Reread { seen } => seen,
+            Decision::Hold { seen, lead } => {
+                reservation::warn_of_step_back(lead);
+                seen
+            }
             Decision::Wait { seen, until, reason } => {
                 if reason == WaitReason::ClockBehind {
                     behind_since.get_or_insert_with(Instant::now);
@@ -95,7 +103,7 @@ fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
                 seen
             }
             Decision::Reserve { timestamp } => {
-                reserve(fixed, timestamp);
+                reservation::extend(fixed, timestamp);
                 NOTHING_SEEN
             }
             Decision::Refuse { timestamp, lead, until } => {
@@ -110,17 +118,4 @@ fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
         let reading = Reading { now: clock::unix_ms(), seen };
         decision = shared::claim(reading, settings::first_sequence(), want, limits);
     }
-}
-
-/// Allows the generator to go on to `timestamp`: here it ends on a server that may not generate. A server that
-/// may is never asked again while it runs, so the hot path need not check.
-fn reserve(fixed: &Fixed, timestamp: i64) {
-    if fixed.node.is_none() {
-        Error::NoIdentity.raise();
-    }
-    // SAFETY: reads shared memory of the server.
-    if unsafe { pg_sys::RecoveryInProgress() } {
-        Error::InRecovery.raise();
-    }
-    shared::reserve_through(timestamp.max(fixed.layout.last_timestamp()));
 }

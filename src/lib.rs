@@ -1,11 +1,15 @@
 //! Snowflake IDs for PostgreSQL: 64-bit, time-ordered, unique across servers.
 //!
-//! Data flows one way: SQL function -> `generate` -> `shared` (spinlock) -> `snowflake_core` decides -> ID.
+//! Data flows one way: SQL function -> `generate` -> `shared` (spinlock) -> `snowflake_core` decides -> ID. Only
+//! when the core says "beyond the reservation" does the flow take the side door to `reservation`.
 //!
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and identity.
 //! - `shared`: the generator in shared memory, behind a spinlock.
 //! - `clock`: reading the wall clock, and waiting for it.
 //! - `generate`: `snowflake_nextval` and friends.
+//! - `reservation`: what a start begins from, and how it is extended: the durable promise behind each ID.
+//! - `register`: the WAL-logged page that holds the promise.
+//! - `floor`: what an administrator can see and set of it.
 //! - `decode`: from an ID to its parts and back.
 //! - `error`: every error that a user can see.
 
@@ -14,7 +18,10 @@ use pgrx::prelude::*;
 mod clock;
 mod decode;
 mod error;
+mod floor;
 mod generate;
+mod register;
+mod reservation;
 mod settings;
 mod shared;
 #[cfg(any(test, feature = "pg_test"))]
@@ -33,6 +40,7 @@ pub extern "C-unwind" fn _PG_init() {
     settings::init(preloading);
     if preloading {
         shared::init();
+        reservation::init();
     }
 }
 

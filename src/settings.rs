@@ -33,6 +33,8 @@ static WORKER_ID: GucSetting<i32> = GucSetting::<i32>::new(UNSET);
 static MAX_BURST: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MAX_DRIFT: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
 static MAX_WAIT: GucSetting<i32> = GucSetting::<i32>::new(1000);
+static MAX_FORWARD_STEP: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
+static FAILOVER_MARGIN: GucSetting<i32> = GucSetting::<i32>::new(5000);
 static SEQUENCE_JITTER: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 const UNSET: i32 = -1;
@@ -98,6 +100,21 @@ pub fn limits(fixed: &Fixed) -> Limits {
 /// `snowflake.max_wait`, in milliseconds; `None` is no limit.
 pub fn max_wait() -> Option<i64> {
     milliseconds(&MAX_WAIT)
+}
+
+/// `snowflake.max_drift`, in milliseconds; `None` is no limit.
+pub fn max_drift() -> Option<i64> {
+    milliseconds(&MAX_DRIFT)
+}
+
+/// `snowflake.max_forward_step`, in milliseconds; `None` is no limit.
+pub fn max_forward_step() -> Option<i64> {
+    milliseconds(&MAX_FORWARD_STEP)
+}
+
+/// `snowflake.failover_margin`, in milliseconds.
+pub fn failover_margin() -> i64 {
+    read(&FAILOVER_MARGIN).into()
 }
 
 /// The sequence that a new millisecond starts with.
@@ -224,6 +241,21 @@ pub fn init(preloading: bool) {
             c"0 refuses at once; -1 is no limit.",
             &MAX_WAIT,
         ),
+        limit(
+            c"snowflake.max_forward_step",
+            c"The largest unexplained jump of the clock ahead that IDs follow.",
+            c"A larger one is refused until a superuser confirms it, or the server restarts; -1 only warns.",
+            &MAX_FORWARD_STEP,
+        ),
+        Int {
+            name: c"snowflake.failover_margin",
+            short: c"How far beyond the register a server starts after a change of timeline.",
+            long: c"For what a primary may have issued that never reached this server.",
+            setting: &FAILOVER_MARGIN,
+            range: 0..=i32::MAX,
+            when: When::Reload,
+            flags: GucFlags::UNIT_MS,
+        },
         Int {
             name: c"snowflake.sequence_jitter",
             short: c"A new millisecond starts with a random sequence from 0 to this.",

@@ -51,6 +51,16 @@ pub fn reserve_through(timestamp: i64) {
     with_generator(|generator| generator.reserve_through(timestamp));
 }
 
+/// The generator as it is now. The library must have been preloaded.
+pub fn generator() -> Generator {
+    with_generator(|generator| *generator)
+}
+
+/// Puts another generator in its place. The library must have been preloaded.
+pub fn restart(with: Generator) {
+    with_generator(|generator| *generator = with);
+}
+
 /// Runs `action` under the lock. See the contract above for what it may do.
 #[inline(always)]
 fn with_generator<R>(action: impl FnOnce(&mut Generator) -> R) -> R {
@@ -65,7 +75,8 @@ fn with_generator<R>(action: impl FnOnce(&mut Generator) -> R) -> R {
 impl Shared {
     fn new() -> Shared {
         let layout = settings::fixed().layout;
-        let generator = Generator::starting_after(layout.epoch() - 1, layout.last_timestamp());
+        // Nothing is reserved, so the first claim asks the register where to begin.
+        let generator = Generator::starting_after(layout.epoch() - 1, 0, layout.last_timestamp());
         Shared { lock: SpinLock::new(), generator: UnsafeCell::new(generator) }
     }
 }

@@ -11,7 +11,8 @@
 //! 4. While a step is held, every millisecond of the clock still gives a full sequence.
 //! 5. A stale reading is never mistaken for a step: without a step, nothing is held and nothing refused.
 //! 6. Nothing is issued beyond what is reserved, nor past the end of the timestamp field.
-//! 7. A step back beyond `max_drift` is waited out if `max_wait` allows it, else refused; never held.
+//! 7. A session is asked to extend the reservation early, before anybody has to wait for it.
+//! 8. A step back beyond `max_drift` is waited out if `max_wait` allows it, else refused; never held.
 
 /// What a reading that was taken before any state was seen carries as [`Reading::seen`].
 pub const NOTHING_SEEN: i64 = i64::MIN;
@@ -57,6 +58,17 @@ pub struct Run {
 pub enum Decision {
     /// These IDs are the caller's.
     Issue(Run),
+    /// These IDs are the caller's, and the reservation comes to its end: the caller extends it, in the background
+    /// if it can. No other caller is asked before some more timestamps have passed.
+    IssueAndExtend(Run),
+    /// The clock was set back by this much, which is held from now on: claim again, with a new reading and having
+    /// `seen` this timestamp. No more than the first to notice gets this.
+    Hold {
+        /// For [`Reading::seen`].
+        seen: i64,
+        /// By how much the clock is behind the generator's timestamp.
+        lead: i64,
+    },
     /// The reading is too old to judge by: read the clock again, having `seen` this timestamp.
     Reread {
         /// For [`Reading::seen`].
@@ -105,6 +117,8 @@ pub struct Generator {
     timestamp: i64,
     /// The part of the lead over the clock that a step of the clock explains; it melts as the clock catches up.
     hold: i64,
+    /// The first timestamp above this one asks for an extension. Never above `reserved`.
+    extend_after: i64,
     /// No timestamp above this one may be issued. Never above `last_timestamp`.
     reserved: i64,
     /// The last timestamp of the field.
@@ -112,17 +126,43 @@ pub struct Generator {
     sequence: u32,
 }
 
+/// How many timestamps a reservation holds, in milliseconds.
+pub const RESERVATION: i64 = 2000;
+
+/// A session is asked to extend the reservation when this much of it is left, and another each time that a quarter
+/// of this has passed in vain.
+const EXTEND_EARLY: i64 = RESERVATION / 2;
+
 impl Generator {
     /// A generator that has used up everything through `timestamp` and has nothing reserved: its first claim
-    /// asks for a reservation. `last_timestamp` is the end of the timestamp field.
-    pub fn starting_after(timestamp: i64, last_timestamp: i64) -> Generator {
-        Generator { timestamp, hold: 0, reserved: timestamp, last_timestamp, sequence: u32::MAX }
+    /// asks for a reservation. `hold` is what the start explains of a lead over the clock, and `last_timestamp`
+    /// the end of the timestamp field.
+    pub fn starting_after(timestamp: i64, hold: i64, last_timestamp: i64) -> Generator {
+        Generator {
+            timestamp,
+            hold,
+            extend_after: timestamp,
+            reserved: timestamp,
+            last_timestamp,
+            sequence: u32::MAX,
+        }
+    }
+
+    /// The timestamp that was issued last.
+    pub fn timestamp(&self) -> i64 {
+        self.timestamp
+    }
+
+    /// The timestamp through which IDs may be issued.
+    pub fn reserved(&self) -> i64 {
+        self.reserved
     }
 
     /// Allows timestamps through `timestamp`, or through the end of the field if that comes first. A
     /// reservation never shrinks.
     pub fn reserve_through(&mut self, timestamp: i64) {
         self.reserved = self.reserved.max(timestamp.min(self.last_timestamp));
+        self.extend_after = self.reserved - EXTEND_EARLY;
     }
 
     /// Claims up to `want` IDs of one millisecond. `first` is the sequence that a new millisecond starts with,
@@ -156,21 +196,19 @@ impl Generator {
         if reading.seen < self.timestamp {
             return Decision::Reread { seen };
         }
-        if lead > limits.max_burst.max(self.hold) {
-            if lead > limits.max_drift {
-                let until = self.timestamp - limits.max_drift;
-                return if until - reading.now <= limits.max_wait {
-                    Decision::Wait { seen, until, reason: WaitReason::ClockBehind }
-                } else {
-                    Decision::Refuse { timestamp: self.timestamp, lead, until }
-                };
-            }
-            self.hold = lead;
-            if self.sequence < limits.last_sequence {
-                return self.issue(self.timestamp, self.sequence + 1, want, reading, limits);
-            }
-        }
         let explained = limits.max_burst.max(self.hold);
+        if lead > explained {
+            if lead <= limits.max_drift {
+                self.hold = lead;
+                return Decision::Hold { seen, lead };
+            }
+            let until = self.timestamp - limits.max_drift;
+            return if until - reading.now <= limits.max_wait {
+                Decision::Wait { seen, until, reason: WaitReason::ClockBehind }
+            } else {
+                Decision::Refuse { timestamp: self.timestamp, lead, until }
+            };
+        }
         if lead < explained {
             return self.issue(self.timestamp + 1, first, want, reading, limits);
         }
@@ -179,19 +217,39 @@ impl Generator {
 
     #[inline(always)]
     fn issue(&mut self, timestamp: i64, first: u32, want: u32, reading: Reading, limits: Limits) -> Decision {
-        if timestamp > self.reserved {
-            return self.beyond_reservation(timestamp);
+        if timestamp > self.extend_after {
+            return self.issue_late(timestamp, first, want, reading, limits);
         }
+        Decision::Issue(self.advance(timestamp, first, want, reading, limits))
+    }
+
+    /// The reservation comes to its end, or has come to it.
+    #[cold]
+    #[inline(never)]
+    fn issue_late(
+        &mut self,
+        timestamp: i64,
+        first: u32,
+        want: u32,
+        reading: Reading,
+        limits: Limits,
+    ) -> Decision {
+        if timestamp > self.last_timestamp {
+            Decision::EndOfField
+        } else if timestamp > self.reserved {
+            Decision::Reserve { timestamp }
+        } else {
+            self.extend_after = self.reserved.min(timestamp + EXTEND_EARLY / 4);
+            Decision::IssueAndExtend(self.advance(timestamp, first, want, reading, limits))
+        }
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, timestamp: i64, first: u32, want: u32, reading: Reading, limits: Limits) -> Run {
         let count = want.min(limits.last_sequence - first + 1);
         self.timestamp = timestamp;
         self.sequence = first + (count - 1);
         self.hold = self.hold.min(timestamp - reading.now);
-        Decision::Issue(Run { timestamp, first, count })
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn beyond_reservation(&self, timestamp: i64) -> Decision {
-        if timestamp > self.last_timestamp { Decision::EndOfField } else { Decision::Reserve { timestamp } }
+        Run { timestamp, first, count }
     }
 }

@@ -7,9 +7,11 @@
 //! - [`layout`]: how a timestamp, a datacenter, a worker and a sequence make up 63 bits.
 //! - [`epoch`]: the written form of the instant that timestamps count from.
 //! - [`generator`]: (state, clock reading, limits) -> issue, wait or refuse.
+//! - [`register`]: the durable record, and what a start may begin from.
 
 #![forbid(unsafe_code)]
 
 pub mod epoch;
 pub mod generator;
 pub mod layout;
+pub mod register;

@@ -4,7 +4,9 @@
 //! `make mutants` breaks the rules one by one and shows that these tests notice.
 
 use proptest::prelude::*;
-use snowflake_core::generator::{Decision, Generator, Limits, NOTHING_SEEN, Reading, Run, WaitReason};
+use snowflake_core::generator::{
+    Decision, Generator, Limits, NOTHING_SEEN, RESERVATION, Reading, Run, WaitReason,
+};
 
 const START: i64 = 1_000_000;
 const LAST_SEQUENCE: u32 = 3;
@@ -46,7 +48,7 @@ impl World {
 
     fn ending_at(last_timestamp: i64, limits: Limits) -> World {
         World {
-            generator: Generator::starting_after(START - 1, last_timestamp),
+            generator: Generator::starting_after(START - 1, 0, last_timestamp),
             limits,
             clock: START,
             set_back: 0,
@@ -74,10 +76,17 @@ impl World {
     /// One claim. Returns the reading that it was made with and what was decided.
     fn claim(&mut self, session: usize, first: u32, want: u32) -> (Reading, Decision) {
         let reading = self.read(session);
-        let decision = self.generator.claim(reading, first, want, self.limits);
+        let mut decision = self.generator.claim(reading, first, want, self.limits);
+        // The reservation is extended in the background, or not at all: here it is not.
+        if let Decision::IssueAndExtend(run) = decision {
+            decision = Decision::Issue(run);
+        }
         let seen = match decision {
-            Decision::Reread { seen } | Decision::Wait { seen, .. } => seen,
-            Decision::Issue(_) | Decision::Refuse { .. } | Decision::EndOfField => NOTHING_SEEN,
+            Decision::Reread { seen } | Decision::Wait { seen, .. } | Decision::Hold { seen, .. } => seen,
+            Decision::Issue(_)
+            | Decision::IssueAndExtend(_)
+            | Decision::Refuse { .. }
+            | Decision::EndOfField => NOTHING_SEEN,
             Decision::Reserve { timestamp } => {
                 assert!(timestamp > self.reserved, "{timestamp} was reserved already");
                 self.reserved = timestamp + 5;
@@ -99,7 +108,7 @@ impl World {
     fn insist(&mut self, want: u32) -> Decision {
         loop {
             match self.claim(0, 0, want).1 {
-                Decision::Reread { .. } | Decision::Reserve { .. } => continue,
+                Decision::Reread { .. } | Decision::Hold { .. } | Decision::Reserve { .. } => continue,
                 decision => return decision,
             }
         }
@@ -341,7 +350,7 @@ proptest! {
         })?;
     }
 
-    /// 7.
+    /// 8.
     #[test]
     fn a_step_beyond_max_drift_is_never_held(back in 1..100i64, max_drift in 0..50i64, max_wait in 0..50i64) {
         let limits = Limits {
@@ -367,6 +376,48 @@ proptest! {
         let decision = world.insist(1);
         prop_assert!(matches!(decision, Decision::Issue(run) if (run.timestamp, run.first) > (START, 0)));
     }
+}
+
+/// 7: where extending takes no longer than a quarter of a reservation, nobody ever waits for it.
+#[test]
+fn an_extension_is_asked_for_early() {
+    let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let mut generator = Generator::starting_after(START - 1, 0, i64::MAX);
+    generator.reserve_through(START + RESERVATION);
+    let mut extension = None;
+    let mut asked = 0;
+    for now in START..START + 100 * RESERVATION {
+        if let Some((done, through)) = extension
+            && done <= now
+        {
+            generator.reserve_through(through);
+            extension = None;
+        }
+        match generator.claim(Reading { now, seen: NOTHING_SEEN }, 0, 1, limits) {
+            Decision::Issue(_) => {}
+            Decision::IssueAndExtend(_) => {
+                asked += 1;
+                extension.get_or_insert((now + RESERVATION / 4, now + RESERVATION));
+            }
+            decision => panic!("{decision:?} at {now}"),
+        }
+    }
+    assert!((100..=400).contains(&asked), "asked {asked} times");
+}
+
+/// A hold that a start explains is no step, and melts as any other.
+#[test]
+fn a_start_ahead_of_the_clock_is_no_step() {
+    let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let mut world = World::new(limits);
+    world.generator = Generator::starting_after(START + 99, 100, START * 2);
+    world.reserved = START + 99;
+    for _ in 0..100 {
+        world.move_clock(1);
+        assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp >= START + 100));
+    }
+    world.move_clock(-2);
+    assert!(matches!(world.insist(1), Decision::Refuse { .. }));
 }
 
 /// 6: the last ID of the field is issued, and nothing after it, whatever the clock says.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
+use crate::eventually;
 use crate::server::{Server, as_server_user};
 
 /// What a cluster is to be like. [`ClusterBuilder::start`] starts it.
@@ -50,7 +51,8 @@ impl Cluster {
         self.directory.path()
     }
 
-    fn data(&self) -> PathBuf {
+    /// The data directory.
+    pub fn data(&self) -> PathBuf {
         self.directory().join("data")
     }
 
@@ -115,8 +117,40 @@ impl Cluster {
         }
     }
 
+    /// Kills the postmaster and all of its processes at once, with no chance to clean up, as a power loss does to
+    /// them.
+    pub fn kill(&mut self) {
+        let postmaster = self.postmaster.as_ref().expect("a running server").id();
+        let mut victims = vec![postmaster];
+        for entry in fs::read_dir("/proc").expect("/proc").flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            // "pid (name) state parent ..."
+            let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
+            if parent == Some(&postmaster.to_string()) {
+                victims.push(pid);
+            }
+        }
+        // The postmaster first, so that it does not clean up after the others.
+        let status = Command::new("kill")
+            .arg("-KILL")
+            .args(victims.iter().map(u32::to_string))
+            .stderr(Stdio::null())
+            .status();
+        status.expect("kill runs");
+        self.wait_for_exit();
+        for pid in &victims[1..] {
+            eventually("a process is gone", || !Path::new(&format!("/proc/{pid}")).exists());
+        }
+    }
+
+    /// Makes a standby a primary.
+    pub fn promote(&self) {
+        self.connect().batch_execute("SELECT pg_promote()").expect("a promotion");
+    }
+
     /// Starts the server; its exit status when it gives up.
-    fn try_start(&mut self) -> Result<(), ExitStatus> {
+    pub fn try_start(&mut self) -> Result<(), ExitStatus> {
         let log = fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -152,8 +186,15 @@ impl Cluster {
         }
     }
 
-    /// A standby of this cluster that follows it by streaming.
+    /// A standby of this cluster that follows it by streaming, with the same settings.
     pub fn standby(&self) -> Cluster {
+        let mut standby = self.base_backup(&["--write-recovery-conf"]);
+        standby.start_again();
+        standby
+    }
+
+    /// A copy of this cluster, not started yet.
+    pub fn base_backup(&self, options: &[&str]) -> Cluster {
         let directory = new_directory();
         let status = self
             .server
@@ -172,11 +213,13 @@ impl Cluster {
             .status()
             .expect("pg_basebackup runs");
         assert!(status.success(), "pg_basebackup failed");
-        let mut standby =
-            Cluster { server: self.server.clone(), directory, fake_clock: false, postmaster: None };
-        standby.configure(&[("unix_socket_directories", &standby.directory().to_string_lossy())]);
-        standby.start_again();
-        standby
+        let copy =
+            Cluster { server: self.server.clone(), directory, fake_clock: self.fake_clock, postmaster: None };
+        copy.configure(&[("unix_socket_directories", &copy.directory().to_string_lossy())]);
+        if self.fake_clock {
+            copy.set_clock("+0");
+        }
+        copy
     }
 
     fn pg_ctl(&self, arguments: &[&str]) {

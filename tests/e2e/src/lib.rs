@@ -5,9 +5,11 @@
 //! removed when its [`Cluster`] is dropped, and its server goes down when the test process dies.
 
 mod cluster;
+mod journal;
 mod server;
 
 pub use cluster::{Cluster, ClusterBuilder};
+pub use journal::Journal;
 pub use server::Server;
 
 use postgres::Client;

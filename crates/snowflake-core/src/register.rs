@@ -1,0 +1,169 @@
+//! The durable record: its bytes, and what a start may begin from.
+//!
+//! A record promises that no ID above its time has been issued. Whoever starts from it begins above that time,
+//! and that is all that makes IDs unique across restarts, crashes and failovers.
+
+use crate::generator::RESERVATION;
+use crate::layout::{Layout, LayoutError, Parts, PartsError, Widths};
+
+/// The first bytes of every record.
+pub const MAGIC: [u8; 8] = *b"snowflk1";
+
+/// The version that this code writes, and the highest that it reads.
+pub const VERSION: u32 = 1;
+
+/// How many bytes a record takes.
+pub const LENGTH: usize = 64;
+
+/// What is promised, and for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The cluster's system identifier.
+    pub system_identifier: u64,
+    /// The timeline that the record was written on.
+    pub timeline: u32,
+    /// No timestamp above this one has been issued, in milliseconds since the Unix epoch.
+    pub through: i64,
+    /// What the IDs look like.
+    pub layout: Layout,
+}
+
+/// Why bytes are not a record that can be started from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// Zeros, another file's content, or a record with a bit flipped.
+    #[error("it does not hold a valid record")]
+    Damaged,
+    /// A later release wrote it.
+    #[error("its record has version {0}, and this release reads up to {VERSION}")]
+    NewerVersion(u32),
+}
+
+impl Record {
+    /// The highest ID that the record permits, of any datacenter and worker.
+    pub fn highest_id(&self) -> Result<i64, PartsError> {
+        let layout = self.layout;
+        layout.compose(Parts {
+            timestamp: self.through,
+            datacenter_id: layout.last_datacenter_id(),
+            worker_id: layout.last_worker_id(),
+            sequence: layout.last_sequence(),
+        })
+    }
+
+    /// The record's bytes.
+    pub fn encode(&self) -> [u8; LENGTH] {
+        let widths = self.layout.widths();
+        let mut bytes = [0; LENGTH];
+        bytes[0..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.timeline.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.system_identifier.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.through.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.highest_id().unwrap_or(-1).to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.layout.epoch().to_le_bytes());
+        bytes[48] = widths.datacenter as u8;
+        bytes[49] = widths.worker as u8;
+        bytes[50] = widths.sequence as u8;
+        let checksum = crc32fast::hash(&bytes[..LENGTH - 4]);
+        bytes[LENGTH - 4..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// The record that these bytes hold.
+    pub fn decode(bytes: &[u8; LENGTH]) -> Result<Record, RecordError> {
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        if bytes[0..8] != MAGIC {
+            return Err(RecordError::Damaged);
+        }
+        // A later version may be longer, with its checksum elsewhere: all that is known of it is its number.
+        if u32_at(8) > VERSION {
+            return Err(RecordError::NewerVersion(u32_at(8)));
+        }
+        if u32_at(LENGTH - 4) != crc32fast::hash(&bytes[..LENGTH - 4]) {
+            return Err(RecordError::Damaged);
+        }
+        let widths =
+            Widths { datacenter: bytes[48].into(), worker: bytes[49].into(), sequence: bytes[50].into() };
+        let layout = Layout::new(u64_at(40) as i64, widths).map_err(|_: LayoutError| RecordError::Damaged)?;
+        let record = Record {
+            system_identifier: u64_at(16),
+            timeline: u32_at(12),
+            through: u64_at(24) as i64,
+            layout,
+        };
+        // Whatever passed the checksum was written by this code, or is a forgery that does not add up.
+        if record.encode() == *bytes { Ok(record) } else { Err(RecordError::Damaged) }
+    }
+}
+
+/// What a start begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Everything through this timestamp is used up.
+    pub after: i64,
+    /// The part of its lead over the clock that the start itself explains.
+    pub hold: i64,
+}
+
+/// The server that starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Its system identifier.
+    pub system_identifier: u64,
+    /// The timeline that it writes on.
+    pub timeline: u32,
+    /// The layout that it is configured with.
+    pub layout: Layout,
+    /// `snowflake.failover_margin`, in milliseconds.
+    pub failover_margin: i64,
+}
+
+/// Why a server must not start from a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartError {
+    /// The record is another system's.
+    SystemIdentifier {
+        /// The record's.
+        recorded: u64,
+    },
+    /// The record was written under another layout.
+    Layout {
+        /// The record's.
+        recorded: Layout,
+    },
+}
+
+impl Server {
+    /// What this server may begin with, given the record and the clock.
+    pub fn start(&self, record: &Record, now: i64) -> Result<Start, StartError> {
+        if record.system_identifier != self.system_identifier {
+            return Err(StartError::SystemIdentifier { recorded: record.system_identifier });
+        }
+        if record.layout != self.layout {
+            return Err(StartError::Layout { recorded: record.layout });
+        }
+        let margin = if record.timeline == self.timeline { 0 } else { self.failover_margin };
+        let after = record.through + margin;
+        Ok(Start { after, hold: (after - now).clamp(0, RESERVATION + margin) })
+    }
+
+    /// The record that promises timestamps through `through` on this server.
+    pub fn record(&self, through: i64) -> Record {
+        Record {
+            system_identifier: self.system_identifier,
+            timeline: self.timeline,
+            through: through.min(self.layout.last_timestamp()),
+            layout: self.layout,
+        }
+    }
+
+    /// Whether every ID of this server's layout that begins after the record is above every ID that the record
+    /// permits: only then a change of layout keeps IDs unique and increasing.
+    pub fn may_change_layout(&self, record: &Record) -> bool {
+        let Ok(highest) = record.highest_id() else { return false };
+        let first = Parts { timestamp: record.through + 1, datacenter_id: 0, worker_id: 0, sequence: 0 };
+        self.layout.compose(first).is_ok_and(|lowest| lowest > highest)
+    }
+}

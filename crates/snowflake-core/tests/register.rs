@@ -1,0 +1,140 @@
+//! Property tests of the durable record and of what a start may begin from.
+
+use proptest::prelude::*;
+use snowflake_core::generator::RESERVATION;
+use snowflake_core::layout::{Layout, Parts, TWITTER_EPOCH, Widths};
+use snowflake_core::register::{LENGTH, MAGIC, Record, RecordError, Server, Start, StartError, VERSION};
+
+const NOW: i64 = 1_800_000_000_000;
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    (0..NOW, 0..8u32, 0..8u32, 10..12u32).prop_map(|(epoch, datacenter, worker, sequence)| {
+        // At least 10 bits below the timestamp, at most 24.
+        let sequence = sequence.min(24 - datacenter - worker);
+        Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a legal layout")
+    })
+}
+
+fn records() -> impl Strategy<Value = Record> {
+    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64).prop_map(
+        |(system_identifier, timeline, layout, since)| Record {
+            system_identifier,
+            timeline,
+            through: layout.epoch() - 1 + since,
+            layout,
+        },
+    )
+}
+
+fn server(record: &Record) -> Server {
+    Server {
+        system_identifier: record.system_identifier,
+        timeline: record.timeline,
+        layout: record.layout,
+        failover_margin: 5000,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn decode_inverts_encode(record in records()) {
+        prop_assert_eq!(Record::decode(&record.encode()), Ok(record));
+    }
+
+    #[test]
+    fn any_flipped_bit_is_noticed(record in records(), bit in 0..LENGTH * 8) {
+        let mut bytes = record.encode();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        prop_assert!(Record::decode(&bytes).is_err());
+    }
+
+    #[test]
+    fn other_content_is_damage(bytes in prop::array::uniform32(any::<u8>())) {
+        let bytes: [u8; LENGTH] = [bytes, bytes].concat().try_into().expect("64 bytes");
+        prop_assert_eq!(Record::decode(&bytes), Err(RecordError::Damaged));
+    }
+
+    /// What makes IDs unique across a start: it begins above the record, whatever the clock says.
+    #[test]
+    fn a_start_begins_above_the_record(record in records(), timeline: u32, now in 0..2 * NOW) {
+        let server = Server { timeline, ..server(&record) };
+        let start = server.start(&record, now).expect("the record is the server's own");
+        prop_assert!(start.after >= record.through);
+        let margin = start.after - record.through;
+        prop_assert_eq!(margin, if timeline == record.timeline { 0 } else { 5000 });
+        // The start explains no more than a reservation and the margin.
+        prop_assert!((0..=RESERVATION + margin).contains(&start.hold));
+        prop_assert!(start.hold <= (start.after - now).max(0));
+    }
+
+    #[test]
+    fn a_record_goes_no_further_than_its_field(record in records(), through: i64) {
+        prop_assert!(server(&record).record(through).through <= record.layout.last_timestamp());
+    }
+
+    /// A change of layout is accepted only when every ID of the new one is above every ID of the old one.
+    #[test]
+    fn a_changed_layout_goes_on_above_the_old_one(record in records(), layout in layouts(), old_bits: i64, new_bits: i64, ago in 0..1000i64) {
+        let server = Server { layout, ..server(&record) };
+        if server.may_change_layout(&record) {
+            let mask = |layout: Layout| (1 << layout.timestamp_shift()) - 1;
+            let old = ((record.through - ago - record.layout.epoch()) << record.layout.timestamp_shift()) | (old_bits & mask(record.layout));
+            let new = ((record.through + 1 - layout.epoch()) << layout.timestamp_shift()) | (new_bits & mask(layout));
+            prop_assert!(new > old);
+        }
+    }
+}
+
+fn own() -> Record {
+    Record { system_identifier: 7, timeline: 3, through: NOW, layout: Layout::TWITTER }
+}
+
+#[test]
+fn a_start_of_another_system_or_layout_is_refused() {
+    let other = Server { system_identifier: 8, ..server(&own()) };
+    assert_eq!(other.start(&own(), NOW), Err(StartError::SystemIdentifier { recorded: 7 }));
+    let layout = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a legal layout");
+    let other = Server { layout, ..server(&own()) };
+    assert_eq!(other.start(&own(), NOW), Err(StartError::Layout { recorded: Layout::TWITTER }));
+}
+
+#[test]
+fn a_start_holds_what_it_explains() {
+    let server = server(&own());
+    for (now, hold) in [(NOW + 1, 0), (NOW, 0), (NOW - 1500, 1500), (NOW - 3_600_000, RESERVATION)] {
+        assert_eq!(server.start(&own(), now), Ok(Start { after: NOW, hold }), "at {now}");
+    }
+    let promoted = Server { timeline: 4, ..server };
+    assert_eq!(
+        promoted.start(&own(), NOW - 3_600_000),
+        Ok(Start { after: NOW + 5000, hold: RESERVATION + 5000 })
+    );
+}
+
+#[test]
+fn zeros_and_later_versions() {
+    assert_eq!(Record::decode(&[0; LENGTH]), Err(RecordError::Damaged));
+    let mut later = [0xff; LENGTH];
+    later[..8].copy_from_slice(&MAGIC);
+    later[8..12].copy_from_slice(&(VERSION + 1).to_le_bytes());
+    assert_eq!(Record::decode(&later), Err(RecordError::NewerVersion(VERSION + 1)));
+}
+
+#[test]
+fn layouts_that_may_follow_another() {
+    let record = own();
+    let may = |epoch, datacenter, worker, sequence| {
+        let layout = Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a legal layout");
+        Server { layout, ..server(&record) }.may_change_layout(&record)
+    };
+    // Wider parts, or an earlier epoch: larger IDs.
+    assert!(may(TWITTER_EPOCH, 5, 5, 14));
+    assert!(may(0, 5, 5, 12));
+    // Narrower parts, or a later epoch: IDs that were issued before.
+    assert!(!may(TWITTER_EPOCH, 5, 5, 10));
+    assert!(!may(TWITTER_EPOCH + 86_400_000, 5, 5, 12));
+    // The same sum of widths means the same IDs, whatever the parts are called.
+    assert!(may(TWITTER_EPOCH, 0, 10, 12));
+}

@@ -1,0 +1,75 @@
+//! What an administrator can see and set of the durable promise.
+
+use pgrx::datum::TimestampWithTimeZone;
+use pgrx::prelude::*;
+
+use crate::decode::{timestamp_in, timestamptz};
+use crate::error::Error;
+use crate::reservation::administer;
+use crate::settings::{self, Fixed};
+use crate::{clock, register, reservation};
+
+/// The time through which IDs may have been issued, and above which every later start begins; NULL before the first ID.
+/// 55000 when the register cannot be read.
+#[pg_extern(volatile, strict, parallel_safe)]
+fn snowflake_floor() -> Option<TimestampWithTimeZone> {
+    match register::read() {
+        Ok(record) => record.map(|record| timestamptz(record.through)),
+        Err(error) => Error::Register(error).raise(),
+    }
+}
+
+/// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to lower it, and to set it
+/// further ahead of the clock than `snowflake.max_drift`. 42501 unless superuser; 55000 for what needs `force`; 25006 on a
+/// standby; 22003 when the timestamp field does not hold `ts`.
+#[pg_extern(volatile, strict)]
+fn snowflake_set_floor(ts: TimestampWithTimeZone, force: default!(bool, false)) -> TimestampWithTimeZone {
+    let fixed = authorized("set the floor of snowflake IDs");
+    let through = timestamp_in(fixed.layout, ts);
+    let lead = through - clock::unix_ms();
+    if !force && settings::max_drift().is_some_and(|limit| lead > limit) {
+        Error::FloorAhead { lead }.raise();
+    }
+    administer::set_floor(fixed, through, force);
+    timestamptz(through)
+}
+
+/// Confirms what a start or an extension was refused for, and says what that risks; false when there is nothing to
+/// confirm. `what` is `layout`, `system_identifier` or `clock`. 42501 unless superuser; 22023 for anything else; 55000 for a
+/// layout that would issue IDs again; 25006 on a standby.
+#[pg_extern(volatile, strict)]
+fn snowflake_confirm(what: &str) -> bool {
+    let fixed = authorized("confirm a change for snowflake IDs");
+    let (confirmed, risk) = match what {
+        "layout" => (
+            administer::confirm_layout(fixed),
+            "IDs from before are decoded under the new epoch and widths, to other times and parts.",
+        ),
+        "system_identifier" => (
+            administer::confirm_system_identifier(fixed),
+            "If the server that this one was made of goes on with the same datacenter and worker ID, both issue the same IDs.",
+        ),
+        "clock" => (
+            administer::confirm_clock(),
+            "If the clock is wrong, IDs run ahead of the true time for as long as it takes to catch up.",
+        ),
+        other => Error::NoSuchConfirmation(other.to_owned()).raise(),
+    };
+    if confirmed {
+        notice!("{risk}");
+    }
+    confirmed
+}
+
+fn authorized(what: &'static str) -> &'static Fixed {
+    // SAFETY: asks about the current user, in a transaction.
+    if !unsafe { pg_sys::superuser() } {
+        Error::NotSuperuser { what }.raise();
+    }
+    let fixed = settings::fixed();
+    if !fixed.preloaded {
+        Error::NotPreloaded.raise();
+    }
+    reservation::refuse_in_recovery();
+    fixed
+}

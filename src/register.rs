@@ -1,0 +1,189 @@
+//! The register: one WAL-logged page that holds the durable [`Record`].
+//!
+//! The page is block 0 of a fixed file in the cluster's shared tablespace. It is read and written through the buffer
+//! manager and logged as a full-page image, which is a record of PostgreSQL's own. So recovery, checkpoints, base
+//! backups, standbys, point-in-time recovery and pg_rewind carry it, and none of them needs this library.
+//!
+//! # Contract
+//!
+//! - All functions that write are called with the lock of [`crate::reservation`] held exclusively, on a server that
+//!   is not in recovery: writing WAL there would be a PANIC.
+//! - Nothing inside a critical section can raise, panic or allocate memory of ours.
+//! - All unsafe code that deals with the page is in this file, and so is all that differs between PostgreSQL's
+//!   versions.
+
+use std::ptr;
+
+use pgrx::prelude::*;
+use snowflake_core::register::{LENGTH, Record, RecordError};
+
+/// The file's name. Far above what PostgreSQL hands out, and it would notice that the name is taken.
+const FILE: u32 = 4_294_965_250;
+
+/// Where the page is, as a path below the data directory.
+pub const PATH: &str = "global/4294965250";
+
+const FORK: pg_sys::ForkNumber::Type = pg_sys::ForkNumber::MAIN_FORKNUM;
+const BLOCK: pg_sys::BlockNumber = 0;
+const PAGE_SIZE: usize = pg_sys::BLCKSZ as usize;
+const HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
+
+/// DELAY_CHKPT_START of the server. The end of a transaction clears it too.
+const DELAY_CHECKPOINT: i32 = 1;
+
+/// A position in the WAL.
+pub type Lsn = pg_sys::XLogRecPtr;
+
+/// A page in memory of ours, aligned for direct I/O.
+#[repr(C, align(4096))]
+struct Page([u8; PAGE_SIZE]);
+
+#[cfg(feature = "pg15")]
+type Locator = pg_sys::RelFileNode;
+#[cfg(not(feature = "pg15"))]
+type Locator = pg_sys::RelFileLocator;
+
+#[cfg(feature = "pg15")]
+fn locator() -> Locator {
+    Locator {
+        spcNode: pg_sys::GLOBALTABLESPACE_OID,
+        dbNode: pg_sys::InvalidOid,
+        relNode: pg_sys::Oid::from(FILE),
+    }
+}
+
+#[cfg(not(feature = "pg15"))]
+fn locator() -> Locator {
+    Locator {
+        spcOid: pg_sys::GLOBALTABLESPACE_OID,
+        dbOid: pg_sys::InvalidOid,
+        relNumber: pg_sys::Oid::from(FILE),
+    }
+}
+
+fn storage() -> pg_sys::SMgrRelation {
+    /// Not a temporary relation of one backend.
+    const SHARED: i32 = -1;
+    // SAFETY: opens no file yet; PostgreSQL keeps the answer.
+    unsafe { pg_sys::smgropen(locator(), SHARED) }
+}
+
+/// The record, or `None` where there is no register yet.
+pub fn read() -> Result<Option<Record>, RecordError> {
+    // SAFETY: `storage()` is valid.
+    if !unsafe { pg_sys::smgrexists(storage(), FORK) } {
+        return Ok(None);
+    }
+    let bytes = PgTryBuilder::new(|| {
+        let buffer = pin(pg_sys::ReadBufferMode::RBM_NORMAL);
+        // SAFETY: the buffer is pinned, and locked while its page is read.
+        unsafe {
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            let bytes = *content(pg_sys::BufferGetPage(buffer).cast());
+            pg_sys::UnlockReleaseBuffer(buffer);
+            Ok(bytes)
+        }
+    })
+    // What PostgreSQL itself finds: a checksum that is wrong, a file that is too short. The caller raises an error in
+    // its place, which cleans up.
+    .catch_when(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, |_| Err(RecordError::Damaged))
+    .execute()?;
+    Record::decode(&bytes).map(Some)
+}
+
+/// Writes the record and its WAL, and returns what has to be flushed before the record is relied upon. The page must
+/// have been read by this incarnation of the server, and been valid.
+pub fn write(record: &Record) -> Lsn {
+    let buffer = pin(pg_sys::ReadBufferMode::RBM_NORMAL);
+    // SAFETY: the buffer is pinned.
+    unsafe { pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32) };
+    log(buffer, record, false)
+}
+
+/// The same, for a page that cannot be read.
+pub fn overwrite(record: &Record) -> Lsn {
+    let buffer = pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK);
+    log(buffer, record, true)
+}
+
+/// Creates the register, durably.
+pub fn create(record: &Record) {
+    let mut page = Page([0; PAGE_SIZE]);
+    let start = page.0.as_mut_ptr();
+    // SAFETY: the page is ours and of the right size and alignment. The WAL comes first and is flushed, so that a
+    // crash at any point leaves no file, or the whole page. An entry in a directory is not WAL-logged: it is synced.
+    // A checkpoint that begins after the WAL waits for the file.
+    unsafe {
+        format(start, record, true);
+        (*pg_sys::MyProc).delayChkptFlags |= DELAY_CHECKPOINT;
+        let lsn = pg_sys::log_newpage(&mut locator(), FORK, BLOCK, start.cast(), true);
+        pg_sys::XLogFlush(lsn);
+        pg_sys::smgrcreate(storage(), FORK, false);
+        pg_sys::PageSetChecksumInplace(start.cast(), BLOCK);
+        pg_sys::smgrextend(storage(), FORK, BLOCK, start.cast(), false);
+        pg_sys::smgrimmedsync(storage(), FORK);
+        pg_sys::fsync_fname(c"global".as_ptr(), true);
+        (*pg_sys::MyProc).delayChkptFlags &= !DELAY_CHECKPOINT;
+    }
+}
+
+/// Waits until the WAL is durable up to `lsn`, as a commit does.
+pub fn flush(lsn: Lsn) {
+    // SAFETY: `lsn` is the end of a record that was inserted.
+    unsafe { pg_sys::XLogFlush(lsn) };
+}
+
+/// Lets the WAL writer make the WAL durable up to `lsn`, soon.
+pub fn flush_soon(lsn: Lsn) {
+    // SAFETY: `lsn` is the end of a record that was inserted.
+    unsafe { pg_sys::XLogSetAsyncXactLSN(lsn) };
+}
+
+/// Whether the WAL is durable up to `lsn`.
+pub fn is_flushed(lsn: Lsn) -> bool {
+    // SAFETY: the server is not in recovery, so there is a flush position. The timeline is not asked for.
+    unsafe { pg_sys::GetFlushRecPtr(ptr::null_mut()) >= lsn }
+}
+
+/// Pins the page's buffer. Without `RBM_ZERO_AND_LOCK`, the caller locks it.
+fn pin(mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
+    // SAFETY: the file exists, or the mode creates the page in memory alone.
+    unsafe { pg_sys::ReadBufferWithoutRelcache(locator(), FORK, BLOCK, mode, ptr::null_mut(), true) }
+}
+
+/// Puts the record into a buffer that is pinned and exclusively locked, logs it, and lets go of the buffer.
+fn log(buffer: pg_sys::Buffer, record: &Record, new: bool) -> Lsn {
+    // SAFETY: the lock is held, so nobody else sees the page change. Inside the critical section there are only
+    // PostgreSQL's own steps for a logged change and a copy of bytes that were made before it.
+    unsafe {
+        let page = pg_sys::BufferGetPage(buffer).cast();
+        pg_sys::CritSectionCount += 1;
+        format(page, record, new);
+        pg_sys::MarkBufferDirty(buffer);
+        let lsn = pg_sys::log_newpage_buffer(buffer, true);
+        pg_sys::CritSectionCount -= 1;
+        pg_sys::UnlockReleaseBuffer(buffer);
+        lsn
+    }
+}
+
+/// Makes the page hold the record. Everything behind the record is a hole, which the WAL leaves out.
+///
+/// # Safety
+///
+/// `page` points to a whole page that nobody else accesses; it has a page's header unless it is `new`.
+unsafe fn format(page: *mut u8, record: &Record, new: bool) {
+    // SAFETY: within the page.
+    unsafe {
+        if new {
+            pg_sys::PageInit(page.cast(), PAGE_SIZE, 0);
+            (*page.cast::<pg_sys::PageHeaderData>()).pd_lower = (HEADER + LENGTH) as u16;
+        }
+        *content(page) = record.encode();
+    }
+}
+
+/// Where the record is in the page.
+fn content(page: *mut u8) -> *mut [u8; LENGTH] {
+    page.wrapping_add(HEADER).cast()
+}

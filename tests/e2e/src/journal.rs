@@ -1,0 +1,96 @@
+//! What clients were given, written down outside of the server.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+use postgres::Client;
+
+use crate::{Cluster, assert_distinct};
+
+/// Every ID that a client received. Each must be greater than all that any client had received before it asked.
+#[derive(Default)]
+pub struct Journal {
+    ids: Mutex<Vec<i64>>,
+    highest: AtomicI64,
+    misplaced: Mutex<Vec<(i64, i64)>>,
+    count: AtomicUsize,
+    last: Mutex<Option<Instant>>,
+}
+
+impl Journal {
+    /// An empty journal.
+    pub fn new() -> Journal {
+        Journal::default()
+    }
+
+    /// Runs a query that returns an ID, and writes it down.
+    pub fn take(&self, client: &mut Client, query: &str) -> Result<i64, postgres::Error> {
+        let before = self.highest.load(SeqCst);
+        let id = client.query_one(query, &[])?.get(0);
+        *self.last.lock().expect("no panic") = Some(Instant::now());
+        if id <= before {
+            self.misplaced.lock().expect("no panic").push((before, id));
+        }
+        self.highest.fetch_max(id, SeqCst);
+        self.ids.lock().expect("no panic").push(id);
+        self.count.fetch_add(1, SeqCst);
+        Ok(id)
+    }
+
+    /// How many IDs have been written down.
+    pub fn count(&self) -> usize {
+        self.count.load(SeqCst)
+    }
+
+    /// The highest ID so far.
+    pub fn highest(&self) -> i64 {
+        self.highest.load(SeqCst)
+    }
+
+    /// How long ago the last ID came.
+    pub fn since_last(&self) -> Duration {
+        self.last.lock().expect("no panic").map_or(Duration::MAX, |last| last.elapsed())
+    }
+
+    /// A client in a thread of its own that takes IDs until `stop`, and connects again whenever its session ends.
+    pub fn client<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        cluster: &Cluster,
+        query: &'env str,
+        stop: &'env AtomicBool,
+    ) {
+        let config = cluster.config();
+        scope.spawn(move || {
+            while !stop.load(SeqCst) {
+                let Ok(mut client) = config.connect(postgres::NoTls) else {
+                    thread::sleep(Duration::from_millis(5));
+                    continue;
+                };
+                while !stop.load(SeqCst) && self.take(&mut client, query).is_ok() {}
+            }
+        });
+    }
+
+    /// Waits until clients have received so many more IDs.
+    #[track_caller]
+    pub fn wait_for(&self, more: usize) {
+        let until = self.count() + more;
+        crate::eventually("clients receive IDs", || self.count() >= until);
+    }
+
+    /// Asserts that no ID came twice and that each was greater than those before it. Returns how many there were.
+    #[track_caller]
+    pub fn check(&self) -> usize {
+        let misplaced = self.misplaced.lock().expect("no panic");
+        if let Some((before, id)) = misplaced.first() {
+            panic!("{} IDs did not increase: {id} came after {before}, for one", misplaced.len());
+        }
+        let ids = self.ids.lock().expect("no panic").clone();
+        let count = ids.len();
+        assert_distinct(ids);
+        count
+    }
+}

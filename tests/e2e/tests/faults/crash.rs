@@ -1,0 +1,140 @@
+//! kill -9 of a backend and of the whole cluster, with the clock set back.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use snowflake_e2e::{Cluster, Journal, bigint, eventually};
+
+const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
+
+fn create_orders(cluster: &Cluster) {
+    cluster
+        .connect()
+        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
+        .expect("a table");
+}
+
+#[test]
+fn twenty_crashes_of_a_cluster_under_load() {
+    const CYCLES: usize = 20;
+    let mut cluster = Cluster::builder().fake_clock().start();
+    create_orders(&cluster);
+    let journal = Journal::new();
+    let stop = AtomicBool::new(false);
+    let mut slowest = Duration::ZERO;
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            journal.client(scope, &cluster, INSERT, &stop);
+        }
+        journal.client(scope, &cluster, "SELECT snowflake_nextval()", &stop);
+        let config = cluster.config();
+        let stopped = &stop;
+        scope.spawn(move || {
+            while !stopped.load(SeqCst) {
+                match config.connect(postgres::NoTls) {
+                    Ok(mut client) => {
+                        while client.batch_execute("CHECKPOINT").is_ok() && !stopped.load(SeqCst) {}
+                    }
+                    Err(_) => thread::sleep(Duration::from_millis(5)),
+                }
+            }
+        });
+        for cycle in 0..CYCLES {
+            journal.wait_for(200 + 37 * (cycle % 5));
+            cluster.kill();
+            // Killing takes a while; what counts is that IDs came until then.
+            slowest = slowest.max(journal.since_last());
+            cluster.set_clock(if cycle % 2 == 0 { "-1h" } else { "+0" });
+            cluster.start_again();
+        }
+        journal.wait_for(200);
+        stop.store(true, SeqCst);
+    });
+    let count = journal.check();
+    let lost = bigint(&mut cluster.connect(), "SELECT count(*) - count(DISTINCT id) FROM orders");
+    assert_eq!(lost, 0);
+    println!("{CYCLES} crashes, {count} IDs, the last at most {slowest:?} before the kill was over");
+}
+
+#[test]
+fn a_killed_backend() {
+    let cluster = Cluster::builder().set("restart_after_crash", "on").start();
+    create_orders(&cluster);
+    let journal = Journal::new();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            journal.client(scope, &cluster, INSERT, &stop);
+        }
+        for _ in 0..5 {
+            journal.wait_for(300);
+            let mut victim = cluster.connect();
+            let pid = bigint(&mut victim, "SELECT pg_backend_pid()::bigint");
+            thread::scope(|inner| {
+                inner.spawn(|| {
+                    victim.query("SELECT snowflake_nextval(1000000000)", &[]).expect_err("it is killed")
+                });
+                thread::sleep(Duration::from_millis(20));
+                let killed = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+                assert!(killed.expect("kill runs").success());
+            });
+            // The postmaster throws all sessions out and makes its shared memory anew.
+            eventually("the server accepts sessions again", || {
+                cluster.config().connect(postgres::NoTls).is_ok()
+            });
+        }
+        journal.wait_for(300);
+        stop.store(true, SeqCst);
+    });
+    println!("5 killed backends, {} IDs", journal.check());
+}
+
+/// The case that defeats designs that keep the promise in the log alone: the checkpoint lets recovery begin after the
+/// reservation's record.
+#[test]
+fn reserve_checkpoint_crash_and_a_clock_that_is_back() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    for offset in ["-1h", "-2h", "-3h"] {
+        let mut client = cluster.connect();
+        journal.take(&mut client, "SELECT snowflake_nextval()").expect("an ID");
+        client.batch_execute("CHECKPOINT").expect("a checkpoint");
+        for _ in 0..100 {
+            journal.take(&mut client, "SELECT snowflake_nextval()").expect("an ID");
+        }
+        cluster.kill();
+        cluster.set_clock(offset);
+        cluster.start_again();
+        journal.take(&mut cluster.connect(), "SELECT snowflake_nextval()").expect("an ID");
+    }
+    println!("3 crashes, {} IDs", journal.check());
+}
+
+#[test]
+fn a_crash_costs_a_reservation_at_most_and_no_availability() {
+    for (strategy, settings) in super::steps::STRATEGIES {
+        let mut cluster = Cluster::builder().start();
+        cluster.configure(settings);
+        cluster.reload();
+        let journal = Journal::new();
+        for _ in 0..3 {
+            journal.take(&mut cluster.connect(), "SELECT snowflake_nextval()").expect("an ID");
+            cluster.kill();
+            cluster.start_again();
+            let mut client = cluster.connect();
+            let id = journal.take(&mut client, "SELECT snowflake_nextval()").unwrap_or_else(|error| {
+                panic!("{strategy}: {error}");
+            });
+            let ahead = bigint(
+                &mut client,
+                &format!(
+                    "SELECT (extract(epoch FROM snowflake_timestamp({id}) - clock_timestamp()) * 1000)::bigint"
+                ),
+            );
+            assert!(ahead <= 2000, "{strategy}: {ahead} ms ahead");
+        }
+        journal.check();
+    }
+}

@@ -1,0 +1,189 @@
+//! Steps of the clock under each strategy that the README's table names.
+
+use std::time::{Duration, Instant};
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, Journal, bigint, bigints, error_of, eventually};
+
+type Settings = &'static [(&'static str, &'static str)];
+
+/// The strategies of the README.
+pub const STRATEGIES: &[(&str, Settings)] = &[
+    ("Twitter", &[("snowflake.max_drift", "0"), ("snowflake.max_wait", "0")]),
+    ("Leaf", &[("snowflake.max_drift", "0"), ("snowflake.max_wait", "10ms")]),
+    ("block", &[("snowflake.max_drift", "0"), ("snowflake.max_wait", "-1")]),
+    ("logical clock", &[("snowflake.max_drift", "-1"), ("snowflake.max_burst", "-1")]),
+    ("default", &[]),
+];
+
+const NEXT: &str = "SELECT snowflake_nextval()";
+
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    GoesOn,
+    Waits,
+    Refuses,
+}
+
+/// What the strategy says of a step back by so many milliseconds.
+fn expected(strategy: &str, step: i64) -> Outcome {
+    match strategy {
+        "Twitter" => Outcome::Refuses,
+        "Leaf" if step <= 10 => Outcome::Waits,
+        "Leaf" => Outcome::Refuses,
+        "block" => Outcome::Waits,
+        "logical clock" => Outcome::GoesOn,
+        "default" if step <= 86_400_000 => Outcome::GoesOn,
+        "default" => Outcome::Refuses,
+        other => panic!("unknown strategy {other}"),
+    }
+}
+
+/// What happens to the next ID.
+fn observed(journal: &Journal, cluster: &Cluster) -> Outcome {
+    let mut client = cluster.connect();
+    client.batch_execute("SET statement_timeout = '1500ms'").expect("set");
+    let started = Instant::now();
+    match journal.take(&mut client, NEXT) {
+        Ok(_) if started.elapsed() < Duration::from_millis(3) => Outcome::GoesOn,
+        Ok(_) => Outcome::Waits,
+        Err(error) => match error.code() {
+            Some(&SqlState::QUERY_CANCELED) => Outcome::Waits,
+            Some(&SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE) => Outcome::Refuses,
+            _ => panic!("{error}"),
+        },
+    }
+}
+
+#[test]
+fn every_strategy_does_what_it_says_while_running() {
+    let journals: Vec<_> = STRATEGIES
+        .iter()
+        .map(|(strategy, settings)| {
+            let cluster = Cluster::builder().fake_clock().start();
+            cluster.configure(settings);
+            cluster.reload();
+            let journal = Journal::new();
+            let mut client = cluster.connect();
+            let mut steps = 0;
+            for (offset, step) in [("-0.050", 50), ("-1s", 1_000), ("-1h", 3_600_000), ("-2d", 172_800_000)] {
+                // Load up to the very step.
+                for _ in 0..200 {
+                    journal.take(&mut client, NEXT).expect("an ID");
+                }
+                cluster.set_clock(offset);
+                let outcome = observed(&journal, &cluster);
+                let expected = expected(strategy, step);
+                assert_eq!(outcome, expected, "{strategy}: a step back by {step} ms");
+                steps += 1;
+                // Back to the true time: IDs go on everywhere.
+                cluster.set_clock("+0");
+                eventually("IDs go on", || journal.take(&mut client, NEXT).is_ok());
+            }
+            // A year ahead, and back.
+            cluster.set_clock("+365d");
+            let ahead = journal.take(&mut client, NEXT);
+            let error = error_of(ahead.map(|_| ()));
+            assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{strategy}");
+            assert!(error.message().starts_with("the clock has jumped ahead by 3153"), "{error}");
+            cluster.set_clock("+0");
+            eventually("IDs go on", || journal.take(&mut client, NEXT).is_ok());
+            let taken = bigints(&mut client, "SELECT snowflake_nextval() FROM generate_series(1, 1000)");
+            assert!(taken[0] > journal.highest());
+            (steps + 2, journal)
+        })
+        .collect();
+    let (mut steps, mut ids) = (0, 0);
+    for (taken, journal) in journals {
+        steps += taken;
+        ids += journal.check();
+    }
+    println!("{steps} steps under {} strategies, {ids} IDs", STRATEGIES.len());
+}
+
+#[test]
+fn every_strategy_does_what_it_says_across_a_restart() {
+    let mut ids = 0;
+    for (strategy, settings) in STRATEGIES {
+        let mut cluster = Cluster::builder().fake_clock().start();
+        cluster.configure(settings);
+        cluster.reload();
+        let journal = Journal::new();
+        for (offset, step) in [("-0.050", 50), ("-1h", 3_600_000), ("-2d", 172_800_000)] {
+            journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+            cluster.stop();
+            cluster.set_clock(offset);
+            cluster.start_again();
+            // The start explains a lead of up to the reservation, so a short step is none.
+            let expected = if step < 1000 { Outcome::GoesOn } else { expected(strategy, step) };
+            let outcome = observed(&journal, &cluster);
+            // The first call after a start does more than others.
+            let is_expected = outcome == expected || (step < 1000 && outcome == Outcome::Waits);
+            assert!(is_expected, "{strategy}: {outcome:?} after a restart with the clock {step} ms back");
+            cluster.set_clock("+0");
+            let mut client = cluster.connect();
+            eventually("IDs go on", || journal.take(&mut client, NEXT).is_ok());
+        }
+        ids += journal.check();
+    }
+    println!("15 restarts with the clock back, {ids} IDs");
+}
+
+#[test]
+fn a_jump_ahead_needs_a_confirmation() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    cluster.set_clock("+2d");
+    let error = error_of(journal.take(&mut client, NEXT));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert!(error.hint().expect("a hint").contains("snowflake_confirm('clock')"));
+    client.batch_execute("SELECT snowflake_confirm('clock')").expect("confirmed");
+    journal.take(&mut client, NEXT).expect("an ID");
+    // A restart confirms as well.
+    cluster.set_clock("+5d");
+    error_of(journal.take(&mut client, NEXT));
+    cluster.stop();
+    cluster.start_again();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    // What is short enough only gets a warning.
+    cluster.set_clock("+130h");
+    journal.take(&mut client, NEXT).expect("an ID");
+    eventually("a warning", || cluster.log().contains("WARNING:  the clock has jumped ahead by 36"));
+    journal.check();
+}
+
+#[test]
+fn a_held_step_is_logged_once_a_minute() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    for offset in ["-10s", "-20s", "-30s", "-1h"] {
+        cluster.set_clock(offset);
+        journal.take(&mut client, NEXT).expect("an ID");
+    }
+    let warnings = cluster.log().matches("WARNING:  the clock was set back: it is 9").count();
+    assert_eq!(warnings, 1, "{}", cluster.log());
+    assert_eq!(cluster.log().matches("WARNING:  the clock was set back").count(), 1);
+    journal.check();
+}
+
+#[test]
+fn under_saturation_the_lead_of_a_held_step_does_not_grow() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let mut client = cluster.connect();
+    bigint(&mut client, NEXT);
+    cluster.set_clock("-10s");
+    let lead = |client: &mut postgres::Client| {
+        bigint(
+            client,
+            "SELECT max(extract(epoch FROM snowflake_timestamp(id) - clock) * 1000)::bigint
+             FROM (SELECT snowflake_nextval() AS id, clock_timestamp() AS clock FROM generate_series(1, 100000) OFFSET 0) AS ids",
+        )
+    };
+    let leads: Vec<i64> = (0..5).map(|_| lead(&mut client)).collect();
+    assert!(leads.iter().all(|lead| (9_000..=10_000).contains(lead)), "{leads:?}");
+}
