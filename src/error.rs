@@ -205,7 +205,7 @@ impl Error {
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("the floor would be {lead} ms ahead of the clock"),
             )
-            .set_detail("That is more than snowflake.max_drift. After a restart, IDs would be refused until the clock catches up.")
+            .set_detail("That is more than snowflake.max_drift. IDs would run that far ahead of the clock until it has caught up.")
             .set_hint("With force => true it is set all the same."),
             Error::NotSuperuser { what } => {
                 report(ERRCODE_INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}"))

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
-use snowflake_core::generator::{Generator, RESERVATION};
+use snowflake_core::generator::Generator;
 use snowflake_core::register::{Record, RecordError, Server, Start, StartError};
 
 use crate::error::{Error, Warning};
@@ -135,7 +135,7 @@ fn begin(reservations: &mut Reservations, fixed: &Fixed) {
     let start = match register::read() {
         Ok(Some(record)) => server.start(&record, now).unwrap_or_else(|error| refuse(error, &record)),
         Ok(None) => {
-            let record = server.record((now - 1).max(fixed.layout.epoch() - 1));
+            let record = server.record((now - 1).max(fixed.layout.epoch() - 1), now);
             register::create(&record);
             Warning::Created { after: record.through }.log();
             Start { after: record.through, hold: 0 }
@@ -163,7 +163,7 @@ impl Reservations {
     /// Writes a record that reserves from `timestamp` or the clock on, whichever is later.
     fn write(&mut self, fixed: &Fixed, timestamp: i64) -> Pending {
         let now = self.checked_clock();
-        let record = server(fixed).record(timestamp.max(now) + RESERVATION);
+        let record = server(fixed).extension(timestamp, now);
         Pending { lsn: register::write(&record), through: record.through }
     }
 
@@ -231,14 +231,15 @@ pub mod administer {
         if through < issued {
             Warning::FloorLowered { issued }.log();
         }
-        let record = server.record(through);
+        let now = clock::unix_ms();
+        let record = server.record(through, now);
         match found {
             Ok(Some(_)) => register::flush(register::write(&record)),
             Ok(None) => register::create(&record),
             Err(_) => register::flush(register::overwrite(&record)),
         }
         // An administrator's floor is no step of the clock.
-        let hold = (through - clock::unix_ms()).max(0);
+        let hold = (through - now).max(0);
         reservations.begin_after(Start { after: record.through, hold }, fixed);
     }
 

@@ -24,6 +24,8 @@ pub struct Record {
     pub timeline: u32,
     /// No timestamp above this one has been issued, in milliseconds since the Unix epoch.
     pub through: i64,
+    /// The clock when the record was written, in milliseconds since the Unix epoch.
+    pub written: i64,
     /// What the IDs look like.
     pub layout: Layout,
 }
@@ -65,6 +67,7 @@ impl Record {
         bytes[48] = widths.datacenter as u8;
         bytes[49] = widths.worker as u8;
         bytes[50] = widths.sequence as u8;
+        bytes[52..60].copy_from_slice(&self.written.to_le_bytes());
         let checksum = crc32fast::hash(&bytes[..LENGTH - 4]);
         bytes[LENGTH - 4..].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -91,6 +94,7 @@ impl Record {
             system_identifier: u64_at(16),
             timeline: u32_at(12),
             through: u64_at(24) as i64,
+            written: u64_at(52) as i64,
             layout,
         };
         // Whatever passed the checksum was written by this code, or is a forgery that does not add up.
@@ -146,17 +150,27 @@ impl Server {
         }
         let margin = if record.timeline == self.timeline { 0 } else { self.failover_margin };
         let after = record.through + margin;
-        Ok(Start { after, hold: (after - now).clamp(0, RESERVATION + margin) })
+        // The lead that the record had when it was written needs no explanation: a clock that has not been set back
+        // since has only made up for some of it.
+        let explained = record.through.saturating_sub(record.written).saturating_add(margin);
+        Ok(Start { after, hold: (after - now).min(explained).max(0) })
     }
 
-    /// The record that promises timestamps through `through` on this server.
-    pub fn record(&self, through: i64) -> Record {
+    /// The record that promises timestamps through `through` on this server; `now` is the clock.
+    pub fn record(&self, through: i64, now: i64) -> Record {
         Record {
             system_identifier: self.system_identifier,
             timeline: self.timeline,
             through: through.min(self.layout.last_timestamp()),
+            written: now,
             layout: self.layout,
         }
+    }
+
+    /// The record that makes `timestamp` available, and some more. It goes a reservation ahead of the clock; where
+    /// timestamps are that far ahead already, it adds little, so that crash after crash does not drive them away.
+    pub fn extension(&self, timestamp: i64, now: i64) -> Record {
+        self.record((now + RESERVATION).max(timestamp + RESERVATION / 8), now)
     }
 
     /// Whether every ID of this server's layout that begins after the record is above every ID that the record

@@ -1,8 +1,10 @@
 //! Property tests of the durable record and of what a start may begin from.
 
 use proptest::prelude::*;
-use snowflake_core::generator::RESERVATION;
-use snowflake_core::layout::{Layout, Parts, TWITTER_EPOCH, Widths};
+use snowflake_core::generator::{
+    Decision, Generator, Limits, NOTHING_SEEN, RESERVATION, Reading, WaitReason,
+};
+use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{LENGTH, MAGIC, Record, RecordError, Server, Start, StartError, VERSION};
 
 const NOW: i64 = 1_800_000_000_000;
@@ -16,12 +18,10 @@ fn layouts() -> impl Strategy<Value = Layout> {
 }
 
 fn records() -> impl Strategy<Value = Record> {
-    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64).prop_map(
-        |(system_identifier, timeline, layout, since)| Record {
-            system_identifier,
-            timeline,
-            through: layout.epoch() - 1 + since,
-            layout,
+    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64, -10_000..10_000i64).prop_map(
+        |(system_identifier, timeline, layout, since, lead)| {
+            let through = layout.epoch() - 1 + since;
+            Record { system_identifier, timeline, through, written: through - lead, layout }
         },
     )
 }
@@ -64,14 +64,48 @@ proptest! {
         prop_assert!(start.after >= record.through);
         let margin = start.after - record.through;
         prop_assert_eq!(margin, if timeline == record.timeline { 0 } else { 5000 });
-        // The start explains no more than a reservation and the margin.
-        prop_assert!((0..=RESERVATION + margin).contains(&start.hold));
+        // It explains no more than the lead that there is, nor than the record had, and the margin.
+        prop_assert!(start.hold >= 0);
         prop_assert!(start.hold <= (start.after - now).max(0));
+        prop_assert!(start.hold <= (record.through - record.written + margin).max(0));
+    }
+
+    /// A clock that was not set back while the server was down never makes it wait or refuse, crash after crash, and
+    /// timestamps do not run away from it.
+    #[test]
+    fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(250..5000i64, 1..50)) {
+        let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: 4095 };
+        let server = server(&own());
+        let mut record = server.extension(NOW, NOW);
+        let mut now = NOW;
+        for downtime in downtimes {
+            now += downtime;
+            let start = server.start(&record, now).expect("its own record");
+            let mut generator = Generator::starting_after(start.after, start.hold, i64::MAX);
+            let mut seen = NOTHING_SEEN;
+            let run = loop {
+                match generator.claim(Reading { now, seen }, 0, 1, limits) {
+                    Decision::Issue(run) | Decision::IssueAndExtend(run) => break run,
+                    Decision::Reread { seen: timestamp } => seen = timestamp,
+                    Decision::Wait { seen: timestamp, until, reason: WaitReason::NextMillisecond } => {
+                        prop_assert!(until <= now + 1);
+                        now = until;
+                        seen = timestamp;
+                    }
+                    Decision::Reserve { timestamp } => {
+                        record = server.extension(timestamp, now);
+                        generator.reserve_through(record.through);
+                    }
+                    decision => prop_assert!(false, "{decision:?}"),
+                }
+            };
+            prop_assert!(run.timestamp - now <= RESERVATION, "{} ms ahead", run.timestamp - now);
+        }
     }
 
     #[test]
     fn a_record_goes_no_further_than_its_field(record in records(), through: i64) {
-        prop_assert!(server(&record).record(through).through <= record.layout.last_timestamp());
+        prop_assert!(server(&record).record(through, NOW).through <= record.layout.last_timestamp());
     }
 
     /// A change of layout is accepted only when every ID of the new one is above every ID of the old one.
@@ -88,7 +122,13 @@ proptest! {
 }
 
 fn own() -> Record {
-    Record { system_identifier: 7, timeline: 3, through: NOW, layout: Layout::TWITTER }
+    Record {
+        system_identifier: 7,
+        timeline: 3,
+        through: NOW,
+        written: NOW - RESERVATION,
+        layout: Layout::TWITTER,
+    }
 }
 
 #[test]

@@ -140,7 +140,10 @@ impl Cluster {
         status.expect("kill runs");
         self.wait_for_exit();
         for pid in &victims[1..] {
-            eventually("a process is gone", || !Path::new(&format!("/proc/{pid}")).exists());
+            // A zombie has let go of everything.
+            eventually("a process is gone", || {
+                fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
+            });
         }
     }
 

@@ -165,25 +165,27 @@ fn a_held_step_is_logged_once_a_minute() {
         cluster.set_clock(offset);
         journal.take(&mut client, NEXT).expect("an ID");
     }
-    let warnings = cluster.log().matches("WARNING:  the clock was set back: it is 9").count();
+    let warnings = cluster.log().matches("WARNING:  the clock was set back: it is ").count();
     assert_eq!(warnings, 1, "{}", cluster.log());
-    assert_eq!(cluster.log().matches("WARNING:  the clock was set back").count(), 1);
     journal.check();
 }
 
 #[test]
 fn under_saturation_the_lead_of_a_held_step_does_not_grow() {
-    let cluster = Cluster::builder().fake_clock().start();
+    // Four IDs a millisecond: the layout is the limit, even where each clock reading goes through libfaketime.
+    let cluster = Cluster::builder().set("snowflake.sequence_bits", "2").fake_clock().start();
     let mut client = cluster.connect();
     bigint(&mut client, NEXT);
     cluster.set_clock("-10s");
-    let lead = |client: &mut postgres::Client| {
-        bigint(
-            client,
-            "SELECT max(extract(epoch FROM snowflake_timestamp(id) - clock) * 1000)::bigint
-             FROM (SELECT snowflake_nextval() AS id, clock_timestamp() AS clock FROM generate_series(1, 100000) OFFSET 0) AS ids",
-        )
-    };
-    let leads: Vec<i64> = (0..5).map(|_| lead(&mut client)).collect();
-    assert!(leads.iter().all(|lead| (9_000..=10_000).contains(lead)), "{leads:?}");
+    let leads = bigints(
+        &mut client,
+        "SELECT floor(extract(epoch FROM snowflake_timestamp(id) - clock) * 1000)::bigint
+         FROM (SELECT snowflake_nextval() AS id, clock_timestamp() AS clock FROM generate_series(1, 10000) OFFSET 0) AS ids",
+    );
+    assert!(
+        leads.iter().all(|lead| (9_900..=10_000).contains(lead)),
+        "{:?}..{:?}",
+        leads.iter().min(),
+        leads.iter().max()
+    );
 }
