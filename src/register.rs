@@ -70,25 +70,32 @@ fn storage() -> pg_sys::SMgrRelation {
 
 /// The record, or `None` where there is no register yet.
 pub fn read() -> Result<Option<Record>, RecordError> {
-    // SAFETY: `storage()` is valid.
-    if !unsafe { pg_sys::smgrexists(storage(), FORK) } {
+    if !exists() {
         return Ok(None);
     }
-    let bytes = PgTryBuilder::new(|| {
-        let buffer = pin(pg_sys::ReadBufferMode::RBM_NORMAL);
-        // SAFETY: the buffer is pinned, and locked while its page is read.
-        unsafe {
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-            let bytes = *content(pg_sys::BufferGetPage(buffer).cast());
-            pg_sys::UnlockReleaseBuffer(buffer);
-            Ok(bytes)
-        }
-    })
-    // What PostgreSQL itself finds: a checksum that is wrong, a file that is too short. The caller raises an error in
-    // its place, which cleans up.
-    .catch_when(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, |_| Err(RecordError::Damaged))
-    .execute()?;
+    if is_empty() {
+        return Err(RecordError::Damaged);
+    }
+    // Where a checksum is wrong, PostgreSQL warns, and shows zeros in memory: damage, too.
+    let buffer = pin(pg_sys::ReadBufferMode::RBM_ZERO_ON_ERROR);
+    // SAFETY: the buffer is pinned, and locked while its page is read.
+    let bytes = unsafe {
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+        let bytes = *content(pg_sys::BufferGetPage(buffer).cast());
+        pg_sys::UnlockReleaseBuffer(buffer);
+        bytes
+    };
     Record::decode(&bytes).map(Some)
+}
+
+fn exists() -> bool {
+    // SAFETY: `storage()` is valid.
+    unsafe { pg_sys::smgrexists(storage(), FORK) }
+}
+
+fn is_empty() -> bool {
+    // SAFETY: `storage()` is valid, and the file exists.
+    unsafe { pg_sys::smgrnblocks(storage(), FORK) == 0 }
 }
 
 /// Writes the record and its WAL, and returns what has to be flushed before the record is relied upon. The page must
@@ -100,10 +107,14 @@ pub fn write(record: &Record) -> Lsn {
     log(buffer, record, false)
 }
 
-/// The same, for a page that cannot be read.
-pub fn overwrite(record: &Record) -> Lsn {
-    let buffer = pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK);
-    log(buffer, record, true)
+/// Makes the register hold the record, durably, whatever it holds or whether it exists.
+pub fn overwrite(record: &Record) {
+    if exists() && !is_empty() {
+        let buffer = pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK);
+        flush(log(buffer, record, true));
+    } else {
+        create(record);
+    }
 }
 
 /// Creates the register, durably.
@@ -111,14 +122,16 @@ pub fn create(record: &Record) {
     let mut page = Page([0; PAGE_SIZE]);
     let start = page.0.as_mut_ptr();
     // SAFETY: the page is ours and of the right size and alignment. The WAL comes first and is flushed, so that a
-    // crash at any point leaves no file, or the whole page. An entry in a directory is not WAL-logged: it is synced.
+    // crash at any point leaves no page, or the whole page. An entry in a directory is not WAL-logged: it is synced.
     // A checkpoint that begins after the WAL waits for the file.
     unsafe {
         format(start, record, true);
         (*pg_sys::MyProc).delayChkptFlags |= DELAY_CHECKPOINT;
         let lsn = pg_sys::log_newpage(&mut locator(), FORK, BLOCK, start.cast(), true);
         pg_sys::XLogFlush(lsn);
-        pg_sys::smgrcreate(storage(), FORK, false);
+        if !exists() {
+            pg_sys::smgrcreate(storage(), FORK, false);
+        }
         pg_sys::PageSetChecksumInplace(start.cast(), BLOCK);
         pg_sys::smgrextend(storage(), FORK, BLOCK, start.cast(), false);
         pg_sys::smgrimmedsync(storage(), FORK);

@@ -213,19 +213,18 @@ pub mod administer {
     pub fn set_floor(fixed: &Fixed, through: i64, force: bool) {
         let mut reservations = RESERVATIONS.exclusive();
         let server = server(fixed);
-        let found = register::read();
         let issued = if reservations.begun { shared::generator().timestamp() } else { i64::MIN };
-        match &found {
+        match register::read() {
             Ok(Some(record)) if !force => {
                 if record.system_identifier != server.system_identifier || record.layout != server.layout {
-                    server.start(record, 0).unwrap_or_else(|error| refuse(error, record));
+                    server.start(&record, 0).unwrap_or_else(|error| refuse(error, &record));
                 }
                 let floor = record.through.max(issued);
                 if through < floor {
                     Error::FloorLowered { floor }.raise();
                 }
             }
-            Err(RecordError::NewerVersion(_)) if !force => Error::Register(RecordError::Damaged).raise(),
+            Err(error @ RecordError::NewerVersion(_)) if !force => Error::Register(error).raise(),
             _ => {}
         }
         if through < issued {
@@ -233,11 +232,7 @@ pub mod administer {
         }
         let now = clock::unix_ms();
         let record = server.record(through, now);
-        match found {
-            Ok(Some(_)) => register::flush(register::write(&record)),
-            Ok(None) => register::create(&record),
-            Err(_) => register::flush(register::overwrite(&record)),
-        }
+        register::overwrite(&record);
         // An administrator's floor is no step of the clock.
         let hold = (through - now).max(0);
         reservations.begin_after(Start { after: record.through, hold }, fixed);

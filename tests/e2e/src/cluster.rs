@@ -202,13 +202,8 @@ impl Cluster {
         let status = self
             .server
             .program("pg_basebackup")
-            .args([
-                "--write-recovery-conf",
-                "--checkpoint=fast",
-                "--no-sync",
-                "--username=postgres",
-                "--port=5432",
-            ])
+            .args(["--checkpoint=fast", "--no-sync", "--username=postgres", "--port=5432"])
+            .args(options)
             .arg("--host")
             .arg(self.directory())
             .arg("--pgdata")
@@ -292,6 +287,16 @@ impl ClusterBuilder {
 
     /// The same; the server's log when it does not start.
     pub fn try_start(self) -> Result<Cluster, String> {
+        let mut cluster = self.create();
+        if cluster.try_start().is_err() {
+            return Err(cluster.log());
+        }
+        cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension is installed");
+        Ok(cluster)
+    }
+
+    /// The cluster, not started, and without the extension in any database.
+    pub fn create(self) -> Cluster {
         let server = Server::from_env();
         let directory = new_directory();
         let copied = as_server_user(Path::new("cp"))
@@ -301,7 +306,7 @@ impl ClusterBuilder {
             .status()
             .expect("cp runs");
         assert!(copied.success(), "cannot copy {}", server.template().display());
-        let mut cluster = Cluster { server, directory, fake_clock: self.fake_clock, postmaster: None };
+        let cluster = Cluster { server, directory, fake_clock: self.fake_clock, postmaster: None };
         if self.fake_clock {
             cluster.set_clock("+0");
         }
@@ -315,11 +320,7 @@ impl ClusterBuilder {
         ]);
         let settings: Vec<_> = self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
         cluster.configure(&settings);
-        if cluster.try_start().is_err() {
-            return Err(cluster.log());
-        }
-        cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension is installed");
-        Ok(cluster)
+        cluster
     }
 }
 

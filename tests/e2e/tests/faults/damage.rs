@@ -1,1 +1,200 @@
-//! x
+//! A register that is damaged, gone, of another layout or of a later release; and a WAL that cannot be written.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, Journal, bigint, error_of};
+
+const NEXT: &str = "SELECT snowflake_nextval()";
+
+fn register(cluster: &Cluster) -> PathBuf {
+    cluster.data().join("global/4294965250")
+}
+
+fn take(journal: &Journal, cluster: &Cluster) {
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+}
+
+/// Asserts that the server issues nothing, and says of the register what is expected.
+fn assert_refused(cluster: &Cluster, detail: &str, hint: &str) {
+    let mut client = cluster.connect();
+    for query in [NEXT, "SELECT snowflake_nextval(10)"] {
+        let error = error_of(client.query(query, &[]));
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+        assert!(error.detail().expect("a detail").contains(detail), "{error:?}");
+        assert!(error.hint().expect("a hint").contains(hint), "{error:?}");
+    }
+}
+
+/// Damages the register of a stopped cluster in every way, with the clock set back each time: it is noticed, and mended
+/// by a new floor.
+fn damage_is_noticed_and_mended(checksums: bool) {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    take(&journal, &cluster);
+    if checksums {
+        cluster.stop();
+        let enabled = cluster
+            .server()
+            .program("pg_checksums")
+            .args(["--enable", "--no-sync", "-D"])
+            .arg(cluster.data())
+            .output();
+        assert!(enabled.expect("pg_checksums runs").status.success());
+        cluster.start_again();
+    }
+    let damages: [(&str, fn(&mut Vec<u8>)); 6] = [
+        ("a flipped bit in the time", |page| page[24 + 25] ^= 4),
+        ("a flipped bit in the magic", |page| page[24] ^= 1),
+        ("other content", |page| page[24..].fill(b'x')),
+        ("zeros behind the header", |page| page[24..].fill(0)),
+        ("zeros", |page| page.fill(0)),
+        ("nothing", |page| page.clear()),
+    ];
+    for (what, damage) in damages {
+        take(&journal, &cluster);
+        cluster.stop();
+        let mut page = fs::read(register(&cluster)).expect("the register");
+        damage(&mut page);
+        fs::write(register(&cluster), page).expect("root, or the owner");
+        cluster.set_clock("-1h");
+        cluster.start_again();
+        println!("{what}, checksums {checksums}");
+        assert_refused(&cluster, "it does not hold a valid record", "snowflake_set_floor");
+        let error = error_of(cluster.connect().query("SELECT snowflake_floor()", &[]));
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+        let mut client = cluster.connect();
+        client
+            .execute("SELECT snowflake_set_floor(snowflake_timestamp($1))", &[&journal.highest()])
+            .expect("a new floor");
+        drop(client);
+        take(&journal, &cluster);
+        // For good.
+        cluster.stop();
+        cluster.start_again();
+        take(&journal, &cluster);
+        cluster.set_clock("+0");
+    }
+    println!("6 damages, {} IDs", journal.check());
+}
+
+#[test]
+fn a_damaged_register() {
+    damage_is_noticed_and_mended(false);
+}
+
+#[test]
+fn a_damaged_register_with_data_checksums() {
+    damage_is_noticed_and_mended(true);
+}
+
+#[test]
+fn a_deleted_register_is_created_with_a_warning() {
+    let mut cluster = Cluster::start();
+    let journal = Journal::new();
+    take(&journal, &cluster);
+    cluster.stop();
+    fs::remove_file(register(&cluster)).expect("the register");
+    let before = cluster.log().matches("WARNING:  created the register of snowflake IDs").count();
+    cluster.start_again();
+    take(&journal, &cluster);
+    assert_eq!(cluster.log().matches("WARNING:  created the register of snowflake IDs").count(), before + 1);
+    journal.check();
+}
+
+#[test]
+fn a_record_of_a_later_release() {
+    let mut cluster = Cluster::start();
+    let journal = Journal::new();
+    take(&journal, &cluster);
+    cluster.stop();
+    let mut page = fs::read(register(&cluster)).expect("the register");
+    page[24 + 8..24 + 12].copy_from_slice(&2u32.to_le_bytes());
+    fs::write(register(&cluster), page).expect("root, or the owner");
+    cluster.start_again();
+    assert_refused(
+        &cluster,
+        "its record has version 2, and this release reads up to 1",
+        "Install the release that wrote it",
+    );
+    // Not even a new floor replaces it.
+    let error = error_of(cluster.connect().query("SELECT snowflake_set_floor(now())", &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+}
+
+#[test]
+fn a_changed_layout() {
+    let mut cluster = Cluster::start();
+    let journal = Journal::new();
+    take(&journal, &cluster);
+    // A later epoch, and narrower parts: IDs would come again.
+    for (name, value, default) in [
+        ("snowflake.epoch", "2020-01-01T00:00:00Z", "2010-11-04T01:42:54.657Z"),
+        ("snowflake.sequence_bits", "10", "12"),
+    ] {
+        cluster.stop();
+        cluster.configure(&[(name, value)]);
+        cluster.start_again();
+        assert_refused(
+            &cluster,
+            "The epoch was 1288834974657 ms, and the widths were 5, 5 and 12 bits",
+            "snowflake_confirm('layout')",
+        );
+        let error = error_of(cluster.connect().query("SELECT snowflake_confirm('layout')", &[]));
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+        assert_eq!(error.message(), "the configured snowflake.epoch and widths would issue IDs again");
+        cluster.stop();
+        cluster.configure(&[(name, default)]);
+        cluster.start_again();
+        take(&journal, &cluster);
+    }
+    // An earlier epoch, and wider parts: all IDs are larger, and confirming is enough.
+    for (name, value) in [("snowflake.epoch", "2010-01-01T00:00:00Z"), ("snowflake.sequence_bits", "13")] {
+        cluster.stop();
+        cluster.configure(&[(name, value)]);
+        cluster.start_again();
+        assert_refused(&cluster, "The epoch was", "snowflake_confirm('layout')");
+        let confirmed: bool =
+            cluster.connect().query_one("SELECT snowflake_confirm('layout')", &[]).expect("a row").get(0);
+        assert!(confirmed);
+        take(&journal, &cluster);
+        cluster.stop();
+        cluster.start_again();
+        take(&journal, &cluster);
+    }
+    println!("4 changes of layout, {} IDs", journal.check());
+}
+
+/// No WAL can be written: a PANIC, as for any commit, and afterwards nothing repeats.
+#[test]
+fn a_wal_that_cannot_be_written() {
+    let mut cluster =
+        Cluster::builder().set("restart_after_crash", "off").set("max_wal_size", "32MB").fake_clock().start();
+    let journal = Journal::new();
+    take(&journal, &cluster);
+    let wal = cluster.data().join("pg_wal");
+    let mode =
+        |mode| fs::set_permissions(&wal, fs::Permissions::from_mode(mode)).expect("root, or the owner");
+    mode(0o500);
+    let mut client = cluster.connect();
+    // Each round uses up a segment, until there is none left to write to.
+    let mut hours = 0;
+    while client.batch_execute("SELECT pg_switch_wal()").is_ok() {
+        hours += 1;
+        assert!(hours < 20, "the WAL goes on");
+        cluster.set_clock(&format!("+{hours}h"));
+        if journal.take(&mut client, NEXT).is_err() {
+            break;
+        }
+    }
+    snowflake_e2e::eventually("the PANIC", || cluster.log().contains("PANIC:  could not create file"));
+    mode(0o700);
+    cluster.kill();
+    cluster.set_clock("+0");
+    cluster.start_again();
+    let mut client = cluster.connect();
+    assert!(bigint(&mut client, NEXT) > journal.highest());
+    journal.check();
+}

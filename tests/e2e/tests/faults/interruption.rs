@@ -1,1 +1,167 @@
-//! x
+//! Sessions that are interrupted while they extend the reservation, or that have to extend it together, or in odd places.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, Journal, assert_distinct, assert_increasing, bigint, bigints, eventually};
+
+const NEXT: &str = "SELECT snowflake_nextval()";
+
+/// A cluster whose clock the test moves on, so that each next ID has to extend the reservation.
+fn cluster() -> Cluster {
+    Cluster::builder().fake_clock().start()
+}
+
+#[test]
+fn cancel_timeout_and_terminate() {
+    let cluster = cluster();
+    let journal = Journal::new();
+    let mut watcher = cluster.connect();
+    let mut interrupted = 0;
+    for round in 0..90u64 {
+        cluster.set_clock(&format!("+{}s", round * 3));
+        let mut client = cluster.connect();
+        let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+        if round % 3 == 0 {
+            client.batch_execute("SET statement_timeout = 1").expect("set");
+        }
+        thread::scope(|scope| {
+            let taken =
+                scope.spawn(|| journal.take(&mut client, "SELECT snowflake_nextval() FROM pg_sleep(0.001)"));
+            thread::sleep(Duration::from_micros(400 + round * 30));
+            match round % 3 {
+                1 => drop(watcher.query(&format!("SELECT pg_cancel_backend({pid})"), &[]).expect("a signal")),
+                2 => drop(
+                    watcher.query(&format!("SELECT pg_terminate_backend({pid})"), &[]).expect("a signal"),
+                ),
+                _ => {}
+            }
+            if let Err(error) = taken.join().expect("the session") {
+                // Cancelled, terminated, or terminated before the server could say so.
+                let code = error.code().unwrap_or(&SqlState::ADMIN_SHUTDOWN);
+                assert!([SqlState::QUERY_CANCELED, SqlState::ADMIN_SHUTDOWN].contains(code), "{error}");
+                interrupted += 1;
+            }
+        });
+        // Nobody is left behind with a lock, or with less than was promised.
+        journal.take(&mut watcher, NEXT).expect("an ID");
+    }
+    println!("90 extensions, {interrupted} of them interrupted, {} IDs", journal.check());
+    assert!(interrupted > 0);
+}
+
+#[test]
+fn two_sessions_that_both_have_to_extend() {
+    let cluster = cluster();
+    let mut sessions: Vec<_> = (0..4).map(|_| cluster.connect()).collect();
+    let mut all = Vec::new();
+    for round in 0..50 {
+        cluster.set_clock(&format!("+{}s", round * 3));
+        let barrier = Barrier::new(sessions.len());
+        let mut ids: Vec<i64> = thread::scope(|scope| {
+            let taken: Vec<_> = sessions
+                .iter_mut()
+                .map(|client| {
+                    let barrier = &barrier;
+                    scope.spawn(move || {
+                        barrier.wait();
+                        bigint(client, NEXT)
+                    })
+                })
+                .collect();
+            taken.into_iter().map(|taken| taken.join().expect("a session")).collect()
+        });
+        ids.sort_unstable();
+        if let Some(last) = all.last() {
+            assert!(ids[0] > *last);
+        }
+        all.extend(ids);
+    }
+    assert_distinct(all);
+}
+
+#[test]
+fn parallel_workers_that_have_to_begin_and_to_extend() {
+    let mut cluster = cluster();
+    let mut ids = vec![bigint(&mut cluster.connect(), NEXT)];
+    cluster
+        .connect()
+        .batch_execute("CREATE TABLE source AS SELECT generate_series(1, 50000) AS n; ANALYZE source")
+        .expect("a table");
+    for round in 0..3 {
+        if round == 1 {
+            cluster.stop();
+            cluster.start_again();
+        }
+        cluster.set_clock(&format!("+{}s", round * 10));
+        let mut client = cluster.connect();
+        client
+            .batch_execute(
+                "SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
+                 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off",
+            )
+            .expect("set");
+        let highest = *ids.iter().max().expect("some");
+        let taken = bigints(&mut client, "SELECT snowflake_nextval() FROM source");
+        assert_eq!(taken.len(), 50_000);
+        assert!(taken.iter().all(|id| *id > highest));
+        ids.extend(taken);
+    }
+    assert_distinct(ids);
+}
+
+#[test]
+fn read_only_transactions_that_have_to_begin_and_to_extend() {
+    let mut cluster = cluster();
+    let journal = Journal::new();
+    for round in 0..4 {
+        if round == 2 {
+            cluster.stop();
+            cluster.start_again();
+        }
+        cluster.set_clock(&format!("+{}s", round * 10));
+        let mut client = cluster.connect();
+        client
+            .batch_execute("BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE")
+            .expect("begun");
+        journal.take(&mut client, NEXT).expect("an ID");
+        client.batch_execute("COMMIT").expect("committed");
+    }
+    journal.check();
+}
+
+#[test]
+fn logical_replication_into_a_table_whose_default_generates() {
+    let publisher = Cluster::builder().set("wal_level", "logical").set("snowflake.worker_id", "10").start();
+    let mut source = publisher.connect();
+    source
+        .batch_execute("CREATE TABLE notes (note text PRIMARY KEY); CREATE PUBLICATION p FOR TABLE notes")
+        .expect("a publication");
+    let subscriber = Cluster::start();
+    let mut target = subscriber.connect();
+    target
+        .batch_execute("CREATE TABLE notes (note text PRIMARY KEY, id bigint NOT NULL UNIQUE DEFAULT snowflake_nextval())")
+        .expect("a table");
+    target
+        .batch_execute(&format!(
+            "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 user=postgres dbname=postgres' PUBLICATION p",
+            publisher.directory().display()
+        ))
+        .expect("a subscription");
+    for round in 0..20 {
+        source
+            .batch_execute(&format!(
+                "INSERT INTO notes SELECT 'note {round} ' || n FROM generate_series(1, 50) n"
+            ))
+            .expect("rows");
+    }
+    eventually("the rows are applied", || bigint(&mut target, "SELECT count(*) FROM notes") == 1000);
+    let workers = bigint(&mut target, "SELECT count(*) FROM notes WHERE snowflake_worker_id(id) = 9");
+    assert_eq!(workers, 1000);
+    let ids = bigints(&mut target, "SELECT id FROM notes ORDER BY id");
+    assert_increasing(&ids);
+    assert!(bigint(&mut target, NEXT) > *ids.last().expect("rows"));
+    target.batch_execute("DROP SUBSCRIPTION s").expect("dropped");
+}

@@ -1,1 +1,302 @@
-//! x
+//! Copies of a cluster: point-in-time recovery, base backups, pg_rewind, pg_createsubscriber; and a server without the
+//! library.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, Journal, bigint, error_of, eventually};
+
+const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
+const NEXT: &str = "SELECT snowflake_nextval()";
+
+fn create_orders(cluster: &Cluster) {
+    cluster
+        .connect()
+        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
+        .expect("a table");
+}
+
+/// Asserts that the next IDs are above all rows of the server's table.
+fn assert_above_rows(cluster: &Cluster, journal: &Journal) {
+    let mut client = cluster.connect();
+    let highest = bigint(&mut client, "SELECT max(id) FROM orders");
+    let next = bigint(&mut client, NEXT);
+    assert!(next > highest, "{next} is not above {highest}");
+    for _ in 0..100 {
+        client.execute("INSERT INTO orders DEFAULT VALUES", &[]).expect("a row");
+    }
+    journal.check();
+}
+
+fn is_primary(cluster: &Cluster) {
+    let mut client = cluster.connect();
+    eventually("recovery ends", || {
+        !client.query_one("SELECT pg_is_in_recovery()", &[]).expect("a row").get::<_, bool>(0)
+    });
+}
+
+#[test]
+fn a_base_backup_under_load() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    create_orders(&cluster);
+    let journal = Journal::new();
+    let stop = AtomicBool::new(false);
+    let copies = thread::scope(|scope| {
+        for _ in 0..3 {
+            journal.client(scope, &cluster, INSERT, &stop);
+        }
+        journal.wait_for(300);
+        let copies = [cluster.base_backup(&[]), cluster.base_backup(&[])];
+        journal.wait_for(300);
+        stop.store(true, SeqCst);
+        copies
+    });
+    cluster.kill();
+    let [mut right, mut behind] = copies;
+    // With the clock right, everything is above all that the original ever issued.
+    right.start_again();
+    journal.take(&mut right.connect(), NEXT).expect("an ID");
+    assert_above_rows(&right, &journal);
+    // With the clock behind, above all that the copy has.
+    behind.set_clock("-1h");
+    behind.start_again();
+    assert_above_rows(&behind, &journal);
+    println!("2 backups under load, {} IDs", journal.check());
+}
+
+#[test]
+fn point_in_time_recovery() {
+    let mut cluster =
+        Cluster::builder().set("archive_mode", "on").set("wal_level", "replica").fake_clock().start();
+    let archive = cluster.directory().join("archive");
+    cluster
+        .connect()
+        .batch_execute(&format!("COPY (SELECT) TO PROGRAM 'mkdir {}'", archive.display()))
+        .expect("a directory");
+    cluster.configure(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
+    cluster.reload();
+    create_orders(&cluster);
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    let copies = [cluster.base_backup(&[]), cluster.base_backup(&[])];
+    for _ in 0..200 {
+        journal.take(&mut client, INSERT).expect("an ID");
+    }
+    client.batch_execute("SELECT pg_create_restore_point('here')").expect("a restore point");
+    for _ in 0..200 {
+        journal.take(&mut client, INSERT).expect("an ID");
+    }
+    client.batch_execute("SELECT pg_switch_wal()").expect("a new segment");
+    eventually("the WAL is archived", || {
+        bigint(
+            &mut client,
+            "SELECT count(*) FROM pg_ls_dir('pg_wal/archive_status') AS f WHERE f LIKE '%.ready'",
+        ) == 0
+    });
+    drop(client);
+    cluster.stop();
+    for (mut copy, offset) in copies.into_iter().zip(["+0", "-1h"]) {
+        copy.configure(&[
+            ("archive_mode", "off"),
+            ("restore_command", &format!("cp {}/%f %p", archive.display())),
+            ("recovery_target_name", "here"),
+            ("recovery_target_action", "promote"),
+        ]);
+        fs::write(copy.data().join("recovery.signal"), "").expect("a file");
+        copy.set_clock(offset);
+        copy.start_again();
+        is_primary(&copy);
+        assert_eq!(bigint(&mut copy.connect(), "SELECT count(*) FROM orders"), 200);
+        if offset == "+0" {
+            journal.take(&mut copy.connect(), NEXT).expect("an ID");
+        }
+        assert_above_rows(&copy, &journal);
+    }
+    println!("2 recoveries to a point in time, {} IDs", journal.check());
+}
+
+#[test]
+fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
+    let mut first =
+        Cluster::builder().set("wal_log_hints", "on").set("wal_keep_size", "1GB").fake_clock().start();
+    create_orders(&first);
+    let journal = Journal::new();
+    let mut second = first.base_backup(&["--write-recovery-conf"]);
+    second.start_again();
+    let mut client = first.connect();
+    for _ in 0..200 {
+        journal.take(&mut client, INSERT).expect("an ID");
+    }
+    let highest = journal.highest();
+    let mut reader = second.connect();
+    eventually("the rows reach the standby", || {
+        bigint(&mut reader, "SELECT coalesce(max(id), 0) FROM orders") == highest
+    });
+    second.promote();
+    is_primary(&second);
+    second.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+    // Two primaries with one identity for a moment: only what the second one issues counts from here on.
+    client
+        .batch_execute("INSERT INTO orders SELECT snowflake_nextval() FROM generate_series(1, 100)")
+        .expect("rows");
+    drop(client);
+    first.stop();
+    let mut client = second.connect();
+    for _ in 0..200 {
+        journal.take(&mut client, INSERT).expect("an ID");
+    }
+    let rewound = first
+        .server()
+        .program("pg_rewind")
+        .arg("--target-pgdata")
+        .arg(first.data())
+        .arg(format!(
+            "--source-server=host={} port=5432 user=postgres dbname=postgres",
+            second.directory().display()
+        ))
+        .output()
+        .expect("pg_rewind runs");
+    assert!(rewound.status.success(), "{}", String::from_utf8_lossy(&rewound.stderr));
+    first.configure(&[
+        ("unix_socket_directories", &first.directory().to_string_lossy()),
+        ("primary_conninfo", &format!("host={} port=5432 user=postgres", second.directory().display())),
+    ]);
+    fs::write(first.data().join("standby.signal"), "").expect("a file");
+    first.set_clock("-1h");
+    first.start_again();
+    let highest = journal.highest();
+    let mut reader = first.connect();
+    eventually("the rows reach the rewound server", || {
+        bigint(&mut reader, "SELECT max(id) FROM orders") == highest
+    });
+    drop(client);
+    second.kill();
+    first.promote();
+    is_primary(&first);
+    journal.take(&mut first.connect(), NEXT).expect("an ID");
+    assert_above_rows(&first, &journal);
+    println!("a rewind, {} IDs", journal.check());
+}
+
+#[test]
+fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
+    let primary = Cluster::builder().set("wal_level", "logical").start();
+    if primary.server().major() < 17 {
+        println!("pg_createsubscriber comes with PostgreSQL 17");
+        return;
+    }
+    create_orders(&primary);
+    let journal = Journal::new();
+    journal.take(&mut primary.connect(), INSERT).expect("an ID");
+    let mut subscriber = primary.base_backup(&["--write-recovery-conf"]);
+    let created = subscriber
+        .server()
+        .program("pg_createsubscriber")
+        .args(["--database=postgres", "--subscriber-username=postgres", "--pgdata"])
+        .arg(subscriber.data())
+        .arg("--socketdir")
+        .arg(subscriber.directory())
+        .arg(format!(
+            "--publisher-server=host={} port=5432 user=postgres dbname=postgres",
+            primary.directory().display()
+        ))
+        .output()
+        .expect("pg_createsubscriber runs");
+    assert!(
+        created.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&created.stdout),
+        String::from_utf8_lossy(&created.stderr)
+    );
+    subscriber.configure(&[("snowflake.worker_id", "10")]);
+    subscriber.start_again();
+    let mut client = subscriber.connect();
+    let error = error_of(client.query(NEXT, &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert_eq!(error.message(), "the register of snowflake IDs belongs to another database system");
+    let confirmed: bool =
+        client.query_one("SELECT snowflake_confirm('system_identifier')", &[]).expect("a row").get(0);
+    assert!(confirmed);
+    assert_above_rows(&subscriber, &journal);
+    // Once is enough.
+    subscriber.stop();
+    subscriber.start_again();
+    assert_above_rows(&subscriber, &journal);
+}
+
+/// A server that has the register replays its WAL and starts without the library.
+#[test]
+fn a_server_without_the_library() {
+    let mut cluster = Cluster::start();
+    create_orders(&cluster);
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    for _ in 0..200 {
+        journal.take(&mut client, INSERT).expect("an ID");
+    }
+    cluster.kill();
+    cluster.configure(&[("shared_preload_libraries", "")]);
+    cluster.start_again();
+    let mut client = cluster.connect();
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), 200);
+    let error = error_of(client.query(NEXT, &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    drop(client);
+    cluster.stop();
+    cluster.configure(&[("shared_preload_libraries", "snowflake_pg")]);
+    cluster.start_again();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    journal.check();
+}
+
+/// What a reservation costs in WAL, and that a server which issues nothing writes none.
+#[test]
+fn the_wal_of_reservations_is_small() {
+    let mut cluster = Cluster::builder().set("autovacuum", "off").start();
+    let mut client = cluster.connect();
+    bigint(&mut client, NEXT);
+    client.batch_execute("CHECKPOINT; SELECT pg_switch_wal()").expect("a new segment");
+    let position = |client: &mut postgres::Client| -> String {
+        client.query_one("SELECT pg_current_wal_insert_lsn()::text", &[]).expect("a position").get(0)
+    };
+    let start = position(&mut client);
+    let issued = bigint(&mut client, "SELECT count(snowflake_nextval()) FROM generate_series(1, 10000000)");
+    let end = position(&mut client);
+    // Nothing is issued for a while: nothing is reserved.
+    thread::sleep(std::time::Duration::from_secs(3));
+    let idle = position(&mut client);
+    drop(client);
+    cluster.stop();
+    let records = |from: &str, to: &str| -> Vec<i64> {
+        let dump = cluster
+            .server()
+            .program("pg_waldump")
+            .arg("--path")
+            .arg(cluster.data().join("pg_wal"))
+            .args(["--start", from, "--end", to])
+            .output()
+            .expect("pg_waldump runs");
+        // "rmgr: XLOG  len (rec/tot): 49/ 174, ... desc: FPI , blkref #0: rel 1664/0/4294965250 blk 0 FPW"
+        let text = String::from_utf8_lossy(&dump.stdout).into_owned();
+        let ours = text.lines().filter(|line| line.contains("rel 1664/0/4294965250"));
+        ours.map(|line| {
+            let total = line
+                .split("len (rec/tot):")
+                .nth(1)
+                .and_then(|rest| rest.split('/').nth(1))
+                .expect("a length");
+            total.split(',').next().expect("a number").trim().parse().expect("a number")
+        })
+        .collect()
+    };
+    let lengths = records(&start, &end);
+    println!("{issued} IDs: {} reservations of {:?} bytes", lengths.len(), lengths.first());
+    assert!(!lengths.is_empty());
+    assert!(lengths.iter().all(|length| *length <= 250), "{lengths:?}");
+    assert!(lengths.iter().sum::<i64>() < 2000, "{lengths:?}");
+    if end != idle {
+        assert_eq!(records(&end, &idle), [0; 0]);
+    }
+}

@@ -1,1 +1,84 @@
-//! x
+//! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by hand.
+
+use snowflake_e2e::{Cluster, Journal, bigint};
+
+const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
+
+fn old_cluster(journal: &Journal) -> Cluster {
+    let cluster = Cluster::builder().fake_clock().start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
+        .expect("a table");
+    for _ in 0..100 {
+        journal.take(&mut client, INSERT).expect("an ID");
+    }
+    cluster
+}
+
+fn floor(cluster: &Cluster) -> String {
+    cluster.connect().query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
+}
+
+fn go_on(cluster: &Cluster, floor: &str, journal: &Journal) {
+    let mut client = cluster.connect();
+    client.batch_execute(&format!("SELECT snowflake_set_floor('{floor}')")).expect("a floor");
+    for _ in 0..100 {
+        journal.take(&mut client, INSERT).expect("an ID");
+    }
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), 200);
+    println!("moved, {} IDs", journal.check());
+}
+
+#[test]
+fn pg_upgrade() {
+    let journal = Journal::new();
+    let mut old = old_cluster(&journal);
+    let floor = floor(&old);
+    old.stop();
+    let mut new = Cluster::builder().fake_clock().create();
+    let upgraded = new
+        .server()
+        .program("pg_upgrade")
+        .current_dir(new.directory())
+        .arg("--old-bindir")
+        .arg(old.server().bin())
+        .arg("--new-bindir")
+        .arg(new.server().bin())
+        .arg("--old-datadir")
+        .arg(old.data())
+        .arg("--new-datadir")
+        .arg(new.data())
+        .arg("--username=postgres")
+        .arg("--socketdir")
+        .arg(new.directory())
+        .output()
+        .expect("pg_upgrade runs");
+    assert!(upgraded.status.success(), "{}", String::from_utf8_lossy(&upgraded.stdout));
+    new.set_clock("-1h");
+    new.start_again();
+    go_on(&new, &floor, &journal);
+}
+
+#[test]
+fn dump_and_restore() {
+    let journal = Journal::new();
+    let mut old = old_cluster(&journal);
+    let floor = floor(&old);
+    let dump = old.client_program("pg_dump").output().expect("pg_dump runs");
+    assert!(dump.status.success());
+    let file = old.directory().join("dump.sql");
+    std::fs::write(&file, dump.stdout).expect("a file");
+    let new = Cluster::builder().fake_clock().start();
+    new.connect().batch_execute("DROP EXTENSION snowflake").expect("dropped");
+    new.set_clock("-1h");
+    let restored = new
+        .client_program("psql")
+        .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-f"])
+        .arg(&file)
+        .output()
+        .expect("psql runs");
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    old.stop();
+    go_on(&new, &floor, &journal);
+}
