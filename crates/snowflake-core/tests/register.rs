@@ -71,15 +71,17 @@ proptest! {
     }
 
     /// A clock that was not set back while the server was down never makes it wait or refuse, crash after crash, and
-    /// timestamps do not run away from it.
+    /// a crash adds an eighth of a reservation at most to what timestamps run ahead of it.
     #[test]
-    fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(250..5000i64, 1..50)) {
+    fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(prop_oneof![1..100i64, 1..5000i64], 1..50)) {
         let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: 4095 };
         let server = server(&own());
         let mut record = server.extension(NOW, NOW);
         let mut now = NOW;
+        let mut furthest = RESERVATION;
         for downtime in downtimes {
             now += downtime;
+            furthest += RESERVATION / 8;
             let start = server.start(&record, now).expect("its own record");
             let mut generator = Generator::starting_after(start.after, start.hold, i64::MAX);
             let mut seen = NOTHING_SEEN;
@@ -99,7 +101,7 @@ proptest! {
                     decision => prop_assert!(false, "{decision:?}"),
                 }
             };
-            prop_assert!(run.timestamp - now <= RESERVATION, "{} ms ahead", run.timestamp - now);
+            prop_assert!(run.timestamp - now <= furthest, "{} ms ahead", run.timestamp - now);
         }
     }
 

@@ -159,15 +159,17 @@ impl Cluster {
             .append(true)
             .open(self.directory().join("log"))
             .expect("a directory to write to");
-        let mut command = self.server.program("postgres");
+        let mut environment = Vec::new();
         if self.fake_clock {
-            command = as_server_user(Path::new("env"));
-            command
-                .arg(format!("LD_PRELOAD={}", libfaketime().display()))
-                .arg(format!("FAKETIME_TIMESTAMP_FILE={}", self.directory().join("clock").display()))
-                .args(["FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_DISABLE_SHM=1"])
-                .arg(self.server.bin().join("postgres"));
+            environment = vec![
+                format!("LD_PRELOAD={}", libfaketime().display()),
+                format!("FAKETIME_TIMESTAMP_FILE={}", self.directory().join("clock").display()),
+                "FAKETIME_NO_CACHE=1".into(),
+                "FAKETIME_DONT_FAKE_MONOTONIC=1".into(),
+                "FAKETIME_DISABLE_SHM=1".into(),
+            ];
         }
+        let mut command = self.server.program_with(&environment, "postgres");
         command.arg("-D").arg(self.data());
         // A group of its own: Ctrl-C in a terminal is not for the server.
         command.process_group(0);

@@ -42,7 +42,13 @@ impl Server {
 
     /// A program of the server that touches its files, such as `pg_basebackup`, as the user that servers run as.
     pub fn program(&self, name: &str) -> Command {
-        let mut command = as_server_user(&self.bin.join(name));
+        self.program_with(&[], name)
+    }
+
+    /// The same, with an environment that only the program itself gets.
+    pub fn program_with(&self, environment: &[String], name: &str) -> Command {
+        let mut command = as_server_user(Path::new("env"));
+        command.args(environment).arg(self.bin.join(name));
         self.use_own_libpq(&mut command);
         command
     }

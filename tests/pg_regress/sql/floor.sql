@@ -7,8 +7,9 @@ SELECT snowflake_timestamp(snowflake_nextval()) <= snowflake_floor() AS covered,
        snowflake_floor() < clock_timestamp() + interval '2.1 s' AS near;
 
 -- It moves up, and IDs with it.
-SELECT snowflake_set_floor(date_trunc('milliseconds', now()) + interval '1 hour') = snowflake_floor() AS set;
-SELECT snowflake_timestamp(snowflake_nextval()) > now() + interval '1 hour' - interval '1 ms' AS above;
+SELECT snowflake_set_floor(date_trunc('milliseconds', now()) + interval '1 hour') AS floor \gset
+SELECT snowflake_floor() = :'floor' AS set;
+SELECT snowflake_timestamp(snowflake_nextval()) > :'floor' AS above;
 
 -- Down, and far ahead, only by force. (The details tell the time.)
 \set VERBOSITY terse
