@@ -1,7 +1,7 @@
 # The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 15 to 18); without it, the
 # newest that is installed, or that apt offers, is taken.
 
-.PHONY: help run test lint install uninstall psql mutants clean
+.PHONY: help run test lint install uninstall psql latency mutants clean
 
 help:
 	@echo 'make run        show what the extension does, on a throwaway cluster'
@@ -10,7 +10,8 @@ help:
 	@echo 'make install    build and install the extension (PG_CONFIG, DESTDIR, FORCE=1)'
 	@echo 'make uninstall  remove it again'
 	@echo 'make psql       open psql on a throwaway cluster with the extension'
-	@echo 'make mutants    break the rules of the generator one by one, and see the tests notice'
+	@echo 'make latency    measure what single inserts wait for, against a sequence (two minutes)'
+	@echo 'make mutants    break the rules one by one, switch the register off, and see the tests notice'
 	@echo 'make clean      remove everything that was built'
 
 run:
@@ -32,8 +33,12 @@ uninstall:
 psql:
 	@tools/throwaway psql
 
+latency:
+	@tools/throwaway latency
+
 mutants:
 	@tools/break-rules
+	@tools/break-register
 
 clean:
 	cargo clean

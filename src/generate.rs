@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::Instant;
 
 use pgrx::prelude::*;
-use snowflake_core::generator::{Decision, NOTHING_SEEN, Reading, Run, WaitReason};
+use snowflake_core::generator::{Decision, Reading, Run, Seen, WaitReason};
 
 use crate::error::Error;
 use crate::settings::{self, Fixed};
@@ -69,7 +69,7 @@ fn claim(fixed: &Fixed, want: u32) -> Run {
     if !fixed.preloaded {
         Error::NotPreloaded.raise();
     }
-    let reading = Reading { now: clock::unix_ms(), seen: NOTHING_SEEN };
+    let reading = Reading { now: clock::unix_ms(), seen: Seen::NOTHING };
     match shared::claim(reading, settings::first_sequence(), want, settings::limits(fixed)) {
         Decision::Issue(run) => run,
         decision => claim_slowly(fixed, want, decision),
@@ -104,7 +104,7 @@ fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
             }
             Decision::Reserve { timestamp } => {
                 reservation::extend(fixed, timestamp);
-                NOTHING_SEEN
+                Seen::NOTHING
             }
             Decision::Refuse { timestamp, lead, until } => {
                 Error::ClockBehind { timestamp, lead, until }.raise()

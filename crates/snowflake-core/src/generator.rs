@@ -14,23 +14,33 @@
 //! 7. A session is asked to extend the reservation early, before anybody has to wait for it.
 //! 8. A step back beyond `max_drift` is waited out if `max_wait` allows it, else refused; never held.
 
-/// What a reading that was taken before any state was seen carries as [`Reading::seen`].
-pub const NOTHING_SEEN: i64 = i64::MIN;
-
 /// A clock reading, and what its reader knew when it took it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Two sessions may read the clock in one order and take the lock in the other. Only a reading that was taken after
+/// the generator's present state was seen shows that the clock is behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
     /// The wall clock.
     pub now: i64,
-    /// The generator's timestamp that the reader had seen before it read the clock, or [`NOTHING_SEEN`].
-    ///
-    /// Two sessions may read the clock in one order and take the lock in the other. A reading can be *behind*
-    /// the generator only if the generator's timestamp was known when it was taken.
-    pub seen: i64,
+    /// What the reader had seen before it read the clock.
+    pub seen: Seen,
+}
+
+/// A state of the generator, as far as readings are judged by it. The hold is a part of it: when a later reading
+/// has let it melt, an earlier one looks like a step back, though the timestamp is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seen {
+    timestamp: i64,
+    hold: i64,
+}
+
+impl Seen {
+    /// For a reading that was taken before any state was seen.
+    pub const NOTHING: Seen = Seen { timestamp: i64::MIN, hold: 0 };
 }
 
 /// How far a decision may go. `i64::MAX` means no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// How far a burst may run ahead of the clock.
     pub max_burst: i64,
@@ -43,7 +53,7 @@ pub struct Limits {
 }
 
 /// IDs that were claimed at once: `count` sequences of one millisecond, from `first` on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
     /// The millisecond.
     pub timestamp: i64,
@@ -54,7 +64,7 @@ pub struct Run {
 }
 
 /// What the caller of [`Generator::claim`] does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
     /// These IDs are the caller's.
     Issue(Run),
@@ -65,19 +75,19 @@ pub enum Decision {
     /// `seen` this timestamp. No more than the first to notice gets this.
     Hold {
         /// For [`Reading::seen`].
-        seen: i64,
+        seen: Seen,
         /// By how much the clock is behind the generator's timestamp.
         lead: i64,
     },
-    /// The reading is too old to judge by: read the clock again, having `seen` this timestamp.
+    /// The reading is too old to judge by: read the clock again, having `seen` this.
     Reread {
         /// For [`Reading::seen`].
-        seen: i64,
+        seen: Seen,
     },
-    /// Wait until the clock reaches `until`, then read it again, having `seen` this timestamp.
+    /// Wait until the clock reaches `until`, then read it again, having `seen` this.
     Wait {
         /// For [`Reading::seen`].
-        seen: i64,
+        seen: Seen,
         /// The clock reading that ends the wait.
         until: i64,
         /// Why.
@@ -102,7 +112,7 @@ pub enum Decision {
 }
 
 /// Why a claim has to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaitReason {
     /// The sequence of the millisecond is used up.
     NextMillisecond,
@@ -111,7 +121,7 @@ pub enum WaitReason {
 }
 
 /// The state that all sessions of a server share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Generator {
     timestamp: i64,
@@ -153,6 +163,11 @@ impl Generator {
         self.timestamp
     }
 
+    /// The part of the lead over the clock that a step of the clock explains.
+    pub fn hold(&self) -> i64 {
+        self.hold
+    }
+
     /// The timestamp through which IDs may be issued.
     pub fn reserved(&self) -> i64 {
         self.reserved
@@ -192,15 +207,15 @@ impl Generator {
         want: u32,
         limits: Limits,
     ) -> Decision {
-        let seen = self.timestamp;
-        if reading.seen < self.timestamp {
+        let seen = self.seen();
+        if reading.seen != seen {
             return Decision::Reread { seen };
         }
         let explained = limits.max_burst.max(self.hold);
         if lead > explained {
             if lead <= limits.max_drift {
                 self.hold = lead;
-                return Decision::Hold { seen, lead };
+                return Decision::Hold { seen: self.seen(), lead };
             }
             let until = self.timestamp - limits.max_drift;
             return if until - reading.now <= limits.max_wait {
@@ -213,6 +228,10 @@ impl Generator {
             return self.issue(self.timestamp + 1, first, want, reading, limits);
         }
         Decision::Wait { seen, until: self.timestamp + 1 - explained, reason: WaitReason::NextMillisecond }
+    }
+
+    fn seen(&self) -> Seen {
+        Seen { timestamp: self.timestamp, hold: self.hold }
     }
 
     #[inline(always)]

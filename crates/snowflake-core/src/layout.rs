@@ -30,7 +30,7 @@ pub const SUM_RANGE: RangeInclusive<u32> = 10..=24;
 const ID_BITS: u32 = 63;
 
 /// How many bits of an ID each part below the timestamp takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Widths {
     /// Bits for the datacenter ID; may be 0.
     pub datacenter: u32,
@@ -41,7 +41,7 @@ pub struct Widths {
 }
 
 /// The parts of an ID.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parts {
     /// Milliseconds since the Unix epoch.
     pub timestamp: i64,
@@ -54,7 +54,7 @@ pub struct Parts {
 }
 
 /// A legal choice of widths and epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     epoch: i64,
     widths: Widths,

@@ -16,7 +16,7 @@ pub const VERSION: u32 = 1;
 pub const LENGTH: usize = 64;
 
 /// What is promised, and for whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
     /// The cluster's system identifier.
     pub system_identifier: u64,
@@ -100,7 +100,7 @@ impl Record {
 }
 
 /// What a start begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Start {
     /// Everything through this timestamp is used up.
     pub after: i64,
@@ -109,7 +109,7 @@ pub struct Start {
 }
 
 /// The server that starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Server {
     /// Its system identifier.
     pub system_identifier: u64,
@@ -122,7 +122,7 @@ pub struct Server {
 }
 
 /// Why a server must not start from a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StartError {
     /// The record is another system's.
     SystemIdentifier {

@@ -1,9 +1,7 @@
 //! Property tests of the durable record and of what a start may begin from.
 
 use proptest::prelude::*;
-use snowflake_core::generator::{
-    Decision, Generator, Limits, NOTHING_SEEN, RESERVATION, Reading, WaitReason,
-};
+use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{LENGTH, MAGIC, Record, RecordError, Server, Start, StartError, VERSION};
 
@@ -84,7 +82,7 @@ proptest! {
             furthest += RESERVATION / 8;
             let start = server.start(&record, now).expect("its own record");
             let mut generator = Generator::starting_after(start.after, start.hold, i64::MAX);
-            let mut seen = NOTHING_SEEN;
+            let mut seen = Seen::NOTHING;
             let run = loop {
                 match generator.claim(Reading { now, seen }, 0, 1, limits) {
                     Decision::Issue(run) | Decision::IssueAndExtend(run) => break run,

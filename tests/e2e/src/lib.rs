@@ -6,6 +6,7 @@
 
 mod cluster;
 mod journal;
+pub mod latency;
 mod server;
 
 pub use cluster::{Cluster, ClusterBuilder};

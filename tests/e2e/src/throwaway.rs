@@ -1,4 +1,5 @@
-//! A throwaway cluster to look at: `throwaway demo` shows what the extension does, `throwaway psql` opens psql.
+//! A throwaway cluster to look at: `throwaway demo` shows what the extension does, `throwaway psql` opens psql,
+//! `throwaway latency` measures what inserts wait for.
 
 use std::env;
 use std::fs;
@@ -6,7 +7,7 @@ use std::io::IsTerminal;
 use std::process::{Command, ExitCode};
 
 use postgres::Client;
-use snowflake_e2e::Cluster;
+use snowflake_e2e::{Cluster, latency};
 
 const CLIENTS: u32 = 8;
 const ORDERS_PER_CLIENT: u32 = 2500;
@@ -16,8 +17,12 @@ fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
         Some("demo") => demo(),
         Some("psql") => psql(),
+        Some("latency") => {
+            latency::measure();
+            ExitCode::SUCCESS
+        }
         _ => {
-            eprintln!("usage: throwaway demo|psql");
+            eprintln!("usage: throwaway demo|psql|latency");
             ExitCode::FAILURE
         }
     }

@@ -63,7 +63,7 @@ fn twenty_crashes_of_a_cluster_under_load() {
 
 #[test]
 fn a_killed_backend() {
-    let cluster = Cluster::builder().set("restart_after_crash", "on").start();
+    let cluster = Cluster::builder().set("restart_after_crash", "on").fake_clock().start();
     create_orders(&cluster);
     let journal = Journal::new();
     let stop = AtomicBool::new(false);
@@ -71,7 +71,7 @@ fn a_killed_backend() {
         for _ in 0..3 {
             journal.client(scope, &cluster, INSERT, &stop);
         }
-        for _ in 0..5 {
+        for round in 0..5 {
             journal.wait_for(300);
             let mut victim = cluster.connect();
             let pid = bigint(&mut victim, "SELECT pg_backend_pid()::bigint");
@@ -80,6 +80,7 @@ fn a_killed_backend() {
                     victim.query("SELECT snowflake_nextval(1000000000)", &[]).expect_err("it is killed")
                 });
                 thread::sleep(Duration::from_millis(20));
+                cluster.set_clock(if round % 2 == 0 { "-1h" } else { "+0" });
                 let killed = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
                 assert!(killed.expect("kill runs").success());
             });
@@ -122,7 +123,8 @@ fn a_crash_costs_a_reservation_at_most_and_no_availability() {
         cluster.configure(settings);
         cluster.reload();
         let journal = Journal::new();
-        for _ in 0..3 {
+        // Each crash after another, as fast as possible, may add an eighth.
+        for most in [2000, 2250, 2500] {
             journal.take(&mut cluster.connect(), "SELECT snowflake_nextval()").expect("an ID");
             cluster.kill();
             cluster.start_again();
@@ -136,7 +138,7 @@ fn a_crash_costs_a_reservation_at_most_and_no_availability() {
                     "SELECT (extract(epoch FROM snowflake_timestamp({id}) - clock_timestamp()) * 1000)::bigint"
                 ),
             );
-            assert!(ahead <= 2000, "{strategy}: {ahead} ms ahead");
+            assert!(ahead <= most, "{strategy}: {ahead} ms ahead");
         }
         journal.check();
     }

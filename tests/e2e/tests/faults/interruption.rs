@@ -14,6 +14,15 @@ fn cluster() -> Cluster {
     Cluster::builder().fake_clock().start()
 }
 
+/// Asserts that whatever was issued is behind the server after a crash, with the clock set back.
+fn assert_durable(mut cluster: Cluster, highest: i64) {
+    cluster.kill();
+    cluster.set_clock("-1h");
+    cluster.start_again();
+    let next = bigint(&mut cluster.connect(), NEXT);
+    assert!(next > highest, "{next} is not above {highest}");
+}
+
 #[test]
 fn cancel_timeout_and_terminate() {
     let cluster = cluster();
@@ -50,6 +59,7 @@ fn cancel_timeout_and_terminate() {
     }
     println!("90 extensions, {interrupted} of them interrupted, {} IDs", journal.check());
     assert!(interrupted > 0);
+    assert_durable(cluster, journal.highest());
 }
 
 #[test]
@@ -79,7 +89,9 @@ fn two_sessions_that_both_have_to_extend() {
         }
         all.extend(ids);
     }
+    let highest = all[all.len() - 1];
     assert_distinct(all);
+    assert_durable(cluster, highest);
 }
 
 #[test]
@@ -109,7 +121,9 @@ fn parallel_workers_that_have_to_begin_and_to_extend() {
         assert!(taken.iter().all(|id| *id > highest));
         ids.extend(taken);
     }
+    let highest = *ids.iter().max().expect("some");
     assert_distinct(ids);
+    assert_durable(cluster, highest);
 }
 
 #[test]
@@ -130,6 +144,7 @@ fn read_only_transactions_that_have_to_begin_and_to_extend() {
         client.batch_execute("COMMIT").expect("committed");
     }
     journal.check();
+    assert_durable(cluster, journal.highest());
 }
 
 #[test]
@@ -139,7 +154,7 @@ fn logical_replication_into_a_table_whose_default_generates() {
     source
         .batch_execute("CREATE TABLE notes (note text PRIMARY KEY); CREATE PUBLICATION p FOR TABLE notes")
         .expect("a publication");
-    let subscriber = Cluster::start();
+    let subscriber = cluster();
     let mut target = subscriber.connect();
     target
         .batch_execute("CREATE TABLE notes (note text PRIMARY KEY, id bigint NOT NULL UNIQUE DEFAULT snowflake_nextval())")
@@ -164,4 +179,7 @@ fn logical_replication_into_a_table_whose_default_generates() {
     assert_increasing(&ids);
     assert!(bigint(&mut target, NEXT) > *ids.last().expect("rows"));
     target.batch_execute("DROP SUBSCRIPTION s").expect("dropped");
+    let highest = bigint(&mut target, NEXT);
+    drop(target);
+    assert_durable(subscriber, highest);
 }

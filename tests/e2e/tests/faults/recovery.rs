@@ -184,7 +184,7 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
 fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
     let primary = Cluster::builder().set("wal_level", "logical").start();
     if primary.server().major() < 17 {
-        println!("pg_createsubscriber comes with PostgreSQL 17");
+        println!("skipped: pg_createsubscriber comes with PostgreSQL 17");
         return;
     }
     create_orders(&primary);
@@ -229,7 +229,7 @@ fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
 /// A server that has the register replays its WAL and starts without the library.
 #[test]
 fn a_server_without_the_library() {
-    let mut cluster = Cluster::start();
+    let mut cluster = Cluster::builder().fake_clock().start();
     create_orders(&cluster);
     let journal = Journal::new();
     let mut client = cluster.connect();
@@ -237,6 +237,7 @@ fn a_server_without_the_library() {
         journal.take(&mut client, INSERT).expect("an ID");
     }
     cluster.kill();
+    cluster.set_clock("-1h");
     cluster.configure(&[("shared_preload_libraries", "")]);
     cluster.start_again();
     let mut client = cluster.connect();

@@ -1,0 +1,472 @@
+//! A model checker over the core's own functions: every interleaving of two backends, a standby, reservations, clock
+//! steps, checkpoints, crashes, restarts and a promotion, within small bounds.
+//!
+//! [`Design`] switches to designs that are wrong, each in one way. The checker has to find what each of them breaks.
+
+use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
+use snowflake_core::layout::Layout;
+use snowflake_core::register::{Record, Server, Start};
+use stateright::{Checker, HasDiscoveries, Model, Property};
+
+const START: i64 = 1_800_000_000_000;
+const BACKENDS: usize = 2;
+const PROMISES: &str = "IDs increase, and every wait has a reason";
+
+/// The design, and the ways in which it could be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Design {
+    Sound,
+    /// The generator may use a reservation that is not durable yet.
+    PublishBeforeFlush,
+    /// A start begins at the recorded time, not above it.
+    StartAtTheRecord,
+    /// The register does not reach the standby.
+    StandbyWithoutRegister,
+    /// Overflow and steps are decided on whatever reading there is.
+    JudgeStaleReadings,
+    /// While a step is held, max_burst does not count.
+    HoldReplacesBurst,
+}
+
+/// What may happen, and how often.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    design: Design,
+    limits: Limits,
+    ids: usize,
+    reservations: u8,
+    clock_moves: u8,
+    /// By how much a move changes the clock.
+    moves: &'static [i64],
+    crashes: u8,
+    checkpoints: u8,
+    standby: bool,
+}
+
+type Id = (i64, u32);
+
+/// A record of the WAL.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Entry {
+    Reservation(Record),
+    Row(Id),
+}
+
+/// What a backend does next.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Backend {
+    /// Read the clock, having seen this timestamp.
+    Read {
+        seen: Seen,
+    },
+    Claim(Reading),
+    /// Take the lock, write the record that makes this timestamp available.
+    Extend {
+        timestamp: i64,
+    },
+    Flush {
+        through: i64,
+    },
+    Publish {
+        through: i64,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct World {
+    clock: i64,
+    clock_moves: u8,
+    set_back: bool,
+    up: bool,
+    timeline: u32,
+    /// Shared memory: gone after a crash.
+    begun: bool,
+    generator: Generator,
+    backends: [Backend; BACKENDS],
+    /// The page in the buffer pool, and on disk.
+    buffer: Option<Record>,
+    disk: Option<Record>,
+    /// Recovery begins at this entry of the WAL.
+    redo: usize,
+    wal: Vec<Entry>,
+    flushed: usize,
+    /// How much of the WAL the standby has, until it is promoted.
+    standby: Option<usize>,
+    /// The highest ID that must never come again: of all that were issued, or after a promotion, of all rows.
+    highest: Option<Id>,
+    issued: usize,
+    reservations: u8,
+    crashes: u8,
+    checkpoints: u8,
+    broken: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Action {
+    MoveClock(i64),
+    Backend(usize),
+    FlushWal,
+    Checkpoint,
+    /// With or without the part of the WAL that nobody had flushed.
+    Crash {
+        keeps_unflushed: bool,
+    },
+    Restart,
+    Stream,
+    Promote,
+}
+
+impl World {
+    fn server(&self) -> Server {
+        Server { system_identifier: 1, timeline: self.timeline, layout: Layout::TWITTER, failover_margin: 2 }
+    }
+
+    /// A backend's next step. `None` when it has to wait for something else.
+    fn step(&mut self, bounds: &Bounds, backend: usize) -> Option<()> {
+        match self.backends[backend].clone() {
+            Backend::Read { seen } => {
+                self.backends[backend] = Backend::Claim(Reading { now: self.clock, seen });
+            }
+            Backend::Claim(reading) => {
+                if self.issued >= bounds.ids {
+                    return None;
+                }
+                self.backends[backend] = self.claim(bounds, reading);
+            }
+            Backend::Extend { timestamp } => {
+                // The lock is held from here to the publication.
+                let holds_lock =
+                    |backend: &Backend| matches!(backend, Backend::Flush { .. } | Backend::Publish { .. });
+                if self.backends.iter().any(holds_lock) {
+                    return None;
+                }
+                self.backends[backend] = if !self.begun {
+                    self.begin(bounds);
+                    Backend::Read { seen: Seen::NOTHING }
+                } else if timestamp <= self.generator.reserved() {
+                    Backend::Read { seen: Seen::NOTHING }
+                } else {
+                    if self.reservations >= bounds.reservations {
+                        return None;
+                    }
+                    self.reservations += 1;
+                    let record = self.server().extension(timestamp, self.clock);
+                    self.wal.push(Entry::Reservation(record));
+                    self.buffer = Some(record);
+                    if bounds.design == Design::PublishBeforeFlush {
+                        self.generator.reserve_through(record.through);
+                    }
+                    Backend::Flush { through: record.through }
+                };
+            }
+            Backend::Flush { through } => {
+                self.flushed = self.wal.len();
+                self.backends[backend] = Backend::Publish { through };
+            }
+            Backend::Publish { through } => {
+                self.generator.reserve_through(through);
+                self.backends[backend] = Backend::Read { seen: Seen::NOTHING };
+            }
+        }
+        Some(())
+    }
+
+    fn claim(&mut self, bounds: &Bounds, reading: Reading) -> Backend {
+        let mut limits = bounds.limits;
+        if bounds.design == Design::HoldReplacesBurst && self.generator.hold() > 0 {
+            limits.max_burst = 0;
+        }
+        let lead = self.generator.timestamp() - reading.now;
+        let mut decision = self.generator.claim(reading, 0, 1, limits);
+        if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (bounds.design, decision) {
+            decision = self.generator.claim(Reading { seen, ..reading }, 0, 1, limits);
+        }
+        match decision {
+            Decision::Issue(run) | Decision::IssueAndExtend(run) => {
+                let id = (run.timestamp, run.first);
+                if self.highest.is_some_and(|highest| id <= highest) {
+                    self.broken = Some("an ID came again, or did not increase");
+                }
+                self.highest = Some(id);
+                self.issued += 1;
+                self.wal.push(Entry::Row(id));
+                Backend::Read { seen: Seen::NOTHING }
+            }
+            Decision::Reread { seen } => Backend::Read { seen },
+            Decision::Reserve { timestamp } => Backend::Extend { timestamp },
+            Decision::Hold { seen, .. } | Decision::Wait { seen, reason: WaitReason::ClockBehind, .. } => {
+                if !self.set_back {
+                    self.broken = Some("a clock that nobody set back was taken to have stepped");
+                }
+                Backend::Read { seen }
+            }
+            Decision::Wait { seen, reason: WaitReason::NextMillisecond, .. } => {
+                if lead < bounds.limits.max_burst {
+                    self.broken = Some("a burst was not allowed as far as max_burst");
+                }
+                Backend::Read { seen }
+            }
+            Decision::Refuse { .. } | Decision::EndOfField => Backend::Read { seen: Seen::NOTHING },
+        }
+    }
+
+    fn begin(&mut self, bounds: &Bounds) {
+        let server = self.server();
+        let mut start = match self.buffer {
+            Some(record) => server.start(&record, self.clock).expect("its own record"),
+            None => {
+                // Created durably, all at once.
+                let record = server.record(self.clock - 1, self.clock);
+                self.wal.push(Entry::Reservation(record));
+                self.flushed = self.wal.len();
+                self.buffer = Some(record);
+                self.disk = Some(record);
+                Start { after: record.through, hold: 0 }
+            }
+        };
+        if bounds.design == Design::StartAtTheRecord {
+            start.after -= 1;
+        }
+        self.generator = Generator::starting_after(start.after, start.hold, server.layout.last_timestamp());
+        self.begun = true;
+    }
+
+    fn lose_memory(&mut self) {
+        self.begun = false;
+        self.generator = unstarted();
+        self.backends = idle();
+        self.buffer = None;
+    }
+
+    fn recover(&mut self) {
+        self.buffer = self.disk;
+        for entry in &self.wal[self.redo..] {
+            if let Entry::Reservation(record) = entry {
+                self.buffer = Some(*record);
+            }
+        }
+        self.flushed = self.wal.len();
+    }
+}
+
+fn unstarted() -> Generator {
+    Generator::starting_after(0, 0, Layout::TWITTER.last_timestamp())
+}
+
+fn idle() -> [Backend; BACKENDS] {
+    [const { Backend::Read { seen: Seen::NOTHING } }; BACKENDS]
+}
+
+impl Model for Bounds {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World {
+            clock: START,
+            clock_moves: 0,
+            set_back: false,
+            up: true,
+            timeline: 1,
+            begun: false,
+            generator: unstarted(),
+            backends: idle(),
+            buffer: None,
+            disk: None,
+            redo: 0,
+            wal: Vec::new(),
+            flushed: 0,
+            standby: self.standby.then_some(0),
+            highest: None,
+            issued: 0,
+            reservations: 0,
+            crashes: 0,
+            checkpoints: 0,
+            broken: None,
+        }]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+        if world.broken.is_some() {
+            return;
+        }
+        if world.clock_moves < self.clock_moves {
+            actions.extend(self.moves.iter().map(|by| Action::MoveClock(*by)));
+        }
+        if world.up {
+            actions.extend((0..BACKENDS).map(Action::Backend));
+            if world.flushed < world.wal.len() {
+                actions.push(Action::FlushWal);
+            }
+            if world.checkpoints < self.checkpoints {
+                actions.push(Action::Checkpoint);
+            }
+            if world.crashes < self.crashes {
+                actions.push(Action::Crash { keeps_unflushed: false });
+                actions.push(Action::Crash { keeps_unflushed: true });
+            }
+        } else {
+            actions.push(Action::Restart);
+            if world.standby.is_some() {
+                actions.push(Action::Promote);
+            }
+        }
+        if world.standby.is_some_and(|received| received < world.flushed) {
+            actions.push(Action::Stream);
+        }
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        let mut next = world.clone();
+        match action {
+            Action::MoveClock(by) => {
+                next.clock += by;
+                next.clock_moves += 1;
+                next.set_back |= by < 0;
+            }
+            Action::Backend(backend) => next.step(self, backend)?,
+            Action::FlushWal => next.flushed = next.wal.len(),
+            Action::Checkpoint => {
+                // The page goes to disk after the WAL that changed it.
+                next.flushed = next.wal.len();
+                next.disk = next.buffer;
+                next.redo = next.wal.len();
+                next.checkpoints += 1;
+            }
+            Action::Crash { keeps_unflushed } => {
+                if !keeps_unflushed {
+                    next.wal.truncate(next.flushed);
+                }
+                next.up = false;
+                next.crashes += 1;
+                next.lose_memory();
+            }
+            Action::Restart => {
+                next.recover();
+                next.up = true;
+            }
+            Action::Stream => next.standby = Some(next.flushed),
+            Action::Promote => {
+                // What the standby has not received is gone; it replays all that it has.
+                next.wal.truncate(next.standby.take()?);
+                next.redo = 0;
+                next.disk = None;
+                next.recover();
+                if self.design == Design::StandbyWithoutRegister {
+                    next.buffer = None;
+                }
+                next.timeline += 1;
+                next.up = true;
+                next.highest = next.wal.iter().rev().find_map(|entry| match entry {
+                    Entry::Row(id) => Some(*id),
+                    Entry::Reservation(_) => None,
+                });
+            }
+        }
+        Some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(PROMISES, |_, world: &World| world.broken.is_none()),
+            Property::always("what is published is durable (I1)", |_, world: &World| {
+                let durable = world.wal[..world.flushed].iter().rev().find_map(|entry| match entry {
+                    Entry::Reservation(record) => Some(record.through),
+                    Entry::Row(_) => None,
+                });
+                !world.begun
+                    || durable.max(world.disk.map(|record| record.through)) >= Some(world.generator.reserved())
+                    // A promoted server begins a margin above what it has.
+                    || world.generator.timestamp() == world.generator.reserved()
+            }),
+            Property::sometimes("a server issues IDs after a crash", |bounds: &Bounds, world: &World| {
+                bounds.crashes == 0 || (world.crashes > 0 && world.begun && world.issued > 1)
+            }),
+            Property::sometimes("a promoted server issues IDs", |bounds: &Bounds, world: &World| {
+                !bounds.standby || (world.timeline > 1 && world.begun && world.issued > 1)
+            }),
+        ]
+    }
+}
+
+/// Everything at once, and little of each.
+fn everything(design: Design) -> Bounds {
+    Bounds {
+        design,
+        limits: Limits { max_burst: 0, max_drift: i64::MAX, max_wait: 0, last_sequence: 1 },
+        ids: 3,
+        reservations: 3,
+        clock_moves: 2,
+        moves: &[RESERVATION, -2 * RESERVATION],
+        crashes: 1,
+        checkpoints: 1,
+        standby: true,
+    }
+}
+
+/// More IDs and more of the clock, on one server that does not crash.
+fn clock_only(design: Design) -> Bounds {
+    Bounds {
+        design,
+        limits: Limits { max_burst: 2, max_drift: i64::MAX, max_wait: 0, last_sequence: 0 },
+        ids: 6,
+        reservations: 3,
+        clock_moves: 3,
+        moves: &[1, 2, -3],
+        crashes: 0,
+        checkpoints: 0,
+        standby: false,
+    }
+}
+
+fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
+    bounds.checker().threads(2).finish_when(finish).spawn_bfs().join()
+}
+
+#[test]
+fn the_design_holds() {
+    for bounds in [everything(Design::Sound), clock_only(Design::Sound)] {
+        let checker = check(bounds, HasDiscoveries::All);
+        println!("{} states of {bounds:?}", checker.unique_state_count());
+        checker.assert_properties();
+    }
+}
+
+#[track_caller]
+fn assert_found(bounds: Bounds, broken: Option<&'static str>) {
+    let checker = check(bounds, HasDiscoveries::AnyOf([PROMISES].into()));
+    let path = checker
+        .discovery(PROMISES)
+        .unwrap_or_else(|| panic!("nothing was found wrong with {:?}", bounds.design));
+    assert_eq!(path.last_state().broken, broken);
+}
+
+const AGAIN: Option<&str> = Some("an ID came again, or did not increase");
+
+#[test]
+fn publishing_before_the_flush_is_found() {
+    assert_found(everything(Design::PublishBeforeFlush), AGAIN);
+}
+
+#[test]
+fn starting_at_the_record_is_found() {
+    assert_found(everything(Design::StartAtTheRecord), AGAIN);
+}
+
+#[test]
+fn a_standby_without_the_register_is_found() {
+    assert_found(everything(Design::StandbyWithoutRegister), AGAIN);
+}
+
+#[test]
+fn judging_by_stale_readings_is_found() {
+    assert_found(
+        clock_only(Design::JudgeStaleReadings),
+        Some("a clock that nobody set back was taken to have stepped"),
+    );
+}
+
+#[test]
+fn a_hold_that_switches_max_burst_off_is_found() {
+    assert_found(clock_only(Design::HoldReplacesBurst), Some("a burst was not allowed as far as max_burst"));
+}
