@@ -10,17 +10,21 @@ use pgrx::pg_sys;
 /// The wall clock, in whole milliseconds since the Unix epoch.
 #[inline(always)]
 pub fn unix_ms() -> i64 {
-    match SystemTime::now().duration_since(UNIX_EPOCH) {
-        Ok(since) => since.as_secs() as i64 * 1000 + i64::from(since.subsec_millis()),
-        Err(before) => -1 - before.duration().as_millis() as i64,
-    }
+    read_ms(libc::CLOCK_REALTIME)
 }
 
 /// Time since the machine was started, in milliseconds. Nobody can set it, and it goes on while the machine sleeps.
 pub fn boot_ms() -> i64 {
+    read_ms(libc::CLOCK_BOOTTIME)
+}
+
+/// Straight from the C library: `SystemTime` would subtract the epoch each time.
+#[inline(always)]
+fn read_ms(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is valid for the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    // Nanoseconds count up from a whole second, before 1970 too.
     time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }
 
