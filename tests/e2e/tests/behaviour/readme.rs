@@ -74,7 +74,7 @@ fn its_configuration_starts_a_server() {
 #[test]
 fn its_shell_commands_are_run_by_a_test() {
     // make install, uninstall and psql: installation.rs. The others: .ci/run.
-    let known = ["make run", "make test", "make lint", "make install"];
+    let known = ["make run", "make test", "make mutants", "make latency", "make lint", "make install"];
     for block in blocks().into_iter().filter(|block| block.language == "sh") {
         for line in block.text.lines() {
             assert!(known.contains(&line), "no test runs: {line}");
@@ -82,7 +82,7 @@ fn its_shell_commands_are_run_by_a_test() {
     }
     let ci =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/run")).expect(".ci/run");
-    for command in ["make run", "make test", "make lint"] {
+    for command in ["make run", "make test", "make mutants", "make latency", "make lint"] {
         assert!(ci.lines().any(|line| line == command), ".ci/run does not run {command}");
     }
 }

@@ -28,6 +28,9 @@ fn assert_refused(cluster: &Cluster, detail: &str, hint: &str) {
     }
 }
 
+/// What it is called, and what it does to the page.
+type Damage = (&'static str, fn(&mut Vec<u8>));
+
 /// Damages the register of a stopped cluster in every way, with the clock set back each time: it is noticed, and mended
 /// by a new floor.
 fn damage_is_noticed_and_mended(checksums: bool) {
@@ -45,7 +48,7 @@ fn damage_is_noticed_and_mended(checksums: bool) {
         assert!(enabled.expect("pg_checksums runs").status.success());
         cluster.start_again();
     }
-    let damages: [(&str, fn(&mut Vec<u8>)); 6] = [
+    let damages: [Damage; 6] = [
         ("a flipped bit in the time", |page| page[24 + 25] ^= 4),
         ("a flipped bit in the magic", |page| page[24] ^= 1),
         ("other content", |page| page[24..].fill(b'x')),
