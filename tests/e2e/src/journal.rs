@@ -94,3 +94,12 @@ impl Journal {
         count
     }
 }
+
+/// Ends the clients of [`Journal::client`] when it goes, also when an assertion fails: a scope waits for its threads.
+pub struct StopOnDrop<'a>(pub &'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
+}

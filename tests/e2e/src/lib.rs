@@ -10,7 +10,7 @@ pub mod latency;
 mod server;
 
 pub use cluster::{Cluster, ClusterBuilder};
-pub use journal::Journal;
+pub use journal::{Journal, StopOnDrop};
 pub use server::Server;
 
 use postgres::Client;

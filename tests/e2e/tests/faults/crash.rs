@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use snowflake_e2e::{Cluster, Journal, bigint, eventually};
+use snowflake_e2e::{Cluster, Journal, StopOnDrop, bigint, eventually};
 
 const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
 
@@ -25,6 +25,7 @@ fn twenty_crashes_of_a_cluster_under_load() {
     let stop = AtomicBool::new(false);
     let mut slowest = Duration::ZERO;
     thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
         for _ in 0..3 {
             journal.client(scope, &cluster, INSERT, &stop);
         }
@@ -51,7 +52,6 @@ fn twenty_crashes_of_a_cluster_under_load() {
             cluster.start_again();
         }
         journal.wait_for(200);
-        stop.store(true, SeqCst);
     });
     let count = journal.check();
     let lost = bigint(&mut cluster.connect(), "SELECT count(*) - count(DISTINCT id) FROM orders");
@@ -68,6 +68,7 @@ fn a_killed_backend() {
     let journal = Journal::new();
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
         for _ in 0..3 {
             journal.client(scope, &cluster, INSERT, &stop);
         }
@@ -90,7 +91,6 @@ fn a_killed_backend() {
             });
         }
         journal.wait_for(300);
-        stop.store(true, SeqCst);
     });
     println!("5 killed backends, {} IDs", journal.check());
 }

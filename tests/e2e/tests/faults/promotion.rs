@@ -1,9 +1,9 @@
 //! A standby whose clock is an hour behind is promoted.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use snowflake_e2e::{Cluster, Journal, bigint, eventually};
+use snowflake_e2e::{Cluster, Journal, StopOnDrop, bigint, eventually};
 
 const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
 
@@ -34,11 +34,11 @@ fn pair() -> Pair {
 fn load(cluster: &Cluster, journal: &Journal, ids: usize) {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
         for _ in 0..3 {
             journal.client(scope, cluster, INSERT, &stop);
         }
         journal.wait_for(ids);
-        stop.store(true, SeqCst);
     });
 }
 

@@ -2,11 +2,11 @@
 //! library.
 
 use std::fs;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, Journal, StopOnDrop, bigint, error_of, eventually};
 
 const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
 const NEXT: &str = "SELECT snowflake_nextval()";
@@ -44,13 +44,13 @@ fn a_base_backup_under_load() {
     let journal = Journal::new();
     let stop = AtomicBool::new(false);
     let copies = thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
         for _ in 0..3 {
             journal.client(scope, &cluster, INSERT, &stop);
         }
         journal.wait_for(300);
         let copies = [cluster.base_backup(&[]), cluster.base_backup(&[])];
         journal.wait_for(300);
-        stop.store(true, SeqCst);
         copies
     });
     cluster.kill();
