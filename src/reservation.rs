@@ -100,8 +100,7 @@ pub fn extend_early(fixed: &Fixed) {
         Some(pending) if register::is_flushed(pending.lsn) => reservations.publish_pending(),
         Some(_) => {}
         None => {
-            let timestamp = shared::generator().timestamp();
-            let pending = reservations.write(fixed, timestamp);
+            let pending = reservations.write(fixed, shared::generator().timestamp());
             register::flush_soon(pending.lsn);
             reservations.pending = Some(pending);
         }
@@ -166,10 +165,11 @@ impl Reservations {
         self.pending = None;
     }
 
-    /// Writes a record that reserves from `timestamp` or the clock on, whichever is later.
+    /// Writes a record that makes `timestamp` available, and more than is reserved now. (I2) rests on this, and on
+    /// nothing being pending.
     fn write(&mut self, fixed: &Fixed, timestamp: i64) -> Pending {
         let now = self.checked_clock();
-        let record = server(fixed).extension(timestamp, now);
+        let record = server(fixed).extension(timestamp, shared::generator().reserved(), now);
         let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
         Pending { lsn, through: record.through }
     }

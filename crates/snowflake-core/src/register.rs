@@ -164,10 +164,11 @@ impl Server {
         }
     }
 
-    /// The record that makes `timestamp` available, and some more. It goes a reservation ahead of the clock; where
-    /// timestamps are that far ahead already, it adds little, so that crash after crash does not drive them away.
-    pub fn extension(&self, timestamp: i64, now: i64) -> Record {
-        self.record((now + RESERVATION).max(timestamp + RESERVATION / 8), now)
+    /// The record that makes `timestamp` available, and some more than is `reserved`, whichever is later: a record
+    /// never takes back what an earlier one has promised. It goes a reservation ahead of the clock; where timestamps are
+    /// that far ahead already, it adds little, so that crash after crash does not drive them away.
+    pub fn extension(&self, timestamp: i64, reserved: i64, now: i64) -> Record {
+        self.record((now + RESERVATION).max(timestamp.max(reserved) + RESERVATION / 8), now)
     }
 
     /// Whether every ID of this server's layout that begins after the record is above every ID that the record

@@ -68,13 +68,21 @@ proptest! {
         prop_assert!(start.hold <= (record.through - record.written + margin).max(0));
     }
 
+    /// A record never takes back what an earlier one has promised, wherever the clock is.
+    #[test]
+    fn an_extension_only_adds(timestamp in 0..NOW, reserved in 0..NOW * 3 / 2, now in 0..NOW * 3 / 2) {
+        let through = server(&own()).extension(timestamp, reserved, now).through;
+        prop_assert!(through > reserved && through > timestamp);
+        prop_assert!(through >= now + RESERVATION);
+    }
+
     /// A clock that was not set back while the server was down never makes it wait or refuse, crash after crash, and
     /// a crash adds an eighth of a reservation at most to what timestamps run ahead of it.
     #[test]
     fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(prop_oneof![1..100i64, 1..5000i64], 1..50)) {
         let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: 4095 };
         let server = server(&own());
-        let mut record = server.extension(NOW, NOW);
+        let mut record = server.extension(NOW, NOW - 1, NOW);
         let mut now = NOW;
         let mut furthest = RESERVATION;
         for downtime in downtimes {
@@ -93,7 +101,7 @@ proptest! {
                         seen = timestamp;
                     }
                     Decision::Reserve { timestamp } => {
-                        record = server.extension(timestamp, now);
+                        record = server.extension(timestamp, generator.reserved(), now);
                         generator.reserve_through(record.through);
                     }
                     decision => prop_assert!(false, "{decision:?}"),
