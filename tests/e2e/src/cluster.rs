@@ -15,6 +15,7 @@ use crate::server::{Server, as_server_user};
 
 /// What a cluster is to be like. [`ClusterBuilder::start`] starts it.
 pub struct ClusterBuilder {
+    server: Server,
     settings: Vec<(String, String)>,
     fake_clock: bool,
 }
@@ -30,7 +31,7 @@ pub struct Cluster {
 impl Cluster {
     /// A cluster that preloads the extension, as datacenter 5 and worker 9.
     pub fn builder() -> ClusterBuilder {
-        ClusterBuilder { settings: Vec::new(), fake_clock: false }
+        ClusterBuilder { server: Server::from_env(), settings: Vec::new(), fake_clock: false }
             .set("shared_preload_libraries", "snowflake_pg")
             .set("snowflake.datacenter_id", "5")
             .set("snowflake.worker_id", "9")
@@ -273,6 +274,12 @@ impl ClusterBuilder {
         self
     }
 
+    /// Another server than that of the environment.
+    pub fn server(mut self, server: Server) -> ClusterBuilder {
+        self.server = server;
+        self
+    }
+
     /// Lets [`Cluster::set_clock`] move the server's clock.
     pub fn fake_clock(mut self) -> ClusterBuilder {
         self.fake_clock = true;
@@ -299,7 +306,7 @@ impl ClusterBuilder {
 
     /// The cluster, not started, and without the extension in any database.
     pub fn create(self) -> Cluster {
-        let server = Server::from_env();
+        let server = self.server;
         let directory = new_directory();
         let copied = as_server_user(Path::new("cp"))
             .args(["-a", "--reflink=auto"])

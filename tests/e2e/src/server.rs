@@ -16,10 +16,18 @@ pub struct Server {
 impl Server {
     /// The server that `SNOWFLAKE_PG_CONFIG` names.
     pub fn from_env() -> Server {
-        let pg_config = env::var("SNOWFLAKE_PG_CONFIG")
-            .expect("SNOWFLAKE_PG_CONFIG is set: run the tests with make test");
+        let pg_config = env::var("SNOWFLAKE_PG_CONFIG");
+        Server::of(&pg_config.expect("SNOWFLAKE_PG_CONFIG is set: run the tests with make test"))
+    }
+
+    /// An older server to upgrade from: the one that `SNOWFLAKE_OLD_PG_CONFIG` names, or else the same one.
+    pub fn old_from_env() -> Server {
+        env::var("SNOWFLAKE_OLD_PG_CONFIG").map_or_else(|_| Server::from_env(), |old| Server::of(&old))
+    }
+
+    fn of(pg_config: &str) -> Server {
         let ask = |option: &str| {
-            let output = Command::new(&pg_config).arg(option).output().expect("pg_config runs");
+            let output = Command::new(pg_config).arg(option).output().expect("pg_config runs");
             PathBuf::from(String::from_utf8(output.stdout).expect("UTF-8").trim())
         };
         let bin = ask("--bindir");

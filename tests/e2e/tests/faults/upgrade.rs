@@ -1,11 +1,13 @@
 //! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by hand.
 
-use snowflake_e2e::{Cluster, Journal, bigint};
+use std::process::Command;
+
+use snowflake_e2e::{Cluster, Journal, Server, bigint};
 
 const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
 
 fn old_cluster(journal: &Journal) -> Cluster {
-    let cluster = Cluster::builder().fake_clock().start();
+    let cluster = Cluster::builder().server(Server::old_from_env()).fake_clock().start();
     let mut client = cluster.connect();
     client
         .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
@@ -54,7 +56,14 @@ fn pg_upgrade() {
         .arg(new.directory())
         .output()
         .expect("pg_upgrade runs");
-    assert!(upgraded.status.success(), "{}", String::from_utf8_lossy(&upgraded.stdout));
+    println!("from PostgreSQL {} to {}", old.server().major(), new.server().major());
+    if !upgraded.status.success() {
+        let logs = new.data().join("pg_upgrade_output.d");
+        let logs =
+            Command::new("sh").arg("-c").arg(format!("tail -n 20 {}/*/log/*", logs.display())).output();
+        let logs = logs.expect("sh runs").stdout;
+        panic!("{}{}", String::from_utf8_lossy(&upgraded.stdout), String::from_utf8_lossy(&logs));
+    }
     new.set_clock("-1h");
     new.start_again();
     go_on(&new, &floor, &journal);
