@@ -182,23 +182,29 @@ impl Reservations {
         }
     }
 
-    /// The clock; an error when it has jumped ahead of the last ID too far since the last extension. What is in the
-    /// register cannot be taken back.
+    /// The clock; an error when it has jumped ahead too far since the last extension. What is in the register cannot
+    /// be taken back.
     fn checked_clock(&mut self) -> i64 {
-        let clocks = Clocks { wall: clock::unix_ms(), boot: clock::boot_ms() };
-        if let Some(last) = self.clocks {
-            let jump = (clocks.wall - last.wall) - (clocks.boot - last.boot);
-            // A clock that was set back and comes back does not run ahead of anything.
-            let jump = jump.min(clocks.wall - shared::generator().timestamp());
-            if settings::max_forward_step().is_some_and(|limit| jump > limit) {
-                Error::ClockAhead { jump }.raise();
-            }
-            if jump > JUMP && self.may_warn() {
-                Warning::SteppedAhead { jump }.log();
-            }
+        let (clocks, jump) = self.jump();
+        if is_too_far(jump) {
+            Error::ClockAhead { jump }.raise();
+        }
+        if jump > JUMP && self.may_warn() {
+            Warning::SteppedAhead { jump }.log();
         }
         self.clocks = Some(clocks);
         clocks.wall
+    }
+
+    /// Both clocks, and by how much the wall clock has jumped ahead since the last extension.
+    fn jump(&self) -> (Clocks, i64) {
+        let clocks = Clocks { wall: clock::unix_ms(), boot: clock::boot_ms() };
+        let jump = self.clocks.map_or(0, |last| {
+            let jump = (clocks.wall - last.wall) - (clocks.boot - last.boot);
+            // A clock that was set back and comes back does not run ahead of anything.
+            jump.min(clocks.wall - shared::generator().timestamp())
+        });
+        (clocks, jump)
     }
 
     fn may_warn(&mut self) -> bool {
@@ -209,6 +215,10 @@ impl Reservations {
         }
         may
     }
+}
+
+fn is_too_far(jump: i64) -> bool {
+    settings::max_forward_step().is_some_and(|limit| jump > limit)
 }
 
 /// What an administrator does to the register, under the lock.
@@ -274,7 +284,13 @@ pub mod administer {
 
     /// Goes on from the clock as it is now, however far it has jumped ahead.
     pub fn confirm_clock() -> bool {
-        RESERVATIONS.exclusive().clocks.take().is_some()
+        let mut reservations = RESERVATIONS.exclusive();
+        let (clocks, jump) = reservations.jump();
+        let confirmed = is_too_far(jump);
+        if confirmed {
+            reservations.clocks = Some(clocks);
+        }
+        confirmed
     }
 
     /// Writes what `change` makes of the record, if anything.

@@ -108,6 +108,22 @@ fn a_deleted_register_is_created_with_a_warning() {
 }
 
 #[test]
+fn a_register_that_is_deleted_under_a_running_server() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    take(&journal, &cluster);
+    fs::remove_file(register(&cluster)).expect("the register");
+    let error = error_of(cluster.connect().batch_execute("CHECKPOINT"));
+    assert!(error.message().contains("checkpoint request failed"), "{error}");
+    assert!(cluster.log().contains("could not open file \"global/4294965250\""));
+    cluster.kill();
+    cluster.set_clock("-1h");
+    cluster.start_again();
+    take(&journal, &cluster);
+    journal.check();
+}
+
+#[test]
 fn a_record_of_a_later_release() {
     let mut cluster = Cluster::start();
     let journal = Journal::new();
