@@ -125,7 +125,7 @@ pub fn create(record: &Record) {
     // crash at any point leaves no page, or the whole page. An entry in a directory is not WAL-logged: it is synced.
     // A checkpoint that begins after the WAL waits for the file.
     unsafe {
-        format(start, record, true);
+        format(start, &record.encode(), true);
         (*pg_sys::MyProc).delayChkptFlags |= DELAY_CHECKPOINT;
         let lsn = pg_sys::log_newpage(&mut locator(), FORK, BLOCK, start.cast(), true);
         pg_sys::XLogFlush(lsn);
@@ -166,12 +166,13 @@ fn pin(mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
 
 /// Puts the record into a buffer that is pinned and exclusively locked, logs it, and lets go of the buffer.
 fn log(buffer: pg_sys::Buffer, record: &Record, new: bool) -> Lsn {
+    let bytes = record.encode();
     // SAFETY: the lock is held, so nobody else sees the page change. Inside the critical section there are only
     // PostgreSQL's own steps for a logged change and a copy of bytes that were made before it.
     unsafe {
         let page = pg_sys::BufferGetPage(buffer).cast();
         pg_sys::CritSectionCount += 1;
-        format(page, record, new);
+        format(page, &bytes, new);
         pg_sys::MarkBufferDirty(buffer);
         let lsn = pg_sys::log_newpage_buffer(buffer, true);
         pg_sys::CritSectionCount -= 1;
@@ -185,14 +186,14 @@ fn log(buffer: pg_sys::Buffer, record: &Record, new: bool) -> Lsn {
 /// # Safety
 ///
 /// `page` points to a whole page that nobody else accesses; it has a page's header unless it is `new`.
-unsafe fn format(page: *mut u8, record: &Record, new: bool) {
+unsafe fn format(page: *mut u8, record: &[u8; LENGTH], new: bool) {
     // SAFETY: within the page.
     unsafe {
         if new {
             pg_sys::PageInit(page.cast(), PAGE_SIZE, 0);
             (*page.cast::<pg_sys::PageHeaderData>()).pd_lower = (HEADER + LENGTH) as u16;
         }
-        *content(page) = record.encode();
+        *content(page) = *record;
     }
 }
 

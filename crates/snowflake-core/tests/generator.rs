@@ -427,6 +427,23 @@ fn a_start_ahead_of_the_clock_is_no_step() {
     assert!(matches!(world.insist(1), Decision::Refuse { .. }));
 }
 
+/// 5: the timestamp is the one that the reader had seen, but a later reading has let the hold melt since.
+#[test]
+fn a_reading_from_before_the_hold_melted_is_stale() {
+    let limits = Limits { max_burst: 0, max_drift: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let mut generator = Generator::starting_after(START, 1, START * 2);
+    generator.reserve_through(START + RESERVATION);
+    let mut claim = |now, seen| generator.claim(Reading { now, seen }, 0, 1, limits);
+    let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
+    assert!(matches!(claim(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
+    // One session sees this state, and reads the clock: it is 1 ms behind, which is held.
+    let Decision::Reread { seen } = claim(START - 5, Seen::NOTHING) else { panic!("nothing was seen") };
+    // The clock moves on, and another session claims: nothing is held any more.
+    assert!(matches!(claim(START + 1, Seen::NOTHING), Decision::Issue(run) if run.timestamp == START + 1));
+    let decision = claim(START, seen);
+    assert!(matches!(decision, Decision::Reread { .. }), "{decision:?}");
+}
+
 /// 6: the last ID of the field is issued, and nothing after it, whatever the clock says.
 #[test]
 fn the_field_ends_without_a_wrap() {
