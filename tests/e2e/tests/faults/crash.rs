@@ -7,14 +7,7 @@ use std::time::{Duration, Instant};
 
 use snowflake_e2e::{Cluster, Journal, StopOnDrop, bigint, eventually};
 
-const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
-
-fn create_orders(cluster: &Cluster) {
-    cluster
-        .connect()
-        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
-        .expect("a table");
-}
+use super::{INSERT, create_orders};
 
 #[test]
 fn twenty_crashes_of_a_cluster_under_load() {

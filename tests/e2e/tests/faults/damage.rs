@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Journal, bigint, error_of};
 
-const NEXT: &str = "SELECT snowflake_nextval()";
+use super::NEXT;
 
 fn register(cluster: &Cluster) -> PathBuf {
     cluster.data().join("global/4294965250")

@@ -7,7 +7,7 @@ use std::time::Duration;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Journal, assert_distinct, assert_increasing, bigint, bigints, eventually};
 
-const NEXT: &str = "SELECT snowflake_nextval()";
+use super::NEXT;
 
 /// A cluster whose clock the test moves on, so that each next ID has to extend the reservation.
 fn cluster() -> Cluster {

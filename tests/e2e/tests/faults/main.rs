@@ -10,3 +10,16 @@ mod promotion;
 mod recovery;
 mod steps;
 mod upgrade;
+
+use snowflake_e2e::Cluster;
+
+const NEXT: &str = "SELECT snowflake_nextval()";
+const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
+
+/// The table that [`INSERT`] inserts into.
+fn create_orders(cluster: &Cluster) {
+    cluster
+        .connect()
+        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
+        .expect("a table");
+}

@@ -5,7 +5,7 @@ use std::thread;
 
 use snowflake_e2e::{Cluster, Journal, StopOnDrop, bigint, eventually};
 
-const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
+use super::{INSERT, create_orders};
 
 struct Pair {
     primary: Cluster,
@@ -16,10 +16,7 @@ struct Pair {
 /// A primary that has been under load, and a standby with all of its rows.
 fn pair() -> Pair {
     let primary = Cluster::builder().fake_clock().start();
-    primary
-        .connect()
-        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
-        .expect("a table");
+    create_orders(&primary);
     let mut standby = primary.base_backup(&["--write-recovery-conf"]);
     standby.set_clock("-1h");
     standby.start_again();
@@ -93,10 +90,7 @@ fn of_a_standby_that_was_made_before_the_first_id() {
     let mut standby = primary.base_backup(&["--write-recovery-conf"]);
     standby.set_clock("-1h");
     standby.start_again();
-    primary
-        .connect()
-        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
-        .expect("a table");
+    create_orders(&primary);
     let journal = Journal::new();
     load(&primary, &journal, 100);
     let rows = journal.count() as i64;

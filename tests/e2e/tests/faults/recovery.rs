@@ -8,15 +8,7 @@ use std::thread;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Journal, StopOnDrop, bigint, error_of, eventually};
 
-const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
-const NEXT: &str = "SELECT snowflake_nextval()";
-
-fn create_orders(cluster: &Cluster) {
-    cluster
-        .connect()
-        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
-        .expect("a table");
-}
+use super::{INSERT, NEXT, create_orders};
 
 /// Asserts that the next IDs are above all rows of the server's table.
 fn assert_above_rows(cluster: &Cluster, journal: &Journal) {

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Journal, StopOnDrop, bigint, bigints, error_of, eventually};
 
+use super::NEXT;
+
 type Settings = &'static [(&'static str, &'static str)];
 
 /// The strategies of the README.
@@ -17,8 +19,6 @@ pub const STRATEGIES: &[(&str, Settings)] = &[
     ("logical clock", &[("snowflake.max_drift", "-1"), ("snowflake.max_burst", "-1")]),
     ("default", &[]),
 ];
-
-const NEXT: &str = "SELECT snowflake_nextval()";
 
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {

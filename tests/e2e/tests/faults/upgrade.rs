@@ -4,14 +4,12 @@ use std::process::Command;
 
 use snowflake_e2e::{Cluster, Journal, Server, bigint};
 
-const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
+use super::{INSERT, create_orders};
 
 fn old_cluster(journal: &Journal) -> Cluster {
     let cluster = Cluster::builder().server(Server::old_from_env()).fake_clock().start();
+    create_orders(&cluster);
     let mut client = cluster.connect();
-    client
-        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
-        .expect("a table");
     for _ in 0..100 {
         journal.take(&mut client, INSERT).expect("an ID");
     }
