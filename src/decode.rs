@@ -1,4 +1,8 @@
 //! From an ID to its parts and back. Immutable: the layout is fixed for a server's life.
+//!
+//! Calls that name epoch and widths depend on nothing else, and take IDs of other systems.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::{Datum, TimestampWithTimeZone};
@@ -6,45 +10,138 @@ use pgrx::pgrx_sql_entity_graph::metadata::{
     ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
 };
 use pgrx::prelude::*;
-use snowflake_core::layout::{Layout, Parts};
+use snowflake_core::layout::{Layout, Parts, Widths};
 
 use crate::error::Error;
-use crate::settings;
+use crate::time::{ceil_ms, floor_ms, raw_timestamptz, timestamp_in, timestamptz};
+use crate::{register, settings};
 
 /// All parts of an ID. 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_parse(id: i64) -> SnowflakeParts {
-    SnowflakeParts { id, parts: parts(id) }
+    SnowflakeParts { id, parts: parts(layout(), id) }
+}
+
+/// All parts of an ID of another system. 22023 when negative, or when the layout is not legal.
+#[pg_extern(name = "snowflake_parse", immutable, strict, parallel_safe)]
+fn snowflake_parse_under(
+    id: i64,
+    epoch: TimestampWithTimeZone,
+    datacenter_bits: default!(i32, 5),
+    worker_bits: default!(i32, 5),
+    sequence_bits: default!(i32, 12),
+) -> SnowflakeParts {
+    SnowflakeParts { id, parts: parts(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), id) }
 }
 
 /// When the ID was issued, to the millisecond. 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_timestamp(id: i64) -> TimestampWithTimeZone {
-    timestamptz(parts(id).timestamp)
+    timestamptz(parts(layout(), id).timestamp)
+}
+
+/// When an ID of another system was issued. 22023 when negative, or when the layout is not legal.
+#[pg_extern(name = "snowflake_timestamp", immutable, strict, parallel_safe)]
+fn snowflake_timestamp_under(
+    id: i64,
+    epoch: TimestampWithTimeZone,
+    datacenter_bits: default!(i32, 5),
+    worker_bits: default!(i32, 5),
+    sequence_bits: default!(i32, 12),
+) -> TimestampWithTimeZone {
+    timestamptz(parts(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), id).timestamp)
 }
 
 /// The datacenter that issued the ID. 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_datacenter_id(id: i64) -> i32 {
-    parts(id).datacenter_id as i32
+    parts(layout(), id).datacenter_id as i32
 }
 
 /// The worker that issued the ID. 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_worker_id(id: i64) -> i32 {
-    parts(id).worker_id as i32
+    parts(layout(), id).worker_id as i32
 }
 
 /// Which ID of its millisecond it is, counted from 0. 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_sequence(id: i64) -> i32 {
-    parts(id).sequence as i32
+    parts(layout(), id).sequence as i32
 }
 
 /// The ID that these parts make; `ts` is cut to the millisecond. 22003 when a part does not fit its field.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_make(ts: TimestampWithTimeZone, datacenter_id: i32, worker_id: i32, sequence: i32) -> i64 {
-    let layout = settings::fixed().layout;
+    make(layout(), ts, datacenter_id, worker_id, sequence)
+}
+
+/// The ID that these parts make in another system. 22003 as above; 22023 when the layout is not legal.
+#[pg_extern(name = "snowflake_make", immutable, strict, parallel_safe)]
+#[allow(clippy::too_many_arguments)]
+fn snowflake_make_under(
+    ts: TimestampWithTimeZone,
+    datacenter_id: i32,
+    worker_id: i32,
+    sequence: i32,
+    epoch: TimestampWithTimeZone,
+    datacenter_bits: default!(i32, 5),
+    worker_bits: default!(i32, 5),
+    sequence_bits: default!(i32, 12),
+) -> i64 {
+    let layout = given_layout(epoch, datacenter_bits, worker_bits, sequence_bits);
+    make(layout, ts, datacenter_id, worker_id, sequence)
+}
+
+/// The server's layout, which the first call of a session compares with the register's, so that nothing decodes, or
+/// indexes, IDs by a layout that they were not issued under.
+#[inline(always)]
+pub fn layout() -> Layout {
+    if !COMPARED.load(Relaxed) {
+        compare_layouts();
+    }
+    settings::fixed().layout
+}
+
+/// Whether this session has compared the layouts. Memory of one process.
+static COMPARED: AtomicBool = AtomicBool::new(false);
+
+#[cold]
+#[inline(never)]
+fn compare_layouts() {
+    // Where the register cannot be read, nothing is issued, and IDs from before stay readable.
+    if let Ok(Some(record)) = register::read()
+        && record.layout != settings::fixed().layout
+    {
+        Error::OtherLayout { recorded: record.layout, through: record.through }.raise();
+    }
+    COMPARED.store(true, Relaxed);
+}
+
+/// The layout that a call names. 22023 when it is not legal.
+pub fn given_layout(epoch: TimestampWithTimeZone, datacenter: i32, worker: i32, sequence: i32) -> Layout {
+    let layout = || {
+        if matches!(epoch.into_inner(), i64::MIN | i64::MAX) {
+            return Err("the epoch is not finite".to_owned());
+        }
+        if floor_ms(epoch) != ceil_ms(epoch) {
+            return Err("the epoch is not a whole number of milliseconds".to_owned());
+        }
+        let width =
+            |bits: i32| u32::try_from(bits).map_err(|_| format!("a width of {bits} bits is negative"));
+        let widths =
+            Widths { datacenter: width(datacenter)?, worker: width(worker)?, sequence: width(sequence)? };
+        Layout::new(floor_ms(epoch), widths).map_err(|error| error.to_string())
+    };
+    layout().unwrap_or_else(|problem| Error::GivenLayout(problem).raise())
+}
+
+/// The parts of an ID. 22023 when negative.
+pub fn parts(layout: Layout, id: i64) -> Parts {
+    layout.decompose(id).unwrap_or_else(|error| Error::Parts(error).raise())
+}
+
+fn make(layout: Layout, ts: TimestampWithTimeZone, datacenter_id: i32, worker_id: i32, sequence: i32) -> i64 {
     let parts = Parts {
         timestamp: timestamp_in(layout, ts),
         datacenter_id: part("datacenter_id", datacenter_id, layout.last_datacenter_id()),
@@ -54,51 +151,11 @@ fn snowflake_make(ts: TimestampWithTimeZone, datacenter_id: i32, worker_id: i32,
     layout.compose(parts).unwrap_or_else(|error| Error::Parts(error).raise())
 }
 
-fn parts(id: i64) -> Parts {
-    settings::fixed().layout.decompose(id).unwrap_or_else(|error| Error::Parts(error).raise())
-}
-
 fn part(name: &'static str, value: i32, last: u32) -> u32 {
     match u32::try_from(value) {
         Ok(part) if part <= last => part,
         _ => Error::Part { name, value, last }.raise(),
     }
-}
-
-/// 2000-01-01 00:00:00 UTC, where PostgreSQL's timestamps count from, in milliseconds since the Unix epoch.
-const POSTGRES_EPOCH: i64 = 946_684_800_000;
-
-/// PostgreSQL's form of a time in milliseconds since the Unix epoch. Every legal layout's times fit.
-fn raw_timestamptz(unix_ms: i64) -> pg_sys::TimestampTz {
-    (unix_ms - POSTGRES_EPOCH) * 1000
-}
-
-/// The time in milliseconds since the Unix epoch as a timestamptz. Every legal layout's times fit.
-pub fn timestamptz(unix_ms: i64) -> TimestampWithTimeZone {
-    TimestampWithTimeZone::try_from(raw_timestamptz(unix_ms)).expect("a layout's times fit")
-}
-
-/// A timestamptz in milliseconds since the Unix epoch, cut; an error when the layout's timestamp field does not hold it.
-pub fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> i64 {
-    let value = ts.into_inner();
-    let unix_ms = value.div_euclid(1000) + POSTGRES_EPOCH;
-    if (layout.epoch()..=layout.last_timestamp()).contains(&unix_ms) {
-        return unix_ms;
-    }
-    let first = raw_timestamptz(layout.epoch());
-    let last = raw_timestamptz(layout.last_timestamp());
-    Error::Time { value, first, last }.raise()
-}
-
-/// A time for a message, in the session's time zone.
-pub fn display_timestamptz(value: pg_sys::TimestampTz) -> String {
-    // SAFETY: the answer is a string in static memory, which is copied at once.
-    unsafe { std::ffi::CStr::from_ptr(pg_sys::timestamptz_to_str(value)).to_string_lossy().into_owned() }
-}
-
-/// A time in milliseconds since the Unix epoch for a message, in the session's time zone.
-pub fn display(unix_ms: i64) -> String {
-    display_timestamptz(raw_timestamptz(unix_ms))
 }
 
 /// An ID and its parts: SQL type `snowflake_parts`.

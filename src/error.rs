@@ -6,8 +6,10 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::layout::{Layout, LayoutError, PartsError};
 use snowflake_core::register::RecordError;
+use snowflake_core::text::Base62Error;
 
-use crate::{decode, register};
+use crate::convert::Obstacle;
+use crate::{register, time};
 
 /// What can go wrong.
 #[derive(Debug)]
@@ -110,6 +112,17 @@ pub enum Error {
     },
     /// Widths and epoch that do not go together.
     Layout(LayoutError),
+    /// Widths and epoch in a call that are not legal.
+    GivenLayout(String),
+    /// A text that is no ID's.
+    Base62 {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        error: Base62Error,
+    },
+    /// A column that cannot be converted, or reverted.
+    Column(Obstacle),
 }
 
 const PRELOAD: &str = "shared_preload_libraries = 'snowflake_pg'";
@@ -152,8 +165,8 @@ impl Error {
             )
             .set_detail(format!(
                 "IDs have been issued up to {}. They go on when the clock has reached {}.",
-                decode::display(timestamp),
-                decode::display(until)
+                time::display(timestamp),
+                time::display(until)
             ))
             .set_hint("Set the clock right, or raise snowflake.max_drift or snowflake.max_wait."),
             Error::ClockAhead { jump } => report(
@@ -183,7 +196,7 @@ impl Error {
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "IDs have been issued under another snowflake.epoch or other widths".into(),
             )
-            .set_detail(format!("{} IDs up to {} may have been issued.", layout(recorded), decode::display(through)))
+            .set_detail(format!("{} IDs up to {} may have been issued.", layout(recorded), time::display(through)))
             .set_hint("Set the epoch and the widths as they were. To go on under the new ones, a superuser confirms with SELECT snowflake_confirm('layout')."),
             Error::LayoutGoesBack { recorded, through } => report(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -192,14 +205,14 @@ impl Error {
             .set_detail(format!(
                 "{} Under the configured ones, IDs after {} would not be greater than those from before.",
                 layout(recorded),
-                decode::display(through)
+                time::display(through)
             ))
             .set_hint("Choose an earlier epoch or a larger sum of widths."),
             Error::FloorLowered { floor } => report(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "the floor of snowflake IDs must not be lowered".into(),
             )
-            .set_detail(format!("IDs up to {} may have been issued, and would be issued again.", decode::display(floor)))
+            .set_detail(format!("IDs up to {} may have been issued, and would be issued again.", time::display(floor)))
             .set_hint("With force => true it is lowered all the same."),
             Error::FloorAhead { lead } => report(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -219,7 +232,7 @@ impl Error {
                 ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
                 "the timestamp field of snowflake IDs is used up".into(),
             )
-            .set_detail(format!("Its last timestamp is {}.", decode::display(last)))
+            .set_detail(format!("Its last timestamp is {}.", time::display(last)))
             .set_hint("If the clock is right, the table needs new IDs, with a later snowflake.epoch or smaller widths."),
             Error::NoCurrval => report(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -242,17 +255,17 @@ impl Error {
                 format!("{name} {value} is out of range"),
             )
             .set_detail(format!("The legal range is 0 to {last}."))
-            .set_hint("The settings snowflake.datacenter_bits, snowflake.worker_bits and snowflake.sequence_bits say how wide each part is."),
+            .set_hint("datacenter_bits, worker_bits and sequence_bits say how wide each part is."),
             Error::Time { value, first, last } => report(
                 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-                format!("timestamp {} is out of range", decode::display_timestamptz(value)),
+                format!("timestamp {} is out of range", time::display_timestamptz(value)),
             )
             .set_detail(format!(
                 "The timestamp field holds {} to {}.",
-                decode::display_timestamptz(first),
-                decode::display_timestamptz(last)
+                time::display_timestamptz(first),
+                time::display_timestamptz(last)
             ))
-            .set_hint("The setting snowflake.epoch says where the field begins."),
+            .set_hint("The epoch says where the field begins."),
             Error::Setting { name, value, rule } => report(
                 ERRCODE_INVALID_PARAMETER_VALUE,
                 format!("invalid value for parameter \"{}\": \"{}\"", name.to_string_lossy(), value.to_string_lossy()),
@@ -263,6 +276,32 @@ impl Error {
                 "snowflake.datacenter_bits, snowflake.worker_bits and snowflake.sequence_bits do not go together".into(),
             )
             .set_detail(format!("The value is not legal: {error}.")),
+            Error::GivenLayout(problem) => report(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                "epoch, datacenter_bits, worker_bits and sequence_bits do not make a layout".into(),
+            )
+            .set_detail(format!("The value is not legal: {problem}.")),
+            Error::Base62 { text, error: error @ Base62Error::TooLarge } => report(
+                ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!("base 62 text \"{text}\" is out of range for a snowflake ID"),
+            )
+            .set_detail(format!("The value is not legal: {error}.")),
+            Error::Base62 { text, error } => report(
+                ERRCODE_INVALID_TEXT_REPRESENTATION,
+                format!("invalid base 62 text for a snowflake ID: \"{text}\""),
+            )
+            .set_detail(format!("The value is not legal: {error}."))
+            .set_hint("The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it."),
+            Error::Column(Obstacle { sqlstate, message, detail, hint }) => {
+                let mut report = report(sqlstate, message);
+                if let Some(detail) = detail {
+                    report = report.set_detail(detail);
+                }
+                if let Some(hint) = hint {
+                    report = report.set_hint(hint);
+                }
+                report
+            }
         }
     }
 }
@@ -296,6 +335,13 @@ pub enum Warning {
         /// By how much, ms.
         jump: i64,
     },
+    /// The timestamp field comes to its end.
+    FieldEnds {
+        /// Its last timestamp, Unix ms.
+        last: i64,
+        /// How many days are left.
+        days: i64,
+    },
     /// The floor was lowered below what has been issued.
     FloorLowered {
         /// The last timestamp that was issued, Unix ms.
@@ -309,14 +355,20 @@ impl Warning {
         let report = |message| ErrorReport::new(PgSqlErrorCode::ERRCODE_WARNING, message, "snowflake");
         let report: ErrorReport = match self {
             Warning::Created { after } => report(format!("created the register of snowflake IDs, \"{}\"", register::PATH))
-                .set_detail(format!("IDs start after {}.", decode::display(after)))
+                .set_detail(format!("IDs start after {}.", time::display(after)))
                 .set_hint("If this server, or one that it was made of, has issued later IDs, set a floor above them: SELECT snowflake_set_floor('...')."),
             Warning::SteppedBack { lead } => report(format!("the clock was set back: it is {lead} ms behind the last snowflake ID"))
                 .set_detail("IDs go on from the last timestamp, and run ahead of the clock until it has caught up."),
             Warning::SteppedAhead { jump } => report(format!("the clock has jumped ahead by {jump} ms"))
                 .set_detail("Snowflake IDs follow it, and will not go back if it does."),
+            Warning::FieldEnds { last, days } => report(match days {
+                ..0 => "the timestamp field of snowflake IDs is used up".to_owned(),
+                _ => format!("the timestamp field of snowflake IDs is used up in {days} days"),
+            })
+                .set_detail(format!("Its last timestamp is {}. After it, nothing is issued.", time::display(last)))
+                .set_hint("Plan for new IDs, with a later snowflake.epoch or smaller widths."),
             Warning::FloorLowered { issued } => report("the floor of snowflake IDs was lowered".to_owned())
-                .set_detail(format!("IDs up to {} were issued, and may be issued again.", decode::display(issued))),
+                .set_detail(format!("IDs up to {} were issued, and may be issued again.", time::display(issued))),
         };
         report.report(PgLogLevel::WARNING);
     }

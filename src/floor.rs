@@ -3,10 +3,10 @@
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 
-use crate::decode::{timestamp_in, timestamptz};
 use crate::error::Error;
 use crate::reservation::administer;
 use crate::settings::{self, Fixed};
+use crate::time::{timestamp_in, timestamptz};
 use crate::{clock, register, reservation};
 
 /// The time through which IDs may have been issued, and above which every later start begins; NULL before the first ID.

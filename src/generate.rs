@@ -25,11 +25,17 @@ const LONGEST_RUN: u32 = 4096;
 /// register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp field.
 #[pg_extern(volatile, parallel_safe)]
 fn snowflake_nextval() -> i64 {
-    let fixed = settings::fixed();
-    let run = claim(fixed, 1);
-    let id = fixed.compose(run.timestamp, run.first);
+    let id = next_id();
     LAST.store(id, Relaxed);
     id
+}
+
+/// The next ID, of which `snowflake_currval()` does not know.
+#[inline(always)]
+pub fn next_id() -> i64 {
+    let fixed = settings::fixed();
+    let run = claim(fixed, 1);
+    fixed.compose(run.timestamp, run.first)
 }
 
 /// The next `count` IDs, increasing. 22023 when `count` is negative, else as `snowflake_nextval()`.
@@ -82,6 +88,7 @@ fn claim(fixed: &Fixed, want: u32) -> Run {
 fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
     let mut limits = settings::limits(fixed);
     let mut behind_since: Option<Instant> = None;
+    let mut waiting = Waiting::default();
     loop {
         clock::check_for_interrupts();
         let seen = match decision {
@@ -99,6 +106,7 @@ fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
                 if reason == WaitReason::ClockBehind {
                     behind_since.get_or_insert_with(Instant::now);
                 }
+                waiting.begin();
                 clock::wait_towards(until);
                 seen
             }
@@ -117,5 +125,29 @@ fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
         }
         let reading = Reading { now: clock::unix_ms(), seen };
         decision = shared::claim(reading, settings::first_sequence(), want, limits);
+    }
+}
+
+/// A call's wait for the clock, from its first moment to the end of the call, errors included: then it is counted.
+#[derive(Default)]
+struct Waiting {
+    since: Option<Instant>,
+}
+
+impl Waiting {
+    fn begin(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(since) = self.since {
+            let waited = since.elapsed().as_nanos() as u64;
+            shared::count(|statistics| {
+                statistics.waits += 1;
+                statistics.waited += waited;
+            });
+        }
     }
 }

@@ -11,25 +11,47 @@
 //! - `register`: the WAL-logged page that holds the promise.
 //! - `floor`: what an administrator can see and set of it.
 //! - `decode`: from an ID to its parts and back.
+//! - `range`: from times to the range of IDs that they bound.
+//! - `text`: JSON, and a short text.
+//! - `time`: PostgreSQL's times and ours.
+//! - `status`: what has happened, and how things stand.
+//! - `convert`: from serial and identity columns, and back.
 //! - `error`: every error that a user can see.
 
 use pgrx::prelude::*;
 
 mod clock;
+mod convert;
 mod decode;
 mod error;
 mod floor;
 mod generate;
+mod range;
 mod register;
 mod reservation;
 mod settings;
 mod shared;
+mod status;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
+mod text;
+mod time;
 
 pg_module_magic!(name, version);
 
 extension_sql_file!("../sql/types.sql", name = "types", bootstrap);
+extension_sql_file!(
+    "../sql/surface.sql",
+    name = "surface",
+    requires = [
+        generate::snowflake_nextval,
+        range::snowflake_within_min,
+        range::snowflake_within_max,
+        status::snowflake_stat,
+        status::snowflake_stat_reset,
+        status::snowflake_status,
+    ]
+);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 
 /// Called by PostgreSQL when the library is loaded.
@@ -41,6 +63,7 @@ pub extern "C-unwind" fn _PG_init() {
     if preloading {
         shared::init();
         reservation::init();
+        status::warn_of_the_end();
     }
 }
 

@@ -171,6 +171,7 @@ impl Reservations {
         let now = self.checked_clock();
         let record = server(fixed).extension(timestamp, shared::generator().reserved(), now);
         let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
+        shared::count(|statistics| statistics.reservations += 1);
         Pending { lsn, through: record.through }
     }
 
@@ -187,6 +188,7 @@ impl Reservations {
     fn checked_clock(&mut self) -> i64 {
         let (clocks, jump) = self.jump();
         if is_too_far(jump) {
+            shared::count(|statistics| statistics.steps_refused += 1);
             Error::ClockAhead { jump }.raise();
         }
         if jump > JUMP && self.may_warn() {

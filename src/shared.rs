@@ -2,7 +2,7 @@
 //!
 //! # Locking contract
 //!
-//! One spinlock guards everything in [`Generator`]; nothing of it is read or written without the lock. Under
+//! One spinlock guards everything in [`Guarded`]; nothing of it is read or written without the lock. Under
 //! the lock there are integers only: no clock, no allocation, no error, no panic, no call into PostgreSQL, no
 //! loop. Whoever has to wait releases it first. No other lock is taken while it is held, and it may be taken
 //! while any other is held.
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
-use snowflake_core::generator::{Decision, Generator, Limits, Reading};
+use snowflake_core::generator::{Decision, Generator, Limits, Reading, WaitReason};
 
 use crate::settings;
 
@@ -29,10 +29,45 @@ static SHARED: PgAtomic<Shared> = unsafe { PgAtomic::new(c"snowflake_pg") };
 #[repr(C, align(128))]
 struct Shared {
     lock: SpinLock,
-    generator: UnsafeCell<Generator>,
+    guarded: UnsafeCell<Guarded>,
 }
 
-// SAFETY: no pointers and nothing that belongs to one process; `generator` is only touched under `lock`.
+/// What the lock guards. What each claim writes comes first, and so is on the line of the lock.
+#[repr(C)]
+struct Guarded {
+    generator: Generator,
+    statistics: Statistics,
+}
+
+/// What has happened since the last reset. A start of the server resets, and so does a crash.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Statistics {
+    /// IDs that were claimed.
+    pub issued: u64,
+    /// The farthest that an ID was ahead of the clock, ms.
+    pub max_lead: i64,
+    /// Milliseconds whose sequence was used up when more IDs were wanted.
+    pub sequence_overflows: u64,
+    /// The millisecond that was counted last as an overflow, Unix ms.
+    overflowed: i64,
+    /// Calls that waited for the clock.
+    pub waits: u64,
+    /// How long they waited in all, ns.
+    pub waited: u64,
+    /// Steps back of the clock that were held.
+    pub steps_held: u64,
+    /// Calls that were refused for a clock that was too far behind or ahead.
+    pub steps_refused: u64,
+    /// The largest step back that was seen, ms.
+    pub largest_step_back: i64,
+    /// Records that were written to the register to extend the reservation.
+    pub reservations: u64,
+    /// When counting began.
+    pub since: pg_sys::TimestampTz,
+}
+
+// SAFETY: no pointers and nothing that belongs to one process; `guarded` is only touched under `lock`.
 unsafe impl PGRXSharedMemory for Shared {}
 
 /// Asks for the shared memory. Called while the library is preloaded.
@@ -40,34 +75,104 @@ pub fn init() {
     pg_shmem_init!(SHARED = Shared::new());
 }
 
-/// [`Generator::claim`], under the lock. The library must have been preloaded.
+/// [`Generator::claim`], under the lock, counted. The library must have been preloaded.
 #[inline(always)]
 pub fn claim(reading: Reading, first: u32, want: u32, limits: Limits) -> Decision {
-    with_generator(|generator| generator.claim(reading, first, want, limits))
+    with_lock(|Guarded { generator, statistics }| {
+        let (timestamp, hold) = (generator.timestamp(), generator.hold());
+        let decision = generator.claim(reading, first, want, limits);
+        match decision {
+            Decision::Issue(run) | Decision::IssueAndExtend(run) => {
+                statistics.issued += u64::from(run.count);
+                let lead = run.timestamp - reading.now;
+                if lead > 0 {
+                    statistics.max_lead = statistics.max_lead.max(lead);
+                    if run.timestamp > timestamp {
+                        statistics.overflow(timestamp);
+                    }
+                }
+            }
+            Decision::Wait { reason: WaitReason::NextMillisecond, .. } => statistics.overflow(timestamp),
+            Decision::Hold { lead, .. } => {
+                statistics.steps_held += 1;
+                statistics.step_back(lead - hold);
+            }
+            Decision::Wait { reason: WaitReason::ClockBehind, .. } => {
+                statistics.step_back(timestamp - reading.now - hold);
+            }
+            Decision::Refuse { lead, .. } => {
+                statistics.steps_refused += 1;
+                statistics.step_back(lead - hold);
+            }
+            Decision::Reread { .. } | Decision::Reserve { .. } | Decision::EndOfField => {}
+        }
+        decision
+    })
 }
 
 /// [`Generator::reserve_through`], under the lock. The library must have been preloaded.
 pub fn reserve_through(timestamp: i64) {
-    with_generator(|generator| generator.reserve_through(timestamp));
+    with_lock(|guarded| guarded.generator.reserve_through(timestamp));
 }
 
 /// The generator as it is now. The library must have been preloaded.
 pub fn generator() -> Generator {
-    with_generator(|generator| *generator)
+    with_lock(|guarded| guarded.generator)
 }
 
 /// Puts another generator in its place. The library must have been preloaded.
 pub fn restart(with: Generator) {
-    with_generator(|generator| *generator = with);
+    with_lock(|guarded| guarded.generator = with);
+}
+
+/// The statistics as they are now. The library must have been preloaded.
+pub fn statistics() -> Statistics {
+    with_lock(|guarded| guarded.statistics)
+}
+
+/// Changes the statistics; see the contract above for what `count` may do. The library must have been preloaded.
+pub fn count(count: impl FnOnce(&mut Statistics)) {
+    with_lock(|guarded| count(&mut guarded.statistics));
+}
+
+impl Statistics {
+    /// Nothing counted, from this time on.
+    pub fn new(since: pg_sys::TimestampTz) -> Statistics {
+        Statistics {
+            issued: 0,
+            max_lead: 0,
+            sequence_overflows: 0,
+            overflowed: i64::MIN,
+            waits: 0,
+            waited: 0,
+            steps_held: 0,
+            steps_refused: 0,
+            largest_step_back: 0,
+            reservations: 0,
+            since,
+        }
+    }
+
+    /// The sequence of this millisecond is used up: counted once, however many sessions notice.
+    fn overflow(&mut self, timestamp: i64) {
+        if self.overflowed != timestamp {
+            self.overflowed = timestamp;
+            self.sequence_overflows += 1;
+        }
+    }
+
+    fn step_back(&mut self, by: i64) {
+        self.largest_step_back = self.largest_step_back.max(by);
+    }
 }
 
 /// Runs `action` under the lock. See the contract above for what it may do.
 #[inline(always)]
-fn with_generator<R>(action: impl FnOnce(&mut Generator) -> R) -> R {
+fn with_lock<R>(action: impl FnOnce(&mut Guarded) -> R) -> R {
     let shared = SHARED.get();
     shared.lock.lock();
     // SAFETY: the lock is held, so this is the only reference.
-    let result = action(unsafe { &mut *shared.generator.get() });
+    let result = action(unsafe { &mut *shared.guarded.get() });
     shared.lock.unlock();
     result
 }
@@ -77,7 +182,9 @@ impl Shared {
         let layout = settings::fixed().layout;
         // Nothing is reserved, so the first claim asks the register where to begin.
         let generator = Generator::starting_after(layout.epoch() - 1, 0, layout.last_timestamp());
-        Shared { lock: SpinLock::new(), generator: UnsafeCell::new(generator) }
+        // SAFETY: reads the clock.
+        let statistics = Statistics::new(unsafe { pg_sys::GetCurrentTimestamp() });
+        Shared { lock: SpinLock::new(), guarded: UnsafeCell::new(Guarded { generator, statistics }) }
     }
 }
 

@@ -143,6 +143,9 @@ pub const RESERVATION: i64 = 2000;
 /// of this has passed in vain.
 const EXTEND_EARLY: i64 = RESERVATION / 2;
 
+/// More than any sequence: a generator that has not issued anything has no sequence left.
+const NOTHING_ISSUED: u32 = u32::MAX;
+
 impl Generator {
     /// A generator that has used up everything through `timestamp` and has nothing reserved: its first claim
     /// asks for a reservation. `hold` is what the start explains of a lead over the clock, and `last_timestamp`
@@ -154,11 +157,16 @@ impl Generator {
             extend_after: timestamp,
             reserved: timestamp,
             last_timestamp,
-            sequence: u32::MAX,
+            sequence: NOTHING_ISSUED,
         }
     }
 
-    /// The timestamp that was issued last.
+    /// Timestamp and sequence that were issued last; `None` before the first of this generator.
+    pub fn last(&self) -> Option<(i64, u32)> {
+        (self.sequence != NOTHING_ISSUED).then_some((self.timestamp, self.sequence))
+    }
+
+    /// The timestamp through which everything is used up, or that is being used.
     pub fn timestamp(&self) -> i64 {
         self.timestamp
     }

@@ -176,6 +176,16 @@ impl Layout {
         Ok(((parts.timestamp - self.epoch) << self.timestamp_shift()) | node | i64::from(parts.sequence))
     }
 
+    /// The smallest ID of that millisecond, of any datacenter and worker.
+    pub fn first_id(&self, timestamp: i64) -> Result<i64, PartsError> {
+        self.compose(Parts { timestamp, datacenter_id: 0, worker_id: 0, sequence: 0 })
+    }
+
+    /// The largest ID of that millisecond, of any datacenter and worker.
+    pub fn last_id(&self, timestamp: i64) -> Result<i64, PartsError> {
+        Ok(self.first_id(timestamp)? | ones(self.timestamp_shift()))
+    }
+
     /// The bits that every ID of one worker shares: datacenter and worker, in their places.
     pub fn node(&self, datacenter_id: u32, worker_id: u32) -> Result<i64, PartsError> {
         if datacenter_id > self.last_datacenter_id() {

@@ -8,6 +8,7 @@
 //! - [`epoch`]: the written form of the instant that timestamps count from.
 //! - [`generator`]: (state, clock reading, limits) -> issue, wait or refuse.
 //! - [`register`]: the durable record, and what a start may begin from.
+//! - [`text`]: an ID in base 62, and a time in ISO 8601.
 
 #![forbid(unsafe_code)]
 
@@ -15,3 +16,4 @@ pub mod epoch;
 pub mod generator;
 pub mod layout;
 pub mod register;
+pub mod text;

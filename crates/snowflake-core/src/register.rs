@@ -4,7 +4,7 @@
 //! and that is all that makes IDs unique across restarts, crashes and failovers.
 
 use crate::generator::RESERVATION;
-use crate::layout::{Layout, LayoutError, Parts, PartsError, Widths};
+use crate::layout::{Layout, LayoutError, PartsError, Widths};
 
 /// The first bytes of every record.
 pub const MAGIC: [u8; 8] = *b"snowflk1";
@@ -44,13 +44,7 @@ pub enum RecordError {
 impl Record {
     /// The highest ID that the record permits, of any datacenter and worker.
     pub fn highest_id(&self) -> Result<i64, PartsError> {
-        let layout = self.layout;
-        layout.compose(Parts {
-            timestamp: self.through,
-            datacenter_id: layout.last_datacenter_id(),
-            worker_id: layout.last_worker_id(),
-            sequence: layout.last_sequence(),
-        })
+        self.layout.last_id(self.through)
     }
 
     /// The record's bytes.
@@ -175,7 +169,6 @@ impl Server {
     /// permits: only then a change of layout keeps IDs unique and increasing.
     pub fn may_change_layout(&self, record: &Record) -> bool {
         let Ok(highest) = record.highest_id() else { return false };
-        let first = Parts { timestamp: record.through + 1, datacenter_id: 0, worker_id: 0, sequence: 0 };
-        self.layout.compose(first).is_ok_and(|lowest| lowest > highest)
+        self.layout.first_id(record.through + 1).is_ok_and(|lowest| lowest > highest)
     }
 }

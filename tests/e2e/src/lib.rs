@@ -59,6 +59,36 @@ pub fn assert_increasing(ids: &[i64]) {
     }
 }
 
+/// A session with another database of the cluster, as superuser.
+pub fn connect_to(cluster: &Cluster, database: &str) -> Client {
+    cluster.config().dbname(database).connect(postgres::NoTls).expect("a session")
+}
+
+/// Dumps a database, restores it as a new one, and asserts that a dump of that says the same.
+#[track_caller]
+pub fn dump_and_restore(cluster: &Cluster, database: &str, restored: &str) {
+    let run = |program: &str, arguments: &[&str]| {
+        let output = cluster.client_program(program).args(arguments).output().expect("the program runs");
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let dump = |database| {
+        let text = String::from_utf8(run("pg_dump", &["--dbname", database])).expect("UTF-8");
+        // Some versions bracket a dump with a random word.
+        let lines =
+            text.lines().filter(|line| !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict"));
+        lines.map(|line| format!("{line}\n")).collect::<String>()
+    };
+    cluster.connect().batch_execute(&format!("CREATE DATABASE {restored}")).expect("a database");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    run("pg_dump", &["--format=custom", "--file", path, "--dbname", database]);
+    run("pg_restore", &["--exit-on-error", "--dbname", restored, path]);
+    let (original, copy) = (dump(database), dump(restored));
+    let first = original.lines().zip(copy.lines()).find(|(one, other)| one != other);
+    assert!(original == copy, "the dumps differ: {first:?}");
+}
+
 /// Waits until `condition` holds; panics after a minute.
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {

@@ -1,7 +1,8 @@
 //! What a role without privileges can do.
 
 use postgres::NoTls;
-use snowflake_e2e::Cluster;
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, error_of};
 
 #[test]
 fn an_owner_of_a_database_creates_the_extension_and_anyone_uses_it() {
@@ -36,4 +37,39 @@ fn the_extension_can_be_moved_to_another_schema() {
              SELECT ids.snowflake_parse(id) FROM orders;",
         )
         .expect("relocatable");
+}
+
+#[test]
+fn a_guest_generates_and_decodes_and_administers_nothing() {
+    let cluster = Cluster::start();
+    cluster
+        .connect()
+        .batch_execute("CREATE ROLE guest LOGIN; CREATE TABLE orders (id serial PRIMARY KEY); GRANT ALL ON orders TO guest")
+        .expect("a role");
+    let mut guest = cluster.config().user("guest").connect(NoTls).expect("a session");
+    for query in [
+        "SELECT snowflake_nextval(), snowflake_currval()",
+        "SELECT snowflake_nextval(10)",
+        "SELECT snowflake_parse(1), snowflake_timestamp(1), snowflake_datacenter_id(1), snowflake_worker_id(1), snowflake_sequence(1)",
+        "SELECT snowflake_parse(1, '2015-01-01+00'), snowflake_make(now(), 5, 9, 0), snowflake_min(now()), snowflake_max(now())",
+        "SELECT snowflake_within(1, '-infinity', now()), snowflake_json(1), snowflake_from_base62(snowflake_to_base62(1))",
+        "SELECT * FROM pg_stat_snowflake, snowflake_status",
+        "SELECT snowflake_floor()",
+        "CREATE TEMP TABLE mine (id snowflake PRIMARY KEY); INSERT INTO mine DEFAULT VALUES",
+        "CREATE TEMP TABLE theirs (id serial PRIMARY KEY); SELECT snowflake_convert('theirs', 'id', false); INSERT INTO theirs DEFAULT VALUES",
+    ] {
+        guest.batch_execute(query).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+    }
+    for query in [
+        "SELECT snowflake_stat_reset()",
+        "SELECT snowflake_set_floor(now())",
+        "SELECT snowflake_confirm('clock')",
+        "SELECT snowflake_convert('orders', 'id')",
+        "SELECT snowflake_convert('orders', 'id', dry_run => false)",
+        "SELECT snowflake_revert('orders', 'id')",
+        "SELECT snowflake_convert('pg_class', 'relpages')",
+    ] {
+        let error = error_of(guest.query(query, &[]));
+        assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{query}: {error}");
+    }
 }

@@ -1,0 +1,18 @@
+-- Not STRICT and one expression, so that the planner sees through it: an index on id and partitions by id serve it.
+CREATE FUNCTION snowflake_within(id bigint, since timestamptz, before timestamptz) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN id >= snowflake_within_min(since) AND id <= snowflake_within_max(since, before);
+
+CREATE DOMAIN snowflake AS bigint DEFAULT snowflake_nextval();
+
+CREATE VIEW pg_stat_snowflake AS SELECT * FROM snowflake_stat();
+
+CREATE VIEW snowflake_status AS
+    SELECT s.datacenter_id, s.worker_id, s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits,
+           s.ends, s.ends - clock_timestamp() AS remaining,
+           s.last_id, s.last_timestamp, s.reserved_until, s.lead, s.preloaded, s.in_recovery
+    FROM snowflake_status() AS s;
+
+-- As PostgreSQL does for the statistics of the whole server.
+GRANT SELECT ON pg_stat_snowflake, snowflake_status TO PUBLIC;
+REVOKE EXECUTE ON FUNCTION snowflake_stat_reset() FROM PUBLIC;

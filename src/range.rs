@@ -1,0 +1,81 @@
+//! From times to the range of IDs that they bound.
+
+use pgrx::datum::TimestampWithTimeZone;
+use pgrx::prelude::*;
+use snowflake_core::layout::Layout;
+
+use crate::decode::{given_layout, layout};
+use crate::time::{ceil_ms, timestamp_in};
+
+/// The smallest ID of the millisecond that `ts` is in. 22003 when the timestamp field does not hold it, infinity
+/// included: a bound of a partition that silently moved would be wrong.
+#[pg_extern(immutable, strict, parallel_safe)]
+fn snowflake_min(ts: TimestampWithTimeZone) -> i64 {
+    first_id(layout(), ts)
+}
+
+/// The largest ID of the millisecond that `ts` is in. 22003 as `snowflake_min()`.
+#[pg_extern(immutable, strict, parallel_safe)]
+fn snowflake_max(ts: TimestampWithTimeZone) -> i64 {
+    last_id(layout(), ts)
+}
+
+/// `snowflake_min()` under a layout of its own. 22023 when that is not legal.
+#[pg_extern(name = "snowflake_min", immutable, strict, parallel_safe)]
+fn snowflake_min_under(
+    ts: TimestampWithTimeZone,
+    epoch: TimestampWithTimeZone,
+    datacenter_bits: default!(i32, 5),
+    worker_bits: default!(i32, 5),
+    sequence_bits: default!(i32, 12),
+) -> i64 {
+    first_id(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), ts)
+}
+
+/// `snowflake_max()` under a layout of its own. 22023 when that is not legal.
+#[pg_extern(name = "snowflake_max", immutable, strict, parallel_safe)]
+fn snowflake_max_under(
+    ts: TimestampWithTimeZone,
+    epoch: TimestampWithTimeZone,
+    datacenter_bits: default!(i32, 5),
+    worker_bits: default!(i32, 5),
+    sequence_bits: default!(i32, 12),
+) -> i64 {
+    last_id(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), ts)
+}
+
+fn first_id(layout: Layout, ts: TimestampWithTimeZone) -> i64 {
+    layout.first_id(timestamp_in(layout, ts)).expect("within the field")
+}
+
+fn last_id(layout: Layout, ts: TimestampWithTimeZone) -> i64 {
+    layout.last_id(timestamp_in(layout, ts)).expect("within the field")
+}
+
+/// No ID is smaller.
+const BEFORE_ALL: i64 = -1;
+
+/// The smallest ID that `snowflake_within()` accepts, if it accepts any. Clamped to the timestamp field.
+#[pg_extern(immutable, strict, parallel_safe)]
+fn snowflake_within_min(since: TimestampWithTimeZone) -> i64 {
+    let layout = layout();
+    let first = ceil_ms(since).clamp(layout.epoch(), layout.last_timestamp());
+    layout.first_id(first).expect("within the field")
+}
+
+/// The largest ID that `snowflake_within()` accepts; below every ID when it accepts none. It depends on `since` for
+/// one case alone: the last ID of the field is not after a time beyond the field, and no larger bound could say so.
+#[pg_extern(immutable, parallel_safe)]
+fn snowflake_within_max(
+    since: Option<TimestampWithTimeZone>,
+    before: Option<TimestampWithTimeZone>,
+) -> Option<i64> {
+    let layout = layout();
+    let end = ceil_ms(before?);
+    let begins_too_late = since.is_some_and(|since| ceil_ms(since) > layout.last_timestamp());
+    if begins_too_late || end <= layout.epoch() {
+        Some(BEFORE_ALL)
+    } else {
+        Some(layout.last_id((end - 1).min(layout.last_timestamp())).expect("within the field"))
+    }
+}

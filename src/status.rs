@@ -1,0 +1,129 @@
+//! What has happened, and how things stand: what the views `pg_stat_snowflake` and `snowflake_status` show.
+
+use pgrx::datum::TimestampWithTimeZone;
+use pgrx::prelude::*;
+
+use crate::clock;
+use crate::error::{Error, Warning};
+use crate::settings;
+use crate::shared::{self, Statistics};
+use crate::time::{from_raw, timestamptz};
+
+/// The row of `pg_stat_snowflake`. 55000 without preloading.
+#[pg_extern(volatile, strict, parallel_safe)]
+#[allow(clippy::type_complexity)]
+fn snowflake_stat() -> TableIterator<
+    'static,
+    (
+        name!(issued, i64),
+        name!(sequence_overflows, i64),
+        name!(waits, i64),
+        name!(wait_time, f64),
+        name!(steps_held, i64),
+        name!(steps_refused, i64),
+        name!(largest_step_back, i64),
+        name!(lead, i64),
+        name!(max_lead, i64),
+        name!(reservations, i64),
+        name!(stats_reset, TimestampWithTimeZone),
+    ),
+> {
+    require_preloading();
+    let lead = lead();
+    let statistics = shared::statistics();
+    TableIterator::once((
+        statistics.issued as i64,
+        statistics.sequence_overflows as i64,
+        statistics.waits as i64,
+        statistics.waited as f64 / 1e6,
+        statistics.steps_held as i64,
+        statistics.steps_refused as i64,
+        statistics.largest_step_back,
+        lead,
+        statistics.max_lead,
+        statistics.reservations as i64,
+        from_raw(statistics.since),
+    ))
+}
+
+/// Sets all counters of `pg_stat_snowflake` to zero. 55000 without preloading.
+#[pg_extern(volatile, strict, parallel_safe)]
+fn snowflake_stat_reset() {
+    require_preloading();
+    // SAFETY: reads the clock.
+    let now = unsafe { pg_sys::GetCurrentTimestamp() };
+    shared::count(|statistics| *statistics = Statistics::new(now));
+}
+
+/// The row of `snowflake_status`. What only a generator has is NULL without preloading.
+#[pg_extern(volatile, strict, parallel_safe)]
+#[allow(clippy::type_complexity)]
+fn snowflake_status() -> TableIterator<
+    'static,
+    (
+        name!(datacenter_id, Option<i32>),
+        name!(worker_id, Option<i32>),
+        name!(epoch, TimestampWithTimeZone),
+        name!(datacenter_bits, i32),
+        name!(worker_bits, i32),
+        name!(sequence_bits, i32),
+        name!(ends, TimestampWithTimeZone),
+        name!(last_id, Option<i64>),
+        name!(last_timestamp, Option<TimestampWithTimeZone>),
+        name!(reserved_until, Option<TimestampWithTimeZone>),
+        name!(lead, Option<i64>),
+        name!(preloaded, bool),
+        name!(in_recovery, bool),
+    ),
+> {
+    let fixed = settings::fixed();
+    let layout = fixed.layout;
+    let widths = layout.widths();
+    let identity = fixed.node.and_then(|node| layout.decompose(node).ok());
+    let generator = fixed.preloaded.then(shared::generator);
+    let last = generator.and_then(|generator| generator.last());
+    let reserved =
+        generator.map(|generator| generator.reserved()).filter(|through| *through >= layout.epoch());
+    // SAFETY: reads shared memory of the server.
+    let in_recovery = unsafe { pg_sys::RecoveryInProgress() };
+    TableIterator::once((
+        identity.map(|parts| parts.datacenter_id as i32),
+        identity.map(|parts| parts.worker_id as i32),
+        timestamptz(layout.epoch()),
+        widths.datacenter as i32,
+        widths.worker as i32,
+        widths.sequence as i32,
+        timestamptz(layout.last_timestamp()),
+        last.map(|(timestamp, sequence)| fixed.compose(timestamp, sequence)),
+        last.map(|(timestamp, _)| timestamptz(timestamp)),
+        reserved.map(timestamptz),
+        fixed.preloaded.then(lead),
+        fixed.preloaded,
+        in_recovery,
+    ))
+}
+
+/// By how much the last ID is ahead of the clock, in milliseconds; 0 when it is not.
+fn lead() -> i64 {
+    let timestamp = shared::generator().timestamp();
+    (timestamp - clock::unix_ms()).max(0)
+}
+
+fn require_preloading() {
+    if !settings::fixed().preloaded {
+        Error::NotPreloaded.raise();
+    }
+}
+
+/// When a server starts with less than this left of the timestamp field, it warns.
+const LITTLE_TIME: i64 = 365 * DAY;
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// Warns of the end of the timestamp field, when it is near. Called while the server starts.
+pub fn warn_of_the_end() {
+    let last = settings::fixed().layout.last_timestamp();
+    let left = last - clock::unix_ms();
+    if left < LITTLE_TIME {
+        Warning::FieldEnds { last, days: left.div_euclid(DAY) }.log();
+    }
+}

@@ -1,0 +1,53 @@
+//! An ID for those who cannot read 64-bit numbers: JSON, and a short text.
+
+use pgrx::JsonB;
+use pgrx::prelude::*;
+use serde::Serialize;
+use snowflake_core::layout::Parts;
+use snowflake_core::text::{Base62Error, from_base62, iso8601, to_base62};
+
+use crate::decode::{layout, parts};
+use crate::error::Error;
+
+/// What `snowflake_json()` shows.
+#[derive(Serialize)]
+struct Json {
+    /// A string: the numbers of JavaScript hold 53 bits.
+    id: String,
+    /// ISO 8601, in UTC.
+    timestamp: String,
+    unix_ms: i64,
+    datacenter_id: u32,
+    worker_id: u32,
+    sequence: u32,
+}
+
+/// An ID and its parts as JSON. 22023 when negative.
+#[pg_extern(immutable, strict, parallel_safe)]
+fn snowflake_json(id: i64) -> JsonB {
+    let Parts { timestamp, datacenter_id, worker_id, sequence } = parts(layout(), id);
+    let json = Json {
+        id: id.to_string(),
+        timestamp: iso8601(timestamp),
+        unix_ms: timestamp,
+        datacenter_id,
+        worker_id,
+        sequence,
+    };
+    JsonB(serde_json::to_value(json).expect("text and integers"))
+}
+
+/// The ID as 11 characters of 0-9, A-Z and a-z, which sort as the ID does under collation "C". 22023 when negative.
+#[pg_extern(immutable, strict, parallel_safe)]
+fn snowflake_to_base62(id: i64) -> String {
+    match to_base62(id) {
+        Ok(text) => text.as_str().into(),
+        Err(error) => Error::Parts(error).raise(),
+    }
+}
+
+/// The ID whose text this is. 22P02 when it is not the text of one; 22003 when it is of more than the largest.
+#[pg_extern(immutable, strict, parallel_safe)]
+fn snowflake_from_base62(id: &str) -> i64 {
+    from_base62(id).unwrap_or_else(|error: Base62Error| Error::Base62 { text: id.into(), error }.raise())
+}

@@ -1,0 +1,61 @@
+//! PostgreSQL's times and ours: `timestamptz` counts microseconds from 2000, IDs milliseconds from their epoch.
+
+use std::ffi::CStr;
+
+use pgrx::datum::TimestampWithTimeZone;
+use pgrx::pg_sys;
+use snowflake_core::layout::Layout;
+
+use crate::error::Error;
+
+/// 2000-01-01 00:00:00 UTC, where PostgreSQL's timestamps count from, in milliseconds since the Unix epoch.
+const POSTGRES_EPOCH: i64 = 946_684_800_000;
+
+/// PostgreSQL's form of a time in milliseconds since the Unix epoch. Every legal layout's times fit.
+pub fn raw_timestamptz(unix_ms: i64) -> pg_sys::TimestampTz {
+    (unix_ms - POSTGRES_EPOCH) * 1000
+}
+
+/// The time in milliseconds since the Unix epoch as a timestamptz. Every legal layout's times fit.
+pub fn timestamptz(unix_ms: i64) -> TimestampWithTimeZone {
+    from_raw(raw_timestamptz(unix_ms))
+}
+
+/// A time of PostgreSQL's own, which is within its range.
+pub fn from_raw(value: pg_sys::TimestampTz) -> TimestampWithTimeZone {
+    TimestampWithTimeZone::try_from(value).expect("a time that PostgreSQL knows")
+}
+
+/// The millisecond that a timestamptz is in, since the Unix epoch.
+pub fn floor_ms(ts: TimestampWithTimeZone) -> i64 {
+    ts.into_inner().div_euclid(1000) + POSTGRES_EPOCH
+}
+
+/// The first millisecond that is not before a timestamptz, since the Unix epoch.
+pub fn ceil_ms(ts: TimestampWithTimeZone) -> i64 {
+    let value = ts.into_inner();
+    value.div_euclid(1000) + i64::from(value.rem_euclid(1000) > 0) + POSTGRES_EPOCH
+}
+
+/// The millisecond that a timestamptz is in; an error when the layout's timestamp field does not hold it.
+pub fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> i64 {
+    let value = ts.into_inner();
+    let unix_ms = floor_ms(ts);
+    if (layout.epoch()..=layout.last_timestamp()).contains(&unix_ms) {
+        return unix_ms;
+    }
+    let first = raw_timestamptz(layout.epoch());
+    let last = raw_timestamptz(layout.last_timestamp());
+    Error::Time { value, first, last }.raise()
+}
+
+/// A time for a message, in the session's time zone.
+pub fn display_timestamptz(value: pg_sys::TimestampTz) -> String {
+    // SAFETY: the answer is a string in static memory, which is copied at once.
+    unsafe { CStr::from_ptr(pg_sys::timestamptz_to_str(value)).to_string_lossy().into_owned() }
+}
+
+/// A time in milliseconds since the Unix epoch for a message, in the session's time zone.
+pub fn display(unix_ms: i64) -> String {
+    display_timestamptz(raw_timestamptz(unix_ms))
+}

@@ -1,0 +1,144 @@
+//! The README's recipes that need more than one session.
+
+use std::thread;
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints};
+
+/// Takes what is new since the last poll, as the README says.
+struct Poller {
+    client: Client,
+    horizon: i64,
+}
+
+impl Poller {
+    fn poll(&mut self) -> Vec<i64> {
+        let mut transaction = self
+            .client
+            .build_transaction()
+            .isolation_level(postgres::IsolationLevel::RepeatableRead)
+            .start()
+            .expect("a transaction");
+        let end: i64 = transaction
+            .query_one("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint", &[])
+            .expect("a horizon")
+            .get(0);
+        let rows = transaction
+            .query(
+                "SELECT id FROM jobs WHERE xid >= $1::bigint::text::xid8 AND xid < $2::bigint::text::xid8 ORDER BY id",
+                &[&self.horizon, &end],
+            )
+            .expect("rows");
+        transaction.commit().expect("committed");
+        self.horizon = end;
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+}
+
+fn jobs() -> Cluster {
+    let cluster = Cluster::start();
+    cluster
+        .connect()
+        .batch_execute(
+            "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), xid xid8 NOT NULL DEFAULT pg_current_xact_id());
+             CREATE INDEX ON jobs (xid)",
+        )
+        .expect("a table");
+    cluster
+}
+
+const INSERT: &str = "INSERT INTO jobs DEFAULT VALUES RETURNING id";
+
+#[test]
+fn a_poller_does_not_miss_a_late_commit() {
+    let cluster = jobs();
+    let mut poller = Poller { client: cluster.connect(), horizon: 0 };
+    let (mut late, mut early) = (cluster.connect(), cluster.connect());
+    let mut transaction = late.transaction().expect("a transaction");
+    let first: i64 = transaction.query_one(INSERT, &[]).expect("a row").get(0);
+    let second = bigint(&mut early, INSERT);
+    assert!(second > first);
+    // Whoever went by the largest ID alone would see the second now, and never the first.
+    assert_eq!(bigints(&mut early, "SELECT id FROM jobs"), [second]);
+    let before = poller.poll();
+    assert!(before.is_empty(), "{before:?}");
+    transaction.commit().expect("committed");
+    assert_eq!(poller.poll(), [first, second]);
+    assert_eq!(poller.poll(), [0; 0]);
+}
+
+#[test]
+fn a_poller_sees_every_row_once() {
+    let cluster = jobs();
+    let mut poller = Poller { client: cluster.connect(), horizon: 0 };
+    let (mut seen, written) = thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|number| {
+                let mut client = cluster.connect();
+                scope.spawn(move || {
+                    let mut ids = Vec::new();
+                    for round in 0..200 {
+                        let mut transaction = client.transaction().expect("a transaction");
+                        for _ in 0..=(round + number) % 3 {
+                            ids.push(transaction.query_one(INSERT, &[]).expect("a row").get::<_, i64>(0));
+                        }
+                        thread::yield_now();
+                        transaction.commit().expect("committed");
+                    }
+                    ids
+                })
+            })
+            .collect();
+        let mut seen = Vec::new();
+        while !writers.iter().all(|writer| writer.is_finished()) {
+            seen.extend(poller.poll());
+        }
+        let written: Vec<i64> =
+            writers.into_iter().flat_map(|writer| writer.join().expect("a writer")).collect();
+        (seen, written)
+    });
+    seen.extend(poller.poll());
+    assert_eq!(seen.len(), written.len());
+    assert_distinct(seen);
+}
+
+#[test]
+fn pools_of_ids_do_not_overlap() {
+    let cluster = Cluster::start();
+    let pools: Vec<Vec<i64>> = thread::scope(|scope| {
+        let sessions: Vec<_> = (0..4)
+            .map(|_| {
+                let mut client = cluster.connect();
+                scope.spawn(move || {
+                    let pool = "SELECT array_agg(id) FROM (SELECT snowflake_nextval(50) AS id) AS pool";
+                    let take = |client: &mut Client| {
+                        client.query_one(pool, &[]).expect("a pool").get::<_, Vec<i64>>(0)
+                    };
+                    (0..200).flat_map(|_| take(&mut client)).collect::<Vec<i64>>()
+                })
+            })
+            .collect();
+        sessions.into_iter().map(|session| session.join().expect("a session")).collect()
+    });
+    assert!(pools.iter().all(|ids| ids.len() == 200 * 50 && ids.is_sorted()));
+    assert_distinct(pools.concat());
+}
+
+/// With jitter, shards by `id % n` fill evenly at a low rate; without it they do not.
+#[test]
+fn jitter_spreads_over_shards() {
+    let shares = |jitter: &str| {
+        let cluster = Cluster::builder().set("snowflake.sequence_jitter", jitter).start();
+        let mut client = cluster.connect();
+        let ids: Vec<i64> = (0..400)
+            .map(|_| {
+                thread::sleep(std::time::Duration::from_millis(1));
+                bigint(&mut client, "SELECT snowflake_nextval()")
+            })
+            .collect();
+        (0..16).map(|shard| ids.iter().filter(|id| *id % 16 == shard).count()).collect::<Vec<_>>()
+    };
+    let (skewed, even) = (shares("0"), shares("1023"));
+    assert!(skewed[0] > 350, "{skewed:?}");
+    assert!(even.iter().all(|share| (5..=60).contains(share)), "{even:?}");
+}

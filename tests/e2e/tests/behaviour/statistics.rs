@@ -1,0 +1,145 @@
+//! What `pg_stat_snowflake` and `snowflake_status` say of clocks, crashes, and servers without a generator.
+
+use postgres::Client;
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+
+const NEXT: &str = "SELECT snowflake_nextval()";
+
+fn statistic(client: &mut Client, column: &str) -> i64 {
+    bigint(client, &format!("SELECT {column} FROM pg_stat_snowflake"))
+}
+
+/// Far from what was expected by less than a slow machine explains.
+#[track_caller]
+fn assert_about(value: i64, expected: i64) {
+    assert!((expected - 5000..=expected).contains(&value), "{value} is not about {expected}");
+}
+
+#[test]
+fn steps_of_the_clock() {
+    let cluster = Cluster::builder().set("snowflake.max_drift", "1h").fake_clock().start();
+    let mut client = cluster.connect();
+    bigint(&mut client, NEXT);
+    assert_eq!(statistic(&mut client, "largest_step_back + steps_held + steps_refused + max_lead"), 0);
+
+    cluster.set_clock("-10s");
+    for _ in 0..5 {
+        bigint(&mut client, NEXT);
+    }
+    assert_eq!(statistic(&mut client, "steps_held"), 1);
+    assert_about(statistic(&mut client, "largest_step_back"), 10_000);
+    assert_about(statistic(&mut client, "max_lead"), 10_000);
+    assert_about(statistic(&mut client, "lead"), 10_000);
+    assert_about(bigint(&mut client, "SELECT lead FROM snowflake_status"), 10_000);
+
+    cluster.set_clock("-2h");
+    for _ in 0..3 {
+        error_of(client.query(NEXT, &[]));
+    }
+    assert_eq!(statistic(&mut client, "steps_refused"), 3);
+    assert_eq!(statistic(&mut client, "steps_held"), 1);
+    assert_about(statistic(&mut client, "largest_step_back"), 7_190_000);
+    // What was refused did not happen.
+    assert_about(statistic(&mut client, "max_lead"), 10_000);
+
+    cluster.set_clock("+0");
+    eventually("the clock has caught up", || statistic(&mut client, "lead") == 0);
+    client.batch_execute("SELECT snowflake_stat_reset()").expect("reset");
+    bigint(&mut client, NEXT);
+    assert_eq!(statistic(&mut client, "issued"), 1);
+    assert_eq!(statistic(&mut client, "largest_step_back + steps_held + steps_refused + max_lead"), 0);
+}
+
+#[test]
+fn a_jump_ahead_that_is_refused() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let mut client = cluster.connect();
+    bigint(&mut client, NEXT);
+    cluster.set_clock("+3d");
+    error_of(client.query(NEXT, &[]));
+    assert_eq!(statistic(&mut client, "steps_refused"), 1);
+}
+
+#[test]
+fn bursts() {
+    let cluster = Cluster::builder().set("snowflake.max_burst", "1000").start();
+    let mut client = cluster.connect();
+    assert_eq!(
+        bigint(&mut client, "SELECT count(*) FROM (SELECT snowflake_nextval(409600)) AS ids"),
+        409_600
+    );
+    // 100 milliseconds' worth of IDs, in a few milliseconds: they run ahead of the clock instead of waiting.
+    let (lead, overflows) =
+        (statistic(&mut client, "max_lead"), statistic(&mut client, "sequence_overflows"));
+    assert!((1..=1000).contains(&lead), "{lead} ms");
+    assert!((lead..=101).contains(&overflows), "{overflows} overflows, {lead} ms ahead");
+    assert_eq!(statistic(&mut client, "waits"), 0);
+}
+
+#[test]
+fn waits_are_counted_and_timed() {
+    let cluster = Cluster::builder()
+        .set("snowflake.max_drift", "0")
+        .set("snowflake.max_wait", "10s")
+        .fake_clock()
+        .start();
+    let mut client = cluster.connect();
+    bigint(&mut client, NEXT);
+    let before = statistic(&mut client, "waits");
+    cluster.set_clock("-1s");
+    bigint(&mut client, NEXT);
+    assert_eq!(statistic(&mut client, "waits"), before + 1);
+    let waited = statistic(&mut client, "wait_time::bigint");
+    assert!((500..=1500).contains(&waited), "{waited} ms");
+    assert_about(statistic(&mut client, "largest_step_back"), 1000);
+}
+
+#[test]
+fn a_server_without_a_generator() {
+    let cluster = Cluster::builder().unset("shared_preload_libraries").start();
+    let mut client = cluster.connect();
+    for query in ["SELECT * FROM pg_stat_snowflake", "SELECT snowflake_stat_reset()"] {
+        let error = error_of(client.query(query, &[]));
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    }
+    let known = "SELECT count(*) FROM snowflake_status
+        WHERE NOT preloaded AND last_id IS NULL AND lead IS NULL AND reserved_until IS NULL AND epoch = '2010-11-04 01:42:54.657+00'";
+    assert_eq!(bigint(&mut client, known), 1);
+}
+
+#[test]
+fn a_standby_says_so() {
+    let primary = Cluster::start();
+    bigint(&mut primary.connect(), NEXT);
+    let standby = primary.standby();
+    let mut reader = standby.connect();
+    let row = reader.query_one("SELECT in_recovery, last_id FROM snowflake_status", &[]).expect("a row");
+    assert!(row.get::<_, bool>(0));
+    assert_eq!(row.get::<_, Option<i64>>(1), None);
+}
+
+/// The time that a layout with these bits for all but the timestamp lasts, in milliseconds.
+fn lifetime(bits: u32) -> i64 {
+    1 << (63 - bits)
+}
+
+#[test]
+fn the_end_of_the_field_is_announced_at_start() {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+    let now = now.as_millis() as i64;
+    let day = 24 * 60 * 60 * 1000;
+    for (left, said) in [
+        (364 * day, Some("WARNING:  the timestamp field of snowflake IDs is used up in 363 days")),
+        (366 * day, None),
+        (-day, Some("WARNING:  the timestamp field of snowflake IDs is used up")),
+    ] {
+        let epoch = (now + left - lifetime(24)).to_string();
+        let cluster =
+            Cluster::builder().set("snowflake.epoch", &epoch).set("snowflake.sequence_bits", "14").start();
+        match said {
+            Some(said) => assert!(cluster.log().contains(said), "{}", cluster.log()),
+            None => assert!(!cluster.log().contains("is used up"), "{}", cluster.log()),
+        }
+    }
+}

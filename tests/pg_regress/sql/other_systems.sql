@@ -1,0 +1,50 @@
+\set VERBOSITY default
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+
+-- Discord: its own epoch, and Twitter's widths.
+SELECT * FROM snowflake_parse(175928847299117063, '2015-01-01+00');
+SELECT snowflake_timestamp(175928847299117063, '2015-01-01+00');
+SELECT snowflake_make('2016-04-30 11:18:25.796+00', 1, 0, 7, '2015-01-01+00');
+SELECT snowflake_min('2016-04-30 11:18:25.796+00', '2015-01-01+00'), snowflake_max('2016-04-30 11:18:25.796+00', '2015-01-01+00');
+
+-- Like Instagram: 13 bits of shard and 10 of sequence. The first is the example of its makers, shard 1341 and sequence 905.
+SELECT * FROM snowflake_parse((1387263000::bigint << 23) | (1341 << 10) | 905, '2011-01-01+00', 0, 13, 10);
+SELECT snowflake_make(snowflake_timestamp(id, '2011-08-24 21:07:01.721+00', 0, 13, 10), 0, 1341, 905, '2011-08-24 21:07:01.721+00', 0, 13, 10) = id AS same
+FROM (VALUES ((1387263000::bigint << 23) | (1341 << 10) | 905)) AS ids (id);
+
+-- Like Mastodon: 48 bits of time since 1970, and 16 of sequence.
+SELECT * FROM snowflake_parse(sequence_bits => 16, worker_bits => 0, datacenter_bits => 0, epoch => 'epoch', id => 109372843234234567);
+
+-- The server's own layout, said aloud.
+SELECT count(*) AS different FROM (SELECT (random() * 9223372036854774784)::bigint AS id FROM generate_series(1, 1000)) AS ids
+WHERE snowflake_parse(id, '2010-11-04 01:42:54.657+00') IS DISTINCT FROM snowflake_parse(id)
+   OR snowflake_timestamp(id, '2010-11-04 01:42:54.657+00') IS DISTINCT FROM snowflake_timestamp(id);
+
+-- NULL.
+SELECT snowflake_parse(NULL, 'epoch') IS NULL AS id, snowflake_timestamp(1, NULL) IS NULL AS epoch,
+       snowflake_timestamp(1, 'epoch', NULL) IS NULL AS bits, snowflake_min(NULL, 'epoch') IS NULL AS min;
+
+-- What is no layout, and no ID of it.
+SELECT snowflake_timestamp(1, '2015-01-01 00:00:00.0005+00');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_timestamp(1, '1969-12-31 23:59:59.999+00');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_timestamp(1, 'infinity');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_timestamp(1, 'epoch', 5, 5, 0);
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_timestamp(1, 'epoch', 5, 5, 15);
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_timestamp(1, 'epoch', 4, 4, 1);
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_timestamp(1, 'epoch', -5, 5, 12);
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_timestamp(-1, '2015-01-01+00');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_make('2016-04-30 11:18:25.796+00', 1, 0, 4096, '2015-01-01+00');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_make('2014-04-30 11:18:25.796+00', 1, 0, 7, '2015-01-01+00');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_min('2014-04-30 11:18:25.796+00', '2015-01-01+00');
+\echo :LAST_ERROR_SQLSTATE
