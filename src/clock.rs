@@ -3,6 +3,7 @@
 //! Nothing here may be called under the spinlock.
 
 use std::hint::spin_loop;
+use std::mem::MaybeUninit;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pgrx::pg_sys;
@@ -21,11 +22,14 @@ pub fn boot_ms() -> i64 {
 /// Straight from the C library: `SystemTime` would subtract the epoch each time.
 #[inline(always)]
 fn read_ms(clock: libc::clockid_t) -> i64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is valid for the call.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    // Nanoseconds count up from a whole second, before 1970 too.
-    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is valid for the call, which fills in what it points to: these clocks are never missing.
+    let time = unsafe {
+        libc::clock_gettime(clock, time.as_mut_ptr());
+        time.assume_init()
+    };
+    // Nanoseconds count up from a whole second, before 1970 too, and fit into 30 bits: a short division.
+    time.tv_sec * 1000 + i64::from(time.tv_nsec as u32 / 1_000_000)
 }
 
 /// How long before the end of a wait sleeping stops and spinning starts: a sleep may overshoot by about as much.

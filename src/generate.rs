@@ -25,7 +25,12 @@ const LONGEST_RUN: u32 = 4096;
 /// register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp field.
 #[pg_extern(volatile, parallel_safe)]
 fn snowflake_nextval() -> i64 {
-    let id = next_id();
+    issued(next_id())
+}
+
+/// Lets `snowflake_currval()` know of the ID.
+#[inline(always)]
+fn issued(id: i64) -> i64 {
     LAST.store(id, Relaxed);
     id
 }
@@ -49,14 +54,13 @@ fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
     SetOfIterator::new(iter::from_fn(move || {
         left = left.checked_sub(1)?;
         if run.count == 0 {
-            run = claim(fixed, want.min(left + 1));
+            run = claim_run(fixed, want.min(left + 1));
             want = (want * 2).min(LONGEST_RUN);
         }
         let id = fixed.compose(run.timestamp, run.first);
         run.first += 1;
         run.count -= 1;
-        LAST.store(id, Relaxed);
-        Some(id)
+        Some(issued(id))
     }))
 }
 
@@ -69,29 +73,43 @@ fn snowflake_currval() -> i64 {
     }
 }
 
+/// [`claim`], out of the way of the IDs of a run that has been claimed.
+#[cold]
+#[inline(never)]
+fn claim_run(fixed: &Fixed, want: u32) -> Run {
+    claim(fixed, want)
+}
+
 /// Claims at least one and at most `want` IDs.
 #[inline(always)]
 fn claim(fixed: &Fixed, want: u32) -> Run {
     if !fixed.preloaded {
         Error::NotPreloaded.raise();
     }
-    let reading = Reading { now: clock::unix_ms(), seen: Seen::NOTHING };
-    match shared::claim(reading, settings::first_sequence(), want, settings::limits(fixed)) {
-        Decision::Issue(run) => run,
-        decision => claim_slowly(fixed, want, decision),
+    let max_burst = settings::max_burst();
+    let first = settings::first_sequence();
+    match shared::claim_at_once(clock::unix_ms(), first, want, max_burst, fixed.last_sequence) {
+        Some(run) => run,
+        None => claim_slowly(fixed, want),
     }
 }
 
-/// Does what the decision asks for, with no lock held, and claims again, until there are IDs.
+/// Claims, and does what the decision asks for, with no lock held, until there are IDs.
 #[cold]
 #[inline(never)]
-fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
+fn claim_slowly(fixed: &Fixed, want: u32) -> Run {
     let mut limits = settings::limits(fixed);
     let mut behind_since: Option<Instant> = None;
     let mut waiting = Waiting::default();
+    let mut seen = Seen::NOTHING;
     loop {
         clock::check_for_interrupts();
-        let seen = match decision {
+        // However often somebody sets the clock back, one call waits for max_wait at most.
+        if let (Some(since), Some(max_wait)) = (behind_since, settings::max_wait()) {
+            limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
+        }
+        let reading = Reading { now: clock::unix_ms(), seen };
+        seen = match shared::claim(reading, settings::first_sequence(), want, &limits) {
             Decision::Issue(run) => return run,
             Decision::IssueAndExtend(run) => {
                 reservation::extend_early(fixed);
@@ -119,12 +137,6 @@ fn claim_slowly(fixed: &Fixed, want: u32, mut decision: Decision) -> Run {
             }
             Decision::EndOfField => Error::EndOfField { last: fixed.layout.last_timestamp() }.raise(),
         };
-        // However often somebody sets the clock back, one call waits for max_wait at most.
-        if let (Some(since), Some(max_wait)) = (behind_since, settings::max_wait()) {
-            limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
-        }
-        let reading = Reading { now: clock::unix_ms(), seen };
-        decision = shared::claim(reading, settings::first_sequence(), want, limits);
     }
 }
 

@@ -20,6 +20,8 @@
 
 use pgrx::prelude::*;
 
+#[cfg(feature = "pg_bench")]
+mod benches;
 mod clock;
 mod convert;
 mod decode;

@@ -52,9 +52,10 @@ pub struct Fixed {
     pub node: Option<i64>,
     /// Whether the server loaded the library when it started, so that there is a generator.
     pub preloaded: bool,
+    /// The largest sequence.
+    pub last_sequence: u32,
     epoch: i64,
     shift: u32,
-    last_sequence: u32,
     node_bits: i64,
 }
 
@@ -64,9 +65,9 @@ impl Fixed {
             layout,
             node,
             preloaded,
+            last_sequence: layout.last_sequence(),
             epoch: layout.epoch(),
             shift: layout.timestamp_shift(),
-            last_sequence: layout.last_sequence(),
             node_bits: node.unwrap_or(0),
         }
     }
@@ -86,11 +87,16 @@ pub fn fixed() -> &'static Fixed {
     FIXED.get().expect("set when the library was loaded")
 }
 
-/// The limits that the generator decides by, as they are set now.
+/// `snowflake.max_burst`, in milliseconds; `i64::MAX` is no limit.
 #[inline(always)]
+pub fn max_burst() -> i64 {
+    milliseconds(&MAX_BURST).unwrap_or(i64::MAX)
+}
+
+/// The limits that the generator decides by, as they are set now.
 pub fn limits(fixed: &Fixed) -> Limits {
     Limits {
-        max_burst: milliseconds(&MAX_BURST).unwrap_or(i64::MAX),
+        max_burst: max_burst(),
         max_drift: milliseconds(&MAX_DRIFT).unwrap_or(i64::MAX),
         max_wait: milliseconds(&MAX_WAIT).unwrap_or(i64::MAX),
         last_sequence: fixed.last_sequence,

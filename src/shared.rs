@@ -14,25 +14,28 @@
 //! The server creates the memory when it starts, and again after a crash of one of its processes.
 
 use std::cell::UnsafeCell;
+use std::mem::offset_of;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
-use snowflake_core::generator::{Decision, Generator, Limits, Reading, WaitReason};
+use snowflake_core::generator::{Decision, Generator, Limits, Reading, Run, WaitReason};
 
 use crate::settings;
 
 // SAFETY: nobody else names shared memory like this.
 static SHARED: PgAtomic<Shared> = unsafe { PgAtomic::new(c"snowflake_pg") };
 
-/// Two cache lines to itself, since processors fetch lines in pairs.
+/// Cache lines to itself, in pairs since processors fetch them so. What a claim at once reads and writes is on the first
+/// one; what it only reads apart from that, layout and settings, is memory of its process.
 #[repr(C, align(128))]
 struct Shared {
     lock: SpinLock,
     guarded: UnsafeCell<Guarded>,
 }
 
-/// What the lock guards. What each claim writes comes first, and so is on the line of the lock.
+/// What the lock guards.
 #[repr(C)]
 struct Guarded {
     generator: Generator,
@@ -75,64 +78,69 @@ pub fn init() {
     pg_shmem_init!(SHARED = Shared::new());
 }
 
-/// [`Generator::claim`], under the lock, counted. The library must have been preloaded.
+/// [`Generator::claim_at_once`], under the lock, counted. The library must have been preloaded.
 #[inline(always)]
-pub fn claim(reading: Reading, first: u32, want: u32, limits: Limits) -> Decision {
-    with_lock(|Guarded { generator, statistics }| {
-        let (timestamp, hold) = (generator.timestamp(), generator.hold());
-        let decision = generator.claim(reading, first, want, limits);
-        match decision {
-            Decision::Issue(run) | Decision::IssueAndExtend(run) => {
-                statistics.issued += u64::from(run.count);
-                let lead = run.timestamp - reading.now;
-                if lead > 0 {
-                    statistics.max_lead = statistics.max_lead.max(lead);
-                    if run.timestamp > timestamp {
-                        statistics.overflow(timestamp);
-                    }
-                }
+pub fn claim_at_once(now: i64, first: u32, want: u32, max_burst: i64, last_sequence: u32) -> Option<Run> {
+    let mut locked = lock();
+    let Guarded { generator, statistics } = &mut *locked;
+    let run = generator.claim_at_once(now, first, want, max_burst, last_sequence)?;
+    statistics.issue(run, now);
+    Some(run)
+}
+
+/// [`Generator::claim`], under the lock, counted. The library must have been preloaded.
+pub fn claim(reading: Reading, first: u32, want: u32, limits: &Limits) -> Decision {
+    let mut locked = lock();
+    let Guarded { generator, statistics } = &mut *locked;
+    let (timestamp, hold) = (generator.timestamp(), generator.hold());
+    let decision = generator.claim(reading, first, want, limits);
+    match decision {
+        Decision::Issue(run) | Decision::IssueAndExtend(run) => {
+            statistics.issue(run, reading.now);
+            if run.timestamp > timestamp.max(reading.now) {
+                statistics.overflow(timestamp);
             }
-            Decision::Wait { reason: WaitReason::NextMillisecond, .. } => statistics.overflow(timestamp),
-            Decision::Hold { lead, .. } => {
-                statistics.steps_held += 1;
-                statistics.step_back(lead - hold);
-            }
-            Decision::Wait { reason: WaitReason::ClockBehind, .. } => {
-                statistics.step_back(timestamp - reading.now - hold);
-            }
-            Decision::Refuse { lead, .. } => {
-                statistics.steps_refused += 1;
-                statistics.step_back(lead - hold);
-            }
-            Decision::Reread { .. } | Decision::Reserve { .. } | Decision::EndOfField => {}
         }
-        decision
-    })
+        Decision::Wait { reason: WaitReason::NextMillisecond, .. } => statistics.overflow(timestamp),
+        Decision::Wait { reason: WaitReason::ClockBehind, .. } => {
+            statistics.step_back(timestamp - reading.now - hold);
+        }
+        Decision::Hold { lead, .. } => {
+            statistics.steps_held += 1;
+            statistics.step_back(lead - hold);
+        }
+        Decision::Refuse { lead, .. } => {
+            statistics.steps_refused += 1;
+            statistics.step_back(lead - hold);
+        }
+        Decision::Reread { .. } | Decision::Reserve { .. } | Decision::EndOfField => {}
+    }
+    decision
 }
 
 /// [`Generator::reserve_through`], under the lock. The library must have been preloaded.
 pub fn reserve_through(timestamp: i64) {
-    with_lock(|guarded| guarded.generator.reserve_through(timestamp));
+    lock().generator.reserve_through(timestamp);
 }
 
 /// The generator as it is now. The library must have been preloaded.
 pub fn generator() -> Generator {
-    with_lock(|guarded| guarded.generator)
+    lock().generator
 }
 
 /// Puts another generator in its place. The library must have been preloaded.
 pub fn restart(with: Generator) {
-    with_lock(|guarded| guarded.generator = with);
+    lock().generator = with;
 }
 
 /// The statistics as they are now. The library must have been preloaded.
 pub fn statistics() -> Statistics {
-    with_lock(|guarded| guarded.statistics)
+    lock().statistics
 }
 
 /// Changes the statistics; see the contract above for what `count` may do. The library must have been preloaded.
 pub fn count(count: impl FnOnce(&mut Statistics)) {
-    with_lock(|guarded| count(&mut guarded.statistics));
+    count(&mut lock().statistics);
 }
 
 impl Statistics {
@@ -153,6 +161,15 @@ impl Statistics {
         }
     }
 
+    #[inline(always)]
+    fn issue(&mut self, run: Run, now: i64) {
+        self.issued += u64::from(run.count);
+        let lead = run.timestamp - now;
+        if lead > 0 {
+            self.max_lead = self.max_lead.max(lead);
+        }
+    }
+
     /// The sequence of this millisecond is used up: counted once, however many sessions notice.
     fn overflow(&mut self, timestamp: i64) {
         if self.overflowed != timestamp {
@@ -166,15 +183,40 @@ impl Statistics {
     }
 }
 
-/// Runs `action` under the lock. See the contract above for what it may do.
+/// The lock, held for as long as this lives. See the contract above for what may be done meanwhile.
+struct Locked(&'static Shared);
+
+/// Takes the lock.
 #[inline(always)]
-fn with_lock<R>(action: impl FnOnce(&mut Guarded) -> R) -> R {
+fn lock() -> Locked {
     let shared = SHARED.get();
     shared.lock.lock();
-    // SAFETY: the lock is held, so this is the only reference.
-    let result = action(unsafe { &mut *shared.guarded.get() });
-    shared.lock.unlock();
-    result
+    Locked(shared)
+}
+
+impl Deref for Locked {
+    type Target = Guarded;
+
+    #[inline(always)]
+    fn deref(&self) -> &Guarded {
+        // SAFETY: the lock is held, so nobody else has a reference.
+        unsafe { &*self.0.guarded.get() }
+    }
+}
+
+impl DerefMut for Locked {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Guarded {
+        // SAFETY: the lock is held, and this is its only holder.
+        unsafe { &mut *self.0.guarded.get() }
+    }
+}
+
+impl Drop for Locked {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.lock.unlock();
+    }
 }
 
 impl Shared {
@@ -197,6 +239,11 @@ type Word = std::sync::atomic::AtomicU8;
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 type Word = std::sync::atomic::AtomicU32;
 
+const LINE: usize = 64;
+const _: () = assert!(
+    offset_of!(Shared, guarded) + offset_of!(Guarded, statistics) + offset_of!(Statistics, issued) + 8
+        <= LINE
+);
 const _: () = assert!(size_of::<Word>() == size_of::<pg_sys::slock_t>());
 
 impl SpinLock {

@@ -63,6 +63,13 @@ pub struct Run {
     pub count: u32,
 }
 
+/// The next ID's timestamp and sequence, and what is left of the hold once it is issued.
+struct Next {
+    timestamp: i64,
+    first: u32,
+    hold: i64,
+}
+
 /// What the caller of [`Generator::claim`] does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
@@ -120,7 +127,7 @@ pub enum WaitReason {
     ClockBehind,
 }
 
-/// The state that all sessions of a server share.
+/// The state that all sessions of a server share. What each claim needs comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Generator {
@@ -129,11 +136,11 @@ pub struct Generator {
     hold: i64,
     /// The first timestamp above this one asks for an extension. Never above `reserved`.
     extend_after: i64,
+    sequence: u32,
     /// No timestamp above this one may be issued. Never above `last_timestamp`.
     reserved: i64,
     /// The last timestamp of the field.
     last_timestamp: i64,
-    sequence: u32,
 }
 
 /// How many timestamps a reservation holds, in milliseconds.
@@ -192,29 +199,45 @@ impl Generator {
     /// at most `last_sequence`; `want` is at least 1.
     ///
     /// Integers only, and no loop: this runs under a spinlock.
+    pub fn claim(&mut self, reading: Reading, first: u32, want: u32, limits: &Limits) -> Decision {
+        match self.next(reading.now, first, limits.max_burst, limits.last_sequence) {
+            Some(next) => self.issue(next, want, limits),
+            None => self.claim_behind(reading, first, want, limits),
+        }
+    }
+
+    /// What [`Generator::claim`] does almost always, where it is no more than this: IDs of the clock's millisecond, or of
+    /// the last one. `None` changes nothing, and needs a [`Generator::claim`].
     #[inline(always)]
-    pub fn claim(&mut self, reading: Reading, first: u32, want: u32, limits: Limits) -> Decision {
-        if reading.now > self.timestamp {
-            return self.issue(reading.now, first, want, reading, limits);
+    pub fn claim_at_once(
+        &mut self,
+        now: i64,
+        first: u32,
+        want: u32,
+        max_burst: i64,
+        last_sequence: u32,
+    ) -> Option<Run> {
+        let next = self.next(now, first, max_burst, last_sequence)?;
+        (next.timestamp <= self.extend_after).then(|| self.take(next, want, last_sequence))
+    }
+
+    /// What comes next without a wait, however old the reading.
+    #[inline(always)]
+    fn next(&self, now: i64, first: u32, max_burst: i64, last_sequence: u32) -> Option<Next> {
+        let lead = self.timestamp - now;
+        if lead < 0 {
+            Some(Next { timestamp: now, first, hold: 0 })
+        } else if lead <= max_burst.max(self.hold) && self.sequence < last_sequence {
+            let hold = self.hold.min(lead);
+            Some(Next { timestamp: self.timestamp, first: self.sequence + 1, hold })
+        } else {
+            None
         }
-        let lead = self.timestamp - reading.now;
-        if lead <= limits.max_burst.max(self.hold) && self.sequence < limits.last_sequence {
-            return self.issue(self.timestamp, self.sequence + 1, want, reading, limits);
-        }
-        self.claim_behind(reading, lead, first, want, limits)
     }
 
     /// The clock was set back, the millisecond is used up, or the reading is old.
-    #[cold]
-    #[inline(never)]
-    fn claim_behind(
-        &mut self,
-        reading: Reading,
-        lead: i64,
-        first: u32,
-        want: u32,
-        limits: Limits,
-    ) -> Decision {
+    fn claim_behind(&mut self, reading: Reading, first: u32, want: u32, limits: &Limits) -> Decision {
+        let lead = self.timestamp - reading.now;
         let seen = self.seen();
         if reading.seen != seen {
             return Decision::Reread { seen };
@@ -233,7 +256,8 @@ impl Generator {
             };
         }
         if lead < explained {
-            return self.issue(self.timestamp + 1, first, want, reading, limits);
+            let hold = self.hold.min(lead + 1);
+            return self.issue(Next { timestamp: self.timestamp + 1, first, hold }, want, limits);
         }
         Decision::Wait { seen, until: self.timestamp + 1 - explained, reason: WaitReason::NextMillisecond }
     }
@@ -242,41 +266,25 @@ impl Generator {
         Seen { timestamp: self.timestamp, hold: self.hold }
     }
 
-    #[inline(always)]
-    fn issue(&mut self, timestamp: i64, first: u32, want: u32, reading: Reading, limits: Limits) -> Decision {
-        if timestamp > self.extend_after {
-            return self.issue_late(timestamp, first, want, reading, limits);
-        }
-        Decision::Issue(self.advance(timestamp, first, want, reading, limits))
-    }
-
-    /// The reservation comes to its end, or has come to it.
-    #[cold]
-    #[inline(never)]
-    fn issue_late(
-        &mut self,
-        timestamp: i64,
-        first: u32,
-        want: u32,
-        reading: Reading,
-        limits: Limits,
-    ) -> Decision {
-        if timestamp > self.last_timestamp {
+    fn issue(&mut self, next: Next, want: u32, limits: &Limits) -> Decision {
+        if next.timestamp <= self.extend_after {
+            Decision::Issue(self.take(next, want, limits.last_sequence))
+        } else if next.timestamp > self.last_timestamp {
             Decision::EndOfField
-        } else if timestamp > self.reserved {
-            Decision::Reserve { timestamp }
+        } else if next.timestamp > self.reserved {
+            Decision::Reserve { timestamp: next.timestamp }
         } else {
-            self.extend_after = self.reserved.min(timestamp + EXTEND_EARLY / 4);
-            Decision::IssueAndExtend(self.advance(timestamp, first, want, reading, limits))
+            self.extend_after = self.reserved.min(next.timestamp + EXTEND_EARLY / 4);
+            Decision::IssueAndExtend(self.take(next, want, limits.last_sequence))
         }
     }
 
     #[inline(always)]
-    fn advance(&mut self, timestamp: i64, first: u32, want: u32, reading: Reading, limits: Limits) -> Run {
-        let count = want.min(limits.last_sequence - first + 1);
-        self.timestamp = timestamp;
-        self.sequence = first + (count - 1);
-        self.hold = self.hold.min(timestamp - reading.now);
-        Run { timestamp, first, count }
+    fn take(&mut self, next: Next, want: u32, last_sequence: u32) -> Run {
+        let last = last_sequence.min(next.first.saturating_add(want - 1));
+        self.timestamp = next.timestamp;
+        self.sequence = last;
+        self.hold = next.hold;
+        Run { timestamp: next.timestamp, first: next.first, count: last - next.first + 1 }
     }
 }

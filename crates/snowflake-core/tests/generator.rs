@@ -74,7 +74,7 @@ impl World {
     /// One claim. Returns the reading that it was made with and what was decided.
     fn claim(&mut self, session: usize, first: u32, want: u32) -> (Reading, Decision) {
         let reading = self.read(session);
-        let mut decision = self.generator.claim(reading, first, want, self.limits);
+        let mut decision = self.generator.claim(reading, first, want, &self.limits);
         // The reservation is extended in the background, or not at all: here it is not.
         if let Decision::IssueAndExtend(run) = decision {
             decision = Decision::Issue(run);
@@ -400,7 +400,7 @@ fn an_extension_is_asked_for_early() {
             generator.reserve_through(through);
             extension = None;
         }
-        match generator.claim(Reading { now, seen: Seen::NOTHING }, 0, 1, limits) {
+        match generator.claim(Reading { now, seen: Seen::NOTHING }, 0, 1, &limits) {
             Decision::Issue(_) => {}
             Decision::IssueAndExtend(_) => {
                 asked += 1;
@@ -433,7 +433,7 @@ fn a_reading_from_before_the_hold_melted_is_stale() {
     let limits = Limits { max_burst: 0, max_drift: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
     let mut generator = Generator::starting_after(START, 1, START * 2);
     generator.reserve_through(START + RESERVATION);
-    let mut claim = |now, seen| generator.claim(Reading { now, seen }, 0, 1, limits);
+    let mut claim = |now, seen| generator.claim(Reading { now, seen }, 0, 1, &limits);
     let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
     assert!(matches!(claim(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
     // One session sees this state, and reads the clock: it is 1 ms behind, which is held.

@@ -217,9 +217,9 @@ impl World {
             limits.max_burst = 0;
         }
         let lead = self.generator.timestamp() - reading.now;
-        let mut decision = self.generator.claim(reading, 0, 1, limits);
+        let mut decision = self.generator.claim(reading, 0, 1, &limits);
         if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (bounds.design, decision) {
-            decision = self.generator.claim(Reading { seen, ..reading }, 0, 1, limits);
+            decision = self.generator.claim(Reading { seen, ..reading }, 0, 1, &limits);
         }
         match decision {
             Decision::Issue(run) | Decision::IssueAndExtend(run) => {

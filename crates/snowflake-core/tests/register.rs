@@ -92,7 +92,7 @@ proptest! {
             let mut generator = Generator::starting_after(start.after, start.hold, i64::MAX);
             let mut seen = Seen::NOTHING;
             let run = loop {
-                match generator.claim(Reading { now, seen }, 0, 1, limits) {
+                match generator.claim(Reading { now, seen }, 0, 1, &limits) {
                     Decision::Issue(run) | Decision::IssueAndExtend(run) => break run,
                     Decision::Reread { seen: timestamp } => seen = timestamp,
                     Decision::Wait { seen: timestamp, until, reason: WaitReason::NextMillisecond } => {

@@ -1,0 +1,53 @@
+//! What the benchmarks compare with, and benchmarks of their own: for builds with the feature `pg_bench` alone.
+
+use pgrx::prelude::*;
+
+/// Benchmarks inside of a server, for `cargo pgrx bench`; and functions for `make bench`, which cost what every function
+/// does, and nothing more than they say.
+#[pg_schema]
+mod benches {
+    use pgrx::prelude::*;
+    use pgrx_bench::{Bencher, black_box};
+
+    use crate::{clock, generate, settings};
+
+    /// A function that returns a constant.
+    #[pg_extern(volatile, parallel_safe)]
+    fn constant() -> i64 {
+        black_box(CONSTANT)
+    }
+
+    /// A set of constants, streamed.
+    #[pg_extern(volatile, strict, parallel_safe)]
+    fn constants(count: i32) -> SetOfIterator<'static, i64> {
+        let mut left = count;
+        SetOfIterator::new(std::iter::from_fn(move || {
+            left -= 1;
+            (left >= 0).then(|| black_box(CONSTANT))
+        }))
+    }
+
+    /// One reading of the clock.
+    #[pg_extern(volatile, parallel_safe)]
+    fn clock() -> i64 {
+        clock::unix_ms()
+    }
+
+    const CONSTANT: i64 = 1268118639732232192;
+
+    #[pg_bench]
+    fn a_clock_reading(bencher: &mut Bencher) {
+        bencher.iter(clock::unix_ms);
+    }
+
+    #[pg_bench]
+    fn next_id(bencher: &mut Bencher) {
+        bencher.iter(generate::next_id);
+    }
+
+    #[pg_bench]
+    fn decompose(bencher: &mut Bencher) {
+        let layout = settings::fixed().layout;
+        bencher.iter(move || layout.decompose(black_box(CONSTANT)));
+    }
+}
