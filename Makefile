@@ -1,18 +1,20 @@
 # The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 15 to 18); without it, the
 # newest that is installed, or that apt offers, is taken.
 
-.PHONY: help run test lint install uninstall psql latency mutants clean
+.PHONY: help run test lint install uninstall psql bench instructions latency mutants clean
 
 help:
-	@echo 'make run        show what the extension does, on a throwaway cluster'
-	@echo 'make test       run all tests'
-	@echo 'make lint       check format, clippy and documentation'
-	@echo 'make install    build and install the extension (PG_CONFIG, DESTDIR, FORCE=1)'
-	@echo 'make uninstall  remove it again'
-	@echo 'make psql       open psql on a throwaway cluster with the extension'
-	@echo 'make latency    measure what single inserts wait for, against a sequence (two minutes)'
-	@echo 'make mutants    break the rules one by one, switch the register off, and see the tests notice'
-	@echo 'make clean      remove everything that was built'
+	@echo 'make run           show what the extension does, on a throwaway cluster'
+	@echo 'make test          run all tests'
+	@echo 'make lint          check format, clippy and documentation'
+	@echo 'make install       build and install the extension (PG_CONFIG, DESTDIR, FORCE=1)'
+	@echo 'make uninstall     remove it again'
+	@echo 'make psql          open psql on a throwaway cluster with the extension'
+	@echo 'make bench         measure what IDs cost, against other keys (a quarter of an hour; QUICK=1: a minute or two)'
+	@echo 'make instructions  count the instructions of snowflake_nextval()'
+	@echo 'make latency       measure what single inserts wait for, against a sequence (two minutes)'
+	@echo 'make mutants       break the rules one by one, switch the register off, and see the tests notice'
+	@echo 'make clean         remove everything that was built'
 
 run:
 	@tools/throwaway demo
@@ -35,6 +37,12 @@ psql:
 
 latency:
 	@tools/throwaway latency
+
+bench:
+	@tools/bench $(if $(QUICK),quick,full)
+
+instructions:
+	@tools/instructions
 
 mutants:
 	@tools/break-rules

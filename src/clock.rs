@@ -28,8 +28,8 @@ fn read_ms(clock: libc::clockid_t) -> i64 {
         libc::clock_gettime(clock, time.as_mut_ptr());
         time.assume_init()
     };
-    // Nanoseconds count up from a whole second, before 1970 too, and fit into 30 bits: a short division.
-    time.tv_sec * 1000 + i64::from(time.tv_nsec as u32 / 1_000_000)
+    // Nanoseconds count up from a whole second, before 1970 too.
+    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }
 
 /// How long before the end of a wait sleeping stops and spinning starts: a sleep may overshoot by about as much.

@@ -86,9 +86,9 @@ fn claim(fixed: &Fixed, want: u32) -> Run {
     if !fixed.preloaded {
         Error::NotPreloaded.raise();
     }
-    let max_burst = settings::max_burst();
-    let first = settings::first_sequence();
-    match shared::claim_at_once(clock::unix_ms(), first, want, max_burst, fixed.last_sequence) {
+    let (first, max_burst) = (settings::first_sequence(), settings::max_burst());
+    let now = clock::unix_ms();
+    match shared::claim_at_once(now, first, want, max_burst, fixed.last_sequence) {
         Some(run) => run,
         None => claim_slowly(fixed, want),
     }

@@ -13,6 +13,7 @@
 //! 6. Nothing is issued beyond what is reserved, nor past the end of the timestamp field.
 //! 7. A session is asked to extend the reservation early, before anybody has to wait for it.
 //! 8. A step back beyond `max_drift` is waited out if `max_wait` allows it, else refused; never held.
+//! 9. What is claimed at once is what a claim gives, and leaves the same state.
 
 /// A clock reading, and what its reader knew when it took it.
 ///
@@ -225,11 +226,15 @@ impl Generator {
     #[inline(always)]
     fn next(&self, now: i64, first: u32, max_burst: i64, last_sequence: u32) -> Option<Next> {
         let lead = self.timestamp - now;
+        // What is almost always the case goes by without a look at hold and max_burst.
         if lead < 0 {
             Some(Next { timestamp: now, first, hold: 0 })
-        } else if lead <= max_burst.max(self.hold) && self.sequence < last_sequence {
-            let hold = self.hold.min(lead);
-            Some(Next { timestamp: self.timestamp, first: self.sequence + 1, hold })
+        } else if self.sequence >= last_sequence {
+            None
+        } else if lead == 0 {
+            Some(Next { timestamp: now, first: self.sequence + 1, hold: 0 })
+        } else if lead <= max_burst.max(self.hold) {
+            Some(Next { timestamp: self.timestamp, first: self.sequence + 1, hold: self.hold.min(lead) })
         } else {
             None
         }

@@ -74,7 +74,15 @@ impl World {
     /// One claim. Returns the reading that it was made with and what was decided.
     fn claim(&mut self, session: usize, first: u32, want: u32) -> (Reading, Decision) {
         let reading = self.read(session);
+        let Limits { max_burst, last_sequence, .. } = self.limits;
+        let mut at_once = self.generator;
+        let run = at_once.claim_at_once(reading.now, first, want, max_burst, last_sequence);
+        assert!(run.is_some() || at_once == self.generator, "a claim that came to nothing changed something");
         let mut decision = self.generator.claim(reading, first, want, &self.limits);
+        if let Some(run) = run {
+            // Promise 9.
+            assert_eq!((Decision::Issue(run), at_once), (decision, self.generator));
+        }
         // The reservation is extended in the background, or not at all: here it is not.
         if let Decision::IssueAndExtend(run) = decision {
             decision = Decision::Issue(run);

@@ -1,0 +1,70 @@
+//! What the core costs, without a server: `cargo bench -p snowflake-core`.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use snowflake_core::generator::{Generator, Limits, Reading, Seen};
+use snowflake_core::layout::Layout;
+use snowflake_core::text::{from_base62, iso8601, to_base62};
+
+const NOW: i64 = 1_800_000_000_000;
+const ID: i64 = 1_268_118_639_732_232_192;
+const LIMITS: Limits =
+    Limits { max_burst: 0, max_drift: 86_400_000, max_wait: 1000, last_sequence: u32::MAX - 1 };
+
+fn ready() -> Generator {
+    let mut generator = Generator::starting_after(NOW - 1, 0, Layout::TWITTER.last_timestamp());
+    generator.reserve_through(NOW + 1_000_000);
+    generator
+}
+
+fn generator(criterion: &mut Criterion) {
+    let mut within = ready();
+    criterion.bench_function("claim_at_once: within a millisecond", |bencher| {
+        bencher.iter(|| within.claim_at_once(black_box(NOW), 0, 1, LIMITS.max_burst, LIMITS.last_sequence));
+    });
+    let mut next = ready();
+    let mut now = NOW;
+    criterion.bench_function("claim_at_once: a new millisecond each time", |bencher| {
+        bencher.iter(|| {
+            now += 1;
+            next.reserve_through(now + 2000);
+            next.claim_at_once(black_box(now), 0, 1, LIMITS.max_burst, 4095)
+        });
+    });
+    let mut behind = ready();
+    let mut seen = Seen::NOTHING;
+    criterion.bench_function("claim: refused", |bencher| {
+        let limits = Limits { max_drift: 0, max_wait: 0, ..LIMITS };
+        behind.claim(Reading { now: NOW, seen }, 0, 1, &limits);
+        bencher.iter(|| {
+            let reading = Reading { now: black_box(NOW - 1000), seen };
+            let decision = behind.claim(reading, 0, 1, &limits);
+            if let snowflake_core::generator::Decision::Reread { seen: now_seen } = decision {
+                seen = now_seen;
+            }
+            decision
+        });
+    });
+}
+
+fn layout(criterion: &mut Criterion) {
+    let layout = Layout::TWITTER;
+    criterion.bench_function("decompose", |bencher| bencher.iter(|| layout.decompose(black_box(ID))));
+    let parts = layout.decompose(ID).expect("an ID");
+    criterion.bench_function("compose", |bencher| bencher.iter(|| layout.compose(black_box(parts))));
+}
+
+fn text(criterion: &mut Criterion) {
+    criterion.bench_function("to_base62", |bencher| bencher.iter(|| to_base62(black_box(ID))));
+    criterion.bench_function("from_base62", |bencher| bencher.iter(|| from_base62(black_box("1Vfznn0WLjc"))));
+    criterion.bench_function("iso8601", |bencher| bencher.iter(|| iso8601(black_box(NOW))));
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(2));
+    targets = generator, layout, text
+}
+criterion_main!(benches);

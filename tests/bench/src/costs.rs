@@ -1,0 +1,237 @@
+//! What a function costs: one call for each of many rows, less what a function that returns a constant costs.
+
+use std::time::Instant;
+
+use postgres::Client;
+use snowflake_e2e::bigint;
+
+use crate::report::{Bound, Report, Table};
+use crate::{Effort, cluster, median};
+
+/// Cost of one call above that of a function that returns a constant, in nanoseconds.
+pub struct Cost {
+    /// The call.
+    pub call: &'static str,
+    /// Nanoseconds.
+    pub above: f64,
+}
+
+/// A call to measure.
+struct Candidate {
+    /// A function of a row, which has an `id`; or of `$n`, which returns a set of so many rows.
+    call: &'static str,
+    /// What has to be true of `calls`, a table with the result of each call and the `id` if there is one.
+    check: &'static str,
+}
+
+const CONSTANT: &str = "benches.constant()";
+const CONSTANTS: &str = "benches.constants($n)";
+
+const ALWAYS_THE_SAME: &str = "count(DISTINCT call) = 1";
+const NEVER_THE_SAME: &str = "count(DISTINCT call) = count(*)";
+
+/// Measures all functions, prints what they cost, and returns the costs of making keys.
+pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Cost> {
+    let keys = keys(effort, report);
+    decoding(effort, report);
+    keys
+}
+
+fn keys(effort: &Effort, report: &mut Report) -> Vec<Cost> {
+    // The limit of the default layout, 244 ns per ID, would hide what they cost.
+    let cluster = cluster()
+        .set("snowflake.datacenter_bits", "3")
+        .set("snowflake.worker_bits", "3")
+        .set("snowflake.sequence_bits", "16")
+        .set("snowflake.worker_id", "7")
+        .start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute("CREATE SEQUENCE plain; CREATE SEQUENCE cache_32 CACHE 32; SELECT snowflake_nextval()")
+        .expect("set up");
+    let candidate = |call, check| Candidate { call, check };
+    let mut candidates = vec![
+        candidate(CONSTANT, ALWAYS_THE_SAME),
+        candidate(
+            "benches.clock()",
+            "max(call) BETWEEN extract(epoch FROM now()) * 1000 - 60000 AND extract(epoch FROM clock_timestamp()) * 1000",
+        ),
+        candidate(
+            "snowflake_nextval()",
+            "count(DISTINCT call) = count(*) AND bool_and(snowflake_worker_id(call) = 7)",
+        ),
+        candidate(CONSTANTS, ALWAYS_THE_SAME),
+        candidate(
+            "snowflake_nextval($n)",
+            "count(DISTINCT call) = count(*) AND bool_and(snowflake_worker_id(call) = 7)",
+        ),
+        candidate("nextval('plain')", NEVER_THE_SAME),
+        candidate("nextval('cache_32')", NEVER_THE_SAME),
+        candidate("gen_random_uuid()", NEVER_THE_SAME),
+    ];
+    if cluster.server().major() >= 18 {
+        candidates.push(candidate("uuidv7()", NEVER_THE_SAME));
+    }
+    let costs = per_call(&mut client, &candidates, effort.calls, effort);
+    let of = |call: &str| costs.iter().find(|(other, _)| *other == call).expect("measured").1;
+    let above = |call: &str| of(call) - of(if returns_set(call) { CONSTANTS } else { CONSTANT });
+    let own = above("snowflake_nextval()");
+
+    let title = format!(
+        "Cost of a call above a function that returns a constant ({:.1} ns; a set of them, {:.1} ns a row); widths 3, 3, 16; \
+         medians of {} rounds of {}",
+        of(CONSTANT),
+        of(CONSTANTS),
+        effort.rounds,
+        effort.calls
+    );
+    let mut table = Table::new(&title, &["call", "ns", "of snowflake_nextval()"]);
+    let mut keys = Vec::new();
+    for Candidate { call, .. } in &candidates {
+        if *call != CONSTANT && *call != CONSTANTS {
+            table.row(&[
+                format!("`{}`", call.replace("$n", "count")),
+                format!("{:.1}", above(call)),
+                format!("{:.2}", above(call) / own),
+            ]);
+            keys.push(Cost { call, above: above(call) });
+        }
+    }
+    table.print();
+    report.expect(
+        "snowflake_nextval() / one clock reading",
+        own / above("benches.clock()"),
+        Bound::AtMost(1.25),
+    );
+    report.expect(
+        "snowflake_nextval() / nextval()",
+        own / above("nextval('plain')"),
+        Bound::AtMost(1.0 / 5.0),
+    );
+    if cluster.server().major() >= 18 {
+        report.expect("snowflake_nextval() / uuidv7()", own / above("uuidv7()"), Bound::AtMost(1.0 / 30.0));
+    }
+    report.expect(
+        "snowflake_nextval(count), ns above a set of constants",
+        above("snowflake_nextval($n)"),
+        Bound::AtMost(5.0),
+    );
+    keys
+}
+
+fn decoding(effort: &Effort, report: &mut Report) {
+    let cluster = cluster().start();
+    let mut client = cluster.connect();
+    client.batch_execute("SELECT snowflake_nextval()").expect("set up");
+    let candidate = |call, check| Candidate { call, check };
+    let candidates = [
+        candidate(CONSTANT, ALWAYS_THE_SAME),
+        candidate(
+            "snowflake_timestamp(id)",
+            "bool_and(extract(epoch FROM call) * 1000 = (id >> 22) + 1288834974657)",
+        ),
+        candidate(
+            "snowflake_parse(id)",
+            "bool_and(snowflake_make((call).\"timestamp\", (call).datacenter_id, (call).worker_id, (call).sequence) = id)",
+        ),
+        candidate(
+            "snowflake_to_base62(id)",
+            "bool_and(snowflake_from_base62(call) = id) AND count(DISTINCT call) = count(*)",
+        ),
+        candidate("snowflake_json(id)", "bool_and((call ->> 'id')::bigint = id)"),
+        candidate(
+            "pg_walfile_name_offset('0/1000028')",
+            "count(*) FILTER (WHERE call::text <> '(000000010000000000000001,40)') = 0",
+        ),
+    ];
+    let costs = per_call(&mut client, &candidates, effort.decodes, effort);
+    let above = |call: &str| {
+        let of = |call: &str| costs.iter().find(|(other, _)| *other == call).expect("measured").1;
+        of(call) - of(CONSTANT)
+    };
+    let title = format!(
+        "Cost of decoding, above a function that returns a constant; medians of {} rounds of {}",
+        effort.rounds, effort.decodes
+    );
+    let mut table = Table::new(&title, &["call", "ns"]);
+    for Candidate { call, .. } in &candidates[1..] {
+        table.row(&[format!("`{call}`"), format!("{:.1}", above(call))]);
+    }
+    table.print();
+    report.expect(
+        "snowflake_timestamp(), ns above a constant function",
+        above("snowflake_timestamp(id)"),
+        Bound::AtMost(10.0),
+    );
+    report.expect(
+        "snowflake_parse() / pg_walfile_name_offset()",
+        above("snowflake_parse(id)") / above("pg_walfile_name_offset('0/1000028')"),
+        Bound::AtMost(3.0),
+    );
+}
+
+/// Checks every candidate, then measures each once in every round. Median nanoseconds for a call, that of its query
+/// included.
+fn per_call(
+    client: &mut Client,
+    candidates: &[Candidate],
+    calls: u32,
+    effort: &Effort,
+) -> Vec<(&'static str, f64)> {
+    for candidate in candidates {
+        candidate.check(client);
+    }
+    let mut times = vec![Vec::new(); candidates.len()];
+    for round in 0..=effort.rounds {
+        eprintln!("    functions, round {round} of {}", effort.rounds);
+        for (candidate, times) in candidates.iter().zip(&mut times) {
+            let started = Instant::now();
+            assert_eq!(bigint(client, &candidate.timed(calls)), i64::from(calls));
+            if round > 0 {
+                times.push(started.elapsed().as_nanos() as f64 / f64::from(calls));
+            }
+        }
+    }
+    candidates.iter().map(|candidate| candidate.call).zip(times.into_iter().map(median)).collect()
+}
+
+/// All calls, as rows with `call` and, where there is one, `id`. They stream: a set in FROM would be stored first.
+fn rows(call: &str, count: u32) -> String {
+    if returns_set(call) {
+        format!("SELECT {} AS call", call.replace("$n", &count.to_string()))
+    } else {
+        format!("SELECT id, {call} AS call FROM ({}) AS ids", ids(count))
+    }
+}
+
+/// So many IDs of 2025, one by one.
+fn ids(count: u32) -> String {
+    const FIRST: i64 = 2_000_000_000_000_000_000;
+    format!("SELECT generate_series({FIRST}, {}) AS id", FIRST + i64::from(count) - 1)
+}
+
+fn returns_set(call: &str) -> bool {
+    call.contains("$n")
+}
+
+impl Candidate {
+    /// Nothing but the calls, counted: no subquery of a volatile function, which costs more than one of an immutable one.
+    fn timed(&self, calls: u32) -> String {
+        if returns_set(self.call) {
+            format!("SELECT count(*) FROM ({}) AS calls", rows(self.call, calls))
+        } else {
+            format!("SELECT count({}) FROM ({}) AS ids", self.call, ids(calls))
+        }
+    }
+
+    /// Fails when the function returns something wrong, or the same twice where it should not.
+    fn check(&self, client: &mut Client) {
+        const CALLS: u32 = 100_000;
+        // OFFSET 0: each call is made once.
+        let query =
+            format!("SELECT {}, count(*) FROM ({} OFFSET 0) AS calls", self.check, rows(self.call, CALLS));
+        let row = client.query_one(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        assert!(row.get::<_, bool>(0), "{} returned something wrong: not {}", self.call, self.check);
+        assert_eq!(row.get::<_, i64>(1), i64::from(CALLS));
+    }
+}

@@ -1,0 +1,99 @@
+//! What an ID costs: side by side with other keys, on one server, in interleaved rounds, as medians.
+//!
+//! An absolute time means little on a shared machine. What counts are ratios within one run, and those are what the
+//! limits at the end judge. Every measured function is checked first, and every table that was filled afterwards: a wrong
+//! or a duplicate value ends the run with an error.
+//!
+//! - `costs`: functions, one call for each of many rows.
+//! - `inserts`: rows with a primary key, in bulk and one by one.
+//! - `sustained`: sessions that only generate.
+//! - `report`: tables and limits.
+//! - `chart`: the same as a picture.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use snowflake_e2e::{Cluster, ClusterBuilder};
+
+use report::Report;
+
+mod chart;
+mod costs;
+mod inserts;
+mod report;
+mod sustained;
+
+/// How much is measured.
+struct Effort {
+    /// Rounds of everything, each of which measures every candidate once. What has to be warm gets one more, which does
+    /// not count.
+    rounds: usize,
+    /// Calls of a function in a round.
+    calls: u32,
+    /// Calls of a decoding function in a round.
+    decodes: u32,
+    /// Rows of a bulk insert.
+    rows: u32,
+    /// Seconds of single inserts, for each kind of key and number of clients, in a round.
+    insert_seconds: u32,
+    /// Seconds of sustained generation, for each number of sessions.
+    sustained_seconds: f64,
+}
+
+const FULL: Effort = Effort {
+    rounds: 7,
+    calls: 2_000_000,
+    decodes: 4_000_000,
+    rows: 1_000_000,
+    insert_seconds: 2,
+    sustained_seconds: 30.0,
+};
+
+/// Enough to see that everything works.
+const QUICK: Effort = Effort {
+    rounds: 2,
+    calls: 200_000,
+    decodes: 200_000,
+    rows: 50_000,
+    insert_seconds: 1,
+    sustained_seconds: 1.0,
+};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (effort, chart) = match (arguments.next().as_deref(), arguments.next()) {
+        (Some("full"), Some(chart)) => (FULL, chart),
+        (Some("quick"), Some(chart)) => (QUICK, chart),
+        _ => {
+            eprintln!("usage: bench full|quick CHART.svg");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut report = Report::new();
+    let costs = costs::measure(&effort, &mut report);
+    let inserts = inserts::measure(&effort, &mut report);
+    let sustained = sustained::measure(&effort, &mut report);
+    let chart = PathBuf::from(chart);
+    chart::draw(&chart, &costs, &inserts, &sustained);
+    report.conclude();
+    println!("\nChart: {}", chart.display());
+    ExitCode::SUCCESS
+}
+
+/// A cluster that does nothing but what is measured.
+fn cluster() -> ClusterBuilder {
+    Cluster::builder()
+        .set("autovacuum", "off")
+        .set("checkpoint_timeout", "1h")
+        .set("max_wal_size", "32GB")
+        .set("shared_buffers", "1GB")
+        .set("max_parallel_workers_per_gather", "0")
+        .set("max_connections", "100")
+}
+
+/// The value in the middle.
+fn median(mut values: Vec<f64>) -> f64 {
+    assert!(!values.is_empty());
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
