@@ -1,4 +1,13 @@
 //! What the benchmarks compare with, and benchmarks of their own: for builds with the feature `pg_bench` alone.
+//!
+//! `cargo pgrx bench` starts a server that has to preload the library, and needs a layout that does not limit it:
+//!
+//! ```text
+//! cargo pgrx bench pg15 --postgresql-conf shared_preload_libraries=snowflake_pg \
+//!     --postgresql-conf snowflake.datacenter_id=1 --postgresql-conf snowflake.datacenter_bits=3 \
+//!     --postgresql-conf snowflake.worker_id=1 --postgresql-conf snowflake.worker_bits=3 \
+//!     --postgresql-conf snowflake.sequence_bits=16
+//! ```
 
 use pgrx::prelude::*;
 
