@@ -2,6 +2,7 @@
 
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
+use snowflake_core::generator::Generator;
 
 use crate::clock;
 use crate::error::{Error, Warning};
@@ -29,7 +30,6 @@ fn snowflake_stat() -> TableIterator<
     ),
 > {
     require_preloading();
-    let lead = lead();
     let statistics = shared::statistics();
     TableIterator::once((
         statistics.issued as i64,
@@ -39,7 +39,7 @@ fn snowflake_stat() -> TableIterator<
         statistics.steps_held as i64,
         statistics.steps_refused as i64,
         statistics.largest_step_back,
-        lead,
+        lead(shared::generator()),
         statistics.max_lead,
         statistics.reservations as i64,
         from_raw(statistics.since),
@@ -97,16 +97,15 @@ fn snowflake_status() -> TableIterator<
         last.map(|(timestamp, sequence)| fixed.compose(timestamp, sequence)),
         last.map(|(timestamp, _)| timestamptz(timestamp)),
         reserved.map(timestamptz),
-        fixed.preloaded.then(lead),
+        generator.map(lead),
         fixed.preloaded,
         in_recovery,
     ))
 }
 
 /// By how much the last ID is ahead of the clock, in milliseconds; 0 when it is not.
-fn lead() -> i64 {
-    let timestamp = shared::generator().timestamp();
-    (timestamp - clock::unix_ms()).max(0)
+fn lead(generator: Generator) -> i64 {
+    (generator.timestamp() - clock::unix_ms()).max(0)
 }
 
 fn require_preloading() {
