@@ -38,13 +38,7 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Cost> {
 }
 
 fn keys(effort: &Effort, report: &mut Report) -> Vec<Cost> {
-    // The limit of the default layout, 244 ns per ID, would hide what they cost.
-    let cluster = cluster()
-        .set("snowflake.datacenter_bits", "3")
-        .set("snowflake.worker_bits", "3")
-        .set("snowflake.sequence_bits", "16")
-        .set("snowflake.worker_id", "7")
-        .start();
+    let cluster = cluster().wide_sequence().start();
     let mut client = cluster.connect();
     client
         .batch_execute("CREATE SEQUENCE plain; CREATE SEQUENCE cache_32 CACHE 32; SELECT snowflake_nextval()")

@@ -28,12 +28,7 @@ fn median(mut durations: Vec<Duration>) -> Duration {
 
 #[test]
 fn an_id_costs_at_most_a_third_of_nextval() {
-    let cluster = Cluster::builder()
-        .set("snowflake.datacenter_bits", "3")
-        .set("snowflake.worker_bits", "3")
-        .set("snowflake.sequence_bits", "16")
-        .set("snowflake.worker_id", "7")
-        .start();
+    let cluster = Cluster::builder().wide_sequence().start();
     let mut client = cluster.connect();
     client.batch_execute("CREATE SEQUENCE s; SELECT snowflake_nextval()").expect("set up");
     // snowflake_currval() returns what is in a variable of the session: as constant as a volatile function can be.
