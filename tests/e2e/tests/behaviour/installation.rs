@@ -1,8 +1,9 @@
 //! `make install` and `make uninstall`, into a directory of their own.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use snowflake_e2e::Server;
 
@@ -27,6 +28,24 @@ impl Installation {
             .arg(format!("DESTDIR={}", self.destination.path().display()))
             .output()
             .expect("make runs")
+    }
+
+    /// `tools/install` into a directory below the destination, with programs of these texts found before all others.
+    fn install_with(&self, below: &str, programs: &[(&str, &str)]) -> Command {
+        let shims = self.destination.path().join("programs");
+        fs::create_dir_all(&shims).expect("a directory");
+        for (name, text) in programs {
+            fs::write(shims.join(name), format!("#!/bin/sh\n{text}\n")).expect("a file");
+            fs::set_permissions(shims.join(name), fs::Permissions::from_mode(0o755)).expect("our own");
+        }
+        let path = std::env::var("PATH").expect("a PATH");
+        let mut command = Command::new("make");
+        command
+            .args(["-C", TREE, "install"])
+            .env("PATH", format!("{}:{path}", shims.display()))
+            .arg(format!("PG_CONFIG={}", self.pg_config.display()))
+            .arg(format!("DESTDIR={}", self.destination.path().join(below).display()));
+        command
     }
 
     /// Where the server keeps what it answers for this option, below the destination.
@@ -91,4 +110,76 @@ fn another_projects_extension_of_that_name_is_left_alone() {
 
     assert!(installation.make(&["install", "FORCE=1"]).status.success());
     assert_ne!(fs::read_to_string(&control).expect("our file"), theirs);
+}
+
+/// An ordinary user may build a package: nothing in it belongs to root.
+#[test]
+fn sudo_is_not_used_where_the_user_may_write() {
+    let installation = Installation::new();
+    let used = installation.destination.path().join("sudo-was-used");
+    let output = installation
+        .install_with(
+            "new/deep",
+            &[
+                ("id", "[ \"$1\" = -u ] && echo 1000 || exec /usr/bin/id \"$@\""),
+                ("sudo", &format!("touch {}; exec \"$@\"", used.display())),
+            ],
+        )
+        .output()
+        .expect("make runs");
+    assert!(output.status.success(), "{output:?}");
+    assert!(!used.exists(), "{output:?}");
+}
+
+#[test]
+fn two_installations_at_once() {
+    let installation = Installation::new();
+    let started: Vec<_> = ["one", "two"]
+        .map(|below| {
+            let mut command = installation.install_with(below, &[]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("make runs")
+        })
+        .into_iter()
+        .collect();
+    for installing in started {
+        let output = installing.wait_with_output().expect("make ends");
+        assert!(output.status.success(), "{output:?}");
+    }
+    let library = |below: &str| {
+        let path = installation.directory("--pkglibdir").join("snowflake_pg.so");
+        let path = path.strip_prefix(installation.destination.path()).expect("below it").to_owned();
+        fs::read(installation.destination.path().join(below).join(path)).expect("a library")
+    };
+    assert!(library("one") == library("two"));
+}
+
+/// What a build needs is looked up before it begins, and said in one line.
+#[test]
+fn a_rust_that_does_not_suffice_is_said_at_once() {
+    for (name, text, said) in [
+        (
+            "rustfmt",
+            "exit 1",
+            "error: rustfmt is missing, which pgrx needs: run rustup component add rustfmt\n",
+        ),
+        (
+            "rustc",
+            "echo 'rustc 1.63.0 (4b91a6ea7 2022-08-08)'",
+            "error: Rust 1.95 or later is needed, and this is 1.63.0: run rustup update, or install Rust from https://rustup.rs\n",
+        ),
+    ] {
+        let installation = Installation::new();
+        let output = installation
+            .install_with(
+                "none",
+                &[(name, text), ("rustup", "exit 1"), ("cargo", "echo cargo was run; exit 1")],
+            )
+            .output()
+            .expect("make runs");
+        assert!(!output.status.success());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        // make adds a line of its own.
+        assert!(stderr.starts_with(said), "{stderr}");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("cargo was run"), "{output:?}");
+    }
 }
