@@ -2,11 +2,14 @@
 //!
 //! Nothing here may be called under the spinlock.
 
+use std::fs;
 use std::hint::spin_loop;
 use std::mem::MaybeUninit;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pgrx::pg_sys;
+use snowflake_core::jump::{BootClock, Clocks};
 
 /// The wall clock, in whole milliseconds since the Unix epoch.
 #[inline(always)]
@@ -17,6 +20,21 @@ pub fn unix_ms() -> i64 {
 /// Time since the machine was started, in milliseconds. Nobody can set it, and it goes on while the machine sleeps.
 pub fn boot_ms() -> i64 {
     read_ms(libc::CLOCK_BOOTTIME)
+}
+
+/// Both clocks.
+pub fn clocks() -> Clocks {
+    Clocks { wall: unix_ms(), boot: Some(BootClock { boot: boot(), elapsed: boot_ms() }) }
+}
+
+/// Which boot of which machine this is. The server's processes inherit what was read when the library was preloaded.
+pub fn boot() -> u128 {
+    static BOOT: OnceLock<u128> = OnceLock::new();
+    *BOOT.get_or_init(|| {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        // Where there is none, every start of the server counts as one of the machine.
+        u128::from_str_radix(&id.trim().replace('-', ""), 16).unwrap_or_else(|_| fastrand::u128(1..))
+    })
 }
 
 /// Straight from the C library: `SystemTime` would subtract the epoch each time.

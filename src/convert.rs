@@ -1,15 +1,15 @@
 //! From serial, identity and plain integer columns to snowflake IDs, and back.
 //!
-//! The catalog is asked, in `sql/convert/`, for what stands in the way and for the statements to execute. They
-//! are executed with the rights of the caller, in the caller's transaction. `search_path` is fixed meanwhile, so that every name
-//! and operator is PostgreSQL's own, or is written with its schema.
+//! The catalog is asked, in `sql/convert/`, for what stands in the way and for the statements to execute. The caller has to
+//! own the tables, and locks them. Each statement runs as the owner of the table that it changes, in a restricted operation:
+//! a table may carry code of its owner's, in indexes, checks and generated columns, and a superuser who converts it must not
+//! run that as superuser. All names in the statements have their schema. `search_path` stays the caller's, since that code may
+//! depend on it as it would in a statement of the owner's own.
 
-use std::ffi::CStr;
-
-use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
-use pgrx::spi::SpiClient;
 
+use crate::catalog::{self, Argument, Row};
+use crate::encoding::encode;
 use crate::error::Error;
 use crate::generate;
 
@@ -27,36 +27,25 @@ pub struct Obstacle {
 }
 
 /// Makes the column `bigint DEFAULT snowflake_nextval()`, and columns that refer to it bigint; returns the statements, and
-/// executes them unless `dry_run`. 42501 unless owner; 42809, 42703, 42P16, 42804, 2BP01 or 55000 for what cannot be
-/// converted safely; else as `snowflake_nextval()`.
+/// executes them unless `dry_run`. 42501 unless owner, and where one statement would reach tables of several owners; 42809,
+/// 42703, 42P16, 42804, 2BP01 or 55000 for what cannot be converted safely; 25001 in a REPEATABLE READ transaction; else as
+/// `snowflake_nextval()`.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_convert(relation regclass, column_name name, dry_run boolean DEFAULT true) RETURNS SETOF text
-    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET row_security = off
-    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
-fn snowflake_convert(
-    relation: pg_sys::Oid,
-    column_name: &CStr,
-    dry_run: bool,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> SetOfIterator<'static, String> {
-    run(Column::new(relation, column_name, fcinfo), CONVERT, dry_run)
+fn snowflake_convert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Vec<u8>> {
+    change(fcinfo, CONVERT)
 }
 
 /// Makes a column of snowflake IDs an identity column that starts above its largest value; returns the statements, and
-/// executes them unless `dry_run`. 42501 unless owner; 42809, 42703, 42P16, 0A000, 2BP01 or 55000 for what cannot be reverted.
+/// executes them unless `dry_run`. Errors as those of `snowflake_convert()`, and 0A000.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true) RETURNS SETOF text
-    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET row_security = off
-    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
-fn snowflake_revert(
-    relation: pg_sys::Oid,
-    column_name: &CStr,
-    dry_run: bool,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> SetOfIterator<'static, String> {
-    run(Column::new(relation, column_name, fcinfo), REVERT, dry_run)
+fn snowflake_revert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Vec<u8>> {
+    change(fcinfo, REVERT)
 }
 
 /// One of the two ways.
@@ -79,7 +68,7 @@ macro_rules! queries {
             concat!(
                 include_str!("../sql/convert/columns.sql"),
                 include_str!(concat!("../sql/convert/", $direction, ".sql")),
-                "SELECT statement FROM statements, is_done WHERE NOT is_done ORDER BY rank, statement"
+                "SELECT statement, owner, is_temporary FROM statements, is_done WHERE NOT is_done ORDER BY rank, statement"
             ),
         )
     };
@@ -95,38 +84,75 @@ const REVERT: Direction = {
     Direction { obstacles, statements, judge: judge_reversion }
 };
 
-fn run(column: Column, direction: Direction, dry_run: bool) -> SetOfIterator<'static, String> {
-    let statements = Spi::connect_mut(|client| {
-        let planned = column.plan(client, direction);
-        match planned.first() {
-            Some(lock) if !dry_run => {
-                execute(client, lock);
-                // Before the lock, things may have changed.
-                let statements = column.plan(client, direction);
-                if statements.first() != Some(lock) {
-                    Error::Column(Obstacle {
-                        sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
-                        message: "the column was changed by somebody else at the same time".into(),
-                        detail: None,
-                        hint: Some("Try again.".into()),
-                    })
-                    .raise();
-                }
-                statements[1..].iter().for_each(|statement| execute(client, statement));
-                statements
-            }
-            _ => planned,
+/// A statement to execute.
+#[derive(PartialEq, Eq)]
+struct Statement {
+    text: String,
+    /// The owner of the table that it changes; `None` for a statement that the caller executes.
+    owner: Option<pg_sys::Oid>,
+    /// Whether the table is temporary. PostgreSQL allows no new temporary relation in a restricted operation.
+    is_temporary: bool,
+}
+
+fn change(fcinfo: pg_sys::FunctionCallInfo, direction: Direction) -> SetOfIterator<'static, Vec<u8>> {
+    // SAFETY: the functions are strict and have these three arguments.
+    let (column, dry_run) = unsafe {
+        let argument = |number| pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, number);
+        (Column::new(argument(0), argument(1), fcinfo), argument(2).value() != 0)
+    };
+    // SAFETY: reads a variable of this process.
+    if unsafe { pg_sys::XactIsoLevel } >= pg_sys::XACT_REPEATABLE_READ as i32 {
+        Error::OldSnapshot.raise();
+    }
+    let mut statements = column.plan(direction);
+    if let (Some(lock), false) = (statements.first(), dry_run) {
+        lock.execute();
+        // Before the lock, things may have changed.
+        let locked = column.plan(direction);
+        if locked.first() != Some(lock) {
+            Error::Column(Obstacle {
+                sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+                message: "the column was changed by somebody else at the same time".into(),
+                detail: None,
+                hint: Some("Try again.".into()),
+            })
+            .raise();
         }
-    });
-    SetOfIterator::new(statements)
+        locked[1..].iter().for_each(Statement::execute);
+        statements = locked;
+    }
+    SetOfIterator::new(statements.into_iter().map(|statement| encode(&statement.text).into_bytes()))
+}
+
+impl Statement {
+    fn new(row: Row) -> Statement {
+        let [text, owner, is_temporary] = fields(row);
+        Statement {
+            text: text.expect("a statement"),
+            owner: owner.map(oid),
+            is_temporary: is_temporary.as_deref() == Some("t"),
+        }
+    }
+
+    fn execute(&self) {
+        match self.owner {
+            Some(owner) => as_owner(owner, self.is_temporary, || catalog::execute(&self.text)),
+            None => catalog::execute(&self.text),
+        }
+    }
+}
+
+/// Acts as the owner of a table, restricted. Only a session itself has its temporary tables.
+fn as_owner<T>(owner: pg_sys::Oid, is_temporary: bool, act: impl FnOnce() -> T) -> T {
+    // SAFETY: reads a variable of this process.
+    let is_own = is_temporary && owner == unsafe { pg_sys::GetUserId() };
+    catalog::as_user(owner, !is_own, act)
 }
 
 /// A column to convert.
 struct Column {
-    relation: pg_sys::Oid,
-    name: String,
-    /// The schema that this extension is in.
-    schema: String,
+    /// What every query of `sql/convert/` is given: the relation, the column's name and the schema of this extension.
+    arguments: [Argument; 3],
 }
 
 /// What is in the column.
@@ -149,49 +175,50 @@ impl Values {
 }
 
 impl Column {
-    fn new(relation: pg_sys::Oid, name: &CStr, fcinfo: pg_sys::FunctionCallInfo) -> Column {
-        // SAFETY: PostgreSQL calls with a function, which is in a schema.
+    /// # Safety
+    ///
+    /// `relation` is an OID, `name` a name, and `fcinfo` that of the call.
+    unsafe fn new(relation: pg_sys::Datum, name: pg_sys::Datum, fcinfo: pg_sys::FunctionCallInfo) -> Column {
+        // SAFETY: PostgreSQL calls with a function, which is in a schema. The text is a copy.
         let schema = unsafe {
             let namespace = pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid);
-            CStr::from_ptr(pg_sys::get_namespace_name(namespace)).to_string_lossy().into_owned()
+            pg_sys::cstring_to_text(pg_sys::get_namespace_name(namespace))
         };
-        Column { relation, name: name.to_string_lossy().into_owned(), schema }
+        let arguments = [
+            (Some(relation), pg_sys::REGCLASSOID),
+            (Some(name), pg_sys::NAMEOID),
+            (Some(schema.into()), pg_sys::TEXTOID),
+        ];
+        Column { arguments }
     }
 
     /// The statements that lead there. Raises an error for what stands in the way.
-    fn plan(&self, client: &SpiClient, direction: Direction) -> Vec<String> {
-        if let Some(obstacle) = self.ask(client, direction.obstacles, None, obstacle).into_iter().next() {
-            Error::Column(obstacle).raise();
+    fn plan(&self, direction: Direction) -> Vec<Statement> {
+        if let Some(obstacle) = self.ask(direction.obstacles, None).into_iter().next() {
+            Error::Column(Obstacle::new(obstacle)).raise();
         }
-        let start = (direction.judge)(&self.values(client))
-            .unwrap_or_else(|obstacle| Error::Column(obstacle).raise());
-        self.ask(client, direction.statements, Some(start), |row| text(row, 1).expect("a statement"))
+        let start =
+            (direction.judge)(&self.values()).unwrap_or_else(|obstacle| Error::Column(obstacle).raise());
+        self.ask(direction.statements, Some(start)).into_iter().map(Statement::new).collect()
     }
 
     /// The rows that a query of `sql/convert/` returns.
-    fn ask<T>(&self, client: &SpiClient, query: &str, start: Option<i64>, row: impl Fn(&Row) -> T) -> Vec<T> {
-        // SAFETY: the types are those of the values.
-        let arguments = unsafe {
-            [
-                DatumWithOid::new(self.relation, pg_sys::REGCLASSOID),
-                DatumWithOid::new(self.name.clone(), pg_sys::TEXTOID),
-                DatumWithOid::new(self.schema.clone(), pg_sys::TEXTOID),
-                DatumWithOid::new(start, pg_sys::INT8OID),
-            ]
-        };
-        let rows = client.select(query, None, &arguments).expect("the catalog answers");
-        rows.map(|found| row(&found)).collect()
+    fn ask(&self, query: &str, start: Option<i64>) -> Vec<Row> {
+        let [relation, name, schema] = self.arguments;
+        catalog::query(query, &[relation, name, schema, (start.map(Into::into), pg_sys::INT8OID)])
     }
 
-    fn values(&self, client: &SpiClient) -> Values {
-        let (query, of) = self
-            .ask(client, VALUES, None, |row| {
-                (text(row, 1).expect("a query"), text(row, 2).expect("a column"))
-            })
-            .swap_remove(0);
-        let found = client.select(query.as_str(), None, &[]).expect("the table answers").first();
-        let (largest, has_null) = found.get_two().expect("two columns");
-        Values { of, largest, has_null: has_null.unwrap_or(false) }
+    fn values(&self) -> Values {
+        let [query, of, owner] = fields(self.ask(VALUES, None).swap_remove(0));
+        let query = query.expect("a query");
+        let found =
+            as_owner(oid(owner.expect("an owner")), false, || catalog::query(&query, &[]).swap_remove(0));
+        let [largest, has_null] = fields(found);
+        Values {
+            of: of.expect("a column"),
+            largest: largest.map(|largest| largest.parse().expect("a bigint")),
+            has_null: has_null.as_deref() == Some("t"),
+        }
     }
 }
 
@@ -220,24 +247,29 @@ fn judge_reversion(values: &Values) -> Result<i64, Obstacle> {
     })
 }
 
-/// Writes the query for what is in the column.
+/// Writes the query for what is in the column. The parameters are those of `sql/convert/`.
 const VALUES: &str = "SELECT format('SELECT max(%1$I)::bigint, count(*) > count(%1$I) FROM %2$I.%3$I', $2, nspname, relname), \
-     format('column %I of table %I.%I', $2, nspname, relname) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = $1";
+     format('column %I of table %I.%I', $2, nspname, relname), relowner \
+     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = $1 AND $3 IS NOT NULL AND $4 IS NULL";
 
-type Row<'a> = pgrx::spi::SpiHeapTupleData<'a>;
-
-fn text(row: &Row, column: usize) -> Option<String> {
-    row[column].value().expect("a text")
+impl Obstacle {
+    fn new(row: Row) -> Obstacle {
+        let [sqlstate, message, detail, hint] = fields(row);
+        Obstacle {
+            sqlstate: sqlstate_of(&sqlstate.expect("a SQLSTATE")),
+            message: message.expect("a message"),
+            detail,
+            hint,
+        }
+    }
 }
 
-fn obstacle(row: &Row) -> Obstacle {
-    let sqlstate = text(row, 1).expect("a SQLSTATE");
-    Obstacle {
-        sqlstate: sqlstate_of(&sqlstate),
-        message: text(row, 2).expect("a message"),
-        detail: text(row, 3),
-        hint: text(row, 4),
-    }
+fn fields<const COUNT: usize>(row: Row) -> [Option<String>; COUNT] {
+    row.try_into().expect("as many columns as the query has")
+}
+
+fn oid(text: String) -> pg_sys::Oid {
+    pg_sys::Oid::from(text.parse::<u32>().expect("an OID"))
 }
 
 /// PostgreSQL packs the five characters of a SQLSTATE into six bits each.
@@ -245,8 +277,4 @@ fn sqlstate_of(text: &str) -> PgSqlErrorCode {
     let packed =
         text.bytes().rev().fold(0, |packed, byte| packed << 6 | (i32::from(byte) - i32::from(b'0')) & 0x3f);
     PgSqlErrorCode::from(packed)
-}
-
-fn execute(client: &mut SpiClient, statement: &str) {
-    client.update(statement, None, &[]).expect("an error ends the call");
 }

@@ -2,8 +2,9 @@
 //!
 //! Calls that name epoch and widths depend on nothing else, and take IDs of other systems.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
+use pgrx::PgTupleDesc;
 use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::{Datum, TimestampWithTimeZone};
 use pgrx::pgrx_sql_entity_graph::metadata::{
@@ -14,7 +15,7 @@ use snowflake_core::layout::{Layout, Parts, Widths};
 
 use crate::error::Error;
 use crate::time::{ceil_ms, floor_ms, raw_timestamptz, timestamp_in, timestamptz};
-use crate::{register, settings};
+use crate::{catalog, register, settings};
 
 /// All parts of an ID. 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
@@ -99,8 +100,8 @@ fn snowflake_make_under(
     make(layout, ts, datacenter_id, worker_id, sequence)
 }
 
-/// The server's layout, which the first call of a session compares with the register's, so that nothing decodes, or
-/// indexes, IDs by a layout that they were not issued under.
+/// The server's layout, which is compared with the register's, so that nothing decodes, or indexes, IDs by a layout that
+/// they were not issued under.
 #[inline(always)]
 pub fn layout() -> Layout {
     if !COMPARED.load(Relaxed) {
@@ -109,19 +110,57 @@ pub fn layout() -> Layout {
     settings::fixed().layout
 }
 
-/// Whether this session has compared the layouts. Memory of one process.
+/// Whether this session has compared the layouts for good. Memory of one process.
 static COMPARED: AtomicBool = AtomicBool::new(false);
 
+/// On a standby, what the layouts were compared for last: a statement of the client's, and how many transactions had ended.
+static COMPARED_FOR: (AtomicI64, AtomicU64) = (AtomicI64::new(0), AtomicU64::new(u64::MAX));
+
+/// On a primary, the register's layout becomes the server's if it changes at all, so one comparison is enough. A standby may
+/// receive any layout at any time; but rows of it become visible only with a transaction that ended after that.
 #[cold]
 #[inline(never)]
 fn compare_layouts() {
+    // SAFETY: reads shared memory of the server, and a variable of this process.
+    let (in_recovery, statement, ended) = unsafe {
+        (pg_sys::RecoveryInProgress(), pg_sys::GetCurrentStatementStartTimestamp(), transactions_ended())
+    };
+    if in_recovery && COMPARED_FOR.0.load(Relaxed) == statement && COMPARED_FOR.1.load(Relaxed) == ended {
+        return;
+    }
     // Where the register cannot be read, nothing is issued, and IDs from before stay readable.
     if let Ok(Some(record)) = register::read()
         && record.layout != settings::fixed().layout
     {
         Error::OtherLayout { recorded: record.layout, through: record.through }.raise();
     }
-    COMPARED.store(true, Relaxed);
+    COMPARED.store(!in_recovery, Relaxed);
+    COMPARED_FOR.0.store(statement, Relaxed);
+    COMPARED_FOR.1.store(ended, Relaxed);
+}
+
+/// How many transactions have ended since the server started, by which PostgreSQL tells whether a snapshot is still good.
+fn transactions_ended() -> u64 {
+    // SAFETY: points to shared memory of the server. Another process may count up meanwhile.
+    unsafe {
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        let transactions = pg_sys::ShmemVariableCache;
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+        let transactions = pg_sys::TransamVariables;
+        (&raw const (*transactions).xactCompletionCount).read_volatile()
+    }
+}
+
+/// Finds what is stored of results that depend on the layout: in indexes, generated columns, checks and partition keys.
+pub const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) FROM pg_depend \
+    JOIN pg_proc ON refobjid = pg_proc.oid WHERE refclassid = 'pg_proc'::regclass AND proname ~ '^snowflake_' \
+    AND provolatile = 'i' AND classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
+
+/// What [`STORED_RESULTS`] finds in this database, as a list; `None` where there is nothing.
+pub fn stored_results() -> Option<String> {
+    let query =
+        format!("SELECT string_agg(found, ', ' ORDER BY found) FROM ({STORED_RESULTS}) AS results (found)");
+    catalog::query(&query, &[]).swap_remove(0).swap_remove(0)
 }
 
 /// The layout that a call names. 22023 when it is not legal.
@@ -179,22 +218,46 @@ unsafe impl SqlTranslatable for SnowflakeParts {
         Ok(ReturnsRef::One(SqlMappingRef::literal("snowflake_parts")));
 }
 
+/// The types of the columns of snowflake_parts.
+const TYPES: [pg_sys::Oid; 5] =
+    [pg_sys::INT8OID, pg_sys::TIMESTAMPTZOID, pg_sys::INT4OID, pg_sys::INT4OID, pg_sys::INT4OID];
+
 // SAFETY: returns a composite datum of the type that the call expects.
 unsafe impl BoxRet for SnowflakeParts {
     unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
         let Parts { timestamp, datacenter_id, worker_id, sequence } = self.parts;
-        let mut values = [
+        let parts = [
             pg_sys::Datum::from(self.id),
             pg_sys::Datum::from(raw_timestamptz(timestamp)),
             pg_sys::Datum::from(datacenter_id as i32),
             pg_sys::Datum::from(worker_id as i32),
             pg_sys::Datum::from(sequence as i32),
         ];
-        let mut nulls = [false; 5];
-        // SAFETY: the call's result type is snowflake_parts, whose five columns these values are.
+        // SAFETY: PostgreSQL says what the call returns: where it is a row, with a descriptor of our own. The arrays have as
+        // many elements as that has columns, and what is in them is of the columns' types.
         unsafe {
             let mut descriptor = std::ptr::null_mut();
             pg_sys::get_call_result_type(fcinfo.as_mut_ptr(), std::ptr::null_mut(), &raw mut descriptor);
+            if descriptor.is_null() {
+                Error::PartsType.raise();
+            }
+            let columns = PgTupleDesc::from_pg_is_copy(descriptor);
+            // What ALTER TYPE has dropped is still a column, and NULL.
+            let mut values = vec![pg_sys::Datum::null(); columns.len()];
+            let mut nulls = vec![true; columns.len()];
+            let mut parts = parts.into_iter().zip(TYPES);
+            for (number, column) in columns.iter().enumerate().filter(|(_, column)| !column.attisdropped) {
+                match parts.next() {
+                    Some((part, of)) if of == column.atttypid => {
+                        values[number] = part;
+                        nulls[number] = false;
+                    }
+                    _ => Error::PartsType.raise(),
+                }
+            }
+            if parts.next().is_some() {
+                Error::PartsType.raise();
+            }
             pg_sys::BlessTupleDesc(descriptor);
             let tuple = pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
             let datum = pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data);

@@ -1,15 +1,16 @@
-//! Every error that a user can see: SQLSTATE, message, detail and hint in one place.
+//! Every error that a user can see, and every line in the log: SQLSTATE, message, detail and hint in one place.
 
 use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use snowflake_core::jump::Jump;
 use snowflake_core::layout::{Layout, LayoutError, PartsError};
 use snowflake_core::register::RecordError;
 use snowflake_core::text::Base62Error;
 
 use crate::convert::Obstacle;
-use crate::{register, time};
+use crate::{register, report, time};
 
 /// What can go wrong.
 #[derive(Debug)]
@@ -29,13 +30,19 @@ pub enum Error {
         /// The clock reading that ends the trouble, Unix ms.
         until: i64,
     },
-    /// The clock has jumped ahead by more than max_forward_step.
-    ClockAhead {
-        /// By how much, ms.
-        jump: i64,
+    /// The clock has jumped ahead by more than is followed.
+    ClockAhead(Jump),
+    /// The clock is before the epoch, and there is no record to go on from.
+    ClockBeforeEpoch {
+        /// The clock, Unix ms.
+        now: i64,
+        /// The epoch, Unix ms.
+        epoch: i64,
     },
     /// The register cannot be read.
     Register(RecordError),
+    /// The register's file was deleted while the server runs.
+    RegisterDeleted,
     /// The register's record is another system's.
     OtherSystem {
         /// The system identifier in the record.
@@ -123,6 +130,10 @@ pub enum Error {
     },
     /// A column that cannot be converted, or reverted.
     Column(Obstacle),
+    /// A conversion in a transaction that sees an old state of the tables.
+    OldSnapshot,
+    /// The type snowflake_parts is not what the extension created.
+    PartsType,
 }
 
 const PRELOAD: &str = "shared_preload_libraries = 'snowflake_pg'";
@@ -133,8 +144,7 @@ impl Error {
     #[cold]
     #[track_caller]
     pub fn raise(self) -> ! {
-        self.report().report(PgLogLevel::ERROR);
-        unreachable!("an error was raised");
+        report::raise(self.report())
     }
 
     #[track_caller]
@@ -168,13 +178,30 @@ impl Error {
                 time::display(timestamp),
                 time::display(until)
             ))
-            .set_hint("Set the clock right, or raise snowflake.max_drift or snowflake.max_wait."),
-            Error::ClockAhead { jump } => report(
+            .set_hint(if lead <= i64::from(i32::MAX) {
+                "Set the clock right, or raise snowflake.max_drift or snowflake.max_wait.".to_owned()
+            } else {
+                // Further ahead than the settings reach.
+                "If the clock is wrong, set it right. If it is right, earlier IDs followed a clock that was ahead. \
+                 A superuser can set the floor back with SELECT snowflake_set_floor(now(), force => true). \
+                 First delete or renumber the rows whose IDs are of later times: once the clock gets there, the same IDs are issued again."
+                    .to_owned()
+            }),
+            Error::ClockAhead(jump) => report(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("the clock has jumped ahead by {jump} ms"),
+                jumped(jump),
             )
             .set_detail("IDs that follow a clock that is wrong cannot be taken back: later ones have to be greater.")
-            .set_hint("If the clock is right, a superuser confirms it with SELECT snowflake_confirm('clock'), or raises snowflake.max_forward_step. Else set it right."),
+            .set_hint(match jump {
+                Jump::Measured(_) => "If the clock is right, a superuser confirms it with SELECT snowflake_confirm('clock'), or raises snowflake.max_forward_step. Else set it right.",
+                Jump::SinceRecord(_) => "If the clock is right, a superuser confirms it with SELECT snowflake_confirm('clock'). Else set it right.",
+            }),
+            Error::ClockBeforeEpoch { now, epoch } => report(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "the clock is before snowflake.epoch".into(),
+            )
+            .set_detail(format!("The clock says {}, and IDs count from {}.", time::display(now), time::display(epoch)))
+            .set_hint("Set the clock right. If it is right, choose an earlier snowflake.epoch."),
             Error::Register(error) => report(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("the register of snowflake IDs, \"{}\", cannot be used", register::PATH),
@@ -184,6 +211,12 @@ impl Error {
                 RecordError::Damaged => "Find out what damaged it. A superuser then sets a time that is later than that of every ID: SELECT snowflake_set_floor('...').",
                 RecordError::NewerVersion(_) => "Install the release that wrote it, or a later one.",
             }),
+            Error::RegisterDeleted => report(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("the register of snowflake IDs, \"{}\", was deleted while the server runs", register::PATH),
+            )
+            .set_detail("What would be written to a new file, other processes of the server may not see.")
+            .set_hint("Stop the server with pg_ctl stop -m immediate and start it again. Then a superuser sets a time that is later than that of every ID: SELECT snowflake_set_floor('...')."),
             Error::OtherSystem { recorded } => report(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "the register of snowflake IDs belongs to another database system".into(),
@@ -302,7 +335,38 @@ impl Error {
                 }
                 report
             }
+            Error::OldSnapshot => report(
+                ERRCODE_ACTIVE_SQL_TRANSACTION,
+                "columns cannot be converted in a REPEATABLE READ or SERIALIZABLE transaction".into(),
+            )
+            .set_detail("Such a transaction does not see rows that were committed after it began, and the start of new keys depends on them.")
+            .set_hint("Use a READ COMMITTED transaction."),
+            Error::PartsType => report(
+                ERRCODE_DATATYPE_MISMATCH,
+                "type snowflake_parts is not what the extension created".into(),
+            )
+            .set_detail("Its attributes have to be bigint, timestamp with time zone, integer, integer and integer.")
+            .set_hint("Take back what ALTER TYPE has changed, or create the extension again."),
         }
+    }
+
+    /// Tells an administrator who lowered the floor what that means.
+    pub fn floor_was_lowered(issued: i64) {
+        let report = ErrorReport::new(
+            PgSqlErrorCode::ERRCODE_WARNING,
+            "the floor of snowflake IDs was lowered",
+            "snowflake",
+        )
+        .set_detail(format!("IDs up to {} were issued, and may be issued again.", time::display(issued)));
+        report::send(report, PgLogLevel::WARNING);
+    }
+}
+
+/// What the clock did.
+fn jumped(jump: Jump) -> String {
+    match jump {
+        Jump::Measured(by) => format!("the clock has jumped ahead by {by} ms"),
+        Jump::SinceRecord(by) => format!("the clock is {by} ms ahead of the last record of snowflake IDs"),
     }
 }
 
@@ -317,9 +381,10 @@ fn layout(layout: Layout) -> String {
     )
 }
 
-/// What an administrator should know, and finds in the server's log.
-#[derive(Debug)]
-pub enum Warning {
+/// What an administrator should know. It goes to the server's log alone: the client that happens to take an ID can do
+/// nothing about it.
+#[derive(Clone, Copy, Debug)]
+pub enum LogEntry {
     /// There was no register, so one was created.
     Created {
         /// Where IDs start, Unix ms.
@@ -331,10 +396,9 @@ pub enum Warning {
         lead: i64,
     },
     /// The clock has jumped ahead.
-    SteppedAhead {
-        /// By how much, ms.
-        jump: i64,
-    },
+    SteppedAhead(Jump),
+    /// The clock is before the epoch.
+    BeforeEpoch,
     /// The timestamp field comes to its end.
     FieldEnds {
         /// Its last timestamp, Unix ms.
@@ -342,34 +406,28 @@ pub enum Warning {
         /// How many days are left.
         days: i64,
     },
-    /// The floor was lowered below what has been issued.
-    FloorLowered {
-        /// The last timestamp that was issued, Unix ms.
-        issued: i64,
-    },
 }
 
-impl Warning {
-    /// Writes the warning to the server's log.
+impl LogEntry {
+    /// Writes it to the server's log.
     pub fn log(self) {
         let report = |message| ErrorReport::new(PgSqlErrorCode::ERRCODE_WARNING, message, "snowflake");
-        let report: ErrorReport = match self {
-            Warning::Created { after } => report(format!("created the register of snowflake IDs, \"{}\"", register::PATH))
+        report::log(match self {
+            LogEntry::Created { after } => report(format!("created the register of snowflake IDs, \"{}\"", register::PATH))
                 .set_detail(format!("IDs start after {}.", time::display(after)))
                 .set_hint("If this server, or one that it was made of, has issued later IDs, set a floor above them: SELECT snowflake_set_floor('...')."),
-            Warning::SteppedBack { lead } => report(format!("the clock was set back: it is {lead} ms behind the last snowflake ID"))
+            LogEntry::SteppedBack { lead } => report(format!("the clock was set back: it is {lead} ms behind the last snowflake ID"))
                 .set_detail("IDs go on from the last timestamp, and run ahead of the clock until it has caught up."),
-            Warning::SteppedAhead { jump } => report(format!("the clock has jumped ahead by {jump} ms"))
+            LogEntry::SteppedAhead(jump) => report(jumped(jump))
                 .set_detail("Snowflake IDs follow it, and will not go back if it does."),
-            Warning::FieldEnds { last, days } => report(match days {
+            LogEntry::BeforeEpoch => report("the clock is before snowflake.epoch".to_owned())
+                .set_detail("No snowflake ID is issued until the clock is right."),
+            LogEntry::FieldEnds { last, days } => report(match days {
                 ..0 => "the timestamp field of snowflake IDs is used up".to_owned(),
                 _ => format!("the timestamp field of snowflake IDs is used up in {days} days"),
             })
                 .set_detail(format!("Its last timestamp is {}. After it, nothing is issued.", time::display(last)))
                 .set_hint("Plan for new IDs, with a later snowflake.epoch or smaller widths."),
-            Warning::FloorLowered { issued } => report("the floor of snowflake IDs was lowered".to_owned())
-                .set_detail(format!("IDs up to {} were issued, and may be issued again.", time::display(issued))),
-        };
-        report.report(PgLogLevel::WARNING);
+        });
     }
 }

@@ -117,7 +117,7 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Run {
             }
             Decision::Reread { seen } => seen,
             Decision::Hold { seen, lead } => {
-                reservation::warn_of_step_back(lead);
+                reservation::log_step_back(lead);
                 seen
             }
             Decision::Wait { seen, until, reason } => {

@@ -16,20 +16,24 @@
 //! - `time`: PostgreSQL's times and ours.
 //! - `status`: what has happened, and how things stand.
 //! - `convert`: from serial and identity columns, and back.
-//! - `error`: every error that a user can see.
+//! - `catalog`: queries to the catalog, and statements.
+//! - `error`: every error that a user can see; `report`: how it reaches PostgreSQL; `encoding`: texts of the database.
 
 use pgrx::prelude::*;
 
 #[cfg(feature = "pg_bench")]
 mod benches;
+mod catalog;
 mod clock;
 mod convert;
 mod decode;
+mod encoding;
 mod error;
 mod floor;
 mod generate;
 mod range;
 mod register;
+mod report;
 mod reservation;
 mod settings;
 mod shared;
@@ -61,11 +65,14 @@ extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 pub extern "C-unwind" fn _PG_init() {
     // SAFETY: a plain variable of the server.
     let preloading = unsafe { pg_sys::process_shared_preload_libraries_in_progress };
+    report::init();
     settings::init(preloading);
     if preloading {
         shared::init();
+        register::init();
         reservation::init();
-        status::warn_of_the_end();
+        clock::boot();
+        status::log_the_ends();
     }
 }
 

@@ -9,13 +9,22 @@
 //! - All functions that write are called with the lock of [`crate::reservation`] held exclusively, on a server that
 //!   is not in recovery: writing WAL there would be a PANIC.
 //! - Nothing inside a critical section can raise, panic or allocate memory of ours.
+//! - Between the lock on a buffer's content and its release there are only copies of bytes, or a critical section. Reading
+//!   the page may raise PostgreSQL's own errors; they leave the buffer as PostgreSQL does, to the end of the transaction.
 //! - All unsafe code that deals with the page is in this file, and so is all that differs between PostgreSQL's
 //!   versions.
 
-use std::ptr;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{fs, ptr};
 
 use pgrx::prelude::*;
+use pgrx::{PgAtomic, pg_shmem_init};
 use snowflake_core::register::{LENGTH, Record, RecordError};
+
+use crate::error::Error;
+use crate::settings;
 
 /// The file's name. Far above what PostgreSQL hands out, and it would notice that the name is taken.
 const FILE: u32 = 4_294_965_250;
@@ -68,10 +77,24 @@ fn storage() -> pg_sys::SMgrRelation {
     unsafe { pg_sys::smgropen(locator(), SHARED) }
 }
 
+/// Whether the file was there since the server started. Where it is gone then, somebody deleted it: its page may still be
+/// in the buffer pool, and processes of the server may have the deleted file open.
+// SAFETY: nobody else names shared memory like this.
+static SEEN: PgAtomic<AtomicBool> = unsafe { PgAtomic::new(c"snowflake_register") };
+
+/// Asks for the shared memory. Called while the library is preloaded.
+pub fn init() {
+    // A server's current directory is its data directory.
+    pg_shmem_init!(SEEN = AtomicBool::new(Path::new(PATH).exists()));
+}
+
 /// The record, or `None` where there is no register yet.
 pub fn read() -> Result<Option<Record>, RecordError> {
     if !exists() {
         return Ok(None);
+    }
+    if settings::fixed().preloaded {
+        SEEN.get().store(true, Relaxed);
     }
     if is_empty() {
         return Err(RecordError::Damaged);
@@ -98,45 +121,81 @@ fn is_empty() -> bool {
     unsafe { pg_sys::smgrnblocks(storage(), FORK) == 0 }
 }
 
-/// Writes the record and its WAL, and returns what has to be flushed before the record is relied upon. The page must
-/// have been read by this incarnation of the server, and been valid.
+/// Writes the record and its WAL, and returns what has to be flushed before the record is relied upon. What this server has
+/// promised is in its memory, so a page that was damaged meanwhile does not count. An error where it cannot be read.
 pub fn write(record: &Record) -> Lsn {
     let buffer = pin(pg_sys::ReadBufferMode::RBM_NORMAL);
     // SAFETY: the buffer is pinned.
     unsafe { pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32) };
-    log(buffer, record, false)
+    log(buffer, record)
 }
 
-/// Makes the register hold the record, durably, whatever it holds or whether it exists.
-pub fn overwrite(record: &Record) {
+/// Makes the register hold the record, durably, whatever it holds or whether it exists. Fails where it was deleted under
+/// the running server.
+pub fn overwrite(record: &Record) -> Result<(), Error> {
     if exists() && !is_empty() {
-        let buffer = pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK);
-        flush(log(buffer, record, true));
+        flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record));
+        Ok(())
     } else {
-        create(record);
+        create(record)
     }
 }
 
-/// Creates the register, durably.
-pub fn create(record: &Record) {
+/// Creates the register, durably. Fails where it was deleted under the running server: what is written to a new file, other
+/// processes may not see.
+pub fn create(record: &Record) -> Result<(), Error> {
+    let is_new = !exists();
+    if is_new && SEEN.get().load(Relaxed) {
+        return Err(Error::RegisterDeleted);
+    }
     let mut page = Page([0; PAGE_SIZE]);
     let start = page.0.as_mut_ptr();
-    // SAFETY: the page is ours and of the right size and alignment. The WAL comes first and is flushed, so that a
-    // crash at any point leaves no page, or the whole page. An entry in a directory is not WAL-logged: it is synced.
-    // A checkpoint that begins after the WAL waits for the file.
+    // SAFETY: the page is ours and of the right size and alignment. Nobody writes to the register meanwhile.
     unsafe {
-        format(start, &record.encode(), true);
+        format(start, &record.encode());
+        drop_buffer();
+        // A checkpoint that begins after the WAL waits for the file.
         (*pg_sys::MyProc).delayChkptFlags |= DELAY_CHECKPOINT;
-        let lsn = pg_sys::log_newpage(&mut locator(), FORK, BLOCK, start.cast(), true);
-        pg_sys::XLogFlush(lsn);
-        if !exists() {
-            pg_sys::smgrcreate(storage(), FORK, false);
+    }
+    let created = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: as above. The WAL comes first and is flushed, so that a crash at any point leaves no page, or the whole
+        // page. An entry in a directory is not WAL-logged: it is synced.
+        unsafe {
+            let lsn = pg_sys::log_newpage(&mut locator(), FORK, BLOCK, start.cast(), true);
+            pg_sys::XLogFlush(lsn);
+            if is_new {
+                pg_sys::smgrcreate(storage(), FORK, false);
+            }
+            pg_sys::PageSetChecksumInplace(start.cast(), BLOCK);
+            pg_sys::smgrextend(storage(), FORK, BLOCK, start.cast(), false);
+            pg_sys::smgrimmedsync(storage(), FORK);
+            pg_sys::fsync_fname(c"global".as_ptr(), true);
         }
-        pg_sys::PageSetChecksumInplace(start.cast(), BLOCK);
-        pg_sys::smgrextend(storage(), FORK, BLOCK, start.cast(), false);
-        pg_sys::smgrimmedsync(storage(), FORK);
-        pg_sys::fsync_fname(c"global".as_ptr(), true);
-        (*pg_sys::MyProc).delayChkptFlags &= !DELAY_CHECKPOINT;
+    }));
+    // SAFETY: this process's own flags.
+    unsafe { (*pg_sys::MyProc).delayChkptFlags &= !DELAY_CHECKPOINT };
+    if let Err(error) = created {
+        if is_new {
+            // Nothing was issued from it, so the next call starts over.
+            // SAFETY: closes the file, where it is open.
+            unsafe { pg_sys::smgrclose(storage()) };
+            let _ = fs::remove_file(PATH);
+        }
+        resume_unwind(error);
+    }
+    SEEN.get().store(true, Relaxed);
+    Ok(())
+}
+
+/// Forgets what the buffer pool holds of a file that has no page.
+fn drop_buffer() {
+    let (mut fork, mut first) = (FORK, BLOCK);
+    // SAFETY: both pointers are valid for the call, and name one fork.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        pg_sys::DropRelFileNodeBuffers(storage(), &mut fork, 1, &mut first);
+        #[cfg(not(feature = "pg15"))]
+        pg_sys::DropRelationBuffers(storage(), &mut fork, 1, &mut first);
     }
 }
 
@@ -165,14 +224,14 @@ fn pin(mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
 }
 
 /// Puts the record into a buffer that is pinned and exclusively locked, logs it, and lets go of the buffer.
-fn log(buffer: pg_sys::Buffer, record: &Record, new: bool) -> Lsn {
+fn log(buffer: pg_sys::Buffer, record: &Record) -> Lsn {
     let bytes = record.encode();
     // SAFETY: the lock is held, so nobody else sees the page change. Inside the critical section there are only
     // PostgreSQL's own steps for a logged change and a copy of bytes that were made before it.
     unsafe {
         let page = pg_sys::BufferGetPage(buffer).cast();
         pg_sys::CritSectionCount += 1;
-        format(page, &bytes, new);
+        format(page, &bytes);
         pg_sys::MarkBufferDirty(buffer);
         let lsn = pg_sys::log_newpage_buffer(buffer, true);
         pg_sys::CritSectionCount -= 1;
@@ -181,18 +240,16 @@ fn log(buffer: pg_sys::Buffer, record: &Record, new: bool) -> Lsn {
     }
 }
 
-/// Makes the page hold the record. Everything behind the record is a hole, which the WAL leaves out.
+/// Makes a whole page that holds the record. Everything behind the record is a hole, which the WAL leaves out.
 ///
 /// # Safety
 ///
-/// `page` points to a whole page that nobody else accesses; it has a page's header unless it is `new`.
-unsafe fn format(page: *mut u8, record: &[u8; LENGTH], new: bool) {
+/// `page` points to a page's memory that nobody else accesses.
+unsafe fn format(page: *mut u8, record: &[u8; LENGTH]) {
     // SAFETY: within the page.
     unsafe {
-        if new {
-            pg_sys::PageInit(page.cast(), PAGE_SIZE, 0);
-            (*page.cast::<pg_sys::PageHeaderData>()).pd_lower = (HEADER + LENGTH) as u16;
-        }
+        pg_sys::PageInit(page.cast(), PAGE_SIZE, 0);
+        (*page.cast::<pg_sys::PageHeaderData>()).pd_lower = (HEADER + LENGTH) as u16;
         *content(page) = *record;
     }
 }

@@ -18,6 +18,7 @@ use pgrx::prelude::*;
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
 use snowflake_core::epoch;
 use snowflake_core::generator::Limits;
+use snowflake_core::jump::SMALLEST_LIMIT;
 use snowflake_core::layout::{Layout, SUM_RANGE, TWITTER_EPOCH, Widths};
 
 use crate::clock;
@@ -43,6 +44,8 @@ const EPOCH_NAME: &CStr = c"snowflake.epoch";
 const EPOCH_RULE: &str = "The epoch is an ISO 8601 instant with an offset, such as \
      '2010-11-04T01:42:54.657Z', or a number of milliseconds since 1970-01-01 00:00:00 UTC; in whole milliseconds, \
      not before 1970 and not in the future.";
+/// A smaller step may be no more than rounding.
+const FORWARD_STEPS: RangeInclusive<i32> = SMALLEST_LIMIT as i32..=i32::MAX;
 
 /// What does not change while the server runs.
 pub struct Fixed {
@@ -156,7 +159,29 @@ struct Int {
     range: RangeInclusive<i32>,
     when: When,
     flags: GucFlags,
+    /// For what the range does not say.
+    check: Option<Check>,
 }
+
+/// What is legal within a range, and the rule.
+struct Check {
+    is_legal: fn(i32) -> bool,
+    rule: fn() -> String,
+    hook: unsafe extern "C-unwind" fn(*mut i32, *mut *mut c_void, pg_sys::GucSource::Type) -> bool,
+}
+
+/// `snowflake.max_forward_step` may be -1, or no less than what two clocks can seem to differ by.
+const FORWARD_STEP_CHECK: Check = Check {
+    is_legal: |step| step == NO_LIMIT || FORWARD_STEPS.contains(&step),
+    rule: || {
+        format!(
+            "The legal values are -1, and {} ms to {} ms: less may be no more than rounding.",
+            FORWARD_STEPS.start(),
+            FORWARD_STEPS.end()
+        )
+    },
+    hook: check_forward_step,
+};
 
 /// When a setting may change.
 #[derive(Clone, Copy)]
@@ -177,6 +202,7 @@ pub fn init(preloading: bool) {
         range,
         when: When::Start,
         flags: GucFlags::default(),
+        check: None,
     }
     };
     let widest = *SUM_RANGE.end() as i32;
@@ -211,6 +237,7 @@ pub fn init(preloading: bool) {
         range: UNSET..=last as i32,
         when: When::Start,
         flags: GucFlags::default(),
+        check: None,
     };
     let limit = |name, short, long, setting| Int {
         name,
@@ -220,6 +247,7 @@ pub fn init(preloading: bool) {
         range: NO_LIMIT..=i32::MAX,
         when: When::Reload,
         flags: GucFlags::UNIT_MS,
+        check: None,
     };
     let others = [
         identity(
@@ -247,12 +275,15 @@ pub fn init(preloading: bool) {
             c"0 refuses at once; -1 is no limit.",
             &MAX_WAIT,
         ),
-        limit(
-            c"snowflake.max_forward_step",
-            c"The largest unexplained jump of the clock ahead that IDs follow.",
-            c"A larger one is refused until a superuser confirms it, or the server restarts; -1 only warns.",
-            &MAX_FORWARD_STEP,
-        ),
+        Int {
+            check: Some(FORWARD_STEP_CHECK),
+            ..limit(
+                c"snowflake.max_forward_step",
+                c"The largest unexplained jump of the clock ahead that IDs follow.",
+                c"A larger one is refused until a superuser confirms it; -1 is no limit, and logs it.",
+                &MAX_FORWARD_STEP,
+            )
+        },
         Int {
             name: c"snowflake.failover_margin",
             short: c"How far beyond the register a server starts after a change of timeline.",
@@ -261,6 +292,7 @@ pub fn init(preloading: bool) {
             range: 0..=i32::MAX,
             when: When::Reload,
             flags: GucFlags::UNIT_MS,
+            check: None,
         },
         Int {
             name: c"snowflake.sequence_jitter",
@@ -270,6 +302,7 @@ pub fn init(preloading: bool) {
             range: 0..=layout.last_sequence() as i32,
             when: When::Reload,
             flags: GucFlags::default(),
+            check: None,
         },
     ];
     for setting in &others {
@@ -335,7 +368,12 @@ impl Int {
             pg_sys::parse_int(text.as_ptr(), &raw mut value, self.flags.bits(), std::ptr::null_mut())
         };
         if parsed && self.range.contains(&value) {
-            return value;
+            match &self.check {
+                Some(check) if !(check.is_legal)(value) => {
+                    Error::Setting { name: self.name, value: text, rule: (check.rule)() }.raise()
+                }
+                _ => return value,
+            }
         }
         let unit = if self.flags.contains(GucFlags::UNIT_MS) { " ms" } else { "" };
         let (first, last) = (self.range.start(), self.range.end());
@@ -344,16 +382,22 @@ impl Int {
     }
 
     fn define(&self, preloading: bool) {
-        GucRegistry::define_int_guc(
-            self.name,
-            self.short,
-            self.long,
-            self.setting,
-            *self.range.start(),
-            *self.range.end(),
-            self.when.context(preloading),
-            self.flags,
-        );
+        // SAFETY: the hook is guarded and follows PostgreSQL's rules for check hooks.
+        unsafe {
+            GucRegistry::define_int_guc_with_hooks(
+                self.name,
+                self.short,
+                self.long,
+                self.setting,
+                *self.range.start(),
+                *self.range.end(),
+                self.when.context(preloading),
+                self.flags,
+                self.check.as_ref().map(|check| check.hook),
+                None,
+                None,
+            );
+        }
     }
 }
 
@@ -371,8 +415,15 @@ fn legal_epoch(text: CString) -> i64 {
 
 /// The epoch, or the rule that the text breaks.
 fn parse_epoch(text: &CStr) -> Result<i64, String> {
-    epoch::parse(&text.to_string_lossy(), clock::unix_ms())
+    // A server whose clock is wrong has to start: an epoch in the future stops generating, and nothing else.
+    let latest = if is_starting() { i64::MAX } else { clock::unix_ms() };
+    epoch::parse(&text.to_string_lossy(), latest)
         .map_err(|error| format!("The value is not legal: {error}. {EPOCH_RULE}"))
+}
+
+/// Whether the server starts, or without preloading, the session loads the library.
+fn is_starting() -> bool {
+    FIXED.get().is_none()
 }
 
 fn define_epoch(context: GucContext) {
@@ -404,18 +455,31 @@ unsafe extern "C-unwind" fn check_epoch(
     }
     // SAFETY: PostgreSQL passes a string that lives through the call.
     let text = unsafe { CStr::from_ptr(*value) };
-    match parse_epoch(text) {
-        Ok(_) => true,
-        Err(rule) => {
-            let rule = CString::new(rule).unwrap_or_default();
-            // SAFETY: this is the macro GUC_check_errdetail().
-            unsafe {
-                pg_sys::pre_format_elog_string(0, std::ptr::null());
-                pg_sys::GUC_check_errdetail_string =
-                    pg_sys::format_elog_string(c"%s".as_ptr(), rule.as_ptr());
-            }
-            false
-        }
+    parse_epoch(text).map_err(explain).is_ok()
+}
+
+/// Refuses what is in range, but not legal.
+#[pg_guard]
+unsafe extern "C-unwind" fn check_forward_step(
+    value: *mut i32,
+    _extra: *mut *mut c_void,
+    _source: pg_sys::GucSource::Type,
+) -> bool {
+    // SAFETY: PostgreSQL passes a value that lives through the call.
+    let is_legal = (FORWARD_STEP_CHECK.is_legal)(unsafe { *value });
+    if !is_legal {
+        explain((FORWARD_STEP_CHECK.rule)());
+    }
+    is_legal
+}
+
+/// Says why a check hook refuses.
+fn explain(rule: String) {
+    let rule = CString::new(rule).unwrap_or_default();
+    // SAFETY: this is the macro GUC_check_errdetail().
+    unsafe {
+        pg_sys::pre_format_elog_string(0, std::ptr::null());
+        pg_sys::GUC_check_errdetail_string = pg_sys::format_elog_string(c"%s".as_ptr(), rule.as_ptr());
     }
 }
 

@@ -35,6 +35,9 @@ struct Shared {
     guarded: UnsafeCell<Guarded>,
 }
 
+/// No clock says less, in milliseconds since the Unix epoch.
+const BEFORE_ALL: i64 = i64::MIN / 2;
+
 /// What the lock guards.
 #[repr(C)]
 struct Guarded {
@@ -133,6 +136,39 @@ pub fn restart(with: Generator) {
     lock().generator = with;
 }
 
+/// A generator that issues nothing above its present timestamp, until this is dropped.
+pub struct Frozen(Option<Generator>);
+
+/// Keeps the generator from issuing anything above its present timestamp: whoever wants more asks for a reservation. The
+/// caller holds the lock of [`crate::reservation`], so nobody gets one. The library must have been preloaded.
+pub fn freeze() -> Frozen {
+    let mut locked = lock();
+    let generator = locked.generator;
+    locked.generator.freeze();
+    Frozen(Some(generator))
+}
+
+impl Frozen {
+    /// The last timestamp that was issued, or that nothing is issued below.
+    pub fn timestamp(&self) -> i64 {
+        self.0.as_ref().map_or(i64::MIN, Generator::timestamp)
+    }
+
+    /// Puts another generator in its place.
+    pub fn restart(mut self, with: Generator) {
+        self.0 = None;
+        restart(with);
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        if let Some(generator) = &self.0 {
+            reserve_through(generator.reserved());
+        }
+    }
+}
+
 /// The statistics as they are now. The library must have been preloaded.
 pub fn statistics() -> Statistics {
     lock().statistics
@@ -222,8 +258,8 @@ impl Drop for Locked {
 impl Shared {
     fn new() -> Shared {
         let layout = settings::fixed().layout;
-        // Nothing is reserved, so the first claim asks the register where to begin.
-        let generator = Generator::starting_after(layout.epoch() - 1, 0, layout.last_timestamp());
+        // Nothing is reserved, so the first claim asks the register where to begin, whatever the clock says.
+        let generator = Generator::starting_after(BEFORE_ALL, 0, layout.last_timestamp());
         // SAFETY: reads the clock.
         let statistics = Statistics::new(unsafe { pg_sys::GetCurrentTimestamp() });
         Shared { lock: SpinLock::new(), guarded: UnsafeCell::new(Guarded { generator, statistics }) }

@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
 
 use crate::clock;
-use crate::error::{Error, Warning};
+use crate::error::{Error, LogEntry};
 use crate::settings;
 use crate::shared::{self, Statistics};
 use crate::time::{from_raw, timestamptz};
@@ -114,15 +114,19 @@ fn require_preloading() {
     }
 }
 
-/// When a server starts with less than this left of the timestamp field, it warns.
+/// When a server starts with less than this left of the timestamp field, it says so in its log.
 const LITTLE_TIME: i64 = 365 * DAY;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// Warns of the end of the timestamp field, when it is near. Called while the server starts.
-pub fn warn_of_the_end() {
-    let last = settings::fixed().layout.last_timestamp();
-    let left = last - clock::unix_ms();
+/// Logs that the timestamp field is about to end, or has not begun. Called while the server starts.
+pub fn log_the_ends() {
+    let layout = settings::fixed().layout;
+    let now = clock::unix_ms();
+    let left = layout.last_timestamp() - now;
     if left < LITTLE_TIME {
-        Warning::FieldEnds { last, days: left.div_euclid(DAY) }.log();
+        LogEntry::FieldEnds { last: layout.last_timestamp(), days: left.div_euclid(DAY) }.log();
+    }
+    if now < layout.epoch() {
+        LogEntry::BeforeEpoch.log();
     }
 }

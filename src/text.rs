@@ -7,6 +7,7 @@ use snowflake_core::layout::Parts;
 use snowflake_core::text::{Base62Error, from_base62, iso8601, to_base62};
 
 use crate::decode::{layout, parts};
+use crate::encoding::text_argument;
 use crate::error::Error;
 
 /// What `snowflake_json()` shows.
@@ -47,7 +48,12 @@ fn snowflake_to_base62(id: i64) -> String {
 }
 
 /// The ID whose text this is. 22P02 when it is not the text of one; 22003 when it is of more than the largest.
-#[pg_extern(immutable, strict, parallel_safe)]
-fn snowflake_from_base62(id: &str) -> i64 {
-    from_base62(id).unwrap_or_else(|error: Base62Error| Error::Base62 { text: id.into(), error }.raise())
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_from_base62(id text) RETURNS bigint LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
+fn snowflake_from_base62(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
+    // SAFETY: the function is strict, and its argument is a text.
+    let text = unsafe { text_argument(fcinfo, 0) };
+    from_base62(&text).unwrap_or_else(|error: Base62Error| Error::Base62 { text, error }.raise())
 }

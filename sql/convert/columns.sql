@@ -1,5 +1,6 @@
 -- What a conversion deals with. Every query has the same parameters: $1 is the relation, $2 the column, $3 the schema of
--- this extension, $4 the value that new rows start with. They run with search_path = pg_catalog, pg_temp.
+-- this extension, $4 the value that new rows start with. They run with search_path = pg_catalog, pg_temp. What is
+-- converted adds "retyped": the columns whose type is changed.
 WITH RECURSIVE
 -- The column in the relation and in everything that inherits it: partitions, or children.
 family(relation, number) AS (
@@ -36,7 +37,7 @@ connected(relation, number) AS (
 ),
 columns AS (
     SELECT a.attrelid AS relation, a.attnum AS number,
-           c.relkind AS kind, c.relispartition AS is_partition, c.relowner AS owner, c.reloftype AS of_type, c.reltype AS row_type,
+           c.relkind AS kind, c.relpersistence = 't' AS is_temporary, c.relnamespace AS schema, c.relispartition AS is_partition, c.relowner AS owner, c.reloftype AS of_type, c.reltype AS row_type,
            format('%I.%I', n.nspname, c.relname) AS relation_name, format('%I', a.attname) AS column_name,
            a.atttypid AS type, format_type(a.atttypid, a.atttypmod) AS type_name,
            a.attidentity AS identity, a.attgenerated AS generated, a.attnotnull AS not_null, a.attinhcount > 0 AS inherited,
@@ -80,6 +81,10 @@ common_obstacles(rank, sqlstate, message, detail, hint) AS (
     SELECT 2, '42501', format('must be owner of table %s', $1), NULL, NULL
     FROM pg_class WHERE oid = $1 AND NOT pg_has_role(relowner, 'USAGE')
     UNION ALL
+    -- What initdb created has the OIDs below this one.
+    SELECT 2, '42501', format('permission denied: "%s" is a system catalog', $1), NULL, NULL
+    FROM pg_class WHERE oid = $1 AND oid < 16384
+    UNION ALL
     SELECT 3, '42703', format('column %I of table %s does not exist', $2, $1), NULL, NULL
     WHERE NOT EXISTS (SELECT FROM target)
     UNION ALL
@@ -88,4 +93,43 @@ common_obstacles(rank, sqlstate, message, detail, hint) AS (
     FROM target JOIN pg_inherits ON inhrelid = relation
     WHERE inherited
     GROUP BY column_name, relation_name
+    UNION ALL
+    SELECT 20, '42501', format('column %s of table %s belongs to tables of several owners', column_name, relation_name),
+           format('One statement would change or check tables of all of them: %s.', string_agg(
+               DISTINCT format('%s (owner %I)', c.oid::regclass, pg_get_userbyid(c.relowner)), ', ')),
+           'Give the tables one owner, or drop what connects them first.'
+    FROM target, reached, pg_class AS c
+    WHERE c.oid IN (reached.relation, reached.other)
+      AND (SELECT count(DISTINCT relowner) FROM pg_class WHERE oid IN (reached.relation, reached.other)) > 1
+    GROUP BY column_name, relation_name
+    UNION ALL
+    SELECT 21, '42501', format('owner %I of table %s lacks USAGE on schema %s', pg_get_userbyid(owner), relation_name, schema::regnamespace),
+           'The statements run as the owner of the table.', NULL
+    FROM (SELECT * FROM target UNION SELECT * FROM retyped) AS changed
+    WHERE NOT has_schema_privilege(owner, schema, 'USAGE')
+    UNION ALL
+    SELECT 22, '42501', format('owner %I of table %s lacks REFERENCES on table %s',
+                               pg_get_userbyid(owner), conrelid::regclass, confrelid::regclass),
+           format('The statements run as the owner of the table, and create foreign key %I again.', conname), NULL
+    FROM foreign_keys
+    WHERE NOT has_table_privilege(owner, confrelid, 'REFERENCES')
+      AND NOT (SELECT bool_and(has_column_privilege(owner, confrelid, number, 'REFERENCES')) FROM unnest(confkey) AS number)
+),
+-- The foreign keys that a change of type creates again.
+foreign_keys AS (
+    SELECT DISTINCT owner, relation, conname, conrelid, confrelid, confkey
+    FROM retyped
+    JOIN pg_constraint ON contype = 'f'
+         AND (conrelid = relation AND number = ANY (conkey) OR confrelid = relation AND number = ANY (confkey))
+),
+-- Pairs of tables that one statement changes or checks.
+reached(relation, other) AS (
+    SELECT target.relation, columns.relation FROM target, columns WHERE columns.in_family
+    UNION
+    SELECT conrelid, confrelid FROM foreign_keys
+    UNION
+    SELECT child.relation, parent.relation
+    FROM retyped AS child
+    JOIN pg_inherits ON inhrelid = child.relation
+    JOIN retyped AS parent ON parent.relation = inhparent
 ),

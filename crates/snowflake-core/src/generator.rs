@@ -196,6 +196,12 @@ impl Generator {
         self.extend_after = self.reserved - EXTEND_EARLY;
     }
 
+    /// Allows nothing above the present timestamp, until [`Generator::reserve_through`] allows it again.
+    pub fn freeze(&mut self) {
+        self.reserved = self.timestamp;
+        self.extend_after = self.timestamp;
+    }
+
     /// Claims up to `want` IDs of one millisecond. `first` is the sequence that a new millisecond starts with,
     /// at most `last_sequence`; `want` is at least 1.
     ///

@@ -7,6 +7,7 @@
 //! - [`layout`]: how a timestamp, a datacenter, a worker and a sequence make up 63 bits.
 //! - [`epoch`]: the written form of the instant that timestamps count from.
 //! - [`generator`]: (state, clock reading, limits) -> issue, wait or refuse.
+//! - [`jump`]: (both clocks then, both clocks now, limit) -> follow the clock or not.
 //! - [`register`]: the durable record, and what a start may begin from.
 //! - [`text`]: an ID in base 62, and a time in ISO 8601.
 
@@ -14,6 +15,7 @@
 
 pub mod epoch;
 pub mod generator;
+pub mod jump;
 pub mod layout;
 pub mod register;
 pub mod text;

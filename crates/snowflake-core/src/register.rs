@@ -4,16 +4,20 @@
 //! and that is all that makes IDs unique across restarts, crashes and failovers.
 
 use crate::generator::RESERVATION;
+use crate::jump::{BootClock, Clocks};
 use crate::layout::{Layout, LayoutError, PartsError, Widths};
 
-/// The first bytes of every record.
+/// The first bytes of every record, of whatever version.
 pub const MAGIC: [u8; 8] = *b"snowflk1";
 
-/// The version that this code writes, and the highest that it reads.
-pub const VERSION: u32 = 1;
+/// The version that this code writes, and the highest that it reads. Version 2 added the boot clock.
+pub const VERSION: u32 = 2;
 
 /// How many bytes a record takes.
-pub const LENGTH: usize = 64;
+pub const LENGTH: usize = 88;
+
+/// How many bytes a record of version 1 takes.
+pub const LENGTH_OF_VERSION_1: usize = 64;
 
 /// What is promised, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,8 +28,8 @@ pub struct Record {
     pub timeline: u32,
     /// No timestamp above this one has been issued, in milliseconds since the Unix epoch.
     pub through: i64,
-    /// The clock when the record was written, in milliseconds since the Unix epoch.
-    pub written: i64,
+    /// The clocks when the record was written.
+    pub written: Clocks,
     /// What the IDs look like.
     pub layout: Layout,
 }
@@ -49,10 +53,28 @@ impl Record {
 
     /// The record's bytes.
     pub fn encode(&self) -> [u8; LENGTH] {
-        let widths = self.layout.widths();
         let mut bytes = [0; LENGTH];
+        self.encode_common(&mut bytes, VERSION);
+        if let Some(BootClock { boot, elapsed }) = self.written.boot {
+            bytes[60..76].copy_from_slice(&boot.to_le_bytes());
+            bytes[76..84].copy_from_slice(&elapsed.to_le_bytes());
+        }
+        seal(&mut bytes);
+        bytes
+    }
+
+    fn encode_version_1(&self) -> [u8; LENGTH_OF_VERSION_1] {
+        let mut bytes = [0; LENGTH_OF_VERSION_1];
+        self.encode_common(&mut bytes, 1);
+        seal(&mut bytes);
+        bytes
+    }
+
+    /// What all versions have, in the same place.
+    fn encode_common(&self, bytes: &mut [u8], version: u32) {
+        let widths = self.layout.widths();
         bytes[0..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&version.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.timeline.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.system_identifier.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.through.to_le_bytes());
@@ -61,10 +83,7 @@ impl Record {
         bytes[48] = widths.datacenter as u8;
         bytes[49] = widths.worker as u8;
         bytes[50] = widths.sequence as u8;
-        bytes[52..60].copy_from_slice(&self.written.to_le_bytes());
-        let checksum = crc32fast::hash(&bytes[..LENGTH - 4]);
-        bytes[LENGTH - 4..].copy_from_slice(&checksum.to_le_bytes());
-        bytes
+        bytes[52..60].copy_from_slice(&self.written.wall.to_le_bytes());
     }
 
     /// The record that these bytes hold.
@@ -75,22 +94,35 @@ impl Record {
             return Err(RecordError::Damaged);
         }
         // A later version may be longer, with its checksum elsewhere: all that is known of it is its number.
-        if u32_at(8) > VERSION {
-            return Err(RecordError::NewerVersion(u32_at(8)));
+        let version = u32_at(8);
+        if version > VERSION {
+            return Err(RecordError::NewerVersion(version));
         }
         let widths =
             Widths { datacenter: bytes[48].into(), worker: bytes[49].into(), sequence: bytes[50].into() };
         let layout = Layout::new(u64_at(40) as i64, widths).map_err(|_: LayoutError| RecordError::Damaged)?;
+        let boot = u128::from_le_bytes(bytes[60..76].try_into().expect("16 bytes"));
+        let boot = (version > 1 && boot != 0).then(|| BootClock { boot, elapsed: u64_at(76) as i64 });
         let record = Record {
             system_identifier: u64_at(16),
             timeline: u32_at(12),
             through: u64_at(24) as i64,
-            written: u64_at(52) as i64,
+            written: Clocks { wall: u64_at(52) as i64, boot },
             layout,
         };
         // The checksum, and that every byte means what it says.
-        if record.encode() == *bytes { Ok(record) } else { Err(RecordError::Damaged) }
+        let is_whole = match version {
+            1 => record.encode_version_1() == bytes[..LENGTH_OF_VERSION_1],
+            _ => record.encode() == *bytes,
+        };
+        if is_whole { Ok(record) } else { Err(RecordError::Damaged) }
     }
+}
+
+/// Puts the checksum behind the rest.
+fn seal(bytes: &mut [u8]) {
+    let (rest, checksum) = bytes.split_at_mut(bytes.len() - 4);
+    checksum.copy_from_slice(&crc32fast::hash(rest).to_le_bytes());
 }
 
 /// What a start begins with.
@@ -143,12 +175,12 @@ impl Server {
         let after = record.through + margin;
         // The lead that the record had when it was written needs no explanation: a clock that has not been set back
         // since has only made up for some of it.
-        let explained = record.through.saturating_sub(record.written).saturating_add(margin);
+        let explained = record.through.saturating_sub(record.written.wall).saturating_add(margin);
         Ok(Start { after, hold: (after - now).min(explained).max(0) })
     }
 
-    /// The record that promises timestamps through `through` on this server; `now` is the clock.
-    pub fn record(&self, through: i64, now: i64) -> Record {
+    /// The record that promises timestamps through `through` on this server; `now` is what the clocks say.
+    pub fn record(&self, through: i64, now: Clocks) -> Record {
         Record {
             system_identifier: self.system_identifier,
             timeline: self.timeline,
@@ -161,8 +193,8 @@ impl Server {
     /// The record that makes `timestamp` available, and some more than is `reserved`, whichever is later: a record
     /// never takes back what an earlier one has promised. It goes a reservation ahead of the clock; where timestamps are
     /// that far ahead already, it adds little, so that crash after crash does not drive them away.
-    pub fn extension(&self, timestamp: i64, reserved: i64, now: i64) -> Record {
-        self.record((now + RESERVATION).max(timestamp.max(reserved) + RESERVATION / 8), now)
+    pub fn extension(&self, timestamp: i64, reserved: i64, now: Clocks) -> Record {
+        self.record((now.wall + RESERVATION).max(timestamp.max(reserved) + RESERVATION / 8), now)
     }
 
     /// Whether every ID of this server's layout that begins after the record is above every ID that the record

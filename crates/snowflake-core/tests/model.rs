@@ -4,6 +4,7 @@
 //! [`Design`] switches to designs that are wrong, each in one way. The checker has to find what each of them breaks.
 
 use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
+use snowflake_core::jump::{BootClock, Clocks, Verdict};
 use snowflake_core::layout::Layout;
 use snowflake_core::register::{Record, Server, Start};
 use stateright::{Checker, HasDiscoveries, Model, Property};
@@ -28,6 +29,10 @@ enum Design {
     JudgeStaleReadings,
     /// While a step is held, max_burst does not count.
     HoldReplacesBurst,
+    /// A start does not look at the clocks of the record.
+    ForgetTheClocks,
+    /// A confirmation of the clock is not written to the register.
+    ConfirmInMemory,
 }
 
 /// What may happen, and how often.
@@ -43,6 +48,10 @@ struct Bounds {
     crashes: u8,
     checkpoints: u8,
     standby: bool,
+    /// The largest jump ahead that is followed; `None` is no limit.
+    max_forward_step: Option<i64>,
+    /// How much time may pass at once, on all clocks.
+    passes: &'static [i64],
 }
 
 type Id = (i64, u32);
@@ -79,6 +88,14 @@ enum Backend {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct World {
     clock: i64,
+    /// The time that has truly passed, which the boot clock shows.
+    elapsed: i64,
+    /// Shared memory: the clocks that the next reading is compared with.
+    clocks: Option<Clocks>,
+    /// The furthest that the clock was ahead of true time where IDs were allowed to follow it.
+    accepted: i64,
+    /// How far it was ahead when somebody confirmed it last.
+    confirmed: Option<i64>,
     clock_moves: u8,
     set_back: bool,
     up: bool,
@@ -110,6 +127,8 @@ struct World {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Action {
     MoveClock(i64),
+    Pass(i64),
+    ConfirmClock,
     Backend(usize),
     FlushWal,
     Checkpoint,
@@ -197,12 +216,27 @@ impl World {
         if self.reservations >= bounds.reservations {
             return None;
         }
+        let now = self.clocks();
+        if self.verdict(bounds) == Verdict::Refuse {
+            if self.confirmed == Some(self.ahead()) {
+                self.broken = Some("a clock that was confirmed is refused");
+                return Some(self.generator.reserved());
+            }
+            return None;
+        }
+        // Timestamps are ahead of the clock by a reservation, and a little more after a crash.
+        let explained = self.accepted + 2 * RESERVATION;
+        if bounds.max_forward_step.is_some_and(|limit| self.ahead() > explained + limit) {
+            self.broken = Some("a record follows a clock that jumped, unconfirmed");
+        }
+        self.accepted = self.accepted.max(self.ahead());
+        self.clocks = Some(now);
         self.reservations += 1;
         let reserved = match bounds.design {
             Design::TakeBackWhatIsReserved => i64::MIN,
             _ => self.generator.reserved(),
         };
-        let record = self.server().extension(timestamp, reserved, self.clock);
+        let record = self.server().extension(timestamp, reserved, now);
         if self.buffer.is_some_and(|before| before.through > record.through) {
             self.broken = Some("a record took back what an earlier one had promised (I2)");
         }
@@ -256,10 +290,17 @@ impl World {
     fn begin(&mut self, bounds: &Bounds) {
         let server = self.server();
         let mut start = match self.buffer {
-            Some(record) => server.start(&record, self.clock).expect("its own record"),
+            Some(record) => {
+                if bounds.design != Design::ForgetTheClocks {
+                    self.clocks = Some(record.written);
+                }
+                server.start(&record, self.clock).expect("its own record")
+            }
             None => {
                 // Created durably, all at once.
-                let record = server.record(self.clock - 1, self.clock);
+                let record = server.record(self.clock - 1, self.clocks());
+                self.accepted = self.accepted.max(self.ahead());
+                self.clocks = Some(record.written);
                 self.wal.push(Entry::Reservation(record));
                 self.flushed = self.wal.len();
                 self.buffer = Some(record);
@@ -274,8 +315,26 @@ impl World {
         self.begun = true;
     }
 
+    /// How far the clock is ahead of true time.
+    fn ahead(&self) -> i64 {
+        self.clock - START - self.elapsed
+    }
+
+    fn clocks(&self) -> Clocks {
+        Clocks { wall: self.clock, boot: Some(BootClock { boot: 1, elapsed: self.elapsed }) }
+    }
+
+    /// What an extension makes of the clock.
+    fn verdict(&self, bounds: &Bounds) -> Verdict {
+        let judge = |last: Clocks| {
+            self.clocks().jump_since(&last, self.generator.timestamp()).judge(bounds.max_forward_step)
+        };
+        self.clocks.map_or(Verdict::Accept, judge)
+    }
+
     fn lose_memory(&mut self) {
         self.begun = false;
+        self.clocks = None;
         self.pending = None;
         self.generator = unstarted();
         self.backends = idle();
@@ -308,6 +367,10 @@ impl Model for Bounds {
     fn init_states(&self) -> Vec<World> {
         vec![World {
             clock: START,
+            elapsed: 0,
+            clocks: None,
+            accepted: 0,
+            confirmed: None,
             clock_moves: 0,
             set_back: false,
             up: true,
@@ -337,8 +400,12 @@ impl Model for Bounds {
         }
         if world.clock_moves < self.clock_moves {
             actions.extend(self.moves.iter().map(|by| Action::MoveClock(*by)));
+            actions.extend(self.passes.iter().map(|by| Action::Pass(*by)));
         }
         if world.up {
+            if world.begun && !world.is_locked() && world.verdict(self) == Verdict::Refuse {
+                actions.push(Action::ConfirmClock);
+            }
             actions.extend((0..BACKENDS).map(Action::Backend));
             if world.flushed < world.wal.len() {
                 actions.push(Action::FlushWal);
@@ -368,6 +435,23 @@ impl Model for Bounds {
                 next.clock += by;
                 next.clock_moves += 1;
                 next.set_back |= by < 0;
+            }
+            Action::Pass(by) => {
+                next.clock += by;
+                next.elapsed += by;
+                next.clock_moves += 1;
+            }
+            Action::ConfirmClock => {
+                // As it stands, with other clocks, and durable before anybody is told.
+                next.clocks = Some(next.clocks());
+                next.confirmed = Some(next.ahead());
+                next.accepted = next.accepted.max(next.ahead());
+                if self.design != Design::ConfirmInMemory {
+                    let record = Record { written: next.clocks(), ..next.buffer? };
+                    next.wal.push(Entry::Reservation(record));
+                    next.flushed = next.wal.len();
+                    next.buffer = Some(record);
+                }
             }
             Action::Backend(backend) => next.step(self, backend)?,
             Action::FlushWal => next.flushed = next.wal.len(),
@@ -427,6 +511,10 @@ impl Model for Bounds {
             Property::sometimes("a server issues IDs after a crash", |bounds: &Bounds, world: &World| {
                 bounds.crashes == 0 || (world.crashes > 0 && world.begun && world.issued > 1)
             }),
+            Property::sometimes("IDs follow a clock that was confirmed", |bounds: &Bounds, world: &World| {
+                let followed = world.generator.last().is_some_and(|(timestamp, _)| timestamp == world.clock);
+                bounds.max_forward_step.is_none() || (world.confirmed == Some(world.ahead()) && followed)
+            }),
             Property::sometimes("a promoted server issues IDs", |bounds: &Bounds, world: &World| {
                 !bounds.standby || (world.timeline > 1 && world.begun && world.issued > 1)
             }),
@@ -446,6 +534,8 @@ fn everything(design: Design) -> Bounds {
         crashes: 1,
         checkpoints: 1,
         standby: true,
+        max_forward_step: None,
+        passes: &[],
     }
 }
 
@@ -461,6 +551,26 @@ fn clock_only(design: Design) -> Bounds {
         crashes: 0,
         checkpoints: 0,
         standby: false,
+        max_forward_step: None,
+        passes: &[],
+    }
+}
+
+/// Jumps ahead, time that passes, confirmations and crashes.
+fn jumps(design: Design) -> Bounds {
+    const LIMIT: i64 = 10 * RESERVATION;
+    Bounds {
+        design,
+        limits: Limits { max_burst: 0, max_drift: i64::MAX, max_wait: 0, last_sequence: 1 },
+        ids: 2,
+        reservations: 3,
+        clock_moves: 2,
+        moves: &[2 * LIMIT, -2 * LIMIT],
+        crashes: 1,
+        checkpoints: 0,
+        standby: false,
+        max_forward_step: Some(LIMIT),
+        passes: &[3 * LIMIT],
     }
 }
 
@@ -470,7 +580,7 @@ fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
 
 #[test]
 fn the_design_holds() {
-    for bounds in [everything(Design::Sound), clock_only(Design::Sound)] {
+    for bounds in [everything(Design::Sound), clock_only(Design::Sound), jumps(Design::Sound)] {
         let checker = check(bounds, HasDiscoveries::All);
         println!("{} states of {bounds:?}", checker.unique_state_count());
         checker.assert_properties();
@@ -524,4 +634,14 @@ fn judging_by_stale_readings_is_found() {
 #[test]
 fn a_hold_that_switches_max_burst_off_is_found() {
     assert_found(clock_only(Design::HoldReplacesBurst), Some("a burst was not allowed as far as max_burst"));
+}
+
+#[test]
+fn a_start_that_forgets_the_clocks_is_found() {
+    assert_found(jumps(Design::ForgetTheClocks), Some("a record follows a clock that jumped, unconfirmed"));
+}
+
+#[test]
+fn a_confirmation_that_is_forgotten_is_found() {
+    assert_found(jumps(Design::ConfirmInMemory), Some("a clock that was confirmed is refused"));
 }

@@ -2,8 +2,11 @@
 
 use proptest::prelude::*;
 use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
+use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
-use snowflake_core::register::{LENGTH, MAGIC, Record, RecordError, Server, Start, StartError, VERSION};
+use snowflake_core::register::{
+    LENGTH, LENGTH_OF_VERSION_1, MAGIC, Record, RecordError, Server, Start, StartError, VERSION,
+};
 
 const NOW: i64 = 1_800_000_000_000;
 
@@ -16,12 +19,21 @@ fn layouts() -> impl Strategy<Value = Layout> {
 }
 
 fn records() -> impl Strategy<Value = Record> {
-    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64, -10_000..10_000i64).prop_map(
-        |(system_identifier, timeline, layout, since, lead)| {
+    let boots = prop::option::of(
+        (1..=u128::MAX, any::<i64>()).prop_map(|(boot, elapsed)| BootClock { boot, elapsed }),
+    );
+    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64, -10_000..10_000i64, boots).prop_map(
+        |(system_identifier, timeline, layout, since, lead, boot)| {
             let through = layout.epoch() - 1 + since;
-            Record { system_identifier, timeline, through, written: through - lead, layout }
+            let written = Clocks { wall: through - lead, boot };
+            Record { system_identifier, timeline, through, written, layout }
         },
     )
+}
+
+/// The wall clock alone.
+fn wall(wall: i64) -> Clocks {
+    Clocks { wall, boot: None }
 }
 
 fn server(record: &Record) -> Server {
@@ -50,7 +62,7 @@ proptest! {
 
     #[test]
     fn other_content_is_damage(bytes in prop::array::uniform32(any::<u8>())) {
-        let bytes: [u8; LENGTH] = [bytes, bytes].concat().try_into().expect("64 bytes");
+        let bytes: [u8; LENGTH] = [bytes, bytes, bytes].concat()[..LENGTH].try_into().expect("88 bytes");
         prop_assert_eq!(Record::decode(&bytes), Err(RecordError::Damaged));
     }
 
@@ -65,13 +77,13 @@ proptest! {
         // It explains no more than the lead that there is, nor than the record had, and the margin.
         prop_assert!(start.hold >= 0);
         prop_assert!(start.hold <= (start.after - now).max(0));
-        prop_assert!(start.hold <= (record.through - record.written + margin).max(0));
+        prop_assert!(start.hold <= (record.through - record.written.wall + margin).max(0));
     }
 
     /// A record never takes back what an earlier one has promised, wherever the clock is.
     #[test]
     fn an_extension_only_adds(timestamp in 0..NOW, reserved in 0..NOW * 3 / 2, now in 0..NOW * 3 / 2) {
-        let through = server(&own()).extension(timestamp, reserved, now).through;
+        let through = server(&own()).extension(timestamp, reserved, wall(now)).through;
         prop_assert!(through > reserved && through > timestamp);
         prop_assert!(through >= now + RESERVATION);
     }
@@ -82,7 +94,7 @@ proptest! {
     fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(prop_oneof![1..100i64, 1..5000i64], 1..50)) {
         let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: 4095 };
         let server = server(&own());
-        let mut record = server.extension(NOW, NOW - 1, NOW);
+        let mut record = server.extension(NOW, NOW - 1, wall(NOW));
         let mut now = NOW;
         let mut furthest = RESERVATION;
         for downtime in downtimes {
@@ -101,7 +113,7 @@ proptest! {
                         seen = timestamp;
                     }
                     Decision::Reserve { timestamp } => {
-                        record = server.extension(timestamp, generator.reserved(), now);
+                        record = server.extension(timestamp, generator.reserved(), wall(now));
                         generator.reserve_through(record.through);
                     }
                     decision => prop_assert!(false, "{decision:?}"),
@@ -113,7 +125,7 @@ proptest! {
 
     #[test]
     fn a_record_goes_no_further_than_its_field(record in records(), through: i64) {
-        prop_assert!(server(&record).record(through, NOW).through <= record.layout.last_timestamp());
+        prop_assert!(server(&record).record(through, wall(NOW)).through <= record.layout.last_timestamp());
     }
 
     /// A change of layout is accepted only when every ID of the new one is above every ID of the old one.
@@ -134,7 +146,7 @@ fn own() -> Record {
         system_identifier: 7,
         timeline: 3,
         through: NOW,
-        written: NOW - RESERVATION,
+        written: wall(NOW - RESERVATION),
         layout: Layout::TWITTER,
     }
 }
@@ -159,6 +171,29 @@ fn a_start_holds_what_it_explains() {
         promoted.start(&own(), NOW - 3_600_000),
         Ok(Start { after: NOW + 5000, hold: RESERVATION + 5000 })
     );
+}
+
+/// What 0.1.0 wrote: a server goes on from it, without a boot clock to compare with.
+#[test]
+fn a_record_of_version_1_is_read() {
+    let mut bytes = [0; LENGTH];
+    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[8..12].copy_from_slice(&1u32.to_le_bytes());
+    bytes[12..16].copy_from_slice(&3u32.to_le_bytes());
+    bytes[16..24].copy_from_slice(&7u64.to_le_bytes());
+    bytes[24..32].copy_from_slice(&NOW.to_le_bytes());
+    bytes[32..40].copy_from_slice(&own().highest_id().expect("an ID").to_le_bytes());
+    bytes[40..48].copy_from_slice(&TWITTER_EPOCH.to_le_bytes());
+    bytes[48..51].copy_from_slice(&[5, 5, 12]);
+    bytes[52..60].copy_from_slice(&(NOW - RESERVATION).to_le_bytes());
+    let checksum = crc32fast::hash(&bytes[..LENGTH_OF_VERSION_1 - 4]);
+    bytes[LENGTH_OF_VERSION_1 - 4..LENGTH_OF_VERSION_1].copy_from_slice(&checksum.to_le_bytes());
+    assert_eq!(Record::decode(&bytes), Ok(own()));
+    for bit in 0..LENGTH_OF_VERSION_1 * 8 {
+        let mut flipped = bytes;
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(Record::decode(&flipped).is_err(), "bit {bit}");
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub struct ClusterBuilder {
     server: Server,
     settings: Vec<(String, String)>,
     fake_clock: bool,
+    environment: Vec<String>,
 }
 
 /// A running cluster, in a directory of its own.
@@ -25,13 +26,15 @@ pub struct Cluster {
     server: Server,
     directory: TempDir,
     fake_clock: bool,
+    environment: Vec<String>,
     postmaster: Option<Child>,
 }
 
 impl Cluster {
     /// A cluster that preloads the extension, as datacenter 5 and worker 9.
     pub fn builder() -> ClusterBuilder {
-        ClusterBuilder { server: Server::from_env(), settings: Vec::new(), fake_clock: false }
+        let server = Server::from_env();
+        ClusterBuilder { server, settings: Vec::new(), fake_clock: false, environment: Vec::new() }
             .set("shared_preload_libraries", "snowflake_pg")
             .set("snowflake.datacenter_id", "5")
             .set("snowflake.worker_id", "9")
@@ -160,17 +163,7 @@ impl Cluster {
             .append(true)
             .open(self.directory().join("log"))
             .expect("a directory to write to");
-        let mut environment = Vec::new();
-        if self.fake_clock {
-            environment = vec![
-                format!("LD_PRELOAD={}", libfaketime().display()),
-                format!("FAKETIME_TIMESTAMP_FILE={}", self.directory().join("clock").display()),
-                "FAKETIME_NO_CACHE=1".into(),
-                "FAKETIME_DONT_FAKE_MONOTONIC=1".into(),
-                "FAKETIME_DISABLE_SHM=1".into(),
-            ];
-        }
-        let mut command = self.server.program_with(&environment, "postgres");
+        let mut command = self.postgres();
         command.arg("-D").arg(self.data());
         // A group of its own: Ctrl-C in a terminal is not for the server.
         command.process_group(0);
@@ -190,6 +183,21 @@ impl Cluster {
             assert!(Instant::now() < deadline, "the server does not get ready");
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// The server's program, under the cluster's clock.
+    pub fn postgres(&self) -> Command {
+        let mut environment = self.environment.clone();
+        if self.fake_clock {
+            environment.extend([
+                format!("LD_PRELOAD={}", libfaketime().display()),
+                format!("FAKETIME_TIMESTAMP_FILE={}", self.directory().join("clock").display()),
+                "FAKETIME_NO_CACHE=1".into(),
+                "FAKETIME_DONT_FAKE_MONOTONIC=1".into(),
+                "FAKETIME_DISABLE_SHM=1".into(),
+            ]);
+        }
+        self.server.program_with(&environment, "postgres")
     }
 
     /// A standby of this cluster that follows it by streaming, with the same settings.
@@ -214,8 +222,13 @@ impl Cluster {
             .status()
             .expect("pg_basebackup runs");
         assert!(status.success(), "pg_basebackup failed");
-        let copy =
-            Cluster { server: self.server.clone(), directory, fake_clock: self.fake_clock, postmaster: None };
+        let copy = Cluster {
+            server: self.server.clone(),
+            directory,
+            fake_clock: self.fake_clock,
+            environment: self.environment.clone(),
+            postmaster: None,
+        };
         copy.configure(&[("unix_socket_directories", &copy.directory().to_string_lossy())]);
         if self.fake_clock {
             copy.set_clock("+0");
@@ -288,6 +301,12 @@ impl ClusterBuilder {
             .set("snowflake.worker_id", "7")
     }
 
+    /// An environment variable of the server, as `NAME=value`.
+    pub fn environment(mut self, variable: String) -> ClusterBuilder {
+        self.environment.push(variable);
+        self
+    }
+
     /// Lets [`Cluster::set_clock`] move the server's clock.
     pub fn fake_clock(mut self) -> ClusterBuilder {
         self.fake_clock = true;
@@ -323,8 +342,9 @@ impl ClusterBuilder {
             .status()
             .expect("cp runs");
         assert!(copied.success(), "cannot copy {}", server.template().display());
-        let cluster = Cluster { server, directory, fake_clock: self.fake_clock, postmaster: None };
-        if self.fake_clock {
+        let (fake_clock, environment) = (self.fake_clock, self.environment);
+        let cluster = Cluster { server, directory, fake_clock, environment, postmaster: None };
+        if fake_clock {
             cluster.set_clock("+0");
         }
         cluster.configure(&[

@@ -5,17 +5,23 @@
 //! removed when its [`Cluster`] is dropped, and its server goes down when the test process dies.
 
 mod cluster;
+mod deaf_client;
 mod journal;
 pub mod latency;
+mod register;
 mod server;
 
 pub use cluster::{Cluster, ClusterBuilder};
+pub use deaf_client::DeafClient;
 pub use journal::{Journal, StopOnDrop};
+pub use register::Register;
 pub use server::Server;
 
 use postgres::Client;
 use postgres::error::DbError;
 use std::io::BufRead;
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// What the server says of a statement that has to fail.
@@ -97,4 +103,11 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "not within a minute: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// What `act` gives within the time; `None` when it takes longer. Then its thread is left behind.
+pub fn within<T: Send + 'static>(time: Duration, act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(act()));
+    receiver.recv_timeout(time).ok()
 }

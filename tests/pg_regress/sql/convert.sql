@@ -50,8 +50,10 @@ SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'refers'::regclass A
 INSERT INTO parted (day) VALUES ('2026-01-03');
 INSERT INTO parted_1 (day) VALUES ('2026-01-04');
 DELETE FROM parted WHERE day > '2026-01-02';
-SELECT snowflake_revert('parted', 'id', false);
+-- How depends on the version.
+SELECT count(*) > 2 AS is_reverted FROM snowflake_revert('parted', 'id', false);
 INSERT INTO parted (day) VALUES ('2026-01-03') RETURNING id;
+INSERT INTO parted_1 (day) VALUES ('2026-01-04') RETURNING id;
 DROP TABLE refers, parted;
 CREATE TABLE parent (id serial, what text);
 CREATE TABLE child () INHERITS (parent);

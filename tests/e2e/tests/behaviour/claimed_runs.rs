@@ -81,3 +81,42 @@ fn runs_of_many_sessions_do_not_overlap() {
     }
     assert_distinct(sessions.concat());
 }
+
+/// IDs are taken in runs, before their rows are returned: a cursor that pauses returns IDs from before the pause. They are
+/// still nobody else's, and increase within the call.
+#[test]
+fn a_cursor_that_pauses_returns_ids_from_before() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    let mut transaction = client.transaction().expect("a transaction");
+    transaction.batch_execute("DECLARE ids CURSOR FOR SELECT snowflake_nextval(1000)").expect("a cursor");
+    let fetch = |transaction: &mut postgres::Transaction, count: usize| -> Vec<i64> {
+        let rows = transaction.query(&format!("FETCH {count} FROM ids"), &[]).expect("rows");
+        rows.iter().map(|row| row.get(0)).collect()
+    };
+    let before = fetch(&mut transaction, 2);
+    thread::sleep(Duration::from_millis(20));
+    let other = bigint(&mut cluster.connect(), "SELECT snowflake_nextval()");
+    let after = fetch(&mut transaction, 998);
+    assert_increasing(&[before.clone(), after.clone()].concat());
+    assert_distinct([before.clone(), after.clone(), vec![other]].concat());
+    // Runs grow with what was used up: at most as many IDs as were returned are from before.
+    assert!(after[0] < other, "the run was claimed before the pause");
+    assert!(after.iter().filter(|id| **id < other).count() <= before.len());
+}
+
+/// Two calls in one select list: each increases, and no ID is in both.
+#[test]
+fn two_calls_in_one_select_list_take_runs_of_their_own() {
+    let cluster = Cluster::start();
+    let rows = cluster
+        .connect()
+        .query("SELECT snowflake_nextval(5000), snowflake_nextval(5000)", &[])
+        .expect("rows");
+    let column = |number: usize| rows.iter().map(|row| row.get(number)).collect::<Vec<i64>>();
+    let (first, second) = (column(0), column(1));
+    assert_eq!(first.len(), 5000);
+    assert_increasing(&first);
+    assert_increasing(&second);
+    assert_distinct([first, second].concat());
+}

@@ -130,9 +130,9 @@ fn the_end_of_the_field_is_announced_at_start() {
     let now = now.as_millis() as i64;
     let day = 24 * 60 * 60 * 1000;
     for (left, said) in [
-        (364 * day, Some("WARNING:  the timestamp field of snowflake IDs is used up in 363 days")),
+        (364 * day, Some("LOG:  the timestamp field of snowflake IDs is used up in 363 days")),
         (366 * day, None),
-        (-day, Some("WARNING:  the timestamp field of snowflake IDs is used up")),
+        (-day, Some("LOG:  the timestamp field of snowflake IDs is used up")),
     ] {
         let epoch = (now + left - lifetime(24)).to_string();
         let cluster =

@@ -2,16 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, bigint, error_of};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of};
 
 use super::NEXT;
-
-fn register(cluster: &Cluster) -> PathBuf {
-    cluster.data().join("global/4294965250")
-}
 
 fn take(journal: &Journal, cluster: &Cluster) {
     journal.take(&mut cluster.connect(), NEXT).expect("an ID");
@@ -59,9 +54,9 @@ fn damage_is_noticed_and_mended(checksums: bool) {
     for (what, damage) in damages {
         take(&journal, &cluster);
         cluster.stop();
-        let mut page = fs::read(register(&cluster)).expect("the register");
+        let mut page = fs::read(Register::path(&cluster)).expect("the register");
         damage(&mut page);
-        fs::write(register(&cluster), page).expect("root, or the owner");
+        fs::write(Register::path(&cluster), page).expect("root, or the owner");
         cluster.set_clock("-1h");
         cluster.start_again();
         println!("{what}, checksums {checksums}");
@@ -99,11 +94,11 @@ fn a_deleted_register_is_created_with_a_warning() {
     let journal = Journal::new();
     take(&journal, &cluster);
     cluster.stop();
-    fs::remove_file(register(&cluster)).expect("the register");
-    let before = cluster.log().matches("WARNING:  created the register of snowflake IDs").count();
+    fs::remove_file(Register::path(&cluster)).expect("the register");
+    let before = cluster.log().matches("LOG:  created the register of snowflake IDs").count();
     cluster.start_again();
     take(&journal, &cluster);
-    assert_eq!(cluster.log().matches("WARNING:  created the register of snowflake IDs").count(), before + 1);
+    assert_eq!(cluster.log().matches("LOG:  created the register of snowflake IDs").count(), before + 1);
     journal.check();
 }
 
@@ -112,7 +107,7 @@ fn a_register_that_is_deleted_under_a_running_server() {
     let mut cluster = Cluster::builder().fake_clock().start();
     let journal = Journal::new();
     take(&journal, &cluster);
-    fs::remove_file(register(&cluster)).expect("the register");
+    fs::remove_file(Register::path(&cluster)).expect("the register");
     let error = error_of(cluster.connect().batch_execute("CHECKPOINT"));
     assert!(error.message().contains("checkpoint request failed"), "{error}");
     assert!(cluster.log().contains("could not open file \"global/4294965250\""));
@@ -129,13 +124,13 @@ fn a_record_of_a_later_release() {
     let journal = Journal::new();
     take(&journal, &cluster);
     cluster.stop();
-    let mut page = fs::read(register(&cluster)).expect("the register");
-    page[24 + 8..24 + 12].copy_from_slice(&2u32.to_le_bytes());
-    fs::write(register(&cluster), page).expect("root, or the owner");
+    let mut page = fs::read(Register::path(&cluster)).expect("the register");
+    page[24 + 8..24 + 12].copy_from_slice(&3u32.to_le_bytes());
+    fs::write(Register::path(&cluster), page).expect("root, or the owner");
     cluster.start_again();
     assert_refused(
         &cluster,
-        "its record has version 2, and this release reads up to 1",
+        "its record has version 3, and this release reads up to 2",
         "Install the release that wrote it",
     );
     // Not even a new floor replaces it.

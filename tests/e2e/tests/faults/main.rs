@@ -4,12 +4,15 @@
 //! increased. `make mutants` runs them against a build without the register, where they have to fail.
 
 mod crash;
+mod creation;
 mod damage;
+mod floor;
 mod interruption;
 mod promotion;
 mod recovery;
 mod steps;
 mod upgrade;
+mod wrong_clocks;
 
 use snowflake_e2e::Cluster;
 

@@ -1,0 +1,100 @@
+//! Property tests of the judgement of a clock that is ahead.
+
+use proptest::prelude::*;
+use snowflake_core::jump::{BootClock, Clocks, Jump, NOTABLE, SMALLEST_LIMIT, Verdict, YEAR};
+
+const NOW: i64 = 1_800_000_000_000;
+const DAY: i64 = 24 * 60 * 60 * 1000;
+const BOOT: u128 = 42;
+
+fn clocks(wall: i64, boot: u128, elapsed: i64) -> Clocks {
+    Clocks { wall, boot: Some(BootClock { boot, elapsed }) }
+}
+
+/// Clocks after `passed` milliseconds on the same boot, with the wall clock moved by `step`.
+fn later(passed: i64, step: i64) -> Clocks {
+    clocks(NOW + passed + step, BOOT, 1000 + passed)
+}
+
+fn then() -> Clocks {
+    clocks(NOW, BOOT, 1000)
+}
+
+fn limits() -> impl Strategy<Value = i64> {
+    prop_oneof![SMALLEST_LIMIT..10_000, SMALLEST_LIMIT..30 * DAY]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Two clocks that are cut to milliseconds differ by up to two where nothing has jumped.
+    #[test]
+    fn time_that_passes_is_no_jump(passed in 0..100 * YEAR, rounding in -2..=2i64, limit in prop::option::of(limits())) {
+        let jump = later(passed, rounding).jump_since(&then(), NOW);
+        prop_assert!(matches!(jump, Jump::Measured(_)));
+        prop_assert_eq!(jump.judge(limit), Verdict::Accept);
+    }
+
+    #[test]
+    fn a_jump_beyond_the_limit_is_refused(passed in 0..YEAR, limit in limits(), more in 1..YEAR) {
+        let jump = later(passed, limit + more).jump_since(&then(), NOW);
+        prop_assert_eq!(jump, Jump::Measured(limit + more));
+        prop_assert_eq!(jump.judge(Some(limit)), Verdict::Refuse);
+    }
+
+    #[test]
+    fn a_jump_within_the_limit_is_followed(passed in 0..YEAR, limit in limits(), part in 0.0..=1.0f64) {
+        let step = (limit as f64 * part) as i64;
+        let verdict = later(passed, step).jump_since(&then(), NOW).judge(Some(limit));
+        prop_assert_eq!(verdict, if step > NOTABLE { Verdict::Log } else { Verdict::Accept });
+    }
+
+    /// Another boot, another machine, a boot clock that went back, and a record without one.
+    #[test]
+    fn where_nobody_knows_only_a_year_is_refused(ahead in -YEAR..3 * YEAR, limit in limits(), elapsed in 0..YEAR, case in 0..4) {
+        let now = clocks(NOW + ahead, BOOT, elapsed);
+        let last = match case {
+            0 => clocks(NOW, BOOT + 1, elapsed),
+            1 => Clocks { wall: NOW, boot: None },
+            2 => clocks(NOW, BOOT, elapsed + 1),
+            _ => clocks(NOW, BOOT - 1, 0),
+        };
+        let expected = match ahead {
+            ahead if ahead > YEAR => Verdict::Refuse,
+            ahead if ahead > limit => Verdict::Log,
+            _ => Verdict::Accept,
+        };
+        prop_assert_eq!(now.jump_since(&last, NOW).judge(Some(limit)), expected);
+    }
+
+    /// What matters is how far beyond the last timestamp the clock is.
+    #[test]
+    fn a_clock_that_comes_back_has_not_jumped(passed in 0..YEAR, back in 0..10 * YEAR, limit in limits(), boot in BOOT..=BOOT + 1) {
+        // The last record was written while the clock was behind; timestamps were held.
+        let last = clocks(NOW - back, BOOT, 1000);
+        let now = clocks(NOW + passed, boot, 1000 + passed);
+        let verdict = now.jump_since(&last, NOW + passed).judge(Some(limit));
+        prop_assert_eq!(verdict, Verdict::Accept);
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_refused(passed in 0..YEAR, step in -YEAR..50 * YEAR, boot in BOOT..=BOOT + 1) {
+        let now = clocks(NOW + passed + step, boot, 1000 + passed);
+        prop_assert_ne!(now.jump_since(&then(), NOW).judge(None), Verdict::Refuse);
+    }
+
+    /// Whatever a record says, judging it does not overflow.
+    #[test]
+    fn any_clocks_are_judged(wall: i64, last: i64, elapsed: i64, before: i64, timestamp: i64, boot in 0..2u128) {
+        let now = clocks(wall, 1, elapsed);
+        let _ = now.jump_since(&clocks(last, boot, before), timestamp).judge(Some(DAY));
+    }
+}
+
+#[test]
+fn a_notable_jump_is_logged_without_a_limit_too() {
+    assert_eq!(Jump::Measured(NOTABLE).judge(None), Verdict::Accept);
+    assert_eq!(Jump::Measured(NOTABLE + 1).judge(None), Verdict::Log);
+    assert_eq!(Jump::SinceRecord(YEAR).judge(None), Verdict::Accept);
+    assert_eq!(Jump::SinceRecord(YEAR + 1).judge(None), Verdict::Log);
+}

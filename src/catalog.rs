@@ -1,0 +1,118 @@
+//! Queries to the catalog, and statements, through SPI.
+
+use std::ffi::{CStr, c_char};
+
+use pgrx::pg_sys;
+use pgrx::spi::Spi;
+
+use crate::encoding::{decode, encode};
+use crate::report::keeping_errors;
+
+/// What a query is given: a value, and its type.
+pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);
+
+/// A row that a query returned, as text.
+pub type Row = Vec<Option<String>>;
+
+/// Runs a query of ours in the latest snapshot that the transaction may have, with names resolved in the catalog alone.
+pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
+    with_settings(&[(c"search_path", c"pg_catalog, pg_temp"), (c"row_security", c"off")], || {
+        let mut types: Vec<_> = arguments.iter().map(|(_, of)| *of).collect();
+        let mut values: Vec<_> =
+            arguments.iter().map(|(value, _)| value.unwrap_or(pg_sys::Datum::null())).collect();
+        let nulls: Vec<u8> =
+            arguments.iter().map(|(value, _)| if value.is_none() { b'n' } else { b' ' }).collect();
+        let query = encode(query);
+        Spi::connect(|_| {
+            // SAFETY: SPI is connected, and the arrays are of one length.
+            let status = keeping_errors(|| unsafe {
+                pg_sys::SPI_execute_with_args(
+                    query.as_ptr(),
+                    types.len() as i32,
+                    types.as_mut_ptr(),
+                    values.as_mut_ptr(),
+                    nulls.as_ptr().cast(),
+                    false,
+                    0,
+                )
+            });
+            assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{query:?}");
+            rows()
+        })
+    })
+}
+
+/// Executes a statement as the user that is current, under the settings that are in force.
+pub fn execute(statement: &str) {
+    let statement = encode(statement);
+    Spi::connect(|_| {
+        // SAFETY: SPI is connected.
+        let status = keeping_errors(|| unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) });
+        assert!(status >= 0, "{statement:?}: {status}");
+    });
+}
+
+/// Acts as another user. Code of that user that runs meanwhile can do nothing that outlasts this: the operation is
+/// restricted as those of REINDEX and VACUUM are, and settings are put back.
+///
+/// After an error, the end of the transaction or subtransaction puts everything back.
+pub fn as_user<T>(user: pg_sys::Oid, is_restricted: bool, act: impl FnOnce() -> T) -> T {
+    let (mut before, mut context) = (pg_sys::InvalidOid, 0);
+    // SAFETY: the user exists; what was in force is put back.
+    unsafe {
+        pg_sys::GetUserIdAndSecContext(&raw mut before, &raw mut context);
+        let restriction = if is_restricted { pg_sys::SECURITY_RESTRICTED_OPERATION as i32 } else { 0 };
+        pg_sys::SetUserIdAndSecContext(user, context | restriction);
+    }
+    let done = with_settings(&[], act);
+    // SAFETY: as above.
+    unsafe { pg_sys::SetUserIdAndSecContext(before, context) };
+    done
+}
+
+/// Acts under settings of its own, and puts back what it or others changed meanwhile.
+fn with_settings<T>(settings: &[(&CStr, &CStr)], act: impl FnOnce() -> T) -> T {
+    // SAFETY: names and values are those of the server's own settings. What is set is put back, by the end of the
+    // transaction after an error.
+    unsafe {
+        let level = pg_sys::NewGUCNestLevel();
+        for (name, value) in settings {
+            pg_sys::set_config_option(
+                name.as_ptr(),
+                value.as_ptr(),
+                pg_sys::GucContext::PGC_USERSET,
+                pg_sys::GucSource::PGC_S_SESSION,
+                pg_sys::GucAction::GUC_ACTION_SAVE,
+                true,
+                0,
+                false,
+            );
+        }
+        let done = act();
+        pg_sys::AtEOXact_GUC(false, level);
+        done
+    }
+}
+
+/// The rows of the query that was executed last.
+fn rows() -> Vec<Row> {
+    // SAFETY: a SELECT leaves a table, which stays until SPI is left.
+    unsafe {
+        let table = &*pg_sys::SPI_tuptable;
+        let columns = (*table.tupdesc).natts;
+        (0..table.numvals as usize)
+            .map(|row| {
+                let tuple = *table.vals.add(row);
+                (1..=columns).map(|column| text(pg_sys::SPI_getvalue(tuple, table.tupdesc, column))).collect()
+            })
+            .collect()
+    }
+}
+
+/// # Safety
+///
+/// `text` is NULL or a string.
+unsafe fn text(text: *const c_char) -> Option<String> {
+    // SAFETY: checked for NULL.
+    (!text.is_null()).then(|| decode(unsafe { CStr::from_ptr(text) }))
+}

@@ -1,0 +1,205 @@
+//! How errors and log entries reach PostgreSQL.
+//!
+//! An error is a Rust panic until the stack is unwound; then pgrx reports it. What pgrx carries is UTF-8, and of an error
+//! that PostgreSQL raised itself only the message, the detail and the hint. What is missing is put back from an error
+//! context callback, which PostgreSQL calls when it finishes a report.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use crate::encoding;
+
+/// Called while the library is loaded. pgrx shows a backtrace as the detail of an error where `RUST_BACKTRACE` is set.
+/// An ordinary error is no bug that needs one.
+pub fn init() {
+    let note_the_place = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if panic.payload_as_str().is_some() {
+            note_the_place(panic);
+        }
+    }));
+}
+
+/// Ends the statement with this error; while the server starts, the server.
+pub fn raise(report: ErrorReport) -> ! {
+    if let Some(texts) = in_server_encoding(&report) {
+        push(texts);
+    }
+    report.report(PgLogLevel::ERROR);
+    unreachable!("an error was raised");
+}
+
+/// Sends this to the client, and to the log where `log_min_messages` says so. The client may not read: no lock may be held.
+pub fn send(report: ErrorReport, level: PgLogLevel) {
+    let texts = in_server_encoding(&report);
+    // SAFETY: the variable is this process's. What is pushed is popped.
+    unsafe {
+        let before = pg_sys::error_context_stack;
+        if let Some(texts) = texts {
+            push(texts);
+        }
+        report.report(level);
+        pg_sys::error_context_stack = before;
+    }
+}
+
+/// Writes this to the server's log alone.
+pub fn log(report: ErrorReport) {
+    report.report(PgLogLevel::LOG_SERVER_ONLY);
+}
+
+/// Calls PostgreSQL. Where that raises an error, it reaches the user as it is: with its context, its object names and in the
+/// database's encoding. `call` raises no error of ours.
+pub fn keeping_errors<T>(call: impl FnOnce() -> T) -> T {
+    /// What PostgreSQL reported last, while the call went on.
+    struct Kept {
+        callback: UnsafeCell<pg_sys::ErrorContextCallback>,
+        error: Cell<*mut pg_sys::ErrorData>,
+    }
+
+    #[pg_guard]
+    unsafe extern "C-unwind" fn keep(kept: *mut c_void) {
+        // SAFETY: points to a `Kept` that lives. A report is being finished, so there is one to copy.
+        unsafe {
+            let before = pg_sys::MemoryContextSwitchTo(pg_sys::TopTransactionContext);
+            let error = pg_sys::CopyErrorData();
+            pg_sys::MemoryContextSwitchTo(before);
+            if (*error).elevel >= PgLogLevel::ERROR as c_int {
+                (*kept.cast::<Kept>()).error.set(error);
+            } else {
+                pg_sys::FreeErrorData(error);
+            }
+        }
+    }
+
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            // SAFETY: this is on top of the stack again, whether the call returned or raised.
+            unsafe { pg_sys::error_context_stack = (*self.callback.get()).previous };
+            if std::thread::panicking() && !self.error.get().is_null() {
+                push(self.error.get());
+            }
+        }
+    }
+
+    let kept = Kept { callback: UnsafeCell::default(), error: Cell::new(ptr::null_mut()) };
+    // SAFETY: `kept` stays where it is until it is dropped, and then it is off the stack.
+    unsafe {
+        *kept.callback.get() = pg_sys::ErrorContextCallback {
+            previous: pg_sys::error_context_stack,
+            callback: Some(keep),
+            arg: (&raw const kept).cast_mut().cast(),
+        };
+        pg_sys::error_context_stack = kept.callback.get();
+    }
+    call()
+}
+
+/// The texts of a report as a database needs them that is not UTF-8; `None` where they are right as they are.
+fn in_server_encoding(report: &ErrorReport) -> Option<*mut pg_sys::ErrorData> {
+    let texts = [Some(report.message()), report.detail(), report.hint()];
+    // SAFETY: reads variables of this process.
+    let (database, encoding) = unsafe { (pg_sys::MyDatabaseId, pg_sys::GetDatabaseEncoding()) };
+    if database == pg_sys::InvalidOid
+        || encoding == pg_sys::pg_enc::PG_UTF8 as c_int
+        || texts.iter().flatten().all(|text| text.is_ascii())
+    {
+        return None;
+    }
+    let [message, detail, hint] = texts.map(|text| {
+        // SAFETY: copies a string into memory of the transaction.
+        text.map_or(ptr::null_mut(), |text| unsafe {
+            pg_sys::MemoryContextStrdup(pg_sys::TopTransactionContext, encoding::encode(text).as_ptr())
+        })
+    });
+    let data = pg_sys::ErrorData { message, detail, hint, ..Default::default() };
+    // SAFETY: memory of the transaction, of the right size, for a value that owns nothing.
+    unsafe {
+        let copy = pg_sys::MemoryContextAlloc(pg_sys::TopTransactionContext, size_of_val(&data));
+        let copy = copy.cast::<pg_sys::ErrorData>();
+        copy.write(data);
+        Some(copy)
+    }
+}
+
+struct Completion(UnsafeCell<pg_sys::ErrorContextCallback>);
+
+// SAFETY: a backend has one thread.
+unsafe impl Sync for Completion {}
+
+/// What completes the next report.
+static COMPLETION: Completion = Completion(UnsafeCell::new(pg_sys::ErrorContextCallback {
+    previous: ptr::null_mut(),
+    callback: Some(complete),
+    arg: ptr::null_mut(),
+}));
+
+/// Completes the next report from `error`. Whoever catches that puts the stack of callbacks back as it was.
+fn push(error: *mut pg_sys::ErrorData) {
+    let completion = COMPLETION.0.get();
+    // SAFETY: one thread; the callback is static, and is not put above itself.
+    unsafe {
+        (*completion).arg = error.cast();
+        if pg_sys::error_context_stack != completion {
+            (*completion).previous = pg_sys::error_context_stack;
+            pg_sys::error_context_stack = completion;
+        }
+    }
+}
+
+unsafe extern "C-unwind" {
+    // pgrx does not bind these. They change the report that is being finished, and return nothing of use.
+    fn errcode(sqlstate: c_int) -> c_int;
+    fn errmsg_internal(format: *const c_char, ...) -> c_int;
+    fn errdetail_internal(format: *const c_char, ...) -> c_int;
+    fn errhint(format: *const c_char, ...) -> c_int;
+    fn errcontext_msg(format: *const c_char, ...) -> c_int;
+}
+
+type Name = fn(&pg_sys::ErrorData) -> *mut c_char;
+
+/// The fields of a report that name objects.
+const OBJECTS: [(u8, Name); 5] = [
+    (b's', |error| error.schema_name),
+    (b't', |error| error.table_name),
+    (b'c', |error| error.column_name),
+    (b'd', |error| error.datatype_name),
+    (b'n', |error| error.constraint_name),
+];
+
+unsafe extern "C-unwind" fn complete(error: *mut c_void) {
+    const TEXT: &CStr = c"%s";
+    // SAFETY: a report is being finished, and the strings of the error live as long as the transaction.
+    unsafe {
+        let error = &*error.cast::<pg_sys::ErrorData>();
+        // pgrx does not know SQLSTATEs that users make up.
+        if error.sqlerrcode != 0 {
+            errcode(error.sqlerrcode);
+        }
+        if !error.message.is_null() {
+            errmsg_internal(TEXT.as_ptr(), error.message);
+        }
+        if !error.detail.is_null() {
+            errdetail_internal(TEXT.as_ptr(), error.detail);
+        }
+        if !error.hint.is_null() {
+            errhint(TEXT.as_ptr(), error.hint);
+        }
+        if !error.context.is_null() {
+            errcontext_msg(TEXT.as_ptr(), error.context);
+        }
+        for (field, name) in OBJECTS {
+            if !name(error).is_null() {
+                pg_sys::err_generic_string(field.into(), name(error));
+            }
+        }
+        if !error.internalquery.is_null() {
+            pg_sys::internalerrquery(error.internalquery);
+            pg_sys::internalerrposition(error.internalpos);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A client that does not read what the server sends stops nobody else.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use postgres::NoTls;
+use snowflake_e2e::{Cluster, DeafClient, Register, within};
+
+/// What another session gets that wants an ID: an error's SQLSTATE, if it is one.
+#[track_caller]
+fn assert_others_are_answered(cluster: &Cluster) -> Option<String> {
+    let config = cluster.config();
+    let answer = within(Duration::from_secs(20), move || {
+        let mut client = config.connect(NoTls).expect("a session");
+        let answer = client.query("SELECT snowflake_nextval()", &[]);
+        answer.err().and_then(|error| error.code().map(|code| code.code().to_owned()))
+    });
+    answer.expect("another session gets an answer within 20 seconds")
+}
+
+#[test]
+fn while_the_register_is_created() {
+    let cluster = Cluster::start();
+    let _client = DeafClient::take_an_id_when_full(&cluster);
+    assert!(cluster.log().contains("created the register"), "{}", cluster.log());
+    assert_eq!(assert_others_are_answered(&cluster), None);
+}
+
+#[test]
+fn while_the_clock_steps_ahead() {
+    let cluster = Cluster::builder().fake_clock().start();
+    cluster.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    cluster.set_clock("+1h");
+    let _client = DeafClient::take_an_id_when_full(&cluster);
+    assert!(cluster.log().contains("the clock has jumped ahead"), "{}", cluster.log());
+    // Beyond what is reserved.
+    cluster.set_clock("+2h");
+    assert_eq!(assert_others_are_answered(&cluster), None);
+}
+
+/// PostgreSQL raises an error of its own: the register cannot be opened.
+#[test]
+fn while_an_error_of_postgresql_is_reported() {
+    let mut cluster = Cluster::start();
+    cluster.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    cluster.stop();
+    fs::set_permissions(Register::path(&cluster), fs::Permissions::from_mode(0o000))
+        .expect("root, or the owner");
+    cluster.start_again();
+    let _client = DeafClient::take_an_id_when_full(&cluster);
+    assert!(cluster.log().contains("could not open file"), "{}", cluster.log());
+    assert_eq!(assert_others_are_answered(&cluster).as_deref(), Some("42501"));
+    fs::set_permissions(Register::path(&cluster), fs::Permissions::from_mode(0o600))
+        .expect("root, or the owner");
+    assert_eq!(assert_others_are_answered(&cluster), None);
+}
+
+/// What concerns the administrator is not sent to whoever takes an ID.
+#[test]
+fn no_client_sees_what_is_for_the_log() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let (sender, notices) = std::sync::mpsc::channel();
+    let mut config = cluster.config();
+    config.notice_callback(move |notice| drop(sender.send(notice.message().to_owned())));
+    let mut client = config.connect(NoTls).expect("a session");
+    client.batch_execute("SET client_min_messages = log").expect("set");
+    for clock in ["+0", "+1h", "-1h"] {
+        cluster.set_clock(clock);
+        client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    }
+    drop((client, config));
+    assert_eq!(notices.iter().collect::<Vec<_>>(), [""; 0]);
+    for said in ["created the register", "the clock has jumped ahead"] {
+        assert!(cluster.log().contains(said), "{}", cluster.log());
+    }
+}

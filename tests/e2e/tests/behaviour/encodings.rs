@@ -1,0 +1,160 @@
+//! Databases whose encoding is not UTF-8.
+
+use std::sync::mpsc;
+
+use postgres::NoTls;
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, error_of};
+
+#[test]
+fn names_and_texts_beyond_ascii() {
+    let cluster = Cluster::start();
+    for (encoding, text) in
+        [("UTF8", "Größe"), ("LATIN1", "Größe"), ("SQL_ASCII", "Größe"), ("EUC_JP", "注文")]
+    {
+        let database = encoding.to_lowercase();
+        cluster
+            .connect()
+            .batch_execute(&format!(
+                "CREATE DATABASE {database} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+            ))
+            .expect("a database");
+        let (sender, notices) = mpsc::channel();
+        let mut config = cluster.config();
+        config.dbname(&database).notice_callback(move |notice| drop(sender.send(notice)));
+        let mut client = config.connect(NoTls).expect("a session");
+        client
+            .batch_execute(&format!(
+                "CREATE EXTENSION snowflake;
+                 CREATE SCHEMA \"{text}\";
+                 CREATE TABLE \"{text}\".\"{text}\" (\"{text}\" serial PRIMARY KEY);
+                 CREATE TABLE \"{text}\".lines (\"{text}\" int REFERENCES \"{text}\".\"{text}\");
+                 CREATE TABLE viewed (\"{text}\" serial PRIMARY KEY);
+                 CREATE VIEW \"{text}\" AS SELECT \"{text}\" FROM viewed;"
+            ))
+            .expect(encoding);
+
+        for (query, code, message) in [
+            (
+                format!("SELECT snowflake_from_base62('{text}12345678')"),
+                SqlState::INVALID_TEXT_REPRESENTATION,
+                format!("invalid base 62 text for a snowflake ID: \"{text}12345678\""),
+            ),
+            (
+                format!("SELECT snowflake_confirm('{text}')"),
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("there is no \"{text}\" to confirm"),
+            ),
+            (
+                format!("SELECT snowflake_convert('viewed', 'no {text}')"),
+                SqlState::UNDEFINED_COLUMN,
+                format!("column \"no {text}\" of table public.viewed does not exist"),
+            ),
+            (
+                format!("SELECT snowflake_convert('viewed', '{text}')"),
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!("cannot change the type of column \"{text}\" of table public.viewed"),
+            ),
+        ] {
+            let error = error_of(client.query(&query, &[]));
+            assert_eq!((error.code(), error.message()), (&code, &*message), "{encoding}: {query}");
+        }
+        let error = error_of(client.query(&format!("SELECT snowflake_convert('viewed', '{text}')"), &[]));
+        let view = format!("\"{text}\"");
+        assert!(error.detail().expect("a detail").contains(&view), "{encoding}: {error:?}");
+
+        // An error of PostgreSQL's own.
+        client
+            .batch_execute(&format!(
+                "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS
+                     $$ BEGIN RAISE EXCEPTION 'not {text}' USING DETAIL = '{text}', TABLE = '{text}'; END $$;
+                 CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();"
+            ))
+            .expect("an event trigger");
+        let convert = format!("SELECT snowflake_convert('\"{text}\".\"{text}\"', '{text}', false)");
+        let error = error_of(client.query(&convert, &[]));
+        assert_eq!(
+            (error.message(), error.detail(), error.table()),
+            (&*format!("not {text}"), Some(text), Some(text)),
+            "{encoding}"
+        );
+        client.batch_execute("DROP EVENT TRIGGER refuse").expect("dropped");
+
+        let said: Vec<String> =
+            client.query(&convert, &[]).expect("converted").iter().map(|row| row.get(0)).collect();
+        assert!(
+            said.contains(&format!("ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" TYPE bigint;")),
+            "{encoding}: {said:?}"
+        );
+        client
+            .batch_execute(&format!(
+                "INSERT INTO \"{text}\".\"{text}\" DEFAULT VALUES;
+                 SELECT snowflake_revert('\"{text}\".\"{text}\"', '{text}', false);"
+            ))
+            .expect("reverted");
+        drop((client, config));
+        assert_eq!(notices.iter().count(), 0, "{encoding}");
+    }
+}
+
+/// Bytes that are not UTF-8, in a database that does not care.
+#[test]
+fn bytes_of_no_known_encoding() {
+    let cluster = Cluster::start();
+    cluster
+        .connect()
+        .batch_execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+        .expect("a database");
+    let mut client = cluster.config().dbname("ascii").connect(NoTls).expect("a session");
+    client
+        .batch_execute(
+            "CREATE EXTENSION snowflake;
+             CREATE FUNCTION name_of(bytes bytea) RETURNS text LANGUAGE sql AS $$ SELECT convert_from(bytes, 'SQL_ASCII') $$;
+             DO $$ BEGIN EXECUTE format('CREATE TABLE %1$I (%1$I serial PRIMARY KEY)', name_of('\\xff41')); END $$;",
+        )
+        .expect("a table");
+    let said = client
+        .query(
+            "SELECT position('\\xff41'::bytea IN statement::bytea) > 0
+             FROM snowflake_convert(to_regclass(quote_ident(name_of('\\xff41'))), name_of('\\xff41')::name, false) AS statement",
+            &[],
+        )
+        .expect("converted");
+    assert_eq!(said.len(), 5);
+    assert!(said.iter().all(|row| row.get(0)));
+}
+
+/// A name in the notice about stored results.
+#[test]
+fn a_notice_with_such_a_name() {
+    let mut cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute("CREATE DATABASE latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        .expect("a database");
+    client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    drop(client);
+    cluster
+        .config()
+        .dbname("latin1")
+        .connect(NoTls)
+        .expect("a session")
+        .batch_execute(
+            "CREATE EXTENSION snowflake;
+             CREATE TABLE orders (id bigint);
+             CREATE INDEX \"Größe\" ON orders (snowflake_timestamp(id));",
+        )
+        .expect("an index");
+    cluster.stop();
+    cluster.configure(&[("snowflake.sequence_bits", "13")]);
+    cluster.start_again();
+    let (sender, notices) = mpsc::channel();
+    let mut config = cluster.config();
+    config.dbname("latin1").notice_callback(move |notice| drop(sender.send(notice)));
+    let mut client = config.connect(NoTls).expect("a session");
+    client.batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    drop((client, config));
+    let notices: Vec<_> = notices.iter().collect();
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].detail().expect("a detail").contains("index public.\"Größe\""), "{notices:?}");
+}

@@ -1,0 +1,204 @@
+//! A floor that an administrator sets is in force and durable, or refused; without force it never goes below issued IDs.
+
+use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+
+use postgres::Client;
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, Journal, Register, StopOnDrop, bigint, error_of, eventually};
+
+use super::NEXT;
+
+const AN_HOUR_AGO: &str = "SELECT snowflake_set_floor(now() - interval '1 hour')";
+
+/// A cluster with so few buffers that the register's page does not stay in one.
+fn with_few_buffers() -> Cluster {
+    Cluster::builder().set("shared_buffers", "400kB").fake_clock().start()
+}
+
+/// Scans that use all buffers, as sequential ones do not.
+const INDEX_SCANS_ALONE: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off";
+const SCANS: &str = "SELECT count(prosrc) FROM pg_proc WHERE oid > 0; SELECT count(attname) FROM pg_attribute WHERE attrelid > 0";
+
+/// Zeroes the page on disk.
+fn zero(cluster: &Cluster) {
+    let mut file =
+        fs::OpenOptions::new().write(true).open(Register::path(cluster)).expect("root, or the owner");
+    file.seek(SeekFrom::Start(0)).expect("a file");
+    file.write_all(&[0; 8192]).expect("root, or the owner");
+}
+
+/// Zeroes the page on disk, and waits until the server has seen that: its buffer is used for other pages meanwhile.
+fn zero_the_page(cluster: &Cluster, client: &mut Client) {
+    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    let mut file =
+        fs::OpenOptions::new().write(true).open(Register::path(cluster)).expect("root, or the owner");
+    file.seek(SeekFrom::Start(0)).expect("a file");
+    file.write_all(&[0; 8192]).expect("root, or the owner");
+    client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").expect("set");
+    eventually("the page is read from disk", || {
+        client.batch_execute("SELECT count(prosrc) FROM pg_proc WHERE oid > 0").expect("a scan");
+        client.batch_execute("SELECT count(attname) FROM pg_attribute WHERE attrelid > 0").expect("a scan");
+        client.query("SELECT snowflake_floor()", &[]).is_err()
+    });
+}
+
+#[track_caller]
+fn assert_lowering_is_refused(client: &mut Client) {
+    let error = error_of(client.query(AN_HOUR_AGO, &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert_eq!(error.message(), "the floor of snowflake IDs must not be lowered");
+}
+
+#[test]
+fn with_a_damaged_page_it_stays_above_what_was_issued() {
+    let mut cluster = with_few_buffers();
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    zero_the_page(&cluster, &mut client);
+    assert_lowering_is_refused(&mut client);
+    client.batch_execute("SELECT snowflake_set_floor(now())").expect("a higher floor");
+    journal.take(&mut client, NEXT).expect("an ID");
+    drop(client);
+    cluster.stop();
+    cluster.start_again();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    journal.check();
+}
+
+/// The page is zeroed on disk, and read as such. What the server has promised is in its memory: the next record makes the
+/// page whole.
+#[test]
+fn a_page_that_was_zeroed_under_a_running_server_is_written_whole() {
+    let mut cluster = with_few_buffers();
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    zero_the_page(&cluster, &mut client);
+    // Beyond what is reserved.
+    cluster.set_clock("+10s");
+    journal.take(&mut client, NEXT).expect("an ID");
+    client.query("SELECT snowflake_floor()", &[]).expect("a whole page");
+    drop(client);
+    cluster.stop();
+    cluster.set_clock("+0");
+    cluster.start_again();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    journal.check();
+}
+
+#[test]
+fn after_the_file_was_deleted_it_is_refused() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    fs::remove_file(Register::path(&cluster)).expect("root, or the owner");
+    assert_lowering_is_refused(&mut client);
+    for floor in ["now() + interval '1 hour'", "now() - interval '1 hour', force => true"] {
+        let error = error_of(client.query(&format!("SELECT snowflake_set_floor({floor})"), &[]));
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("pg_ctl stop -m immediate")), "{error:?}");
+    }
+    // Others go on meanwhile.
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    // What the hint says.
+    drop(client);
+    cluster.kill();
+    cluster.start_again();
+    let mut client = cluster.connect();
+    client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 hour')").expect("a floor");
+    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    drop(client);
+    cluster.kill();
+    cluster.start_again();
+    let ahead = "SELECT extract(epoch FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint";
+    let ahead = bigint(&mut cluster.connect(), ahead);
+    assert!((3500..3700).contains(&ahead), "{ahead} s");
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    journal.check();
+}
+
+/// A server that has not issued anything since its start has read the file, too: it does not make a new one.
+#[test]
+fn a_server_that_only_decoded_does_not_start_over() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    cluster.stop();
+    cluster.set_clock("-1h");
+    cluster.start_again();
+    let mut client = cluster.connect();
+    client.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
+    fs::remove_file(Register::path(&cluster)).expect("root, or the owner");
+    let error = error_of(journal.take(&mut client, NEXT));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+    assert!(error.message().ends_with("was deleted while the server runs"), "{error}");
+}
+
+/// Floors at the very present, with a page that says nothing, while others take IDs: the floor is refused, or everything
+/// after it is above it.
+#[test]
+fn it_is_never_below_an_id_that_is_claimed_meanwhile() {
+    let cluster = with_few_buffers();
+    let journal = Journal::new();
+    let stop = AtomicBool::new(false);
+    let (mut set, mut refused) = (0, 0);
+    thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
+        for _ in 0..2 {
+            journal.client(scope, &cluster, NEXT, &stop);
+        }
+        let (mut administrator, mut evictor) = (cluster.connect(), cluster.connect());
+        evictor.batch_execute(INDEX_SCANS_ALONE).expect("set");
+        journal.wait_for(100);
+        let stop = &stop;
+        scope.spawn(move || {
+            while !stop.load(SeqCst) {
+                evictor.batch_execute(SCANS).expect("scans");
+            }
+        });
+        for round in 0..300 {
+            zero(&cluster);
+            let floor =
+                format!("SELECT snowflake_set_floor(clock_timestamp() + interval '{} ms')", round % 10);
+            match administrator.query(&floor, &[]) {
+                Ok(_) => set += 1,
+                Err(error) => {
+                    assert_eq!(error.code(), Some(&SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE), "{error:?}");
+                    refused += 1;
+                }
+            }
+        }
+        journal.wait_for(100);
+    });
+    let ids = journal.check();
+    println!("{set} floors set, {refused} refused, {ids} IDs");
+    assert!(set > 0);
+}
+
+#[test]
+fn on_a_promoted_server_that_has_not_begun_the_margin_is_added() {
+    let primary = Cluster::builder().set("snowflake.failover_margin", "5s").start();
+    bigint(&mut primary.connect(), NEXT);
+    let standby = primary.standby();
+    let mut client = standby.connect();
+    eventually("the register reaches the standby", || {
+        client.query_one("SELECT snowflake_floor() IS NOT NULL", &[]).is_ok_and(|row| row.get(0))
+    });
+    drop(primary);
+    standby.promote();
+    client
+        .batch_execute("SELECT snowflake_set_floor(date_trunc('second', now()) + interval '1 minute')")
+        .expect("a floor");
+    let floor = "SELECT (extract(epoch FROM snowflake_floor()) * 1000)::bigint";
+    let floor = bigint(&mut client, floor);
+    let first = bigint(
+        &mut client,
+        "SELECT (extract(epoch FROM snowflake_timestamp(snowflake_nextval())) * 1000)::bigint",
+    );
+    assert_eq!(first - floor, 5001);
+}

@@ -1,0 +1,211 @@
+//! Clocks that are before the epoch, years ahead, or jump while the server is down.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually};
+
+use super::NEXT;
+
+const DECODE: &str = "SELECT snowflake_timestamp(1268118639732232192)";
+
+#[track_caller]
+fn assert_before_epoch(cluster: &Cluster) {
+    let mut client = cluster.connect();
+    client.query(DECODE, &[]).expect("decoded");
+    let error = error_of(client.query(NEXT, &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert_eq!(error.message(), "the clock is before snowflake.epoch");
+    assert!(error.detail().is_some_and(|detail| detail.contains("IDs count from 2010-11-04")), "{error:?}");
+}
+
+/// A battery is empty: the clock says 1970, or 1999.
+#[test]
+fn a_server_whose_clock_is_before_the_epoch_starts_and_decodes() {
+    for (clock, epoch) in [("-20400d", None), ("-10000d", Some("2010-11-04T01:42:54.657Z"))] {
+        let mut builder = Cluster::builder().fake_clock();
+        if let Some(epoch) = epoch {
+            builder = builder.set("snowflake.epoch", epoch);
+        }
+        let mut cluster = builder.create();
+        cluster.set_clock(clock);
+        cluster.start_again();
+        cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+        assert!(cluster.log().contains("LOG:  the clock is before snowflake.epoch"), "{}", cluster.log());
+        assert_before_epoch(&cluster);
+        let mut standby = cluster.base_backup(&["--write-recovery-conf"]);
+        standby.set_clock(clock);
+        standby.start_again();
+        standby.connect().query(DECODE, &[]).expect("decoded");
+        // In a session that was open before, too, once the clock is right.
+        let mut client = cluster.connect();
+        error_of(client.query(NEXT, &[]));
+        cluster.set_clock("+0");
+        let journal = Journal::new();
+        journal.take(&mut client, NEXT).expect("an ID");
+        // Back again: a step that is too large to be held, and nothing worse.
+        cluster.set_clock(clock);
+        let error = error_of(journal.take(&mut client, NEXT));
+        assert!(error.message().contains("ms behind the last snowflake ID"), "{error}");
+        drop((client, standby));
+        cluster.stop();
+        cluster.start_again();
+        error_of(journal.take(&mut cluster.connect(), NEXT));
+        cluster.set_clock("+0");
+        journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+        journal.check();
+    }
+}
+
+#[test]
+fn a_single_user_server_whose_clock_is_before_the_epoch_starts() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    cluster.stop();
+    cluster.set_clock("-10000d");
+    let mut server = cluster.postgres();
+    server
+        .args(["--single", "-D"])
+        .arg(cluster.data())
+        .arg("postgres")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut server = server.spawn().expect("postgres runs");
+    server.stdin.take().expect("a pipe").write_all(format!("{DECODE}\n").as_bytes()).expect("it reads");
+    let output = server.wait_with_output().expect("it ends");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("2020-06-03 09:53:38.874+00"), "{output:?}");
+}
+
+/// An epoch that has not come stops generating, and ALTER SYSTEM still refuses it.
+#[test]
+fn an_epoch_in_the_future_is_an_error_of_the_first_id() {
+    let cluster = Cluster::builder().set("snowflake.epoch", "2999-01-01T00:00:00Z").start();
+    let error = error_of(cluster.connect().query(NEXT, &[]));
+    assert_eq!(error.message(), "the clock is before snowflake.epoch");
+    assert!(error.hint().is_some_and(|hint| hint.contains("choose an earlier snowflake.epoch")), "{error:?}");
+}
+
+fn assert_jump_is_refused(cluster: &Cluster, journal: &Journal) {
+    let error = error_of(journal.take(&mut cluster.connect(), NEXT));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert!(error.message().starts_with("the clock has jumped ahead by 259"), "{error}");
+}
+
+fn confirm(cluster: &Cluster) -> bool {
+    cluster.connect().query_one("SELECT snowflake_confirm('clock')", &[]).expect("an answer").get(0)
+}
+
+/// A refused jump of 300 days stays refused after the crash of a backend, of the server, and after a restart.
+#[test]
+fn a_refused_jump_stays_refused() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    cluster.set_clock("+300d");
+    assert_jump_is_refused(&cluster, &journal);
+    let mut client = cluster.connect();
+    let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).expect("a pid").get(0);
+    drop(std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status());
+    eventually("the server is back", || {
+        cluster.log().matches("database system is ready to accept connections").count() == 2
+            && cluster.config().connect(postgres::NoTls).is_ok()
+    });
+    assert_jump_is_refused(&cluster, &journal);
+    cluster.kill();
+    cluster.start_again();
+    assert_jump_is_refused(&cluster, &journal);
+    cluster.stop();
+    cluster.start_again();
+    assert_jump_is_refused(&cluster, &journal);
+    // The clock is set right.
+    cluster.set_clock("+0");
+    assert!(!confirm(&cluster));
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    journal.check();
+}
+
+#[test]
+fn a_confirmation_works_before_the_first_id_and_lasts() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    cluster.stop();
+    cluster.set_clock("+300d");
+    cluster.start_again();
+    assert!(confirm(&cluster));
+    assert!(!confirm(&cluster));
+    cluster.kill();
+    cluster.start_again();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    journal.check();
+}
+
+/// Nobody knows how long a machine was off: only a year is too much.
+#[test]
+fn on_another_boot_a_year_is_the_limit() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    let restart_at = |cluster: &mut Cluster, clock: &str, edit: fn(Register) -> Register| {
+        cluster.stop();
+        edit(Register::of(cluster)).write();
+        cluster.set_clock(clock);
+        cluster.start_again();
+    };
+    let log = "is 25919";
+    restart_at(&mut cluster, "+300d", Register::written_on_another_boot);
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    assert!(cluster.log().contains(&format!("LOG:  the clock {log}")), "{}", cluster.log());
+    for edit in [Register::written_on_another_boot, Register::of_version_1] {
+        restart_at(&mut cluster, "+700d", edit);
+        let error = error_of(journal.take(&mut cluster.connect(), NEXT));
+        assert!(error.message().ends_with(" ms ahead of the last record of snowflake IDs"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("snowflake_confirm('clock')")), "{error:?}");
+        assert!(!error.hint().is_some_and(|hint| hint.contains("max_forward_step")), "{error:?}");
+    }
+    assert!(confirm(&cluster));
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    // Without a limit there is none for this either, but a line in the log.
+    cluster.configure(&[("snowflake.max_forward_step", "-1")]);
+    restart_at(&mut cluster, "+1200d", Register::written_on_another_boot);
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    assert!(
+        cluster.log().matches("ms ahead of the last record of snowflake IDs").count() >= 4,
+        "{}",
+        cluster.log()
+    );
+    journal.check();
+}
+
+#[test]
+fn a_register_of_version_1_is_taken_over() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    cluster.stop();
+    Register::of(&cluster).of_version_1().write();
+    cluster.set_clock("-1h");
+    cluster.start_again();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    cluster.stop();
+    assert_eq!(Register::of(&cluster).version(), 2);
+    journal.check();
+}
+
+/// One ID at a clock that is 40 years ahead: no setting reaches that far, so the hint says what does.
+#[test]
+fn an_id_years_ahead_is_got_over_by_force() {
+    let cluster = Cluster::builder().set("snowflake.max_forward_step", "-1").fake_clock().start();
+    let mut client = cluster.connect();
+    bigint(&mut client, NEXT);
+    cluster.set_clock("+14610d");
+    let far = bigint(&mut client, NEXT);
+    cluster.set_clock("+0");
+    let error = error_of(client.query(NEXT, &[]));
+    let hint = error.hint().expect("a hint");
+    assert!(hint.contains("SELECT snowflake_set_floor(now(), force => true)"), "{hint}");
+    assert!(hint.contains("the same IDs are issued again"), "{hint}");
+    assert!(!hint.contains("max_drift") && !hint.contains("max_wait"), "{hint}");
+    client.batch_execute("SELECT snowflake_set_floor(now(), force => true)").expect("a floor");
+    assert!(bigint(&mut client, NEXT) < far);
+}
