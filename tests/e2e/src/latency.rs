@@ -1,17 +1,36 @@
-//! What a single insert waits for, at different rates: with a key from a sequence, and with a Snowflake ID.
+//! What a single insert waits for, at different rates: with a key from a sequence, and with a Snowflake ID. And what a
+//! session waits for that takes one ID at a time, beside others that take IDs without end.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Cluster;
+use crate::{Cluster, StopOnDrop};
 
 /// Inserts per second into each table, and how many are measured.
 const RATES: [(f64, usize); 3] = [(0.2, 20), (10.0, 200), (1000.0, 5000)];
 
 const KEYS: [&str; 2] = ["nextval()", "snowflake_nextval()"];
 
-/// Measures, and prints a table.
+/// How many sessions take IDs without end, and how.
+const GREEDY: [usize; 4] = [0, 2, 8, 32];
+const WAYS: [(&str, &str); 2] = [
+    ("one by one", "SELECT count(snowflake_nextval()) FROM generate_series(1, 100000)"),
+    ("in runs", "SELECT count(*) FROM (SELECT snowflake_nextval(1000000)) AS ids"),
+];
+
+/// How long IDs are measured beside them, and how long the pause between two is.
+const MEASURED: Duration = Duration::from_secs(8);
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Measures, and prints tables.
 pub fn measure() {
+    inserts();
+    println!();
+    beside_greedy_sessions();
+}
+
+fn inserts() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client
@@ -44,14 +63,59 @@ pub fn measure() {
             }
         }
         for (key, mut latencies) in KEYS.into_iter().zip(latencies) {
-            latencies.sort_unstable();
-            let at = |share: f64| latencies[((latencies.len() - 1) as f64 * share).round() as usize];
-            let milliseconds = |latency: Duration| latency.as_secs_f64() * 1000.0;
-            println!(
-                "{rate:<18} | {key:<19} | {:<10.2} | {:.2}",
-                milliseconds(at(0.5)),
-                milliseconds(at(0.99))
-            );
+            let at = quantiles(&mut latencies);
+            println!("{rate:<18} | {key:<19} | {:<10.2} | {:.2}", at(0.5), at(0.99));
         }
     }
+}
+
+/// The latency that this share of all does not exceed, in milliseconds.
+fn quantiles(latencies: &mut [Duration]) -> impl Fn(f64) -> f64 {
+    latencies.sort_unstable();
+    |share| latencies[((latencies.len() - 1) as f64 * share).round() as usize].as_secs_f64() * 1000.0
+}
+
+fn beside_greedy_sessions() {
+    let cluster = Cluster::start();
+    println!(
+        "Latency of SELECT snowflake_nextval() of one session, beside others that take IDs without end.\n"
+    );
+    println!("others | how        | median, ms | 99th percentile, ms | longest, ms");
+    println!("---    | ---        | ---        | ---                 | ---");
+    for count in GREEDY {
+        for (way, query) in &WAYS[..if count == 0 { 1 } else { 2 }] {
+            let mut latencies = latencies_beside(&cluster, count, query);
+            let at = quantiles(&mut latencies);
+            let way = if count == 0 { "" } else { way };
+            println!("{count:<6} | {way:<10} | {:<10.2} | {:<19.2} | {:.2}", at(0.5), at(0.99), at(1.0));
+        }
+    }
+}
+
+fn latencies_beside(cluster: &Cluster, count: usize, query: &str) -> Vec<Duration> {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
+        for _ in 0..count {
+            let (mut client, stop) = (cluster.connect(), &stop);
+            scope.spawn(move || {
+                while !stop.load(Relaxed) {
+                    client.batch_execute(query).expect("IDs");
+                }
+            });
+        }
+        let mut client = cluster.connect();
+        let next = client.prepare("SELECT snowflake_nextval()").expect("a statement");
+        // Until all of them are at work.
+        thread::sleep(Duration::from_millis(500));
+        let begun = Instant::now();
+        let mut latencies = Vec::new();
+        while begun.elapsed() < MEASURED {
+            thread::sleep(PAUSE);
+            let started = Instant::now();
+            client.query(&next, &[]).expect("an ID");
+            latencies.push(started.elapsed());
+        }
+        latencies
+    })
 }
