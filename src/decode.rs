@@ -132,7 +132,7 @@ fn compare_layouts() {
     if let Ok(Some(record)) = register::read()
         && record.layout != settings::fixed().layout
     {
-        Error::OtherLayout { recorded: record.layout, through: record.through }.raise();
+        Error::OtherLayout { recorded: record.layout, floor: record.floor }.raise();
     }
     COMPARED.store(!in_recovery, Relaxed);
     COMPARED_FOR.0.store(statement, Relaxed);

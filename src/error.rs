@@ -21,7 +21,7 @@ pub enum Error {
     NoIdentity,
     /// The server is a standby, or still recovering.
     InRecovery,
-    /// The clock is behind by more than max_drift, and waiting would take longer than max_wait.
+    /// The clock is behind by more than max_backward_step, and waiting would take longer than max_wait.
     ClockBehind {
         /// The last timestamp issued, Unix ms.
         timestamp: i64,
@@ -52,15 +52,15 @@ pub enum Error {
     OtherLayout {
         /// The record's layout.
         recorded: Layout,
-        /// The record's time, Unix ms.
-        through: i64,
+        /// The record's floor, Unix ms.
+        floor: i64,
     },
     /// The configured layout would make IDs that are not above all that were issued.
     LayoutGoesBack {
         /// The record's layout.
         recorded: Layout,
-        /// The record's time, Unix ms.
-        through: i64,
+        /// The record's floor, Unix ms.
+        floor: i64,
     },
     /// A floor below what has been issued.
     FloorLowered {
@@ -179,7 +179,7 @@ impl Error {
                 time::display(until)
             ))
             .set_hint(if lead <= i64::from(i32::MAX) {
-                "Set the clock right, or raise snowflake.max_drift or snowflake.max_wait.".to_owned()
+                "Set the clock right, or raise snowflake.max_backward_step or snowflake.max_wait.".to_owned()
             } else {
                 // Further ahead than the settings reach.
                 "If the clock is wrong, set it right. If it is right, earlier IDs followed a clock that was ahead. \
@@ -225,20 +225,20 @@ impl Error {
                 "Its system identifier is {recorded}. This server is a copy of that one, and both would issue the same IDs."
             ))
             .set_hint("Give this server a datacenter and worker ID of its own. A superuser then confirms with SELECT snowflake_confirm('system_identifier')."),
-            Error::OtherLayout { recorded, through } => report(
+            Error::OtherLayout { recorded, floor } => report(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "IDs have been issued under another snowflake.epoch or other widths".into(),
             )
-            .set_detail(format!("{} IDs up to {} may have been issued.", layout(recorded), time::display(through)))
+            .set_detail(format!("{} IDs up to {} may have been issued.", layout(recorded), time::display(floor)))
             .set_hint("Set the epoch and the widths as they were. To go on under the new ones, a superuser confirms with SELECT snowflake_confirm('layout')."),
-            Error::LayoutGoesBack { recorded, through } => report(
+            Error::LayoutGoesBack { recorded, floor } => report(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "the configured snowflake.epoch and widths would issue IDs again".into(),
             )
             .set_detail(format!(
                 "{} Under the configured ones, IDs after {} would not be greater than those from before.",
                 layout(recorded),
-                time::display(through)
+                time::display(floor)
             ))
             .set_hint("Choose an earlier epoch or a larger sum of widths."),
             Error::FloorLowered { floor } => report(
@@ -251,7 +251,7 @@ impl Error {
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("the floor would be {lead} ms ahead of the clock"),
             )
-            .set_detail("That is more than snowflake.max_drift. IDs would run that far ahead of the clock until it has caught up.")
+            .set_detail("That is more than snowflake.max_backward_step. IDs would run that far ahead of the clock until it has caught up.")
             .set_hint("With force => true it is set all the same."),
             Error::NotSuperuser { what } => {
                 report(ERRCODE_INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}"))
@@ -399,6 +399,13 @@ pub enum LogEntry {
     SteppedAhead(Jump),
     /// The clock is before the epoch.
     BeforeEpoch,
+    /// A setting is called by a name that the next release does not take.
+    FormerName {
+        /// That name.
+        former: &'static CStr,
+        /// The name that takes its place.
+        new: &'static CStr,
+    },
     /// The timestamp field comes to its end.
     FieldEnds {
         /// Its last timestamp, Unix ms.
@@ -422,6 +429,12 @@ impl LogEntry {
                 .set_detail("Snowflake IDs follow it, and will not go back if it does."),
             LogEntry::BeforeEpoch => report("the clock is before snowflake.epoch".to_owned())
                 .set_detail("No snowflake ID is issued until the clock is right."),
+            LogEntry::FormerName { former, new } => report(format!(
+                "setting \"{}\" is now called \"{}\"",
+                former.to_string_lossy(),
+                new.to_string_lossy()
+            ))
+                .set_hint("Change the name in the configuration. The next release does not take the former one."),
             LogEntry::FieldEnds { last, days } => report(match days {
                 ..0 => "the timestamp field of snowflake IDs is used up".to_owned(),
                 _ => format!("the timestamp field of snowflake IDs is used up in {days} days"),

@@ -11,32 +11,32 @@ use crate::settings::{self, Fixed};
 use crate::time::{timestamp_in, timestamptz};
 use crate::{clock, decode, register, report, reservation};
 
-/// The time through which IDs may have been issued, and above which every later start begins; NULL before the first ID.
+/// The time up to which IDs may have been issued, and above which every later start begins; NULL before the first ID.
 /// 55000 when the register cannot be read.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_floor() -> Option<TimestampWithTimeZone> {
     match register::read() {
-        Ok(record) => record.map(|record| timestamptz(record.through)),
+        Ok(record) => record.map(|record| timestamptz(record.floor)),
         Err(error) => Error::Register(error).raise(),
     }
 }
 
 /// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to lower it, and to set it
-/// further ahead of the clock than `snowflake.max_drift`. 42501 unless superuser; 55000 for what needs `force`; 25006 on a
+/// further ahead of the clock than `snowflake.max_backward_step`. 42501 unless superuser; 55000 for what needs `force`; 25006 on a
 /// standby; 22003 when the timestamp field does not hold `ts`.
 #[pg_extern(volatile, strict)]
 fn snowflake_set_floor(ts: TimestampWithTimeZone, force: default!(bool, false)) -> TimestampWithTimeZone {
     let fixed = authorized("set the floor of snowflake IDs");
-    let through = timestamp_in(fixed.layout, ts);
-    let lead = through - clock::unix_ms();
-    if !force && settings::max_drift().is_some_and(|limit| lead > limit) {
+    let floor = timestamp_in(fixed.layout, ts);
+    let lead = floor - clock::unix_ms();
+    if !force && settings::max_backward_step().is_some_and(|limit| lead > limit) {
         Error::FloorAhead { lead }.raise();
     }
-    administer::set_floor(fixed, through, force);
-    timestamptz(through)
+    administer::set_floor(fixed, floor, force);
+    timestamptz(floor)
 }
 
-/// Confirms what a start or an extension was refused for, and says what that risks; false when there is nothing to
+/// Confirms what a start or a reservation was refused for, and says what that risks; false when there is nothing to
 /// confirm. `what` is `layout`, `system_identifier` or `clock`. 42501 unless superuser; 22023 for anything else; 55000 for a
 /// layout that would issue IDs again; 25006 on a standby.
 #[pg_extern(sql = "

@@ -111,8 +111,8 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Run {
         let reading = Reading { now: clock::unix_ms(), seen };
         seen = match shared::claim(reading, settings::first_sequence(), want, &limits) {
             Decision::Issue(run) => return run,
-            Decision::IssueAndExtend(run) => {
-                reservation::extend_early(fixed);
+            Decision::IssueAndReserve(run) => {
+                reservation::reserve_early(fixed);
                 return run;
             }
             Decision::Reread { seen } => seen,
@@ -129,7 +129,7 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Run {
                 seen
             }
             Decision::Reserve { timestamp } => {
-                reservation::extend(fixed, timestamp);
+                reservation::reserve(fixed, timestamp);
                 Seen::NOTHING
             }
             Decision::Refuse { timestamp, lead, until } => {

@@ -7,7 +7,7 @@
 //! - `shared`: the generator in shared memory, behind a spinlock.
 //! - `clock`: reading the wall clock, and waiting for it.
 //! - `generate`: `snowflake_nextval` and friends.
-//! - `reservation`: what a start begins from, and how it is extended: the durable promise behind each ID.
+//! - `reservation`: raising the floor ahead of use: the durable promise behind each ID.
 //! - `register`: the WAL-logged page that holds the promise.
 //! - `floor`: what an administrator can see and set of it.
 //! - `decode`: from an ID to its parts and back.

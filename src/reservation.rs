@@ -1,11 +1,11 @@
 //! Reservations: the durable promise behind each ID.
 //!
-//! A reservation through time M is a record in the register that says that no timestamp above M has been issued. It
-//! is flushed before M is published to the generator, which issues nothing above what was published. So:
+//! The register holds a floor: no ID of a later time has been issued. A reservation raises the floor ahead of use. It is
+//! flushed before the generator is told, which issues nothing above the floor that it was told. So:
 //!
-//! - (I1) every claimed timestamp <= the published M <= an M that is durable;
-//! - (I2) M never falls within a timeline, and the rules of WAL recover it;
-//! - (I3) a new incarnation of the server begins above the recovered M;
+//! - (I1) every claimed timestamp <= the generator's floor <= a floor that is durable;
+//! - (I2) the floor never falls within a timeline, and the rules of WAL recover it;
+//! - (I3) a new incarnation of the server begins above the recovered floor;
 //! - (I4) within one incarnation, the generator's lock makes IDs strictly increase.
 //!
 //! A row's WAL comes after that of its reservation, so every timeline that has the row has the reservation.
@@ -54,7 +54,7 @@ pub struct Reservations {
 
 #[derive(Clone, Copy)]
 struct Pending {
-    through: i64,
+    floor: i64,
     lsn: Lsn,
 }
 
@@ -96,7 +96,7 @@ fn locked<T>(act: impl FnOnce(&mut Reservations, &mut Option<LogEntry>) -> Resul
 
 /// Makes `timestamp` available to the generator, and waits until that is durable. The first call of an incarnation
 /// begins it, and the caller claims again.
-pub fn extend(fixed: &Fixed, timestamp: i64) {
+pub fn reserve(fixed: &Fixed, timestamp: i64) {
     if fixed.node.is_none() {
         Error::NoIdentity.raise();
     }
@@ -105,21 +105,21 @@ pub fn extend(fixed: &Fixed, timestamp: i64) {
         if !reservations.begun {
             return reservations.begin(fixed, entry);
         }
-        if timestamp > shared::generator().reserved() {
+        if timestamp > shared::generator().floor() {
             reservations.publish_pending();
         }
-        if timestamp > shared::generator().reserved() {
+        if timestamp > shared::generator().floor() {
             let pending = reservations.write(fixed, timestamp, entry)?;
             register::flush(pending.lsn);
-            shared::reserve_through(pending.through);
+            shared::raise_floor(pending.floor);
         }
         Ok(())
     });
 }
 
-/// Extends the reservation without a wait: writes the next record, and publishes it in a later call, once the WAL
-/// is durable that far.
-pub fn extend_early(fixed: &Fixed) {
+/// Reserves without a wait: writes the next record, and publishes its floor in a later call, once the WAL is durable that
+/// far.
+pub fn reserve_early(fixed: &Fixed) {
     locked(|reservations, entry| {
         match reservations.pending {
             // A floor was set meanwhile: the next call begins above it.
@@ -163,7 +163,7 @@ pub fn server(fixed: &Fixed) -> Server {
 fn refused(error: StartError, record: &Record) -> Error {
     match error {
         StartError::SystemIdentifier { recorded } => Error::OtherSystem { recorded },
-        StartError::Layout { recorded } => Error::OtherLayout { recorded, through: record.through },
+        StartError::Layout { recorded } => Error::OtherLayout { recorded, floor: record.floor },
     }
 }
 
@@ -183,9 +183,9 @@ impl Reservations {
         } else {
             let record = server.record(now - 1, clocks);
             register::create(&record)?;
-            *entry = Some(LogEntry::Created { after: record.through });
+            *entry = Some(LogEntry::Created { after: record.floor });
             self.clocks = Some(clocks);
-            Start { after: record.through, hold: 0 }
+            Start { after: record.floor, hold: 0 }
         };
         shared::restart(Generator::starting_after(start.after, start.hold, fixed.layout.last_timestamp()));
         self.begun = true;
@@ -202,18 +202,18 @@ impl Reservations {
         entry: &mut Option<LogEntry>,
     ) -> Result<Pending, Error> {
         let clocks = self.judged_clocks(entry)?;
-        let record = server(fixed).extension(timestamp, shared::generator().reserved(), clocks);
+        let record = server(fixed).reservation(timestamp, shared::generator().floor(), clocks);
         let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
         self.clocks = Some(clocks);
         shared::count(|statistics| statistics.reservations += 1);
-        Ok(Pending { lsn, through: record.through })
+        Ok(Pending { lsn, floor: record.floor })
     }
 
-    /// Waits for what an early extension has written, and publishes it.
+    /// Waits for what an early reservation has written, and publishes it.
     fn publish_pending(&mut self) {
         if let Some(pending) = self.pending.take() {
             register::flush(pending.lsn);
-            shared::reserve_through(pending.through);
+            shared::raise_floor(pending.floor);
         }
     }
 
@@ -275,7 +275,7 @@ pub mod administer {
             };
             let record = Record { timeline, ..server.record(floor, clock::clocks()) };
             register::overwrite(&record)?;
-            frozen.restart(Generator::starting_after(record.through, 0, fixed.layout.last_timestamp()));
+            frozen.restart(Generator::starting_after(record.floor, 0, fixed.layout.last_timestamp()));
             reservations.begun = false;
             reservations.pending = None;
             Ok(issued)
@@ -292,7 +292,7 @@ pub mod administer {
     ) -> Result<Option<i64>, Error> {
         match found {
             Ok(Some(record)) => match server.start(&record, 0) {
-                Ok(_) => Ok(Some(record.through)),
+                Ok(_) => Ok(Some(record.floor)),
                 Err(error) => Err(refused(error, &record)),
             },
             Err(error @ RecordError::NewerVersion(_)) => Err(Error::Register(error)),
@@ -326,7 +326,7 @@ pub mod administer {
                     return Ok(None);
                 }
                 if !server.may_change_layout(&record) {
-                    return Err(Error::LayoutGoesBack { recorded: record.layout, through: record.through });
+                    return Err(Error::LayoutGoesBack { recorded: record.layout, floor: record.floor });
                 }
                 Ok(Some(Record { layout: server.layout, ..record }))
             })

@@ -22,7 +22,7 @@ use snowflake_core::jump::SMALLEST_LIMIT;
 use snowflake_core::layout::{Layout, SUM_RANGE, TWITTER_EPOCH, Widths};
 
 use crate::clock;
-use crate::error::Error;
+use crate::error::{Error, LogEntry};
 
 static EPOCH: GucSetting<Option<CString>> =
     GucSetting::<Option<CString>>::new(Some(c"2010-11-04T01:42:54.657Z"));
@@ -32,7 +32,9 @@ static SEQUENCE_BITS: GucSetting<i32> = GucSetting::<i32>::new(12);
 static DATACENTER_ID: GucSetting<i32> = GucSetting::<i32>::new(UNSET);
 static WORKER_ID: GucSetting<i32> = GucSetting::<i32>::new(UNSET);
 static MAX_BURST: GucSetting<i32> = GucSetting::<i32>::new(0);
-static MAX_DRIFT: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
+static MAX_BACKWARD_STEP: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
+/// The former name of [`MAX_BACKWARD_STEP`], which takes its place while it is given.
+static MAX_DRIFT: GucSetting<i32> = GucSetting::<i32>::new(NOT_GIVEN);
 static MAX_WAIT: GucSetting<i32> = GucSetting::<i32>::new(1000);
 static MAX_FORWARD_STEP: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
 static FAILOVER_MARGIN: GucSetting<i32> = GucSetting::<i32>::new(5000);
@@ -40,6 +42,9 @@ static SEQUENCE_JITTER: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 const UNSET: i32 = -1;
 const NO_LIMIT: i32 = -1;
+const NOT_GIVEN: i32 = -2;
+const BACKWARD_STEP_NAME: &CStr = c"snowflake.max_backward_step";
+const FORMER_NAME: &CStr = c"snowflake.max_drift";
 const EPOCH_NAME: &CStr = c"snowflake.epoch";
 const EPOCH_RULE: &str = "The epoch is an ISO 8601 instant with an offset, such as \
      '2010-11-04T01:42:54.657Z', or a number of milliseconds since 1970-01-01 00:00:00 UTC; in whole milliseconds, \
@@ -100,7 +105,7 @@ pub fn max_burst() -> i64 {
 pub fn limits(fixed: &Fixed) -> Limits {
     Limits {
         max_burst: max_burst(),
-        max_drift: milliseconds(&MAX_DRIFT).unwrap_or(i64::MAX),
+        max_backward_step: max_backward_step().unwrap_or(i64::MAX),
         max_wait: milliseconds(&MAX_WAIT).unwrap_or(i64::MAX),
         last_sequence: fixed.last_sequence,
     }
@@ -111,9 +116,9 @@ pub fn max_wait() -> Option<i64> {
     milliseconds(&MAX_WAIT)
 }
 
-/// `snowflake.max_drift`, in milliseconds; `None` is no limit.
-pub fn max_drift() -> Option<i64> {
-    milliseconds(&MAX_DRIFT)
+/// `snowflake.max_backward_step`, in milliseconds; `None` is no limit.
+pub fn max_backward_step() -> Option<i64> {
+    milliseconds(if read(&MAX_DRIFT) == NOT_GIVEN { &MAX_BACKWARD_STEP } else { &MAX_DRIFT })
 }
 
 /// `snowflake.max_forward_step`, in milliseconds; `None` is no limit.
@@ -264,14 +269,24 @@ pub fn init(preloading: bool) {
             &MAX_BURST,
         ),
         limit(
-            c"snowflake.max_drift",
+            BACKWARD_STEP_NAME,
             c"The largest step back of the clock that is held: IDs go on from the last timestamp.",
             c"0 holds none; -1 is no limit.",
-            &MAX_DRIFT,
+            &MAX_BACKWARD_STEP,
         ),
+        Int {
+            range: NOT_GIVEN..=i32::MAX,
+            flags: GucFlags::UNIT_MS | GucFlags::NO_SHOW_ALL,
+            ..limit(
+                FORMER_NAME,
+                c"The former name of snowflake.max_backward_step.",
+                c"The next release does not take it.",
+                &MAX_DRIFT,
+            )
+        },
         limit(
             c"snowflake.max_wait",
-            c"The longest wait for a clock that is behind by more than max_drift.",
+            c"The longest wait for a clock that is behind by more than max_backward_step.",
             c"0 refuses at once; -1 is no limit.",
             &MAX_WAIT,
         ),
@@ -307,6 +322,18 @@ pub fn init(preloading: bool) {
     ];
     for setting in &others {
         setting.configured();
+    }
+    if let Some(value) = placeholder(FORMER_NAME) {
+        if placeholder(BACKWARD_STEP_NAME).is_some() {
+            let rule = format!(
+                "{} is its new name. Only one of both may be set.",
+                BACKWARD_STEP_NAME.to_string_lossy()
+            );
+            Error::Setting { name: FORMER_NAME, value, rule }.raise();
+        }
+        if preloading {
+            LogEntry::FormerName { former: FORMER_NAME, new: BACKWARD_STEP_NAME }.log();
+        }
     }
 
     if FIXED.get().is_some() {

@@ -67,7 +67,7 @@ pub struct Statistics {
     pub steps_refused: u64,
     /// The largest step back that was seen, ms.
     pub largest_step_back: i64,
-    /// Records that were written to the register to extend the reservation.
+    /// Reservations that were written to the register.
     pub reservations: u64,
     /// When counting began.
     pub since: pg_sys::TimestampTz,
@@ -98,7 +98,7 @@ pub fn claim(reading: Reading, first: u32, want: u32, limits: &Limits) -> Decisi
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
     let decision = generator.claim(reading, first, want, limits);
     match decision {
-        Decision::Issue(run) | Decision::IssueAndExtend(run) => {
+        Decision::Issue(run) | Decision::IssueAndReserve(run) => {
             statistics.issue(run, reading.now);
             if run.timestamp > timestamp.max(reading.now) {
                 statistics.overflow(timestamp);
@@ -121,9 +121,9 @@ pub fn claim(reading: Reading, first: u32, want: u32, limits: &Limits) -> Decisi
     decision
 }
 
-/// [`Generator::reserve_through`], under the lock. The library must have been preloaded.
-pub fn reserve_through(timestamp: i64) {
-    lock().generator.reserve_through(timestamp);
+/// [`Generator::raise_floor`], under the lock. The library must have been preloaded.
+pub fn raise_floor(timestamp: i64) {
+    lock().generator.raise_floor(timestamp);
 }
 
 /// The generator as it is now. The library must have been preloaded.
@@ -164,7 +164,7 @@ impl Frozen {
 impl Drop for Frozen {
     fn drop(&mut self) {
         if let Some(generator) = &self.0 {
-            reserve_through(generator.reserved());
+            raise_floor(generator.floor());
         }
     }
 }

@@ -70,7 +70,7 @@ fn snowflake_status() -> TableIterator<
         name!(ends, TimestampWithTimeZone),
         name!(last_id, Option<i64>),
         name!(last_timestamp, Option<TimestampWithTimeZone>),
-        name!(reserved_until, Option<TimestampWithTimeZone>),
+        name!(floor, Option<TimestampWithTimeZone>),
         name!(lead, Option<i64>),
         name!(preloaded, bool),
         name!(in_recovery, bool),
@@ -82,8 +82,7 @@ fn snowflake_status() -> TableIterator<
     let identity = fixed.node.and_then(|node| layout.decompose(node).ok());
     let generator = fixed.preloaded.then(shared::generator);
     let last = generator.and_then(|generator| generator.last());
-    let reserved =
-        generator.map(|generator| generator.reserved()).filter(|through| *through >= layout.epoch());
+    let floor = generator.map(|generator| generator.floor()).filter(|floor| *floor >= layout.epoch());
     // SAFETY: reads shared memory of the server.
     let in_recovery = unsafe { pg_sys::RecoveryInProgress() };
     TableIterator::once((
@@ -96,7 +95,7 @@ fn snowflake_status() -> TableIterator<
         timestamptz(layout.last_timestamp()),
         last.map(|(timestamp, sequence)| fixed.compose(timestamp, sequence)),
         last.map(|(timestamp, _)| timestamptz(timestamp)),
-        reserved.map(timestamptz),
+        floor.map(timestamptz),
         generator.map(lead),
         fixed.preloaded,
         in_recovery,

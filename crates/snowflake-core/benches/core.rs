@@ -11,11 +11,11 @@ use snowflake_core::text::{from_base62, iso8601, to_base62};
 const NOW: i64 = 1_800_000_000_000;
 const ID: i64 = 1_268_118_639_732_232_192;
 const LIMITS: Limits =
-    Limits { max_burst: 0, max_drift: 86_400_000, max_wait: 1000, last_sequence: u32::MAX - 1 };
+    Limits { max_burst: 0, max_backward_step: 86_400_000, max_wait: 1000, last_sequence: u32::MAX - 1 };
 
 fn ready() -> Generator {
     let mut generator = Generator::starting_after(NOW - 1, 0, Layout::TWITTER.last_timestamp());
-    generator.reserve_through(NOW + 1_000_000);
+    generator.raise_floor(NOW + 1_000_000);
     generator
 }
 
@@ -29,14 +29,14 @@ fn generator(criterion: &mut Criterion) {
     criterion.bench_function("claim_at_once: a new millisecond each time", |bencher| {
         bencher.iter(|| {
             now += 1;
-            next.reserve_through(now + 2000);
+            next.raise_floor(now + 2000);
             next.claim_at_once(black_box(now), 0, 1, LIMITS.max_burst, 4095)
         });
     });
     let mut behind = ready();
     let mut seen = Seen::NOTHING;
     criterion.bench_function("claim: refused", |bencher| {
-        let limits = Limits { max_drift: 0, max_wait: 0, ..LIMITS };
+        let limits = Limits { max_backward_step: 0, max_wait: 0, ..LIMITS };
         behind.claim(Reading { now: NOW, seen }, 0, 1, &limits);
         bencher.iter(|| {
             let reading = Reading { now: black_box(NOW - 1000), seen };

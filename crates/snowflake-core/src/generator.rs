@@ -10,9 +10,9 @@
 //! 3. The lead of an ID over the clock grows only by a step of the clock, or within `max_burst`.
 //! 4. While a step is held, every millisecond of the clock still gives a full sequence.
 //! 5. A stale reading is never mistaken for a step: without a step, nothing is held and nothing refused.
-//! 6. Nothing is issued beyond what is reserved, nor past the end of the timestamp field.
-//! 7. A session is asked to extend the reservation early, before anybody has to wait for it.
-//! 8. A step back beyond `max_drift` is waited out if `max_wait` allows it, else refused; never held.
+//! 6. Nothing is issued above the floor, nor past the end of the timestamp field.
+//! 7. A session is asked for a reservation early, before anybody has to wait for it.
+//! 8. A step back beyond `max_backward_step` is waited out if `max_wait` allows it, else refused; never held.
 //! 9. What is claimed at once is what a claim gives, and leaves the same state.
 
 /// A clock reading, and what its reader knew when it took it.
@@ -46,8 +46,8 @@ pub struct Limits {
     /// How far a burst may run ahead of the clock.
     pub max_burst: i64,
     /// The largest step back of the clock that is held: IDs go on from the last timestamp.
-    pub max_drift: i64,
-    /// The longest wait for a clock that is behind by more than `max_drift`.
+    pub max_backward_step: i64,
+    /// The longest wait for a clock that is behind by more than `max_backward_step`.
     pub max_wait: i64,
     /// The largest sequence.
     pub last_sequence: u32,
@@ -76,9 +76,9 @@ struct Next {
 pub enum Decision {
     /// These IDs are the caller's.
     Issue(Run),
-    /// These IDs are the caller's, and the reservation comes to its end: the caller extends it, in the background
+    /// These IDs are the caller's, and the floor is near: the caller makes a reservation, in the background
     /// if it can. No other caller is asked before some more timestamps have passed.
-    IssueAndExtend(Run),
+    IssueAndReserve(Run),
     /// The clock was set back by this much, which is held from now on: claim again, with a new reading and having
     /// `seen` this timestamp. No more than the first to notice gets this.
     Hold {
@@ -101,7 +101,7 @@ pub enum Decision {
         /// Why.
         reason: WaitReason,
     },
-    /// The clock is behind by more than `max_drift`, and catching up would take longer than `max_wait`.
+    /// The clock is behind by more than `max_backward_step`, and catching up would take longer than `max_wait`.
     Refuse {
         /// The generator's timestamp.
         timestamp: i64,
@@ -110,7 +110,7 @@ pub enum Decision {
         /// The clock reading from which on claims succeed again.
         until: i64,
     },
-    /// The next ID needs this timestamp, which is beyond the reservation: extend it, then claim again.
+    /// The next ID needs this timestamp, which is above the floor: reserve it, then claim again.
     Reserve {
         /// The timestamp that has to be reserved.
         timestamp: i64,
@@ -124,7 +124,7 @@ pub enum Decision {
 pub enum WaitReason {
     /// The sequence of the millisecond is used up.
     NextMillisecond,
-    /// The clock was set back by more than `max_drift`.
+    /// The clock was set back by more than `max_backward_step`.
     ClockBehind,
 }
 
@@ -135,11 +135,11 @@ pub struct Generator {
     timestamp: i64,
     /// The part of the lead over the clock that a step of the clock explains; it melts as the clock catches up.
     hold: i64,
-    /// The first timestamp above this one asks for an extension. Never above `reserved`.
-    extend_after: i64,
+    /// The first timestamp above this one asks for a reservation. Never above `floor`.
+    reserve_after: i64,
     sequence: u32,
     /// No timestamp above this one may be issued. Never above `last_timestamp`.
-    reserved: i64,
+    floor: i64,
     /// The last timestamp of the field.
     last_timestamp: i64,
 }
@@ -147,23 +147,23 @@ pub struct Generator {
 /// How many timestamps a reservation holds, in milliseconds.
 pub const RESERVATION: i64 = 2000;
 
-/// A session is asked to extend the reservation when this much of it is left, and another each time that a quarter
+/// A session is asked for a reservation when this much of it is left, and another each time that a quarter
 /// of this has passed in vain.
-const EXTEND_EARLY: i64 = RESERVATION / 2;
+const RESERVE_EARLY: i64 = RESERVATION / 2;
 
 /// More than any sequence: a generator that has not issued anything has no sequence left.
 const NOTHING_ISSUED: u32 = u32::MAX;
 
 impl Generator {
-    /// A generator that has used up everything through `timestamp` and has nothing reserved: its first claim
+    /// A generator that has used up everything up to `timestamp`, which is its floor: its first claim
     /// asks for a reservation. `hold` is what the start explains of a lead over the clock, and `last_timestamp`
     /// the end of the timestamp field.
     pub fn starting_after(timestamp: i64, hold: i64, last_timestamp: i64) -> Generator {
         Generator {
             timestamp,
             hold,
-            extend_after: timestamp,
-            reserved: timestamp,
+            reserve_after: timestamp,
+            floor: timestamp,
             last_timestamp,
             sequence: NOTHING_ISSUED,
         }
@@ -174,7 +174,7 @@ impl Generator {
         (self.sequence != NOTHING_ISSUED).then_some((self.timestamp, self.sequence))
     }
 
-    /// The timestamp through which everything is used up, or that is being used.
+    /// The timestamp up to which everything is used up, or that is being used.
     pub fn timestamp(&self) -> i64 {
         self.timestamp
     }
@@ -184,22 +184,22 @@ impl Generator {
         self.hold
     }
 
-    /// The timestamp through which IDs may be issued.
-    pub fn reserved(&self) -> i64 {
-        self.reserved
+    /// The timestamp up to which IDs may be issued.
+    pub fn floor(&self) -> i64 {
+        self.floor
     }
 
-    /// Allows timestamps through `timestamp`, or through the end of the field if that comes first. A
-    /// reservation never shrinks.
-    pub fn reserve_through(&mut self, timestamp: i64) {
-        self.reserved = self.reserved.max(timestamp.min(self.last_timestamp));
-        self.extend_after = self.reserved - EXTEND_EARLY;
+    /// Allows timestamps up to `timestamp`, or up to the end of the field if that comes first. A floor
+    /// never falls.
+    pub fn raise_floor(&mut self, timestamp: i64) {
+        self.floor = self.floor.max(timestamp.min(self.last_timestamp));
+        self.reserve_after = self.floor - RESERVE_EARLY;
     }
 
-    /// Allows nothing above the present timestamp, until [`Generator::reserve_through`] allows it again.
+    /// Allows nothing above the present timestamp, until [`Generator::raise_floor`] allows it again.
     pub fn freeze(&mut self) {
-        self.reserved = self.timestamp;
-        self.extend_after = self.timestamp;
+        self.floor = self.timestamp;
+        self.reserve_after = self.timestamp;
     }
 
     /// Claims up to `want` IDs of one millisecond. `first` is the sequence that a new millisecond starts with,
@@ -225,7 +225,7 @@ impl Generator {
         last_sequence: u32,
     ) -> Option<Run> {
         let next = self.next(now, first, max_burst, last_sequence)?;
-        (next.timestamp <= self.extend_after).then(|| self.take(next, want, last_sequence))
+        (next.timestamp <= self.reserve_after).then(|| self.take(next, want, last_sequence))
     }
 
     /// What comes next without a wait, however old the reading.
@@ -255,11 +255,11 @@ impl Generator {
         }
         let explained = limits.max_burst.max(self.hold);
         if lead > explained {
-            if lead <= limits.max_drift {
+            if lead <= limits.max_backward_step {
                 self.hold = lead;
                 return Decision::Hold { seen: self.seen(), lead };
             }
-            let until = self.timestamp - limits.max_drift;
+            let until = self.timestamp - limits.max_backward_step;
             return if until - reading.now <= limits.max_wait {
                 Decision::Wait { seen, until, reason: WaitReason::ClockBehind }
             } else {
@@ -278,15 +278,15 @@ impl Generator {
     }
 
     fn issue(&mut self, next: Next, want: u32, limits: &Limits) -> Decision {
-        if next.timestamp <= self.extend_after {
+        if next.timestamp <= self.reserve_after {
             Decision::Issue(self.take(next, want, limits.last_sequence))
         } else if next.timestamp > self.last_timestamp {
             Decision::EndOfField
-        } else if next.timestamp > self.reserved {
+        } else if next.timestamp > self.floor {
             Decision::Reserve { timestamp: next.timestamp }
         } else {
-            self.extend_after = self.reserved.min(next.timestamp + EXTEND_EARLY / 4);
-            Decision::IssueAndExtend(self.take(next, want, limits.last_sequence))
+            self.reserve_after = self.floor.min(next.timestamp + RESERVE_EARLY / 4);
+            Decision::IssueAndReserve(self.take(next, want, limits.last_sequence))
         }
     }
 

@@ -27,7 +27,7 @@ pub struct Record {
     /// The timeline that the record was written on.
     pub timeline: u32,
     /// No timestamp above this one has been issued, in milliseconds since the Unix epoch.
-    pub through: i64,
+    pub floor: i64,
     /// The clocks when the record was written.
     pub written: Clocks,
     /// What the IDs look like.
@@ -48,7 +48,7 @@ pub enum RecordError {
 impl Record {
     /// The highest ID that the record permits, of any datacenter and worker.
     pub fn highest_id(&self) -> Result<i64, PartsError> {
-        self.layout.last_id(self.through)
+        self.layout.last_id(self.floor)
     }
 
     /// The record's bytes.
@@ -77,7 +77,7 @@ impl Record {
         bytes[8..12].copy_from_slice(&version.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.timeline.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.system_identifier.to_le_bytes());
-        bytes[24..32].copy_from_slice(&self.through.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.floor.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.highest_id().unwrap_or(-1).to_le_bytes());
         bytes[40..48].copy_from_slice(&self.layout.epoch().to_le_bytes());
         bytes[48] = widths.datacenter as u8;
@@ -106,7 +106,7 @@ impl Record {
         let record = Record {
             system_identifier: u64_at(16),
             timeline: u32_at(12),
-            through: u64_at(24) as i64,
+            floor: u64_at(24) as i64,
             written: Clocks { wall: u64_at(52) as i64, boot },
             layout,
         };
@@ -128,7 +128,7 @@ fn seal(bytes: &mut [u8]) {
 /// What a start begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Start {
-    /// Everything through this timestamp is used up.
+    /// Everything up to this timestamp is used up.
     pub after: i64,
     /// The part of its lead over the clock that the start itself explains.
     pub hold: i64,
@@ -172,35 +172,35 @@ impl Server {
             return Err(StartError::Layout { recorded: record.layout });
         }
         let margin = if record.timeline == self.timeline { 0 } else { self.failover_margin };
-        let after = record.through + margin;
+        let after = record.floor + margin;
         // The lead that the record had when it was written needs no explanation: a clock that has not been set back
         // since has only made up for some of it.
-        let explained = record.through.saturating_sub(record.written.wall).saturating_add(margin);
+        let explained = record.floor.saturating_sub(record.written.wall).saturating_add(margin);
         Ok(Start { after, hold: (after - now).min(explained).max(0) })
     }
 
-    /// The record that promises timestamps through `through` on this server; `now` is what the clocks say.
-    pub fn record(&self, through: i64, now: Clocks) -> Record {
+    /// The record of this floor on this server; `now` is what the clocks say.
+    pub fn record(&self, floor: i64, now: Clocks) -> Record {
         Record {
             system_identifier: self.system_identifier,
             timeline: self.timeline,
-            through: through.min(self.layout.last_timestamp()),
+            floor: floor.min(self.layout.last_timestamp()),
             written: now,
             layout: self.layout,
         }
     }
 
-    /// The record that makes `timestamp` available, and some more than is `reserved`, whichever is later: a record
+    /// The record that makes `timestamp` available, and some more than the present `floor` does: a record
     /// never takes back what an earlier one has promised. It goes a reservation ahead of the clock; where timestamps are
     /// that far ahead already, it adds little, so that crash after crash does not drive them away.
-    pub fn extension(&self, timestamp: i64, reserved: i64, now: Clocks) -> Record {
-        self.record((now.wall + RESERVATION).max(timestamp.max(reserved) + RESERVATION / 8), now)
+    pub fn reservation(&self, timestamp: i64, floor: i64, now: Clocks) -> Record {
+        self.record((now.wall + RESERVATION).max(timestamp.max(floor) + RESERVATION / 8), now)
     }
 
     /// Whether every ID of this server's layout that begins after the record is above every ID that the record
     /// permits: only then a change of layout keeps IDs unique and increasing.
     pub fn may_change_layout(&self, record: &Record) -> bool {
         let Ok(highest) = record.highest_id() else { return false };
-        self.layout.first_id(record.through + 1).is_ok_and(|lowest| lowest > highest)
+        self.layout.first_id(record.floor + 1).is_ok_and(|lowest| lowest > highest)
     }
 }

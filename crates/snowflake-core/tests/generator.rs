@@ -29,7 +29,7 @@ struct World {
     /// By how much the clock has been set back since a claim last found it caught up with every ID, and a
     /// millisecond for each reading in flight then: its session sees the hold, but not yet the step.
     set_back: i64,
-    reserved: i64,
+    floor: i64,
     sessions: [Session; SESSIONS],
 }
 
@@ -50,7 +50,7 @@ impl World {
             limits,
             clock: START,
             set_back: 0,
-            reserved: START - 1,
+            floor: START - 1,
             sessions: [Session { seen: Seen::NOTHING, reading: None }; SESSIONS],
         }
     }
@@ -83,20 +83,20 @@ impl World {
             // Promise 9.
             assert_eq!((Decision::Issue(run), at_once), (decision, self.generator));
         }
-        // The reservation is extended in the background, or not at all: here it is not.
-        if let Decision::IssueAndExtend(run) = decision {
+        // A reservation is made in the background, or not at all: here it is not.
+        if let Decision::IssueAndReserve(run) = decision {
             decision = Decision::Issue(run);
         }
         let seen = match decision {
             Decision::Reread { seen } | Decision::Wait { seen, .. } | Decision::Hold { seen, .. } => seen,
             Decision::Issue(_)
-            | Decision::IssueAndExtend(_)
+            | Decision::IssueAndReserve(_)
             | Decision::Refuse { .. }
             | Decision::EndOfField => Seen::NOTHING,
             Decision::Reserve { timestamp } => {
-                assert!(timestamp > self.reserved, "{timestamp} was reserved already");
-                self.reserved = timestamp + 5;
-                self.generator.reserve_through(self.reserved);
+                assert!(timestamp > self.floor, "{timestamp} was reserved already");
+                self.floor = timestamp + 5;
+                self.generator.raise_floor(self.floor);
                 reading.seen
             }
         };
@@ -138,9 +138,9 @@ fn limit(finite: impl Strategy<Value = i64>) -> impl Strategy<Value = i64> {
 
 fn limits() -> impl Strategy<Value = Limits> {
     (limit(0..10i64), limit(prop_oneof![Just(0), 1..30i64]), limit(0..30i64)).prop_map(
-        |(max_burst, max_drift, max_wait)| Limits {
+        |(max_burst, max_backward_step, max_wait)| Limits {
             max_burst,
-            max_drift,
+            max_backward_step,
             max_wait,
             last_sequence: LAST_SEQUENCE,
         },
@@ -271,7 +271,7 @@ proptest! {
     ) {
         let limits = Limits {
             max_burst,
-            max_drift: i64::MAX,
+            max_backward_step: i64::MAX,
             max_wait: 0,
             last_sequence: LAST_SEQUENCE,
         };
@@ -290,7 +290,7 @@ proptest! {
     /// 3 and 4: a hold that has melted below max_burst does not take the burst away.
     #[test]
     fn a_hold_leaves_max_burst_alone(max_burst in 1..50i64, beyond in 1..50i64, ticks in 0..200i64) {
-        let limits = Limits { max_burst, max_drift: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
+        let limits = Limits { max_burst, max_backward_step: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
         let mut world = World::new(limits);
         world.insist(1);
         world.move_clock(-(max_burst + beyond));
@@ -310,7 +310,7 @@ proptest! {
     fn a_stale_reading_is_no_step(limits in limits(), lead in 0..30i64, events in calm_events()) {
         let mut world = World::new(limits);
         world.generator = Generator::starting_after(START + lead, lead, START * 2);
-        world.reserved = START + lead;
+        world.floor = START + lead;
         run(world, events, |world, _, decision| {
             match decision {
                 Decision::Hold { .. }
@@ -350,7 +350,7 @@ proptest! {
         run(World::ending_at(last_timestamp, limits), events, |world, reading, decision| {
             match decision {
                 Decision::Issue(run) => {
-                    prop_assert!(run.timestamp <= world.reserved);
+                    prop_assert!(run.timestamp <= world.floor);
                     prop_assert!(run.timestamp <= last_timestamp);
                     prop_assert!(reading.now <= last_timestamp);
                 }
@@ -363,10 +363,10 @@ proptest! {
 
     /// 8.
     #[test]
-    fn a_step_beyond_max_drift_is_never_held(back in 1..100i64, max_drift in 0..50i64, max_wait in 0..50i64) {
+    fn a_step_beyond_max_backward_step_is_never_held(back in 1..100i64, max_backward_step in 0..50i64, max_wait in 0..50i64) {
         let limits = Limits {
             max_burst: 0,
-            max_drift,
+            max_backward_step,
             max_wait,
             last_sequence: LAST_SEQUENCE,
         };
@@ -374,10 +374,10 @@ proptest! {
         prop_assert!(matches!(world.insist(1), Decision::Issue(_)));
         world.move_clock(-back);
         let decision = world.insist(1);
-        let until = START - max_drift;
-        if back <= max_drift {
+        let until = START - max_backward_step;
+        if back <= max_backward_step {
             prop_assert!(matches!(decision, Decision::Issue(run) if run.timestamp == START));
-        } else if back - max_drift <= max_wait {
+        } else if back - max_backward_step <= max_wait {
             let waits = matches!(
                 decision,
                 Decision::Wait { until: end, reason: WaitReason::ClockBehind, .. } if end == until
@@ -393,26 +393,26 @@ proptest! {
     }
 }
 
-/// 7: where extending takes no longer than a quarter of a reservation, nobody ever waits for it.
+/// 7: where a reservation takes no longer than a quarter of what it reserves, nobody ever waits for it.
 #[test]
-fn an_extension_is_asked_for_early() {
-    let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
+fn a_reservation_is_asked_for_early() {
+    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
     let mut generator = Generator::starting_after(START - 1, 0, i64::MAX);
-    generator.reserve_through(START + RESERVATION);
-    let mut extension = None;
+    generator.raise_floor(START + RESERVATION);
+    let mut reservation = None;
     let mut asked = 0;
     for now in START..START + 100 * RESERVATION {
-        if let Some((done, through)) = extension
+        if let Some((done, floor)) = reservation
             && done <= now
         {
-            generator.reserve_through(through);
-            extension = None;
+            generator.raise_floor(floor);
+            reservation = None;
         }
         match generator.claim(Reading { now, seen: Seen::NOTHING }, 0, 1, &limits) {
             Decision::Issue(_) => {}
-            Decision::IssueAndExtend(_) => {
+            Decision::IssueAndReserve(_) => {
                 asked += 1;
-                extension.get_or_insert((now + RESERVATION / 4, now + RESERVATION));
+                reservation.get_or_insert((now + RESERVATION / 4, now + RESERVATION));
             }
             decision => panic!("{decision:?} at {now}"),
         }
@@ -423,10 +423,10 @@ fn an_extension_is_asked_for_early() {
 /// A hold that a start explains is no step, and melts as any other.
 #[test]
 fn a_start_ahead_of_the_clock_is_no_step() {
-    let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
     let mut world = World::new(limits);
     world.generator = Generator::starting_after(START + 99, 100, START * 2);
-    world.reserved = START + 99;
+    world.floor = START + 99;
     for _ in 0..100 {
         world.move_clock(1);
         assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp >= START + 100));
@@ -438,9 +438,10 @@ fn a_start_ahead_of_the_clock_is_no_step() {
 /// 5: the timestamp is the one that the reader had seen, but a later reading has let the hold melt since.
 #[test]
 fn a_reading_from_before_the_hold_melted_is_stale() {
-    let limits = Limits { max_burst: 0, max_drift: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let limits =
+        Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
     let mut generator = Generator::starting_after(START, 1, START * 2);
-    generator.reserve_through(START + RESERVATION);
+    generator.raise_floor(START + RESERVATION);
     let mut claim = |now, seen| generator.claim(Reading { now, seen }, 0, 1, &limits);
     let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
     assert!(matches!(claim(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
@@ -455,8 +456,12 @@ fn a_reading_from_before_the_hold_melted_is_stale() {
 /// 6: the last ID of the field is issued, and nothing after it, whatever the clock says.
 #[test]
 fn the_field_ends_without_a_wrap() {
-    let limits =
-        Limits { max_burst: i64::MAX, max_drift: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let limits = Limits {
+        max_burst: i64::MAX,
+        max_backward_step: i64::MAX,
+        max_wait: 0,
+        last_sequence: LAST_SEQUENCE,
+    };
     let mut world = World::ending_at(START + 2, limits);
     let mut last = None;
     while let Decision::Issue(run) = world.insist(1) {
@@ -472,7 +477,7 @@ fn the_field_ends_without_a_wrap() {
 /// The trap of the first Snowflake: after a refused call it handed out the same millisecond again.
 #[test]
 fn a_refused_call_forgets_nothing() {
-    let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
     let mut world = World::new(limits);
     assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START, first: 0, count: 2 }));
     world.move_clock(-5);

@@ -72,17 +72,17 @@ enum Backend {
     },
     Claim(Reading),
     /// Take the lock, write the record that makes this timestamp available.
-    Extend {
+    Reserve {
         timestamp: i64,
     },
     Flush {
-        through: i64,
+        floor: i64,
     },
     Publish {
-        through: i64,
+        floor: i64,
     },
-    /// Extend without a wait, or publish what an early extension has written.
-    ExtendEarly,
+    /// Reserve without a wait, or publish what an early reservation has written.
+    ReserveEarly,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -103,7 +103,7 @@ struct World {
     /// Shared memory: gone after a crash.
     begun: bool,
     generator: Generator,
-    /// What an early extension has written, and how much WAL has to be flushed before it counts.
+    /// What an early reservation has written, and how much WAL has to be flushed before it counts.
     pending: Option<(i64, usize)>,
     backends: [Backend; BACKENDS],
     /// The page in the buffer pool, and on disk.
@@ -158,48 +158,48 @@ impl World {
                 }
                 self.backends[backend] = self.claim(bounds, reading);
             }
-            Backend::Extend { timestamp } => {
+            Backend::Reserve { timestamp } => {
                 if self.is_locked() {
                     return None;
                 }
                 self.backends[backend] = if !self.begun {
                     self.begin(bounds);
                     Backend::Read { seen: Seen::NOTHING }
-                } else if timestamp <= self.generator.reserved() {
+                } else if timestamp <= self.generator.floor() {
                     Backend::Read { seen: Seen::NOTHING }
-                } else if let Some((through, _)) = self.pending.take() {
-                    Backend::Flush { through }
+                } else if let Some((floor, _)) = self.pending.take() {
+                    Backend::Flush { floor }
                 } else {
-                    let through = self.write(bounds, timestamp)?;
+                    let floor = self.write(bounds, timestamp)?;
                     if bounds.design == Design::PublishBeforeFlush {
-                        self.generator.reserve_through(through);
+                        self.generator.raise_floor(floor);
                     }
-                    Backend::Flush { through }
+                    Backend::Flush { floor }
                 };
             }
-            Backend::ExtendEarly => {
+            Backend::ReserveEarly => {
                 if self.is_locked() {
                     return None;
                 }
                 match self.pending {
-                    Some((through, lsn)) if lsn <= self.flushed => {
-                        self.generator.reserve_through(through);
+                    Some((floor, lsn)) if lsn <= self.flushed => {
+                        self.generator.raise_floor(floor);
                         self.pending = None;
                     }
                     Some(_) => {}
                     None => {
-                        let through = self.write(bounds, self.generator.timestamp())?;
-                        self.pending = Some((through, self.wal.len()));
+                        let floor = self.write(bounds, self.generator.timestamp())?;
+                        self.pending = Some((floor, self.wal.len()));
                     }
                 }
                 self.backends[backend] = Backend::Read { seen: Seen::NOTHING };
             }
-            Backend::Flush { through } => {
+            Backend::Flush { floor } => {
                 self.flushed = self.wal.len();
-                self.backends[backend] = Backend::Publish { through };
+                self.backends[backend] = Backend::Publish { floor };
             }
-            Backend::Publish { through } => {
-                self.generator.reserve_through(through);
+            Backend::Publish { floor } => {
+                self.generator.raise_floor(floor);
                 self.backends[backend] = Backend::Read { seen: Seen::NOTHING };
             }
         }
@@ -220,7 +220,7 @@ impl World {
         if self.verdict(bounds) == Verdict::Refuse {
             if self.confirmed == Some(self.ahead()) {
                 self.broken = Some("a clock that was confirmed is refused");
-                return Some(self.generator.reserved());
+                return Some(self.generator.floor());
             }
             return None;
         }
@@ -232,17 +232,17 @@ impl World {
         self.accepted = self.accepted.max(self.ahead());
         self.clocks = Some(now);
         self.reservations += 1;
-        let reserved = match bounds.design {
+        let before = match bounds.design {
             Design::TakeBackWhatIsReserved => i64::MIN,
-            _ => self.generator.reserved(),
+            _ => self.generator.floor(),
         };
-        let record = self.server().extension(timestamp, reserved, now);
-        if self.buffer.is_some_and(|before| before.through > record.through) {
+        let record = self.server().reservation(timestamp, before, now);
+        if self.buffer.is_some_and(|before| before.floor > record.floor) {
             self.broken = Some("a record took back what an earlier one had promised (I2)");
         }
         self.wal.push(Entry::Reservation(record));
         self.buffer = Some(record);
-        Some(record.through)
+        Some(record.floor)
     }
 
     fn claim(&mut self, bounds: &Bounds, reading: Reading) -> Backend {
@@ -256,7 +256,7 @@ impl World {
             decision = self.generator.claim(Reading { seen, ..reading }, 0, 1, &limits);
         }
         match decision {
-            Decision::Issue(run) | Decision::IssueAndExtend(run) => {
+            Decision::Issue(run) | Decision::IssueAndReserve(run) => {
                 let id = (run.timestamp, run.first);
                 if self.highest.is_some_and(|highest| id <= highest) {
                     self.broken = Some("an ID came again, or did not increase");
@@ -265,12 +265,12 @@ impl World {
                 self.issued += 1;
                 self.wal.push(Entry::Row(id));
                 match decision {
-                    Decision::IssueAndExtend(_) => Backend::ExtendEarly,
+                    Decision::IssueAndReserve(_) => Backend::ReserveEarly,
                     _ => Backend::Read { seen: Seen::NOTHING },
                 }
             }
             Decision::Reread { seen } => Backend::Read { seen },
-            Decision::Reserve { timestamp } => Backend::Extend { timestamp },
+            Decision::Reserve { timestamp } => Backend::Reserve { timestamp },
             Decision::Hold { seen, .. } | Decision::Wait { seen, reason: WaitReason::ClockBehind, .. } => {
                 if !self.set_back {
                     self.broken = Some("a clock that nobody set back was taken to have stepped");
@@ -305,7 +305,7 @@ impl World {
                 self.flushed = self.wal.len();
                 self.buffer = Some(record);
                 self.disk = Some(record);
-                Start { after: record.through, hold: 0 }
+                Start { after: record.floor, hold: 0 }
             }
         };
         if bounds.design == Design::StartAtTheRecord {
@@ -324,7 +324,7 @@ impl World {
         Clocks { wall: self.clock, boot: Some(BootClock { boot: 1, elapsed: self.elapsed }) }
     }
 
-    /// What an extension makes of the clock.
+    /// What a reservation makes of the clock.
     fn verdict(&self, bounds: &Bounds) -> Verdict {
         let judge = |last: Clocks| {
             self.clocks().jump_since(&last, self.generator.timestamp()).judge(bounds.max_forward_step)
@@ -500,13 +500,13 @@ impl Model for Bounds {
             Property::always(PROMISES, |_, world: &World| world.broken.is_none()),
             Property::always("what is published is durable (I1)", |_, world: &World| {
                 let durable = world.wal[..world.flushed].iter().rev().find_map(|entry| match entry {
-                    Entry::Reservation(record) => Some(record.through),
+                    Entry::Reservation(record) => Some(record.floor),
                     Entry::Row(_) => None,
                 });
                 !world.begun
-                    || durable.max(world.disk.map(|record| record.through)) >= Some(world.generator.reserved())
+                    || durable.max(world.disk.map(|record| record.floor)) >= Some(world.generator.floor())
                     // A promoted server begins a margin above what it has.
-                    || world.generator.timestamp() == world.generator.reserved()
+                    || world.generator.timestamp() == world.generator.floor()
             }),
             Property::sometimes("a server issues IDs after a crash", |bounds: &Bounds, world: &World| {
                 bounds.crashes == 0 || (world.crashes > 0 && world.begun && world.issued > 1)
@@ -526,7 +526,7 @@ impl Model for Bounds {
 fn everything(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 0, max_drift: i64::MAX, max_wait: 0, last_sequence: 1 },
+        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0, last_sequence: 1 },
         ids: 3,
         reservations: 3,
         clock_moves: 2,
@@ -543,7 +543,7 @@ fn everything(design: Design) -> Bounds {
 fn clock_only(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 2, max_drift: i64::MAX, max_wait: 0, last_sequence: 0 },
+        limits: Limits { max_burst: 2, max_backward_step: i64::MAX, max_wait: 0, last_sequence: 0 },
         ids: 5,
         reservations: 3,
         clock_moves: 3,
@@ -561,7 +561,7 @@ fn jumps(design: Design) -> Bounds {
     const LIMIT: i64 = 10 * RESERVATION;
     Bounds {
         design,
-        limits: Limits { max_burst: 0, max_drift: i64::MAX, max_wait: 0, last_sequence: 1 },
+        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0, last_sequence: 1 },
         ids: 2,
         reservations: 3,
         clock_moves: 2,

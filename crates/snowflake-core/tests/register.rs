@@ -24,9 +24,9 @@ fn records() -> impl Strategy<Value = Record> {
     );
     (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64, -10_000..10_000i64, boots).prop_map(
         |(system_identifier, timeline, layout, since, lead, boot)| {
-            let through = layout.epoch() - 1 + since;
-            let written = Clocks { wall: through - lead, boot };
-            Record { system_identifier, timeline, through, written, layout }
+            let floor = layout.epoch() - 1 + since;
+            let written = Clocks { wall: floor - lead, boot };
+            Record { system_identifier, timeline, floor, written, layout }
         },
     )
 }
@@ -71,30 +71,30 @@ proptest! {
     fn a_start_begins_above_the_record(record in records(), timeline: u32, now in 0..2 * NOW) {
         let server = Server { timeline, ..server(&record) };
         let start = server.start(&record, now).expect("the record is the server's own");
-        prop_assert!(start.after >= record.through);
-        let margin = start.after - record.through;
+        prop_assert!(start.after >= record.floor);
+        let margin = start.after - record.floor;
         prop_assert_eq!(margin, if timeline == record.timeline { 0 } else { 5000 });
         // It explains no more than the lead that there is, nor than the record had, and the margin.
         prop_assert!(start.hold >= 0);
         prop_assert!(start.hold <= (start.after - now).max(0));
-        prop_assert!(start.hold <= (record.through - record.written.wall + margin).max(0));
+        prop_assert!(start.hold <= (record.floor - record.written.wall + margin).max(0));
     }
 
     /// A record never takes back what an earlier one has promised, wherever the clock is.
     #[test]
-    fn an_extension_only_adds(timestamp in 0..NOW, reserved in 0..NOW * 3 / 2, now in 0..NOW * 3 / 2) {
-        let through = server(&own()).extension(timestamp, reserved, wall(now)).through;
-        prop_assert!(through > reserved && through > timestamp);
-        prop_assert!(through >= now + RESERVATION);
+    fn a_reservation_only_adds(timestamp in 0..NOW, before in 0..NOW * 3 / 2, now in 0..NOW * 3 / 2) {
+        let floor = server(&own()).reservation(timestamp, before, wall(now)).floor;
+        prop_assert!(floor > before && floor > timestamp);
+        prop_assert!(floor >= now + RESERVATION);
     }
 
     /// A clock that was not set back while the server was down never makes it wait or refuse, crash after crash, and
     /// a crash adds an eighth of a reservation at most to what timestamps run ahead of it.
     #[test]
     fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(prop_oneof![1..100i64, 1..5000i64], 1..50)) {
-        let limits = Limits { max_burst: 0, max_drift: 0, max_wait: 0, last_sequence: 4095 };
+        let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0, last_sequence: 4095 };
         let server = server(&own());
-        let mut record = server.extension(NOW, NOW - 1, wall(NOW));
+        let mut record = server.reservation(NOW, NOW - 1, wall(NOW));
         let mut now = NOW;
         let mut furthest = RESERVATION;
         for downtime in downtimes {
@@ -105,7 +105,7 @@ proptest! {
             let mut seen = Seen::NOTHING;
             let run = loop {
                 match generator.claim(Reading { now, seen }, 0, 1, &limits) {
-                    Decision::Issue(run) | Decision::IssueAndExtend(run) => break run,
+                    Decision::Issue(run) | Decision::IssueAndReserve(run) => break run,
                     Decision::Reread { seen: timestamp } => seen = timestamp,
                     Decision::Wait { seen: timestamp, until, reason: WaitReason::NextMillisecond } => {
                         prop_assert!(until <= now + 1);
@@ -113,8 +113,8 @@ proptest! {
                         seen = timestamp;
                     }
                     Decision::Reserve { timestamp } => {
-                        record = server.extension(timestamp, generator.reserved(), wall(now));
-                        generator.reserve_through(record.through);
+                        record = server.reservation(timestamp, generator.floor(), wall(now));
+                        generator.raise_floor(record.floor);
                     }
                     decision => prop_assert!(false, "{decision:?}"),
                 }
@@ -124,8 +124,8 @@ proptest! {
     }
 
     #[test]
-    fn a_record_goes_no_further_than_its_field(record in records(), through: i64) {
-        prop_assert!(server(&record).record(through, wall(NOW)).through <= record.layout.last_timestamp());
+    fn a_record_goes_no_further_than_its_field(record in records(), floor: i64) {
+        prop_assert!(server(&record).record(floor, wall(NOW)).floor <= record.layout.last_timestamp());
     }
 
     /// A change of layout is accepted only when every ID of the new one is above every ID of the old one.
@@ -134,8 +134,8 @@ proptest! {
         let server = Server { layout, ..server(&record) };
         if server.may_change_layout(&record) {
             let mask = |layout: Layout| (1 << layout.timestamp_shift()) - 1;
-            let old = ((record.through - ago - record.layout.epoch()) << record.layout.timestamp_shift()) | (old_bits & mask(record.layout));
-            let new = ((record.through + 1 - layout.epoch()) << layout.timestamp_shift()) | (new_bits & mask(layout));
+            let old = ((record.floor - ago - record.layout.epoch()) << record.layout.timestamp_shift()) | (old_bits & mask(record.layout));
+            let new = ((record.floor + 1 - layout.epoch()) << layout.timestamp_shift()) | (new_bits & mask(layout));
             prop_assert!(new > old);
         }
     }
@@ -145,7 +145,7 @@ fn own() -> Record {
     Record {
         system_identifier: 7,
         timeline: 3,
-        through: NOW,
+        floor: NOW,
         written: wall(NOW - RESERVATION),
         layout: Layout::TWITTER,
     }

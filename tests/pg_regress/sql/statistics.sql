@@ -20,7 +20,7 @@ SELECT reservations <= 10 AS few_reservations FROM pg_stat_snowflake;
 -- How things stand.
 SELECT snowflake_nextval() AS id \gset
 SELECT last_id = :id AS last_id, last_timestamp = snowflake_timestamp(:id) AS last_timestamp,
-       reserved_until >= last_timestamp AS reserved, reserved_until <= snowflake_floor() AS durable FROM snowflake_status;
+       floor >= last_timestamp AS reserved, floor <= snowflake_floor() AS durable FROM snowflake_status;
 SELECT datacenter_id, worker_id, epoch, datacenter_bits, worker_bits, sequence_bits, ends, remaining > interval '50 years' AS much_left,
        preloaded, in_recovery FROM snowflake_status;
 

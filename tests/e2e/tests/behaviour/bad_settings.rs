@@ -15,7 +15,7 @@ fn identity_cannot_be_changed_in_a_running_server() {
             "snowflake.datacenter_id = 5",
             "snowflake.epoch = '2020-01-01T00:00:00Z'",
             "snowflake.sequence_bits = 10",
-            "snowflake.max_drift = '1s'",
+            "snowflake.max_backward_step = '1s'",
         ] {
             let error = error_of(client.batch_execute(&format!("SET {setting}")));
             assert_eq!(error.code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM, "{error}");
@@ -108,7 +108,7 @@ fn a_bad_value_stops_the_start() {
         ("snowflake.sequence_bits", "0", "The legal range is 1 to 24."),
         ("snowflake.sequence_bits", "15", "add up to 25 bits; the legal range is 10 to 24"),
         ("snowflake.worker_bits", "25", "The legal range is 0 to 24."),
-        ("snowflake.max_drift", "soon", "The legal range is -1 to 2147483647 ms."),
+        ("snowflake.max_backward_step", "soon", "The legal range is -1 to 2147483647 ms."),
         ("snowflake.max_wait", "-2", "The legal range is -1 to 2147483647 ms."),
         ("snowflake.sequence_jitter", "4096", "The legal range is 0 to 4095."),
         ("snowflake.max_forward_step", "0", "The legal values are -1, and 1002 ms to 2147483647 ms"),
@@ -139,19 +139,47 @@ fn limits_follow_a_reload() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     let show = |client: &mut postgres::Client| -> String {
-        client.query_one("SHOW snowflake.max_drift", &[]).expect("a setting").get(0)
+        client.query_one("SHOW snowflake.max_backward_step", &[]).expect("a setting").get(0)
     };
     assert_eq!(show(&mut client), "1d");
-    cluster.configure(&[("snowflake.max_drift", "90s")]);
+    cluster.configure(&[("snowflake.max_backward_step", "90s")]);
     cluster.reload();
     eventually("the reload reaches the session", || show(&mut client) == "90s");
     // A bad value leaves the old one.
-    cluster.configure(&[("snowflake.max_drift", "-2")]);
+    cluster.configure(&[("snowflake.max_backward_step", "-2")]);
     cluster.reload();
     eventually("the log says why", || {
-        cluster.log().contains("outside the valid range for parameter \"snowflake.max_drift\"")
+        cluster.log().contains("outside the valid range for parameter \"snowflake.max_backward_step\"")
     });
     assert_eq!(show(&mut client), "90s");
+}
+
+/// One configuration may serve servers before and after the change of the name.
+#[test]
+fn the_former_name_of_max_backward_step_is_taken() {
+    let cluster = Cluster::builder().set("snowflake.max_drift", "0").fake_clock().start();
+    let said = "LOG:  setting \"snowflake.max_drift\" is now called \"snowflake.max_backward_step\"";
+    assert_eq!(cluster.log().matches(said).count(), 1, "{}", cluster.log());
+    let mut client = cluster.connect();
+    let next = "SELECT snowflake_nextval()";
+    bigint(&mut client, next);
+    cluster.set_clock("-1h");
+    error_of(client.query(next, &[]));
+    cluster.configure(&[("snowflake.max_drift", "2h")]);
+    cluster.reload();
+    eventually("the reload reaches the session", || client.query(next, &[]).is_ok());
+    // It is not shown among the settings.
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM pg_settings WHERE name = 'snowflake.max_drift'"), 0);
+
+    let both = Cluster::builder()
+        .set("snowflake.max_drift", "0")
+        .set("snowflake.max_backward_step", "0")
+        .try_start();
+    let log = both.err().expect("only one of both");
+    assert!(
+        log.contains("snowflake.max_backward_step is its new name. Only one of both may be set."),
+        "{log}"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, error_of, event
 const NEXT: &str = "SELECT snowflake_nextval()";
 
 #[test]
-fn a_step_back_within_max_drift_is_held() {
+fn a_step_back_within_max_backward_step_is_held() {
     let cluster = Cluster::builder().fake_clock().start();
     let mut client = cluster.connect();
     let mut ids = vec![bigint(&mut client, NEXT)];
@@ -20,8 +20,8 @@ fn a_step_back_within_max_drift_is_held() {
 }
 
 #[test]
-fn a_step_back_beyond_max_drift_is_refused() {
-    let cluster = Cluster::builder().set("snowflake.max_drift", "0").fake_clock().start();
+fn a_step_back_beyond_max_backward_step_is_refused() {
+    let cluster = Cluster::builder().set("snowflake.max_backward_step", "0").fake_clock().start();
     let mut client = cluster.connect();
     let before = bigint(&mut client, NEXT);
     cluster.set_clock("-1h");
@@ -33,7 +33,7 @@ fn a_step_back_beyond_max_drift_is_refused() {
     let issued: String =
         client.query_one("SELECT snowflake_timestamp($1)::text", &[&before]).expect("decoded").get(0);
     assert!(error.detail().expect("a detail").contains(&issued), "{error:?} does not say {issued}");
-    assert!(error.hint().expect("a hint").contains("snowflake.max_drift"));
+    assert!(error.hint().expect("a hint").contains("snowflake.max_backward_step"));
     cluster.set_clock("+0");
     assert!(bigint(&mut client, NEXT) > before);
 }
@@ -41,7 +41,7 @@ fn a_step_back_beyond_max_drift_is_refused() {
 #[test]
 fn a_short_step_is_waited_out() {
     let cluster = Cluster::builder()
-        .set("snowflake.max_drift", "0")
+        .set("snowflake.max_backward_step", "0")
         .set("snowflake.max_wait", "10s")
         .fake_clock()
         .start();
@@ -54,7 +54,7 @@ fn a_short_step_is_waited_out() {
 /// Waits for a clock that is an hour behind: for as long as it takes.
 fn cluster_that_waits() -> Cluster {
     let cluster = Cluster::builder()
-        .set("snowflake.max_drift", "0")
+        .set("snowflake.max_backward_step", "0")
         .set("snowflake.max_wait", "-1")
         .fake_clock()
         .start();
@@ -129,7 +129,7 @@ fn a_wait_ends_when_the_clock_is_set_right() {
 #[test]
 fn a_logical_clock_needs_no_wall_clock() {
     let cluster = Cluster::builder()
-        .set("snowflake.max_drift", "-1")
+        .set("snowflake.max_backward_step", "-1")
         .set("snowflake.max_burst", "-1")
         .fake_clock()
         .start();

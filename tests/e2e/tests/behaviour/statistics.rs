@@ -18,7 +18,7 @@ fn assert_about(value: i64, expected: i64) {
 
 #[test]
 fn steps_of_the_clock() {
-    let cluster = Cluster::builder().set("snowflake.max_drift", "1h").fake_clock().start();
+    let cluster = Cluster::builder().set("snowflake.max_backward_step", "1h").fake_clock().start();
     let mut client = cluster.connect();
     bigint(&mut client, NEXT);
     assert_eq!(statistic(&mut client, "largest_step_back + steps_held + steps_refused + max_lead"), 0);
@@ -80,7 +80,7 @@ fn bursts() {
 #[test]
 fn waits_are_counted_and_timed() {
     let cluster = Cluster::builder()
-        .set("snowflake.max_drift", "0")
+        .set("snowflake.max_backward_step", "0")
         .set("snowflake.max_wait", "10s")
         .fake_clock()
         .start();
@@ -104,7 +104,7 @@ fn a_server_without_a_generator() {
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
     }
     let known = "SELECT count(*) FROM snowflake_status
-        WHERE NOT preloaded AND last_id IS NULL AND lead IS NULL AND reserved_until IS NULL AND epoch = '2010-11-04 01:42:54.657+00'";
+        WHERE NOT preloaded AND last_id IS NULL AND lead IS NULL AND floor IS NULL AND epoch = '2010-11-04 01:42:54.657+00'";
     assert_eq!(bigint(&mut client, known), 1);
 }
 

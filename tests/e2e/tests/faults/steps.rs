@@ -13,10 +13,10 @@ type Settings = &'static [(&'static str, &'static str)];
 
 /// The strategies of the README.
 pub const STRATEGIES: &[(&str, Settings)] = &[
-    ("Twitter", &[("snowflake.max_drift", "0"), ("snowflake.max_wait", "0")]),
-    ("Leaf", &[("snowflake.max_drift", "0"), ("snowflake.max_wait", "10ms")]),
-    ("block", &[("snowflake.max_drift", "0"), ("snowflake.max_wait", "-1")]),
-    ("logical clock", &[("snowflake.max_drift", "-1"), ("snowflake.max_burst", "-1")]),
+    ("Twitter", &[("snowflake.max_backward_step", "0"), ("snowflake.max_wait", "0")]),
+    ("Leaf", &[("snowflake.max_backward_step", "0"), ("snowflake.max_wait", "10ms")]),
+    ("block", &[("snowflake.max_backward_step", "0"), ("snowflake.max_wait", "-1")]),
+    ("logical clock", &[("snowflake.max_backward_step", "-1"), ("snowflake.max_burst", "-1")]),
     ("default", &[]),
 ];
 

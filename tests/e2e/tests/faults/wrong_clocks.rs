@@ -205,7 +205,7 @@ fn an_id_years_ahead_is_got_over_by_force() {
     let hint = error.hint().expect("a hint");
     assert!(hint.contains("SELECT snowflake_set_floor(now(), force => true)"), "{hint}");
     assert!(hint.contains("the same IDs are issued again"), "{hint}");
-    assert!(!hint.contains("max_drift") && !hint.contains("max_wait"), "{hint}");
+    assert!(!hint.contains("max_backward_step") && !hint.contains("max_wait"), "{hint}");
     client.batch_execute("SELECT snowflake_set_floor(now(), force => true)").expect("a floor");
     assert!(bigint(&mut client, NEXT) < far);
 }
