@@ -12,7 +12,7 @@ help:
 	@echo 'make psql          open psql on a throwaway cluster with the extension'
 	@echo 'make bench         measure what IDs cost, against other keys (a quarter of an hour; QUICK=1: a minute or two)'
 	@echo 'make instructions  count the instructions of snowflake_nextval()'
-	@echo 'make latency       measure what single inserts wait for, against a sequence (two minutes)'
+	@echo 'make latency       measure what sessions wait for (three minutes)'
 	@echo 'make mutants       break the rules one by one, switch the register off, and see the tests notice'
 	@echo 'make clean         remove everything that was built'
 
@@ -36,7 +36,7 @@ psql:
 	@tools/throwaway psql
 
 latency:
-	@tools/throwaway latency
+	@tools/bench latency
 
 bench:
 	@tools/bench $(if $(QUICK),quick,full)

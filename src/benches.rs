@@ -18,7 +18,8 @@ mod benches {
     use pgrx::prelude::*;
     use pgrx_bench::{Bencher, black_box};
 
-    use crate::{clock, generate, settings};
+    use crate::generator::clock;
+    use crate::{generate, settings};
 
     /// A function that returns a constant.
     #[pg_extern(volatile, parallel_safe)]

@@ -7,12 +7,16 @@ use std::iter;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::Instant;
 
+use pgrx::check_for_interrupts;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_core::generator::{Decision, Reading, Run, Seen, WaitReason};
+use snowflake_core::generator::{Claim, Decision, Reading, Run, Seen, WaitReason};
 
-use crate::error::Error;
+use crate::generator::{clock, shared};
+use crate::promise::{self, reservation};
+use crate::server::report::{self, OrRaise, Report};
+use crate::server::time;
 use crate::settings::{self, Fixed};
-use crate::{clock, reservation, shared};
 
 /// The last ID that this session was given, or [`NONE`]. Memory of one process.
 static LAST: AtomicI64 = AtomicI64::new(NONE);
@@ -40,13 +44,13 @@ fn issued(id: i64) -> i64 {
 pub fn next_id() -> i64 {
     let fixed = settings::fixed();
     let run = claim(fixed, 1);
-    fixed.compose(run.timestamp, run.first)
+    fixed.ids.compose(run.timestamp, run.first)
 }
 
 /// The next `count` IDs, increasing. 22023 when `count` is negative, else as `snowflake_nextval()`.
 #[pg_extern(name = "snowflake_nextval", volatile, strict, parallel_safe)]
 fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
-    let Ok(mut left) = u32::try_from(count) else { Error::NegativeCount(count).raise() };
+    let mut left = u32::try_from(count).map_err(|_| Error::NegativeCount(count)).or_raise();
     let fixed = settings::fixed();
     // Runs grow as they are used up: who stops at a LIMIT has claimed at most twice what was taken.
     let mut want = 1;
@@ -57,7 +61,7 @@ fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
             run = claim_run(fixed, want.min(left + 1));
             want = (want * 2).min(LONGEST_RUN);
         }
-        let id = fixed.compose(run.timestamp, run.first);
+        let id = fixed.ids.compose(run.timestamp, run.first);
         run.first += 1;
         run.count -= 1;
         Some(issued(id))
@@ -84,40 +88,40 @@ fn claim_run(fixed: &Fixed, want: u32) -> Run {
 #[inline(always)]
 fn claim(fixed: &Fixed, want: u32) -> Run {
     if !fixed.preloaded {
-        Error::NotPreloaded.raise();
+        settings::Error::NotPreloaded.raise();
     }
-    let (first, max_burst) = (settings::first_sequence(), settings::max_burst());
-    let now = clock::unix_ms();
-    match shared::claim_at_once(now, first, want, max_burst, fixed.last_sequence) {
+    let claim = Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence };
+    match shared::claim_at_once(clock::unix_ms(), claim, settings::max_burst()) {
         Some(run) => run,
-        None => claim_slowly(fixed, want),
+        None => claim_slowly(fixed, want).or_raise(),
     }
 }
 
 /// Claims, and does what the decision asks for, with no lock held, until there are IDs.
 #[cold]
 #[inline(never)]
-fn claim_slowly(fixed: &Fixed, want: u32) -> Run {
-    let mut limits = settings::limits(fixed);
+fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
+    let mut limits = settings::limits();
     let mut behind_since: Option<Instant> = None;
     let mut waiting = Waiting::default();
     let mut seen = Seen::NOTHING;
     loop {
-        clock::check_for_interrupts();
+        check_for_interrupts!();
         // However often somebody sets the clock back, one call waits for max_wait at most.
         if let (Some(since), Some(max_wait)) = (behind_since, settings::max_wait()) {
             limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
         }
         let reading = Reading { now: clock::unix_ms(), seen };
-        seen = match shared::claim(reading, settings::first_sequence(), want, &limits) {
-            Decision::Issue(run) => return run,
+        let claim = Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence };
+        seen = match shared::claim(reading, claim, &limits) {
+            Decision::Issue(run) => return Ok(run),
             Decision::IssueAndReserve(run) => {
-                reservation::reserve_early(fixed);
-                return run;
+                reservation::reserve_early(fixed)?;
+                return Ok(run);
             }
             Decision::Reread { seen } => seen,
             Decision::Hold { seen, lead } => {
-                reservation::log_step_back(lead);
+                reservation::log_step_back(lead)?;
                 seen
             }
             Decision::Wait { seen, until, reason } => {
@@ -129,13 +133,15 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Run {
                 seen
             }
             Decision::Reserve { timestamp } => {
-                reservation::reserve(fixed, timestamp);
+                reservation::reserve(fixed, timestamp)?;
                 Seen::NOTHING
             }
             Decision::Refuse { timestamp, lead, until } => {
-                Error::ClockBehind { timestamp, lead, until }.raise()
+                return Err(Error::ClockBehind { timestamp, lead, until });
             }
-            Decision::EndOfField => Error::EndOfField { last: fixed.layout.last_timestamp() }.raise(),
+            Decision::EndOfField => {
+                return Err(Error::EndOfField { last: fixed.layout.last_timestamp() });
+            }
         };
     }
 }
@@ -160,6 +166,80 @@ impl Drop for Waiting {
                 statistics.waits += 1;
                 statistics.waited += waited;
             });
+        }
+    }
+}
+
+/// Why there is no ID.
+#[derive(Debug)]
+pub enum Error {
+    /// There is nothing that IDs could be taken from.
+    Promise(promise::Error),
+    /// The clock is behind by more than max_backward_step, and waiting would take longer than max_wait.
+    ClockBehind {
+        /// The last timestamp issued, Unix ms.
+        timestamp: i64,
+        /// By how much the clock is behind it, ms.
+        lead: i64,
+        /// The clock reading that ends the trouble, Unix ms.
+        until: i64,
+    },
+    /// The timestamp field is used up.
+    EndOfField {
+        /// Its last timestamp, Unix ms.
+        last: i64,
+    },
+    /// currval before any nextval.
+    NoCurrval,
+    /// A negative number of IDs.
+    NegativeCount(i32),
+}
+
+impl From<promise::Error> for Error {
+    fn from(error: promise::Error) -> Error {
+        Error::Promise(error)
+    }
+}
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            Error::Promise(error) => error.report(),
+            Error::ClockBehind { timestamp, lead, until } => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("the clock is {lead} ms behind the last snowflake ID"),
+            )
+            .set_detail(format!(
+                "IDs have been issued up to {}. They go on when the clock has reached {}.",
+                time::display(timestamp),
+                time::display(until)
+            ))
+            .set_hint(if lead <= settings::LARGEST_LIMIT {
+                "Set the clock right, or raise snowflake.max_backward_step or snowflake.max_wait."
+            } else {
+                "If the clock is wrong, set it right. If it is right, earlier IDs followed a clock that was ahead. \
+                 A superuser can set the floor back with SELECT snowflake_set_floor(now(), force => true). \
+                 First delete or renumber the rows whose IDs are of later times: once the clock gets there, the same IDs \
+                 are issued again."
+            }),
+            Error::EndOfField { last } => report::new(
+                ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
+                "the timestamp field of snowflake IDs is used up",
+            )
+            .set_detail(format!("Its last timestamp is {}.", time::display(last)))
+            .set_hint(
+                "If the clock is right, the table needs new IDs, with a later snowflake.epoch or smaller widths.",
+            ),
+            Error::NoCurrval => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "snowflake_currval is not yet defined in this session",
+            )
+            .set_hint("Call snowflake_nextval() first."),
+            Error::NegativeCount(count) => {
+                report::new(ERRCODE_INVALID_PARAMETER_VALUE, "count must not be negative")
+                    .set_detail(format!("The count is {count}."))
+            }
         }
     }
 }

@@ -1,47 +1,35 @@
 //! Snowflake IDs for PostgreSQL: 64-bit, time-ordered, unique across servers.
 //!
-//! Data flows one way: SQL function -> `generate` -> `shared` (spinlock) -> `snowflake_core` decides -> ID. Only
-//! when the core says "beyond the reservation" does the flow take the side door to `reservation`.
+//! Data flows one way: SQL function -> `generate` -> `generator` (spinlock) -> `snowflake_core` decides -> ID. Only
+//! when the core says "above the floor" does the flow take the side door to `promise`.
 //!
-//! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and identity.
-//! - `shared`: the generator in shared memory, behind a spinlock.
-//! - `clock`: reading the wall clock, and waiting for it.
-//! - `generate`: `snowflake_nextval` and friends.
-//! - `reservation`: raising the floor ahead of use: the durable promise behind each ID.
-//! - `register`: the WAL-logged page that holds the promise.
-//! - `floor`: what an administrator can see and set of it.
-//! - `decode`: from an ID to its parts and back.
-//! - `range`: from times to the range of IDs that they bound.
-//! - `text`: JSON, and a short text.
-//! - `time`: PostgreSQL's times and ours.
-//! - `status`: what has happened, and how things stand.
+//! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
+//! - `generator`: the generator in shared memory, behind a spinlock, and the clock.
+//! - `promise`: the durable promise behind each ID: the register, reservations, and what an administrator does to them.
+//! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
 //! - `convert`: from serial and identity columns, and back.
-//! - `catalog`: queries to the catalog, and statements.
-//! - `error`: every error that a user can see; `report`: how it reaches PostgreSQL; `encoding`: texts of the database.
+//! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and identity.
+//! - `status`: what has happened, and how things stand.
+//! - `server`: PostgreSQL's catalog, text encodings, times and error reports.
 
 use pgrx::prelude::*;
 
 #[cfg(feature = "pg_bench")]
 mod benches;
-mod catalog;
-mod clock;
 mod convert;
 mod decode;
-mod encoding;
-mod error;
-mod floor;
 mod generate;
-mod range;
-mod register;
-mod report;
-mod reservation;
+mod generator;
+mod promise;
+mod server;
 mod settings;
-mod shared;
 mod status;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
-mod text;
-mod time;
+
+use generator::{clock, shared};
+use promise::{register, reservation};
+use server::report;
 
 pg_module_magic!(name, version);
 
@@ -51,8 +39,8 @@ extension_sql_file!(
     name = "surface",
     requires = [
         generate::snowflake_nextval,
-        range::snowflake_within_min,
-        range::snowflake_within_max,
+        decode::range::snowflake_within_min,
+        decode::range::snowflake_within_max,
         status::snowflake_stat,
         status::snowflake_stat_reset,
         status::snowflake_status,

@@ -4,11 +4,11 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
 
-use crate::clock;
-use crate::error::{Error, LogEntry};
+use crate::generator::clock;
+use crate::generator::shared::{self, Statistics};
+use crate::server::report::{self, OrRaise};
+use crate::server::time::{self, from_raw, timestamptz};
 use crate::settings;
-use crate::shared::{self, Statistics};
-use crate::time::{from_raw, timestamptz};
 
 /// The row of `pg_stat_snowflake`. 55000 without preloading.
 #[pg_extern(volatile, strict, parallel_safe)]
@@ -29,7 +29,7 @@ fn snowflake_stat() -> TableIterator<
         name!(stats_reset, TimestampWithTimeZone),
     ),
 > {
-    require_preloading();
+    settings::require_preloading().or_raise();
     let statistics = shared::statistics();
     TableIterator::once((
         statistics.issued as i64,
@@ -49,7 +49,7 @@ fn snowflake_stat() -> TableIterator<
 /// Sets all counters of `pg_stat_snowflake` to zero. 55000 without preloading.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_stat_reset() {
-    require_preloading();
+    settings::require_preloading().or_raise();
     // SAFETY: reads the clock.
     let now = unsafe { pg_sys::GetCurrentTimestamp() };
     shared::count(|statistics| *statistics = Statistics::new(now));
@@ -79,7 +79,7 @@ fn snowflake_status() -> TableIterator<
     let fixed = settings::fixed();
     let layout = fixed.layout;
     let widths = layout.widths();
-    let identity = fixed.node.and_then(|node| layout.decompose(node).ok());
+    let identity = fixed.has_identity.then(|| layout.decompose(fixed.ids.node()).ok()).flatten();
     let generator = fixed.preloaded.then(shared::generator);
     let last = generator.and_then(|generator| generator.last());
     let floor = generator.map(|generator| generator.floor()).filter(|floor| *floor >= layout.epoch());
@@ -93,7 +93,7 @@ fn snowflake_status() -> TableIterator<
         widths.worker as i32,
         widths.sequence as i32,
         timestamptz(layout.last_timestamp()),
-        last.map(|(timestamp, sequence)| fixed.compose(timestamp, sequence)),
+        last.map(|(timestamp, sequence)| fixed.ids.compose(timestamp, sequence)),
         last.map(|(timestamp, _)| timestamptz(timestamp)),
         floor.map(timestamptz),
         generator.map(lead),
@@ -107,12 +107,6 @@ fn lead(generator: Generator) -> i64 {
     (generator.timestamp() - clock::unix_ms()).max(0)
 }
 
-fn require_preloading() {
-    if !settings::fixed().preloaded {
-        Error::NotPreloaded.raise();
-    }
-}
-
 /// When a server starts with less than this left of the timestamp field, it says so in its log.
 const LITTLE_TIME: i64 = 365 * DAY;
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -123,9 +117,18 @@ pub fn log_the_ends() {
     let now = clock::unix_ms();
     let left = layout.last_timestamp() - now;
     if left < LITTLE_TIME {
-        LogEntry::FieldEnds { last: layout.last_timestamp(), days: left.div_euclid(DAY) }.log();
+        let ends = match left.div_euclid(DAY) {
+            ..0 => "the timestamp field of snowflake IDs is used up".to_owned(),
+            days => format!("the timestamp field of snowflake IDs is used up in {days} days"),
+        };
+        let last = time::display(layout.last_timestamp());
+        let report = report::message(ends)
+            .set_detail(format!("Its last timestamp is {last}. No ID is issued after it."))
+            .set_hint("Plan for new IDs, with a later snowflake.epoch or smaller widths.");
+        report::log(report);
     }
     if now < layout.epoch() {
-        LogEntry::BeforeEpoch.log();
+        let report = report::message("the clock is before snowflake.epoch");
+        report::log(report.set_detail("No snowflake ID is issued until the clock is right."));
     }
 }

@@ -9,7 +9,8 @@ mod tests {
     use pgrx::prelude::*;
     use snowflake_core::layout::Parts;
 
-    use crate::{clock, settings};
+    use crate::generator::clock;
+    use crate::settings;
 
     fn one<T: FromDatum + IntoDatum>(query: &str) -> T {
         Spi::get_one(query).expect("the query runs").expect("a value")
@@ -31,7 +32,7 @@ mod tests {
         while timestamp <= layout.last_timestamp() {
             for sequence in [0, 1, layout.last_sequence()] {
                 let parts = Parts { timestamp, datacenter_id: 5, worker_id: 9, sequence };
-                assert_eq!(layout.compose(parts), Ok(fixed.compose(timestamp, sequence)));
+                assert_eq!(layout.compose(parts), Ok(fixed.ids.compose(timestamp, sequence)));
             }
             timestamp += 1_000_003 * 1009;
         }

@@ -4,14 +4,17 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use snowflake_core::generator::{Generator, Limits, Reading, Seen};
+use snowflake_core::generator::{Claim, Generator, Limits, Reading, Seen};
 use snowflake_core::layout::Layout;
 use snowflake_core::text::{from_base62, iso8601, to_base62};
 
 const NOW: i64 = 1_800_000_000_000;
 const ID: i64 = 1_268_118_639_732_232_192;
-const LIMITS: Limits =
-    Limits { max_burst: 0, max_backward_step: 86_400_000, max_wait: 1000, last_sequence: u32::MAX - 1 };
+const LIMITS: Limits = Limits { max_burst: 0, max_backward_step: 86_400_000, max_wait: 1000 };
+
+/// One ID of the default layout, and one of a sequence that has no end.
+const ONE: Claim = Claim { first: 0, want: 1, last_sequence: 4095 };
+const ENDLESS: Claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
 
 fn ready() -> Generator {
     let mut generator = Generator::starting_after(NOW - 1, 0, Layout::TWITTER.last_timestamp());
@@ -22,7 +25,7 @@ fn ready() -> Generator {
 fn generator(criterion: &mut Criterion) {
     let mut within = ready();
     criterion.bench_function("claim_at_once: within a millisecond", |bencher| {
-        bencher.iter(|| within.claim_at_once(black_box(NOW), 0, 1, LIMITS.max_burst, LIMITS.last_sequence));
+        bencher.iter(|| within.claim_at_once(black_box(NOW), ENDLESS, LIMITS.max_burst));
     });
     let mut next = ready();
     let mut now = NOW;
@@ -30,17 +33,17 @@ fn generator(criterion: &mut Criterion) {
         bencher.iter(|| {
             now += 1;
             next.raise_floor(now + 2000);
-            next.claim_at_once(black_box(now), 0, 1, LIMITS.max_burst, 4095)
+            next.claim_at_once(black_box(now), ONE, LIMITS.max_burst)
         });
     });
     let mut behind = ready();
     let mut seen = Seen::NOTHING;
     criterion.bench_function("claim: refused", |bencher| {
         let limits = Limits { max_backward_step: 0, max_wait: 0, ..LIMITS };
-        behind.claim(Reading { now: NOW, seen }, 0, 1, &limits);
+        behind.claim(Reading { now: NOW, seen }, ENDLESS, &limits);
         bencher.iter(|| {
             let reading = Reading { now: black_box(NOW - 1000), seen };
-            let decision = behind.claim(reading, 0, 1, &limits);
+            let decision = behind.claim(reading, ENDLESS, &limits);
             if let snowflake_core::generator::Decision::Reread { seen: now_seen } = decision {
                 seen = now_seen;
             }

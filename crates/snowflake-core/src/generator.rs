@@ -49,6 +49,15 @@ pub struct Limits {
     pub max_backward_step: i64,
     /// The longest wait for a clock that is behind by more than `max_backward_step`.
     pub max_wait: i64,
+}
+
+/// What a caller of [`Generator::claim`] wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// The sequence that a new millisecond starts with, at most `last_sequence`.
+    pub first: u32,
+    /// How many IDs of one millisecond, at least 1.
+    pub want: u32,
     /// The largest sequence.
     pub last_sequence: u32,
 }
@@ -202,40 +211,32 @@ impl Generator {
         self.reserve_after = self.timestamp;
     }
 
-    /// Claims up to `want` IDs of one millisecond. `first` is the sequence that a new millisecond starts with,
-    /// at most `last_sequence`; `want` is at least 1.
+    /// Claims one ID or more.
     ///
     /// Integers only, and no loop: this runs under a spinlock.
-    pub fn claim(&mut self, reading: Reading, first: u32, want: u32, limits: &Limits) -> Decision {
-        match self.next(reading.now, first, limits.max_burst, limits.last_sequence) {
-            Some(next) => self.issue(next, want, limits),
-            None => self.claim_behind(reading, first, want, limits),
+    pub fn claim(&mut self, reading: Reading, claim: Claim, limits: &Limits) -> Decision {
+        match self.next(reading.now, claim, limits.max_burst) {
+            Some(next) => self.issue(next, claim),
+            None => self.claim_behind(reading, claim, limits),
         }
     }
 
     /// What [`Generator::claim`] does almost always, where it is no more than this: IDs of the clock's millisecond, or of
     /// the last one. `None` changes nothing, and needs a [`Generator::claim`].
     #[inline(always)]
-    pub fn claim_at_once(
-        &mut self,
-        now: i64,
-        first: u32,
-        want: u32,
-        max_burst: i64,
-        last_sequence: u32,
-    ) -> Option<Run> {
-        let next = self.next(now, first, max_burst, last_sequence)?;
-        (next.timestamp <= self.reserve_after).then(|| self.take(next, want, last_sequence))
+    pub fn claim_at_once(&mut self, now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
+        let next = self.next(now, claim, max_burst)?;
+        (next.timestamp <= self.reserve_after).then(|| self.take(next, claim))
     }
 
     /// What comes next without a wait, however old the reading.
     #[inline(always)]
-    fn next(&self, now: i64, first: u32, max_burst: i64, last_sequence: u32) -> Option<Next> {
+    fn next(&self, now: i64, claim: Claim, max_burst: i64) -> Option<Next> {
         let lead = self.timestamp - now;
         // What is almost always the case goes by without a look at hold and max_burst.
         if lead < 0 {
-            Some(Next { timestamp: now, first, hold: 0 })
-        } else if self.sequence >= last_sequence {
+            Some(Next { timestamp: now, first: claim.first, hold: 0 })
+        } else if self.sequence >= claim.last_sequence {
             None
         } else if lead == 0 {
             Some(Next { timestamp: now, first: self.sequence + 1, hold: 0 })
@@ -247,7 +248,7 @@ impl Generator {
     }
 
     /// The clock was set back, the millisecond is used up, or the reading is old.
-    fn claim_behind(&mut self, reading: Reading, first: u32, want: u32, limits: &Limits) -> Decision {
+    fn claim_behind(&mut self, reading: Reading, claim: Claim, limits: &Limits) -> Decision {
         let lead = self.timestamp - reading.now;
         let seen = self.seen();
         if reading.seen != seen {
@@ -267,8 +268,8 @@ impl Generator {
             };
         }
         if lead < explained {
-            let hold = self.hold.min(lead + 1);
-            return self.issue(Next { timestamp: self.timestamp + 1, first, hold }, want, limits);
+            let (first, hold) = (claim.first, self.hold.min(lead + 1));
+            return self.issue(Next { timestamp: self.timestamp + 1, first, hold }, claim);
         }
         Decision::Wait { seen, until: self.timestamp + 1 - explained, reason: WaitReason::NextMillisecond }
     }
@@ -277,22 +278,22 @@ impl Generator {
         Seen { timestamp: self.timestamp, hold: self.hold }
     }
 
-    fn issue(&mut self, next: Next, want: u32, limits: &Limits) -> Decision {
+    fn issue(&mut self, next: Next, claim: Claim) -> Decision {
         if next.timestamp <= self.reserve_after {
-            Decision::Issue(self.take(next, want, limits.last_sequence))
+            Decision::Issue(self.take(next, claim))
         } else if next.timestamp > self.last_timestamp {
             Decision::EndOfField
         } else if next.timestamp > self.floor {
             Decision::Reserve { timestamp: next.timestamp }
         } else {
             self.reserve_after = self.floor.min(next.timestamp + RESERVE_EARLY / 4);
-            Decision::IssueAndReserve(self.take(next, want, limits.last_sequence))
+            Decision::IssueAndReserve(self.take(next, claim))
         }
     }
 
     #[inline(always)]
-    fn take(&mut self, next: Next, want: u32, last_sequence: u32) -> Run {
-        let last = last_sequence.min(next.first.saturating_add(want - 1));
+    fn take(&mut self, next: Next, claim: Claim) -> Run {
+        let last = claim.last_sequence.min(next.first.saturating_add(claim.want - 1));
         self.timestamp = next.timestamp;
         self.sequence = last;
         self.hold = next.hold;

@@ -60,6 +60,27 @@ pub struct Layout {
     widths: Widths,
 }
 
+/// The IDs of one datacenter and worker under a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ids {
+    epoch: i64,
+    shift: u32,
+    node: i64,
+}
+
+impl Ids {
+    /// The ID of that millisecond and sequence, which are within their fields.
+    #[inline(always)]
+    pub fn compose(&self, timestamp: i64, sequence: u32) -> i64 {
+        ((timestamp - self.epoch) << self.shift) | self.node | i64::from(sequence)
+    }
+
+    /// The bits that all of them share, which are the ID of the epoch with sequence 0.
+    pub fn node(&self) -> i64 {
+        self.node
+    }
+}
+
 /// Why widths and epoch are not a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
@@ -169,11 +190,11 @@ impl Layout {
         if !(self.epoch..=self.last_timestamp()).contains(&parts.timestamp) {
             return Err(PartsError::Timestamp(parts.timestamp));
         }
-        let node = self.node(parts.datacenter_id, parts.worker_id)?;
+        let ids = self.ids(parts.datacenter_id, parts.worker_id)?;
         if parts.sequence > self.last_sequence() {
             return Err(PartsError::Sequence(parts.sequence));
         }
-        Ok(((parts.timestamp - self.epoch) << self.timestamp_shift()) | node | i64::from(parts.sequence))
+        Ok(ids.compose(parts.timestamp, parts.sequence))
     }
 
     /// The smallest ID of that millisecond, of any datacenter and worker.
@@ -186,8 +207,8 @@ impl Layout {
         Ok(self.first_id(timestamp)? | ones(self.timestamp_shift()))
     }
 
-    /// The bits that every ID of one worker shares: datacenter and worker, in their places.
-    pub fn node(&self, datacenter_id: u32, worker_id: u32) -> Result<i64, PartsError> {
+    /// The IDs of one datacenter and worker.
+    pub fn ids(&self, datacenter_id: u32, worker_id: u32) -> Result<Ids, PartsError> {
         if datacenter_id > self.last_datacenter_id() {
             return Err(PartsError::Datacenter(datacenter_id));
         }
@@ -196,7 +217,8 @@ impl Layout {
         }
         let worker_shift = self.widths.sequence;
         let datacenter_shift = worker_shift + self.widths.worker;
-        Ok((i64::from(datacenter_id) << datacenter_shift) | (i64::from(worker_id) << worker_shift))
+        let node = (i64::from(datacenter_id) << datacenter_shift) | (i64::from(worker_id) << worker_shift);
+        Ok(Ids { epoch: self.epoch, shift: self.timestamp_shift(), node })
     }
 
     /// The parts that make up this ID.

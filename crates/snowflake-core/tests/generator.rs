@@ -4,10 +4,15 @@
 //! `make mutants` breaks the rules one by one and shows that these tests notice.
 
 use proptest::prelude::*;
-use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Run, Seen, WaitReason};
+use snowflake_core::generator::{
+    Claim, Decision, Generator, Limits, RESERVATION, Reading, Run, Seen, WaitReason,
+};
 
 const START: i64 = 1_000_000;
 const LAST_SEQUENCE: u32 = 3;
+
+/// One ID.
+const ONE: Claim = Claim { first: 0, want: 1, last_sequence: LAST_SEQUENCE };
 const SESSIONS: usize = 3;
 
 /// One thing that happens.
@@ -74,11 +79,11 @@ impl World {
     /// One claim. Returns the reading that it was made with and what was decided.
     fn claim(&mut self, session: usize, first: u32, want: u32) -> (Reading, Decision) {
         let reading = self.read(session);
-        let Limits { max_burst, last_sequence, .. } = self.limits;
+        let claim = Claim { first, want, last_sequence: LAST_SEQUENCE };
         let mut at_once = self.generator;
-        let run = at_once.claim_at_once(reading.now, first, want, max_burst, last_sequence);
+        let run = at_once.claim_at_once(reading.now, claim, self.limits.max_burst);
         assert!(run.is_some() || at_once == self.generator, "a claim that came to nothing changed something");
-        let mut decision = self.generator.claim(reading, first, want, &self.limits);
+        let mut decision = self.generator.claim(reading, claim, &self.limits);
         if let Some(run) = run {
             // Promise 9.
             assert_eq!((Decision::Issue(run), at_once), (decision, self.generator));
@@ -138,12 +143,7 @@ fn limit(finite: impl Strategy<Value = i64>) -> impl Strategy<Value = i64> {
 
 fn limits() -> impl Strategy<Value = Limits> {
     (limit(0..10i64), limit(prop_oneof![Just(0), 1..30i64]), limit(0..30i64)).prop_map(
-        |(max_burst, max_backward_step, max_wait)| Limits {
-            max_burst,
-            max_backward_step,
-            max_wait,
-            last_sequence: LAST_SEQUENCE,
-        },
+        |(max_burst, max_backward_step, max_wait)| Limits { max_burst, max_backward_step, max_wait },
     )
 }
 
@@ -273,7 +273,6 @@ proptest! {
             max_burst,
             max_backward_step: i64::MAX,
             max_wait: 0,
-            last_sequence: LAST_SEQUENCE,
         };
         let mut world = World::new(limits);
         for _ in 0..before {
@@ -290,7 +289,7 @@ proptest! {
     /// 3 and 4: a hold that has melted below max_burst does not take the burst away.
     #[test]
     fn a_hold_leaves_max_burst_alone(max_burst in 1..50i64, beyond in 1..50i64, ticks in 0..200i64) {
-        let limits = Limits { max_burst, max_backward_step: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
+        let limits = Limits { max_burst, max_backward_step: i64::MAX, max_wait: 0 };
         let mut world = World::new(limits);
         world.insist(1);
         world.move_clock(-(max_burst + beyond));
@@ -368,7 +367,6 @@ proptest! {
             max_burst: 0,
             max_backward_step,
             max_wait,
-            last_sequence: LAST_SEQUENCE,
         };
         let mut world = World::new(limits);
         prop_assert!(matches!(world.insist(1), Decision::Issue(_)));
@@ -396,7 +394,7 @@ proptest! {
 /// 7: where a reservation takes no longer than a quarter of what it reserves, nobody ever waits for it.
 #[test]
 fn a_reservation_is_asked_for_early() {
-    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
     let mut generator = Generator::starting_after(START - 1, 0, i64::MAX);
     generator.raise_floor(START + RESERVATION);
     let mut reservation = None;
@@ -408,7 +406,7 @@ fn a_reservation_is_asked_for_early() {
             generator.raise_floor(floor);
             reservation = None;
         }
-        match generator.claim(Reading { now, seen: Seen::NOTHING }, 0, 1, &limits) {
+        match generator.claim(Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
             Decision::Issue(_) => {}
             Decision::IssueAndReserve(_) => {
                 asked += 1;
@@ -423,7 +421,7 @@ fn a_reservation_is_asked_for_early() {
 /// A hold that a start explains is no step, and melts as any other.
 #[test]
 fn a_start_ahead_of_the_clock_is_no_step() {
-    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
     let mut world = World::new(limits);
     world.generator = Generator::starting_after(START + 99, 100, START * 2);
     world.floor = START + 99;
@@ -438,11 +436,10 @@ fn a_start_ahead_of_the_clock_is_no_step() {
 /// 5: the timestamp is the one that the reader had seen, but a later reading has let the hold melt since.
 #[test]
 fn a_reading_from_before_the_hold_melted_is_stale() {
-    let limits =
-        Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let limits = Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 };
     let mut generator = Generator::starting_after(START, 1, START * 2);
     generator.raise_floor(START + RESERVATION);
-    let mut claim = |now, seen| generator.claim(Reading { now, seen }, 0, 1, &limits);
+    let mut claim = |now, seen| generator.claim(Reading { now, seen }, ONE, &limits);
     let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
     assert!(matches!(claim(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
     // One session sees this state, and reads the clock: it is 1 ms behind, which is held.
@@ -456,12 +453,7 @@ fn a_reading_from_before_the_hold_melted_is_stale() {
 /// 6: the last ID of the field is issued, and nothing after it, whatever the clock says.
 #[test]
 fn the_field_ends_without_a_wrap() {
-    let limits = Limits {
-        max_burst: i64::MAX,
-        max_backward_step: i64::MAX,
-        max_wait: 0,
-        last_sequence: LAST_SEQUENCE,
-    };
+    let limits = Limits { max_burst: i64::MAX, max_backward_step: i64::MAX, max_wait: 0 };
     let mut world = World::ending_at(START + 2, limits);
     let mut last = None;
     while let Decision::Issue(run) = world.insist(1) {
@@ -477,7 +469,7 @@ fn the_field_ends_without_a_wrap() {
 /// The trap of the first Snowflake: after a refused call it handed out the same millisecond again.
 #[test]
 fn a_refused_call_forgets_nothing() {
-    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0, last_sequence: LAST_SEQUENCE };
+    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
     let mut world = World::new(limits);
     assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START, first: 0, count: 2 }));
     world.move_clock(-5);

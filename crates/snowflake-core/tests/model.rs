@@ -3,7 +3,7 @@
 //!
 //! [`Design`] switches to designs that are wrong, each in one way. The checker has to find what each of them breaks.
 
-use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
+use snowflake_core::generator::{Claim, Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
 use snowflake_core::jump::{BootClock, Clocks, Verdict};
 use snowflake_core::layout::Layout;
 use snowflake_core::register::{Record, Server, Start};
@@ -40,6 +40,7 @@ enum Design {
 struct Bounds {
     design: Design,
     limits: Limits,
+    last_sequence: u32,
     ids: usize,
     reservations: u8,
     clock_moves: u8,
@@ -251,9 +252,10 @@ impl World {
             limits.max_burst = 0;
         }
         let lead = self.generator.timestamp() - reading.now;
-        let mut decision = self.generator.claim(reading, 0, 1, &limits);
+        let claim = Claim { first: 0, want: 1, last_sequence: bounds.last_sequence };
+        let mut decision = self.generator.claim(reading, claim, &limits);
         if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (bounds.design, decision) {
-            decision = self.generator.claim(Reading { seen, ..reading }, 0, 1, &limits);
+            decision = self.generator.claim(Reading { seen, ..reading }, claim, &limits);
         }
         match decision {
             Decision::Issue(run) | Decision::IssueAndReserve(run) => {
@@ -526,7 +528,8 @@ impl Model for Bounds {
 fn everything(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0, last_sequence: 1 },
+        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        last_sequence: 1,
         ids: 3,
         reservations: 3,
         clock_moves: 2,
@@ -543,7 +546,8 @@ fn everything(design: Design) -> Bounds {
 fn clock_only(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 2, max_backward_step: i64::MAX, max_wait: 0, last_sequence: 0 },
+        limits: Limits { max_burst: 2, max_backward_step: i64::MAX, max_wait: 0 },
+        last_sequence: 0,
         ids: 5,
         reservations: 3,
         clock_moves: 3,
@@ -561,7 +565,8 @@ fn jumps(design: Design) -> Bounds {
     const LIMIT: i64 = 10 * RESERVATION;
     Bounds {
         design,
-        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0, last_sequence: 1 },
+        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        last_sequence: 1,
         ids: 2,
         reservations: 3,
         clock_moves: 2,

@@ -1,7 +1,7 @@
 //! Property tests of the durable record and of what a start may begin from.
 
 use proptest::prelude::*;
-use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
+use snowflake_core::generator::{Claim, Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{
@@ -92,7 +92,8 @@ proptest! {
     /// a crash adds an eighth of a reservation at most to what timestamps run ahead of it.
     #[test]
     fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(prop_oneof![1..100i64, 1..5000i64], 1..50)) {
-        let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0, last_sequence: 4095 };
+        let claim = Claim { first: 0, want: 1, last_sequence: 4095 };
+        let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
         let server = server(&own());
         let mut record = server.reservation(NOW, NOW - 1, wall(NOW));
         let mut now = NOW;
@@ -104,7 +105,7 @@ proptest! {
             let mut generator = Generator::starting_after(start.after, start.hold, i64::MAX);
             let mut seen = Seen::NOTHING;
             let run = loop {
-                match generator.claim(Reading { now, seen }, 0, 1, &limits) {
+                match generator.claim(Reading { now, seen }, claim, &limits) {
                     Decision::Issue(run) | Decision::IssueAndReserve(run) => break run,
                     Decision::Reread { seen: timestamp } => seen = timestamp,
                     Decision::Wait { seen: timestamp, until, reason: WaitReason::NextMillisecond } => {

@@ -7,7 +7,6 @@
 mod cluster;
 mod deaf_client;
 mod journal;
-pub mod latency;
 mod register;
 mod server;
 

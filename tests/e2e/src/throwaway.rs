@@ -1,5 +1,4 @@
-//! A throwaway cluster to look at: `throwaway demo` shows what the extension does, `throwaway psql` opens psql,
-//! `throwaway latency` measures what inserts wait for.
+//! A throwaway cluster to look at: `throwaway demo` shows what the extension does, `throwaway psql` opens psql.
 
 use std::env;
 use std::fs;
@@ -7,7 +6,7 @@ use std::io::IsTerminal;
 use std::process::{Command, ExitCode};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, latency};
+use snowflake_e2e::Cluster;
 
 const CLIENTS: u32 = 8;
 const ORDERS_PER_CLIENT: u32 = 2500;
@@ -17,12 +16,8 @@ fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
         Some("demo") => demo(),
         Some("psql") => psql(),
-        Some("latency") => {
-            latency::measure();
-            ExitCode::SUCCESS
-        }
         _ => {
-            eprintln!("usage: throwaway demo|psql|latency");
+            eprintln!("usage: throwaway demo|psql");
             ExitCode::FAILURE
         }
     }

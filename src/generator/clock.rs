@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pgrx::pg_sys;
+use pgrx::{check_for_interrupts, pg_sys};
 use snowflake_core::jump::{BootClock, Clocks};
 
 /// The wall clock, in whole milliseconds since the Unix epoch.
@@ -66,7 +66,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 pub fn wait_towards(until: i64) {
     let _shown = WaitEvent::start();
     loop {
-        check_for_interrupts();
+        check_for_interrupts!();
         let remaining = remaining(until);
         if remaining.is_zero() {
             return;
@@ -87,16 +87,6 @@ fn remaining(until: i64) -> Duration {
     }
 }
 
-/// Lets a cancelled or terminated statement end here, with an error.
-#[inline]
-pub fn check_for_interrupts() {
-    // SAFETY: a variable that signal handlers set, read as PostgreSQL's CHECK_FOR_INTERRUPTS() reads it.
-    if unsafe { (&raw const pg_sys::InterruptPending).read_volatile() } != 0 {
-        // SAFETY: called in the backend's only thread, with no lock held.
-        unsafe { pg_sys::ProcessInterrupts() };
-    }
-}
-
 fn wait_on_latch(duration: Duration) {
     let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
     // SAFETY: every backend has a latch, and waits on it this way.
@@ -104,7 +94,7 @@ fn wait_on_latch(duration: Duration) {
         pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, duration.as_millis() as i64, wait_event());
         pg_sys::ResetLatch(pg_sys::MyLatch);
     }
-    check_for_interrupts();
+    check_for_interrupts!();
 }
 
 /// Shows the session as waiting, for as long as it lives.
@@ -112,19 +102,16 @@ struct WaitEvent;
 
 impl WaitEvent {
     fn start() -> WaitEvent {
-        WaitEvent::set(wait_event());
+        // SAFETY: a session may always say what it waits for.
+        unsafe { pg_sys::pgstat_report_wait_start(wait_event()) };
         WaitEvent
-    }
-
-    fn set(event: u32) {
-        // SAFETY: points to this backend's own word, always; this is pgstat_report_wait_start() and _end().
-        unsafe { pg_sys::my_wait_event_info.write_volatile(event) };
     }
 }
 
 impl Drop for WaitEvent {
     fn drop(&mut self) {
-        WaitEvent::set(0);
+        // SAFETY: as above.
+        unsafe { pg_sys::pgstat_report_wait_end() };
     }
 }
 

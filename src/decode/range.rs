@@ -4,20 +4,22 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
 
-use crate::decode::{given_layout, layout};
-use crate::time::{ceil_ms, timestamp_in};
+use super::error::Error;
+use super::layout::{given_layout, layout, timestamp_in};
+use crate::server::report::OrRaise;
+use crate::server::time::ceil_ms;
 
 /// The smallest ID of the millisecond that `ts` is in. 22003 when the timestamp field does not hold it, infinity
 /// included: a bound of a partition that silently moved would be wrong.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_min(ts: TimestampWithTimeZone) -> i64 {
-    first_id(layout(), ts)
+    first_id(layout(), ts).or_raise()
 }
 
 /// The largest ID of the millisecond that `ts` is in. 22003 as `snowflake_min()`.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_max(ts: TimestampWithTimeZone) -> i64 {
-    last_id(layout(), ts)
+    last_id(layout(), ts).or_raise()
 }
 
 /// `snowflake_min()` under a layout of its own. 22023 when that is not legal.
@@ -29,7 +31,7 @@ fn snowflake_min_under(
     worker_bits: default!(i32, 5),
     sequence_bits: default!(i32, 12),
 ) -> i64 {
-    first_id(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), ts)
+    first_id(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), ts).or_raise()
 }
 
 /// `snowflake_max()` under a layout of its own. 22023 when that is not legal.
@@ -41,15 +43,17 @@ fn snowflake_max_under(
     worker_bits: default!(i32, 5),
     sequence_bits: default!(i32, 12),
 ) -> i64 {
-    last_id(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), ts)
+    last_id(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), ts).or_raise()
 }
 
-fn first_id(layout: Layout, ts: TimestampWithTimeZone) -> i64 {
-    layout.first_id(timestamp_in(layout, ts)).expect("within the field")
+fn first_id(layout: Result<Layout, Error>, ts: TimestampWithTimeZone) -> Result<i64, Error> {
+    let layout = layout?;
+    Ok(layout.first_id(timestamp_in(layout, ts)?)?)
 }
 
-fn last_id(layout: Layout, ts: TimestampWithTimeZone) -> i64 {
-    layout.last_id(timestamp_in(layout, ts)).expect("within the field")
+fn last_id(layout: Result<Layout, Error>, ts: TimestampWithTimeZone) -> Result<i64, Error> {
+    let layout = layout?;
+    Ok(layout.last_id(timestamp_in(layout, ts)?)?)
 }
 
 /// No ID is smaller.
@@ -58,7 +62,7 @@ const BEFORE_ALL: i64 = -1;
 /// The smallest ID that `snowflake_within()` accepts, if it accepts any. Clamped to the timestamp field.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_within_min(since: TimestampWithTimeZone) -> i64 {
-    let layout = layout();
+    let layout = layout().or_raise();
     let first = ceil_ms(since).clamp(layout.epoch(), layout.last_timestamp());
     layout.first_id(first).expect("within the field")
 }
@@ -70,7 +74,7 @@ fn snowflake_within_max(
     since: Option<TimestampWithTimeZone>,
     before: Option<TimestampWithTimeZone>,
 ) -> Option<i64> {
-    let layout = layout();
+    let layout = layout().or_raise();
     let end = ceil_ms(before?);
     let begins_too_late = since.is_some_and(|since| ceil_ms(since) > layout.last_timestamp());
     if begins_too_late || end <= layout.epoch() {

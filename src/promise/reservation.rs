@@ -29,12 +29,12 @@ use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::generator::Generator;
 use snowflake_core::jump::{Clocks, Jump, Verdict};
-use snowflake_core::register::{Record, RecordError, Server, Start, StartError};
+use snowflake_core::register::{Server, Start};
 
-use crate::error::{Error, LogEntry};
-use crate::register::{self, Lsn};
+use super::error::{Error, LogEntry};
+use super::register::{self, Lsn};
+use crate::generator::{clock, shared};
 use crate::settings::{self, Fixed};
-use crate::{clock, shared};
 
 // SAFETY: nobody else names a lock like this.
 static RESERVATIONS: PgLwLock<Reservations> = unsafe { PgLwLock::new(c"snowflake_reservation") };
@@ -73,8 +73,10 @@ pub fn init() {
 }
 
 /// Acts with the lock held; see the contract above for what may be done meanwhile. Then the lock is released, whatever
-/// happened, what was kept for the log is written, and an error is raised.
-fn locked<T>(act: impl FnOnce(&mut Reservations, &mut Option<LogEntry>) -> Result<T, Error>) -> T {
+/// happened, and what was kept for the log is written. An error of PostgreSQL's own goes on after that.
+pub(super) fn locked<T>(
+    act: impl FnOnce(&mut Reservations, &mut Option<LogEntry>) -> Result<T, Error>,
+) -> Result<T, Error> {
     let mut entry = None;
     let mut lock = RESERVATIONS.exclusive();
     let outcome = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entry)));
@@ -88,19 +90,16 @@ fn locked<T>(act: impl FnOnce(&mut Reservations, &mut Option<LogEntry>) -> Resul
     if let Some(entry) = entry {
         entry.log();
     }
-    match outcome {
-        Ok(outcome) => outcome.unwrap_or_else(|error| error.raise()),
-        Err(panic) => resume_unwind(panic),
-    }
+    outcome.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Makes `timestamp` available to the generator, and waits until that is durable. The first call of an incarnation
 /// begins it, and the caller claims again.
-pub fn reserve(fixed: &Fixed, timestamp: i64) {
-    if fixed.node.is_none() {
-        Error::NoIdentity.raise();
+pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
+    if !fixed.has_identity {
+        return Err(settings::Error::NoIdentity.into());
     }
-    refuse_in_recovery();
+    refuse_in_recovery()?;
     locked(|reservations, entry| {
         if !reservations.begun {
             return reservations.begin(fixed, entry);
@@ -114,12 +113,12 @@ pub fn reserve(fixed: &Fixed, timestamp: i64) {
             shared::raise_floor(pending.floor);
         }
         Ok(())
-    });
+    })
 }
 
 /// Reserves without a wait: writes the next record, and publishes its floor in a later call, once the WAL is durable that
 /// far.
-pub fn reserve_early(fixed: &Fixed) {
+pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
     locked(|reservations, entry| {
         match reservations.pending {
             // A floor was set meanwhile: the next call begins above it.
@@ -133,23 +132,21 @@ pub fn reserve_early(fixed: &Fixed) {
             }
         }
         Ok(())
-    });
+    })
 }
 
 /// A standby must not write WAL.
-pub fn refuse_in_recovery() {
+pub fn refuse_in_recovery() -> Result<(), Error> {
     // SAFETY: reads shared memory of the server.
-    if unsafe { pg_sys::RecoveryInProgress() } {
-        Error::InRecovery.raise();
-    }
+    if unsafe { pg_sys::RecoveryInProgress() } { Err(Error::InRecovery) } else { Ok(()) }
 }
 
 /// Logs that a step back of the clock is held.
-pub fn log_step_back(lead: i64) {
+pub fn log_step_back(lead: i64) -> Result<(), Error> {
     locked(|reservations, entry| {
         reservations.log_now_and_then(entry, LogEntry::SteppedBack { lead });
         Ok(())
-    });
+    })
 }
 
 /// This server, as the register knows it.
@@ -160,13 +157,6 @@ pub fn server(fixed: &Fixed) -> Server {
     Server { system_identifier, timeline, layout: fixed.layout, failover_margin: settings::failover_margin() }
 }
 
-fn refused(error: StartError, record: &Record) -> Error {
-    match error {
-        StartError::SystemIdentifier { recorded } => Error::OtherSystem { recorded },
-        StartError::Layout { recorded } => Error::OtherLayout { recorded, floor: record.floor },
-    }
-}
-
 impl Reservations {
     /// Starts the generator above everything that the register permits.
     fn begin(&mut self, fixed: &Fixed, entry: &mut Option<LogEntry>) -> Result<(), Error> {
@@ -175,9 +165,9 @@ impl Reservations {
         let server = server(fixed);
         let start = if WITHOUT_REGISTER {
             Start { after: now - 1, hold: 0 }
-        } else if let Some(record) = register::read().map_err(Error::Register)? {
+        } else if let Some(record) = register::read()? {
             self.clocks = Some(record.written);
-            server.start(&record, now).map_err(|error| refused(error, &record))?
+            server.start(&record, now).map_err(|error| Error::of_start(error, &record))?
         } else if now < fixed.layout.epoch() {
             return Err(Error::ClockBeforeEpoch { now, epoch: fixed.layout.epoch() });
         } else {
@@ -220,7 +210,7 @@ impl Reservations {
     /// The clocks, where the register may follow them: what is in it cannot be taken back.
     fn judged_clocks(&mut self, entry: &mut Option<LogEntry>) -> Result<Clocks, Error> {
         let clocks = clock::clocks();
-        let jump = self.jump(clocks);
+        let jump = self.jump(clocks).unwrap_or(Jump::Measured(0));
         match jump.judge(settings::max_forward_step()) {
             Verdict::Accept => {}
             Verdict::Log => self.log_now_and_then(entry, LogEntry::SteppedAhead(jump)),
@@ -232,10 +222,21 @@ impl Reservations {
         Ok(clocks)
     }
 
-    /// How far the wall clock has jumped since the last record.
-    fn jump(&self, clocks: Clocks) -> Jump {
+    /// How far the wall clock has jumped since the last record; `None` before the first of this incarnation.
+    pub(super) fn jump(&self, clocks: Clocks) -> Option<Jump> {
         let timestamp = shared::generator().timestamp();
-        self.clocks.map_or(Jump::Measured(0), |last| clocks.jump_since(&last, timestamp))
+        self.clocks.filter(|_| self.begun).map(|last| clocks.jump_since(&last, timestamp))
+    }
+
+    /// Accepts these clocks, however far the wall clock has jumped.
+    pub(super) fn confirm(&mut self, clocks: Clocks) {
+        self.clocks = Some(clocks);
+    }
+
+    /// Lets the next ID begin from the register again.
+    pub(super) fn begin_again(&mut self) {
+        self.begun = false;
+        self.pending = None;
     }
 
     fn log_now_and_then(&mut self, entry: &mut Option<LogEntry>, new: LogEntry) {
@@ -244,122 +245,5 @@ impl Reservations {
             self.logged = Some(now);
             *entry = Some(new);
         }
-    }
-}
-
-/// What an administrator does to the register, under the lock.
-pub mod administer {
-    use super::*;
-
-    /// Puts the floor at `floor`, in milliseconds since the Unix epoch, and lets the next ID begin above it. Refuses to go
-    /// below what has been issued, or to take the place of a record that is not this server's own, unless forced.
-    pub fn set_floor(fixed: &Fixed, floor: i64, force: bool) {
-        let issued = locked(|reservations, _| {
-            let server = server(fixed);
-            let found = register::read();
-            // Nobody claims a later millisecond before the new floor is in force.
-            let frozen = shared::freeze();
-            let issued = frozen.timestamp();
-            if !force {
-                let recorded = may_replace(&server, found)?;
-                let least = issued.max(recorded.unwrap_or(i64::MIN));
-                if floor < least {
-                    return Err(Error::FloorLowered { floor: least });
-                }
-            }
-            let timeline = match found {
-                // A promotion that has not begun yet adds its margin to the new floor, too.
-                Ok(Some(record)) if record.system_identifier == server.system_identifier => record.timeline,
-                Ok(Some(_)) => NO_TIMELINE,
-                _ => server.timeline,
-            };
-            let record = Record { timeline, ..server.record(floor, clock::clocks()) };
-            register::overwrite(&record)?;
-            frozen.restart(Generator::starting_after(record.floor, 0, fixed.layout.last_timestamp()));
-            reservations.begun = false;
-            reservations.pending = None;
-            Ok(issued)
-        });
-        if floor < issued {
-            Error::floor_was_lowered(issued);
-        }
-    }
-
-    /// The floor of a record that may be replaced without force; `None` where nothing can be read.
-    fn may_replace(
-        server: &Server,
-        found: Result<Option<Record>, RecordError>,
-    ) -> Result<Option<i64>, Error> {
-        match found {
-            Ok(Some(record)) => match server.start(&record, 0) {
-                Ok(_) => Ok(Some(record.floor)),
-                Err(error) => Err(refused(error, &record)),
-            },
-            Err(error @ RecordError::NewerVersion(_)) => Err(Error::Register(error)),
-            Ok(None) | Err(RecordError::Damaged) => Ok(None),
-        }
-    }
-
-    /// A record of no timeline: the next start adds the margin.
-    const NO_TIMELINE: u32 = 0;
-
-    /// Takes over the record of another system: the one that this one was made of.
-    pub fn confirm_system_identifier(fixed: &Fixed) -> bool {
-        locked(|_, _| {
-            let server = server(fixed);
-            change(|record| {
-                Ok((record.system_identifier != server.system_identifier).then_some(Record {
-                    system_identifier: server.system_identifier,
-                    timeline: NO_TIMELINE,
-                    ..record
-                }))
-            })
-        })
-    }
-
-    /// Goes on under the configured layout, where every ID will be above all that were issued before.
-    pub fn confirm_layout(fixed: &Fixed) -> bool {
-        locked(|_, _| {
-            let server = server(fixed);
-            change(|record| {
-                if record.layout == server.layout {
-                    return Ok(None);
-                }
-                if !server.may_change_layout(&record) {
-                    return Err(Error::LayoutGoesBack { recorded: record.layout, floor: record.floor });
-                }
-                Ok(Some(Record { layout: server.layout, ..record }))
-            })
-        })
-    }
-
-    /// Goes on from the clock as it is now, however far it has jumped ahead since the last record.
-    pub fn confirm_clock(fixed: &Fixed) -> bool {
-        locked(|reservations, _| {
-            let clocks = clock::clocks();
-            change(|record| {
-                let jump = if reservations.begun {
-                    reservations.jump(clocks)
-                } else {
-                    // As the first ID of this incarnation will judge.
-                    let start = server(fixed).start(&record, clocks.wall);
-                    let start = start.map_err(|error| refused(error, &record))?;
-                    clocks.jump_since(&record.written, start.after)
-                };
-                if jump.judge(settings::max_forward_step()) != Verdict::Refuse {
-                    return Ok(None);
-                }
-                reservations.clocks = Some(clocks);
-                Ok(Some(Record { written: clocks, ..record }))
-            })
-        })
-    }
-
-    /// Writes what `change` makes of the record, if anything, durably.
-    fn change(change: impl FnOnce(Record) -> Result<Option<Record>, Error>) -> Result<bool, Error> {
-        let Some(record) = register::read().map_err(Error::Register)? else { return Ok(false) };
-        let Some(changed) = change(record)? else { return Ok(false) };
-        register::flush(register::write(&changed));
-        Ok(true)
     }
 }

@@ -5,8 +5,8 @@ use std::ffi::{CStr, c_char};
 use pgrx::pg_sys;
 use pgrx::spi::Spi;
 
-use crate::encoding::{decode, encode};
-use crate::report::keeping_errors;
+use super::encoding::{decode, encode};
+use super::report::keeping_errors;
 
 /// What a query is given: a value, and its type.
 pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);

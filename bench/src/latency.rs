@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{Cluster, StopOnDrop};
+use snowflake_e2e::{Cluster, StopOnDrop};
 
 /// Inserts per second into each table, and how many are measured.
 const RATES: [(f64, usize); 3] = [(0.2, 20), (10.0, 200), (1000.0, 5000)];

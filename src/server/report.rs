@@ -11,7 +11,7 @@ use std::ptr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::encoding;
+use super::encoding;
 
 /// Called while the library is loaded. pgrx shows a backtrace as the detail of an error where `RUST_BACKTRACE` is set.
 /// An ordinary error is no bug that needs one.
@@ -24,8 +24,56 @@ pub fn init() {
     }));
 }
 
-/// Ends the statement with this error; while the server starts, the server.
-pub fn raise(report: ErrorReport) -> ! {
+/// An error of this extension, as a user sees it.
+pub trait Report: Sized {
+    /// SQLSTATE, message, detail and hint.
+    #[track_caller]
+    fn report(self) -> ErrorReport;
+
+    /// Ends the statement with this error; while the server starts, the server. The SQL functions do that, and what is
+    /// below them returns errors.
+    #[cold]
+    #[track_caller]
+    fn raise(self) -> ! {
+        raise(self.report())
+    }
+}
+
+/// For the result of what may fail.
+pub trait OrRaise {
+    /// What there is without an error.
+    type Value;
+
+    /// That value. An error ends the statement.
+    #[track_caller]
+    fn or_raise(self) -> Self::Value;
+}
+
+impl<T, E: Report> OrRaise for Result<T, E> {
+    type Value = T;
+
+    #[inline(always)]
+    fn or_raise(self) -> T {
+        match self {
+            Ok(value) => value,
+            Err(error) => error.raise(),
+        }
+    }
+}
+
+/// A report to add a detail and a hint to.
+#[track_caller]
+pub fn new(sqlstate: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
+    ErrorReport::new(sqlstate, message.into(), "snowflake")
+}
+
+/// A report for the log, or for a client that did nothing wrong.
+#[track_caller]
+pub fn message(message: impl Into<String>) -> ErrorReport {
+    new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+}
+
+fn raise(report: ErrorReport) -> ! {
     if let Some(texts) = in_server_encoding(&report) {
         push(texts);
     }

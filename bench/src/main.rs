@@ -7,6 +7,7 @@
 //! - `costs`: functions, one call for each of many rows.
 //! - `inserts`: rows with a primary key, in bulk and one by one.
 //! - `sustained`: sessions that only generate.
+//! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It runs alone.
 //! - `report`: tables and limits.
 //! - `chart`: the same as a picture.
 
@@ -20,6 +21,7 @@ use report::Report;
 mod chart;
 mod costs;
 mod inserts;
+mod latency;
 mod report;
 mod sustained;
 
@@ -64,8 +66,12 @@ fn main() -> ExitCode {
     let (effort, chart) = match (arguments.next().as_deref(), arguments.next()) {
         (Some("full"), Some(chart)) => (FULL, chart),
         (Some("quick"), Some(chart)) => (QUICK, chart),
+        (Some("latency"), None) => {
+            latency::measure();
+            return ExitCode::SUCCESS;
+        }
         _ => {
-            eprintln!("usage: bench full|quick CHART.svg");
+            eprintln!("usage: bench full CHART.svg | quick CHART.svg | latency");
             return ExitCode::FAILURE;
         }
     };

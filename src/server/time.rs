@@ -4,9 +4,6 @@ use std::ffi::CStr;
 
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
-use snowflake_core::layout::Layout;
-
-use crate::error::Error;
 
 /// 2000-01-01 00:00:00 UTC, where PostgreSQL's timestamps count from, in milliseconds since the Unix epoch.
 const POSTGRES_EPOCH: i64 = 946_684_800_000;
@@ -35,18 +32,6 @@ pub fn floor_ms(ts: TimestampWithTimeZone) -> i64 {
 pub fn ceil_ms(ts: TimestampWithTimeZone) -> i64 {
     let value = ts.into_inner();
     value.div_euclid(1000) + i64::from(value.rem_euclid(1000) > 0) + POSTGRES_EPOCH
-}
-
-/// The millisecond that a timestamptz is in; an error when the layout's timestamp field does not hold it.
-pub fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> i64 {
-    let value = ts.into_inner();
-    let unix_ms = floor_ms(ts);
-    if (layout.epoch()..=layout.last_timestamp()).contains(&unix_ms) {
-        return unix_ms;
-    }
-    let first = raw_timestamptz(layout.epoch());
-    let last = raw_timestamptz(layout.last_timestamp());
-    Error::Time { value, first, last }.raise()
 }
 
 /// A time for a message, in the session's time zone.

@@ -6,7 +6,7 @@
 //!
 //! # Contract
 //!
-//! - All functions that write are called with the lock of [`crate::reservation`] held exclusively, on a server that
+//! - All functions that write are called with the lock of [`super::reservation`] held exclusively, on a server that
 //!   is not in recovery: writing WAL there would be a PANIC.
 //! - Nothing inside a critical section can raise, panic or allocate memory of ours.
 //! - Between the lock on a buffer's content and its release there are only copies of bytes, or a critical section. Reading
@@ -23,7 +23,7 @@ use pgrx::prelude::*;
 use pgrx::{PgAtomic, pg_shmem_init};
 use snowflake_core::register::{LENGTH, Record, RecordError};
 
-use crate::error::Error;
+use super::error::Error;
 use crate::settings;
 
 /// The file's name. Far above what PostgreSQL hands out, and it would notice that the name is taken.

@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
-use snowflake_core::generator::{Decision, Generator, Limits, Reading, Run, WaitReason};
+use snowflake_core::generator::{Claim, Decision, Generator, Limits, Reading, Run, WaitReason};
 
 use crate::settings;
 
@@ -83,20 +83,20 @@ pub fn init() {
 
 /// [`Generator::claim_at_once`], under the lock, counted. The library must have been preloaded.
 #[inline(always)]
-pub fn claim_at_once(now: i64, first: u32, want: u32, max_burst: i64, last_sequence: u32) -> Option<Run> {
+pub fn claim_at_once(now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
     let mut locked = lock();
     let Guarded { generator, statistics } = &mut *locked;
-    let run = generator.claim_at_once(now, first, want, max_burst, last_sequence)?;
+    let run = generator.claim_at_once(now, claim, max_burst)?;
     statistics.issue(run, now);
     Some(run)
 }
 
 /// [`Generator::claim`], under the lock, counted. The library must have been preloaded.
-pub fn claim(reading: Reading, first: u32, want: u32, limits: &Limits) -> Decision {
+pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
     let mut locked = lock();
     let Guarded { generator, statistics } = &mut *locked;
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
-    let decision = generator.claim(reading, first, want, limits);
+    let decision = generator.claim(reading, claim, limits);
     match decision {
         Decision::Issue(run) | Decision::IssueAndReserve(run) => {
             statistics.issue(run, reading.now);
@@ -140,7 +140,7 @@ pub fn restart(with: Generator) {
 pub struct Frozen(Option<Generator>);
 
 /// Keeps the generator from issuing anything above its present timestamp: whoever wants more asks for a reservation. The
-/// caller holds the lock of [`crate::reservation`], so nobody gets one. The library must have been preloaded.
+/// caller holds the lock of [`crate::promise::reservation`], so nobody gets one. The library must have been preloaded.
 pub fn freeze() -> Frozen {
     let mut locked = lock();
     let generator = locked.generator;
@@ -306,7 +306,7 @@ impl SpinLock {
         unsafe {
             pg_sys::s_lock(
                 self.0.as_ptr().cast(),
-                c"src/shared.rs".as_ptr(),
+                c"src/generator/shared.rs".as_ptr(),
                 line!() as i32,
                 c"claim".as_ptr(),
             );

@@ -4,11 +4,13 @@ use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde::Serialize;
 use snowflake_core::layout::Parts;
-use snowflake_core::text::{Base62Error, from_base62, iso8601, to_base62};
+use snowflake_core::text::{from_base62, iso8601, to_base62};
 
-use crate::decode::{layout, parts};
-use crate::encoding::text_argument;
-use crate::error::Error;
+use super::error::Error;
+use super::layout::layout;
+use super::parts::parts;
+use crate::server::encoding::text_argument;
+use crate::server::report::OrRaise;
 
 /// What `snowflake_json()` shows.
 #[derive(Serialize)]
@@ -26,7 +28,7 @@ struct Json {
 /// An ID and its parts as JSON. 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_json(id: i64) -> JsonB {
-    let Parts { timestamp, datacenter_id, worker_id, sequence } = parts(layout(), id);
+    let Parts { timestamp, datacenter_id, worker_id, sequence } = parts(layout(), id).or_raise();
     let json = Json {
         id: id.to_string(),
         timestamp: iso8601(timestamp),
@@ -41,10 +43,7 @@ fn snowflake_json(id: i64) -> JsonB {
 /// The ID as 11 characters of 0-9, A-Z and a-z, which sort as the ID does under collation "C". 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_to_base62(id: i64) -> String {
-    match to_base62(id) {
-        Ok(text) => text.as_str().into(),
-        Err(error) => Error::Parts(error).raise(),
-    }
+    to_base62(id).map_err(Error::Parts).or_raise().as_str().into()
 }
 
 /// The ID whose text this is. 22P02 when it is not the text of one; 22003 when it is of more than the largest.
@@ -55,5 +54,5 @@ CREATE FUNCTION snowflake_from_base62(id text) RETURNS bigint LANGUAGE c IMMUTAB
 fn snowflake_from_base62(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     // SAFETY: the function is strict, and its argument is a text.
     let text = unsafe { text_argument(fcinfo, 0) };
-    from_base62(&text).unwrap_or_else(|error: Base62Error| Error::Base62 { text, error }.raise())
+    from_base62(&text).map_err(|error| Error::Base62 { text, error }).or_raise()
 }

@@ -1,29 +1,39 @@
 //! From serial, identity and plain integer columns to snowflake IDs, and back.
 //!
-//! The catalog is asked, in `sql/convert/`, for what stands in the way and for the statements to execute. The caller has to
-//! own the tables, and locks them. Each statement runs as the owner of the table that it changes, in a restricted operation:
+//! The catalog is asked, in `plan.sql`, for what stands in the way and for the statements to execute. The caller has to own
+//! the tables, and locks them. Each statement runs as the owner of the table that it changes, in a restricted operation:
 //! a table may carry code of its owner's, in indexes, checks and generated columns, and a superuser who converts it must not
 //! run that as superuser. All names in the statements have their schema. `search_path` stays the caller's, since that code may
 //! depend on it as it would in a statement of the owner's own.
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::catalog::{self, Argument, Row};
-use crate::encoding::encode;
-use crate::error::Error;
 use crate::generate;
+use crate::server::catalog::{self, Argument, Row};
+use crate::server::encoding::encode;
+use crate::server::report::{self, OrRaise, Report};
 
 /// Why a column cannot be converted or reverted.
 #[derive(Debug)]
-pub struct Obstacle {
-    /// Its SQLSTATE.
-    pub sqlstate: PgSqlErrorCode,
-    /// The primary message.
-    pub message: String,
-    /// A sentence.
-    pub detail: Option<String>,
-    /// A sentence.
-    pub hint: Option<String>,
+struct Obstacle {
+    sqlstate: PgSqlErrorCode,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+}
+
+impl Report for Obstacle {
+    fn report(self) -> ErrorReport {
+        let mut report = report::new(self.sqlstate, self.message);
+        if let Some(detail) = self.detail {
+            report = report.set_detail(detail);
+        }
+        if let Some(hint) = self.hint {
+            report = report.set_hint(hint);
+        }
+        report
+    }
 }
 
 /// Makes the column `bigint DEFAULT snowflake_nextval()`, and columns that refer to it bigint; returns the statements, and
@@ -35,7 +45,7 @@ CREATE FUNCTION snowflake_convert(relation regclass, column_name name, dry_run b
     LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
 fn snowflake_convert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Vec<u8>> {
-    change(fcinfo, CONVERT)
+    change(fcinfo, Direction::Convert).or_raise()
 }
 
 /// Makes a column of snowflake IDs an identity column that starts above its largest value; returns the statements, and
@@ -45,44 +55,18 @@ CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run bo
     LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
 fn snowflake_revert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Vec<u8>> {
-    change(fcinfo, REVERT)
+    change(fcinfo, Direction::Revert).or_raise()
 }
+
+/// The query that finds what stands in the way, and the statements.
+const PLAN: &str = include_str!("plan.sql");
 
 /// One of the two ways.
-#[derive(Clone, Copy)]
-struct Direction {
-    obstacles: &'static str,
-    statements: &'static str,
-    /// Judges the values in the column, and gives the one that new rows start with.
-    judge: fn(&Values) -> Result<i64, Obstacle>,
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Convert,
+    Revert,
 }
-
-macro_rules! queries {
-    ($direction:literal) => {
-        (
-            concat!(
-                include_str!("../sql/convert/columns.sql"),
-                include_str!(concat!("../sql/convert/", $direction, ".sql")),
-                "SELECT sqlstate, message, detail, hint FROM obstacles ORDER BY rank, message LIMIT 1"
-            ),
-            concat!(
-                include_str!("../sql/convert/columns.sql"),
-                include_str!(concat!("../sql/convert/", $direction, ".sql")),
-                "SELECT statement, owner, is_temporary FROM statements, is_done WHERE NOT is_done ORDER BY rank, statement"
-            ),
-        )
-    };
-}
-
-const CONVERT: Direction = {
-    let (obstacles, statements) = queries!("convert");
-    Direction { obstacles, statements, judge: judge_conversion }
-};
-
-const REVERT: Direction = {
-    let (obstacles, statements) = queries!("revert");
-    Direction { obstacles, statements, judge: judge_reversion }
-};
 
 /// A statement to execute.
 #[derive(PartialEq, Eq)]
@@ -94,44 +78,61 @@ struct Statement {
     is_temporary: bool,
 }
 
-fn change(fcinfo: pg_sys::FunctionCallInfo, direction: Direction) -> SetOfIterator<'static, Vec<u8>> {
+fn change(
+    fcinfo: pg_sys::FunctionCallInfo,
+    direction: Direction,
+) -> Result<SetOfIterator<'static, Vec<u8>>, Obstacle> {
     // SAFETY: the functions are strict and have these three arguments.
     let (column, dry_run) = unsafe {
         let argument = |number| pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, number);
         (Column::new(argument(0), argument(1), fcinfo), argument(2).value() != 0)
     };
-    // SAFETY: reads a variable of this process.
-    if unsafe { pg_sys::XactIsoLevel } >= pg_sys::XACT_REPEATABLE_READ as i32 {
-        Error::OldSnapshot.raise();
-    }
-    let mut statements = column.plan(direction);
+    refuse_old_snapshot()?;
+    let mut statements = column.plan(direction)?;
     if let (Some(lock), false) = (statements.first(), dry_run) {
         lock.execute();
         // Before the lock, things may have changed.
-        let locked = column.plan(direction);
+        let locked = column.plan(direction)?;
         if locked.first() != Some(lock) {
-            Error::Column(Obstacle {
+            return Err(Obstacle {
                 sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
                 message: "the column was changed by somebody else at the same time".into(),
                 detail: None,
                 hint: Some("Try again.".into()),
-            })
-            .raise();
+            });
         }
         locked[1..].iter().for_each(Statement::execute);
         statements = locked;
     }
-    SetOfIterator::new(statements.into_iter().map(|statement| encode(&statement.text).into_bytes()))
+    Ok(SetOfIterator::new(statements.into_iter().map(|statement| encode(&statement.text).into_bytes())))
+}
+
+/// New keys start above those that are there, so all of them have to be seen.
+fn refuse_old_snapshot() -> Result<(), Obstacle> {
+    // SAFETY: reads a variable of this process.
+    if unsafe { pg_sys::XactIsoLevel } < pg_sys::XACT_REPEATABLE_READ as i32 {
+        return Ok(());
+    }
+    Err(Obstacle {
+        sqlstate: PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
+        message: "columns cannot be converted in a REPEATABLE READ or SERIALIZABLE transaction".into(),
+        detail: Some(
+            "Such a transaction does not see rows that were committed after it began, and the start of new keys depends on them."
+                .into(),
+        ),
+        hint: Some("Use a READ COMMITTED transaction.".into()),
+    })
 }
 
 impl Statement {
-    fn new(row: Row) -> Statement {
-        let [text, owner, is_temporary] = fields(row);
-        Statement {
-            text: text.expect("a statement"),
-            owner: owner.map(oid),
-            is_temporary: is_temporary.as_deref() == Some("t"),
+    /// A row of the plan.
+    fn new(row: Row) -> Result<Statement, Obstacle> {
+        let [sqlstate, text, detail, hint, owner, is_temporary] = fields(row);
+        let text = text.expect("a statement, or a message");
+        if let Some(sqlstate) = sqlstate {
+            return Err(Obstacle { sqlstate: sqlstate_of(&sqlstate), message: text, detail, hint });
         }
+        Ok(Statement { text, owner: owner.map(oid), is_temporary: is_temporary.as_deref() == Some("t") })
     }
 
     fn execute(&self) {
@@ -151,7 +152,7 @@ fn as_owner<T>(owner: pg_sys::Oid, is_temporary: bool, act: impl FnOnce() -> T) 
 
 /// A column to convert.
 struct Column {
-    /// What every query of `sql/convert/` is given: the relation, the column's name and the schema of this extension.
+    /// The relation, the column's name and the schema of this extension.
     arguments: [Argument; 3],
 }
 
@@ -192,24 +193,29 @@ impl Column {
         Column { arguments }
     }
 
-    /// The statements that lead there. Raises an error for what stands in the way.
-    fn plan(&self, direction: Direction) -> Vec<Statement> {
-        if let Some(obstacle) = self.ask(direction.obstacles, None).into_iter().next() {
-            Error::Column(Obstacle::new(obstacle)).raise();
-        }
-        let start =
-            (direction.judge)(&self.values()).unwrap_or_else(|obstacle| Error::Column(obstacle).raise());
-        self.ask(direction.statements, Some(start)).into_iter().map(Statement::new).collect()
+    /// The statements that lead there, unless something stands in the way.
+    fn plan(&self, direction: Direction) -> Result<Vec<Statement>, Obstacle> {
+        self.ask(direction, None)?;
+        let values = self.values();
+        let start = match direction {
+            Direction::Convert => judge_conversion(&values),
+            Direction::Revert => judge_reversion(&values),
+        };
+        self.ask(direction, Some(start?))
     }
 
-    /// The rows that a query of `sql/convert/` returns.
-    fn ask(&self, query: &str, start: Option<i64>) -> Vec<Row> {
+    /// The statements, where new rows start with this value.
+    fn ask(&self, direction: Direction, start: Option<i64>) -> Result<Vec<Statement>, Obstacle> {
         let [relation, name, schema] = self.arguments;
-        catalog::query(query, &[relation, name, schema, (start.map(Into::into), pg_sys::INT8OID)])
+        let start = (start.map(Into::into), pg_sys::INT8OID);
+        let is_reversion = (Some((direction == Direction::Revert).into()), pg_sys::BOOLOID);
+        let rows = catalog::query(PLAN, &[relation, name, schema, start, is_reversion]);
+        rows.into_iter().map(Statement::new).collect()
     }
 
     fn values(&self) -> Values {
-        let [query, of, owner] = fields(self.ask(VALUES, None).swap_remove(0));
+        let [relation, name, _] = self.arguments;
+        let [query, of, owner] = fields(catalog::query(VALUES, &[relation, name]).swap_remove(0));
         let query = query.expect("a query");
         let found =
             as_owner(oid(owner.expect("an owner")), false, || catalog::query(&query, &[]).swap_remove(0));
@@ -247,22 +253,10 @@ fn judge_reversion(values: &Values) -> Result<i64, Obstacle> {
     })
 }
 
-/// Writes the query for what is in the column. The parameters are those of `sql/convert/`.
+/// Writes the query for what is in the column: $1 is the relation, $2 the column.
 const VALUES: &str = "SELECT format('SELECT max(%1$I)::bigint, count(*) > count(%1$I) FROM %2$I.%3$I', $2, nspname, relname), \
      format('column %I of table %I.%I', $2, nspname, relname), relowner \
-     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = $1 AND $3 IS NOT NULL AND $4 IS NULL";
-
-impl Obstacle {
-    fn new(row: Row) -> Obstacle {
-        let [sqlstate, message, detail, hint] = fields(row);
-        Obstacle {
-            sqlstate: sqlstate_of(&sqlstate.expect("a SQLSTATE")),
-            message: message.expect("a message"),
-            detail,
-            hint,
-        }
-    }
-}
+     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = $1";
 
 fn fields<const COUNT: usize>(row: Row) -> [Option<String>; COUNT] {
     row.try_into().expect("as many columns as the query has")

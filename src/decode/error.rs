@@ -1,0 +1,115 @@
+//! Why an ID or a time cannot be decoded, composed or bounded.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use snowflake_core::layout::PartsError;
+use snowflake_core::text::Base62Error;
+
+use crate::promise;
+use crate::server::report::{self, Report};
+use crate::server::time::display_timestamptz;
+
+/// What can go wrong.
+#[derive(Debug)]
+pub enum Error {
+    /// The IDs were issued under another layout.
+    Promise(promise::Error),
+    /// A number that is no ID, or parts that make none.
+    Parts(PartsError),
+    /// A part of an ID that does not fit its field.
+    Part {
+        /// The argument.
+        name: &'static str,
+        /// Its value.
+        value: i32,
+        /// The largest legal value.
+        last: u32,
+    },
+    /// A time that the timestamp field does not hold.
+    Time {
+        /// The time, as PostgreSQL counts.
+        value: pg_sys::TimestampTz,
+        /// The first time of the field.
+        first: pg_sys::TimestampTz,
+        /// The last time of the field.
+        last: pg_sys::TimestampTz,
+    },
+    /// Widths and epoch in a call that are not legal.
+    GivenLayout(String),
+    /// A text that is no ID's.
+    Base62 {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        error: Base62Error,
+    },
+    /// The type snowflake_parts is not what the extension created.
+    PartsType,
+}
+
+impl From<promise::Error> for Error {
+    fn from(error: promise::Error) -> Error {
+        Error::Promise(error)
+    }
+}
+
+impl From<PartsError> for Error {
+    fn from(error: PartsError) -> Error {
+        Error::Parts(error)
+    }
+}
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            Error::Promise(error) => error.report(),
+            Error::Parts(PartsError::Negative(id)) => {
+                report::new(ERRCODE_INVALID_PARAMETER_VALUE, "a snowflake ID is never negative")
+                    .set_detail(format!("The value is {id}."))
+            }
+            Error::Parts(error) => report::new(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, error.to_string()),
+            Error::Part { name, value, last } => {
+                report::new(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} {value} is out of range"))
+                    .set_detail(format!("The legal range is 0 to {last}."))
+                    .set_hint("datacenter_bits, worker_bits and sequence_bits say how wide each part is.")
+            }
+            Error::Time { value, first, last } => report::new(
+                ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!("timestamp {} is out of range", display_timestamptz(value)),
+            )
+            .set_detail(format!(
+                "The timestamp field holds {} to {}.",
+                display_timestamptz(first),
+                display_timestamptz(last)
+            ))
+            .set_hint("The epoch says where the field begins."),
+            Error::GivenLayout(problem) => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                "epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination",
+            )
+            .set_detail(format!("The value is not legal: {problem}.")),
+            Error::Base62 { text, error: error @ Base62Error::TooLarge } => report::new(
+                ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!("base 62 text \"{text}\" is out of range for a snowflake ID"),
+            )
+            .set_detail(format!("The value is not legal: {error}.")),
+            Error::Base62 { text, error } => report::new(
+                ERRCODE_INVALID_TEXT_REPRESENTATION,
+                format!("invalid base 62 text for a snowflake ID: \"{text}\""),
+            )
+            .set_detail(format!("The value is not legal: {error}."))
+            .set_hint(
+                "The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.",
+            ),
+            Error::PartsType => report::new(
+                ERRCODE_DATATYPE_MISMATCH,
+                "type snowflake_parts is not what the extension created",
+            )
+            .set_detail(
+                "Its attributes have to be bigint, timestamp with time zone, integer, integer and integer.",
+            )
+            .set_hint("Take back what ALTER TYPE has changed, or create the extension again."),
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! What all sessions share to take IDs: the generator in shared memory, and the clock.
+
+pub mod clock;
+pub mod shared;

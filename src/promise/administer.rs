@@ -1,0 +1,208 @@
+//! What an administrator can see, set and confirm of the promise.
+
+use pgrx::datum::TimestampWithTimeZone;
+use pgrx::prelude::*;
+use snowflake_core::generator::Generator;
+use snowflake_core::jump::Verdict;
+use snowflake_core::register::{Record, RecordError, Server};
+
+use super::error::Error;
+use super::register;
+use super::reservation::{locked, refuse_in_recovery, server};
+use crate::decode::layout::{STORED_RESULTS, stored_results, timestamp_in};
+use crate::generator::{clock, shared};
+use crate::server::encoding::text_argument;
+use crate::server::report::{self, OrRaise, Report};
+use crate::server::time::{self, timestamptz};
+use crate::settings::{self, Fixed};
+
+/// A record of no timeline: the next start adds the margin.
+const NO_TIMELINE: u32 = 0;
+
+/// The time up to which IDs may have been issued, and above which every later start begins; NULL before the first ID.
+/// 55000 when the register cannot be read.
+#[pg_extern(volatile, strict, parallel_safe)]
+fn snowflake_floor() -> Option<TimestampWithTimeZone> {
+    let record = register::read().map_err(Error::Register).or_raise();
+    record.map(|record| timestamptz(record.floor))
+}
+
+/// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to lower it, and to set it
+/// further ahead of the clock than `snowflake.max_backward_step`. 42501 unless superuser; 55000 for what needs `force`, and
+/// when the register was deleted while the server runs; 25006 on a standby; 22003 when the timestamp field does not hold `ts`.
+#[pg_extern(volatile, strict)]
+fn snowflake_set_floor(ts: TimestampWithTimeZone, force: default!(bool, false)) -> TimestampWithTimeZone {
+    let fixed = authorized("set the floor of snowflake IDs").or_raise();
+    let floor = timestamp_in(fixed.layout, ts).or_raise();
+    let lead = floor - clock::unix_ms();
+    if !force && settings::max_backward_step().is_some_and(|limit| lead > limit) {
+        Error::FloorAhead { lead }.raise();
+    }
+    let issued = set_floor(fixed, floor, force).or_raise();
+    if floor < issued {
+        let issued = time::display(issued);
+        let report = report::new(PgSqlErrorCode::ERRCODE_WARNING, "the floor of snowflake IDs was lowered")
+            .set_detail(format!("IDs up to {issued} were issued, and may be issued again."));
+        report::send(report, PgLogLevel::WARNING);
+    }
+    timestamptz(floor)
+}
+
+/// Confirms what a start or a reservation was refused for, and says what that risks; false when there is nothing to
+/// confirm. `what` is `layout`, `system_identifier` or `clock`. 42501 unless superuser; 22023 for anything else; 55000 for a
+/// layout that would issue IDs again; 25006 on a standby.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_confirm(what text) RETURNS bool LANGUAGE c VOLATILE STRICT
+    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
+fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
+    let fixed = authorized("confirm a change for snowflake IDs").or_raise();
+    // SAFETY: the function is strict, and its argument is a text.
+    let what = unsafe { text_argument(fcinfo, 0) };
+    let confirmed = match what.as_str() {
+        "layout" => confirm_layout(fixed),
+        "system_identifier" => confirm_system_identifier(fixed),
+        "clock" => confirm_clock(fixed),
+        _ => Error::NoSuchConfirmation(what.clone()).raise(),
+    };
+    let confirmed = confirmed.or_raise();
+    if confirmed {
+        let risk = match what.as_str() {
+            "layout" => risk_of_layout(),
+            "clock" => report::message(
+                "If the clock is wrong, IDs run ahead of the true time for as long as it takes to catch up.",
+            ),
+            _ => report::message(
+                "If the server that this one was made of goes on with the same datacenter and worker ID, both issue the same IDs.",
+            ),
+        };
+        report::send(risk, PgLogLevel::NOTICE);
+    }
+    confirmed
+}
+
+/// Names what has to be made again.
+fn risk_of_layout() -> pg_sys::panic::ErrorReport {
+    let stored = match stored_results() {
+        Some(objects) => format!("What was computed under the old ones, in this database: {objects}."),
+        None => "In this database, nothing is stored that was computed under the old ones.".to_owned(),
+    };
+    report::message("IDs from before are decoded under the new epoch and widths, to other times and parts")
+        .set_detail(stored)
+        .set_hint(format!(
+            "Reindex the indexes, and write generated columns again. Each other database has its own: {STORED_RESULTS}"
+        ))
+}
+
+fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
+    // SAFETY: asks about the current user, in a transaction.
+    if !unsafe { pg_sys::superuser() } {
+        return Err(Error::NotSuperuser { what });
+    }
+    let fixed = settings::require_preloading()?;
+    refuse_in_recovery()?;
+    Ok(fixed)
+}
+
+/// Puts the floor at `floor`, in milliseconds since the Unix epoch, and lets the next ID begin above it. Refuses to go
+/// below what has been issued, or to take the place of a record that is not this server's own, unless forced. Returns the
+/// last timestamp that was issued.
+fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
+    locked(|reservations, _| {
+        let server = server(fixed);
+        let found = register::read();
+        // Nobody claims a later millisecond before the new floor is in force.
+        let frozen = shared::freeze();
+        let issued = frozen.timestamp();
+        if !force {
+            let least = issued.max(may_replace(&server, found)?.unwrap_or(i64::MIN));
+            if floor < least {
+                return Err(Error::FloorLowered { floor: least });
+            }
+        }
+        let timeline = match found {
+            // A promotion that has not begun yet adds its margin to the new floor, too.
+            Ok(Some(record)) if record.system_identifier == server.system_identifier => record.timeline,
+            Ok(Some(_)) => NO_TIMELINE,
+            _ => server.timeline,
+        };
+        let record = Record { timeline, ..server.record(floor, clock::clocks()) };
+        register::overwrite(&record)?;
+        frozen.restart(Generator::starting_after(record.floor, 0, fixed.layout.last_timestamp()));
+        reservations.begin_again();
+        Ok(issued)
+    })
+}
+
+/// The floor of a record that may be replaced without force; `None` where nothing can be read.
+fn may_replace(server: &Server, found: Result<Option<Record>, RecordError>) -> Result<Option<i64>, Error> {
+    match found {
+        Ok(Some(record)) => match server.start(&record, 0) {
+            Ok(_) => Ok(Some(record.floor)),
+            Err(error) => Err(Error::of_start(error, &record)),
+        },
+        Err(error @ RecordError::NewerVersion(_)) => Err(Error::Register(error)),
+        Ok(None) | Err(RecordError::Damaged) => Ok(None),
+    }
+}
+
+/// Takes over the record of another system: the one that this one was made of.
+fn confirm_system_identifier(fixed: &Fixed) -> Result<bool, Error> {
+    locked(|_, _| {
+        let server = server(fixed);
+        change(|record| {
+            Ok((record.system_identifier != server.system_identifier).then_some(Record {
+                system_identifier: server.system_identifier,
+                timeline: NO_TIMELINE,
+                ..record
+            }))
+        })
+    })
+}
+
+/// Goes on under the configured layout, where every ID will be above all that were issued before.
+fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
+    locked(|_, _| {
+        let server = server(fixed);
+        change(|record| {
+            if record.layout == server.layout {
+                return Ok(None);
+            }
+            if !server.may_change_layout(&record) {
+                return Err(Error::LayoutGoesBack { recorded: record.layout, floor: record.floor });
+            }
+            Ok(Some(Record { layout: server.layout, ..record }))
+        })
+    })
+}
+
+/// Goes on from the clock as it is now, however far it has jumped ahead since the last record.
+fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
+    locked(|reservations, _| {
+        let clocks = clock::clocks();
+        change(|record| {
+            let jump = match reservations.jump(clocks) {
+                Some(jump) => jump,
+                // As the first ID of this incarnation will judge.
+                None => {
+                    let start = server(fixed).start(&record, clocks.wall);
+                    let start = start.map_err(|error| Error::of_start(error, &record))?;
+                    clocks.jump_since(&record.written, start.after)
+                }
+            };
+            if jump.judge(settings::max_forward_step()) != Verdict::Refuse {
+                return Ok(None);
+            }
+            reservations.confirm(clocks);
+            Ok(Some(Record { written: clocks, ..record }))
+        })
+    })
+}
+
+/// Writes what `change` makes of the record, if anything, durably.
+fn change(change: impl FnOnce(Record) -> Result<Option<Record>, Error>) -> Result<bool, Error> {
+    let Some(record) = register::read()? else { return Ok(false) };
+    let Some(changed) = change(record)? else { return Ok(false) };
+    register::flush(register::write(&changed));
+    Ok(true)
+}

@@ -1,0 +1,262 @@
+//! Why nothing is issued, or an administrator is refused; and what is worth a line in the log.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use snowflake_core::jump::Jump;
+use snowflake_core::layout::Layout;
+use snowflake_core::register::{Record, RecordError, StartError};
+
+use super::register;
+use crate::server::report::{self, Report};
+use crate::server::time;
+use crate::settings;
+
+/// What can go wrong.
+#[derive(Debug)]
+pub enum Error {
+    /// The server is not configured to issue IDs.
+    Settings(settings::Error),
+    /// The server is a standby, or still recovering.
+    InRecovery,
+    /// The clock has jumped ahead by more than is followed.
+    ClockAhead(Jump),
+    /// The clock is before the epoch, and there is no record to go on from.
+    ClockBeforeEpoch {
+        /// The clock, Unix ms.
+        now: i64,
+        /// The epoch, Unix ms.
+        epoch: i64,
+    },
+    /// The register cannot be read.
+    Register(RecordError),
+    /// The register's file was deleted while the server runs.
+    RegisterDeleted,
+    /// The register's record is another system's.
+    OtherSystem {
+        /// The system identifier in the record.
+        recorded: u64,
+    },
+    /// The register's record was written under another layout.
+    OtherLayout {
+        /// The record's layout.
+        recorded: Layout,
+        /// The record's floor, Unix ms.
+        floor: i64,
+    },
+    /// The configured layout would make IDs that are not above all that were issued.
+    LayoutGoesBack {
+        /// The record's layout.
+        recorded: Layout,
+        /// The record's floor, Unix ms.
+        floor: i64,
+    },
+    /// A floor below what has been issued.
+    FloorLowered {
+        /// The floor as it is, Unix ms.
+        floor: i64,
+    },
+    /// A floor too far ahead of the clock.
+    FloorAhead {
+        /// By how much, ms.
+        lead: i64,
+    },
+    /// Something that only a superuser may do.
+    NotSuperuser {
+        /// What, as "set the snowflake floor".
+        what: &'static str,
+    },
+    /// Nothing that can be confirmed.
+    NoSuchConfirmation(String),
+}
+
+impl From<settings::Error> for Error {
+    fn from(error: settings::Error) -> Error {
+        Error::Settings(error)
+    }
+}
+
+impl From<RecordError> for Error {
+    fn from(error: RecordError) -> Error {
+        Error::Register(error)
+    }
+}
+
+impl Error {
+    /// Why a start from this record is refused.
+    pub fn of_start(error: StartError, record: &Record) -> Error {
+        match error {
+            StartError::SystemIdentifier { recorded } => Error::OtherSystem { recorded },
+            StartError::Layout { recorded } => Error::OtherLayout { recorded, floor: record.floor },
+        }
+    }
+}
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        let refused = |message: &str| report::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        match self {
+            Error::Settings(error) => error.report(),
+            Error::InRecovery => report::new(
+                ERRCODE_READ_ONLY_SQL_TRANSACTION,
+                "cannot generate snowflake IDs during recovery",
+            )
+            .set_hint("Generate them on the primary, or promote this server first."),
+            Error::ClockAhead(jump) => refused(&jumped(jump))
+                .set_detail(
+                    "IDs that follow a clock that is wrong cannot be taken back: later ones have to be greater.",
+                )
+                .set_hint(match jump {
+                    Jump::Measured(_) => {
+                        "If the clock is right, a superuser confirms it with SELECT snowflake_confirm('clock'), \
+                         or raises snowflake.max_forward_step. Else set it right."
+                    }
+                    Jump::SinceRecord(_) => {
+                        "If the clock is right, a superuser confirms it with SELECT snowflake_confirm('clock'). \
+                         Else set it right."
+                    }
+                }),
+            Error::ClockBeforeEpoch { now, epoch } => refused("the clock is before snowflake.epoch")
+                .set_detail(format!(
+                    "The clock says {}, and IDs count from {}.",
+                    time::display(now),
+                    time::display(epoch)
+                ))
+                .set_hint("Set the clock right. If it is right, choose an earlier snowflake.epoch."),
+            Error::Register(error) => {
+                refused(&format!("the register of snowflake IDs, \"{}\", cannot be used", register::PATH))
+                    .set_detail(format!("It says which IDs may have been issued, but {error}."))
+                    .set_hint(match error {
+                        RecordError::Damaged => {
+                            "Find out what damaged it. A superuser then sets a time that is later than that of \
+                             every ID: SELECT snowflake_set_floor('...')."
+                        }
+                        RecordError::NewerVersion(_) => "Install the release that wrote it, or a later one.",
+                    })
+            }
+            Error::RegisterDeleted => refused(&format!(
+                "the register of snowflake IDs, \"{}\", was deleted while the server runs",
+                register::PATH
+            ))
+            .set_detail("Other processes of the server may not see what would be written to a new file.")
+            .set_hint(
+                "Stop the server with pg_ctl stop -m immediate and start it again. Then a superuser sets a time that \
+                 is later than that of every ID: SELECT snowflake_set_floor('...').",
+            ),
+            Error::OtherSystem { recorded } => {
+                refused("the register of snowflake IDs belongs to another database system")
+                    .set_detail(format!(
+                        "Its system identifier is {recorded}. This server is a copy of that one, and both would issue \
+                         the same IDs."
+                    ))
+                    .set_hint(
+                        "Give this server a datacenter and worker ID of its own. A superuser then confirms with \
+                         SELECT snowflake_confirm('system_identifier').",
+                    )
+            }
+            Error::OtherLayout { recorded, floor } => {
+                refused("IDs have been issued under another snowflake.epoch or other widths")
+                    .set_detail(format!(
+                        "{} IDs up to {} may have been issued.",
+                        described(recorded),
+                        time::display(floor)
+                    ))
+                    .set_hint(
+                        "Set the epoch and the widths as they were. To go on under the new ones, a superuser confirms \
+                         with SELECT snowflake_confirm('layout').",
+                    )
+            }
+            Error::LayoutGoesBack { recorded, floor } => {
+                refused("the configured snowflake.epoch and widths would issue IDs again")
+                    .set_detail(format!(
+                        "{} Under the configured ones, IDs after {} would not be greater than those from before.",
+                        described(recorded),
+                        time::display(floor)
+                    ))
+                    .set_hint("Choose an earlier epoch or a larger sum of widths.")
+            }
+            Error::FloorLowered { floor } => refused("the floor of snowflake IDs must not be lowered")
+                .set_detail(format!(
+                    "IDs up to {} may have been issued, and would be issued again.",
+                    time::display(floor)
+                ))
+                .set_hint("To lower it anyway, pass force => true."),
+            Error::FloorAhead { lead } => refused(&format!("the floor would be {lead} ms ahead of the clock"))
+                .set_detail(
+                    "That is more than snowflake.max_backward_step. IDs would run that far ahead of the clock until \
+                     it has caught up.",
+                )
+                .set_hint("To set it anyway, pass force => true."),
+            Error::NotSuperuser { what } => {
+                report::new(ERRCODE_INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}"))
+            }
+            Error::NoSuchConfirmation(what) => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("there is no \"{what}\" to confirm"),
+            )
+            .set_hint("What can be confirmed is 'layout', 'system_identifier' and 'clock'."),
+        }
+    }
+}
+
+/// What the clock did.
+fn jumped(jump: Jump) -> String {
+    match jump {
+        Jump::Measured(by) => format!("the clock has jumped ahead by {by} ms"),
+        Jump::SinceRecord(by) => format!("the clock is {by} ms ahead of the last record of snowflake IDs"),
+    }
+}
+
+fn described(layout: Layout) -> String {
+    let widths = layout.widths();
+    format!(
+        "The epoch was {} ms, and the widths were {}, {} and {} bits for datacenter, worker and sequence.",
+        layout.epoch(),
+        widths.datacenter,
+        widths.worker,
+        widths.sequence
+    )
+}
+
+/// What an administrator should know. It goes to the server's log alone: the client that happens to take an ID can do
+/// nothing about it.
+#[derive(Clone, Copy, Debug)]
+pub enum LogEntry {
+    /// There was no register, so one was created.
+    Created {
+        /// Where IDs start, Unix ms.
+        after: i64,
+    },
+    /// A step back of the clock is held.
+    SteppedBack {
+        /// By how much the clock is behind the last ID, ms.
+        lead: i64,
+    },
+    /// The clock has jumped ahead.
+    SteppedAhead(Jump),
+}
+
+impl LogEntry {
+    /// Writes it to the server's log.
+    pub fn log(self) {
+        report::log(match self {
+            LogEntry::Created { after } => report::message(format!(
+                "created the register of snowflake IDs, \"{}\"",
+                register::PATH
+            ))
+            .set_detail(format!("IDs start after {}.", time::display(after)))
+            .set_hint(
+                "If this server, or one that it was made of, has issued later IDs, set a floor above them: \
+                         SELECT snowflake_set_floor('...').",
+            ),
+            LogEntry::SteppedBack { lead } => report::message(format!(
+                "the clock was set back: it is {lead} ms behind the last snowflake ID"
+            ))
+            .set_detail(
+                "IDs go on from the last timestamp, and run ahead of the clock until it has caught up.",
+            ),
+            LogEntry::SteppedAhead(jump) => report::message(jumped(jump))
+                .set_detail("Snowflake IDs follow it, and will not go back if it does."),
+        });
+    }
+}

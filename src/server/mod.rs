@@ -1,0 +1,11 @@
+//! What the extension needs of PostgreSQL apart from its own purpose.
+//!
+//! - `catalog`: queries to the catalog, and statements.
+//! - `encoding`: texts of the database, and texts of ours.
+//! - `report`: how errors and log entries reach PostgreSQL.
+//! - `time`: PostgreSQL's times and ours.
+
+pub mod catalog;
+pub mod encoding;
+pub mod report;
+pub mod time;

@@ -1,0 +1,362 @@
+//! Names, ranges and defaults of the settings.
+//!
+//! A bad value in `postgresql.conf` stops the server's start. PostgreSQL alone would warn and go on with the
+//! default, so each value is checked here before its setting is defined.
+//!
+//! Without preloading, the library only decodes. Settings of the postmaster cannot be defined then, so all
+//! become settings that a session is started with and that only a superuser can choose.
+
+use std::ffi::{CStr, CString, c_void};
+use std::ops::RangeInclusive;
+
+use pgrx::prelude::*;
+use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
+use snowflake_core::jump::SMALLEST_LIMIT;
+use snowflake_core::layout::{Ids, Layout, SUM_RANGE, Widths};
+
+use super::{
+    DATACENTER_BITS, DATACENTER_ID, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP, MAX_BURST,
+    MAX_DRIFT, MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, NOT_GIVEN, SEQUENCE_BITS, SEQUENCE_JITTER, UNSET,
+    WORKER_BITS, WORKER_ID, epoch, read,
+};
+use crate::server::report::{self, OrRaise};
+
+const BACKWARD_STEP_NAME: &CStr = c"snowflake.max_backward_step";
+const FORMER_NAME: &CStr = c"snowflake.max_drift";
+
+/// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a server, when
+/// a value is not legal.
+pub fn init(preloading: bool) {
+    // First look, then define: a definition cannot be taken back, and a library whose loading failed is loaded
+    // again by the next call.
+    let (layout, settings) = configured(preloading).or_raise();
+    if FIXED.get().is_some() {
+        return;
+    }
+    for setting in &settings {
+        setting.define(preloading);
+    }
+    epoch::define(When::Start.context(preloading));
+    // SAFETY: the name is a string of the library; called while it is loaded.
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"snowflake".as_ptr()) };
+
+    // What counts is what the definitions made of it: without preloading, PostgreSQL has just dropped what an
+    // ordinary user had set before the library was loaded.
+    let fixed = FIXED.get_or_init(|| {
+        let layout = epoch::defined().and_then(|epoch| checked_layout(epoch, |width| read(width.setting)));
+        let layout = layout.or_raise();
+        let ids = identity(layout);
+        Fixed {
+            layout,
+            has_identity: ids.is_some(),
+            preloaded: preloading,
+            last_sequence: layout.last_sequence(),
+            ids: ids.unwrap_or(layout.ids(0, 0).expect("0 is in every range")),
+        }
+    });
+    debug_assert!(!preloading || fixed.layout == layout);
+}
+
+/// The layout that is configured, and all integer settings: their values are legal.
+fn configured(preloading: bool) -> Result<(Layout, Vec<Int>), Error> {
+    for width in &WIDTHS {
+        width.configured()?;
+    }
+    let layout = checked_layout(epoch::configured()?, |width| width.configured().unwrap_or_default())?;
+    let settings: Vec<Int> =
+        WIDTHS.into_iter().chain(identities(layout)).chain(LIMITS).chain([jitter(layout)]).collect();
+    for setting in &settings {
+        setting.configured()?;
+    }
+    if let Some(value) = placeholder(FORMER_NAME) {
+        let (former, new) = (FORMER_NAME.to_string_lossy(), BACKWARD_STEP_NAME.to_string_lossy());
+        if placeholder(BACKWARD_STEP_NAME).is_some() {
+            let rule = format!("{new} is its new name. Only one of both may be set.");
+            return Err(Error::Setting { name: FORMER_NAME, value, rule });
+        }
+        if preloading {
+            let report = report::message(format!("setting \"{former}\" is now called \"{new}\""));
+            report::log(report.set_hint(
+                "Change the name in the configuration. The next release does not take the former one.",
+            ));
+        }
+    }
+    Ok((layout, settings))
+}
+
+fn checked_layout(epoch: i64, bits: impl Fn(&Int) -> i32) -> Result<Layout, Error> {
+    let [datacenter, worker, sequence] = WIDTHS.each_ref().map(|width| bits(width) as u32);
+    Layout::new(epoch, Widths { datacenter, worker, sequence }).map_err(Error::Layout)
+}
+
+/// This server's IDs. A part of width 0 has one value only and need not be set.
+fn identity(layout: Layout) -> Option<Ids> {
+    let id = |setting, last: u32| match read(setting) {
+        UNSET if last > 0 => None,
+        UNSET => Some(0),
+        id => Some(id as u32),
+    };
+    let datacenter_id = id(&DATACENTER_ID, layout.last_datacenter_id())?;
+    let worker_id = id(&WORKER_ID, layout.last_worker_id())?;
+    Some(layout.ids(datacenter_id, worker_id).expect("within the bounds that the settings were defined with"))
+}
+
+const WIDTHS: [Int; 3] = [
+    width(c"snowflake.datacenter_bits", c"Bits of an ID that hold the datacenter.", &DATACENTER_BITS, 0),
+    width(c"snowflake.worker_bits", c"Bits of an ID that hold the worker.", &WORKER_BITS, 0),
+    width(c"snowflake.sequence_bits", c"Bits of an ID that hold the sequence.", &SEQUENCE_BITS, 1),
+];
+
+const fn width(
+    name: &'static CStr,
+    short: &'static CStr,
+    setting: &'static GucSetting<i32>,
+    least: i32,
+) -> Int {
+    Int {
+        name,
+        short,
+        long: c"The timestamp takes what datacenter, worker and sequence leave of 63 bits. Their sum may be 10 to 24.",
+        setting,
+        range: least..=*SUM_RANGE.end() as i32,
+        when: When::Start,
+        is_time: false,
+        is_shown: true,
+        check: None,
+    }
+}
+
+fn identities(layout: Layout) -> [Int; 2] {
+    let id = |name, short, setting, last: u32| Int {
+        long:
+            c"No two servers that share data may have both IDs in common. -1 is unset: nothing is generated.",
+        range: UNSET..=last as i32,
+        when: When::Start,
+        is_time: false,
+        ..limit(name, short, c"", setting)
+    };
+    [
+        id(
+            c"snowflake.datacenter_id",
+            c"This server's datacenter.",
+            &DATACENTER_ID,
+            layout.last_datacenter_id(),
+        ),
+        id(c"snowflake.worker_id", c"This server's worker.", &WORKER_ID, layout.last_worker_id()),
+    ]
+}
+
+const LIMITS: [Int; 6] = [
+    limit(
+        c"snowflake.max_burst",
+        c"How far a burst of IDs may run ahead of the clock.",
+        c"0 waits for the next millisecond when a sequence is used up; -1 is no limit.",
+        &MAX_BURST,
+    ),
+    limit(
+        BACKWARD_STEP_NAME,
+        c"The largest step back of the clock that is held: IDs go on from the last timestamp.",
+        c"0 holds none; -1 is no limit.",
+        &MAX_BACKWARD_STEP,
+    ),
+    Int {
+        range: NOT_GIVEN..=i32::MAX,
+        is_shown: false,
+        ..limit(
+            FORMER_NAME,
+            c"The former name of snowflake.max_backward_step.",
+            c"The next release does not take it.",
+            &MAX_DRIFT,
+        )
+    },
+    limit(
+        c"snowflake.max_wait",
+        c"The longest wait for a clock that is behind by more than max_backward_step.",
+        c"0 refuses at once; -1 is no limit.",
+        &MAX_WAIT,
+    ),
+    Int {
+        check: Some(FORWARD_STEP_CHECK),
+        ..limit(
+            c"snowflake.max_forward_step",
+            c"The largest unexplained jump of the clock ahead that IDs follow.",
+            c"A larger one is refused until a superuser confirms it; -1 is no limit, and logs it.",
+            &MAX_FORWARD_STEP,
+        )
+    },
+    Int {
+        range: 0..=i32::MAX,
+        ..limit(
+            c"snowflake.failover_margin",
+            c"How far beyond the floor a server starts after a change of timeline.",
+            c"For what a primary may have issued that never reached this server.",
+            &FAILOVER_MARGIN,
+        )
+    },
+];
+
+const fn limit(
+    name: &'static CStr,
+    short: &'static CStr,
+    long: &'static CStr,
+    setting: &'static GucSetting<i32>,
+) -> Int {
+    Int {
+        name,
+        short,
+        long,
+        setting,
+        range: NO_LIMIT..=i32::MAX,
+        when: When::Reload,
+        is_time: true,
+        is_shown: true,
+        check: None,
+    }
+}
+
+fn jitter(layout: Layout) -> Int {
+    Int {
+        range: 0..=layout.last_sequence() as i32,
+        is_time: false,
+        ..limit(
+            c"snowflake.sequence_jitter",
+            c"A new millisecond starts with a random sequence from 0 to this.",
+            c"Spreads IDs evenly over shards that are chosen by id modulo n, and costs capacity in return.",
+            &SEQUENCE_JITTER,
+        )
+    }
+}
+
+/// An integer setting. Its bounds may depend on those that were defined before it.
+struct Int {
+    name: &'static CStr,
+    short: &'static CStr,
+    long: &'static CStr,
+    setting: &'static GucSetting<i32>,
+    range: RangeInclusive<i32>,
+    when: When,
+    /// Whether the unit is the millisecond.
+    is_time: bool,
+    /// Whether it is in `pg_settings`.
+    is_shown: bool,
+    /// For what the range does not say.
+    check: Option<Check>,
+}
+
+/// When a setting may change.
+#[derive(Clone, Copy)]
+enum When {
+    Start,
+    Reload,
+}
+
+impl When {
+    /// Without preloading, a connection's start is the nearest to the server's.
+    fn context(self, preloading: bool) -> GucContext {
+        match self {
+            When::Start if preloading => GucContext::Postmaster,
+            When::Start => GucContext::SuBackend,
+            When::Reload => GucContext::Sighup,
+        }
+    }
+}
+
+/// What is legal within a range, and the rule.
+struct Check {
+    is_legal: fn(i32) -> bool,
+    rule: fn() -> String,
+    hook: unsafe extern "C-unwind" fn(*mut i32, *mut *mut c_void, pg_sys::GucSource::Type) -> bool,
+}
+
+/// `snowflake.max_forward_step` may be -1, or no less than what two clocks can seem to differ by.
+const FORWARD_STEP_CHECK: Check = Check {
+    is_legal: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT,
+    rule: || {
+        format!(
+            "The legal values are -1, and {SMALLEST_LIMIT} ms to {} ms: less may be no more than rounding.",
+            i32::MAX
+        )
+    },
+    hook: check_forward_step,
+};
+
+impl Int {
+    /// The value in the configuration, or the default; an error when the value is not legal.
+    fn configured(&self) -> Result<i32, Error> {
+        let Some(text) = placeholder(self.name) else { return Ok(read(self.setting)) };
+        let mut value = 0;
+        // SAFETY: both pointers are valid for the call, which is PostgreSQL's own reading of a setting.
+        let parsed = unsafe {
+            pg_sys::parse_int(text.as_ptr(), &raw mut value, self.flags().bits(), std::ptr::null_mut())
+        };
+        let rule = if !parsed || !self.range.contains(&value) {
+            let unit = if self.is_time { " ms" } else { "" };
+            format!("The legal range is {} to {}{unit}.", self.range.start(), self.range.end())
+        } else if let Some(check) = self.check.as_ref().filter(|check| !(check.is_legal)(value)) {
+            (check.rule)()
+        } else {
+            return Ok(value);
+        };
+        Err(Error::Setting { name: self.name, value: text, rule })
+    }
+
+    fn flags(&self) -> GucFlags {
+        let mut flags = GucFlags::default();
+        flags.set(GucFlags::UNIT_MS, self.is_time);
+        flags.set(GucFlags::NO_SHOW_ALL, !self.is_shown);
+        flags
+    }
+
+    fn define(&self, preloading: bool) {
+        // SAFETY: the hook is guarded and follows PostgreSQL's rules for check hooks.
+        unsafe {
+            GucRegistry::define_int_guc_with_hooks(
+                self.name,
+                self.short,
+                self.long,
+                self.setting,
+                *self.range.start(),
+                *self.range.end(),
+                self.when.context(preloading),
+                self.flags(),
+                self.check.as_ref().map(|check| check.hook),
+                None,
+                None,
+            );
+        }
+    }
+}
+
+/// Refuses what is in range, but not legal.
+#[pg_guard]
+unsafe extern "C-unwind" fn check_forward_step(
+    value: *mut i32,
+    _extra: *mut *mut c_void,
+    _source: pg_sys::GucSource::Type,
+) -> bool {
+    // SAFETY: PostgreSQL passes a value that lives through the call.
+    let is_legal = (FORWARD_STEP_CHECK.is_legal)(unsafe { *value });
+    if !is_legal {
+        explain((FORWARD_STEP_CHECK.rule)());
+    }
+    is_legal
+}
+
+/// Says why a check hook refuses.
+pub fn explain(rule: String) {
+    let rule = CString::new(rule).unwrap_or_default();
+    // SAFETY: this is the macro GUC_check_errdetail().
+    unsafe {
+        pg_sys::pre_format_elog_string(0, std::ptr::null());
+        pg_sys::GUC_check_errdetail_string = pg_sys::format_elog_string(c"%s".as_ptr(), rule.as_ptr());
+    }
+}
+
+/// What the configuration says of a setting that is not defined yet.
+pub fn placeholder(name: &CStr) -> Option<CString> {
+    // SAFETY: the name is valid, and the answer is copied before anything can change it.
+    unsafe {
+        let value = pg_sys::GetConfigOption(name.as_ptr(), true, false);
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_owned())
+    }
+}

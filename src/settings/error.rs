@@ -1,0 +1,70 @@
+//! A configuration that is not legal, or that is missing.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use snowflake_core::layout::LayoutError;
+
+use crate::server::report::{self, Report};
+
+/// What can go wrong.
+#[derive(Debug)]
+pub enum Error {
+    /// The library was not preloaded, so there is no generator.
+    NotPreloaded,
+    /// Datacenter or worker ID are not set.
+    NoIdentity,
+    /// A setting that is not legal.
+    Setting {
+        /// Its name.
+        name: &'static CStr,
+        /// The value that was found.
+        value: CString,
+        /// What is legal, as a sentence.
+        rule: String,
+    },
+    /// Widths and epoch that are not a valid combination.
+    Layout(LayoutError),
+}
+
+const LINES: &str = "Add to postgresql.conf, with numbers that no other server has, and restart:\n\
+                     shared_preload_libraries = 'snowflake_pg'\n\
+                     snowflake.datacenter_id = 1\n\
+                     snowflake.worker_id = 1";
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            Error::NotPreloaded => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "snowflake_pg must be loaded via \"shared_preload_libraries\" to generate IDs",
+            )
+            .set_detail("The generator lives in shared memory, which is set up when the server starts.")
+            .set_hint(LINES),
+            Error::NoIdentity => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "snowflake.datacenter_id and snowflake.worker_id are not both set",
+            )
+            .set_detail(
+                "Two servers with the same datacenter and worker ID issue the same snowflake IDs, so there is no default.",
+            )
+            .set_hint(LINES),
+            Error::Setting { name, value, rule } => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                format!(
+                    "invalid value for parameter \"{}\": \"{}\"",
+                    name.to_string_lossy(),
+                    value.to_string_lossy()
+                ),
+            )
+            .set_detail(rule),
+            Error::Layout(error) => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                "snowflake.datacenter_bits, snowflake.worker_bits and snowflake.sequence_bits are not a valid combination",
+            )
+            .set_detail(format!("The value is not legal: {error}.")),
+        }
+    }
+}
