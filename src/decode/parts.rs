@@ -144,6 +144,9 @@ unsafe impl SqlTranslatable for SnowflakeParts {
         Ok(ReturnsRef::One(SqlMappingRef::literal("snowflake_parts")));
 }
 
+/// More than snowflake_parts has, with some that were dropped.
+const MOST_COLUMNS: usize = 32;
+
 /// The types of the columns of snowflake_parts.
 const TYPES: [pg_sys::Oid; 5] =
     [pg_sys::INT8OID, pg_sys::TIMESTAMPTZOID, pg_sys::INT4OID, pg_sys::INT4OID, pg_sys::INT4OID];
@@ -167,10 +170,13 @@ unsafe impl BoxRet for SnowflakeParts {
             if descriptor.is_null() {
                 Error::PartsType.raise();
             }
-            let columns = PgTupleDesc::from_pg_is_copy(descriptor);
+            let columns = PgTupleDesc::from_pg_unchecked(descriptor);
+            if columns.len() > MOST_COLUMNS {
+                Error::PartsType.raise();
+            }
             // What ALTER TYPE has dropped is still a column, and NULL.
-            let mut values = vec![pg_sys::Datum::null(); columns.len()];
-            let mut nulls = vec![true; columns.len()];
+            let mut values = [pg_sys::Datum::null(); MOST_COLUMNS];
+            let mut nulls = [true; MOST_COLUMNS];
             let mut parts = parts.into_iter().zip(TYPES);
             for (number, column) in columns.iter().enumerate().filter(|(_, column)| !column.attisdropped) {
                 match parts.next() {
