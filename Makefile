@@ -1,9 +1,10 @@
 # The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 15 to 18); without it, the
 # newest that is installed, or that apt offers, is taken.
 
-.PHONY: help run test lint install uninstall psql bench instructions latency mutants clean
+.PHONY: help setup run test lint install uninstall psql bench instructions latency mutants clean
 
 help:
+	@echo 'make setup         install what building, testing and checking need; the only verb besides run and test that does'
 	@echo 'make run           show what the extension does, on a throwaway cluster'
 	@echo 'make test          run all tests'
 	@echo 'make lint          check format, clippy and documentation'
@@ -16,17 +17,20 @@ help:
 	@echo 'make mutants       break the rules one by one, switch the register off, and see the tests notice'
 	@echo 'make clean         remove everything that was built'
 
+setup:
+	@tools/setup all
+
 run:
-	@tools/throwaway demo
+	@MAY_INSTALL=1 tools/throwaway demo
 
 test:
-	@tools/test
+	@MAY_INSTALL=1 tools/test
 
 lint:
 	@tools/lint
 
 install:
-	@tools/setup build
+	@tools/setup --check build
 	@tools/install
 
 uninstall:

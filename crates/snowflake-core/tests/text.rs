@@ -42,7 +42,7 @@ proptest! {
 }
 
 #[test]
-fn the_ends() {
+fn the_smallest_and_the_largest_id_have_texts_and_no_other_number() {
     assert_eq!(to_base62(0).map(|text| text.as_str().to_owned()), Ok("00000000000".to_owned()));
     assert_eq!(to_base62(i64::MAX).map(|text| text.as_str().to_owned()), Ok("AzL8n0Y58m7".to_owned()));
     assert_eq!(to_base62(-1), Err(PartsError::Negative(-1)));

@@ -44,6 +44,11 @@ impl Journal {
         self.count.load(SeqCst)
     }
 
+    /// All IDs, in the order in which they were written down.
+    pub fn ids(&self) -> Vec<i64> {
+        self.ids.lock().expect("no panic").clone()
+    }
+
     /// The highest ID so far.
     pub fn highest(&self) -> i64 {
         self.highest.load(SeqCst)
@@ -88,7 +93,7 @@ impl Journal {
         if let Some((before, id)) = misplaced.first() {
             panic!("{} IDs did not increase: {id} came after {before}, for one", misplaced.len());
         }
-        let ids = self.ids.lock().expect("no panic").clone();
+        let ids = self.ids();
         let count = ids.len();
         assert_distinct(ids);
         count

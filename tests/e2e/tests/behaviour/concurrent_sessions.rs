@@ -54,7 +54,6 @@ fn parallel_workers() {
     let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
     assert!(plan.iter().any(|line| line.trim() == "Workers Launched: 2"), "{plan:#?}");
 
-    client.batch_execute("CREATE TABLE taken (id bigint, pid int)").expect("a table");
     let rows = client.query(query, &[]).expect("rows");
     let mut processes: Vec<i32> = rows.iter().map(|row| row.get("pid")).collect();
     processes.sort_unstable();
@@ -98,4 +97,22 @@ fn two_databases_of_one_cluster() {
     assert_increasing(&mine);
     assert_increasing(&theirs);
     assert_distinct([mine, theirs].concat());
+}
+
+#[test]
+fn under_saturation_no_id_is_ahead_of_the_clock() {
+    let cluster = Cluster::start();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let ahead = bigint(
+                    &mut cluster.connect(),
+                    "SELECT count(*) FILTER (WHERE snowflake_timestamp(id) > clock)
+                     FROM (SELECT snowflake_nextval() AS id, clock_timestamp() AS clock
+                           FROM generate_series(1, 2000000) OFFSET 0) AS ids",
+                );
+                assert_eq!(ahead, 0);
+            });
+        }
+    });
 }

@@ -17,7 +17,7 @@ fn assert_about(value: i64, expected: i64) {
 }
 
 #[test]
-fn steps_of_the_clock() {
+fn steps_of_the_clock_are_counted_and_measured() {
     let cluster = Cluster::builder().set("snowflake.max_backward_step", "1h").fake_clock().start();
     let mut client = cluster.connect();
     bigint(&mut client, NEXT);
@@ -52,7 +52,7 @@ fn steps_of_the_clock() {
 }
 
 #[test]
-fn a_jump_ahead_that_is_refused() {
+fn a_refused_jump_ahead_is_counted() {
     let cluster = Cluster::builder().fake_clock().start();
     let mut client = cluster.connect();
     bigint(&mut client, NEXT);
@@ -62,7 +62,7 @@ fn a_jump_ahead_that_is_refused() {
 }
 
 #[test]
-fn bursts() {
+fn a_burst_counts_overflows_and_no_waits() {
     let cluster = Cluster::builder().set("snowflake.max_burst", "1000").start();
     let mut client = cluster.connect();
     assert_eq!(
@@ -96,7 +96,7 @@ fn waits_are_counted_and_timed() {
 }
 
 #[test]
-fn a_server_without_a_generator() {
+fn without_a_generator_there_is_a_status_and_no_statistics() {
     let cluster = Cluster::builder().unset("shared_preload_libraries").start();
     let mut client = cluster.connect();
     for query in ["SELECT * FROM pg_stat_snowflake", "SELECT snowflake_stat_reset()"] {

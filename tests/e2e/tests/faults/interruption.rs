@@ -1,4 +1,4 @@
-//! Sessions that are interrupted while they extend the reservation, or that have to extend it together, or in odd places.
+//! Sessions that are interrupted while they make a reservation, or that need one together, or in odd places.
 
 use std::sync::Barrier;
 use std::thread;
@@ -72,7 +72,7 @@ fn cancel_timeout_and_terminate() {
 }
 
 #[test]
-fn two_sessions_that_both_have_to_extend() {
+fn four_sessions_that_have_to_reserve_at_once_share_a_reservation() {
     let cluster = cluster();
     let mut sessions: Vec<_> = (0..4).map(|_| cluster.connect()).collect();
     let mut all = Vec::new();
@@ -104,7 +104,7 @@ fn two_sessions_that_both_have_to_extend() {
 }
 
 #[test]
-fn parallel_workers_that_have_to_begin_and_to_extend() {
+fn parallel_workers_begin_and_reserve() {
     let mut cluster = cluster();
     let mut ids = vec![bigint(&mut cluster.connect(), NEXT)];
     cluster
@@ -136,7 +136,7 @@ fn parallel_workers_that_have_to_begin_and_to_extend() {
 }
 
 #[test]
-fn read_only_transactions_that_have_to_begin_and_to_extend() {
+fn read_only_transactions_begin_and_reserve() {
     let mut cluster = cluster();
     let journal = Journal::new();
     for round in 0..4 {

@@ -22,7 +22,7 @@ fn assert_above_rows(cluster: &Cluster, journal: &Journal) {
     journal.check();
 }
 
-fn is_primary(cluster: &Cluster) {
+fn wait_until_primary(cluster: &Cluster) {
     let mut client = cluster.connect();
     eventually("recovery ends", || {
         !client.query_one("SELECT pg_is_in_recovery()", &[]).expect("a row").get::<_, bool>(0)
@@ -99,7 +99,7 @@ fn point_in_time_recovery() {
         fs::write(copy.data().join("recovery.signal"), "").expect("a file");
         copy.set_clock(offset);
         copy.start_again();
-        is_primary(&copy);
+        wait_until_primary(&copy);
         assert_eq!(bigint(&mut copy.connect(), "SELECT count(*) FROM orders"), 200);
         if offset == "+0" {
             journal.take(&mut copy.connect(), NEXT).expect("an ID");
@@ -127,7 +127,7 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
         bigint(&mut reader, "SELECT coalesce(max(id), 0) FROM orders") == highest
     });
     second.promote();
-    is_primary(&second);
+    wait_until_primary(&second);
     second.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
     // Two primaries with one identity for a moment: only what the second one issues counts from here on.
     client
@@ -166,7 +166,7 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
     drop(client);
     second.kill();
     first.promote();
-    is_primary(&first);
+    wait_until_primary(&first);
     journal.take(&mut first.connect(), NEXT).expect("an ID");
     assert_above_rows(&first, &journal);
     println!("a rewind, {} IDs", journal.check());
