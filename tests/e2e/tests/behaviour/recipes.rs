@@ -1,11 +1,11 @@
-//! The README's recipes that need more than one session.
+//! The recipes of docs/recipes.md that need more than one session.
 
 use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints};
 
-/// Takes what is new since the last poll, as the README says.
+/// Takes what is new since the last poll, as the recipe says.
 struct Poller {
     client: Client,
     horizon: i64,

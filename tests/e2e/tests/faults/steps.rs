@@ -1,4 +1,4 @@
-//! Steps of the clock under each strategy that the README's table names.
+//! Steps of the clock under each strategy that the table in docs/reference.md names.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -11,7 +11,7 @@ use super::NEXT;
 
 type Settings = &'static [(&'static str, &'static str)];
 
-/// The strategies of the README.
+/// The strategies of docs/reference.md.
 pub const STRATEGIES: &[(&str, Settings)] = &[
     ("Twitter", &[("snowflake.max_backward_step", "0"), ("snowflake.max_wait", "0")]),
     ("Leaf", &[("snowflake.max_backward_step", "0"), ("snowflake.max_wait", "10ms")]),
