@@ -303,6 +303,33 @@ fn every_link_leads_to_a_file_and_a_heading() {
     assert!(links >= 20, "the documents have {links} links");
 }
 
+/// The tests that a page names in code exist.
+#[test]
+fn the_tests_that_are_named_exist() {
+    let directories = ["crates/snowflake-core/tests", "tests/e2e/tests/behaviour", "tests/e2e/tests/faults"];
+    let files = directories.iter().flat_map(|directory| {
+        fs::read_dir(tree().join(directory)).expect("a directory").map(|file| file.expect("a file").path())
+    });
+    let tests: String = files
+        .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
+        .map(|file| fs::read_to_string(file).expect("a file"))
+        .collect();
+    let mut named = 0;
+    for page in pages() {
+        // A sentence, as the names of tests are, and not a name of something else.
+        let words = page.text.split('`').skip(1).step_by(2);
+        for word in words.filter(|word| word.split('_').count() > 3 || word.contains("::")) {
+            let name = word.rsplit("::").next().expect("a name");
+            let is_name = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+            if is_name && !["pg_", "snowflake_"].iter().any(|other| name.starts_with(other)) {
+                assert!(tests.contains(&format!("fn {name}(")), "{}: {name}", page.name);
+                named += 1;
+            }
+        }
+    }
+    assert!(named >= 15, "the pages name {named} tests");
+}
+
 #[test]
 fn make_psql_opens_psql() {
     let mut make = Command::new("make");
