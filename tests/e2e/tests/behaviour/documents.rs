@@ -106,7 +106,8 @@ fn psql(cluster: &Cluster, directory: &Path, options: &[&str], command: &str) ->
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Runs the SQL blocks of a page in order, each in a session of its own. How many results were compared.
+/// Runs the SQL blocks of a page in order, each in a session of its own, and returns how many results
+/// were compared.
 fn run_blocks(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
     let blocks = page.blocks();
     let mut shown = 0;
@@ -123,7 +124,7 @@ fn run_blocks(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
     shown
 }
 
-/// Runs the examples within the text of a page, in one session. How many there are.
+/// Runs the examples within the text of a page, in one session, and returns how many there are.
 fn run_examples(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
     let examples = page.examples();
     let queries: String = examples.iter().map(|(expression, _)| format!("SELECT {expression};\n")).collect();
@@ -260,8 +261,7 @@ fn the_configurations_of_every_page_start_a_server() {
 
 #[test]
 fn the_shell_commands_of_every_document_are_run_by_a_test() {
-    // make install: installation.rs. make bench: .ci/run has less patience, and runs it with QUICK=1.
-    // The others: .ci/run.
+    // installation.rs runs make install. .ci/run runs the others, and make bench with QUICK=1.
     let ci = fs::read_to_string(tree().join(".ci/run")).expect(".ci/run");
     for document in documents() {
         for block in document.blocks().into_iter().filter(|block| block.language == "sh") {
@@ -316,7 +316,7 @@ fn the_tests_that_are_named_exist() {
         .collect();
     let mut named = 0;
     for page in pages() {
-        // A sentence, as the names of tests are, and not a name of something else.
+        // Names of tests are sentences. Names of functions and settings are not tests.
         let words = page.text.split('`').skip(1).step_by(2);
         for word in words.filter(|word| word.split('_').count() > 3 || word.contains("::")) {
             let name = word.rsplit("::").next().expect("a name");
