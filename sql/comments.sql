@@ -29,6 +29,6 @@ COMMENT ON VIEW pg_stat_snowflake IS 'what the server''s generator of snowflake 
 COMMENT ON VIEW snowflake_status IS 'identity, layout and state of the server''s generator of snowflake IDs';
 COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean) IS 'makes a column take snowflake IDs';
 COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs an identity column';
-COMMENT ON FUNCTION snowflake_floor() IS 'time through which snowflake IDs may have been issued';
+COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs may have been issued';
 COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean) IS 'makes snowflake IDs start after a time';
 COMMENT ON FUNCTION snowflake_confirm(text) IS 'confirms a change of layout, system identifier or clock';

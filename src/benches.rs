@@ -1,6 +1,8 @@
-//! What the benchmarks compare with, and benchmarks of their own: for builds with the feature `pg_bench` alone.
+//! What the benchmarks compare with, and benchmarks of their own: for builds with the feature
+//! `pg_bench` alone.
 //!
-//! `cargo pgrx bench` starts a server that has to preload the library, and needs a layout that does not limit it:
+//! `cargo pgrx bench` starts a server that has to preload the library, and needs a layout that does
+//! not limit it:
 //!
 //! ```text
 //! cargo pgrx bench pg15 --postgresql-conf shared_preload_libraries=snowflake_pg \
@@ -11,8 +13,8 @@
 
 use pgrx::prelude::*;
 
-/// Benchmarks inside of a server, for `cargo pgrx bench`; and functions for `make bench`, which cost what every function
-/// does, and nothing more than they say.
+/// Benchmarks inside of a server, for `cargo pgrx bench`; and functions for `make bench`, which
+/// cost what every function does, and nothing more than they say.
 #[pg_schema]
 mod benches {
     use pgrx::prelude::*;

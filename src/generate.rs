@@ -1,7 +1,8 @@
 //! The hot path: `snowflake_nextval` and friends.
 //!
-//! An uncontended `snowflake_nextval()` is one clock read, one lock and unlock, and integers. Whatever needs
-//! more (a wait, an error, a reservation) leaves the hot path through [`claim_slowly`].
+//! An uncontended `snowflake_nextval()` is one clock read, one lock and unlock, and integers.
+//! Whatever needs more (a wait, an error, a reservation) leaves the hot path through
+//! [`claim_slowly`].
 
 use std::iter;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -25,8 +26,9 @@ const NONE: i64 = -1;
 /// IDs that one call claims at once, at most.
 const LONGEST_RUN: u32 = 4096;
 
-/// The next ID. 55000 without preloading or identity, when the clock is too far behind or ahead, or when the
-/// register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp field.
+/// The next ID. 55000 without preloading or identity, when the clock is too far behind or ahead, or
+/// when the register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp
+/// field.
 #[pg_extern(volatile, parallel_safe)]
 fn snowflake_nextval() -> i64 {
     issued(next_id())
@@ -90,7 +92,8 @@ fn claim(fixed: &Fixed, want: u32) -> Run {
     if !fixed.preloaded {
         settings::Error::NotPreloaded.raise();
     }
-    let claim = Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence };
+    let claim =
+        Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence };
     match shared::claim_at_once(clock::unix_ms(), claim, settings::max_burst()) {
         Some(run) => run,
         None => claim_slowly(fixed, want).or_raise(),
@@ -112,7 +115,8 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
             limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
         }
         let reading = Reading { now: clock::unix_ms(), seen };
-        let claim = Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence };
+        let claim =
+            Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence };
         seen = match shared::claim(reading, claim, &limits) {
             Decision::Issue(run) => return Ok(run),
             Decision::IssueAndReserve(run) => {
@@ -146,7 +150,8 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
     }
 }
 
-/// A call's wait for the clock, from its first moment to the end of the call, errors included: then it is counted.
+/// A call's wait for the clock, from its first moment to the end of the call, errors included: then
+/// it is counted.
 #[derive(Default)]
 struct Waiting {
     since: Option<Instant>,
@@ -175,7 +180,8 @@ impl Drop for Waiting {
 pub enum Error {
     /// There is nothing that IDs could be taken from.
     Promise(promise::Error),
-    /// The clock is behind by more than max_backward_step, and waiting would take longer than max_wait.
+    /// The clock is behind by more than max_backward_step, and waiting would take longer than
+    /// max_wait.
     ClockBehind {
         /// The last timestamp issued, Unix ms.
         timestamp: i64,
@@ -218,10 +224,11 @@ impl Report for Error {
             .set_hint(if lead <= settings::LARGEST_LIMIT {
                 "Set the clock right, or raise snowflake.max_backward_step or snowflake.max_wait."
             } else {
-                "If the clock is wrong, set it right. If it is right, earlier IDs followed a clock that was ahead. \
-                 A superuser can set the floor back with SELECT snowflake_set_floor(now(), force => true). \
-                 First delete or renumber the rows whose IDs are of later times: once the clock gets there, the same IDs \
-                 are issued again."
+                "If the clock is wrong, set it right. If it is right, earlier IDs followed a \
+                 clock that was ahead. A superuser can set the floor back with \
+                 SELECT snowflake_set_floor(now(), force => true). First delete or renumber the \
+                 rows whose IDs are of later times: once the clock gets there, the same IDs are \
+                 issued again."
             }),
             Error::EndOfField { last } => report::new(
                 ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
@@ -229,7 +236,8 @@ impl Report for Error {
             )
             .set_detail(format!("Its last timestamp is {}.", time::display(last)))
             .set_hint(
-                "If the clock is right, the table needs new IDs, with a later snowflake.epoch or smaller widths.",
+                "If the clock is right, the table needs new IDs, with a later snowflake.epoch or \
+                 smaller widths.",
             ),
             Error::NoCurrval => report::new(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,

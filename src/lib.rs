@@ -1,14 +1,17 @@
 //! Snowflake IDs for PostgreSQL: 64-bit, time-ordered, unique across servers.
 //!
-//! Data flows one way: SQL function -> `generate` -> `generator` (spinlock) -> `snowflake_core` decides -> ID. Only
-//! when the core says "above the floor" does the flow take the side door to `promise`.
+//! Data flows one way: SQL function -> `generate` -> `generator` (spinlock) -> `snowflake_core`
+//! decides -> ID. Only when the core says "above the floor" does the flow take the side door to
+//! `promise`.
 //!
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `generator`: the generator in shared memory, behind a spinlock, and the clock.
-//! - `promise`: the durable promise behind each ID: the register, reservations, and what an administrator does to them.
+//! - `promise`: the durable promise behind each ID: the register, reservations, and what an
+//!   administrator does to them.
 //! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
 //! - `convert`: from serial and identity columns, and back.
-//! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and identity.
+//! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
+//!   identity.
 //! - `status`: what has happened, and how things stand.
 //! - `server`: PostgreSQL's catalog, text encodings, times and error reports.
 

@@ -1,4 +1,5 @@
-//! What has happened, and how things stand: what the views `pg_stat_snowflake` and `snowflake_status` show.
+//! What has happened, and how things stand: what the views `pg_stat_snowflake` and
+//! `snowflake_status` show.
 
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
@@ -82,7 +83,8 @@ fn snowflake_status() -> TableIterator<
     let identity = fixed.has_identity.then(|| layout.decompose(fixed.ids.node()).ok()).flatten();
     let generator = fixed.preloaded.then(shared::generator);
     let last = generator.and_then(|generator| generator.last());
-    let floor = generator.map(|generator| generator.floor()).filter(|floor| *floor >= layout.epoch());
+    let floor =
+        generator.map(|generator| generator.floor()).filter(|floor| *floor >= layout.epoch());
     // SAFETY: reads shared memory of the server.
     let in_recovery = unsafe { pg_sys::RecoveryInProgress() };
     TableIterator::once((

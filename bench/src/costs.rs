@@ -1,4 +1,5 @@
-//! What a function costs: one call for each of many rows, less what a function that returns a constant costs.
+//! What a function costs: one call for each of many rows, less what a function that returns a
+//! constant costs.
 
 use std::time::Instant;
 
@@ -20,7 +21,8 @@ pub struct Cost {
 struct Candidate {
     /// A function of a row, which has an `id`; or of `$n`, which returns a set of so many rows.
     call: &'static str,
-    /// What has to be true of `calls`, a table with the result of each call and the `id` if there is one.
+    /// What has to be true of `calls`, a table with the result of each call and the `id` if there
+    /// is one.
     check: &'static str,
 }
 
@@ -41,14 +43,17 @@ fn keys(effort: &Effort, report: &mut Report) -> Vec<Cost> {
     let cluster = cluster().wide_sequence().start();
     let mut client = cluster.connect();
     client
-        .batch_execute("CREATE SEQUENCE plain; CREATE SEQUENCE cache_32 CACHE 32; SELECT snowflake_nextval()")
+        .batch_execute(
+            "CREATE SEQUENCE plain; CREATE SEQUENCE cache_32 CACHE 32; SELECT snowflake_nextval()",
+        )
         .expect("set up");
     let candidate = |call, check| Candidate { call, check };
     let mut candidates = vec![
         candidate(CONSTANT, ALWAYS_THE_SAME),
         candidate(
             "benches.clock()",
-            "max(call) BETWEEN extract(epoch FROM now()) * 1000 - 60000 AND extract(epoch FROM clock_timestamp()) * 1000",
+            "max(call) BETWEEN extract(epoch FROM now()) * 1000 - 60000 AND extract(epoch FROM \
+             clock_timestamp()) * 1000",
         ),
         candidate(
             "snowflake_nextval()",
@@ -72,7 +77,8 @@ fn keys(effort: &Effort, report: &mut Report) -> Vec<Cost> {
     let own = above("snowflake_nextval()");
 
     let title = format!(
-        "Cost of a call above a function that returns a constant ({:.1} ns; a set of them, {:.1} ns a row); widths 3, 3, 16; \
+        "Cost of a call above a function that returns a constant ({:.1} ns; a set of them, {:.1} \
+         ns a row); widths 3, 3, 16; \
          medians of {} rounds of {}",
         of(CONSTANT),
         of(CONSTANTS),
@@ -103,7 +109,11 @@ fn keys(effort: &Effort, report: &mut Report) -> Vec<Cost> {
         Bound::AtMost(1.0 / 5.0),
     );
     if cluster.server().major() >= 18 {
-        report.expect("snowflake_nextval() / uuidv7()", own / above("uuidv7()"), Bound::AtMost(1.0 / 30.0));
+        report.expect(
+            "snowflake_nextval() / uuidv7()",
+            own / above("uuidv7()"),
+            Bound::AtMost(1.0 / 30.0),
+        );
     }
     report.expect(
         "snowflake_nextval(count), ns above a set of constants",
@@ -126,7 +136,8 @@ fn decoding(effort: &Effort, report: &mut Report) {
         ),
         candidate(
             "snowflake_parse(id)",
-            "bool_and(snowflake_make((call).\"timestamp\", (call).datacenter_id, (call).worker_id, (call).sequence) = id)",
+            "bool_and(snowflake_make((call).\"timestamp\", (call).datacenter_id, \
+             (call).worker_id, (call).sequence) = id)",
         ),
         candidate(
             "snowflake_to_base62(id)",
@@ -164,8 +175,8 @@ fn decoding(effort: &Effort, report: &mut Report) {
     );
 }
 
-/// Checks every candidate, then measures each once in every round. Median nanoseconds for a call, that of its query
-/// included.
+/// Checks every candidate, then measures each once in every round. Median nanoseconds for a call,
+/// that of its query included.
 fn per_call(
     client: &mut Client,
     candidates: &[Candidate],
@@ -189,7 +200,8 @@ fn per_call(
     candidates.iter().map(|candidate| candidate.call).zip(times.into_iter().map(median)).collect()
 }
 
-/// All calls, as rows with `call` and, where there is one, `id`. They stream: a set in FROM would be stored first.
+/// All calls, as rows with `call` and, where there is one, `id`. They stream: a set in FROM would
+/// be stored first.
 fn rows(call: &str, count: u32) -> String {
     if returns_set(call) {
         format!("SELECT {} AS call", call.replace("$n", &count.to_string()))
@@ -209,7 +221,8 @@ fn returns_set(call: &str) -> bool {
 }
 
 impl Candidate {
-    /// Nothing but the calls, counted: no subquery of a volatile function, which costs more than one of an immutable one.
+    /// Nothing but the calls, counted: no subquery of a volatile function, which costs more than
+    /// one of an immutable one.
     fn timed(&self, calls: u32) -> String {
         if returns_set(self.call) {
             format!("SELECT count(*) FROM ({}) AS calls", rows(self.call, calls))
@@ -222,10 +235,19 @@ impl Candidate {
     fn check(&self, client: &mut Client) {
         const CALLS: u32 = 100_000;
         // OFFSET 0: each call is made once.
-        let query =
-            format!("SELECT {}, count(*) FROM ({} OFFSET 0) AS calls", self.check, rows(self.call, CALLS));
-        let row = client.query_one(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
-        assert!(row.get::<_, bool>(0), "{} returned something wrong: not {}", self.call, self.check);
+        let query = format!(
+            "SELECT {}, count(*) FROM ({} OFFSET 0) AS calls",
+            self.check,
+            rows(self.call, CALLS)
+        );
+        let row =
+            client.query_one(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        assert!(
+            row.get::<_, bool>(0),
+            "{} returned something wrong: not {}",
+            self.call,
+            self.check
+        );
         assert_eq!(row.get::<_, i64>(1), i64::from(CALLS));
     }
 }

@@ -7,19 +7,22 @@ use std::time::Instant;
 use postgres::Client;
 use snowflake_e2e::{Cluster, bigint};
 
+use crate::copies::{self, POSITION};
 use crate::report::{Bound, Report, Table};
 use crate::{Effort, cluster, median};
 
 /// A kind of key: its name, the type and default of its column, and the oldest server that has it.
-struct Key {
-    name: &'static str,
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
     column: &'static str,
     since: u32,
 }
 
 /// Costs nothing to make: the number of the row, which the row is made of anyway.
-const FREE: &str = "free";
-const SNOWFLAKE: &str = "snowflake_nextval()";
+pub const FREE: &str = "free";
+/// The default key.
+pub const SNOWFLAKE: &str = "snowflake_nextval()";
 const NEXTVAL: &str = "nextval()";
 
 const KEYS: [Key; 7] = [
@@ -50,7 +53,9 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Bulk> {
     let cluster = cluster().start();
     let mut client = cluster.connect();
     client
-        .batch_execute("CREATE SEQUENCE plain; CREATE SEQUENCE cache_32 CACHE 32; SELECT snowflake_nextval()")
+        .batch_execute(
+            "CREATE SEQUENCE plain; CREATE SEQUENCE cache_32 CACHE 32; SELECT snowflake_nextval()",
+        )
         .expect("set up");
     let major = cluster.server().major();
     let keys: Vec<(String, &Key)> = KEYS
@@ -64,30 +69,38 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Bulk> {
         client.batch_execute(&create).expect("a table");
     }
     let bulk = bulk(&mut client, &keys, effort, report);
+    copies::measure(&cluster, &mut client, &keys, effort);
     single(&cluster, &keys[1..], effort);
     bulk
 }
 
-fn bulk(client: &mut Client, keys: &[(String, &Key)], effort: &Effort, report: &mut Report) -> Vec<Bulk> {
+fn bulk(
+    client: &mut Client,
+    keys: &[(String, &Key)],
+    effort: &Effort,
+    report: &mut Report,
+) -> Vec<Bulk> {
     let rows = effort.rows;
     let mut measured: Vec<[Vec<f64>; 3]> = keys.iter().map(|_| Default::default()).collect();
     for round in 0..=effort.rounds {
         eprintln!("    bulk inserts, round {round} of {}", effort.rounds);
         for ((table, key), [seconds, wal, index]) in keys.iter().zip(&mut measured) {
             client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
-            let columns = if key.name == FREE { "(id, item) SELECT n, n" } else { "(item) SELECT n" };
+            let columns =
+                if key.name == FREE { "(id, item) SELECT n, n" } else { "(item) SELECT n" };
             let insert = format!(
-                "INSERT INTO {table} {columns} FROM (SELECT generate_series(1, {rows}) AS n) AS rows"
+                "INSERT INTO {table} {columns} FROM (SELECT generate_series(1, {rows}) AS n) AS r"
             );
-            let position = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";
-            let before = bigint(client, position);
+            let before = bigint(client, POSITION);
             let started = Instant::now();
             client.batch_execute(&insert).expect("rows");
             let took = started.elapsed().as_secs_f64();
             if round > 0 {
                 seconds.push(took);
-                wal.push((bigint(client, position) - before) as f64);
-                index.push(bigint(client, &format!("SELECT pg_relation_size('{table}_pkey')")) as f64);
+                wal.push((bigint(client, POSITION) - before) as f64);
+                index.push(
+                    bigint(client, &format!("SELECT pg_relation_size('{table}_pkey')")) as f64
+                );
             }
             let stored = bigint(client, &format!("SELECT count(*) FROM {table}"));
             assert_eq!(stored, i64::from(rows), "{}", key.name);
@@ -106,7 +119,8 @@ fn bulk(client: &mut Client, keys: &[(String, &Key)], effort: &Effort, report: &
         "Bulk insert of {rows} rows into a table with a primary key; medians of {} rounds",
         effort.rounds
     );
-    let mut table = Table::new(&title, &["key", "seconds", "of the free key", "WAL, MB", "index, MB"]);
+    let mut table =
+        Table::new(&title, &["key", "seconds", "of the free key", "WAL, MB", "index, MB"]);
     for Bulk { key, seconds, wal, index } in &bulk {
         table.row(&[
             format!("`{key}`"),
@@ -195,7 +209,10 @@ fn pgbench(cluster: &Cluster, table: &str, clients: u32, seconds: u32) -> Insert
         if path != script {
             let log = fs::read_to_string(path).expect("a log");
             latencies.extend(log.lines().map(|line| {
-                line.split(' ').nth(2).and_then(|field| field.parse::<f64>().ok()).expect("a latency")
+                line.split(' ')
+                    .nth(2)
+                    .and_then(|field| field.parse::<f64>().ok())
+                    .expect("a latency")
                     / 1000.0
             }));
         }

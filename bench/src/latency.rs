@@ -1,5 +1,6 @@
-//! What a single insert waits for, at different rates: with a key from a sequence, and with a Snowflake ID. And what a
-//! session waits for that takes one ID at a time, beside others that take IDs without end.
+//! What a single insert waits for, at different rates: with a key from a sequence, and with a
+//! Snowflake ID. And what a session waits for that takes one ID at a time, beside others that take
+//! IDs without end.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -43,7 +44,9 @@ fn inserts() {
         let statement = format!("INSERT INTO {table} (item) VALUES ('book')");
         client.prepare(&statement).expect("a statement")
     });
-    println!("Latency of a single-row insert, commit included, of one session; both kinds in turn.\n");
+    println!(
+        "Latency of a single-row insert, commit included, of one session; both kinds in turn.\n"
+    );
     println!("inserts per second | key                 | median, ms | 99th percentile, ms");
     println!("---                | ---                 | ---        | ---");
     for (rate, count) in RATES {
@@ -72,13 +75,16 @@ fn inserts() {
 /// The latency that this share of all does not exceed, in milliseconds.
 fn quantiles(latencies: &mut [Duration]) -> impl Fn(f64) -> f64 {
     latencies.sort_unstable();
-    |share| latencies[((latencies.len() - 1) as f64 * share).round() as usize].as_secs_f64() * 1000.0
+    |share| {
+        latencies[((latencies.len() - 1) as f64 * share).round() as usize].as_secs_f64() * 1000.0
+    }
 }
 
 fn beside_greedy_sessions() {
     let cluster = Cluster::start();
     println!(
-        "Latency of SELECT snowflake_nextval() of one session, beside others that take IDs without end.\n"
+        "Latency of SELECT snowflake_nextval() of one session, beside others that take IDs \
+         without end.\n"
     );
     println!("others | how        | median, ms | 99th percentile, ms | longest, ms");
     println!("---    | ---        | ---        | ---                 | ---");
@@ -87,7 +93,12 @@ fn beside_greedy_sessions() {
             let mut latencies = latencies_beside(&cluster, count, query);
             let at = quantiles(&mut latencies);
             let way = if count == 0 { "" } else { way };
-            println!("{count:<6} | {way:<10} | {:<10.2} | {:<19.2} | {:.2}", at(0.5), at(0.99), at(1.0));
+            println!(
+                "{count:<6} | {way:<10} | {:<10.2} | {:<19.2} | {:.2}",
+                at(0.5),
+                at(0.99),
+                at(1.0)
+            );
         }
     }
 }

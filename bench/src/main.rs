@@ -1,13 +1,15 @@
-//! What an ID costs: side by side with other keys, on one server, in interleaved rounds, as medians.
+//! What an ID costs: side by side with other keys, on one server, in interleaved rounds, as
+//! medians.
 //!
-//! An absolute time means little on a shared machine. What counts are ratios within one run, and those are what the
-//! limits at the end judge. Every measured function is checked first, and every table that was filled afterwards: a wrong
-//! or a duplicate value ends the run with an error.
+//! An absolute time means little on a shared machine. What counts are ratios within one run, and
+//! those are what the limits at the end judge. Every measured function is checked first, and every
+//! table that was filled afterwards: a wrong or a duplicate value ends the run with an error.
 //!
 //! - `costs`: functions, one call for each of many rows.
-//! - `inserts`: rows with a primary key, in bulk and one by one.
+//! - `inserts`: rows with a primary key, in bulk and one by one. `copies`: the same with COPY.
 //! - `sustained`: sessions that only generate.
-//! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It runs alone.
+//! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
+//!   runs alone.
 //! - `report`: tables and limits.
 //! - `chart`: the same as a picture.
 
@@ -19,6 +21,7 @@ use snowflake_e2e::{Cluster, ClusterBuilder};
 use report::Report;
 
 mod chart;
+mod copies;
 mod costs;
 mod inserts;
 mod latency;
@@ -27,8 +30,8 @@ mod sustained;
 
 /// How much is measured.
 struct Effort {
-    /// Rounds of everything, each of which measures every candidate once. What has to be warm gets one more, which does
-    /// not count.
+    /// Rounds of everything, each of which measures every candidate once. What has to be warm gets
+    /// one more, which does not count.
     rounds: usize,
     /// Calls of a function in a round.
     calls: u32,

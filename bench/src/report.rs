@@ -39,7 +39,12 @@ impl Report {
                 Bound::AtMost(limit) => (format!("at most {limit:.3}"), value <= limit),
                 Bound::AtLeast(limit) => (format!("at least {limit:.3}"), value >= limit),
             };
-            table.row(&[what, format!("{value:.3}"), limit, if kept { "yes" } else { "NO" }.into()]);
+            table.row(&[
+                what,
+                format!("{value:.3}"),
+                limit,
+                if kept { "yes" } else { "NO" }.into(),
+            ]);
         }
         table.print();
     }
@@ -68,8 +73,9 @@ impl Table {
     /// Prints the table.
     pub fn print(&self) {
         println!("\n{}\n", self.title);
-        let width =
-            |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let width = |column: usize| {
+            self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        };
         let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
         for row in &self.rows {
             let cells: Vec<String> =

@@ -55,7 +55,11 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Series> {
             Bound::AtLeast(least),
         );
         if *sessions > 1 {
-            report.expect(format!("{sessions} sessions, the slowest's share"), *slowest, Bound::AtLeast(0.5));
+            report.expect(
+                format!("{sessions} sessions, the slowest's share"),
+                *slowest,
+                Bound::AtLeast(0.5),
+            );
         }
     }
     series
@@ -77,7 +81,8 @@ fn one_layout(sequence_bits: u32, seconds: f64) -> Series {
         .collect();
     let series = Series { sequence_bits, measured };
     let title = format!(
-        "Sustained generation with {sequence_bits} bits of sequence ({:.0} IDs per second at most), {seconds:.0} s each",
+        "Sustained generation with {sequence_bits} bits of sequence ({:.0} IDs per second at \
+         most), {seconds:.0} s each",
         series.limit()
     );
     let mut table = Table::new(
@@ -106,7 +111,10 @@ fn check(cluster: &Cluster) {
                 scope.spawn(move || bigints(&mut client, query))
             })
             .collect();
-        sessions.into_iter().flat_map(|session| session.join().expect("a session")).collect::<Vec<i64>>()
+        sessions
+            .into_iter()
+            .flat_map(|session| session.join().expect("a session"))
+            .collect::<Vec<i64>>()
     });
     assert_eq!(ids.len(), 8 * 200_000);
     assert_distinct(ids);
@@ -123,7 +131,10 @@ fn generate(cluster: &Cluster, sessions: usize, seconds: f64) -> Sustained {
             .map(|_| {
                 let mut client = cluster.connect();
                 scope.spawn(move || {
-                    let query = format!("SELECT count(snowflake_nextval()) FROM (SELECT generate_series(1, {AT_ONCE})) AS rows");
+                    let query = format!(
+                        "SELECT count(snowflake_nextval()) FROM (SELECT \
+                        generate_series(1, {AT_ONCE})) AS rows"
+                    );
                     let generate = client.prepare(&query).expect("a statement");
                     let (mut all, mut counted) = (0, 0);
                     while running.load(Relaxed) {

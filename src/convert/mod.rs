@@ -1,10 +1,11 @@
 //! From serial, identity and plain integer columns to snowflake IDs, and back.
 //!
-//! The catalog is asked, in `plan.sql`, for what stands in the way and for the statements to execute. The caller has to own
-//! the tables, and locks them. Each statement runs as the owner of the table that it changes, in a restricted operation:
-//! a table may carry code of its owner's, in indexes, checks and generated columns, and a superuser who converts it must not
-//! run that as superuser. All names in the statements have their schema. `search_path` stays the caller's, since that code may
-//! depend on it as it would in a statement of the owner's own.
+//! The catalog is asked, in `plan.sql`, for what stands in the way and for the statements to
+//! execute. The caller has to own the tables, and locks them. Each statement runs as the owner of
+//! the table that it changes, in a restricted operation: a table may carry code of its owner's, in
+//! indexes, checks and generated columns, and a superuser who converts it must not run that as
+//! superuser. All names in the statements have their schema. `search_path` stays the caller's,
+//! since that code may depend on it as it would in a statement of the owner's own.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -36,23 +37,25 @@ impl Report for Obstacle {
     }
 }
 
-/// Makes the column `bigint DEFAULT snowflake_nextval()`, and columns that refer to it bigint; returns the statements, and
-/// executes them unless `dry_run`. 42501 unless owner, and where one statement would reach tables of several owners; 42809,
-/// 42703, 42P16, 42804, 2BP01 or 55000 for what cannot be converted safely; 25001 in a REPEATABLE READ transaction; else as
+/// Makes the column `bigint DEFAULT snowflake_nextval()`, and columns that refer to it bigint;
+/// returns the statements, and executes them unless `dry_run`. 42501 unless owner, and where one
+/// statement would reach tables of several owners; 42809, 42703, 42P16, 42804, 2BP01 or 55000 for
+/// what cannot be converted safely; 25001 in a REPEATABLE READ transaction; else as
 /// `snowflake_nextval()`.
 #[pg_extern(sql = r#"
-CREATE FUNCTION snowflake_convert(relation regclass, column_name name, dry_run boolean DEFAULT true) RETURNS SETOF text
-    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+CREATE FUNCTION snowflake_convert(relation regclass, column_name name, dry_run boolean DEFAULT true)
+    RETURNS SETOF text LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
 fn snowflake_convert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Vec<u8>> {
     change(fcinfo, Direction::Convert).or_raise()
 }
 
-/// Makes a column of snowflake IDs an identity column that starts above its largest value; returns the statements, and
-/// executes them unless `dry_run`. Errors as those of `snowflake_convert()`, and 0A000.
+/// Makes a column of snowflake IDs an identity column that starts above its largest value; returns
+/// the statements, and executes them unless `dry_run`. Errors as those of `snowflake_convert()`,
+/// and 0A000.
 #[pg_extern(sql = r#"
-CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true) RETURNS SETOF text
-    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true)
+    RETURNS SETOF text LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
 fn snowflake_revert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Vec<u8>> {
     change(fcinfo, Direction::Revert).or_raise()
@@ -74,7 +77,8 @@ struct Statement {
     text: String,
     /// The owner of the table that it changes; `None` for a statement that the caller executes.
     owner: Option<pg_sys::Oid>,
-    /// Whether the table is temporary. PostgreSQL allows no new temporary relation in a restricted operation.
+    /// Whether the table is temporary. PostgreSQL allows no new temporary relation in a restricted
+    /// operation.
     is_temporary: bool,
 }
 
@@ -104,7 +108,9 @@ fn change(
         locked[1..].iter().for_each(Statement::execute);
         statements = locked;
     }
-    Ok(SetOfIterator::new(statements.into_iter().map(|statement| encode(&statement.text).into_bytes())))
+    Ok(SetOfIterator::new(
+        statements.into_iter().map(|statement| encode(&statement.text).into_bytes()),
+    ))
 }
 
 /// New keys start above those that are there, so all of them have to be seen.
@@ -115,9 +121,12 @@ fn refuse_old_snapshot() -> Result<(), Obstacle> {
     }
     Err(Obstacle {
         sqlstate: PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
-        message: "columns cannot be converted in a REPEATABLE READ or SERIALIZABLE transaction".into(),
+        message: "columns cannot be converted in a REPEATABLE READ or SERIALIZABLE \
+            transaction"
+            .into(),
         detail: Some(
-            "Such a transaction does not see rows that were committed after it began, and the start of new keys depends on them."
+            "Such a transaction does not see rows that were committed after it began, and the \
+             start of new keys depends on them."
                 .into(),
         ),
         hint: Some("Use a READ COMMITTED transaction.".into()),
@@ -132,7 +141,11 @@ impl Statement {
         if let Some(sqlstate) = sqlstate {
             return Err(Obstacle { sqlstate: sqlstate_of(&sqlstate), message: text, detail, hint });
         }
-        Ok(Statement { text, owner: owner.map(oid), is_temporary: is_temporary.as_deref() == Some("t") })
+        Ok(Statement {
+            text,
+            owner: owner.map(oid),
+            is_temporary: is_temporary.as_deref() == Some("t"),
+        })
     }
 
     fn execute(&self) {
@@ -179,7 +192,11 @@ impl Column {
     /// # Safety
     ///
     /// `relation` is an OID, `name` a name, and `fcinfo` that of the call.
-    unsafe fn new(relation: pg_sys::Datum, name: pg_sys::Datum, fcinfo: pg_sys::FunctionCallInfo) -> Column {
+    unsafe fn new(
+        relation: pg_sys::Datum,
+        name: pg_sys::Datum,
+        fcinfo: pg_sys::FunctionCallInfo,
+    ) -> Column {
         // SAFETY: PostgreSQL calls with a function, which is in a schema. The text is a copy.
         let schema = unsafe {
             let namespace = pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid);
@@ -217,8 +234,9 @@ impl Column {
         let [relation, name, _] = self.arguments;
         let [query, of, owner] = fields(catalog::query(VALUES, &[relation, name]).swap_remove(0));
         let query = query.expect("a query");
-        let found =
-            as_owner(oid(owner.expect("an owner")), false, || catalog::query(&query, &[]).swap_remove(0));
+        let found = as_owner(oid(owner.expect("an owner")), false, || {
+            catalog::query(&query, &[]).swap_remove(0)
+        });
         let [largest, has_null] = fields(found);
         Values {
             of: of.expect("a column"),
@@ -233,7 +251,11 @@ fn judge_conversion(values: &Values) -> Result<i64, Obstacle> {
     match values.largest {
         Some(largest) if largest >= next => Err(Obstacle {
             detail: Some(format!("The largest value is {largest}, and the next ID {next}.")),
-            hint: Some("New rows would get smaller keys, and one day one that exists. Change those values, or choose an earlier snowflake.epoch.".into()),
+            hint: Some(
+                "New rows would get smaller keys, and one day one that exists. Change \
+                those values, or choose an earlier snowflake.epoch."
+                    .into(),
+            ),
             ..values.obstacle("holds values that are not below the next snowflake ID")
         }),
         _ => Ok(next),
@@ -254,7 +276,8 @@ fn judge_reversion(values: &Values) -> Result<i64, Obstacle> {
 }
 
 /// Writes the query for what is in the column: $1 is the relation, $2 the column.
-const VALUES: &str = "SELECT format('SELECT max(%1$I)::bigint, count(*) > count(%1$I) FROM %2$I.%3$I', $2, nspname, relname), \
+const VALUES: &str = "SELECT format('SELECT max(%1$I)::bigint, count(*) > count(%1$I) FROM \
+    %2$I.%3$I', $2, nspname, relname), \
      format('column %I of table %I.%I', $2, nspname, relname), relowner \
      FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = $1";
 
@@ -268,7 +291,9 @@ fn oid(text: String) -> pg_sys::Oid {
 
 /// PostgreSQL packs the five characters of a SQLSTATE into six bits each.
 fn sqlstate_of(text: &str) -> PgSqlErrorCode {
-    let packed =
-        text.bytes().rev().fold(0, |packed, byte| packed << 6 | (i32::from(byte) - i32::from(b'0')) & 0x3f);
+    let packed = text
+        .bytes()
+        .rev()
+        .fold(0, |packed, byte| packed << 6 | (i32::from(byte) - i32::from(b'0')) & 0x3f);
     PgSqlErrorCode::from(packed)
 }

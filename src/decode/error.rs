@@ -68,12 +68,21 @@ impl Report for Error {
                 report::new(ERRCODE_INVALID_PARAMETER_VALUE, "a snowflake ID is never negative")
                     .set_detail(format!("The value is {id}."))
             }
-            Error::Parts(error) => report::new(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, error.to_string()),
-            Error::Part { name, value, last } => {
-                report::new(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} {value} is out of range"))
-                    .set_detail(format!("The legal range is 0 to {last}."))
-                    .set_hint("datacenter_bits, worker_bits and sequence_bits say how wide each part is.")
+            Error::Parts(error) => {
+                report::new(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, error.to_string())
             }
+            Error::Part { name, value, last } => report::new(
+                ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!(
+                    "{name} {value} is out of \
+                    range"
+                ),
+            )
+            .set_detail(format!("The legal range is 0 to {last}."))
+            .set_hint(
+                "datacenter_bits, worker_bits and sequence_bits say how wide each \
+                        part is.",
+            ),
             Error::Time { value, first, last } => report::new(
                 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
                 format!("timestamp {} is out of range", display_timestamptz(value)),
@@ -100,14 +109,16 @@ impl Report for Error {
             )
             .set_detail(format!("The value is not legal: {error}."))
             .set_hint(
-                "The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.",
+                "The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() \
+                 writes it.",
             ),
             Error::PartsType => report::new(
                 ERRCODE_DATATYPE_MISMATCH,
                 "type snowflake_parts is not what the extension created",
             )
             .set_detail(
-                "Its attributes have to be bigint, timestamp with time zone, integer, integer and integer.",
+                "Its attributes have to be bigint, timestamp with time zone, integer, integer and \
+                 integer.",
             )
             .set_hint("Take back what ALTER TYPE has changed, or create the extension again."),
         }

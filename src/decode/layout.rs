@@ -12,8 +12,8 @@ use crate::server::catalog;
 use crate::server::time::{ceil_ms, floor_ms, raw_timestamptz};
 use crate::settings;
 
-/// The server's layout, which is compared with the register's, so that nothing decodes, or indexes, IDs by a layout that
-/// they were not issued under.
+/// The server's layout, which is compared with the register's, so that nothing decodes, or indexes,
+/// IDs by a layout that they were not issued under.
 #[inline(always)]
 pub fn layout() -> Result<Layout, Error> {
     if !COMPARED.load(Relaxed) {
@@ -25,19 +25,28 @@ pub fn layout() -> Result<Layout, Error> {
 /// Whether this session has compared the layouts for good. Memory of one process.
 static COMPARED: AtomicBool = AtomicBool::new(false);
 
-/// On a standby, what the layouts were compared for last: a statement of the client's, and how many transactions had ended.
+/// On a standby, what the layouts were compared for last: a statement of the client's, and how many
+/// transactions had ended.
 static COMPARED_FOR: (AtomicI64, AtomicU64) = (AtomicI64::new(0), AtomicU64::new(u64::MAX));
 
-/// On a primary, the register's layout becomes the server's if it changes at all, so one comparison is enough. A standby may
-/// receive any layout at any time; but rows of it become visible only with a transaction that ended after that.
+/// On a primary, the register's layout becomes the server's if it changes at all, so one comparison
+/// is enough. A standby may receive any layout at any time; but rows of it become visible only with
+/// a transaction that ended after that.
 #[cold]
 #[inline(never)]
 fn compare_layouts() -> Result<(), Error> {
     // SAFETY: reads shared memory of the server, and a variable of this process.
     let (in_recovery, statement, ended) = unsafe {
-        (pg_sys::RecoveryInProgress(), pg_sys::GetCurrentStatementStartTimestamp(), transactions_ended())
+        (
+            pg_sys::RecoveryInProgress(),
+            pg_sys::GetCurrentStatementStartTimestamp(),
+            transactions_ended(),
+        )
     };
-    if in_recovery && COMPARED_FOR.0.load(Relaxed) == statement && COMPARED_FOR.1.load(Relaxed) == ended {
+    if in_recovery
+        && COMPARED_FOR.0.load(Relaxed) == statement
+        && COMPARED_FOR.1.load(Relaxed) == ended
+    {
         return Ok(());
     }
     // Where the register cannot be read, nothing is issued, and IDs from before stay readable.
@@ -53,7 +62,8 @@ fn compare_layouts() -> Result<(), Error> {
     Ok(())
 }
 
-/// How many transactions have ended since the server started, by which PostgreSQL tells whether a snapshot is still good.
+/// How many transactions have ended since the server started, by which PostgreSQL tells whether a
+/// snapshot is still good.
 fn transactions_ended() -> u64 {
     // SAFETY: points to shared memory of the server. Another process may count up meanwhile.
     unsafe {
@@ -65,15 +75,18 @@ fn transactions_ended() -> u64 {
     }
 }
 
-/// Finds what is stored of results that depend on the layout: in indexes, generated columns, checks and partition keys.
-pub const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) FROM pg_depend \
+/// Finds what is stored of results that depend on the layout: in indexes, generated columns, checks
+/// and partition keys.
+pub const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) \
+    FROM pg_depend \
     JOIN pg_proc ON refobjid = pg_proc.oid WHERE refclassid = 'pg_proc'::regclass AND proname ~ '^snowflake_' \
     AND provolatile = 'i' AND classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
 
 /// What [`STORED_RESULTS`] finds in this database, as a list; `None` where there is nothing.
 pub fn stored_results() -> Option<String> {
-    let query =
-        format!("SELECT string_agg(found, ', ' ORDER BY found) FROM ({STORED_RESULTS}) AS results (found)");
+    let query = format!(
+        "SELECT string_agg(found, ', ' ORDER BY found) FROM ({STORED_RESULTS}) AS results (found)"
+    );
     catalog::query(&query, &[]).swap_remove(0).swap_remove(0)
 }
 
@@ -91,16 +104,21 @@ pub fn given_layout(
         if floor_ms(epoch) != ceil_ms(epoch) {
             return Err("the epoch is not a whole number of milliseconds".to_owned());
         }
-        let width =
-            |bits: i32| u32::try_from(bits).map_err(|_| format!("a width of {bits} bits is negative"));
-        let widths =
-            Widths { datacenter: width(datacenter)?, worker: width(worker)?, sequence: width(sequence)? };
+        let width = |bits: i32| {
+            u32::try_from(bits).map_err(|_| format!("a width of {bits} bits is negative"))
+        };
+        let widths = Widths {
+            datacenter: width(datacenter)?,
+            worker: width(worker)?,
+            sequence: width(sequence)?,
+        };
         Layout::new(floor_ms(epoch), widths).map_err(|error| error.to_string())
     };
     layout().map_err(Error::GivenLayout)
 }
 
-/// The millisecond that a timestamptz is in, since the Unix epoch. 22003 when the layout's timestamp field does not hold it.
+/// The millisecond that a timestamptz is in, since the Unix epoch. 22003 when the layout's
+/// timestamp field does not hold it.
 pub fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> Result<i64, Error> {
     let unix_ms = floor_ms(ts);
     if (layout.epoch()..=layout.last_timestamp()).contains(&unix_ms) {

@@ -3,9 +3,6 @@
 use pgrx::PgTupleDesc;
 use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::{Datum, TimestampWithTimeZone};
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 use pgrx::prelude::*;
 use snowflake_core::layout::{Layout, Parts};
 
@@ -35,12 +32,12 @@ fn snowflake_parse_under(
 
 /// When the ID was issued, to the millisecond. 22023 when negative.
 #[pg_extern(sql = "
-CREATE FUNCTION snowflake_timestamp(id bigint) RETURNS timestamptz LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+CREATE FUNCTION snowflake_timestamp(id bigint) RETURNS timestamptz
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 fn snowflake_timestamp(fcinfo: pg_sys::FunctionCallInfo) -> TimestampWithTimeZone {
-    // SAFETY: there is one argument, and since the function is strict it is not NULL. An argument of the Rust function
-    // costs more than all the rest.
+    // SAFETY: there is one argument, and since the function is strict it is not NULL. An argument
+    // of the Rust function costs more than all the rest.
     let id = unsafe { pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, 0).value() as i64 };
     timestamptz(parts(layout(), id).or_raise().timestamp)
 }
@@ -76,13 +73,20 @@ fn snowflake_sequence(id: i64) -> i32 {
     parts(layout(), id).or_raise().sequence as i32
 }
 
-/// The ID that these parts make; `ts` is cut to the millisecond. 22003 when a part does not fit its field.
+/// The ID that these parts make; `ts` is cut to the millisecond. 22003 when a part does not fit its
+/// field.
 #[pg_extern(immutable, strict, parallel_safe)]
-fn snowflake_make(ts: TimestampWithTimeZone, datacenter_id: i32, worker_id: i32, sequence: i32) -> i64 {
+fn snowflake_make(
+    ts: TimestampWithTimeZone,
+    datacenter_id: i32,
+    worker_id: i32,
+    sequence: i32,
+) -> i64 {
     make(layout(), ts, datacenter_id, worker_id, sequence).or_raise()
 }
 
-/// The ID that these parts make in another system. 22003 as above; 22023 when the layout is not legal.
+/// The ID that these parts make in another system. 22003 as above; 22023 when the layout is not
+/// legal.
 #[pg_extern(name = "snowflake_make", immutable, strict, parallel_safe)]
 #[allow(clippy::too_many_arguments)]
 fn snowflake_make_under(
@@ -135,14 +139,8 @@ struct SnowflakeParts {
     parts: Parts,
 }
 
-// SAFETY: the type is created by sql/types.sql, before every function.
-unsafe impl SqlTranslatable for SnowflakeParts {
-    const TYPE_IDENT: &'static str = pgrx::pgrx_resolved_type!(SnowflakeParts);
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("snowflake_parts"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
-        Ok(ReturnsRef::One(SqlMappingRef::literal("snowflake_parts")));
-}
+// The type is created by sql/types.sql, before every function.
+impl_sql_translatable!(SnowflakeParts, "snowflake_parts");
 
 /// More than snowflake_parts has, with some that were dropped.
 const MOST_COLUMNS: usize = 32;
@@ -162,11 +160,16 @@ unsafe impl BoxRet for SnowflakeParts {
             pg_sys::Datum::from(worker_id as i32),
             pg_sys::Datum::from(sequence as i32),
         ];
-        // SAFETY: PostgreSQL says what the call returns: where it is a row, with a descriptor of our own. The arrays have as
-        // many elements as that has columns, and what is in them is of the columns' types.
+        // SAFETY: PostgreSQL says what the call returns: where it is a row, with a descriptor of
+        // our own. The arrays have as many elements as that has columns, and what is in them is of
+        // the columns' types.
         unsafe {
             let mut descriptor = std::ptr::null_mut();
-            pg_sys::get_call_result_type(fcinfo.as_mut_ptr(), std::ptr::null_mut(), &raw mut descriptor);
+            pg_sys::get_call_result_type(
+                fcinfo.as_mut_ptr(),
+                std::ptr::null_mut(),
+                &raw mut descriptor,
+            );
             if descriptor.is_null() {
                 Error::PartsType.raise();
             }
@@ -178,7 +181,9 @@ unsafe impl BoxRet for SnowflakeParts {
             let mut values = [pg_sys::Datum::null(); MOST_COLUMNS];
             let mut nulls = [true; MOST_COLUMNS];
             let mut parts = parts.into_iter().zip(TYPES);
-            for (number, column) in columns.iter().enumerate().filter(|(_, column)| !column.attisdropped) {
+            for (number, column) in
+                columns.iter().enumerate().filter(|(_, column)| !column.attisdropped)
+            {
                 match parts.next() {
                     Some((part, of)) if of == column.atttypid => {
                         values[number] = part;
@@ -191,7 +196,8 @@ unsafe impl BoxRet for SnowflakeParts {
                 Error::PartsType.raise();
             }
             pg_sys::BlessTupleDesc(descriptor);
-            let tuple = pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
+            let tuple =
+                pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
             let datum = pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data);
             fcinfo.return_raw_datum(datum)
         }

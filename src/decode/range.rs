@@ -9,8 +9,8 @@ use super::layout::{given_layout, layout, timestamp_in};
 use crate::server::report::OrRaise;
 use crate::server::time::ceil_ms;
 
-/// The smallest ID of the millisecond that `ts` is in. 22003 when the timestamp field does not hold it, infinity
-/// included: a bound of a partition that silently moved would be wrong.
+/// The smallest ID of the millisecond that `ts` is in. 22003 when the timestamp field does not hold
+/// it, infinity included: a bound of a partition that silently moved would be wrong.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_min(ts: TimestampWithTimeZone) -> i64 {
     first_id(layout(), ts).or_raise()
@@ -59,7 +59,8 @@ fn last_id(layout: Result<Layout, Error>, ts: TimestampWithTimeZone) -> Result<i
 /// No ID is smaller.
 const BEFORE_ALL: i64 = -1;
 
-/// The smallest ID that `snowflake_within()` accepts, if it accepts any. Clamped to the timestamp field.
+/// The smallest ID that `snowflake_within()` accepts, if it accepts any. Clamped to the timestamp
+/// field.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_within_min(since: TimestampWithTimeZone) -> i64 {
     let layout = layout().or_raise();
@@ -67,8 +68,9 @@ fn snowflake_within_min(since: TimestampWithTimeZone) -> i64 {
     layout.first_id(first).expect("within the field")
 }
 
-/// The largest ID that `snowflake_within()` accepts; below every ID when it accepts none. It depends on `since` for
-/// one case alone: the last ID of the field is not after a time beyond the field, and no larger bound could say so.
+/// The largest ID that `snowflake_within()` accepts; below every ID when it accepts none. It
+/// depends on `since` for one case alone: the last ID of the field is not after a time beyond the
+/// field, and no larger bound could say so.
 #[pg_extern(immutable, parallel_safe)]
 fn snowflake_within_max(
     since: Option<TimestampWithTimeZone>,

@@ -40,16 +40,18 @@ fn snowflake_json(id: i64) -> JsonB {
     JsonB(serde_json::to_value(json).expect("text and integers"))
 }
 
-/// The ID as 11 characters of 0-9, A-Z and a-z, which sort as the ID does under collation "C". 22023 when negative.
+/// The ID as 11 characters of 0-9, A-Z and a-z, which sort as the ID does under collation "C".
+/// 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_to_base62(id: i64) -> String {
     to_base62(id).map_err(Error::Parts).or_raise().as_str().into()
 }
 
-/// The ID whose text this is. 22P02 when it is not the text of one; 22003 when it is of more than the largest.
+/// The ID whose text this is. 22P02 when it is not the text of one; 22003 when it is of more than
+/// the largest.
 #[pg_extern(sql = "
-CREATE FUNCTION snowflake_from_base62(id text) RETURNS bigint LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+CREATE FUNCTION snowflake_from_base62(id text) RETURNS bigint
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 fn snowflake_from_base62(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     // SAFETY: the function is strict, and its argument is a text.

@@ -17,7 +17,8 @@ pub fn unix_ms() -> i64 {
     read_ms(libc::CLOCK_REALTIME)
 }
 
-/// Time since the machine was started, in milliseconds. Nobody can set it, and it goes on while the machine sleeps.
+/// Time since the machine was started, in milliseconds. Nobody can set it, and it goes on while the
+/// machine sleeps.
 pub fn boot_ms() -> i64 {
     read_ms(libc::CLOCK_BOOTTIME)
 }
@@ -27,13 +28,15 @@ pub fn clocks() -> Clocks {
     Clocks { wall: unix_ms(), boot: Some(BootClock { boot: boot(), elapsed: boot_ms() }) }
 }
 
-/// Which boot of which machine this is. The server's processes inherit what was read when the library was preloaded.
+/// Which boot of which machine this is. The server's processes inherit what was read when the
+/// library was preloaded.
 pub fn boot() -> u128 {
     static BOOT: OnceLock<u128> = OnceLock::new();
     *BOOT.get_or_init(|| {
         let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         // Where there is none, every start of the server counts as one of the machine.
-        u128::from_str_radix(&id.trim().replace('-', ""), 16).unwrap_or_else(|_| fastrand::u128(1..))
+        u128::from_str_radix(&id.trim().replace('-', ""), 16)
+            .unwrap_or_else(|_| fastrand::u128(1..))
     })
 }
 
@@ -41,7 +44,8 @@ pub fn boot() -> u128 {
 #[inline(always)]
 fn read_ms(clock: libc::clockid_t) -> i64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the pointer is valid for the call, which fills in what it points to: these clocks are never missing.
+    // SAFETY: the pointer is valid for the call, which fills in what it points to: these clocks are
+    // never missing.
     let time = unsafe {
         libc::clock_gettime(clock, time.as_mut_ptr());
         time.assume_init()
@@ -50,7 +54,8 @@ fn read_ms(clock: libc::clockid_t) -> i64 {
     time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }
 
-/// How long before the end of a wait sleeping stops and spinning starts: a sleep may overshoot by about as much.
+/// How long before the end of a wait sleeping stops and spinning starts: a sleep may overshoot by
+/// about as much.
 const SPIN: Duration = Duration::from_micros(80);
 
 /// Waits of at most this are too short for a latch, whose unit is the millisecond.
@@ -59,8 +64,8 @@ const SHORT: Duration = Duration::from_millis(3);
 /// The longest sleep before the clock is looked at again: somebody may set it right.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, or for a while on the way there:
-/// the caller looks at the clock again in any case.
+/// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, or for a while on
+/// the way there: the caller looks at the clock again in any case.
 ///
 /// The wait shows in `pg_stat_activity`, and ends with an error when the statement is cancelled.
 pub fn wait_towards(until: i64) {
@@ -91,7 +96,12 @@ fn wait_on_latch(duration: Duration) {
     let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
     // SAFETY: every backend has a latch, and waits on it this way.
     unsafe {
-        pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, duration.as_millis() as i64, wait_event());
+        pg_sys::WaitLatch(
+            pg_sys::MyLatch,
+            events as i32,
+            duration.as_millis() as i64,
+            wait_event(),
+        );
         pg_sys::ResetLatch(pg_sys::MyLatch);
     }
     check_for_interrupts!();
@@ -115,8 +125,8 @@ impl Drop for WaitEvent {
     }
 }
 
-/// The wait event of a session that waits for the clock: `Extension/SnowflakeClock` from PostgreSQL 17 on. Older
-/// servers give extensions no names for theirs: `Extension/Extension`.
+/// The wait event of a session that waits for the clock: `Extension/SnowflakeClock` from PostgreSQL
+/// 17 on. Older servers give extensions no names for theirs: `Extension/Extension`.
 #[cfg(not(any(feature = "pg15", feature = "pg16")))]
 fn wait_event() -> u32 {
     use std::sync::OnceLock;

@@ -2,14 +2,14 @@
 //!
 //! # Locking contract
 //!
-//! One spinlock guards everything in [`Guarded`]; nothing of it is read or written without the lock. Under
-//! the lock there are integers only: no clock, no allocation, no error, no panic, no call into PostgreSQL, no
-//! loop. Whoever has to wait releases it first. No other lock is taken while it is held, and it may be taken
-//! while any other is held.
+//! One spinlock guards everything in [`Guarded`]; nothing of it is read or written without the
+//! lock. Under the lock there are integers only: no clock, no allocation, no error, no panic, no
+//! call into PostgreSQL, no loop. Whoever has to wait releases it first. No other lock is taken
+//! while it is held, and it may be taken while any other is held.
 //!
-//! An uncontended lock and unlock are one atomic exchange and one store, in line. A contended one backs off in
-//! PostgreSQL's own `s_lock()`, which spins, then sleeps, and PANICs after a minute or so: that would be a bug
-//! in this file.
+//! An uncontended lock and unlock are one atomic exchange and one store, in line. A contended one
+//! backs off in PostgreSQL's own `s_lock()`, which spins, then sleeps, and PANICs after a minute or
+//! so: that would be a bug in this file.
 //!
 //! The server creates the memory when it starts, and again after a crash of one of its processes.
 
@@ -27,8 +27,9 @@ use crate::settings;
 // SAFETY: nobody else names shared memory like this.
 static SHARED: PgAtomic<Shared> = unsafe { PgAtomic::new(c"snowflake_pg") };
 
-/// Cache lines to itself, in pairs since processors fetch them so. What a claim at once reads and writes is on the first
-/// one; what it only reads apart from that, layout and settings, is memory of its process.
+/// Cache lines to itself, in pairs since processors fetch them so. What a claim at once reads and
+/// writes is on the first one; what it only reads apart from that, layout and settings, is memory
+/// of its process.
 #[repr(C, align(128))]
 struct Shared {
     lock: SpinLock,
@@ -73,7 +74,8 @@ pub struct Statistics {
     pub since: pg_sys::TimestampTz,
 }
 
-// SAFETY: no pointers and nothing that belongs to one process; `guarded` is only touched under `lock`.
+// SAFETY: no pointers and nothing that belongs to one process; `guarded` is only touched under
+// `lock`.
 unsafe impl PGRXSharedMemory for Shared {}
 
 /// Asks for the shared memory. Called while the library is preloaded.
@@ -104,7 +106,9 @@ pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
                 statistics.overflow(timestamp);
             }
         }
-        Decision::Wait { reason: WaitReason::NextMillisecond, .. } => statistics.overflow(timestamp),
+        Decision::Wait { reason: WaitReason::NextMillisecond, .. } => {
+            statistics.overflow(timestamp)
+        }
         Decision::Wait { reason: WaitReason::ClockBehind, .. } => {
             statistics.step_back(timestamp - reading.now - hold);
         }
@@ -139,8 +143,9 @@ pub fn restart(with: Generator) {
 /// A generator that issues nothing above its present timestamp, until this is dropped.
 pub struct Frozen(Option<Generator>);
 
-/// Keeps the generator from issuing anything above its present timestamp: whoever wants more asks for a reservation. The
-/// caller holds the lock of [`crate::promise::reservation`], so nobody gets one. The library must have been preloaded.
+/// Keeps the generator from issuing anything above its present timestamp: whoever wants more asks
+/// for a reservation. The caller holds the lock of [`crate::promise::reservation`], so nobody gets
+/// one. The library must have been preloaded.
 pub fn freeze() -> Frozen {
     let mut locked = lock();
     let generator = locked.generator;
@@ -174,7 +179,8 @@ pub fn statistics() -> Statistics {
     lock().statistics
 }
 
-/// Changes the statistics; see the contract above for what `count` may do. The library must have been preloaded.
+/// Changes the statistics; see the contract above for what `count` may do. The library must have
+/// been preloaded.
 pub fn count(count: impl FnOnce(&mut Statistics)) {
     count(&mut lock().statistics);
 }
@@ -258,11 +264,15 @@ impl Drop for Locked {
 impl Shared {
     fn new() -> Shared {
         let layout = settings::fixed().layout;
-        // Nothing is reserved, so the first claim asks the register where to begin, whatever the clock says.
+        // Nothing is reserved, so the first claim asks the register where to begin, whatever the
+        // clock says.
         let generator = Generator::starting_after(BEFORE_ALL, 0, layout.last_timestamp());
         // SAFETY: reads the clock.
         let statistics = Statistics::new(unsafe { pg_sys::GetCurrentTimestamp() });
-        Shared { lock: SpinLock::new(), guarded: UnsafeCell::new(Guarded { generator, statistics }) }
+        Shared {
+            lock: SpinLock::new(),
+            guarded: UnsafeCell::new(Guarded { generator, statistics }),
+        }
     }
 }
 
@@ -277,7 +287,10 @@ type Word = std::sync::atomic::AtomicU32;
 
 const LINE: usize = 64;
 const _: () = assert!(
-    offset_of!(Shared, guarded) + offset_of!(Guarded, statistics) + offset_of!(Statistics, issued) + 8
+    offset_of!(Shared, guarded)
+        + offset_of!(Guarded, statistics)
+        + offset_of!(Statistics, issued)
+        + 8
         <= LINE
 );
 const _: () = assert!(size_of::<Word>() == size_of::<pg_sys::slock_t>());
@@ -302,7 +315,8 @@ impl SpinLock {
     #[cold]
     #[inline(never)]
     fn lock_contended(&self) {
-        // SAFETY: the word has the type and the meaning of PostgreSQL's slock_t, which s_lock() acquires.
+        // SAFETY: the word has the type and the meaning of PostgreSQL's slock_t, which s_lock()
+        // acquires.
         unsafe {
             pg_sys::s_lock(
                 self.0.as_ptr().cast(),

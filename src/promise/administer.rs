@@ -19,19 +19,23 @@ use crate::settings::{self, Fixed};
 /// A record of no timeline: the next start adds the margin.
 const NO_TIMELINE: u32 = 0;
 
-/// The time up to which IDs may have been issued, and above which every later start begins; NULL before the first ID.
-/// 55000 when the register cannot be read.
+/// The time up to which IDs may have been issued, and above which every later start begins; NULL
+/// before the first ID. 55000 when the register cannot be read.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_floor() -> Option<TimestampWithTimeZone> {
     let record = register::read().map_err(Error::Register).or_raise();
     record.map(|record| timestamptz(record.floor))
 }
 
-/// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to lower it, and to set it
-/// further ahead of the clock than `snowflake.max_backward_step`. 42501 unless superuser; 55000 for what needs `force`, and
-/// when the register was deleted while the server runs; 25006 on a standby; 22003 when the timestamp field does not hold `ts`.
+/// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to
+/// lower it, and to set it further ahead of the clock than `snowflake.max_backward_step`. 42501
+/// unless superuser; 55000 for what needs `force`, and when the register was deleted while the
+/// server runs; 25006 on a standby; 22003 when the timestamp field does not hold `ts`.
 #[pg_extern(volatile, strict)]
-fn snowflake_set_floor(ts: TimestampWithTimeZone, force: default!(bool, false)) -> TimestampWithTimeZone {
+fn snowflake_set_floor(
+    ts: TimestampWithTimeZone,
+    force: default!(bool, false),
+) -> TimestampWithTimeZone {
     let fixed = authorized("set the floor of snowflake IDs").or_raise();
     let floor = timestamp_in(fixed.layout, ts).or_raise();
     let lead = floor - clock::unix_ms();
@@ -41,16 +45,18 @@ fn snowflake_set_floor(ts: TimestampWithTimeZone, force: default!(bool, false)) 
     let issued = set_floor(fixed, floor, force).or_raise();
     if floor < issued {
         let issued = time::display(issued);
-        let report = report::new(PgSqlErrorCode::ERRCODE_WARNING, "the floor of snowflake IDs was lowered")
-            .set_detail(format!("IDs up to {issued} were issued, and may be issued again."));
+        let report =
+            report::new(PgSqlErrorCode::ERRCODE_WARNING, "the floor of snowflake IDs was lowered")
+                .set_detail(format!("IDs up to {issued} were issued, and may be issued again."));
         report::send(report, PgLogLevel::WARNING);
     }
     timestamptz(floor)
 }
 
-/// Confirms what a start or a reservation was refused for, and says what that risks; false when there is nothing to
-/// confirm. `what` is `layout`, `system_identifier` or `clock`. 42501 unless superuser; 22023 for anything else; 55000 for a
-/// layout that would issue IDs again; 25006 on a standby.
+/// Confirms what a start or a reservation was refused for, and says what that risks; false when
+/// there is nothing to confirm. `what` is `layout`, `system_identifier` or `clock`. 42501 unless
+/// superuser; 22023 for anything else; 55000 for a layout that would issue IDs again; 25006 on a
+/// standby.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_confirm(what text) RETURNS bool LANGUAGE c VOLATILE STRICT
     AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
@@ -70,10 +76,12 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         let risk = match what.as_str() {
             "layout" => risk_of_layout(),
             "clock" => report::message(
-                "If the clock is wrong, IDs run ahead of the true time for as long as it takes to catch up.",
+                "If the clock is wrong, IDs run ahead of the true time for as long as it takes to \
+                 catch up.",
             ),
             _ => report::message(
-                "If the server that this one was made of goes on with the same datacenter and worker ID, both issue the same IDs.",
+                "If the server that this one was made of goes on with the same datacenter and \
+                 worker ID, both issue the same IDs.",
             ),
         };
         report::send(risk, PgLogLevel::NOTICE);
@@ -84,14 +92,22 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
 /// Names what has to be made again.
 fn risk_of_layout() -> pg_sys::panic::ErrorReport {
     let stored = match stored_results() {
-        Some(objects) => format!("What was computed under the old ones, in this database: {objects}."),
-        None => "In this database, nothing is stored that was computed under the old ones.".to_owned(),
+        Some(objects) => {
+            format!("What was computed under the old ones, in this database: {objects}.")
+        }
+        None => {
+            "In this database, nothing is stored that was computed under the old ones.".to_owned()
+        }
     };
-    report::message("IDs from before are decoded under the new epoch and widths, to other times and parts")
-        .set_detail(stored)
-        .set_hint(format!(
-            "Reindex the indexes, and write generated columns again. Each other database has its own: {STORED_RESULTS}"
-        ))
+    report::message(
+        "IDs from before are decoded under the new epoch and widths, to other times \
+        and parts",
+    )
+    .set_detail(stored)
+    .set_hint(format!(
+        "Reindex the indexes, and write generated columns again. Each other database has its \
+             own: {STORED_RESULTS}"
+    ))
 }
 
 fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
@@ -104,9 +120,9 @@ fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
     Ok(fixed)
 }
 
-/// Puts the floor at `floor`, in milliseconds since the Unix epoch, and lets the next ID begin above it. Refuses to go
-/// below what has been issued, or to take the place of a record that is not this server's own, unless forced. Returns the
-/// last timestamp that was issued.
+/// Puts the floor at `floor`, in milliseconds since the Unix epoch, and lets the next ID begin
+/// above it. Refuses to go below what has been issued, or to take the place of a record that is not
+/// this server's own, unless forced. Returns the last timestamp that was issued.
 fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
     locked(|reservations, _| {
         let server = server(fixed);
@@ -122,7 +138,9 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
         }
         let timeline = match found {
             // A promotion that has not begun yet adds its margin to the new floor, too.
-            Ok(Some(record)) if record.system_identifier == server.system_identifier => record.timeline,
+            Ok(Some(record)) if record.system_identifier == server.system_identifier => {
+                record.timeline
+            }
             Ok(Some(_)) => NO_TIMELINE,
             _ => server.timeline,
         };
@@ -135,7 +153,10 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
 }
 
 /// The floor of a record that may be replaced without force; `None` where nothing can be read.
-fn may_replace(server: &Server, found: Result<Option<Record>, RecordError>) -> Result<Option<i64>, Error> {
+fn may_replace(
+    server: &Server,
+    found: Result<Option<Record>, RecordError>,
+) -> Result<Option<i64>, Error> {
     match found {
         Ok(Some(record)) => match server.start(&record, 0) {
             Ok(_) => Ok(Some(record.floor)),

@@ -94,7 +94,8 @@ impl Error {
 impl Report for Error {
     fn report(self) -> ErrorReport {
         use PgSqlErrorCode::*;
-        let refused = |message: &str| report::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        let refused =
+            |message: &str| report::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message);
         match self {
             Error::Settings(error) => error.report(),
             Error::InRecovery => report::new(
@@ -104,53 +105,72 @@ impl Report for Error {
             .set_hint("Generate them on the primary, or promote this server first."),
             Error::ClockAhead(jump) => refused(&jumped(jump))
                 .set_detail(
-                    "IDs that follow a clock that is wrong cannot be taken back: later ones have to be greater.",
+                    "IDs that follow a clock that is wrong cannot be taken back: later ones have \
+                     to be greater.",
                 )
                 .set_hint(match jump {
                     Jump::Measured(_) => {
-                        "If the clock is right, a superuser confirms it with SELECT snowflake_confirm('clock'), \
+                        "If the clock is right, a superuser confirms it with SELECT \
+                         snowflake_confirm('clock'), \
                          or raises snowflake.max_forward_step. Else set it right."
                     }
                     Jump::SinceRecord(_) => {
-                        "If the clock is right, a superuser confirms it with SELECT snowflake_confirm('clock'). \
+                        "If the clock is right, a superuser confirms it with SELECT \
+                         snowflake_confirm('clock'). \
                          Else set it right."
                     }
                 }),
-            Error::ClockBeforeEpoch { now, epoch } => refused("the clock is before snowflake.epoch")
-                .set_detail(format!(
-                    "The clock says {}, and IDs count from {}.",
-                    time::display(now),
-                    time::display(epoch)
-                ))
-                .set_hint("Set the clock right. If it is right, choose an earlier snowflake.epoch."),
-            Error::Register(error) => {
-                refused(&format!("the register of snowflake IDs, \"{}\", cannot be used", register::PATH))
-                    .set_detail(format!("It says which IDs may have been issued, but {error}."))
-                    .set_hint(match error {
-                        RecordError::Damaged => {
-                            "Find out what damaged it. A superuser then sets a time that is later than that of \
-                             every ID: SELECT snowflake_set_floor('...')."
-                        }
-                        RecordError::NewerVersion(_) => "Install the release that wrote it, or a later one.",
-                    })
+            Error::ClockBeforeEpoch { now, epoch } => {
+                refused("the clock is before snowflake.epoch")
+                    .set_detail(format!(
+                        "The clock says {}, and IDs count from {}.",
+                        time::display(now),
+                        time::display(epoch)
+                    ))
+                    .set_hint(
+                        "Set the clock right. If it is right, choose an earlier \
+                    snowflake.epoch.",
+                    )
             }
+            Error::Register(error) => refused(&format!(
+                "the register of snowflake IDs, \"{}\", cannot be used",
+                register::PATH
+            ))
+            .set_detail(format!("It says which IDs may have been issued, but {error}."))
+            .set_hint(match error {
+                RecordError::Damaged => {
+                    "Find out what damaged it. A superuser then sets a time that is later \
+                             than that of \
+                             every ID: SELECT snowflake_set_floor('...')."
+                }
+                RecordError::NewerVersion(_) => {
+                    "Install the release that wrote it, or a \
+                            later one."
+                }
+            }),
             Error::RegisterDeleted => refused(&format!(
                 "the register of snowflake IDs, \"{}\", was deleted while the server runs",
                 register::PATH
             ))
-            .set_detail("Other processes of the server may not see what would be written to a new file.")
+            .set_detail(
+                "Other processes of the server may not see what would be written to a new \
+                file.",
+            )
             .set_hint(
-                "Stop the server with pg_ctl stop -m immediate and start it again. Then a superuser sets a time that \
+                "Stop the server with pg_ctl stop -m immediate and start it again. Then a \
+                 superuser sets a time that \
                  is later than that of every ID: SELECT snowflake_set_floor('...').",
             ),
             Error::OtherSystem { recorded } => {
                 refused("the register of snowflake IDs belongs to another database system")
                     .set_detail(format!(
-                        "Its system identifier is {recorded}. This server is a copy of that one, and both would issue \
+                        "Its system identifier is {recorded}. This server is a copy of that one, \
+                         and both would issue \
                          the same IDs."
                     ))
                     .set_hint(
-                        "Give this server a datacenter and worker ID of its own. A superuser then confirms with \
+                        "Give this server a datacenter and worker ID of its own. A superuser then \
+                         confirms with \
                          SELECT snowflake_confirm('system_identifier').",
                     )
             }
@@ -162,31 +182,40 @@ impl Report for Error {
                         time::display(floor)
                     ))
                     .set_hint(
-                        "Set the epoch and the widths as they were. To go on under the new ones, a superuser confirms \
+                        "Set the epoch and the widths as they were. To go on under the new ones, \
+                         a superuser confirms \
                          with SELECT snowflake_confirm('layout').",
                     )
             }
             Error::LayoutGoesBack { recorded, floor } => {
                 refused("the configured snowflake.epoch and widths would issue IDs again")
                     .set_detail(format!(
-                        "{} Under the configured ones, IDs after {} would not be greater than those from before.",
+                        "{} Under the configured ones, IDs after {} would not be greater than \
+                         those from before.",
                         described(recorded),
                         time::display(floor)
                     ))
                     .set_hint("Choose an earlier epoch or a larger sum of widths.")
             }
-            Error::FloorLowered { floor } => refused("the floor of snowflake IDs must not be lowered")
-                .set_detail(format!(
-                    "IDs up to {} may have been issued, and would be issued again.",
-                    time::display(floor)
-                ))
-                .set_hint("To lower it anyway, pass force => true."),
-            Error::FloorAhead { lead } => refused(&format!("the floor would be {lead} ms ahead of the clock"))
-                .set_detail(
-                    "That is more than snowflake.max_backward_step. IDs would run that far ahead of the clock until \
+            Error::FloorLowered { floor } => refused(
+                "the floor of snowflake IDs must not be \
+                lowered",
+            )
+            .set_detail(format!(
+                "IDs up to {} may have been issued, and would be issued again.",
+                time::display(floor)
+            ))
+            .set_hint("To lower it anyway, pass force => true."),
+            Error::FloorAhead { lead } => refused(&format!(
+                "the floor would be {lead} ms ahead of \
+                the clock"
+            ))
+            .set_detail(
+                "That is more than snowflake.max_backward_step. IDs would run that far ahead \
+                     of the clock until \
                      it has caught up.",
-                )
-                .set_hint("To set it anyway, pass force => true."),
+            )
+            .set_hint("To set it anyway, pass force => true."),
             Error::NotSuperuser { what } => {
                 report::new(ERRCODE_INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}"))
             }
@@ -203,14 +232,17 @@ impl Report for Error {
 fn jumped(jump: Jump) -> String {
     match jump {
         Jump::Measured(by) => format!("the clock has jumped ahead by {by} ms"),
-        Jump::SinceRecord(by) => format!("the clock is {by} ms ahead of the last record of snowflake IDs"),
+        Jump::SinceRecord(by) => {
+            format!("the clock is {by} ms ahead of the last record of snowflake IDs")
+        }
     }
 }
 
 fn described(layout: Layout) -> String {
     let widths = layout.widths();
     format!(
-        "The epoch was {} ms, and the widths were {}, {} and {} bits for datacenter, worker and sequence.",
+        "The epoch was {} ms, and the widths were {}, {} and {} bits for datacenter, worker and \
+         sequence.",
         layout.epoch(),
         widths.datacenter,
         widths.worker,
@@ -218,8 +250,8 @@ fn described(layout: Layout) -> String {
     )
 }
 
-/// What an administrator should know. It goes to the server's log alone: the client that happens to take an ID can do
-/// nothing about it.
+/// What an administrator should know. It goes to the server's log alone: the client that happens to
+/// take an ID can do nothing about it.
 #[derive(Clone, Copy, Debug)]
 pub enum LogEntry {
     /// There was no register, so one was created.
@@ -246,14 +278,16 @@ impl LogEntry {
             ))
             .set_detail(format!("IDs start after {}.", time::display(after)))
             .set_hint(
-                "If this server, or one that it was made of, has issued later IDs, set a floor above them: \
+                "If this server, or one that it was made of, has issued later IDs, set a floor \
+                 above them: \
                          SELECT snowflake_set_floor('...').",
             ),
             LogEntry::SteppedBack { lead } => report::message(format!(
                 "the clock was set back: it is {lead} ms behind the last snowflake ID"
             ))
             .set_detail(
-                "IDs go on from the last timestamp, and run ahead of the clock until it has caught up.",
+                "IDs go on from the last timestamp, and run ahead of the clock until it has \
+                 caught up.",
             ),
             LogEntry::SteppedAhead(jump) => report::message(jumped(jump))
                 .set_detail("Snowflake IDs follow it, and will not go back if it does."),

@@ -1,18 +1,20 @@
 //! The register: one WAL-logged page that holds the durable [`Record`].
 //!
-//! The page is block 0 of a fixed file in the cluster's shared tablespace. It is read and written through the buffer
-//! manager and logged as a full-page image, which is a record of PostgreSQL's own. So recovery, checkpoints, base
-//! backups, standbys, point-in-time recovery and pg_rewind carry it, and none of them needs this library.
+//! The page is block 0 of a fixed file in the cluster's shared tablespace. It is read and written
+//! through the buffer manager and logged as a full-page image, which is a record of PostgreSQL's
+//! own. So recovery, checkpoints, base backups, standbys, point-in-time recovery and pg_rewind
+//! carry it, and none of them needs this library.
 //!
 //! # Contract
 //!
-//! - All functions that write are called with the lock of [`super::reservation`] held exclusively, on a server that
-//!   is not in recovery: writing WAL there would be a PANIC.
+//! - All functions that write are called with the lock of [`super::reservation`] held exclusively,
+//!   on a server that is not in recovery: writing WAL there would be a PANIC.
 //! - Nothing inside a critical section can raise, panic or allocate memory of ours.
-//! - Between the lock on a buffer's content and its release there are only copies of bytes, or a critical section. Reading
-//!   the page may raise PostgreSQL's own errors; they leave the buffer as PostgreSQL does, to the end of the transaction.
-//! - All unsafe code that deals with the page is in this file, and so is all that differs between PostgreSQL's
-//!   versions.
+//! - Between the lock on a buffer's content and its release there are only copies of bytes, or a
+//!   critical section. Reading the page may raise PostgreSQL's own errors; they leave the buffer as
+//!   PostgreSQL does, to the end of the transaction.
+//! - All unsafe code that deals with the page is in this file, and so is all that differs between
+//!   PostgreSQL's versions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -26,7 +28,8 @@ use snowflake_core::register::{LENGTH, Record, RecordError};
 use super::error::Error;
 use crate::settings;
 
-/// The file's name. Far above what PostgreSQL hands out, and it would notice that the name is taken.
+/// The file's name. Far above what PostgreSQL hands out, and it would notice that the name is
+/// taken.
 const FILE: u32 = 4_294_965_250;
 
 /// Where the page is, as a path below the data directory.
@@ -77,8 +80,9 @@ fn storage() -> pg_sys::SMgrRelation {
     unsafe { pg_sys::smgropen(locator(), SHARED) }
 }
 
-/// Whether the file was there since the server started. Where it is gone then, somebody deleted it: its page may still be
-/// in the buffer pool, and processes of the server may have the deleted file open.
+/// Whether the file was there since the server started. Where it is gone then, somebody deleted it:
+/// its page may still be in the buffer pool, and processes of the server may have the deleted file
+/// open.
 // SAFETY: nobody else names shared memory like this.
 static SEEN: PgAtomic<AtomicBool> = unsafe { PgAtomic::new(c"snowflake_register") };
 
@@ -121,8 +125,9 @@ fn is_empty() -> bool {
     unsafe { pg_sys::smgrnblocks(storage(), FORK) == 0 }
 }
 
-/// Writes the record and its WAL, and returns what has to be flushed before the record is relied upon. What this server has
-/// promised is in its memory, so a page that was damaged meanwhile does not count. An error where it cannot be read.
+/// Writes the record and its WAL, and returns what has to be flushed before the record is relied
+/// upon. What this server has promised is in its memory, so a page that was damaged meanwhile does
+/// not count. An error where it cannot be read.
 pub fn write(record: &Record) -> Lsn {
     let buffer = pin(pg_sys::ReadBufferMode::RBM_NORMAL);
     // SAFETY: the buffer is pinned.
@@ -130,8 +135,8 @@ pub fn write(record: &Record) -> Lsn {
     log(buffer, record)
 }
 
-/// Makes the register hold the record, durably, whatever it holds or whether it exists. Fails where it was deleted under
-/// the running server.
+/// Makes the register hold the record, durably, whatever it holds or whether it exists. Fails where
+/// it was deleted under the running server.
 pub fn overwrite(record: &Record) -> Result<(), Error> {
     if exists() && !is_empty() {
         flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record));
@@ -141,8 +146,8 @@ pub fn overwrite(record: &Record) -> Result<(), Error> {
     }
 }
 
-/// Creates the register, durably. Fails where it was deleted under the running server: what is written to a new file, other
-/// processes may not see.
+/// Creates the register, durably. Fails where it was deleted under the running server: what is
+/// written to a new file, other processes may not see.
 pub fn create(record: &Record) -> Result<(), Error> {
     let is_new = !exists();
     if is_new && SEEN.get().load(Relaxed) {
@@ -150,7 +155,8 @@ pub fn create(record: &Record) -> Result<(), Error> {
     }
     let mut page = Page([0; PAGE_SIZE]);
     let start = page.0.as_mut_ptr();
-    // SAFETY: the page is ours and of the right size and alignment. Nobody writes to the register meanwhile.
+    // SAFETY: the page is ours and of the right size and alignment. Nobody writes to the register
+    // meanwhile.
     unsafe {
         format(start, &record.encode());
         drop_buffer();
@@ -158,8 +164,8 @@ pub fn create(record: &Record) -> Result<(), Error> {
         (*pg_sys::MyProc).delayChkptFlags |= DELAY_CHECKPOINT;
     }
     let created = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: as above. The WAL comes first and is flushed, so that a crash at any point leaves no page, or the whole
-        // page. An entry in a directory is not WAL-logged: it is synced.
+        // SAFETY: as above. The WAL comes first and is flushed, so that a crash at any point leaves
+        // no page, or the whole page. An entry in a directory is not WAL-logged: it is synced.
         unsafe {
             let lsn = pg_sys::log_newpage(&mut locator(), FORK, BLOCK, start.cast(), true);
             pg_sys::XLogFlush(lsn);
@@ -213,21 +219,26 @@ pub fn flush_soon(lsn: Lsn) {
 
 /// Whether the WAL is durable up to `lsn`.
 pub fn is_flushed(lsn: Lsn) -> bool {
-    // SAFETY: the server is not in recovery, so there is a flush position. The timeline is not asked for.
+    // SAFETY: the server is not in recovery, so there is a flush position. The timeline is not
+    // asked for.
     unsafe { pg_sys::GetFlushRecPtr(ptr::null_mut()) >= lsn }
 }
 
 /// Pins the page's buffer. Without `RBM_ZERO_AND_LOCK`, the caller locks it.
 fn pin(mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
     // SAFETY: the file exists, or the mode creates the page in memory alone.
-    unsafe { pg_sys::ReadBufferWithoutRelcache(locator(), FORK, BLOCK, mode, ptr::null_mut(), true) }
+    unsafe {
+        pg_sys::ReadBufferWithoutRelcache(locator(), FORK, BLOCK, mode, ptr::null_mut(), true)
+    }
 }
 
-/// Puts the record into a buffer that is pinned and exclusively locked, logs it, and lets go of the buffer.
+/// Puts the record into a buffer that is pinned and exclusively locked, logs it, and lets go of the
+/// buffer.
 fn log(buffer: pg_sys::Buffer, record: &Record) -> Lsn {
     let bytes = record.encode();
-    // SAFETY: the lock is held, so nobody else sees the page change. Inside the critical section there are only
-    // PostgreSQL's own steps for a logged change and a copy of bytes that were made before it.
+    // SAFETY: the lock is held, so nobody else sees the page change. Inside the critical section
+    // there are only PostgreSQL's own steps for a logged change and a copy of bytes that were made
+    // before it.
     unsafe {
         let page = pg_sys::BufferGetPage(buffer).cast();
         pg_sys::CritSectionCount += 1;
@@ -240,7 +251,8 @@ fn log(buffer: pg_sys::Buffer, record: &Record) -> Lsn {
     }
 }
 
-/// Makes a whole page that holds the record. Everything behind the record is a hole, which the WAL leaves out.
+/// Makes a whole page that holds the record. Everything behind the record is a hole, which the WAL
+/// leaves out.
 ///
 /// # Safety
 ///

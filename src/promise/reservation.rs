@@ -1,26 +1,31 @@
 //! Reservations: the durable promise behind each ID.
 //!
-//! The register holds a floor: no ID of a later time has been issued. A reservation raises the floor ahead of use. It is
-//! flushed before the generator is told, which issues nothing above the floor that it was told. So:
+//! The register holds a floor: no ID of a later time has been issued. A reservation raises the
+//! floor ahead of use. It is flushed before the generator is told, which issues nothing above the
+//! floor that it was told. So:
 //!
 //! - (I1) every claimed timestamp <= the generator's floor <= a floor that is durable;
 //! - (I2) the floor never falls within a timeline, and the rules of WAL recover it;
 //! - (I3) a new incarnation of the server begins above the recovered floor;
 //! - (I4) within one incarnation, the generator's lock makes IDs strictly increase.
 //!
-//! A row's WAL comes after that of its reservation, so every timeline that has the row has the reservation.
+//! A row's WAL comes after that of its reservation, so every timeline that has the row has the
+//! reservation.
 //!
 //! # Locking contract
 //!
-//! One LWLock guards [`Reservations`] and all writing to the register. It is taken by [`locked`] alone. Publishing is the last
-//! step: an error before it leaves the generator as it was. While the lock is held:
+//! One LWLock guards [`Reservations`] and all writing to the register. It is taken by [`locked`]
+//! alone. Publishing is the last step: an error before it leaves the generator as it was. While the
+//! lock is held:
 //!
-//! - other locks that may be taken are the generator's spinlock, and those that PostgreSQL takes to read, write and flush
-//!   the register's page;
-//! - there is I/O: the page is read, and the WAL is written and flushed. Interrupts are held meanwhile, as for a commit;
-//! - memory may be allocated, and PostgreSQL may raise errors. [`locked`] releases the lock before an error is reported: a
-//!   client that does not read its messages must not stop the others;
-//! - nothing is sent and nothing is logged. What is worth a line in the log is kept until the lock is released.
+//! - other locks that may be taken are the generator's spinlock, and those that PostgreSQL takes to
+//!   read, write and flush the register's page;
+//! - there is I/O: the page is read, and the WAL is written and flushed. Interrupts are held
+//!   meanwhile, as for a commit;
+//! - memory may be allocated, and PostgreSQL may raise errors. [`locked`] releases the lock before
+//!   an error is reported: a client that does not read its messages must not stop the others;
+//! - nothing is sent and nothing is logged. What is worth a line in the log is kept until the lock
+//!   is released.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
@@ -46,7 +51,8 @@ pub struct Reservations {
     begun: bool,
     /// A record that was written, but neither known to be durable nor published.
     pending: Option<Pending>,
-    /// What the clocks said when the last record was written, which may have been before this incarnation.
+    /// What the clocks said when the last record was written, which may have been before this
+    /// incarnation.
     clocks: Option<Clocks>,
     /// [`clock::boot_ms`] of the last log entry about the clock.
     logged: Option<i64>,
@@ -72,8 +78,9 @@ pub fn init() {
     pg_shmem_init!(RESERVATIONS);
 }
 
-/// Acts with the lock held; see the contract above for what may be done meanwhile. Then the lock is released, whatever
-/// happened, and what was kept for the log is written. An error of PostgreSQL's own goes on after that.
+/// Acts with the lock held; see the contract above for what may be done meanwhile. Then the lock is
+/// released, whatever happened, and what was kept for the log is written. An error of PostgreSQL's
+/// own goes on after that.
 pub(super) fn locked<T>(
     act: impl FnOnce(&mut Reservations, &mut Option<LogEntry>) -> Result<T, Error>,
 ) -> Result<T, Error> {
@@ -81,9 +88,9 @@ pub(super) fn locked<T>(
     let mut lock = RESERVATIONS.exclusive();
     let outcome = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entry)));
     if outcome.is_err() {
-        // PostgreSQL's own error has set the count to 0. pgrx then leaves the lock to the end of the transaction, which
-        // comes after the report. Releasing counts down.
-        // SAFETY: a variable of this process.
+        // PostgreSQL's own error has set the count to 0. pgrx then leaves the lock to the end of
+        // the transaction, which comes after the report. Releasing counts down. SAFETY: a variable
+        // of this process.
         unsafe { pg_sys::InterruptHoldoffCount = pg_sys::InterruptHoldoffCount.max(1) };
     }
     drop(lock);
@@ -93,8 +100,8 @@ pub(super) fn locked<T>(
     outcome.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Makes `timestamp` available to the generator, and waits until that is durable. The first call of an incarnation
-/// begins it, and the caller claims again.
+/// Makes `timestamp` available to the generator, and waits until that is durable. The first call of
+/// an incarnation begins it, and the caller claims again.
 pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
     if !fixed.has_identity {
         return Err(settings::Error::NoIdentity.into());
@@ -116,8 +123,8 @@ pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
     })
 }
 
-/// Reserves without a wait: writes the next record, and publishes its floor in a later call, once the WAL is durable that
-/// far.
+/// Reserves without a wait: writes the next record, and publishes its floor in a later call, once
+/// the WAL is durable that far.
 pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
     locked(|reservations, entry| {
         match reservations.pending {
@@ -151,10 +158,16 @@ pub fn log_step_back(lead: i64) -> Result<(), Error> {
 
 /// This server, as the register knows it.
 pub fn server(fixed: &Fixed) -> Server {
-    // SAFETY: plain readings of the server's state; it is not in recovery, so there is a timeline to write on.
+    // SAFETY: plain readings of the server's state; it is not in recovery, so there is a timeline
+    // to write on.
     let (system_identifier, timeline) =
         unsafe { (pg_sys::GetSystemIdentifier(), pg_sys::GetWALInsertionTimeLine()) };
-    Server { system_identifier, timeline, layout: fixed.layout, failover_margin: settings::failover_margin() }
+    Server {
+        system_identifier,
+        timeline,
+        layout: fixed.layout,
+        failover_margin: settings::failover_margin(),
+    }
 }
 
 impl Reservations {
@@ -177,14 +190,18 @@ impl Reservations {
             self.clocks = Some(clocks);
             Start { after: record.floor, hold: 0 }
         };
-        shared::restart(Generator::starting_after(start.after, start.hold, fixed.layout.last_timestamp()));
+        shared::restart(Generator::starting_after(
+            start.after,
+            start.hold,
+            fixed.layout.last_timestamp(),
+        ));
         self.begun = true;
         self.pending = None;
         Ok(())
     }
 
-    /// Writes a record that makes `timestamp` available, and more than is reserved now. (I2) rests on this, and on
-    /// nothing being pending.
+    /// Writes a record that makes `timestamp` available, and more than is reserved now. (I2) rests
+    /// on this, and on nothing being pending.
     fn write(
         &mut self,
         fixed: &Fixed,
@@ -222,7 +239,8 @@ impl Reservations {
         Ok(clocks)
     }
 
-    /// How far the wall clock has jumped since the last record; `None` before the first of this incarnation.
+    /// How far the wall clock has jumped since the last record; `None` before the first of this
+    /// incarnation.
     pub(super) fn jump(&self, clocks: Clocks) -> Option<Jump> {
         let timestamp = shared::generator().timestamp();
         self.clocks.filter(|_| self.begun).map(|last| clocks.jump_since(&last, timestamp))

@@ -14,7 +14,8 @@ pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);
 /// A row that a query returned, as text.
 pub type Row = Vec<Option<String>>;
 
-/// Runs a query of ours in the latest snapshot that the transaction may have, with names resolved in the catalog alone.
+/// Runs a query of ours in the latest snapshot that the transaction may have, with names resolved
+/// in the catalog alone.
 pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
     with_settings(&[(c"search_path", c"pg_catalog, pg_temp"), (c"row_security", c"off")], || {
         let mut types: Vec<_> = arguments.iter().map(|(_, of)| *of).collect();
@@ -47,13 +48,14 @@ pub fn execute(statement: &str) {
     let statement = encode(statement);
     Spi::connect(|_| {
         // SAFETY: SPI is connected.
-        let status = keeping_errors(|| unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) });
+        let status =
+            keeping_errors(|| unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) });
         assert!(status >= 0, "{statement:?}: {status}");
     });
 }
 
-/// Acts as another user. Code of that user that runs meanwhile can do nothing that outlasts this: the operation is
-/// restricted as those of REINDEX and VACUUM are, and settings are put back.
+/// Acts as another user. Code of that user that runs meanwhile can do nothing that outlasts this:
+/// the operation is restricted as those of REINDEX and VACUUM are, and settings are put back.
 ///
 /// After an error, the end of the transaction or subtransaction puts everything back.
 pub fn as_user<T>(user: pg_sys::Oid, is_restricted: bool, act: impl FnOnce() -> T) -> T {
@@ -61,7 +63,8 @@ pub fn as_user<T>(user: pg_sys::Oid, is_restricted: bool, act: impl FnOnce() -> 
     // SAFETY: the user exists; what was in force is put back.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&raw mut before, &raw mut context);
-        let restriction = if is_restricted { pg_sys::SECURITY_RESTRICTED_OPERATION as i32 } else { 0 };
+        let restriction =
+            if is_restricted { pg_sys::SECURITY_RESTRICTED_OPERATION as i32 } else { 0 };
         pg_sys::SetUserIdAndSecContext(user, context | restriction);
     }
     let done = with_settings(&[], act);
@@ -72,8 +75,8 @@ pub fn as_user<T>(user: pg_sys::Oid, is_restricted: bool, act: impl FnOnce() -> 
 
 /// Acts under settings of its own, and puts back what it or others changed meanwhile.
 fn with_settings<T>(settings: &[(&CStr, &CStr)], act: impl FnOnce() -> T) -> T {
-    // SAFETY: names and values are those of the server's own settings. What is set is put back, by the end of the
-    // transaction after an error.
+    // SAFETY: names and values are those of the server's own settings. What is set is put back, by
+    // the end of the transaction after an error.
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
         for (name, value) in settings {
@@ -103,7 +106,9 @@ fn rows() -> Vec<Row> {
         (0..table.numvals as usize)
             .map(|row| {
                 let tuple = *table.vals.add(row);
-                (1..=columns).map(|column| text(pg_sys::SPI_getvalue(tuple, table.tupdesc, column))).collect()
+                (1..=columns)
+                    .map(|column| text(pg_sys::SPI_getvalue(tuple, table.tupdesc, column)))
+                    .collect()
             })
             .collect()
     }

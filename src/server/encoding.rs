@@ -1,7 +1,8 @@
 //! Texts of the database, and texts of ours.
 //!
-//! Ours are UTF-8. A database has an encoding of its own. In `SQL_ASCII` nobody knows what a byte means: what is not UTF-8
-//! is kept as characters that stand for the bytes, so that it comes back as it went.
+//! Ours are UTF-8. A database has an encoding of its own. In `SQL_ASCII` nobody knows what a byte
+//! means: what is not UTF-8 is kept as characters that stand for the bytes, so that it comes back
+//! as it went.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::RangeInclusive;
@@ -31,7 +32,8 @@ pub fn decode(text: &CStr) -> String {
     }
 }
 
-/// A text of ours in the database's encoding. It ends at a zero byte, which no text of a database has.
+/// A text of ours in the database's encoding. It ends at a zero byte, which no text of a database
+/// has.
 pub fn encode(text: &str) -> CString {
     let text = until_zero(text.bytes().collect());
     if text.to_bytes().is_ascii() {
@@ -51,7 +53,8 @@ pub fn encode(text: &str) -> CString {
     }
 }
 
-/// What stands for the bytes of a `SQL_ASCII` database that are not UTF-8: private characters, whose last 8 bits are the byte.
+/// What stands for the bytes of a `SQL_ASCII` database that are not UTF-8: private characters,
+/// whose last 8 bits are the byte.
 const RAW: RangeInclusive<char> = '\u{10ff00}'..='\u{10ffff}';
 
 fn raw(byte: u8) -> char {
@@ -75,8 +78,12 @@ type Conversion = unsafe fn(*const c_char, c_int, c_int) -> *mut c_char;
 
 fn converted(text: &CStr, conversion: Conversion) -> CString {
     let length = text.to_bytes().len() as c_int;
-    // SAFETY: the text lives through the call, which answers with a string: the same one, or a new one.
-    unsafe { CStr::from_ptr(conversion(text.as_ptr(), length, pg_sys::pg_enc::PG_UTF8 as c_int)).to_owned() }
+    // SAFETY: the text lives through the call, which answers with a string: the same one, or a new
+    // one.
+    unsafe {
+        CStr::from_ptr(conversion(text.as_ptr(), length, pg_sys::pg_enc::PG_UTF8 as c_int))
+            .to_owned()
+    }
 }
 
 fn is_sql_ascii() -> bool {

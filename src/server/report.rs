@@ -1,8 +1,9 @@
 //! How errors and log entries reach PostgreSQL.
 //!
-//! An error is a Rust panic until the stack is unwound; then pgrx reports it. What pgrx carries is UTF-8, and of an error
-//! that PostgreSQL raised itself only the message, the detail and the hint. What is missing is put back from an error
-//! context callback, which PostgreSQL calls when it finishes a report.
+//! An error is a Rust panic until the stack is unwound; then pgrx reports it. What pgrx carries is
+//! UTF-8, and of an error that PostgreSQL raised itself only the message, the detail and the hint.
+//! What is missing is put back from an error context callback, which PostgreSQL calls when it
+//! finishes a report.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -13,8 +14,8 @@ use pgrx::prelude::*;
 
 use super::encoding;
 
-/// Called while the library is loaded. pgrx shows a backtrace as the detail of an error where `RUST_BACKTRACE` is set.
-/// An ordinary error is no bug that needs one.
+/// Called while the library is loaded. pgrx shows a backtrace as the detail of an error where
+/// `RUST_BACKTRACE` is set. An ordinary error is no bug that needs one.
 pub fn init() {
     let note_the_place = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -30,8 +31,8 @@ pub trait Report: Sized {
     #[track_caller]
     fn report(self) -> ErrorReport;
 
-    /// Ends the statement with this error; while the server starts, the server. The SQL functions do that, and what is
-    /// below them returns errors.
+    /// Ends the statement with this error; while the server starts, the server. The SQL functions
+    /// do that, and what is below them returns errors.
     #[cold]
     #[track_caller]
     fn raise(self) -> ! {
@@ -81,7 +82,8 @@ fn raise(report: ErrorReport) -> ! {
     unreachable!("an error was raised");
 }
 
-/// Sends this to the client, and to the log where `log_min_messages` says so. The client may not read: no lock may be held.
+/// Sends this to the client, and to the log where `log_min_messages` says so. The client may not
+/// read: no lock may be held.
 pub fn send(report: ErrorReport, level: PgLogLevel) {
     let texts = in_server_encoding(&report);
     // SAFETY: the variable is this process's. What is pushed is popped.
@@ -100,8 +102,8 @@ pub fn log(report: ErrorReport) {
     report.report(PgLogLevel::LOG_SERVER_ONLY);
 }
 
-/// Calls PostgreSQL. Where that raises an error, it reaches the user as it is: with its context, its object names and in the
-/// database's encoding. `call` raises no error of ours.
+/// Calls PostgreSQL. Where that raises an error, it reaches the user as it is: with its context,
+/// its object names and in the database's encoding. `call` raises no error of ours.
 pub fn keeping_errors<T>(call: impl FnOnce() -> T) -> T {
     /// What PostgreSQL reported last, while the call went on.
     struct Kept {
@@ -111,7 +113,8 @@ pub fn keeping_errors<T>(call: impl FnOnce() -> T) -> T {
 
     #[pg_guard]
     unsafe extern "C-unwind" fn keep(kept: *mut c_void) {
-        // SAFETY: points to a `Kept` that lives. A report is being finished, so there is one to copy.
+        // SAFETY: points to a `Kept` that lives. A report is being finished, so there is one to
+        // copy.
         unsafe {
             let before = pg_sys::MemoryContextSwitchTo(pg_sys::TopTransactionContext);
             let error = pg_sys::CopyErrorData();
@@ -147,7 +150,8 @@ pub fn keeping_errors<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// The texts of a report as a database needs them that is not UTF-8; `None` where they are right as they are.
+/// The texts of a report as a database needs them that is not UTF-8; `None` where they are right as
+/// they are.
 fn in_server_encoding(report: &ErrorReport) -> Option<*mut pg_sys::ErrorData> {
     let texts = [Some(report.message()), report.detail(), report.hint()];
     // SAFETY: reads variables of this process.
@@ -161,7 +165,10 @@ fn in_server_encoding(report: &ErrorReport) -> Option<*mut pg_sys::ErrorData> {
     let [message, detail, hint] = texts.map(|text| {
         // SAFETY: copies a string into memory of the transaction.
         text.map_or(ptr::null_mut(), |text| unsafe {
-            pg_sys::MemoryContextStrdup(pg_sys::TopTransactionContext, encoding::encode(text).as_ptr())
+            pg_sys::MemoryContextStrdup(
+                pg_sys::TopTransactionContext,
+                encoding::encode(text).as_ptr(),
+            )
         })
     });
     let data = pg_sys::ErrorData { message, detail, hint, ..Default::default() };
@@ -186,7 +193,8 @@ static COMPLETION: Completion = Completion(UnsafeCell::new(pg_sys::ErrorContextC
     arg: ptr::null_mut(),
 }));
 
-/// Completes the next report from `error`. Whoever catches that puts the stack of callbacks back as it was.
+/// Completes the next report from `error`. Whoever catches that puts the stack of callbacks back as
+/// it was.
 fn push(error: *mut pg_sys::ErrorData) {
     let completion = COMPLETION.0.get();
     // SAFETY: one thread; the callback is static, and is not put above itself.
@@ -200,7 +208,8 @@ fn push(error: *mut pg_sys::ErrorData) {
 }
 
 unsafe extern "C-unwind" {
-    // pgrx does not bind these. They change the report that is being finished, and return nothing of use.
+    // pgrx does not bind these. They change the report that is being finished, and return nothing
+    // of use.
     fn errcode(sqlstate: c_int) -> c_int;
     fn errmsg_internal(format: *const c_char, ...) -> c_int;
     fn errdetail_internal(format: *const c_char, ...) -> c_int;
@@ -221,7 +230,8 @@ const OBJECTS: [(u8, Name); 5] = [
 
 unsafe extern "C-unwind" fn complete(error: *mut c_void) {
     const TEXT: &CStr = c"%s";
-    // SAFETY: a report is being finished, and the strings of the error live as long as the transaction.
+    // SAFETY: a report is being finished, and the strings of the error live as long as the
+    // transaction.
     unsafe {
         let error = &*error.cast::<pg_sys::ErrorData>();
         // pgrx does not know SQLSTATEs that users make up.

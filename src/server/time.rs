@@ -1,14 +1,17 @@
-//! PostgreSQL's times and ours: `timestamptz` counts microseconds from 2000, IDs milliseconds from their epoch.
+//! PostgreSQL's times and ours: `timestamptz` counts microseconds from 2000, IDs milliseconds from
+//! their epoch.
 
 use std::ffi::CStr;
 
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
 
-/// 2000-01-01 00:00:00 UTC, where PostgreSQL's timestamps count from, in milliseconds since the Unix epoch.
+/// 2000-01-01 00:00:00 UTC, where PostgreSQL's timestamps count from, in milliseconds since the
+/// Unix epoch.
 const POSTGRES_EPOCH: i64 = 946_684_800_000;
 
-/// PostgreSQL's form of a time in milliseconds since the Unix epoch. Every legal layout's times fit.
+/// PostgreSQL's form of a time in milliseconds since the Unix epoch. Every legal layout's times
+/// fit.
 pub fn raw_timestamptz(unix_ms: i64) -> pg_sys::TimestampTz {
     (unix_ms - POSTGRES_EPOCH) * 1000
 }

@@ -1,10 +1,10 @@
 //! Names, ranges and defaults of the settings.
 //!
-//! A bad value in `postgresql.conf` stops the server's start. PostgreSQL alone would warn and go on with the
-//! default, so each value is checked here before its setting is defined.
+//! A bad value in `postgresql.conf` stops the server's start. PostgreSQL alone would warn and go on
+//! with the default, so each value is checked here before its setting is defined.
 //!
-//! Without preloading, the library only decodes. Settings of the postmaster cannot be defined then, so all
-//! become settings that a session is started with and that only a superuser can choose.
+//! Without preloading, the library only decodes. Settings of the postmaster cannot be defined then,
+//! so all become settings that a session is started with and that only a superuser can choose.
 
 use std::ffi::{CStr, CString, c_void};
 use std::ops::RangeInclusive;
@@ -15,20 +15,20 @@ use snowflake_core::jump::SMALLEST_LIMIT;
 use snowflake_core::layout::{Ids, Layout, SUM_RANGE, Widths};
 
 use super::{
-    DATACENTER_BITS, DATACENTER_ID, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP, MAX_BURST,
-    MAX_DRIFT, MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, NOT_GIVEN, SEQUENCE_BITS, SEQUENCE_JITTER, UNSET,
-    WORKER_BITS, WORKER_ID, epoch, read,
+    DATACENTER_BITS, DATACENTER_ID, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP,
+    MAX_BURST, MAX_DRIFT, MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, NOT_GIVEN, SEQUENCE_BITS,
+    SEQUENCE_JITTER, UNSET, WORKER_BITS, WORKER_ID, epoch, read,
 };
 use crate::server::report::{self, OrRaise};
 
 const BACKWARD_STEP_NAME: &CStr = c"snowflake.max_backward_step";
 const FORMER_NAME: &CStr = c"snowflake.max_drift";
 
-/// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a server, when
-/// a value is not legal.
+/// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a
+/// server, when a value is not legal.
 pub fn init(preloading: bool) {
-    // First look, then define: a definition cannot be taken back, and a library whose loading failed is loaded
-    // again by the next call.
+    // First look, then define: a definition cannot be taken back, and a library whose loading
+    // failed is loaded again by the next call.
     let (layout, settings) = configured(preloading).or_raise();
     if FIXED.get().is_some() {
         return;
@@ -40,10 +40,11 @@ pub fn init(preloading: bool) {
     // SAFETY: the name is a string of the library; called while it is loaded.
     unsafe { pg_sys::MarkGUCPrefixReserved(c"snowflake".as_ptr()) };
 
-    // What counts is what the definitions made of it: without preloading, PostgreSQL has just dropped what an
-    // ordinary user had set before the library was loaded.
+    // What counts is what the definitions made of it: without preloading, PostgreSQL has just
+    // dropped what an ordinary user had set before the library was loaded.
     let fixed = FIXED.get_or_init(|| {
-        let layout = epoch::defined().and_then(|epoch| checked_layout(epoch, |width| read(width.setting)));
+        let layout =
+            epoch::defined().and_then(|epoch| checked_layout(epoch, |width| read(width.setting)));
         let layout = layout.or_raise();
         let ids = identity(layout);
         Fixed {
@@ -62,9 +63,14 @@ fn configured(preloading: bool) -> Result<(Layout, Vec<Int>), Error> {
     for width in &WIDTHS {
         width.configured()?;
     }
-    let layout = checked_layout(epoch::configured()?, |width| width.configured().unwrap_or_default())?;
-    let settings: Vec<Int> =
-        WIDTHS.into_iter().chain(identities(layout)).chain(LIMITS).chain([jitter(layout)]).collect();
+    let layout =
+        checked_layout(epoch::configured()?, |width| width.configured().unwrap_or_default())?;
+    let settings: Vec<Int> = WIDTHS
+        .into_iter()
+        .chain(identities(layout))
+        .chain(LIMITS)
+        .chain([jitter(layout)])
+        .collect();
     for setting in &settings {
         setting.configured()?;
     }
@@ -77,7 +83,8 @@ fn configured(preloading: bool) -> Result<(Layout, Vec<Int>), Error> {
         if preloading {
             let report = report::message(format!("setting \"{former}\" is now called \"{new}\""));
             report::log(report.set_hint(
-                "Change the name in the configuration. The next release does not take the former one.",
+                "Change the name in the configuration. The next release does not take the former \
+                 one.",
             ));
         }
     }
@@ -98,11 +105,20 @@ fn identity(layout: Layout) -> Option<Ids> {
     };
     let datacenter_id = id(&DATACENTER_ID, layout.last_datacenter_id())?;
     let worker_id = id(&WORKER_ID, layout.last_worker_id())?;
-    Some(layout.ids(datacenter_id, worker_id).expect("within the bounds that the settings were defined with"))
+    Some(
+        layout
+            .ids(datacenter_id, worker_id)
+            .expect("within the bounds that the settings were defined with"),
+    )
 }
 
 const WIDTHS: [Int; 3] = [
-    width(c"snowflake.datacenter_bits", c"Bits of an ID that hold the datacenter.", &DATACENTER_BITS, 0),
+    width(
+        c"snowflake.datacenter_bits",
+        c"Bits of an ID that hold the datacenter.",
+        &DATACENTER_BITS,
+        0,
+    ),
     width(c"snowflake.worker_bits", c"Bits of an ID that hold the worker.", &WORKER_BITS, 0),
     width(c"snowflake.sequence_bits", c"Bits of an ID that hold the sequence.", &SEQUENCE_BITS, 1),
 ];
@@ -116,7 +132,8 @@ const fn width(
     Int {
         name,
         short,
-        long: c"The timestamp takes what datacenter, worker and sequence leave of 63 bits. Their sum may be 10 to 24.",
+        long: c"The timestamp takes what datacenter, worker and sequence leave of 63 bits. Their \
+            sum may be 10 to 24.",
         setting,
         range: least..=*SUM_RANGE.end() as i32,
         when: When::Start,
@@ -129,7 +146,8 @@ const fn width(
 fn identities(layout: Layout) -> [Int; 2] {
     let id = |name, short, setting, last: u32| Int {
         long:
-            c"No two servers that share data may have both IDs in common. -1 is unset: nothing is generated.",
+            c"No two servers that share data may have both IDs in common. -1 is unset: nothing is \
+                generated.",
         range: UNSET..=last as i32,
         when: When::Start,
         is_time: false,
@@ -221,7 +239,8 @@ fn jitter(layout: Layout) -> Int {
         ..limit(
             c"snowflake.sequence_jitter",
             c"A new millisecond starts with a random sequence from 0 to this.",
-            c"Spreads IDs evenly over shards that are chosen by id modulo n, and costs capacity in return.",
+            c"Spreads IDs evenly over shards that are chosen by id modulo n, and costs capacity \
+                in return.",
             &SEQUENCE_JITTER,
         )
     }
@@ -273,7 +292,8 @@ const FORWARD_STEP_CHECK: Check = Check {
     is_legal: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT,
     rule: || {
         format!(
-            "The legal values are -1, and {SMALLEST_LIMIT} ms to {} ms: less may be no more than rounding.",
+            "The legal values are -1, and {SMALLEST_LIMIT} ms to {} ms: less may be no more than \
+             rounding.",
             i32::MAX
         )
     },
@@ -285,9 +305,15 @@ impl Int {
     fn configured(&self) -> Result<i32, Error> {
         let Some(text) = placeholder(self.name) else { return Ok(read(self.setting)) };
         let mut value = 0;
-        // SAFETY: both pointers are valid for the call, which is PostgreSQL's own reading of a setting.
+        // SAFETY: both pointers are valid for the call, which is PostgreSQL's own reading of a
+        // setting.
         let parsed = unsafe {
-            pg_sys::parse_int(text.as_ptr(), &raw mut value, self.flags().bits(), std::ptr::null_mut())
+            pg_sys::parse_int(
+                text.as_ptr(),
+                &raw mut value,
+                self.flags().bits(),
+                std::ptr::null_mut(),
+            )
         };
         let rule = if !parsed || !self.range.contains(&value) {
             let unit = if self.is_time { " ms" } else { "" };
@@ -348,7 +374,8 @@ pub fn explain(rule: String) {
     // SAFETY: this is the macro GUC_check_errdetail().
     unsafe {
         pg_sys::pre_format_elog_string(0, std::ptr::null());
-        pg_sys::GUC_check_errdetail_string = pg_sys::format_elog_string(c"%s".as_ptr(), rule.as_ptr());
+        pg_sys::GUC_check_errdetail_string =
+            pg_sys::format_elog_string(c"%s".as_ptr(), rule.as_ptr());
     }
 }
 

@@ -15,9 +15,9 @@ static EPOCH: GucSetting<Option<CString>> =
     GucSetting::<Option<CString>>::new(Some(c"2010-11-04T01:42:54.657Z"));
 
 const NAME: &CStr = c"snowflake.epoch";
-const RULE: &str = "The epoch is an ISO 8601 instant with an offset, such as '2010-11-04T01:42:54.657Z', or a number \
-                    of milliseconds since 1970-01-01 00:00:00 UTC; in whole milliseconds, not before 1970 and not in \
-                    the future.";
+const RULE: &str = "The epoch is an ISO 8601 instant with an offset, such as \
+                    '2010-11-04T01:42:54.657Z', or a number of milliseconds since 1970-01-01 \
+                    00:00:00 UTC; in whole milliseconds, not before 1970 and not in the future.";
 
 /// What the configuration says, before the setting is defined.
 pub fn configured() -> Result<i64, Error> {
@@ -35,7 +35,8 @@ fn legal(text: CString) -> Result<i64, Error> {
 
 /// The epoch, or the rule that the text breaks.
 fn parse(text: &CStr) -> Result<i64, String> {
-    // A server whose clock is wrong has to start: an epoch in the future stops generating, and nothing else.
+    // A server whose clock is wrong has to start: an epoch in the future stops generating, and
+    // nothing else.
     let is_starting = FIXED.get().is_none();
     let latest = if is_starting { i64::MAX } else { clock::unix_ms() };
     epoch::parse(&text.to_string_lossy(), latest)

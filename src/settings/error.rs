@@ -41,14 +41,18 @@ impl Report for Error {
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "snowflake_pg must be loaded via \"shared_preload_libraries\" to generate IDs",
             )
-            .set_detail("The generator lives in shared memory, which is set up when the server starts.")
+            .set_detail(
+                "The generator lives in shared memory, which is set up when the server \
+                starts.",
+            )
             .set_hint(LINES),
             Error::NoIdentity => report::new(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "snowflake.datacenter_id and snowflake.worker_id are not both set",
             )
             .set_detail(
-                "Two servers with the same datacenter and worker ID issue the same snowflake IDs, so there is no default.",
+                "Two servers with the same datacenter and worker ID issue the same snowflake IDs, \
+                 so there is no default.",
             )
             .set_hint(LINES),
             Error::Setting { name, value, rule } => report::new(
@@ -62,7 +66,8 @@ impl Report for Error {
             .set_detail(rule),
             Error::Layout(error) => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
-                "snowflake.datacenter_bits, snowflake.worker_bits and snowflake.sequence_bits are not a valid combination",
+                "snowflake.datacenter_bits, snowflake.worker_bits and snowflake.sequence_bits are \
+                 not a valid combination",
             )
             .set_detail(format!("The value is not legal: {error}.")),
         }

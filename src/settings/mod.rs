@@ -1,8 +1,8 @@
 //! Every `snowflake.*` setting: what is set.
 //!
-//! Layout and identity are fixed when the server starts, so that no statement can go on under an identity that
-//! another server has been given; [`fixed`] holds them in the form that the hot path wants. No setting can be
-//! changed by an ordinary user.
+//! Layout and identity are fixed when the server starts, so that no statement can go on under an
+//! identity that another server has been given; [`fixed`] holds them in the form that the hot path
+//! wants. No setting can be changed by an ordinary user.
 //!
 //! - `define`: names, ranges and defaults.
 //! - `epoch`: the one setting that is a text.
@@ -125,6 +125,7 @@ fn milliseconds(setting: &GucSetting<i32>) -> Option<i64> {
 /// The value, without the check of the thread that `GucSetting::get()` makes each time.
 #[inline(always)]
 fn read(setting: &GucSetting<i32>) -> i32 {
-    // SAFETY: a plain variable that this process's only thread reads, and writes when it handles a reload.
+    // SAFETY: a plain variable that this process's only thread reads, and writes when it handles a
+    // reload.
     unsafe { *setting.as_ptr() }
 }

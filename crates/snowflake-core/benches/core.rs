@@ -54,14 +54,18 @@ fn generator(criterion: &mut Criterion) {
 
 fn layout(criterion: &mut Criterion) {
     let layout = Layout::TWITTER;
-    criterion.bench_function("decompose", |bencher| bencher.iter(|| layout.decompose(black_box(ID))));
+    criterion
+        .bench_function("decompose", |bencher| bencher.iter(|| layout.decompose(black_box(ID))));
     let parts = layout.decompose(ID).expect("an ID");
-    criterion.bench_function("compose", |bencher| bencher.iter(|| layout.compose(black_box(parts))));
+    criterion
+        .bench_function("compose", |bencher| bencher.iter(|| layout.compose(black_box(parts))));
 }
 
 fn text(criterion: &mut Criterion) {
     criterion.bench_function("to_base62", |bencher| bencher.iter(|| to_base62(black_box(ID))));
-    criterion.bench_function("from_base62", |bencher| bencher.iter(|| from_base62(black_box("1Vfznn0WLjc"))));
+    criterion.bench_function("from_base62", |bencher| {
+        bencher.iter(|| from_base62(black_box("1Vfznn0WLjc")))
+    });
     criterion.bench_function("iso8601", |bencher| bencher.iter(|| iso8601(black_box(NOW))));
 }
 

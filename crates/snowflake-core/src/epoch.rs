@@ -21,8 +21,8 @@ pub enum EpochError {
     Future,
 }
 
-/// Reads an epoch, in milliseconds since the Unix epoch. `now` is the present in the same unit: an epoch after
-/// it is refused, since IDs count up from their epoch.
+/// Reads an epoch, in milliseconds since the Unix epoch. `now` is the present in the same unit: an
+/// epoch after it is refused, since IDs count up from their epoch.
 ///
 /// ```
 /// use snowflake_core::epoch::{parse, EpochError};

@@ -1,7 +1,8 @@
 //! The decision: (state, clock reading, limits) -> issue, wait or refuse.
 //!
-//! All times are whole milliseconds since the Unix epoch. The caller guards a [`Generator`] with a lock, reads
-//! the clock *before* it takes the lock, and does whatever the [`Decision`] asks for after it has released it.
+//! All times are whole milliseconds since the Unix epoch. The caller guards a [`Generator`] with a
+//! lock, reads the clock *before* it takes the lock, and does whatever the [`Decision`] asks for
+//! after it has released it.
 //!
 //! What holds, each with its property test in `tests/generator.rs`:
 //!
@@ -9,16 +10,18 @@
 //! 2. An ID is never behind the clock reading of its claim.
 //! 3. The lead of an ID over the clock grows only by a step of the clock, or within `max_burst`.
 //! 4. While a step is held, every millisecond of the clock still gives a full sequence.
-//! 5. A stale reading is never mistaken for a step: without a step, nothing is held and nothing refused.
+//! 5. A stale reading is never mistaken for a step: without a step, nothing is held and nothing
+//!    refused.
 //! 6. Nothing is issued above the floor, nor past the end of the timestamp field.
 //! 7. A session is asked for a reservation early, before anybody has to wait for it.
-//! 8. A step back beyond `max_backward_step` is waited out if `max_wait` allows it, else refused; never held.
+//! 8. A step back beyond `max_backward_step` is waited out if `max_wait` allows it, else refused;
+//!    never held.
 //! 9. What is claimed at once is what a claim gives, and leaves the same state.
 
 /// A clock reading, and what its reader knew when it took it.
 ///
-/// Two sessions may read the clock in one order and take the lock in the other. Only a reading that was taken after
-/// the generator's present state was seen shows that the clock is behind it.
+/// Two sessions may read the clock in one order and take the lock in the other. Only a reading that
+/// was taken after the generator's present state was seen shows that the clock is behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
     /// The wall clock.
@@ -27,8 +30,9 @@ pub struct Reading {
     pub seen: Seen,
 }
 
-/// A state of the generator, as far as readings are judged by it. The hold is a part of it: when a later reading
-/// has let it melt, an earlier one looks like a step back, though the timestamp is the same.
+/// A state of the generator, as far as readings are judged by it. The hold is a part of it: when a
+/// later reading has let it melt, an earlier one looks like a step back, though the timestamp is
+/// the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seen {
     timestamp: i64,
@@ -85,11 +89,11 @@ struct Next {
 pub enum Decision {
     /// These IDs are the caller's.
     Issue(Run),
-    /// These IDs are the caller's, and the floor is near: the caller makes a reservation, in the background
-    /// if it can. No other caller is asked before some more timestamps have passed.
+    /// These IDs are the caller's, and the floor is near: the caller makes a reservation, in the
+    /// background if it can. No other caller is asked before some more timestamps have passed.
     IssueAndReserve(Run),
-    /// The clock was set back by this much, which is held from now on: claim again, with a new reading and having
-    /// `seen` this timestamp. No more than the first to notice gets this.
+    /// The clock was set back by this much, which is held from now on: claim again, with a new
+    /// reading and having `seen` this timestamp. No more than the first to notice gets this.
     Hold {
         /// For [`Reading::seen`].
         seen: Seen,
@@ -110,7 +114,8 @@ pub enum Decision {
         /// Why.
         reason: WaitReason,
     },
-    /// The clock is behind by more than `max_backward_step`, and catching up would take longer than `max_wait`.
+    /// The clock is behind by more than `max_backward_step`, and catching up would take longer than
+    /// `max_wait`.
     Refuse {
         /// The generator's timestamp.
         timestamp: i64,
@@ -142,7 +147,8 @@ pub enum WaitReason {
 #[repr(C)]
 pub struct Generator {
     timestamp: i64,
-    /// The part of the lead over the clock that a step of the clock explains; it melts as the clock catches up.
+    /// The part of the lead over the clock that a step of the clock explains; it melts as the clock
+    /// catches up.
     hold: i64,
     /// The first timestamp above this one asks for a reservation. Never above `floor`.
     reserve_after: i64,
@@ -156,17 +162,17 @@ pub struct Generator {
 /// How many timestamps a reservation holds, in milliseconds.
 pub const RESERVATION: i64 = 2000;
 
-/// A session is asked for a reservation when this much of it is left, and another each time that a quarter
-/// of this has passed in vain.
+/// A session is asked for a reservation when this much of it is left, and another each time that a
+/// quarter of this has passed in vain.
 const RESERVE_EARLY: i64 = RESERVATION / 2;
 
 /// More than any sequence: a generator that has not issued anything has no sequence left.
 const NOTHING_ISSUED: u32 = u32::MAX;
 
 impl Generator {
-    /// A generator that has used up everything up to `timestamp`, which is its floor: its first claim
-    /// asks for a reservation. `hold` is what the start explains of a lead over the clock, and `last_timestamp`
-    /// the end of the timestamp field.
+    /// A generator that has used up everything up to `timestamp`, which is its floor: its first
+    /// claim asks for a reservation. `hold` is what the start explains of a lead over the clock,
+    /// and `last_timestamp` the end of the timestamp field.
     pub fn starting_after(timestamp: i64, hold: i64, last_timestamp: i64) -> Generator {
         Generator {
             timestamp,
@@ -198,14 +204,15 @@ impl Generator {
         self.floor
     }
 
-    /// Allows timestamps up to `timestamp`, or up to the end of the field if that comes first. A floor
-    /// never falls.
+    /// Allows timestamps up to `timestamp`, or up to the end of the field if that comes first. A
+    /// floor never falls.
     pub fn raise_floor(&mut self, timestamp: i64) {
         self.floor = self.floor.max(timestamp.min(self.last_timestamp));
         self.reserve_after = self.floor - RESERVE_EARLY;
     }
 
-    /// Allows nothing above the present timestamp, until [`Generator::raise_floor`] allows it again.
+    /// Allows nothing above the present timestamp, until [`Generator::raise_floor`] allows it
+    /// again.
     pub fn freeze(&mut self) {
         self.floor = self.timestamp;
         self.reserve_after = self.timestamp;
@@ -221,8 +228,9 @@ impl Generator {
         }
     }
 
-    /// What [`Generator::claim`] does almost always, where it is no more than this: IDs of the clock's millisecond, or of
-    /// the last one. `None` changes nothing, and needs a [`Generator::claim`].
+    /// What [`Generator::claim`] does almost always, where it is no more than this: IDs of the
+    /// clock's millisecond, or of the last one. `None` changes nothing, and needs a
+    /// [`Generator::claim`].
     #[inline(always)]
     pub fn claim_at_once(&mut self, now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
         let next = self.next(now, claim, max_burst)?;
@@ -241,7 +249,11 @@ impl Generator {
         } else if lead == 0 {
             Some(Next { timestamp: now, first: self.sequence + 1, hold: 0 })
         } else if lead <= max_burst.max(self.hold) {
-            Some(Next { timestamp: self.timestamp, first: self.sequence + 1, hold: self.hold.min(lead) })
+            Some(Next {
+                timestamp: self.timestamp,
+                first: self.sequence + 1,
+                hold: self.hold.min(lead),
+            })
         } else {
             None
         }
@@ -271,7 +283,11 @@ impl Generator {
             let (first, hold) = (claim.first, self.hold.min(lead + 1));
             return self.issue(Next { timestamp: self.timestamp + 1, first, hold }, claim);
         }
-        Decision::Wait { seen, until: self.timestamp + 1 - explained, reason: WaitReason::NextMillisecond }
+        Decision::Wait {
+            seen,
+            until: self.timestamp + 1 - explained,
+            reason: WaitReason::NextMillisecond,
+        }
     }
 
     fn seen(&self) -> Seen {

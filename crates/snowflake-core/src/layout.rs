@@ -18,12 +18,12 @@ use std::ops::RangeInclusive;
 /// Twitter's epoch, 2010-11-04 01:42:54.657 UTC, in milliseconds since the Unix epoch.
 pub const TWITTER_EPOCH: i64 = 1_288_834_974_657;
 
-/// Legal epochs, in milliseconds since the Unix epoch: from 1970 to the year 6429, which keeps every
-/// timestamp of every layout within what PostgreSQL's `timestamptz` can hold.
+/// Legal epochs, in milliseconds since the Unix epoch: from 1970 to the year 6429, which keeps
+/// every timestamp of every layout within what PostgreSQL's `timestamptz` can hold.
 pub const EPOCH_RANGE: RangeInclusive<i64> = 0..=(1 << 47) - 1;
 
-/// Legal sums of the datacenter, worker and sequence widths, in bits. What they leave of 63 bits is the
-/// timestamp's: 39 bits are 17 years of milliseconds, 53 bits are 285,000 years.
+/// Legal sums of the datacenter, worker and sequence widths, in bits. What they leave of 63 bits is
+/// the timestamp's: 39 bits are 17 years of milliseconds, 53 bits are 285,000 years.
 pub const SUM_RANGE: RangeInclusive<u32> = 10..=24;
 
 /// Bits of an ID that are not its sign.
@@ -89,7 +89,8 @@ pub enum LayoutError {
     NoSequence,
     /// The widths leave the timestamp too few bits, or more than a timestamp can use.
     #[error(
-        "the datacenter, worker and sequence widths add up to {sum} bits; the legal range is {} to {}",
+        "the datacenter, worker and sequence widths add up to {sum} bits; the legal range is {} \
+         to {}",
         SUM_RANGE.start(),
         SUM_RANGE.end()
     )]
@@ -135,7 +136,8 @@ impl Layout {
         if widths.sequence == 0 {
             return Err(LayoutError::NoSequence);
         }
-        let sum = u64::from(widths.datacenter) + u64::from(widths.worker) + u64::from(widths.sequence);
+        let sum =
+            u64::from(widths.datacenter) + u64::from(widths.worker) + u64::from(widths.sequence);
         if !(u64::from(*SUM_RANGE.start())..=u64::from(*SUM_RANGE.end())).contains(&sum) {
             return Err(LayoutError::Sum { sum });
         }
@@ -217,7 +219,8 @@ impl Layout {
         }
         let worker_shift = self.widths.sequence;
         let datacenter_shift = worker_shift + self.widths.worker;
-        let node = (i64::from(datacenter_id) << datacenter_shift) | (i64::from(worker_id) << worker_shift);
+        let node =
+            (i64::from(datacenter_id) << datacenter_shift) | (i64::from(worker_id) << worker_shift);
         Ok(Ids { epoch: self.epoch, shift: self.timestamp_shift(), node })
     }
 

@@ -1,8 +1,8 @@
 //! The rules of a Snowflake ID generator.
 //!
-//! This crate decides and never acts: it reads no clock, takes no lock, does no I/O and knows nothing of
-//! PostgreSQL. The caller reads the clock, holds the lock, waits and raises errors; what to do next is
-//! decided here, where it can be tested exhaustively.
+//! This crate decides and never acts: it reads no clock, takes no lock, does no I/O and knows
+//! nothing of PostgreSQL. The caller reads the clock, holds the lock, waits and raises errors; what
+//! to do next is decided here, where it can be tested exhaustively.
 //!
 //! - [`layout`]: how a timestamp, a datacenter, a worker and a sequence make up 63 bits.
 //! - [`epoch`]: the written form of the instant that timestamps count from.

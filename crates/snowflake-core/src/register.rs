@@ -1,7 +1,7 @@
 //! The durable record: its bytes, and what a start may begin from.
 //!
-//! A record promises that no ID above its time has been issued. Whoever starts from it begins above that time,
-//! and that is all that makes IDs unique across restarts, crashes and failovers.
+//! A record promises that no ID above its time has been issued. Whoever starts from it begins above
+//! that time, and that is all that makes IDs unique across restarts, crashes and failovers.
 
 use crate::generator::RESERVATION;
 use crate::jump::{BootClock, Clocks};
@@ -10,7 +10,8 @@ use crate::layout::{Layout, LayoutError, PartsError, Widths};
 /// The first bytes of every record, of whatever version.
 pub const MAGIC: [u8; 8] = *b"snowflk1";
 
-/// The version that this code writes, and the highest that it reads. Version 2 added the boot clock.
+/// The version that this code writes, and the highest that it reads. Version 2 added the boot
+/// clock.
 pub const VERSION: u32 = 2;
 
 /// How many bytes a record takes.
@@ -93,16 +94,22 @@ impl Record {
         if bytes[0..8] != MAGIC {
             return Err(RecordError::Damaged);
         }
-        // A later version may be longer, with its checksum elsewhere: all that is known of it is its number.
+        // A later version may be longer, with its checksum elsewhere: all that is known of it is
+        // its number.
         let version = u32_at(8);
         if version > VERSION {
             return Err(RecordError::NewerVersion(version));
         }
-        let widths =
-            Widths { datacenter: bytes[48].into(), worker: bytes[49].into(), sequence: bytes[50].into() };
-        let layout = Layout::new(u64_at(40) as i64, widths).map_err(|_: LayoutError| RecordError::Damaged)?;
+        let widths = Widths {
+            datacenter: bytes[48].into(),
+            worker: bytes[49].into(),
+            sequence: bytes[50].into(),
+        };
+        let layout = Layout::new(u64_at(40) as i64, widths)
+            .map_err(|_: LayoutError| RecordError::Damaged)?;
         let boot = u128::from_le_bytes(bytes[60..76].try_into().expect("16 bytes"));
-        let boot = (version > 1 && boot != 0).then(|| BootClock { boot, elapsed: u64_at(76) as i64 });
+        let boot =
+            (version > 1 && boot != 0).then(|| BootClock { boot, elapsed: u64_at(76) as i64 });
         let record = Record {
             system_identifier: u64_at(16),
             timeline: u32_at(12),
@@ -173,8 +180,8 @@ impl Server {
         }
         let margin = if record.timeline == self.timeline { 0 } else { self.failover_margin };
         let after = record.floor + margin;
-        // The lead that the record had when it was written needs no explanation: a clock that has not been set back
-        // since has only made up for some of it.
+        // The lead that the record had when it was written needs no explanation: a clock that has
+        // not been set back since has only made up for some of it.
         let explained = record.floor.saturating_sub(record.written.wall).saturating_add(margin);
         Ok(Start { after, hold: (after - now).min(explained).max(0) })
     }
@@ -190,15 +197,16 @@ impl Server {
         }
     }
 
-    /// The record that makes `timestamp` available, and some more than the present `floor` does: a record
-    /// never takes back what an earlier one has promised. It goes a reservation ahead of the clock; where timestamps are
-    /// that far ahead already, it adds little, so that crash after crash does not drive them away.
+    /// The record that makes `timestamp` available, and some more than the present `floor` does: a
+    /// record never takes back what an earlier one has promised. It goes a reservation ahead of the
+    /// clock; where timestamps are that far ahead already, it adds little, so that crash after
+    /// crash does not drive them away.
     pub fn reservation(&self, timestamp: i64, floor: i64, now: Clocks) -> Record {
         self.record((now.wall + RESERVATION).max(timestamp.max(floor) + RESERVATION / 8), now)
     }
 
-    /// Whether every ID of this server's layout that begins after the record is above every ID that the record
-    /// permits: only then a change of layout keeps IDs unique and increasing.
+    /// Whether every ID of this server's layout that begins after the record is above every ID that
+    /// the record permits: only then a change of layout keeps IDs unique and increasing.
     pub fn may_change_layout(&self, record: &Record) -> bool {
         let Ok(highest) = record.highest_id() else { return false };
         self.layout.first_id(record.floor + 1).is_ok_and(|lowest| lowest > highest)

@@ -13,7 +13,8 @@ use jiff::Timestamp;
 
 use crate::layout::PartsError;
 
-/// How many characters the base 62 form of every ID has: 62 to the power of 11 is more than 2 to the power of 63.
+/// How many characters the base 62 form of every ID has: 62 to the power of 11 is more than 2 to
+/// the power of 63.
 pub const LENGTH: usize = 11;
 
 /// The digits, in the order of their values and of ASCII, so that texts sort as the IDs do.
@@ -60,13 +61,15 @@ pub fn to_base62(id: i64) -> Result<Base62, PartsError> {
     Ok(Base62(text))
 }
 
-/// The ID whose base 62 form this is. What [`to_base62`] does not write is not read: nothing is trimmed or padded.
+/// The ID whose base 62 form this is. What [`to_base62`] does not write is not read: nothing is
+/// trimmed or padded.
 pub fn from_base62(text: &str) -> Result<i64, Base62Error> {
     let mut id: i64 = 0;
     let mut fits = true;
     let mut length = 0;
     for (index, character) in text.chars().enumerate() {
-        let value = value(character).ok_or(Base62Error::Digit { character, position: index + 1 })?;
+        let value =
+            value(character).ok_or(Base62Error::Digit { character, position: index + 1 })?;
         match id.checked_mul(62).and_then(|id| id.checked_add(value)) {
             Some(more) => id = more,
             None => fits = false,
@@ -92,8 +95,9 @@ fn value(digit: char) -> Option<i64> {
     Some(value.into())
 }
 
-/// A time in milliseconds since the Unix epoch as an ISO 8601 instant in UTC, as JavaScript's `toISOString()` writes it:
-/// a year beyond 9999 has a sign and six digits. `unix_ms` is not negative.
+/// A time in milliseconds since the Unix epoch as an ISO 8601 instant in UTC, as JavaScript's
+/// `toISOString()` writes it: a year beyond 9999 has a sign and six digits. `unix_ms` is not
+/// negative.
 pub fn iso8601(unix_ms: i64) -> String {
     /// The calendar repeats itself after this many years, which are so many milliseconds.
     const YEARS: i64 = 400;

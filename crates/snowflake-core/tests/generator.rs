@@ -1,7 +1,8 @@
 //! Property tests of the generator: any clock, any interleaving of sessions, any limits.
 //!
-//! The numbers in the test names' comments are those of the promises at the top of `src/generator.rs`.
-//! `make mutants` breaks the rules one by one and shows that these tests notice.
+//! The numbers in the test names' comments are those of the promises at the top of
+//! `src/generator.rs`. `make mutants` breaks the rules one by one and shows that these tests
+//! notice.
 
 use proptest::prelude::*;
 use snowflake_core::generator::{
@@ -31,8 +32,9 @@ struct World {
     generator: Generator,
     limits: Limits,
     clock: i64,
-    /// By how much the clock has been set back since a claim last found it caught up with every ID, and a
-    /// millisecond for each reading in flight then: its session sees the hold, but not yet the step.
+    /// By how much the clock has been set back since a claim last found it caught up with every ID,
+    /// and a millisecond for each reading in flight then: its session sees the hold, but not yet
+    /// the step.
     set_back: i64,
     floor: i64,
     sessions: [Session; SESSIONS],
@@ -82,7 +84,10 @@ impl World {
         let claim = Claim { first, want, last_sequence: LAST_SEQUENCE };
         let mut at_once = self.generator;
         let run = at_once.claim_at_once(reading.now, claim, self.limits.max_burst);
-        assert!(run.is_some() || at_once == self.generator, "a claim that came to nothing changed something");
+        assert!(
+            run.is_some() || at_once == self.generator,
+            "a claim that came to nothing changed something"
+        );
         let mut decision = self.generator.claim(reading, claim, &self.limits);
         if let Some(run) = run {
             // Promise 9.
@@ -93,7 +98,9 @@ impl World {
             decision = Decision::Issue(run);
         }
         let seen = match decision {
-            Decision::Reread { seen } | Decision::Wait { seen, .. } | Decision::Hold { seen, .. } => seen,
+            Decision::Reread { seen }
+            | Decision::Wait { seen, .. }
+            | Decision::Hold { seen, .. } => seen,
             Decision::Issue(_)
             | Decision::IssueAndReserve(_)
             | Decision::Refuse { .. }
@@ -115,11 +122,14 @@ impl World {
         (reading, decision)
     }
 
-    /// Claims as one session that gets what it wants: reads again when told to, until it has an ID or must wait.
+    /// Claims as one session that gets what it wants: reads again when told to, until it has an ID
+    /// or must wait.
     fn insist(&mut self, want: u32) -> Decision {
         for _ in 0..100 {
             match self.claim(0, 0, want).1 {
-                Decision::Reread { .. } | Decision::Hold { .. } | Decision::Reserve { .. } => continue,
+                Decision::Reread { .. } | Decision::Hold { .. } | Decision::Reserve { .. } => {
+                    continue;
+                }
                 decision => return decision,
             }
         }
@@ -143,7 +153,11 @@ fn limit(finite: impl Strategy<Value = i64>) -> impl Strategy<Value = i64> {
 
 fn limits() -> impl Strategy<Value = Limits> {
     (limit(0..10i64), limit(prop_oneof![Just(0), 1..30i64]), limit(0..30i64)).prop_map(
-        |(max_burst, max_backward_step, max_wait)| Limits { max_burst, max_backward_step, max_wait },
+        |(max_burst, max_backward_step, max_wait)| Limits {
+            max_burst,
+            max_backward_step,
+            max_wait,
+        },
     )
 }
 
@@ -152,7 +166,11 @@ fn ticks() -> impl Strategy<Value = Event> {
 }
 
 fn claims() -> impl Strategy<Value = Event> {
-    (0..SESSIONS, prop_oneof![2 => Just(0), 1 => 0..=LAST_SEQUENCE], prop_oneof![3 => Just(1), 1 => 1..9u32])
+    (
+        0..SESSIONS,
+        prop_oneof![2 => Just(0), 1 => 0..=LAST_SEQUENCE],
+        prop_oneof![3 => Just(1), 1 => 1..9u32],
+    )
         .prop_map(|(session, first, want)| Event::Claim { session, first, want })
 }
 
@@ -391,7 +409,8 @@ proptest! {
     }
 }
 
-/// 7: where a reservation takes no longer than a quarter of what it reserves, nobody ever waits for it.
+/// 7: where a reservation takes no longer than a quarter of what it reserves, nobody ever waits for
+/// it.
 #[test]
 fn a_reservation_is_asked_for_early() {
     let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
@@ -433,7 +452,8 @@ fn a_start_ahead_of_the_clock_is_no_step() {
     assert!(matches!(world.insist(1), Decision::Refuse { .. }));
 }
 
-/// 5: the timestamp is the one that the reader had seen, but a later reading has let the hold melt since.
+/// 5: the timestamp is the one that the reader had seen, but a later reading has let the hold melt
+/// since.
 #[test]
 fn a_reading_from_before_the_hold_melted_is_stale() {
     let limits = Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 };
@@ -443,9 +463,13 @@ fn a_reading_from_before_the_hold_melted_is_stale() {
     let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
     assert!(matches!(claim(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
     // One session sees this state, and reads the clock: it is 1 ms behind, which is held.
-    let Decision::Reread { seen } = claim(START - 5, Seen::NOTHING) else { panic!("nothing was seen") };
+    let Decision::Reread { seen } = claim(START - 5, Seen::NOTHING) else {
+        panic!("nothing was seen")
+    };
     // The clock moves on, and another session claims: nothing is held any more.
-    assert!(matches!(claim(START + 1, Seen::NOTHING), Decision::Issue(run) if run.timestamp == START + 1));
+    assert!(
+        matches!(claim(START + 1, Seen::NOTHING), Decision::Issue(run) if run.timestamp == START + 1)
+    );
     let decision = claim(START, seen);
     assert!(matches!(decision, Decision::Reread { .. }), "{decision:?}");
 }

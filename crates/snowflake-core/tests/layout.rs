@@ -1,7 +1,9 @@
 //! Property tests of the layout, and the known answers of systems in the field.
 
 use proptest::prelude::*;
-use snowflake_core::layout::{EPOCH_RANGE, Layout, LayoutError, Parts, PartsError, SUM_RANGE, Widths};
+use snowflake_core::layout::{
+    EPOCH_RANGE, Layout, LayoutError, Parts, PartsError, SUM_RANGE, Widths,
+};
 
 const DISCORD_EPOCH: i64 = 1_420_070_400_000;
 
@@ -9,12 +11,17 @@ fn widths() -> impl Strategy<Value = Widths> {
     SUM_RANGE
         .prop_flat_map(|sum| (Just(sum), 1..=sum))
         .prop_flat_map(|(sum, sequence)| (Just(sum), Just(sequence), 0..=sum - sequence))
-        .prop_map(|(sum, sequence, worker)| Widths { datacenter: sum - sequence - worker, worker, sequence })
+        .prop_map(|(sum, sequence, worker)| Widths {
+            datacenter: sum - sequence - worker,
+            worker,
+            sequence,
+        })
 }
 
 fn layouts() -> impl Strategy<Value = Layout> {
     let epochs = prop_oneof![Just(0), Just(*EPOCH_RANGE.end()), EPOCH_RANGE];
-    (epochs, widths()).prop_map(|(epoch, widths)| Layout::new(epoch, widths).expect("a legal layout"))
+    (epochs, widths())
+        .prop_map(|(epoch, widths)| Layout::new(epoch, widths).expect("a legal layout"))
 }
 
 /// A legal layout and parts that fit it, the corners included.
@@ -94,7 +101,7 @@ fn known_answers() {
     for (layout, id, parts) in [
         (Layout::TWITTER, 1268118639732232192, (1591178018874, 5, 9, 0)), // 2020-06-03 09:53:38.874 UTC
         (Layout::TWITTER, 1541815603606036480, (1656432460105, 11, 26, 0)), // 2022-06-28 16:07:40.105 UTC
-        (discord, 175928847299117063, (1462015105796, 1, 0, 7)),          // 2016-04-30 11:18:25.796 UTC
+        (discord, 175928847299117063, (1462015105796, 1, 0, 7)), // 2016-04-30 11:18:25.796 UTC
     ] {
         let (timestamp, datacenter_id, worker_id, sequence) = parts;
         let parts = Parts { timestamp, datacenter_id, worker_id, sequence };
@@ -116,7 +123,13 @@ fn illegal_layouts() {
     assert_eq!(new(0, 5, 5, 0), LayoutError::NoSequence);
     assert_eq!(new(0, 0, 0, 9), LayoutError::Sum { sum: 9 });
     assert_eq!(new(0, 8, 8, 9), LayoutError::Sum { sum: 25 });
-    assert_eq!(new(0, u32::MAX, u32::MAX, u32::MAX), LayoutError::Sum { sum: 3 * u64::from(u32::MAX) });
+    assert_eq!(
+        new(0, u32::MAX, u32::MAX, u32::MAX),
+        LayoutError::Sum { sum: 3 * u64::from(u32::MAX) }
+    );
     assert_eq!(new(-1, 5, 5, 12), LayoutError::Epoch { epoch: -1 });
-    assert_eq!(new(EPOCH_RANGE.end() + 1, 5, 5, 12), LayoutError::Epoch { epoch: EPOCH_RANGE.end() + 1 });
+    assert_eq!(
+        new(EPOCH_RANGE.end() + 1, 5, 5, 12),
+        LayoutError::Epoch { epoch: EPOCH_RANGE.end() + 1 }
+    );
 }

@@ -1,9 +1,12 @@
-//! A model checker over the core's own functions: every interleaving of two backends, a standby, reservations, clock
-//! steps, checkpoints, crashes, restarts and a promotion, within small bounds.
+//! A model checker over the core's own functions: every interleaving of two backends, a standby,
+//! reservations, clock steps, checkpoints, crashes, restarts and a promotion, within small bounds.
 //!
-//! [`Design`] switches to designs that are wrong, each in one way. The checker has to find what each of them breaks.
+//! [`Design`] switches to designs that are wrong, each in one way. The checker has to find what
+//! each of them breaks.
 
-use snowflake_core::generator::{Claim, Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
+use snowflake_core::generator::{
+    Claim, Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason,
+};
 use snowflake_core::jump::{BootClock, Clocks, Verdict};
 use snowflake_core::layout::Layout;
 use snowflake_core::register::{Record, Server, Start};
@@ -116,7 +119,8 @@ struct World {
     flushed: usize,
     /// How much of the WAL the standby has, until it is promoted.
     standby: Option<usize>,
-    /// The highest ID that must never come again: of all that were issued, or after a promotion, of all rows.
+    /// The highest ID that must never come again: of all that were issued, or after a promotion, of
+    /// all rows.
     highest: Option<Id>,
     issued: usize,
     reservations: u8,
@@ -144,7 +148,12 @@ enum Action {
 
 impl World {
     fn server(&self) -> Server {
-        Server { system_identifier: 1, timeline: self.timeline, layout: Layout::TWITTER, failover_margin: 2 }
+        Server {
+            system_identifier: 1,
+            timeline: self.timeline,
+            layout: Layout::TWITTER,
+            failover_margin: 2,
+        }
     }
 
     /// A backend's next step. `None` when it has to wait for something else.
@@ -209,7 +218,9 @@ impl World {
 
     /// Whether a backend is between writing and publishing, with the lock held.
     fn is_locked(&self) -> bool {
-        self.backends.iter().any(|backend| matches!(backend, Backend::Flush { .. } | Backend::Publish { .. }))
+        self.backends
+            .iter()
+            .any(|backend| matches!(backend, Backend::Flush { .. } | Backend::Publish { .. }))
     }
 
     /// Writes the record that makes `timestamp` available; `None` where the bounds allow no more.
@@ -273,7 +284,8 @@ impl World {
             }
             Decision::Reread { seen } => Backend::Read { seen },
             Decision::Reserve { timestamp } => Backend::Reserve { timestamp },
-            Decision::Hold { seen, .. } | Decision::Wait { seen, reason: WaitReason::ClockBehind, .. } => {
+            Decision::Hold { seen, .. }
+            | Decision::Wait { seen, reason: WaitReason::ClockBehind, .. } => {
                 if !self.set_back {
                     self.broken = Some("a clock that nobody set back was taken to have stepped");
                 }
@@ -313,7 +325,8 @@ impl World {
         if bounds.design == Design::StartAtTheRecord {
             start.after -= 1;
         }
-        self.generator = Generator::starting_after(start.after, start.hold, server.layout.last_timestamp());
+        self.generator =
+            Generator::starting_after(start.after, start.hold, server.layout.last_timestamp());
         self.begun = true;
     }
 
@@ -329,7 +342,9 @@ impl World {
     /// What a reservation makes of the clock.
     fn verdict(&self, bounds: &Bounds) -> Verdict {
         let judge = |last: Clocks| {
-            self.clocks().jump_since(&last, self.generator.timestamp()).judge(bounds.max_forward_step)
+            self.clocks()
+                .jump_since(&last, self.generator.timestamp())
+                .judge(bounds.max_forward_step)
         };
         self.clocks.map_or(Verdict::Accept, judge)
     }
@@ -501,25 +516,39 @@ impl Model for Bounds {
         vec![
             Property::always(PROMISES, |_, world: &World| world.broken.is_none()),
             Property::always("what is published is durable (I1)", |_, world: &World| {
-                let durable = world.wal[..world.flushed].iter().rev().find_map(|entry| match entry {
-                    Entry::Reservation(record) => Some(record.floor),
-                    Entry::Row(_) => None,
-                });
+                let durable =
+                    world.wal[..world.flushed].iter().rev().find_map(|entry| match entry {
+                        Entry::Reservation(record) => Some(record.floor),
+                        Entry::Row(_) => None,
+                    });
                 !world.begun
                     || durable.max(world.disk.map(|record| record.floor)) >= Some(world.generator.floor())
                     // A promoted server begins a margin above what it has.
                     || world.generator.timestamp() == world.generator.floor()
             }),
-            Property::sometimes("a server issues IDs after a crash", |bounds: &Bounds, world: &World| {
-                bounds.crashes == 0 || (world.crashes > 0 && world.begun && world.issued > 1)
-            }),
-            Property::sometimes("IDs follow a clock that was confirmed", |bounds: &Bounds, world: &World| {
-                let followed = world.generator.last().is_some_and(|(timestamp, _)| timestamp == world.clock);
-                bounds.max_forward_step.is_none() || (world.confirmed == Some(world.ahead()) && followed)
-            }),
-            Property::sometimes("a promoted server issues IDs", |bounds: &Bounds, world: &World| {
-                !bounds.standby || (world.timeline > 1 && world.begun && world.issued > 1)
-            }),
+            Property::sometimes(
+                "a server issues IDs after a crash",
+                |bounds: &Bounds, world: &World| {
+                    bounds.crashes == 0 || (world.crashes > 0 && world.begun && world.issued > 1)
+                },
+            ),
+            Property::sometimes(
+                "IDs follow a clock that was confirmed",
+                |bounds: &Bounds, world: &World| {
+                    let followed = world
+                        .generator
+                        .last()
+                        .is_some_and(|(timestamp, _)| timestamp == world.clock);
+                    bounds.max_forward_step.is_none()
+                        || (world.confirmed == Some(world.ahead()) && followed)
+                },
+            ),
+            Property::sometimes(
+                "a promoted server issues IDs",
+                |bounds: &Bounds, world: &World| {
+                    !bounds.standby || (world.timeline > 1 && world.begun && world.issued > 1)
+                },
+            ),
         ]
     }
 }
@@ -611,7 +640,8 @@ fn publishing_before_the_flush_is_found() {
 #[test]
 fn starting_at_the_record_is_found() {
     // The clock reaches the last millisecond that is reserved.
-    let bounds = Bounds { moves: &[RESERVATION, -2 * RESERVATION], ..everything(Design::StartAtTheRecord) };
+    let bounds =
+        Bounds { moves: &[RESERVATION, -2 * RESERVATION], ..everything(Design::StartAtTheRecord) };
     assert_found(bounds, AGAIN);
 }
 
@@ -638,12 +668,18 @@ fn judging_by_stale_readings_is_found() {
 
 #[test]
 fn a_hold_that_switches_max_burst_off_is_found() {
-    assert_found(clock_only(Design::HoldReplacesBurst), Some("a burst was not allowed as far as max_burst"));
+    assert_found(
+        clock_only(Design::HoldReplacesBurst),
+        Some("a burst was not allowed as far as max_burst"),
+    );
 }
 
 #[test]
 fn a_start_that_forgets_the_clocks_is_found() {
-    assert_found(jumps(Design::ForgetTheClocks), Some("a record follows a clock that jumped, unconfirmed"));
+    assert_found(
+        jumps(Design::ForgetTheClocks),
+        Some("a record follows a clock that jumped, unconfirmed"),
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Property tests of the durable record and of what a start may begin from.
 
 use proptest::prelude::*;
-use snowflake_core::generator::{Claim, Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason};
+use snowflake_core::generator::{
+    Claim, Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason,
+};
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{
@@ -22,13 +24,12 @@ fn records() -> impl Strategy<Value = Record> {
     let boots = prop::option::of(
         (1..=u128::MAX, any::<i64>()).prop_map(|(boot, elapsed)| BootClock { boot, elapsed }),
     );
-    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64, -10_000..10_000i64, boots).prop_map(
-        |(system_identifier, timeline, layout, since, lead, boot)| {
+    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64, -10_000..10_000i64, boots)
+        .prop_map(|(system_identifier, timeline, layout, since, lead, boot)| {
             let floor = layout.epoch() - 1 + since;
             let written = Clocks { wall: floor - lead, boot };
             Record { system_identifier, timeline, floor, written, layout }
-        },
-    )
+        })
 }
 
 /// The wall clock alone.
@@ -88,8 +89,9 @@ proptest! {
         prop_assert!(floor >= now + RESERVATION);
     }
 
-    /// A clock that was not set back while the server was down never makes it wait or refuse, crash after crash, and
-    /// a crash adds an eighth of a reservation at most to what timestamps run ahead of it.
+    /// A clock that was not set back while the server was down never makes it wait or refuse, crash
+    /// after crash, and a crash adds an eighth of a reservation at most to what timestamps run
+    /// ahead of it.
     #[test]
     fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(prop_oneof![1..100i64, 1..5000i64], 1..50)) {
         let claim = Claim { first: 0, want: 1, last_sequence: 4095 };
@@ -129,7 +131,8 @@ proptest! {
         prop_assert!(server(&record).record(floor, wall(NOW)).floor <= record.layout.last_timestamp());
     }
 
-    /// A change of layout is accepted only when every ID of the new one is above every ID of the old one.
+    /// A change of layout is accepted only when every ID of the new one is above every ID of the
+    /// old one.
     #[test]
     fn a_changed_layout_goes_on_above_the_old_one(record in records(), layout in layouts(), old_bits: i64, new_bits: i64, ago in 0..1000i64) {
         let server = Server { layout, ..server(&record) };
@@ -164,7 +167,8 @@ fn a_start_of_another_system_or_layout_is_refused() {
 #[test]
 fn a_start_holds_what_it_explains() {
     let server = server(&own());
-    for (now, hold) in [(NOW + 1, 0), (NOW, 0), (NOW - 1500, 1500), (NOW - 3_600_000, RESERVATION)] {
+    for (now, hold) in [(NOW + 1, 0), (NOW, 0), (NOW - 1500, 1500), (NOW - 3_600_000, RESERVATION)]
+    {
         assert_eq!(server.start(&own(), now), Ok(Start { after: NOW, hold }), "at {now}");
     }
     let promoted = Server { timeline: 4, ..server };
@@ -210,7 +214,8 @@ fn zeros_and_later_versions() {
 fn layouts_that_may_follow_another() {
     let record = own();
     let may = |epoch, datacenter, worker, sequence| {
-        let layout = Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a legal layout");
+        let layout =
+            Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a legal layout");
         Server { layout, ..server(&record) }.may_change_layout(&record)
     };
     // Wider parts, or an earlier epoch: larger IDs.

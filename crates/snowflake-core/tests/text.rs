@@ -44,7 +44,10 @@ proptest! {
 #[test]
 fn the_smallest_and_the_largest_id_have_texts_and_no_other_number() {
     assert_eq!(to_base62(0).map(|text| text.as_str().to_owned()), Ok("00000000000".to_owned()));
-    assert_eq!(to_base62(i64::MAX).map(|text| text.as_str().to_owned()), Ok("AzL8n0Y58m7".to_owned()));
+    assert_eq!(
+        to_base62(i64::MAX).map(|text| text.as_str().to_owned()),
+        Ok("AzL8n0Y58m7".to_owned())
+    );
     assert_eq!(to_base62(-1), Err(PartsError::Negative(-1)));
     assert_eq!(from_base62("AzL8n0Y58m8"), Err(Base62Error::TooLarge));
     assert_eq!(from_base62("zzzzzzzzzzz"), Err(Base62Error::TooLarge));

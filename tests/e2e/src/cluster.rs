@@ -69,7 +69,9 @@ impl Cluster {
 
     /// A new session.
     pub fn connect(&self) -> Client {
-        self.config().connect(NoTls).unwrap_or_else(|error| panic!("cannot connect: {error}\n{}", self.log()))
+        self.config()
+            .connect(NoTls)
+            .unwrap_or_else(|error| panic!("cannot connect: {error}\n{}", self.log()))
     }
 
     /// A client program of the server, such as `psql`, that connects to this cluster.
@@ -121,13 +123,15 @@ impl Cluster {
         }
     }
 
-    /// Kills the postmaster and all of its processes at once, with no chance to clean up, as a power loss does to
-    /// them.
+    /// Kills the postmaster and all of its processes at once, with no chance to clean up, as a
+    /// power loss does to them.
     pub fn kill(&mut self) {
         let postmaster = self.postmaster.as_ref().expect("a running server").id();
         let mut victims = vec![postmaster];
         for entry in fs::read_dir("/proc").expect("/proc").flatten() {
-            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
             // "pid (name) state parent ..."
             let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
             let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
@@ -146,7 +150,8 @@ impl Cluster {
         for pid in &victims[1..] {
             // A zombie has let go of everything.
             eventually("a process is gone", || {
-                fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
+                fs::read_to_string(format!("/proc/{pid}/stat"))
+                    .map_or(true, |stat| stat.contains(") Z "))
             });
         }
     }
@@ -268,7 +273,11 @@ impl Drop for Cluster {
             self.wait_for_exit();
         }
         if std::thread::panicking() {
-            eprintln!("--- log of the server in {} ---\n{}", self.directory().display(), self.log());
+            eprintln!(
+                "--- log of the server in {} ---\n{}",
+                self.directory().display(),
+                self.log()
+            );
         }
     }
 }
@@ -293,7 +302,8 @@ impl ClusterBuilder {
         self
     }
 
-    /// Widths of 3, 3 and 16 bits, as worker 7. The limit of the default layout, 244 ns per ID, would hide what one costs.
+    /// Widths of 3, 3 and 16 bits, as worker 7. The limit of the default layout, 244 ns per ID,
+    /// would hide what one costs.
     pub fn wide_sequence(self) -> ClusterBuilder {
         self.set("snowflake.datacenter_bits", "3")
             .set("snowflake.worker_bits", "3")
@@ -327,7 +337,10 @@ impl ClusterBuilder {
         if cluster.try_start().is_err() {
             return Err(cluster.log());
         }
-        cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension is installed");
+        cluster
+            .connect()
+            .batch_execute("CREATE EXTENSION snowflake")
+            .expect("the extension is installed");
         Ok(cluster)
     }
 
@@ -355,7 +368,8 @@ impl ClusterBuilder {
             ("jit", "off"),
             ("log_line_prefix", "%m [%p] "),
         ]);
-        let settings: Vec<_> = self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let settings: Vec<_> =
+            self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
         cluster.configure(&settings);
         cluster
     }
@@ -363,8 +377,10 @@ impl ClusterBuilder {
 
 /// A temporary directory that belongs to the user that servers run as.
 fn new_directory() -> TempDir {
-    let directory =
-        tempfile::Builder::new().prefix("snowflake-").tempdir().expect("a directory for temporary files");
+    let directory = tempfile::Builder::new()
+        .prefix("snowflake-")
+        .tempdir()
+        .expect("a directory for temporary files");
     let owner = fs::metadata(Server::from_env().template()).expect("the template");
     chown(directory.path(), Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
     directory
@@ -376,5 +392,8 @@ fn libfaketime() -> PathBuf {
         .flatten()
         .map(|entry| entry.path().join("faketime/libfaketime.so.1"))
         .chain([PathBuf::from("/usr/lib/faketime/libfaketime.so.1")]);
-    candidates.into_iter().find(|path| path.exists()).expect("libfaketime is installed: tools/setup test")
+    candidates
+        .into_iter()
+        .find(|path| path.exists())
+        .expect("libfaketime is installed: tools/setup test")
 }

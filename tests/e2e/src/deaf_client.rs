@@ -21,9 +21,11 @@ impl DeafClient {
         client.unread()
     }
 
-    /// Asks for an ID at the very moment when nothing more can be sent: the next byte that goes to the client waits.
+    /// Asks for an ID at the very moment when nothing more can be sent: the next byte that goes to
+    /// the client waits.
     pub fn take_an_id_when_full(cluster: &Cluster) -> DeafClient {
-        // Rows of 100 bytes, and a half of the server's buffer of 8 kB more than what the socket takes.
+        // Rows of 100 bytes, and a half of the server's buffer of 8 kB more than what the socket
+        // takes.
         let rows = (DeafClient::capacity(cluster) + 4000) / 100;
         let mut client = DeafClient::connect(cluster);
         client.ask(&format!(
@@ -72,7 +74,8 @@ impl DeafClient {
     fn unread(&self) -> usize {
         let mut bytes: libc::c_int = 0;
         // SAFETY: asks how many bytes a socket that is open holds.
-        let status = unsafe { libc::ioctl(self.stream.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
+        let status =
+            unsafe { libc::ioctl(self.stream.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
         assert_eq!(status, 0);
         bytes as usize
     }

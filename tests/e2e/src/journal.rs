@@ -9,7 +9,8 @@ use postgres::Client;
 
 use crate::{Cluster, assert_distinct};
 
-/// Every ID that a client received. Each must be greater than all that any client had received before it asked.
+/// Every ID that a client received. Each must be greater than all that any client had received
+/// before it asked.
 #[derive(Default)]
 pub struct Journal {
     ids: Mutex<Vec<i64>>,
@@ -59,7 +60,8 @@ impl Journal {
         self.last.lock().expect("no panic").map_or(Duration::MAX, |last| last.elapsed())
     }
 
-    /// A client in a thread of its own that takes IDs until `stop`, and connects again whenever its session ends.
+    /// A client in a thread of its own that takes IDs until `stop`, and connects again whenever its
+    /// session ends.
     pub fn client<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
@@ -86,7 +88,8 @@ impl Journal {
         crate::eventually("clients receive IDs", || self.count() >= until);
     }
 
-    /// Asserts that no ID came twice and that each was greater than those before it. Returns how many there were.
+    /// Asserts that no ID came twice and that each was greater than those before it. Returns how
+    /// many there were.
     #[track_caller]
     pub fn check(&self) -> usize {
         let misplaced = self.misplaced.lock().expect("no panic");
@@ -100,7 +103,8 @@ impl Journal {
     }
 }
 
-/// Ends the clients of [`Journal::client`] when it goes, also when an assertion fails: a scope waits for its threads.
+/// Ends the clients of [`Journal::client`] when it goes, also when an assertion fails: a scope
+/// waits for its threads.
 pub struct StopOnDrop<'a>(pub &'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {

@@ -1,8 +1,10 @@
-//! Real PostgreSQL clusters for tests: each in a directory of its own, reached through a socket in it.
+//! Real PostgreSQL clusters for tests: each in a directory of its own, reached through a socket in
+//! it.
 //!
-//! The server is the private copy that `tools/setup test` made and `tools/install` installed the extension
-//! into; the environment variable `SNOWFLAKE_PG_CONFIG` names its `pg_config`. A cluster is stopped and
-//! removed when its [`Cluster`] is dropped, and its server goes down when the test process dies.
+//! The server is the private copy that `tools/setup test` made and `tools/install` installed the
+//! extension into; the environment variable `SNOWFLAKE_PG_CONFIG` names its `pg_config`. A cluster
+//! is stopped and removed when its [`Cluster`] is dropped, and its server goes down when the test
+//! process dies.
 
 mod cluster;
 mod deaf_client;
@@ -73,15 +75,17 @@ pub fn connect_to(cluster: &Cluster, database: &str) -> Client {
 #[track_caller]
 pub fn dump_and_restore(cluster: &Cluster, database: &str, restored: &str) {
     let run = |program: &str, arguments: &[&str]| {
-        let output = cluster.client_program(program).args(arguments).output().expect("the program runs");
+        let output =
+            cluster.client_program(program).args(arguments).output().expect("the program runs");
         assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
         output.stdout
     };
     let dump = |database| {
         let text = String::from_utf8(run("pg_dump", &["--dbname", database])).expect("UTF-8");
         // Some versions bracket a dump with a random word.
-        let lines =
-            text.lines().filter(|line| !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict"));
+        let lines = text
+            .lines()
+            .filter(|line| !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict"));
         lines.map(|line| format!("{line}\n")).collect::<String>()
     };
     cluster.connect().batch_execute(&format!("CREATE DATABASE {restored}")).expect("a database");
@@ -105,7 +109,10 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// What `act` gives within the time; `None` when it takes longer. Then its thread is left behind.
-pub fn within<T: Send + 'static>(time: Duration, act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub fn within<T: Send + 'static>(
+    time: Duration,
+    act: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(act()));
     receiver.recv_timeout(time).ok()

@@ -20,9 +20,11 @@ impl Server {
         Server::of(&pg_config.expect("SNOWFLAKE_PG_CONFIG is set: run the tests with make test"))
     }
 
-    /// An older server to upgrade from: the one that `SNOWFLAKE_OLD_PG_CONFIG` names, or else the same one.
+    /// An older server to upgrade from: the one that `SNOWFLAKE_OLD_PG_CONFIG` names, or else the
+    /// same one.
     pub fn old_from_env() -> Server {
-        env::var("SNOWFLAKE_OLD_PG_CONFIG").map_or_else(|_| Server::from_env(), |old| Server::of(&old))
+        env::var("SNOWFLAKE_OLD_PG_CONFIG")
+            .map_or_else(|_| Server::from_env(), |old| Server::of(&old))
     }
 
     fn of(pg_config: &str) -> Server {
@@ -41,14 +43,17 @@ impl Server {
 
     /// The major version, such as 15.
     pub fn major(&self) -> u32 {
-        let output =
-            Command::new(self.bin.join("postgres")).arg("--version").output().expect("postgres runs");
+        let output = Command::new(self.bin.join("postgres"))
+            .arg("--version")
+            .output()
+            .expect("postgres runs");
         let version = String::from_utf8(output.stdout).expect("UTF-8");
         let major = version.split([' ', '.']).find_map(|word| word.parse().ok());
         major.expect("a version number")
     }
 
-    /// A program of the server that touches its files, such as `pg_basebackup`, as the user that servers run as.
+    /// A program of the server that touches its files, such as `pg_basebackup`, as the user that
+    /// servers run as.
     pub fn program(&self, name: &str) -> Command {
         self.program_with(&[], name)
     }
@@ -92,8 +97,8 @@ impl Server {
     }
 }
 
-/// A command as the user that servers run as: `postgres` for root, whom PostgreSQL refuses. The program goes down,
-/// without a shutdown checkpoint, when the thread that starts it ends.
+/// A command as the user that servers run as: `postgres` for root, whom PostgreSQL refuses. The
+/// program goes down, without a shutdown checkpoint, when the thread that starts it ends.
 pub fn as_server_user(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     if is_root() {

@@ -1,4 +1,5 @@
-//! A throwaway cluster to look at: `throwaway demo` shows what the extension does, `throwaway psql` opens psql.
+//! A throwaway cluster to look at: `throwaway demo` shows what the extension does, `throwaway psql`
+//! opens psql.
 
 use std::env;
 use std::fs;
@@ -81,7 +82,8 @@ CREATE TABLE items (
         );
 
         heading(&format!(
-            "{CLIENTS} concurrent clients insert {ORDERS_PER_CLIENT} orders each, with {ITEMS_PER_ORDER} items"
+            "{CLIENTS} concurrent clients insert {ORDERS_PER_CLIENT} orders each, with \
+             {ITEMS_PER_ORDER} items"
         ));
         self.load();
 
@@ -94,7 +96,8 @@ ORDER BY o.id DESC LIMIT 8;",
 
         heading("The milliseconds with the most keys");
         self.psql(
-            "SELECT snowflake_timestamp(id) AS millisecond, count(*) AS keys, count(DISTINCT client) AS clients,
+            "SELECT snowflake_timestamp(id) AS millisecond, count(*) AS keys, count(DISTINCT \
+             client) AS clients,
        max(snowflake_sequence(id)) AS last_sequence
 FROM orders GROUP BY millisecond ORDER BY keys DESC, millisecond LIMIT 3;",
         );
@@ -110,14 +113,20 @@ FROM orders GROUP BY millisecond ORDER BY keys DESC, millisecond LIMIT 3;",
             count == rows && distinct == rows,
         );
         let clients: i64 = self.one("SELECT count(DISTINCT client) FROM orders");
-        self.check(&format!("{clients} clients inserted at the same time"), clients == i64::from(CLIENTS));
+        self.check(
+            &format!("{clients} clients inserted at the same time"),
+            clients == i64::from(CLIENTS),
+        );
         let misplaced: i64 = self.one(
             "SELECT count(*) FROM (
                 SELECT started > min(finished) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS misplaced
                 FROM orders) AS o WHERE misplaced",
         );
         self.check(
-            &format!("order by id is order by time: {misplaced} orders have a smaller key than one that was finished before they started"),
+            &format!(
+                "order by id is order by time: {misplaced} orders have a smaller key than \
+                one that was finished before they started"
+            ),
             misplaced == 0,
         );
         let dishonest: i64 = self.one(
@@ -125,11 +134,14 @@ FROM orders GROUP BY millisecond ORDER BY keys DESC, millisecond LIMIT 3;",
              WHERE snowflake_timestamp(id) NOT BETWEEN date_trunc('milliseconds', started) AND finished",
         );
         self.check(
-            &format!("{dishonest} keys carry a time that is not between start and finish of their order"),
+            &format!(
+                "{dishonest} keys carry a time that is not between start and finish of their order"
+            ),
             dishonest == 0,
         );
         let strangers: i64 = self.one(
-            "SELECT count(*) FROM orders WHERE (snowflake_datacenter_id(id), snowflake_worker_id(id)) <> (5, 9)",
+            "SELECT count(*) FROM orders WHERE (snowflake_datacenter_id(id), \
+             snowflake_worker_id(id)) <> (5, 9)",
         );
         self.check(
             &format!("{strangers} keys name another datacenter or worker than 5 and 9"),
@@ -157,7 +169,9 @@ INSERT INTO items (order_id, name) SELECT id, 'item ' || n FROM new_order, gener
         .expect("a directory to write to");
         let mut pgbench = self.cluster.client_program("pgbench");
         pgbench.args(["--no-vacuum", "--jobs=2", "--protocol=prepared"]);
-        pgbench.arg(format!("--client={CLIENTS}")).arg(format!("--transactions={ORDERS_PER_CLIENT}"));
+        pgbench
+            .arg(format!("--client={CLIENTS}"))
+            .arg(format!("--transactions={ORDERS_PER_CLIENT}"));
         pgbench.arg("--file").arg(&script);
         run(&mut pgbench);
     }

@@ -8,7 +8,8 @@ fn identity_cannot_be_changed_in_a_running_server() {
     let cluster = Cluster::start();
     let mut superuser = cluster.connect();
     superuser.batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
-    let mut ordinary = cluster.config().user("ordinary").connect(postgres::NoTls).expect("a session");
+    let mut ordinary =
+        cluster.config().user("ordinary").connect(postgres::NoTls).expect("a session");
     for client in [&mut superuser, &mut ordinary] {
         for setting in [
             "snowflake.worker_id = 5",
@@ -22,14 +23,23 @@ fn identity_cannot_be_changed_in_a_running_server() {
         }
     }
     for scope in ["DATABASE postgres", "ROLE postgres", "ROLE ordinary", "ROLE ALL"] {
-        let error = error_of(superuser.batch_execute(&format!("ALTER {scope} SET snowflake.worker_id = 5")));
+        let error = error_of(
+            superuser.batch_execute(&format!("ALTER {scope} SET snowflake.worker_id = 5")),
+        );
         assert_eq!(error.code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM, "{error}");
     }
     for user in ["postgres", "ordinary"] {
-        let error = cluster.config().user(user).options("-c snowflake.worker_id=5").connect(postgres::NoTls);
+        let error = cluster
+            .config()
+            .user(user)
+            .options("-c snowflake.worker_id=5")
+            .connect(postgres::NoTls);
         assert_eq!(error_of(error).code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM);
     }
-    assert_eq!(bigint(&mut superuser, "SELECT snowflake_worker_id(snowflake_nextval())::bigint"), 9);
+    assert_eq!(
+        bigint(&mut superuser, "SELECT snowflake_worker_id(snowflake_nextval())::bigint"),
+        9
+    );
 }
 
 #[test]
@@ -45,26 +55,39 @@ fn alter_system_refuses_what_a_start_would_refuse() {
             "snowflake.worker_id = -2",
             "-2 is outside the valid range for parameter \"snowflake.worker_id\" (-1 .. 31)",
         ),
-        ("snowflake.epoch = 'yesterday'", "invalid value for parameter \"snowflake.epoch\": \"yesterday\""),
-        ("snowflake.max_wait = '-5ms'", "outside the valid range for parameter \"snowflake.max_wait\""),
+        (
+            "snowflake.epoch = 'yesterday'",
+            "invalid value for parameter \"snowflake.epoch\": \"yesterday\"",
+        ),
+        (
+            "snowflake.max_wait = '-5ms'",
+            "outside the valid range for parameter \"snowflake.max_wait\"",
+        ),
         ("snowflake.sequence_jitter = 4096", "(0 .. 4095)"),
-        ("snowflake.max_forward_step = 0", "invalid value for parameter \"snowflake.max_forward_step\": 0"),
+        (
+            "snowflake.max_forward_step = 0",
+            "invalid value for parameter \"snowflake.max_forward_step\": 0",
+        ),
     ] {
         let error = error_of(client.batch_execute(&format!("ALTER SYSTEM SET {setting}")));
         assert_eq!(error.code(), &SqlState::INVALID_PARAMETER_VALUE, "{error}");
         assert!(error.message().contains(rule), "{error}");
     }
-    let error = error_of(client.batch_execute("ALTER SYSTEM SET snowflake.epoch = '2999-01-01T00:00:00Z'"));
+    let error =
+        error_of(client.batch_execute("ALTER SYSTEM SET snowflake.epoch = '2999-01-01T00:00:00Z'"));
     let detail = error.detail().expect("a detail");
     assert!(detail.contains("it is in the future"), "{detail}");
     assert!(detail.contains("ISO 8601"), "{detail}");
-    let error = error_of(client.batch_execute("ALTER SYSTEM SET snowflake.max_forward_step = '1001ms'"));
+    let error =
+        error_of(client.batch_execute("ALTER SYSTEM SET snowflake.max_forward_step = '1001ms'"));
     assert!(
         error.detail().expect("a detail").starts_with("The legal values are -1, and 1002 ms"),
         "{error:?}"
     );
     for legal in ["-1", "'1002ms'"] {
-        client.batch_execute(&format!("ALTER SYSTEM SET snowflake.max_forward_step = {legal}")).expect(legal);
+        client
+            .batch_execute(&format!("ALTER SYSTEM SET snowflake.max_forward_step = {legal}"))
+            .expect(legal);
     }
     let error = error_of(client.batch_execute("ALTER SYSTEM SET snowflake.no_such_setting = 1"));
     assert!([SqlState::UNDEFINED_OBJECT, SqlState::INVALID_NAME].contains(error.code()), "{error}");
@@ -87,7 +110,10 @@ fn without_identity_nothing_is_generated() {
                 assert!(hint.lines().any(|other| other == line), "{hint}");
             }
         }
-        assert_eq!(bigint(&mut client, "SELECT snowflake_worker_id(1268118639732232192)::bigint"), 9);
+        assert_eq!(
+            bigint(&mut client, "SELECT snowflake_worker_id(1268118639732232192)::bigint"),
+            9
+        );
     }
 }
 
@@ -102,17 +128,33 @@ fn a_bad_value_stops_the_start() {
             "yesterday",
             "it is neither an ISO 8601 instant with an offset nor a number of milliseconds",
         ),
-        ("snowflake.epoch", "2020-01-01T00:00:00", "it is neither an ISO 8601 instant with an offset"),
+        (
+            "snowflake.epoch",
+            "2020-01-01T00:00:00",
+            "it is neither an ISO 8601 instant with an offset",
+        ),
         ("snowflake.epoch", "1969-01-01T00:00:00Z", "it is before 1970-01-01T00:00:00Z"),
-        ("snowflake.epoch", "2020-01-01T00:00:00.0001Z", "it is not a whole number of milliseconds"),
+        (
+            "snowflake.epoch",
+            "2020-01-01T00:00:00.0001Z",
+            "it is not a whole number of milliseconds",
+        ),
         ("snowflake.sequence_bits", "0", "The legal range is 1 to 24."),
         ("snowflake.sequence_bits", "15", "add up to 25 bits; the legal range is 10 to 24"),
         ("snowflake.worker_bits", "25", "The legal range is 0 to 24."),
         ("snowflake.max_backward_step", "soon", "The legal range is -1 to 2147483647 ms."),
         ("snowflake.max_wait", "-2", "The legal range is -1 to 2147483647 ms."),
         ("snowflake.sequence_jitter", "4096", "The legal range is 0 to 4095."),
-        ("snowflake.max_forward_step", "0", "The legal values are -1, and 1002 ms to 2147483647 ms"),
-        ("snowflake.max_forward_step", "1s", "The legal values are -1, and 1002 ms to 2147483647 ms"),
+        (
+            "snowflake.max_forward_step",
+            "0",
+            "The legal values are -1, and 1002 ms to 2147483647 ms",
+        ),
+        (
+            "snowflake.max_forward_step",
+            "1s",
+            "The legal values are -1, and 1002 ms to 2147483647 ms",
+        ),
     ] {
         match Cluster::builder().set(name, value).try_start() {
             Ok(_) => panic!("the server started with {name} = {value}"),
@@ -126,11 +168,18 @@ fn a_bad_value_stops_the_start() {
 
 #[test]
 fn the_range_of_an_id_follows_its_width() {
-    let cluster =
-        Cluster::builder().set("snowflake.worker_bits", "3").set("snowflake.worker_id", "7").start();
-    assert_eq!(bigint(&mut cluster.connect(), "SELECT snowflake_worker_id(snowflake_nextval())::bigint"), 7);
-    let refused =
-        Cluster::builder().set("snowflake.worker_bits", "3").set("snowflake.worker_id", "8").try_start();
+    let cluster = Cluster::builder()
+        .set("snowflake.worker_bits", "3")
+        .set("snowflake.worker_id", "7")
+        .start();
+    assert_eq!(
+        bigint(&mut cluster.connect(), "SELECT snowflake_worker_id(snowflake_nextval())::bigint"),
+        7
+    );
+    let refused = Cluster::builder()
+        .set("snowflake.worker_bits", "3")
+        .set("snowflake.worker_id", "8")
+        .try_start();
     assert!(refused.err().expect("8 needs 4 bits").contains("The legal range is -1 to 7."));
 }
 
@@ -149,7 +198,9 @@ fn limits_follow_a_reload() {
     cluster.configure(&[("snowflake.max_backward_step", "-2")]);
     cluster.reload();
     eventually("the log says why", || {
-        cluster.log().contains("outside the valid range for parameter \"snowflake.max_backward_step\"")
+        cluster
+            .log()
+            .contains("outside the valid range for parameter \"snowflake.max_backward_step\"")
     });
     assert_eq!(show(&mut client), "90s");
 }
@@ -158,7 +209,8 @@ fn limits_follow_a_reload() {
 #[test]
 fn the_former_name_of_max_backward_step_is_taken() {
     let cluster = Cluster::builder().set("snowflake.max_drift", "0").fake_clock().start();
-    let said = "LOG:  setting \"snowflake.max_drift\" is now called \"snowflake.max_backward_step\"";
+    let said =
+        "LOG:  setting \"snowflake.max_drift\" is now called \"snowflake.max_backward_step\"";
     assert_eq!(cluster.log().matches(said).count(), 1, "{}", cluster.log());
     let mut client = cluster.connect();
     let next = "SELECT snowflake_nextval()";
@@ -169,7 +221,10 @@ fn the_former_name_of_max_backward_step_is_taken() {
     cluster.reload();
     eventually("the reload reaches the session", || client.query(next, &[]).is_ok());
     // It is not shown among the settings.
-    assert_eq!(bigint(&mut client, "SELECT count(*) FROM pg_settings WHERE name = 'snowflake.max_drift'"), 0);
+    assert_eq!(
+        bigint(&mut client, "SELECT count(*) FROM pg_settings WHERE name = 'snowflake.max_drift'"),
+        0
+    );
 
     let both = Cluster::builder()
         .set("snowflake.max_drift", "0")
@@ -193,7 +248,8 @@ fn jitter_spreads_the_first_sequence() {
             &[],
         )
         .expect("IDs");
-    // Chances that this fails by itself: 200 draws of 1,024 that all stay below 512, or miss one of 8 classes.
+    // Chances that this fails by itself: 200 draws of 1,024 that all stay below 512, or miss one of
+    // 8 classes.
     assert!((512..=1023).contains(&row.get::<_, i32>(0)));
     assert_eq!(row.get::<_, i64>(1), 8);
 }

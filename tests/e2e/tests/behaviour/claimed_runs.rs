@@ -5,7 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, assert_distinct, assert_increasing, bigint, bigints, error_of, eventually};
+use snowflake_e2e::{
+    Cluster, assert_distinct, assert_increasing, bigint, bigints, error_of, eventually,
+};
 
 /// Resident memory of a process that is not shared with others, in kB.
 fn private_memory(pid: i32) -> i64 {
@@ -22,13 +24,19 @@ fn a_billion_can_be_cancelled_at_once_and_uses_no_memory() {
     let before = bigint(&mut client, "SELECT snowflake_nextval()");
     let cancel = client.cancel_token();
     thread::scope(|scope| {
-        let query = scope.spawn(move || {
-            error_of(client.query("SELECT count(*) FROM (SELECT snowflake_nextval(1000000000)) AS ids", &[]))
-        });
-        // The generator's own timestamps tell how far the query is: a burst without limit runs ahead.
+        let query =
+            scope.spawn(move || {
+                error_of(client.query(
+                    "SELECT count(*) FROM (SELECT snowflake_nextval(1000000000)) AS ids",
+                    &[],
+                ))
+            });
+        // The generator's own timestamps tell how far the query is: a burst without limit runs
+        // ahead.
         let mut watcher = cluster.connect();
         let issued = |watcher: &mut postgres::Client| {
-            bigint(watcher, &format!("SELECT (snowflake_nextval() >> 22) - ({before} >> 22)")) * 4096
+            bigint(watcher, &format!("SELECT (snowflake_nextval() >> 22) - ({before} >> 22)"))
+                * 4096
         };
         eventually("a million IDs", || issued(&mut watcher) > 1_000_000);
         let early = private_memory(pid);
@@ -82,14 +90,16 @@ fn runs_of_many_sessions_do_not_overlap() {
     assert_distinct(sessions.concat());
 }
 
-/// IDs are taken in runs, before their rows are returned: a cursor that pauses returns IDs from before the pause. They are
-/// still nobody else's, and increase within the call.
+/// IDs are taken in runs, before their rows are returned: a cursor that pauses returns IDs from
+/// before the pause. They are still nobody else's, and increase within the call.
 #[test]
 fn a_cursor_that_pauses_returns_ids_from_before() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     let mut transaction = client.transaction().expect("a transaction");
-    transaction.batch_execute("DECLARE ids CURSOR FOR SELECT snowflake_nextval(1000)").expect("a cursor");
+    transaction
+        .batch_execute("DECLARE ids CURSOR FOR SELECT snowflake_nextval(1000)")
+        .expect("a cursor");
     let fetch = |transaction: &mut postgres::Transaction, count: usize| -> Vec<i64> {
         let rows = transaction.query(&format!("FETCH {count} FROM ids"), &[]).expect("rows");
         rows.iter().map(|row| row.get(0)).collect()

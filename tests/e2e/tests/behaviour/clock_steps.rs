@@ -14,7 +14,10 @@ fn a_step_back_within_max_backward_step_is_held() {
     let mut ids = vec![bigint(&mut client, NEXT)];
     for offset in ["-10s", "-1h", "-23h", "+0"] {
         cluster.set_clock(offset);
-        ids.extend(bigints(&mut client, "SELECT snowflake_nextval() FROM generate_series(1, 10000)"));
+        ids.extend(bigints(
+            &mut client,
+            "SELECT snowflake_nextval() FROM generate_series(1, 10000)",
+        ));
     }
     assert_increasing(&ids);
 }
@@ -27,11 +30,14 @@ fn a_step_back_beyond_max_backward_step_is_refused() {
     cluster.set_clock("-1h");
     let error = error_of(client.query(NEXT, &[]));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    let behind = error.message().strip_prefix("the clock is ").and_then(|rest| rest.split(' ').next());
+    let behind =
+        error.message().strip_prefix("the clock is ").and_then(|rest| rest.split(' ').next());
     let behind: i64 = behind.and_then(|ms| ms.parse().ok()).unwrap_or_else(|| panic!("{error}"));
     assert!((3_590_000..=3_600_000).contains(&behind), "{behind} ms");
-    let issued: String =
-        client.query_one("SELECT snowflake_timestamp($1)::text", &[&before]).expect("decoded").get(0);
+    let issued: String = client
+        .query_one("SELECT snowflake_timestamp($1)::text", &[&before])
+        .expect("decoded")
+        .get(0);
     assert!(error.detail().expect("a detail").contains(&issued), "{error:?} does not say {issued}");
     assert!(error.hint().expect("a hint").contains("snowflake.max_backward_step"));
     cluster.set_clock("+0");

@@ -12,7 +12,10 @@ fn eight_sessions_take_a_million_each() {
             .map(|_| {
                 let mut client = cluster.connect();
                 scope.spawn(move || {
-                    bigints(&mut client, "SELECT snowflake_nextval() FROM generate_series(1, 1000000)")
+                    bigints(
+                        &mut client,
+                        "SELECT snowflake_nextval() FROM generate_series(1, 1000000)",
+                    )
                 })
             })
             .collect();
@@ -29,8 +32,9 @@ fn eight_sessions_take_a_million_each() {
 fn sessions_that_take_turns_see_one_series() {
     let cluster = Cluster::start();
     let mut sessions = [cluster.connect(), cluster.connect()];
-    let ids: Vec<i64> =
-        (0..20_000).map(|turn| bigint(&mut sessions[turn % 2], "SELECT snowflake_nextval()")).collect();
+    let ids: Vec<i64> = (0..20_000)
+        .map(|turn| bigint(&mut sessions[turn % 2], "SELECT snowflake_nextval()"))
+        .collect();
     assert_increasing(&ids);
 }
 

@@ -1,10 +1,12 @@
-//! Every kind of source column is converted, dumped, restored and reverted, with its values as they were.
+//! Every kind of source column is converted, dumped, restored and reverted, with its values as they
+//! were.
 
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, bigint, connect_to, dump_and_restore, error_of};
 
-/// A column to convert: its name for people, what the column definition says, and the type that refers to it.
+/// A column to convert: its name for people, what the column definition says, and the type that
+/// refers to it.
 const SOURCES: [(&str, &str, &str); 7] = [
     ("smallserial", "smallserial", "smallint"),
     ("serial", "serial", "integer"),
@@ -42,7 +44,12 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (source, definition, referring_type) in SOURCES {
         for (name, shape) in SHAPES {
-            cases.push(Case { schema: format!("My {source}, {name}"), definition, referring_type, shape });
+            cases.push(Case {
+                schema: format!("My {source}, {name}"),
+                definition,
+                referring_type,
+                shape,
+            });
         }
     }
     cases
@@ -68,7 +75,8 @@ impl Case {
                  CREATE TABLE \"{schema}\".\"Second\" PARTITION OF {table} FOR VALUES FROM (50) TO (1000000);"
             );
         } else {
-            script += &format!("CREATE TABLE {table} (\"Id\" {definition} PRIMARY KEY, \"Day\" int);");
+            script +=
+                &format!("CREATE TABLE {table} (\"Id\" {definition} PRIMARY KEY, \"Day\" int);");
         }
         if self.shape != Shape::Empty {
             script += &if self.is_plain() {
@@ -127,10 +135,12 @@ impl Case {
         (row.get(0), row.get(1), row.get(2))
     }
 
-    /// Inserts a row that takes the default, and takes it away again. It has the largest key of all.
+    /// Inserts a row that takes the default, and takes it away again. It has the largest key of
+    /// all.
     fn try_default(&self, client: &mut Client) {
         let table = self.table();
-        let largest = bigint(client, &format!("SELECT coalesce(max(\"Id\"), 0)::bigint FROM {table}"));
+        let largest =
+            bigint(client, &format!("SELECT coalesce(max(\"Id\"), 0)::bigint FROM {table}"));
         let query = format!("INSERT INTO {table} (\"Day\") VALUES (999) RETURNING \"Id\"::bigint");
         assert!(bigint(client, &query) > largest, "{}", self.schema);
         client.batch_execute(&format!("DELETE FROM {table} WHERE \"Day\" = 999")).expect("deleted");
@@ -167,7 +177,10 @@ fn every_kind_of_column() {
         let reverted = if case.shape == Shape::Partitioned && cluster.server().major() < 17 {
             // Identity would not reach the partitions.
             let column = case.column(&mut client);
-            assert!(column.1.as_ref().is_some_and(|found| found.starts_with("nextval('")), "{column:?}");
+            assert!(
+                column.1.as_ref().is_some_and(|found| found.starts_with("nextval('")),
+                "{column:?}"
+            );
             ("bigint".into(), column.1, String::new())
         } else {
             ("bigint".into(), None, "d".into())
@@ -191,8 +204,9 @@ fn while_clients_insert() {
             .map(|number| {
                 let mut client = cluster.connect();
                 scope.spawn(move || {
-                    let insert =
-                        format!("INSERT INTO orders (client) VALUES ({number}) RETURNING id::bigint");
+                    let insert = format!(
+                        "INSERT INTO orders (client) VALUES ({number}) RETURNING id::bigint"
+                    );
                     (0..500).map(|_| bigint(&mut client, &insert)).collect::<Vec<i64>>()
                 })
             })
@@ -201,8 +215,11 @@ fn while_clients_insert() {
         snowflake_e2e::eventually("some rows", || {
             bigint(&mut administrator, "SELECT count(*) FROM orders") > 100
         });
-        administrator.batch_execute("SELECT snowflake_convert('orders', 'id', false)").expect("converted");
-        let ids: Vec<i64> = clients.into_iter().flat_map(|client| client.join().expect("a client")).collect();
+        administrator
+            .batch_execute("SELECT snowflake_convert('orders', 'id', false)")
+            .expect("converted");
+        let ids: Vec<i64> =
+            clients.into_iter().flat_map(|client| client.join().expect("a client")).collect();
         assert_eq!(ids.len(), 2000);
         snowflake_e2e::assert_distinct(ids);
     });
@@ -221,8 +238,9 @@ fn a_transaction_with_an_old_snapshot_is_refused() {
         for function in ["snowflake_convert", "snowflake_revert"] {
             for dry_run in [true, false] {
                 client.batch_execute(&format!("BEGIN ISOLATION LEVEL {level}")).expect("begun");
-                let error =
-                    error_of(client.query(&format!("SELECT {function}('orders', 'id', {dry_run})"), &[]));
+                let error = error_of(
+                    client.query(&format!("SELECT {function}('orders', 'id', {dry_run})"), &[]),
+                );
                 assert_eq!(error.code(), &SqlState::ACTIVE_SQL_TRANSACTION, "{error}");
                 assert_eq!(error.hint(), Some("Use a READ COMMITTED transaction."));
                 client.batch_execute("ROLLBACK").expect("rolled back");
@@ -231,21 +249,27 @@ fn a_transaction_with_an_old_snapshot_is_refused() {
     }
 }
 
-/// Rows that are committed while a reversion waits for its lock count, with and without WAL for standbys.
+/// Rows that are committed while a reversion waits for its lock count, with and without WAL for
+/// standbys.
 #[test]
 fn a_reversion_sees_rows_that_were_committed_while_it_waited() {
     for wal_level in ["minimal", "replica"] {
-        let cluster = Cluster::builder().set("wal_level", wal_level).set("max_wal_senders", "0").start();
+        let cluster =
+            Cluster::builder().set("wal_level", wal_level).set("max_wal_senders", "0").start();
         let mut other = cluster.connect();
         other
-            .batch_execute("CREATE TABLE orders (id bigint DEFAULT snowflake_nextval() PRIMARY KEY)")
+            .batch_execute(
+                "CREATE TABLE orders (id bigint DEFAULT snowflake_nextval() PRIMARY KEY)",
+            )
             .expect("a table");
         let mut insert = other.transaction().expect("a transaction");
         insert.batch_execute("INSERT INTO orders VALUES (9000000000000000000)").expect("a row");
         let mut client = cluster.connect();
         std::thread::scope(|scope| {
             let reverting = scope.spawn(move || {
-                client.batch_execute("SELECT snowflake_revert('orders', 'id', false)").expect("reverted");
+                client
+                    .batch_execute("SELECT snowflake_revert('orders', 'id', false)")
+                    .expect("reverted");
                 bigint(&mut client, "INSERT INTO orders DEFAULT VALUES RETURNING id")
             });
             let mut watcher = cluster.connect();

@@ -1,5 +1,5 @@
-//! Conversion runs code that comes with a table as the owner of the table, and can do no more than a statement of the
-//! owner's own could.
+//! Conversion runs code that comes with a table as the owner of the table, and can do no more than
+//! a statement of the owner's own could.
 
 use postgres::Client;
 use postgres::error::SqlState;
@@ -159,13 +159,16 @@ fn tables_of_several_owners_are_refused_and_named() {
             assert_refused(
                 &mut client,
                 &format!("SELECT snowflake_convert('{relation}', 'id', {dry_run})"),
-                &format!("column id of table public.{relation} belongs to tables of several owners"),
+                &format!(
+                    "column id of table public.{relation} belongs to tables of several owners"
+                ),
                 &format!("One statement would change or check tables of all of them: {others}."),
             );
         }
     }
     assert_eq!(spied(&cluster, since), [""; 0]);
-    // A bigint key is not rewritten, and neither is what refers to it: nothing of mallory's is reached.
+    // A bigint key is not rewritten, and neither is what refers to it: nothing of mallory's is
+    // reached.
     client.batch_execute("SELECT snowflake_convert('big', 'id', false)").expect("converted");
 }
 
@@ -192,7 +195,9 @@ fn what_the_owner_lacks_is_said_by_the_dry_run() {
         "The statements run as the owner of the table, and name snowflake_nextval() in that schema.",
     );
     client
-        .batch_execute("GRANT USAGE ON SCHEMA \"My IDs\" TO app; REVOKE USAGE ON SCHEMA closed FROM app")
+        .batch_execute(
+            "GRANT USAGE ON SCHEMA \"My IDs\" TO app; REVOKE USAGE ON SCHEMA closed FROM app",
+        )
         .expect("granted");
     assert_refused(
         &mut client,
@@ -244,7 +249,8 @@ fn the_search_path_is_the_callers() {
         .expect("converted and reverted");
 }
 
-/// Their owner is the session itself: nobody else is there to be protected, and PostgreSQL has to allow a new sequence.
+/// Their owner is the session itself: nobody else is there to be protected, and PostgreSQL has to
+/// allow a new sequence.
 #[test]
 fn temporary_tables_are_converted_and_reverted() {
     let (cluster, _client) = start();

@@ -25,7 +25,8 @@ fn tree() -> PathBuf {
 }
 
 fn page(name: &str) -> Page {
-    let text = fs::read_to_string(tree().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let text =
+        fs::read_to_string(tree().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     Page { name: name.into(), text }
 }
 
@@ -84,7 +85,8 @@ impl Page {
         headings
             .map(|line| {
                 let heading = line.trim_start_matches('#').trim().to_lowercase();
-                let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+                let kept =
+                    heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
                 kept.map(|c| if c == ' ' { '-' } else { c }).collect()
             })
             .collect()
@@ -106,8 +108,8 @@ fn psql(cluster: &Cluster, directory: &Path, options: &[&str], command: &str) ->
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Runs the SQL blocks of a page in order, each in a session of its own, and returns how many results
-/// were compared.
+/// Runs the SQL blocks of a page in order, each in a session of its own, and returns how many
+/// results were compared.
 fn run_blocks(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
     let blocks = page.blocks();
     let mut shown = 0;
@@ -115,7 +117,10 @@ fn run_blocks(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
         let printed = psql(cluster, directory, &[], &block.text);
         if let Some(Block { language, text }) = blocks.get(index + 1)
             && language == "text"
-            && text.lines().last().is_some_and(|line| line.starts_with('(') && line.contains(" row"))
+            && text
+                .lines()
+                .last()
+                .is_some_and(|line| line.starts_with('(') && line.contains(" row"))
         {
             assert_eq!(printed.trim_end(), text.trim_end(), "{}: {}", page.name, block.text);
             shown += 1;
@@ -127,7 +132,8 @@ fn run_blocks(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
 /// Runs the examples within the text of a page, in one session, and returns how many there are.
 fn run_examples(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
     let examples = page.examples();
-    let queries: String = examples.iter().map(|(expression, _)| format!("SELECT {expression};\n")).collect();
+    let queries: String =
+        examples.iter().map(|(expression, _)| format!("SELECT {expression};\n")).collect();
     let printed = psql(cluster, directory, &["--tuples-only", "--no-align"], &queries);
     assert_eq!(printed.lines().count(), examples.len(), "{}", page.name);
     for ((expression, result), printed) in examples.iter().zip(printed.lines()) {
@@ -295,7 +301,11 @@ fn every_link_leads_to_a_file_and_a_heading() {
             assert!(tree().join(&target).exists(), "{}: {link}", document.name);
             if !heading.is_empty() {
                 let anchors = page(&target.to_string_lossy()).anchors();
-                assert!(anchors.iter().any(|anchor| anchor == heading), "{}: {link}", document.name);
+                assert!(
+                    anchors.iter().any(|anchor| anchor == heading),
+                    "{}: {link}",
+                    document.name
+                );
             }
             links += 1;
         }
@@ -306,9 +316,12 @@ fn every_link_leads_to_a_file_and_a_heading() {
 /// The tests that a page names in code exist.
 #[test]
 fn the_tests_that_are_named_exist() {
-    let directories = ["crates/snowflake-core/tests", "tests/e2e/tests/behaviour", "tests/e2e/tests/faults"];
+    let directories =
+        ["crates/snowflake-core/tests", "tests/e2e/tests/behaviour", "tests/e2e/tests/faults"];
     let files = directories.iter().flat_map(|directory| {
-        fs::read_dir(tree().join(directory)).expect("a directory").map(|file| file.expect("a file").path())
+        fs::read_dir(tree().join(directory))
+            .expect("a directory")
+            .map(|file| file.expect("a file").path())
     });
     let tests: String = files
         .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
@@ -336,10 +349,15 @@ fn make_psql_opens_psql() {
     make.arg("-C").arg(tree()).arg("psql");
     let mut make = make.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("make runs");
     let mut stdin = make.stdin.take().expect("a pipe");
-    stdin.write_all(b"SELECT 'worker', snowflake_worker_id(snowflake_nextval());\n").expect("psql reads");
+    stdin
+        .write_all(b"SELECT 'worker', snowflake_worker_id(snowflake_nextval());\n")
+        .expect("psql reads");
     drop(stdin);
     let output = make.wait_with_output().expect("make ends");
     assert!(output.status.success());
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(printed.lines().any(|line| line.trim() == "worker   |                   9"), "{printed}");
+    assert!(
+        printed.lines().any(|line| line.trim() == "worker   |                   9"),
+        "{printed}"
+    );
 }

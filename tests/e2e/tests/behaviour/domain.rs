@@ -7,7 +7,9 @@ use snowflake_e2e::{Cluster, assert_increasing, bigints};
 fn a_driver_sees_a_bigint() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
-    client.batch_execute("CREATE TABLE orders (id snowflake PRIMARY KEY, item text)").expect("a table");
+    client
+        .batch_execute("CREATE TABLE orders (id snowflake PRIMARY KEY, item text)")
+        .expect("a table");
     let statement =
         client.prepare("INSERT INTO orders (item) VALUES ($1) RETURNING id").expect("a statement");
     assert_eq!(statement.columns()[0].type_(), &Type::INT8);

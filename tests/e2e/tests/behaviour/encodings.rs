@@ -59,7 +59,8 @@ fn names_and_texts_beyond_ascii() {
             let error = error_of(client.query(&query, &[]));
             assert_eq!((error.code(), error.message()), (&code, &*message), "{encoding}: {query}");
         }
-        let error = error_of(client.query(&format!("SELECT snowflake_convert('viewed', '{text}')"), &[]));
+        let error =
+            error_of(client.query(&format!("SELECT snowflake_convert('viewed', '{text}')"), &[]));
         let view = format!("\"{text}\"");
         assert!(error.detail().expect("a detail").contains(&view), "{encoding}: {error:?}");
 
@@ -83,7 +84,9 @@ fn names_and_texts_beyond_ascii() {
         let said: Vec<String> =
             client.query(&convert, &[]).expect("converted").iter().map(|row| row.get(0)).collect();
         assert!(
-            said.contains(&format!("ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" TYPE bigint;")),
+            said.contains(&format!(
+                "ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" TYPE bigint;"
+            )),
             "{encoding}: {said:?}"
         );
         client
@@ -156,5 +159,8 @@ fn a_notice_with_such_a_name() {
     drop((client, config));
     let notices: Vec<_> = notices.iter().collect();
     assert_eq!(notices.len(), 1);
-    assert!(notices[0].detail().expect("a detail").contains("index public.\"Größe\""), "{notices:?}");
+    assert!(
+        notices[0].detail().expect("a detail").contains("index public.\"Größe\""),
+        "{notices:?}"
+    );
 }

@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Register, error_of};
 
-/// An error of a statement that a conversion executes is PostgreSQL's own, with the statement as context.
+/// An error of a statement that a conversion executes is PostgreSQL's own, with the statement as
+/// context.
 #[test]
 fn an_error_of_an_executed_statement_is_as_it_was_raised() {
     let cluster = Cluster::builder().environment("RUST_BACKTRACE=1".into()).start();
@@ -70,7 +71,9 @@ fn an_ordinary_error_shows_no_backtrace() {
         ("SELECT snowflake_convert('pg_stat_snowflake', 'issued')", None),
         (
             "SELECT snowflake_set_floor('infinity')",
-            Some("The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00."),
+            Some(
+                "The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.",
+            ),
         ),
     ] {
         let error = error_of(client.query(query, &[]));
@@ -81,12 +84,15 @@ fn an_ordinary_error_shows_no_backtrace() {
 /// An error that PostgreSQL raises while the extension calls it.
 #[test]
 fn an_error_of_postgresql_shows_no_backtrace() {
-    let mut cluster =
-        Cluster::builder().environment("RUST_BACKTRACE=1".into()).set("snowflake.max_burst", "-1").start();
+    let mut cluster = Cluster::builder()
+        .environment("RUST_BACKTRACE=1".into())
+        .set("snowflake.max_burst", "-1")
+        .start();
     let mut client = cluster.connect();
     client.batch_execute("SET statement_timeout = '100ms'").expect("set");
-    let error =
-        error_of(client.query("SELECT count(*) FROM (SELECT snowflake_nextval(2000000000)) AS ids", &[]));
+    let error = error_of(
+        client.query("SELECT count(*) FROM (SELECT snowflake_nextval(2000000000)) AS ids", &[]),
+    );
     assert_eq!((error.code(), error.detail()), (&SqlState::QUERY_CANCELED, None), "{error:?}");
     drop(client);
     cluster.stop();
@@ -94,7 +100,11 @@ fn an_error_of_postgresql_shows_no_backtrace() {
         .expect("root, or the owner");
     cluster.start_again();
     let error = error_of(cluster.connect().query("SELECT snowflake_nextval()", &[]));
-    assert_eq!((error.code(), error.detail()), (&SqlState::INSUFFICIENT_PRIVILEGE, None), "{error:?}");
+    assert_eq!(
+        (error.code(), error.detail()),
+        (&SqlState::INSUFFICIENT_PRIVILEGE, None),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -105,7 +115,9 @@ fn system_catalogs_are_not_converted() {
         [("pg_catalog.pg_class", "relpages"), ("information_schema.sql_sizing", "sizing_id")]
     {
         for function in ["snowflake_convert", "snowflake_revert"] {
-            let error = error_of(client.query(&format!("SELECT {function}('{relation}', '{column}')"), &[]));
+            let error = error_of(
+                client.query(&format!("SELECT {function}('{relation}', '{column}')"), &[]),
+            );
             assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{error}");
             assert!(error.message().ends_with("is a system catalog"), "{error}");
         }
@@ -126,9 +138,11 @@ fn a_changed_type_of_the_parts_is_an_error() {
         ("ALTER ATTRIBUTE worker_id TYPE bigint", "ALTER ATTRIBUTE worker_id TYPE integer"),
     ] {
         client.batch_execute(&format!("ALTER TYPE snowflake_parts {change}")).expect(change);
-        for query in
-            [parse, "SELECT * FROM snowflake_parse(1)", "SELECT (snowflake_parse(1, '2015-01-01+00')).id"]
-        {
+        for query in [
+            parse,
+            "SELECT * FROM snowflake_parse(1)",
+            "SELECT (snowflake_parse(1, '2015-01-01+00')).id",
+        ] {
             let error = error_of(client.query(query, &[]));
             assert_eq!(error.code(), &SqlState::DATATYPE_MISMATCH, "{change}: {error}");
             assert_eq!(error.message(), "type snowflake_parts is not what the extension created");

@@ -1,4 +1,5 @@
-//! Every function of the extension with extreme and random arguments: errors that say what is wrong, and no other.
+//! Every function of the extension with extreme and random arguments: errors that say what is
+//! wrong, and no other.
 
 use postgres::Client;
 use snowflake_e2e::Cluster;
@@ -22,9 +23,20 @@ fn extremes(of: &str) -> &'static [&'static str] {
             "4194303",
             "1268118639732232192",
         ],
-        "integer" => {
-            &["NULL", "0", "1", "-1", "2147483647", "'-2147483648'", "5", "12", "24", "31", "63", "64"]
-        }
+        "integer" => &[
+            "NULL",
+            "0",
+            "1",
+            "-1",
+            "2147483647",
+            "'-2147483648'",
+            "5",
+            "12",
+            "24",
+            "31",
+            "63",
+            "64",
+        ],
         "boolean" => &["NULL", "true", "false"],
         "timestamp with time zone" => &[
             "NULL",
@@ -96,7 +108,9 @@ fn random(random: &mut fastrand::Rng, of: &str) -> String {
         "integer" => {
             format!("'{}'", random.i32(..) >> random.u32(0..32))
         }
-        "timestamp with time zone" => format!("to_timestamp({})", random.i64(..) >> random.u32(24..64)),
+        "timestamp with time zone" => {
+            format!("to_timestamp({})", random.i64(..) >> random.u32(24..64))
+        }
         "text" => {
             let length = random.usize(0..20);
             let text: String = (0..length)
@@ -129,8 +143,10 @@ fn functions(client: &mut Client) -> Vec<Function> {
 
 #[test]
 fn extreme_and_random_arguments() {
-    let seed =
-        std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
+    let seed = std::env::var("SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or_else(|| fastrand::u64(..));
     println!("SEED={seed}");
     let mut rng = fastrand::Rng::with_seed(seed);
     let cluster = Cluster::builder()
@@ -159,8 +175,9 @@ fn extreme_and_random_arguments() {
              END $$",
         )
         .expect("objects");
-    let attempt =
-        client.prepare("SELECT call, attempt(call) FROM unnest($1::text[]) AS call").expect("a query");
+    let attempt = client
+        .prepare("SELECT call, attempt(call) FROM unnest($1::text[]) AS call")
+        .expect("a query");
     let functions = functions(&mut client);
     assert!(functions.len() > 25);
     for Function { name, arguments } in functions {

@@ -30,13 +30,15 @@ impl Installation {
             .expect("make runs")
     }
 
-    /// `tools/install` into a directory below the destination, with programs of these texts found before all others.
+    /// `tools/install` into a directory below the destination, with programs of these texts found
+    /// before all others.
     fn install_with(&self, below: &str, programs: &[(&str, &str)]) -> Command {
         let shims = self.destination.path().join("programs");
         fs::create_dir_all(&shims).expect("a directory");
         for (name, text) in programs {
             fs::write(shims.join(name), format!("#!/bin/sh\n{text}\n")).expect("a file");
-            fs::set_permissions(shims.join(name), fs::Permissions::from_mode(0o755)).expect("our own");
+            fs::set_permissions(shims.join(name), fs::Permissions::from_mode(0o755))
+                .expect("our own");
         }
         let path = std::env::var("PATH").expect("a PATH");
         let mut command = Command::new("make");
@@ -52,15 +54,20 @@ impl Installation {
     fn directory(&self, option: &str) -> PathBuf {
         let output = Command::new(&self.pg_config).arg(option).output().expect("pg_config runs");
         let path = String::from_utf8(output.stdout).expect("UTF-8");
-        self.destination.path().join(Path::new(path.trim()).strip_prefix("/").expect("an absolute path"))
+        self.destination
+            .path()
+            .join(Path::new(path.trim()).strip_prefix("/").expect("an absolute path"))
     }
 
     /// The names of all installed files.
     fn files(&self) -> Vec<String> {
-        let directories = [self.directory("--sharedir").join("extension"), self.directory("--pkglibdir")];
-        let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
-        let mut files: Vec<String> =
-            entries.map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned()).collect();
+        let directories =
+            [self.directory("--sharedir").join("extension"), self.directory("--pkglibdir")];
+        let entries =
+            directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
+        let mut files: Vec<String> = entries
+            .map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned())
+            .collect();
         files.sort();
         files
     }

@@ -2,7 +2,8 @@
 
 use snowflake_e2e::{Cluster, bigint};
 
-/// Asserts that the server, as it is configured, decodes the ID to these parts and composes it from them.
+/// Asserts that the server, as it is configured, decodes the ID to these parts and composes it from
+/// them.
 fn assert_known(
     cluster: &Cluster,
     id: i64,
@@ -23,7 +24,8 @@ fn assert_known(
     assert_eq!(row.get::<_, i32>(2), worker_id);
     assert_eq!(row.get::<_, i32>(3), sequence);
     assert_eq!(row.get::<_, i64>(4), id);
-    let make = format!("SELECT snowflake_make('{timestamp}', {datacenter_id}, {worker_id}, {sequence})");
+    let make =
+        format!("SELECT snowflake_make('{timestamp}', {datacenter_id}, {worker_id}, {sequence})");
     assert_eq!(bigint(&mut client, &make), id);
 }
 

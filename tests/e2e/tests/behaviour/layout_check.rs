@@ -11,11 +11,16 @@ fn assert_refused(cluster: &Cluster) {
     for query in [DECODE, "SELECT snowflake_min(now())", "SELECT snowflake_json(1)", DECODE] {
         let error = error_of(client.query(query, &[]));
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-        assert_eq!(error.message(), "IDs have been issued under another snowflake.epoch or other widths");
+        assert_eq!(
+            error.message(),
+            "IDs have been issued under another snowflake.epoch or other widths"
+        );
         assert!(error.hint().expect("a hint").contains("snowflake_confirm('layout')"));
     }
     // What names its layout depends on nothing.
-    client.query("SELECT snowflake_timestamp(175928847299117063, '2015-01-01+00')", &[]).expect("decoded");
+    client
+        .query("SELECT snowflake_timestamp(175928847299117063, '2015-01-01+00')", &[])
+        .expect("decoded");
 }
 
 #[test]
@@ -34,7 +39,9 @@ fn a_server_with_another_layout_does_not_decode() {
     cluster.configure(&[("snowflake.sequence_bits", "13")]);
     cluster.start_again();
     assert_refused(&cluster);
-    let error = error_of(cluster.connect().batch_execute("INSERT INTO orders VALUES (1268118639732232192)"));
+    let error = error_of(
+        cluster.connect().batch_execute("INSERT INTO orders VALUES (1268118639732232192)"),
+    );
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
 
     // A superuser may decide otherwise.
@@ -62,7 +69,9 @@ fn a_standby_with_another_layout_does_not_decode() {
     let mut standby = primary.base_backup(&["--write-recovery-conf"]);
     standby.configure(&[("snowflake.epoch", "1420070400000")]);
     standby.start_again();
-    eventually("the register reaches the standby", || standby.connect().query(DECODE, &[]).is_err());
+    eventually("the register reaches the standby", || {
+        standby.connect().query(DECODE, &[]).is_err()
+    });
     assert_refused(&standby);
     standby.stop();
     standby.configure(&[("snowflake.epoch", "1288834974657")]);
@@ -70,8 +79,8 @@ fn a_standby_with_another_layout_does_not_decode() {
     standby.connect().query(DECODE, &[]).expect("decoded");
 }
 
-/// What a session of a standby decodes of the newest row, whose ID was issued under another layout: an error, and never a
-/// time.
+/// What a session of a standby decodes of the newest row, whose ID was issued under another layout:
+/// an error, and never a time.
 #[test]
 fn an_open_session_of_a_standby_notices_another_layout() {
     let mut primary = Cluster::start();
@@ -95,10 +104,13 @@ fn an_open_session_of_a_standby_notices_another_layout() {
     let standby = primary.standby();
     let mut open = standby.connect();
     eventually("the row reaches the standby", || {
-        open.query_one("SELECT count(*) FROM orders", &[]).is_ok_and(|row| row.get::<_, i64>(0) == 1)
+        open.query_one("SELECT count(*) FROM orders", &[])
+            .is_ok_and(|row| row.get::<_, i64>(0) == 1)
     });
     let prepared = open
-        .prepare("SELECT (SELECT count(*) FROM orders), snowflake_timestamp(max(id))::text FROM orders")
+        .prepare(
+            "SELECT (SELECT count(*) FROM orders), snowflake_timestamp(max(id))::text FROM orders",
+        )
         .expect("a query");
     open.query(&prepared, &[]).expect("decoded");
     let mut follower = standby.connect();
@@ -116,7 +128,10 @@ fn an_open_session_of_a_standby_notices_another_layout() {
         }
     };
     for error in [error, following.join().expect("a session"), error_of(open.query(DECODE, &[]))] {
-        assert_eq!(error.message(), "IDs have been issued under another snowflake.epoch or other widths");
+        assert_eq!(
+            error.message(),
+            "IDs have been issued under another snowflake.epoch or other widths"
+        );
     }
 }
 

@@ -80,7 +80,9 @@ fn a_poller_sees_every_row_once() {
                     for round in 0..200 {
                         let mut transaction = client.transaction().expect("a transaction");
                         for _ in 0..=(round + number) % 3 {
-                            ids.push(transaction.query_one(INSERT, &[]).expect("a row").get::<_, i64>(0));
+                            ids.push(
+                                transaction.query_one(INSERT, &[]).expect("a row").get::<_, i64>(0),
+                            );
                         }
                         thread::yield_now();
                         transaction.commit().expect("committed");
@@ -110,7 +112,8 @@ fn pools_of_ids_do_not_overlap() {
             .map(|_| {
                 let mut client = cluster.connect();
                 scope.spawn(move || {
-                    let pool = "SELECT array_agg(id) FROM (SELECT snowflake_nextval(50) AS id) AS pool";
+                    let pool =
+                        "SELECT array_agg(id) FROM (SELECT snowflake_nextval(50) AS id) AS pool";
                     let take = |client: &mut Client| {
                         client.query_one(pool, &[]).expect("a pool").get::<_, Vec<i64>>(0)
                     };

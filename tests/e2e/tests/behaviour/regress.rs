@@ -14,7 +14,13 @@ fn pg_regress() {
     let mut tests: Vec<String> = fs::read_dir(tree.join("sql"))
         .expect("tests/pg_regress/sql")
         .map(|entry| {
-            entry.expect("a file").path().file_stem().expect("a name").to_string_lossy().into_owned()
+            entry
+                .expect("a file")
+                .path()
+                .file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
         })
         .filter(|name| name != "setup")
         .collect();
@@ -34,9 +40,11 @@ fn pg_regress() {
         .args(&tests)
         .status()
         .expect("pg_regress runs");
-    let differences = fs::read_to_string(output.path().join("regression.diffs")).unwrap_or_default();
+    let differences =
+        fs::read_to_string(output.path().join("regression.diffs")).unwrap_or_default();
     if let Ok(keep) = std::env::var("SNOWFLAKE_REGRESS_RESULTS") {
-        let copied = Command::new("cp").arg("-rT").arg(output.path().join("results")).arg(keep).status();
+        let copied =
+            Command::new("cp").arg("-rT").arg(output.path().join("results")).arg(keep).status();
         assert!(copied.expect("cp runs").success());
     }
     assert!(status.success(), "{differences}");

@@ -20,8 +20,10 @@ fn a_standby_does_not_generate() {
     assert_eq!(error.message(), "cannot generate snowflake IDs during recovery");
     let error = error_of(reader.query("SELECT snowflake_nextval(10)", &[]));
     assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION);
-    let worker: i32 =
-        reader.query_one("SELECT snowflake_worker_id(id) FROM orders", &[]).expect("decoded").get(0);
+    let worker: i32 = reader
+        .query_one("SELECT snowflake_worker_id(id) FROM orders", &[])
+        .expect("decoded")
+        .get(0);
     assert_eq!(worker, 9);
 
     // Once promoted, it does.
@@ -37,6 +39,8 @@ fn a_read_only_transaction_generates() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client
-        .batch_execute("BEGIN READ ONLY; SELECT snowflake_nextval(); SELECT snowflake_nextval(10); COMMIT")
+        .batch_execute(
+            "BEGIN READ ONLY; SELECT snowflake_nextval(); SELECT snowflake_nextval(10); COMMIT",
+        )
         .expect("no row is written");
 }

@@ -1,4 +1,5 @@
-//! What `pg_stat_snowflake` and `snowflake_status` say of clocks, crashes, and servers without a generator.
+//! What `pg_stat_snowflake` and `snowflake_status` say of clocks, crashes, and servers without a
+//! generator.
 
 use postgres::Client;
 use postgres::error::SqlState;
@@ -21,7 +22,10 @@ fn steps_of_the_clock_are_counted_and_measured() {
     let cluster = Cluster::builder().set("snowflake.max_backward_step", "1h").fake_clock().start();
     let mut client = cluster.connect();
     bigint(&mut client, NEXT);
-    assert_eq!(statistic(&mut client, "largest_step_back + steps_held + steps_refused + max_lead"), 0);
+    assert_eq!(
+        statistic(&mut client, "largest_step_back + steps_held + steps_refused + max_lead"),
+        0
+    );
 
     cluster.set_clock("-10s");
     for _ in 0..5 {
@@ -48,7 +52,10 @@ fn steps_of_the_clock_are_counted_and_measured() {
     client.batch_execute("SELECT snowflake_stat_reset()").expect("reset");
     bigint(&mut client, NEXT);
     assert_eq!(statistic(&mut client, "issued"), 1);
-    assert_eq!(statistic(&mut client, "largest_step_back + steps_held + steps_refused + max_lead"), 0);
+    assert_eq!(
+        statistic(&mut client, "largest_step_back + steps_held + steps_refused + max_lead"),
+        0
+    );
 }
 
 #[test]
@@ -69,7 +76,8 @@ fn a_burst_counts_overflows_and_no_waits() {
         bigint(&mut client, "SELECT count(*) FROM (SELECT snowflake_nextval(409600)) AS ids"),
         409_600
     );
-    // 100 milliseconds' worth of IDs, in a few milliseconds: they run ahead of the clock instead of waiting.
+    // 100 milliseconds' worth of IDs, in a few milliseconds: they run ahead of the clock instead of
+    // waiting.
     let (lead, overflows) =
         (statistic(&mut client, "max_lead"), statistic(&mut client, "sequence_overflows"));
     assert!((1..=1000).contains(&lead), "{lead} ms");
@@ -114,7 +122,8 @@ fn a_standby_says_so() {
     bigint(&mut primary.connect(), NEXT);
     let standby = primary.standby();
     let mut reader = standby.connect();
-    let row = reader.query_one("SELECT in_recovery, last_id FROM snowflake_status", &[]).expect("a row");
+    let row =
+        reader.query_one("SELECT in_recovery, last_id FROM snowflake_status", &[]).expect("a row");
     assert!(row.get::<_, bool>(0));
     assert_eq!(row.get::<_, Option<i64>>(1), None);
 }
@@ -126,7 +135,8 @@ fn lifetime(bits: u32) -> i64 {
 
 #[test]
 fn the_end_of_the_field_is_announced_at_start() {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
     let now = now.as_millis() as i64;
     let day = 24 * 60 * 60 * 1000;
     for (left, said) in [
@@ -135,8 +145,10 @@ fn the_end_of_the_field_is_announced_at_start() {
         (-day, Some("LOG:  the timestamp field of snowflake IDs is used up")),
     ] {
         let epoch = (now + left - lifetime(24)).to_string();
-        let cluster =
-            Cluster::builder().set("snowflake.epoch", &epoch).set("snowflake.sequence_bits", "14").start();
+        let cluster = Cluster::builder()
+            .set("snowflake.epoch", &epoch)
+            .set("snowflake.sequence_bits", "14")
+            .start();
         match said {
             Some(said) => assert!(cluster.log().contains(said), "{}", cluster.log()),
             None => assert!(!cluster.log().contains("is used up"), "{}", cluster.log()),

@@ -13,7 +13,8 @@ fn an_owner_of_a_database_creates_the_extension_and_anyone_uses_it() {
     {
         superuser.batch_execute(command).expect(command);
     }
-    let connect = |user| cluster.config().user(user).dbname("theirs").connect(NoTls).expect("a session");
+    let connect =
+        |user| cluster.config().user(user).dbname("theirs").connect(NoTls).expect("a session");
     connect("owner").batch_execute("CREATE EXTENSION snowflake").expect("trusted");
     connect("guest")
         .batch_execute(

@@ -1,4 +1,5 @@
-//! Without shared_preload_libraries the extension decodes, and says what to add before it generates.
+//! Without shared_preload_libraries the extension decodes, and says what to add before it
+//! generates.
 
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, ClusterBuilder, bigint, error_of};
@@ -36,7 +37,9 @@ fn it_does_not_generate() {
     for query in ["SELECT snowflake_nextval()", "SELECT snowflake_nextval(3)"] {
         let error = error_of(client.query(query, &[]));
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-        assert!(error.hint().expect("a hint").contains("\nshared_preload_libraries = 'snowflake_pg'\n"));
+        assert!(
+            error.hint().expect("a hint").contains("\nshared_preload_libraries = 'snowflake_pg'\n")
+        );
     }
     let error = error_of(client.query("SELECT snowflake_currval()", &[]));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
@@ -80,6 +83,9 @@ fn a_bad_epoch_is_an_error_each_time() {
     for _ in 0..3 {
         let error = error_of(client.query("SELECT snowflake_timestamp(1268118639732232192)", &[]));
         assert_eq!(error.code(), &SqlState::INVALID_PARAMETER_VALUE);
-        assert_eq!(error.message(), "invalid value for parameter \"snowflake.epoch\": \"yesterday\"");
+        assert_eq!(
+            error.message(),
+            "invalid value for parameter \"snowflake.epoch\": \"yesterday\""
+        );
     }
 }

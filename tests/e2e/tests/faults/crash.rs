@@ -50,7 +50,8 @@ fn twenty_crashes_of_a_cluster_under_load() {
     let count = journal.check() + inserted.check();
     assert_distinct([journal.ids(), inserted.ids()].concat());
     // What a client was told is there after the crash.
-    let rows: HashSet<i64> = bigints(&mut cluster.connect(), "SELECT id FROM orders").into_iter().collect();
+    let rows: HashSet<i64> =
+        bigints(&mut cluster.connect(), "SELECT id FROM orders").into_iter().collect();
     let lost = inserted.ids().into_iter().filter(|id| !rows.contains(id)).count();
     assert_eq!(lost, 0, "of {} rows", inserted.count());
     println!(
@@ -75,7 +76,9 @@ fn a_killed_backend() {
             let pid = bigint(&mut victim, "SELECT pg_backend_pid()::bigint");
             thread::scope(|inner| {
                 inner.spawn(|| {
-                    victim.query("SELECT snowflake_nextval(1000000000)", &[]).expect_err("it is killed")
+                    victim
+                        .query("SELECT snowflake_nextval(1000000000)", &[])
+                        .expect_err("it is killed")
                 });
                 thread::sleep(Duration::from_millis(20));
                 cluster.set_clock(if round % 2 == 0 { "-1h" } else { "+0" });
@@ -92,8 +95,8 @@ fn a_killed_backend() {
     println!("5 killed backends, {} IDs", journal.check());
 }
 
-/// The case that defeats designs that keep the promise in the log alone: the checkpoint lets recovery begin after the
-/// reservation's record.
+/// The case that defeats designs that keep the promise in the log alone: the checkpoint lets
+/// recovery begin after the reservation's record.
 #[test]
 fn reserve_checkpoint_crash_and_a_clock_that_is_back() {
     let mut cluster = Cluster::builder().fake_clock().start();
@@ -126,9 +129,10 @@ fn a_crash_costs_a_reservation_at_most_and_no_availability() {
             cluster.kill();
             cluster.start_again();
             let mut client = cluster.connect();
-            let id = journal.take(&mut client, "SELECT snowflake_nextval()").unwrap_or_else(|error| {
-                panic!("{strategy}: {error}");
-            });
+            let id =
+                journal.take(&mut client, "SELECT snowflake_nextval()").unwrap_or_else(|error| {
+                    panic!("{strategy}: {error}");
+                });
             let ahead = bigint(
                 &mut client,
                 &format!(

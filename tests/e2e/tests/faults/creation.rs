@@ -1,4 +1,5 @@
-//! The register cannot be created: nothing is issued, nothing is left behind, and nobody else is stopped.
+//! The register cannot be created: nothing is issued, nothing is left behind, and nobody else is
+//! stopped.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,8 +17,9 @@ use super::NEXT;
 fn an_error_that_is_caught_does_not_stop_checkpoints() {
     let cluster = Cluster::start();
     let global = cluster.data().join("global");
-    let mode =
-        |mode| fs::set_permissions(&global, fs::Permissions::from_mode(mode)).expect("root, or the owner");
+    let mode = |mode| {
+        fs::set_permissions(&global, fs::Permissions::from_mode(mode)).expect("root, or the owner")
+    };
     mode(0o500);
     let mut client = cluster.connect();
     let mut transaction = client.transaction().expect("a transaction");
@@ -40,7 +42,8 @@ fn an_error_that_is_caught_does_not_stop_checkpoints() {
     transaction.commit().expect("committed");
 }
 
-/// A library that answers writes to the register as a full disk does, while a file called `full` is in the data directory.
+/// A library that answers writes to the register as a full disk does, while a file called `full` is
+/// in the data directory.
 fn full_disk() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("our own");
@@ -58,7 +61,8 @@ fn full_disk() -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn a_full_disk_leaves_nothing_behind() {
     let (_directory, library) = full_disk();
-    let mut cluster = Cluster::builder().environment(format!("LD_PRELOAD={}", library.display())).start();
+    let mut cluster =
+        Cluster::builder().environment(format!("LD_PRELOAD={}", library.display())).start();
     let full = cluster.data().join("full");
     fs::write(&full, "").expect("root, or the owner");
     let mut client = cluster.connect();

@@ -1,4 +1,5 @@
-//! A register that is damaged, gone, of another layout or of a later release; and a WAL that cannot be written.
+//! A register that is damaged, gone, of another layout or of a later release; and a WAL that cannot
+//! be written.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,8 +27,8 @@ fn assert_refused(cluster: &Cluster, detail: &str, hint: &str) {
 /// What it is called, and what it does to the page.
 type Damage = (&'static str, fn(&mut Vec<u8>));
 
-/// Damages the register of a stopped cluster in every way, with the clock set back each time: it is noticed, and mended
-/// by a new floor.
+/// Damages the register of a stopped cluster in every way, with the clock set back each time: it is
+/// noticed, and mended by a new floor.
 fn damage_is_noticed_and_mended(checksums: bool) {
     let mut cluster = Cluster::builder().fake_clock().start();
     let journal = Journal::new();
@@ -98,7 +99,10 @@ fn a_deleted_register_is_created_with_a_warning() {
     let before = cluster.log().matches("LOG:  created the register of snowflake IDs").count();
     cluster.start_again();
     take(&journal, &cluster);
-    assert_eq!(cluster.log().matches("LOG:  created the register of snowflake IDs").count(), before + 1);
+    assert_eq!(
+        cluster.log().matches("LOG:  created the register of snowflake IDs").count(),
+        before + 1
+    );
     journal.check();
 }
 
@@ -158,20 +162,28 @@ fn a_changed_layout() {
         );
         let error = error_of(cluster.connect().query("SELECT snowflake_confirm('layout')", &[]));
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-        assert_eq!(error.message(), "the configured snowflake.epoch and widths would issue IDs again");
+        assert_eq!(
+            error.message(),
+            "the configured snowflake.epoch and widths would issue IDs again"
+        );
         cluster.stop();
         cluster.configure(&[(name, default)]);
         cluster.start_again();
         take(&journal, &cluster);
     }
     // An earlier epoch, and wider parts: all IDs are larger, and confirming is enough.
-    for (name, value) in [("snowflake.epoch", "2010-01-01T00:00:00Z"), ("snowflake.sequence_bits", "13")] {
+    for (name, value) in
+        [("snowflake.epoch", "2010-01-01T00:00:00Z"), ("snowflake.sequence_bits", "13")]
+    {
         cluster.stop();
         cluster.configure(&[(name, value)]);
         cluster.start_again();
         assert_refused(&cluster, "The epoch was", "snowflake_confirm('layout')");
-        let confirmed: bool =
-            cluster.connect().query_one("SELECT snowflake_confirm('layout')", &[]).expect("a row").get(0);
+        let confirmed: bool = cluster
+            .connect()
+            .query_one("SELECT snowflake_confirm('layout')", &[])
+            .expect("a row")
+            .get(0);
         assert!(confirmed);
         take(&journal, &cluster);
         cluster.stop();
@@ -184,13 +196,17 @@ fn a_changed_layout() {
 /// No WAL can be written: a PANIC, as for any commit, and afterwards nothing repeats.
 #[test]
 fn a_wal_that_cannot_be_written() {
-    let mut cluster =
-        Cluster::builder().set("restart_after_crash", "off").set("max_wal_size", "32MB").fake_clock().start();
+    let mut cluster = Cluster::builder()
+        .set("restart_after_crash", "off")
+        .set("max_wal_size", "32MB")
+        .fake_clock()
+        .start();
     let journal = Journal::new();
     take(&journal, &cluster);
     let wal = cluster.data().join("pg_wal");
-    let mode =
-        |mode| fs::set_permissions(&wal, fs::Permissions::from_mode(mode)).expect("root, or the owner");
+    let mode = |mode| {
+        fs::set_permissions(&wal, fs::Permissions::from_mode(mode)).expect("root, or the owner")
+    };
     mode(0o500);
     let mut client = cluster.connect();
     // Each round uses up a segment, until there is none left to write to.
@@ -203,7 +219,9 @@ fn a_wal_that_cannot_be_written() {
             break;
         }
     }
-    snowflake_e2e::eventually("the PANIC", || cluster.log().contains("PANIC:  could not create file"));
+    snowflake_e2e::eventually("the PANIC", || {
+        cluster.log().contains("PANIC:  could not create file")
+    });
     mode(0o700);
     cluster.kill();
     cluster.set_clock("+0");

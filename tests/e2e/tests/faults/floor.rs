@@ -1,4 +1,5 @@
-//! A floor that an administrator sets is in force and durable, or refused; without force it never goes below issued IDs.
+//! A floor that an administrator sets is in force and durable, or refused; without force it never
+//! goes below issued IDs.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -24,23 +25,30 @@ const SCANS: &str = "SELECT count(prosrc) FROM pg_proc WHERE oid > 0; SELECT cou
 
 /// Zeroes the page on disk.
 fn zero(cluster: &Cluster) {
-    let mut file =
-        fs::OpenOptions::new().write(true).open(Register::path(cluster)).expect("root, or the owner");
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .open(Register::path(cluster))
+        .expect("root, or the owner");
     file.seek(SeekFrom::Start(0)).expect("a file");
     file.write_all(&[0; 8192]).expect("root, or the owner");
 }
 
-/// Zeroes the page on disk, and waits until the server has seen that: its buffer is used for other pages meanwhile.
+/// Zeroes the page on disk, and waits until the server has seen that: its buffer is used for other
+/// pages meanwhile.
 fn zero_the_page(cluster: &Cluster, client: &mut Client) {
     client.batch_execute("CHECKPOINT").expect("a checkpoint");
-    let mut file =
-        fs::OpenOptions::new().write(true).open(Register::path(cluster)).expect("root, or the owner");
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .open(Register::path(cluster))
+        .expect("root, or the owner");
     file.seek(SeekFrom::Start(0)).expect("a file");
     file.write_all(&[0; 8192]).expect("root, or the owner");
     client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").expect("set");
     eventually("the page is read from disk", || {
         client.batch_execute("SELECT count(prosrc) FROM pg_proc WHERE oid > 0").expect("a scan");
-        client.batch_execute("SELECT count(attname) FROM pg_attribute WHERE attrelid > 0").expect("a scan");
+        client
+            .batch_execute("SELECT count(attname) FROM pg_attribute WHERE attrelid > 0")
+            .expect("a scan");
         client.query("SELECT snowflake_floor()", &[]).is_err()
     });
 }
@@ -69,8 +77,8 @@ fn with_a_damaged_page_it_stays_above_what_was_issued() {
     journal.check();
 }
 
-/// The page is zeroed on disk, and read as such. What the server has promised is in its memory: the next record makes the
-/// page whole.
+/// The page is zeroed on disk, and read as such. What the server has promised is in its memory: the
+/// next record makes the page whole.
 #[test]
 fn a_page_that_was_zeroed_under_a_running_server_is_written_whole() {
     let mut cluster = with_few_buffers();
@@ -101,7 +109,10 @@ fn after_the_file_was_deleted_it_is_refused() {
     for floor in ["now() + interval '1 hour'", "now() - interval '1 hour', force => true"] {
         let error = error_of(client.query(&format!("SELECT snowflake_set_floor({floor})"), &[]));
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
-        assert!(error.hint().is_some_and(|hint| hint.contains("pg_ctl stop -m immediate")), "{error:?}");
+        assert!(
+            error.hint().is_some_and(|hint| hint.contains("pg_ctl stop -m immediate")),
+            "{error:?}"
+        );
     }
     // Others go on meanwhile.
     journal.take(&mut cluster.connect(), NEXT).expect("an ID");
@@ -115,14 +126,16 @@ fn after_the_file_was_deleted_it_is_refused() {
     drop(client);
     cluster.kill();
     cluster.start_again();
-    let ahead = "SELECT extract(epoch FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint";
+    let ahead =
+        "SELECT extract(epoch FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint";
     let ahead = bigint(&mut cluster.connect(), ahead);
     assert!((3500..3700).contains(&ahead), "{ahead} s");
     journal.take(&mut cluster.connect(), NEXT).expect("an ID");
     journal.check();
 }
 
-/// A server that has not issued anything since its start has read the file, too: it does not make a new one.
+/// A server that has not issued anything since its start has read the file, too: it does not make a
+/// new one.
 #[test]
 fn a_server_that_only_decoded_does_not_start_over() {
     let mut cluster = Cluster::builder().fake_clock().start();
@@ -139,8 +152,8 @@ fn a_server_that_only_decoded_does_not_start_over() {
     assert!(error.message().ends_with("was deleted while the server runs"), "{error}");
 }
 
-/// Floors at the very present, with a page that says nothing, while others take IDs: the floor is refused, or everything
-/// after it is above it.
+/// Floors at the very present, with a page that says nothing, while others take IDs: the floor is
+/// refused, or everything after it is above it.
 #[test]
 fn it_is_never_below_an_id_that_is_claimed_meanwhile() {
     let cluster = with_few_buffers();
@@ -163,12 +176,18 @@ fn it_is_never_below_an_id_that_is_claimed_meanwhile() {
         });
         for round in 0..300 {
             zero(&cluster);
-            let floor =
-                format!("SELECT snowflake_set_floor(clock_timestamp() + interval '{} ms')", round % 10);
+            let floor = format!(
+                "SELECT snowflake_set_floor(clock_timestamp() + interval '{} ms')",
+                round % 10
+            );
             match administrator.query(&floor, &[]) {
                 Ok(_) => set += 1,
                 Err(error) => {
-                    assert_eq!(error.code(), Some(&SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE), "{error:?}");
+                    assert_eq!(
+                        error.code(),
+                        Some(&SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        "{error:?}"
+                    );
                     refused += 1;
                 }
             }
@@ -192,7 +211,9 @@ fn on_a_promoted_server_that_has_not_begun_the_margin_is_added() {
     drop(primary);
     standby.promote();
     client
-        .batch_execute("SELECT snowflake_set_floor(date_trunc('second', now()) + interval '1 minute')")
+        .batch_execute(
+            "SELECT snowflake_set_floor(date_trunc('second', now()) + interval '1 minute')",
+        )
         .expect("a floor");
     let floor = "SELECT (extract(epoch FROM snowflake_floor()) * 1000)::bigint";
     let floor = bigint(&mut client, floor);

@@ -1,11 +1,14 @@
-//! Sessions that are interrupted while they make a reservation, or that need one together, or in odd places.
+//! Sessions that are interrupted while they make a reservation, or that need one together, or in
+//! odd places.
 
 use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, assert_distinct, assert_increasing, bigint, bigints, eventually};
+use snowflake_e2e::{
+    Cluster, Journal, assert_distinct, assert_increasing, bigint, bigints, eventually,
+};
 
 use super::NEXT;
 
@@ -23,8 +26,9 @@ fn assert_durable(mut cluster: Cluster, highest: i64) {
     assert!(next > highest, "{next} is not above {highest}");
 }
 
-/// On the true clock: PostgreSQL's handler for timeouts reads the clock, and libfaketime's reading allocates memory,
-/// which no handler may do. A new floor makes the next ID extend the reservation, and takes IDs ahead of the clock.
+/// On the true clock: PostgreSQL's handler for timeouts reads the clock, and libfaketime's reading
+/// allocates memory, which no handler may do. A new floor makes the next ID extend the reservation,
+/// and takes IDs ahead of the clock.
 #[test]
 fn cancel_timeout_and_terminate() {
     let mut cluster = Cluster::start();
@@ -42,8 +46,9 @@ fn cancel_timeout_and_terminate() {
             client.batch_execute("SET statement_timeout = 1").expect("set");
         }
         thread::scope(|scope| {
-            let taken =
-                scope.spawn(|| journal.take(&mut client, "SELECT snowflake_nextval() FROM pg_sleep(0.001)"));
+            let taken = scope.spawn(|| {
+                journal.take(&mut client, "SELECT snowflake_nextval() FROM pg_sleep(0.001)")
+            });
             thread::sleep(Duration::from_micros(400 + round * 30));
             let signal = ["", "pg_cancel_backend", "pg_terminate_backend"][round as usize % 3];
             if !signal.is_empty() {
@@ -52,7 +57,10 @@ fn cancel_timeout_and_terminate() {
             if let Err(error) = taken.join().expect("the session") {
                 // Cancelled, terminated, or terminated before the server could say so.
                 let code = error.code().unwrap_or(&SqlState::ADMIN_SHUTDOWN);
-                assert!([SqlState::QUERY_CANCELED, SqlState::ADMIN_SHUTDOWN].contains(code), "{error}");
+                assert!(
+                    [SqlState::QUERY_CANCELED, SqlState::ADMIN_SHUTDOWN].contains(code),
+                    "{error}"
+                );
                 interrupted += 1;
             }
         });
@@ -62,7 +70,9 @@ fn cancel_timeout_and_terminate() {
     println!("90 extensions, {interrupted} of them interrupted, {} IDs", journal.check());
     assert!(interrupted > 0);
     // What is ahead of the clock is behind the server after a crash.
-    watcher.batch_execute("SELECT snowflake_set_floor(now() + interval '1 hour')").expect("a floor");
+    watcher
+        .batch_execute("SELECT snowflake_set_floor(now() + interval '1 hour')")
+        .expect("a floor");
     journal.take(&mut watcher, NEXT).expect("an ID");
     drop(watcher);
     cluster.kill();
@@ -109,7 +119,9 @@ fn parallel_workers_begin_and_reserve() {
     let mut ids = vec![bigint(&mut cluster.connect(), NEXT)];
     cluster
         .connect()
-        .batch_execute("CREATE TABLE source AS SELECT generate_series(1, 50000) AS n; ANALYZE source")
+        .batch_execute(
+            "CREATE TABLE source AS SELECT generate_series(1, 50000) AS n; ANALYZE source",
+        )
         .expect("a table");
     for round in 0..3 {
         if round == 1 {
@@ -158,10 +170,13 @@ fn read_only_transactions_begin_and_reserve() {
 
 #[test]
 fn logical_replication_into_a_table_whose_default_generates() {
-    let publisher = Cluster::builder().set("wal_level", "logical").set("snowflake.worker_id", "10").start();
+    let publisher =
+        Cluster::builder().set("wal_level", "logical").set("snowflake.worker_id", "10").start();
     let mut source = publisher.connect();
     source
-        .batch_execute("CREATE TABLE notes (note text PRIMARY KEY); CREATE PUBLICATION p FOR TABLE notes")
+        .batch_execute(
+            "CREATE TABLE notes (note text PRIMARY KEY); CREATE PUBLICATION p FOR TABLE notes",
+        )
         .expect("a publication");
     let subscriber = cluster();
     let mut target = subscriber.connect();
@@ -181,8 +196,11 @@ fn logical_replication_into_a_table_whose_default_generates() {
             ))
             .expect("rows");
     }
-    eventually("the rows are applied", || bigint(&mut target, "SELECT count(*) FROM notes") == 1000);
-    let workers = bigint(&mut target, "SELECT count(*) FROM notes WHERE snowflake_worker_id(id) = 9");
+    eventually("the rows are applied", || {
+        bigint(&mut target, "SELECT count(*) FROM notes") == 1000
+    });
+    let workers =
+        bigint(&mut target, "SELECT count(*) FROM notes WHERE snowflake_worker_id(id) = 9");
     assert_eq!(workers, 1000);
     let ids = bigints(&mut target, "SELECT id FROM notes ORDER BY id");
     assert_increasing(&ids);

@@ -24,7 +24,9 @@ fn pair() -> Pair {
     load(&primary, &journal, 1000);
     let rows = journal.count() as i64;
     let mut reader = standby.connect();
-    eventually("the rows reach the standby", || bigint(&mut reader, "SELECT count(*) FROM orders") == rows);
+    eventually("the rows reach the standby", || {
+        bigint(&mut reader, "SELECT count(*) FROM orders") == rows
+    });
     Pair { primary, standby, journal }
 }
 
@@ -39,7 +41,8 @@ fn load(cluster: &Cluster, journal: &Journal, ids: usize) {
     });
 }
 
-/// Promotes the standby. What it issues is above its rows, and above all that clients ever received.
+/// Promotes the standby. What it issues is above its rows, and above all that clients ever
+/// received.
 fn promote_and_check(pair: &Pair) {
     let Pair { standby, journal, .. } = pair;
     standby.promote();
@@ -96,6 +99,8 @@ fn of_a_standby_that_was_made_before_the_first_id() {
     let rows = journal.count() as i64;
     let mut reader = standby.connect();
     eventually("the table reaches the standby", || reader.query("SELECT FROM orders", &[]).is_ok());
-    eventually("the rows reach the standby", || bigint(&mut reader, "SELECT count(*) FROM orders") == rows);
+    eventually("the rows reach the standby", || {
+        bigint(&mut reader, "SELECT count(*) FROM orders") == rows
+    });
     promote_and_check(&Pair { primary, standby, journal });
 }

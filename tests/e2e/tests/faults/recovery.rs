@@ -1,5 +1,5 @@
-//! Copies of a cluster: point-in-time recovery, base backups, pg_rewind, pg_createsubscriber; and a server without the
-//! library.
+//! Copies of a cluster: point-in-time recovery, base backups, pg_rewind, pg_createsubscriber; and a
+//! server without the library.
 
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -60,8 +60,11 @@ fn a_base_backup_under_load() {
 
 #[test]
 fn point_in_time_recovery() {
-    let mut cluster =
-        Cluster::builder().set("archive_mode", "on").set("wal_level", "replica").fake_clock().start();
+    let mut cluster = Cluster::builder()
+        .set("archive_mode", "on")
+        .set("wal_level", "replica")
+        .fake_clock()
+        .start();
     let archive = cluster.directory().join("archive");
     cluster
         .connect()
@@ -111,8 +114,11 @@ fn point_in_time_recovery() {
 
 #[test]
 fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
-    let mut first =
-        Cluster::builder().set("wal_log_hints", "on").set("wal_keep_size", "1GB").fake_clock().start();
+    let mut first = Cluster::builder()
+        .set("wal_log_hints", "on")
+        .set("wal_keep_size", "1GB")
+        .fake_clock()
+        .start();
     create_orders(&first);
     let journal = Journal::new();
     let mut second = first.base_backup(&["--write-recovery-conf"]);
@@ -129,7 +135,8 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
     second.promote();
     wait_until_primary(&second);
     second.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
-    // Two primaries with one identity for a moment: only what the second one issues counts from here on.
+    // Two primaries with one identity for a moment: only what the second one issues counts from
+    // here on.
     client
         .batch_execute("INSERT INTO orders SELECT snowflake_nextval() FROM generate_series(1, 100)")
         .expect("rows");
@@ -153,7 +160,10 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
     assert!(rewound.status.success(), "{}", String::from_utf8_lossy(&rewound.stderr));
     first.configure(&[
         ("unix_socket_directories", &first.directory().to_string_lossy()),
-        ("primary_conninfo", &format!("host={} port=5432 user=postgres", second.directory().display())),
+        (
+            "primary_conninfo",
+            &format!("host={} port=5432 user=postgres", second.directory().display()),
+        ),
     ]);
     fs::write(first.data().join("standby.signal"), "").expect("a file");
     first.set_clock("-1h");
@@ -208,8 +218,10 @@ fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
     let error = error_of(client.query(NEXT, &[]));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
     assert_eq!(error.message(), "the register of snowflake IDs belongs to another database system");
-    let confirmed: bool =
-        client.query_one("SELECT snowflake_confirm('system_identifier')", &[]).expect("a row").get(0);
+    let confirmed: bool = client
+        .query_one("SELECT snowflake_confirm('system_identifier')", &[])
+        .expect("a row")
+        .get(0);
     assert!(confirmed);
     assert_above_rows(&subscriber, &journal);
     // Once is enough.
@@ -252,10 +264,14 @@ fn the_wal_of_reservations_is_small() {
     bigint(&mut client, NEXT);
     client.batch_execute("CHECKPOINT; SELECT pg_switch_wal()").expect("a new segment");
     let position = |client: &mut postgres::Client| -> String {
-        client.query_one("SELECT pg_current_wal_insert_lsn()::text", &[]).expect("a position").get(0)
+        client
+            .query_one("SELECT pg_current_wal_insert_lsn()::text", &[])
+            .expect("a position")
+            .get(0)
     };
     let start = position(&mut client);
-    let issued = bigint(&mut client, "SELECT count(snowflake_nextval()) FROM generate_series(1, 10000000)");
+    let issued =
+        bigint(&mut client, "SELECT count(snowflake_nextval()) FROM generate_series(1, 10000000)");
     let end = position(&mut client);
     // Nothing is issued for a while: nothing is reserved.
     thread::sleep(std::time::Duration::from_secs(3));
@@ -271,7 +287,8 @@ fn the_wal_of_reservations_is_small() {
             .args(["--start", from, "--end", to])
             .output()
             .expect("pg_waldump runs");
-        // "rmgr: XLOG  len (rec/tot): 49/ 174, ... desc: FPI , blkref #0: rel 1664/0/4294965250 blk 0 FPW"
+        // "rmgr: XLOG  len (rec/tot): 49/ 174, ... desc: FPI , blkref #0: rel 1664/0/4294965250 blk
+        // 0 FPW"
         let text = String::from_utf8_lossy(&dump.stdout).into_owned();
         let ours = text.lines().filter(|line| line.contains("rel 1664/0/4294965250"));
         ours.map(|line| {

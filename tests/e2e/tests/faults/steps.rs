@@ -72,7 +72,9 @@ fn every_strategy_does_what_it_says_while_running() {
             for _ in 0..2 {
                 journal.client(scope, &cluster, NEXT, &stop);
             }
-            for (offset, step) in [("-0.005", 5), ("-1s", 1_000), ("-1h", 3_600_000), ("-2d", 172_800_000)] {
+            for (offset, step) in
+                [("-0.005", 5), ("-1s", 1_000), ("-1h", 3_600_000), ("-2d", 172_800_000)]
+            {
                 journal.wait_for(200);
                 cluster.set_clock(offset);
                 let outcome = observed(&journal, &cluster);
@@ -81,7 +83,10 @@ fn every_strategy_does_what_it_says_while_running() {
                     assert_eq!(outcome, expected, "{strategy}: a step back by {step} ms");
                 } else {
                     // Over before anybody can tell; but only who never waits may refuse.
-                    assert!(outcome != Outcome::Refuses || expected == Outcome::Refuses, "{strategy}");
+                    assert!(
+                        outcome != Outcome::Refuses || expected == Outcome::Refuses,
+                        "{strategy}"
+                    );
                 }
                 // Back to the true time: IDs go on everywhere.
                 cluster.set_clock("+0");
@@ -143,7 +148,9 @@ fn a_jump_ahead_needs_a_confirmation() {
     // What is short enough is only logged.
     cluster.set_clock("+58h");
     journal.take(&mut client, NEXT).expect("an ID");
-    eventually("a line in the log", || cluster.log().contains("LOG:  the clock has jumped ahead by 3"));
+    eventually("a line in the log", || {
+        cluster.log().contains("LOG:  the clock has jumped ahead by 3")
+    });
     journal.check();
 }
 
@@ -164,7 +171,8 @@ fn a_held_step_is_logged_once_a_minute() {
 
 #[test]
 fn under_saturation_the_lead_of_a_held_step_does_not_grow() {
-    // Four IDs a millisecond: the layout is the limit, even where each clock reading goes through libfaketime.
+    // Four IDs a millisecond: the layout is the limit, even where each clock reading goes through
+    // libfaketime.
     let cluster = Cluster::builder().set("snowflake.sequence_bits", "2").fake_clock().start();
     let mut client = cluster.connect();
     bigint(&mut client, NEXT);

@@ -1,4 +1,5 @@
-//! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by hand.
+//! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by
+//! hand.
 
 use std::process::Command;
 
@@ -57,8 +58,10 @@ fn pg_upgrade() {
     println!("from PostgreSQL {} to {}", old.server().major(), new.server().major());
     if !upgraded.status.success() {
         let logs = new.data().join("pg_upgrade_output.d");
-        let logs =
-            Command::new("sh").arg("-c").arg(format!("tail -n 20 {}/*/log/*", logs.display())).output();
+        let logs = Command::new("sh")
+            .arg("-c")
+            .arg(format!("tail -n 20 {}/*/log/*", logs.display()))
+            .output();
         let logs = logs.expect("sh runs").stdout;
         panic!("{}{}", String::from_utf8_lossy(&upgraded.stdout), String::from_utf8_lossy(&logs));
     }

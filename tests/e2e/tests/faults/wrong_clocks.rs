@@ -17,7 +17,10 @@ fn assert_before_epoch(cluster: &Cluster) {
     let error = error_of(client.query(NEXT, &[]));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
     assert_eq!(error.message(), "the clock is before snowflake.epoch");
-    assert!(error.detail().is_some_and(|detail| detail.contains("IDs count from 2010-11-04")), "{error:?}");
+    assert!(
+        error.detail().is_some_and(|detail| detail.contains("IDs count from 2010-11-04")),
+        "{error:?}"
+    );
 }
 
 /// A battery is empty: the clock says 1970, or 1999.
@@ -32,7 +35,11 @@ fn a_server_whose_clock_is_before_the_epoch_starts_and_decodes() {
         cluster.set_clock(clock);
         cluster.start_again();
         cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension");
-        assert!(cluster.log().contains("LOG:  the clock is before snowflake.epoch"), "{}", cluster.log());
+        assert!(
+            cluster.log().contains("LOG:  the clock is before snowflake.epoch"),
+            "{}",
+            cluster.log()
+        );
         assert_before_epoch(&cluster);
         let mut standby = cluster.base_backup(&["--write-recovery-conf"]);
         standby.set_clock(clock);
@@ -71,9 +78,17 @@ fn a_single_user_server_whose_clock_is_before_the_epoch_starts() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut server = server.spawn().expect("postgres runs");
-    server.stdin.take().expect("a pipe").write_all(format!("{DECODE}\n").as_bytes()).expect("it reads");
+    server
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(format!("{DECODE}\n").as_bytes())
+        .expect("it reads");
     let output = server.wait_with_output().expect("it ends");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("2020-06-03 09:53:38.874+00"), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("2020-06-03 09:53:38.874+00"),
+        "{output:?}"
+    );
 }
 
 /// An epoch that has not come stops generating, and ALTER SYSTEM still refuses it.
@@ -82,7 +97,10 @@ fn an_epoch_in_the_future_is_an_error_of_the_first_id() {
     let cluster = Cluster::builder().set("snowflake.epoch", "2999-01-01T00:00:00Z").start();
     let error = error_of(cluster.connect().query(NEXT, &[]));
     assert_eq!(error.message(), "the clock is before snowflake.epoch");
-    assert!(error.hint().is_some_and(|hint| hint.contains("choose an earlier snowflake.epoch")), "{error:?}");
+    assert!(
+        error.hint().is_some_and(|hint| hint.contains("choose an earlier snowflake.epoch")),
+        "{error:?}"
+    );
 }
 
 fn assert_jump_is_refused(cluster: &Cluster, journal: &Journal) {
@@ -95,7 +113,8 @@ fn confirm(cluster: &Cluster) -> bool {
     cluster.connect().query_one("SELECT snowflake_confirm('clock')", &[]).expect("an answer").get(0)
 }
 
-/// A refused jump of 300 days stays refused after the crash of a backend, of the server, and after a restart.
+/// A refused jump of 300 days stays refused after the crash of a backend, of the server, and after
+/// a restart.
 #[test]
 fn a_refused_jump_stays_refused() {
     let mut cluster = Cluster::builder().fake_clock().start();
@@ -159,8 +178,14 @@ fn on_another_boot_a_year_is_the_limit() {
     for edit in [Register::written_on_another_boot, Register::of_version_1] {
         restart_at(&mut cluster, "+700d", edit);
         let error = error_of(journal.take(&mut cluster.connect(), NEXT));
-        assert!(error.message().ends_with(" ms ahead of the last record of snowflake IDs"), "{error}");
-        assert!(error.hint().is_some_and(|hint| hint.contains("snowflake_confirm('clock')")), "{error:?}");
+        assert!(
+            error.message().ends_with(" ms ahead of the last record of snowflake IDs"),
+            "{error}"
+        );
+        assert!(
+            error.hint().is_some_and(|hint| hint.contains("snowflake_confirm('clock')")),
+            "{error:?}"
+        );
         assert!(!error.hint().is_some_and(|hint| hint.contains("max_forward_step")), "{error:?}");
     }
     assert!(confirm(&cluster));
@@ -192,7 +217,8 @@ fn a_register_of_version_1_is_taken_over() {
     journal.check();
 }
 
-/// One ID at a clock that is 40 years ahead: no setting reaches that far, so the hint says what does.
+/// One ID at a clock that is 40 years ahead: no setting reaches that far, so the hint says what
+/// does.
 #[test]
 fn an_id_years_ahead_is_got_over_by_force() {
     let cluster = Cluster::builder().set("snowflake.max_forward_step", "-1").fake_clock().start();
