@@ -27,29 +27,34 @@ pub fn measure(cluster: &Cluster, client: &mut Client, keys: &[(String, &Key)], 
         keys.iter().map(|(table, key)| (key.name, table.as_str())).collect();
     let (table, _) = keys.iter().find(|(_, key)| key.name == SNOWFLAKE).expect("a table");
     candidates.push((PASTED, table));
-    let mut measured: Vec<[Vec<f64>; 2]> = candidates.iter().map(|_| Default::default()).collect();
+    let mut measured: Vec<[Vec<f64>; 3]> = candidates.iter().map(|_| Default::default()).collect();
     for round in 0..=effort.rounds {
         eprintln!("    COPY, round {round} of {}", effort.rounds);
-        for ((name, table), [seconds, wal]) in candidates.iter().zip(&mut measured) {
+        for ((name, table), [made, copied, wal]) in candidates.iter().zip(&mut measured) {
             client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
+            let keys = match *name {
+                FREE => Some(format!("n, n FROM generate_series(1, {rows}) AS n")),
+                PASTED => Some(format!("snowflake_nextval({rows}), generate_series(1, {rows})")),
+                _ => None,
+            };
             let before = bigint(client, POSITION);
-            let started = Instant::now();
-            // Making the keys counts, where they do not come from a default.
-            let copy = match *name {
-                FREE => format!(
-                    "COPY (SELECT n, n FROM generate_series(1, {rows}) AS n) TO '{pasted}';
-                     COPY {table} (id, item) FROM '{pasted}'"
-                ),
-                PASTED => format!(
-                    "COPY (SELECT snowflake_nextval({rows}), generate_series(1, {rows})) TO '{pasted}';
-                     COPY {table} (id, item) FROM '{pasted}'"
-                ),
-                _ => format!("COPY {table} (item) FROM '{items}'"),
+            let making = Instant::now();
+            if let Some(keys) = &keys {
+                client
+                    .batch_execute(&format!("COPY (SELECT {keys}) TO '{pasted}'"))
+                    .expect("a file");
+            }
+            let making = making.elapsed().as_secs_f64();
+            let copying = Instant::now();
+            let copy = match keys {
+                Some(_) => format!("COPY {table} (id, item) FROM '{pasted}'"),
+                None => format!("COPY {table} (item) FROM '{items}'"),
             };
             client.batch_execute(&copy).expect("rows");
-            let took = started.elapsed().as_secs_f64();
+            let copying = copying.elapsed().as_secs_f64();
             if round > 0 {
-                seconds.push(took);
+                made.push(making);
+                copied.push(copying);
                 wal.push((bigint(client, POSITION) - before) as f64);
             }
             let stored = bigint(client, &format!("SELECT count(*) FROM {table}"));
@@ -60,10 +65,16 @@ pub fn measure(cluster: &Cluster, client: &mut Client, keys: &[(String, &Key)], 
         "COPY of {rows} rows into a table with a primary key; medians of {} rounds",
         effort.rounds
     );
-    let mut report = Table::new(&title, &["key", "seconds", "WAL, MB"]);
+    let columns = ["key", "a file with keys, seconds", "COPY, seconds", "WAL, MB"];
+    let mut report = Table::new(&title, &columns);
     for ((name, _), figures) in candidates.iter().zip(measured) {
-        let [seconds, wal] = figures.map(median);
-        report.row(&[format!("`{name}`"), format!("{seconds:.2}"), format!("{:.1}", wal / 1e6)]);
+        let [made, copied, wal] = figures.map(median);
+        report.row(&[
+            format!("`{name}`"),
+            format!("{made:.2}"),
+            format!("{copied:.2}"),
+            format!("{:.1}", wal / 1e6),
+        ]);
     }
     report.print();
 }
