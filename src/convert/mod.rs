@@ -4,7 +4,7 @@
 //! execute. The caller has to own the tables, and locks them. Each statement runs as the owner of
 //! the table that it changes, in a restricted operation: a table may carry code of its owner's, in
 //! indexes, checks and generated columns, and a superuser who converts it must not run that as
-//! superuser. All names in the statements have their schema. `search_path` stays the caller's,
+//! superuser. All names in them have their schema. `search_path` stays the caller's,
 //! since that code may depend on it as it would in a statement of the owner's own.
 
 use pgrx::pg_sys::panic::ErrorReport;

@@ -113,6 +113,13 @@ common_obstacles(rank, sqlstate, message, detail, hint) AS (
     FROM (SELECT * FROM target UNION SELECT * FROM retyped) AS changed
     WHERE NOT has_schema_privilege(owner, schema, 'USAGE')
     UNION ALL
+    SELECT 21, '42501', format('owner %I of table %s is subject to its row-level security', pg_get_userbyid(owner), relation_name),
+           'The values of the column are looked at as the owner of the table, who does not see all of them.',
+           format('Before that, say ALTER TABLE %s NO FORCE ROW LEVEL SECURITY.', relation_name)
+    FROM target
+    JOIN pg_class ON pg_class.oid = relation AND relrowsecurity AND relforcerowsecurity
+    JOIN pg_roles ON pg_roles.oid = owner AND NOT rolsuper AND NOT rolbypassrls
+    UNION ALL
     SELECT 22, '42501', format('owner %I of table %s lacks REFERENCES on table %s',
                                pg_get_userbyid(owner), conrelid::regclass, confrelid::regclass),
            format('The statements run as the owner of the table, and create foreign key %I again.', conname), NULL
@@ -132,6 +139,10 @@ reached(relation, other) AS (
     SELECT target.relation, columns.relation FROM target, columns WHERE columns.in_family
     UNION
     SELECT conrelid, confrelid FROM foreign_keys
+    UNION
+    SELECT conrelid, relid FROM foreign_keys, pg_partition_tree(confrelid)
+    UNION
+    SELECT conrelid, relid FROM foreign_keys, pg_partition_tree(conrelid)
     UNION
     SELECT child.relation, parent.relation
     FROM retyped AS child
@@ -269,7 +280,7 @@ reversion(rank, statement, owner, is_temporary) AS (
            owner, is_temporary
     FROM takes_sequence
     UNION ALL
-    SELECT 7, format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT nextval(%L);',
+    SELECT 7, format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT pg_catalog.nextval(%L::pg_catalog.regclass);',
                      relation_name, column_name, format('%I.%I', schema_name, sequence_name)), owner, is_temporary
     FROM takes_sequence
 )

@@ -47,7 +47,9 @@ fn snowflake_set_floor(
         let issued = time::display(issued);
         let report =
             report::new(PgSqlErrorCode::ERRCODE_WARNING, "the floor of snowflake IDs was lowered")
-                .set_detail(format!("IDs up to {issued} were issued, and may be issued again."));
+                .set_detail(format!(
+                    "IDs up to {issued} may have been issued, and may be issued again."
+                ));
         report::send(report, PgLogLevel::WARNING);
     }
     timestamptz(floor)
@@ -122,16 +124,18 @@ fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
 
 /// Puts the floor at `floor`, in milliseconds since the Unix epoch, and lets the next ID begin
 /// above it. Refuses to go below what has been issued, or to take the place of a record that is not
-/// this server's own, unless forced. Returns the last timestamp that was issued.
+/// this server's own, unless forced. Returns the time up to which IDs may have
+/// been issued before.
 fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
     locked(|reservations, _| {
         let server = server(fixed);
         let found = register::read();
         // Nobody claims a later millisecond before the new floor is in force.
         let frozen = shared::freeze();
-        let issued = frozen.timestamp();
+        let recorded = found.ok().flatten().map_or(i64::MIN, |record| record.floor);
+        let least = frozen.timestamp().max(recorded);
         if !force {
-            let least = issued.max(may_replace(&server, found)?.unwrap_or(i64::MIN));
+            may_replace(&server, found)?;
             if floor < least {
                 return Err(Error::FloorLowered { floor: least });
             }
@@ -144,26 +148,24 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
             Ok(Some(_)) => NO_TIMELINE,
             _ => server.timeline,
         };
-        let record = Record { timeline, ..server.record(floor, clock::clocks()) };
+        // A floor is no confirmation of the clock.
+        let written = found.ok().flatten().map_or_else(clock::clocks, |record| record.written);
+        let record = Record { timeline, ..server.record(floor, written) };
         register::overwrite(&record)?;
         frozen.restart(Generator::starting_after(record.floor, 0, fixed.layout.last_timestamp()));
         reservations.begin_again();
-        Ok(issued)
+        Ok(least)
     })
 }
 
-/// The floor of a record that may be replaced without force; `None` where nothing can be read.
-fn may_replace(
-    server: &Server,
-    found: Result<Option<Record>, RecordError>,
-) -> Result<Option<i64>, Error> {
+/// Whether what was found may be replaced without force: a record of this server's own, or nothing.
+fn may_replace(server: &Server, found: Result<Option<Record>, RecordError>) -> Result<(), Error> {
     match found {
-        Ok(Some(record)) => match server.start(&record, 0) {
-            Ok(_) => Ok(Some(record.floor)),
-            Err(error) => Err(Error::of_start(error, &record)),
-        },
+        Ok(Some(record)) => {
+            server.start(&record, 0).map_err(|error| Error::of_start(error, &record)).map(drop)
+        }
         Err(error @ RecordError::NewerVersion(_)) => Err(Error::Register(error)),
-        Ok(None) | Err(RecordError::Damaged) => Ok(None),
+        Ok(None) | Err(RecordError::Damaged) => Ok(()),
     }
 }
 

@@ -24,8 +24,8 @@
 //!   meanwhile, as for a commit;
 //! - memory may be allocated, and PostgreSQL may raise errors. [`locked`] releases the lock before
 //!   an error is reported: a client that does not read its messages must not stop the others;
-//! - nothing is sent and nothing is logged. What is worth a line in the log is kept until the lock
-//!   is released.
+//! - nothing is sent to the client, and nothing of ours is logged. What is worth a line in the log
+//!   is kept until the lock is released.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
@@ -54,8 +54,9 @@ pub struct Reservations {
     /// What the clocks said when the last record was written, which may have been before this
     /// incarnation.
     clocks: Option<Clocks>,
-    /// [`clock::boot_ms`] of the last log entry about the clock.
-    logged: Option<i64>,
+    /// [`clock::boot_ms`] of the last log entry about a clock that was set back, and of one that
+    /// has jumped ahead.
+    logged: [Option<i64>; 2],
 }
 
 #[derive(Clone, Copy)]
@@ -70,7 +71,7 @@ unsafe impl PGRXSharedMemory for Reservations {}
 /// Set in a build that only shows that the tests notice.
 const WITHOUT_REGISTER: bool = cfg!(feature = "test_without_register");
 
-/// At most one log entry about the clock in this time.
+/// At most one log entry of a kind about the clock in this time.
 const BETWEEN_ENTRIES: Duration = Duration::from_secs(60);
 
 /// Asks for the shared memory. Called while the library is preloaded.
@@ -86,7 +87,14 @@ pub(super) fn locked<T>(
 ) -> Result<T, Error> {
     let mut entry = None;
     let mut lock = RESERVATIONS.exclusive();
+    // PostgreSQL warns of a page that is damaged, for one: the server's log is enough.
+    // SAFETY: a variable of this process, which gets its value back.
+    let client = unsafe { pg_sys::whereToSendOutput };
+    // SAFETY: as above.
+    unsafe { pg_sys::whereToSendOutput = pg_sys::CommandDest::DestNone };
     let outcome = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entry)));
+    // SAFETY: as above.
+    unsafe { pg_sys::whereToSendOutput = client };
     if outcome.is_err() {
         // PostgreSQL's own error has set the count to 0. pgrx then leaves the lock to the end of
         // the transaction, which comes after the report. Releasing counts down. SAFETY: a variable
@@ -115,7 +123,12 @@ pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
             reservations.publish_pending();
         }
         if timestamp > shared::generator().floor() {
-            let pending = reservations.write(fixed, timestamp, entry)?;
+            let clocks = clock::clocks();
+            if !shared::generator().may_need(timestamp, clocks.wall) {
+                // The clock was set back while this session waited: it reads the clock again.
+                return Ok(());
+            }
+            let pending = reservations.write(fixed, timestamp, clocks, entry)?;
             register::flush(pending.lsn);
             shared::raise_floor(pending.floor);
         }
@@ -133,7 +146,10 @@ pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
             Some(pending) if register::is_flushed(pending.lsn) => reservations.publish_pending(),
             Some(_) => {}
             None => {
-                let pending = reservations.write(fixed, shared::generator().timestamp(), entry)?;
+                let pending = {
+                    let timestamp = shared::generator().timestamp();
+                    reservations.write(fixed, timestamp, clock::clocks(), entry)?
+                };
                 register::flush_soon(pending.lsn);
                 reservations.pending = Some(pending);
             }
@@ -206,9 +222,10 @@ impl Reservations {
         &mut self,
         fixed: &Fixed,
         timestamp: i64,
+        clocks: Clocks,
         entry: &mut Option<LogEntry>,
     ) -> Result<Pending, Error> {
-        let clocks = self.judged_clocks(entry)?;
+        self.judge(clocks, entry)?;
         let record = server(fixed).reservation(timestamp, shared::generator().floor(), clocks);
         let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
         self.clocks = Some(clocks);
@@ -224,9 +241,8 @@ impl Reservations {
         }
     }
 
-    /// The clocks, where the register may follow them: what is in it cannot be taken back.
-    fn judged_clocks(&mut self, entry: &mut Option<LogEntry>) -> Result<Clocks, Error> {
-        let clocks = clock::clocks();
+    /// Whether the register may follow these clocks: what is in it cannot be taken back.
+    fn judge(&mut self, clocks: Clocks, entry: &mut Option<LogEntry>) -> Result<(), Error> {
         let jump = self.jump(clocks).unwrap_or(Jump::Measured(0));
         match jump.judge(settings::max_forward_step()) {
             Verdict::Accept => {}
@@ -236,7 +252,7 @@ impl Reservations {
                 return Err(Error::ClockAhead(jump));
             }
         }
-        Ok(clocks)
+        Ok(())
     }
 
     /// How far the wall clock has jumped since the last record; `None` before the first of this
@@ -259,8 +275,9 @@ impl Reservations {
 
     fn log_now_and_then(&mut self, entry: &mut Option<LogEntry>, new: LogEntry) {
         let now = clock::boot_ms();
-        if self.logged.is_none_or(|last| now - last >= BETWEEN_ENTRIES.as_millis() as i64) {
-            self.logged = Some(now);
+        let logged = &mut self.logged[usize::from(matches!(new, LogEntry::SteppedAhead(_)))];
+        if logged.is_none_or(|last| now - last >= BETWEEN_ENTRIES.as_millis() as i64) {
+            *logged = Some(now);
             *entry = Some(new);
         }
     }

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use pgrx::pg_sys;
 
-/// A text of the database, read into ours. 22021 when its bytes are not of the database's encoding.
+/// A text of the database, read into ours.
 pub fn decode(text: &CStr) -> String {
     let bytes = text.to_bytes();
     if bytes.is_ascii() {

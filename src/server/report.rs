@@ -5,11 +5,13 @@
 //! What is missing is put back from an error context callback, which PostgreSQL calls when it
 //! finishes a report.
 
+use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
-use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
 use super::encoding;
@@ -127,16 +129,6 @@ pub fn keeping_errors<T>(call: impl FnOnce() -> T) -> T {
         }
     }
 
-    impl Drop for Kept {
-        fn drop(&mut self) {
-            // SAFETY: this is on top of the stack again, whether the call returned or raised.
-            unsafe { pg_sys::error_context_stack = (*self.callback.get()).previous };
-            if std::thread::panicking() && !self.error.get().is_null() {
-                push(self.error.get());
-            }
-        }
-    }
-
     let kept = Kept { callback: UnsafeCell::default(), error: Cell::new(ptr::null_mut()) };
     // SAFETY: `kept` stays where it is until it is dropped, and then it is off the stack.
     unsafe {
@@ -147,7 +139,29 @@ pub fn keeping_errors<T>(call: impl FnOnce() -> T) -> T {
         };
         pg_sys::error_context_stack = kept.callback.get();
     }
-    call()
+    let outcome = catch_unwind(AssertUnwindSafe(call));
+    // SAFETY: this is on top of the stack again, whether the call returned or raised.
+    unsafe { pg_sys::error_context_stack = (*kept.callback.get()).previous };
+    outcome.unwrap_or_else(|panic| {
+        if is_of(&*panic, kept.error.get()) {
+            push(kept.error.get());
+        }
+        resume_unwind(panic)
+    })
+}
+
+/// Whether the panic carries this error. An error that was caught and raised again by its handler is
+/// not reported anew: then another one may have been kept since.
+fn is_of(panic: &(dyn Any + Send), kept: *mut pg_sys::ErrorData) -> bool {
+    // SAFETY: NULL, or a copy that lives as long as the transaction.
+    let (Some(CaughtError::PostgresError(raised)), Some(kept)) =
+        (panic.downcast_ref(), unsafe { kept.as_ref() })
+    else {
+        return false;
+    };
+    // SAFETY: an error has a message.
+    let message = unsafe { CStr::from_ptr(kept.message) }.to_string_lossy();
+    raised.message() == message && raised.sql_error_code() == PgSqlErrorCode::from(kept.sqlerrcode)
 }
 
 /// The texts of a report as a database needs them that is not UTF-8; `None` where they are right as
@@ -233,7 +247,9 @@ unsafe extern "C-unwind" fn complete(error: *mut c_void) {
     // SAFETY: a report is being finished, and the strings of the error live as long as the
     // transaction.
     unsafe {
-        let error = &*error.cast::<pg_sys::ErrorData>();
+        let Some(error) = error.cast::<pg_sys::ErrorData>().as_ref() else { return };
+        // Once: finishing a notice may raise an error of its own.
+        (*COMPLETION.0.get()).arg = ptr::null_mut();
         // pgrx does not know SQLSTATEs that users make up.
         if error.sqlerrcode != 0 {
             errcode(error.sqlerrcode);

@@ -211,6 +211,12 @@ impl Generator {
         self.reserve_after = self.floor - RESERVE_EARLY;
     }
 
+    /// Whether a claim at this clock could need the timestamp. A reading may be from before the clock
+    /// was set back: what it asked for must not be reserved.
+    pub fn may_need(&self, timestamp: i64, now: i64) -> bool {
+        timestamp <= now.max(self.timestamp + 1)
+    }
+
     /// Allows nothing above the present timestamp, until [`Generator::raise_floor`] allows it
     /// again.
     pub fn freeze(&mut self) {

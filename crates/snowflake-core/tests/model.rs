@@ -36,6 +36,8 @@ enum Design {
     ForgetTheClocks,
     /// A confirmation of the clock is not written to the register.
     ConfirmInMemory,
+    /// What an old reading asked for is reserved, wherever the clock is now.
+    ReserveForOldReadings,
 }
 
 /// What may happen, and how often.
@@ -175,7 +177,10 @@ impl World {
                 self.backends[backend] = if !self.begun {
                     self.begin(bounds);
                     Backend::Read { seen: Seen::NOTHING }
-                } else if timestamp <= self.generator.floor() {
+                } else if timestamp <= self.generator.floor()
+                    || bounds.design != Design::ReserveForOldReadings
+                        && !self.generator.may_need(timestamp, self.clock)
+                {
                     Backend::Read { seen: Seen::NOTHING }
                 } else if let Some((floor, _)) = self.pending.take() {
                     Backend::Flush { floor }
@@ -251,6 +256,11 @@ impl World {
         let record = self.server().reservation(timestamp, before, now);
         if self.buffer.is_some_and(|before| before.floor > record.floor) {
             self.broken = Some("a record took back what an earlier one had promised (I2)");
+        }
+        let furthest = START + self.elapsed + explained + RESERVATION;
+        let follows = bounds.max_forward_step.is_some_and(|limit| record.floor > furthest + limit);
+        if follows && self.broken.is_none() {
+            self.broken = Some("a record follows a reading that is out of date");
         }
         self.wal.push(Entry::Reservation(record));
         self.buffer = Some(record);
@@ -685,4 +695,12 @@ fn a_start_that_forgets_the_clocks_is_found() {
 #[test]
 fn a_confirmation_that_is_forgotten_is_found() {
     assert_found(jumps(Design::ConfirmInMemory), Some("a clock that was confirmed is refused"));
+}
+
+#[test]
+fn reserving_for_old_readings_is_found() {
+    assert_found(
+        jumps(Design::ReserveForOldReadings),
+        Some("a record follows a reading that is out of date"),
+    );
 }

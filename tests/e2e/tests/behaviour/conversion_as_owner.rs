@@ -167,6 +167,21 @@ fn tables_of_several_owners_are_refused_and_named() {
         }
     }
     assert_eq!(spied(&cluster, since), [""; 0]);
+    // A foreign key is checked against every partition of the table that it refers to.
+    client
+        .batch_execute(
+            "CREATE TABLE years (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+             CREATE TABLE mallory.year PARTITION OF years FOR VALUES FROM (0) TO (10);
+             ALTER TABLE mallory.year OWNER TO mallory;
+             CREATE TABLE months (id serial PRIMARY KEY REFERENCES years);",
+        )
+        .expect("tables");
+    assert_refused(
+        &mut client,
+        "SELECT snowflake_convert('months', 'id')",
+        "column id of table public.months belongs to tables of several owners",
+        "One statement would change or check tables of all of them: mallory.year (owner mallory), public.months (owner postgres).",
+    );
     // A bigint key is not rewritten, and neither is what refers to it: nothing of mallory's is
     // reached.
     client.batch_execute("SELECT snowflake_convert('big', 'id', false)").expect("converted");
@@ -228,6 +243,41 @@ fn what_the_owner_lacks_is_said_by_the_dry_run() {
     client
         .batch_execute("SELECT \"My IDs\".snowflake_revert('closed.orders', 'id', false)")
         .expect("reverted");
+}
+
+/// Before PostgreSQL 17, a reversion gives a partitioned table a sequence: PostgreSQL's own.
+#[test]
+fn a_function_in_the_callers_path_does_not_become_the_default() {
+    let (_cluster, mut client) = start();
+    client
+        .batch_execute(
+            "CREATE FUNCTION public.nextval(text) RETURNS bigint LANGUAGE sql AS 'SELECT -1::bigint';
+             CREATE TABLE orders (id bigint DEFAULT snowflake_nextval(), day int) PARTITION BY RANGE (day);
+             CREATE TABLE part PARTITION OF orders FOR VALUES FROM (0) TO (10);
+             SELECT snowflake_revert('orders', 'id', false);
+             INSERT INTO orders (day) VALUES (1);",
+        )
+        .expect("reverted");
+    let id: i64 = client.query_one("SELECT id FROM orders", &[]).expect("a row").get(0);
+    assert_eq!(id, 1);
+}
+
+/// The owner would not see all values of the column.
+#[test]
+fn forced_row_level_security_is_an_obstacle() {
+    let (cluster, mut client) = start();
+    session(&cluster, "app")
+        .batch_execute(
+            "CREATE TABLE orders (id serial PRIMARY KEY);
+             ALTER TABLE orders ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;",
+        )
+        .expect("a table");
+    let error = error_of(client.query("SELECT snowflake_convert('orders', 'id')", &[]));
+    assert_eq!(
+        error.message(),
+        "owner app of table public.orders is subject to its row-level security"
+    );
+    assert!(error.hint().is_some_and(|hint| hint.contains("NO FORCE ROW LEVEL SECURITY")));
 }
 
 /// A check whose function has names without a schema works as in a statement of the owner's own.

@@ -61,6 +61,31 @@ fn an_error_of_an_executed_statement_is_as_it_was_raised() {
         .expect("as asserted");
 }
 
+/// A handler that raises the error again has caught others meanwhile.
+#[test]
+fn an_error_that_is_raised_again_is_not_taken_for_another() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$
+             BEGIN
+                 RAISE EXCEPTION 'first' USING ERRCODE = 'P0042';
+             EXCEPTION WHEN SQLSTATE 'P0042' THEN
+                 BEGIN
+                     RAISE EXCEPTION 'second' USING ERRCODE = 'P0043', DETAIL = 'Swallowed.';
+                 EXCEPTION WHEN SQLSTATE 'P0043' THEN NULL;
+                 END;
+                 RAISE;
+             END $$;
+             CREATE TABLE orders (id serial PRIMARY KEY);
+             CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();",
+        )
+        .expect("an event trigger");
+    let error = error_of(client.query("SELECT snowflake_convert('orders', 'id', false)", &[]));
+    assert_eq!((error.message(), error.detail()), ("first", None));
+}
+
 #[test]
 fn an_ordinary_error_shows_no_backtrace() {
     let cluster = Cluster::builder().environment("RUST_BACKTRACE=1".into()).start();

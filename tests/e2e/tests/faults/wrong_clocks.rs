@@ -159,6 +159,24 @@ fn a_confirmation_works_before_the_first_id_and_lasts() {
     journal.check();
 }
 
+/// An administrator who sets a floor says nothing of the clock.
+#[test]
+fn a_floor_is_no_confirmation_of_the_clock() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    cluster.set_clock("+300d");
+    assert_jump_is_refused(&cluster, &journal);
+    client
+        .batch_execute("SELECT snowflake_set_floor(snowflake_floor() + interval '1 second')")
+        .expect("a floor");
+    assert_jump_is_refused(&cluster, &journal);
+    assert!(confirm(&cluster));
+    journal.take(&mut client, NEXT).expect("an ID");
+    journal.check();
+}
+
 /// Nobody knows how long a machine was off: only a year is too much.
 #[test]
 fn on_another_boot_a_year_is_the_limit() {
