@@ -193,7 +193,9 @@ impl Reservations {
         let now = clocks.wall;
         let server = server(fixed);
         let start = if WITHOUT_REGISTER {
-            Start { after: now - 1, hold: 0 }
+            // A floor that was set is in this memory alone.
+            let after = (now - 1).max(shared::generator().timestamp());
+            Start { after, hold: (after - now).max(0) }
         } else if let Some(record) = register::read()? {
             self.clocks = Some(record.written);
             server.start(&record, now).map_err(|error| Error::of_start(error, &record))?
