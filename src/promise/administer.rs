@@ -124,32 +124,29 @@ fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
 
 /// Puts the floor at `floor`, in milliseconds since the Unix epoch, and lets the next ID begin
 /// above it. Refuses to go below what has been issued, or to take the place of a record that is not
-/// this server's own, unless forced. Returns the time up to which IDs may have
-/// been issued before.
+/// this server's own, unless forced. Returns the time up to which IDs may have been issued before.
 fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
     locked(|reservations, _| {
         let server = server(fixed);
         let found = register::read();
         // Nobody claims a later millisecond before the new floor is in force.
         let frozen = shared::freeze();
-        let recorded = found.ok().flatten().map_or(i64::MIN, |record| record.floor);
-        let least = frozen.timestamp().max(recorded);
+        let recorded = found.ok().flatten();
+        let least = frozen.timestamp().max(recorded.map_or(i64::MIN, |record| record.floor));
         if !force {
             may_replace(&server, found)?;
             if floor < least {
                 return Err(Error::FloorLowered { floor: least });
             }
         }
-        let timeline = match found {
+        let timeline = match recorded {
             // A promotion that has not begun yet adds its margin to the new floor, too.
-            Ok(Some(record)) if record.system_identifier == server.system_identifier => {
-                record.timeline
-            }
-            Ok(Some(_)) => NO_TIMELINE,
-            _ => server.timeline,
+            Some(record) if record.system_identifier == server.system_identifier => record.timeline,
+            Some(_) => NO_TIMELINE,
+            None => server.timeline,
         };
         // A floor is no confirmation of the clock.
-        let written = found.ok().flatten().map_or_else(clock::clocks, |record| record.written);
+        let written = recorded.map_or_else(clock::clocks, |record| record.written);
         let record = Record { timeline, ..server.record(floor, written) };
         register::overwrite(&record)?;
         frozen.restart(Generator::starting_after(record.floor, 0, fixed.layout.last_timestamp()));

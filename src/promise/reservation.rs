@@ -97,8 +97,8 @@ pub(super) fn locked<T>(
     unsafe { pg_sys::whereToSendOutput = client };
     if outcome.is_err() {
         // PostgreSQL's own error has set the count to 0. pgrx then leaves the lock to the end of
-        // the transaction, which comes after the report. Releasing counts down. SAFETY: a variable
-        // of this process.
+        // the transaction, which comes after the report. Releasing counts down.
+        // SAFETY: a variable of this process.
         unsafe { pg_sys::InterruptHoldoffCount = pg_sys::InterruptHoldoffCount.max(1) };
     }
     drop(lock);
