@@ -49,7 +49,7 @@ instructions:
 	@tools/instructions
 
 mutants:
-	@tools/break-rules
+	@cargo run --quiet -p snowflake-mutants
 	@tools/break-register
 
 clean:

@@ -149,7 +149,9 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
         let written = recorded.map_or_else(clock::clocks, |record| record.written);
         let record = Record { timeline, ..server.record(floor, written) };
         register::overwrite(&record)?;
-        frozen.restart(Generator::starting_after(record.floor, 0, fixed.layout.last_timestamp()));
+        // Whatever the lead of the floor, it is no step of the clock: the next ID begins above it.
+        let last_timestamp = fixed.layout.last_timestamp();
+        frozen.restart(Generator::starting_after(record.floor, i64::MAX, last_timestamp));
         reservations.begin_again();
         Ok(least)
     })

@@ -59,6 +59,20 @@ fn steps_of_the_clock_are_counted_and_measured() {
 }
 
 #[test]
+fn a_floor_ahead_of_the_clock_is_no_step_of_the_clock() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "SELECT snowflake_nextval(); SELECT snowflake_set_floor(now() + interval '1 hour');
+             SELECT snowflake_nextval()",
+        )
+        .expect("IDs");
+    assert_eq!(statistic(&mut client, "steps_held"), 0);
+    assert!(!cluster.log().contains("was set back"));
+}
+
+#[test]
 fn a_refused_jump_ahead_is_counted() {
     let cluster = Cluster::builder().fake_clock().start();
     let mut client = cluster.connect();

@@ -3,15 +3,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Journal, Register, error_of, within};
 
-use super::NEXT;
+use super::{NEXT, Preloaded};
 
 #[test]
 fn an_error_that_is_caught_does_not_stop_checkpoints() {
@@ -42,27 +40,11 @@ fn an_error_that_is_caught_does_not_stop_checkpoints() {
     transaction.commit().expect("committed");
 }
 
-/// A library that answers writes to the register as a full disk does, while a file called `full` is
-/// in the data directory.
-fn full_disk() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().expect("a directory");
-    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("our own");
-    let library = directory.path().join("full_disk.so");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-o"])
-        .arg(&library)
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/full_disk.c"))
-        .args(["-ldl"])
-        .status();
-    assert!(built.expect("cc runs").success());
-    (directory, library)
-}
-
 #[test]
 fn a_full_disk_leaves_nothing_behind() {
-    let (_directory, library) = full_disk();
-    let mut cluster =
-        Cluster::builder().environment(format!("LD_PRELOAD={}", library.display())).start();
+    // Answers writes to the register as a full disk does, while that file is there.
+    let library = Preloaded::new("full_disk");
+    let mut cluster = Cluster::builder().environment(library.environment()).start();
     let full = cluster.data().join("full");
     fs::write(&full, "").expect("root, or the owner");
     let mut client = cluster.connect();

@@ -37,18 +37,10 @@ fn zero(cluster: &Cluster) {
 /// pages meanwhile.
 fn zero_the_page(cluster: &Cluster, client: &mut Client) {
     client.batch_execute("CHECKPOINT").expect("a checkpoint");
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .open(Register::path(cluster))
-        .expect("root, or the owner");
-    file.seek(SeekFrom::Start(0)).expect("a file");
-    file.write_all(&[0; 8192]).expect("root, or the owner");
-    client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").expect("set");
+    zero(cluster);
+    client.batch_execute(INDEX_SCANS_ALONE).expect("set");
     eventually("the page is read from disk", || {
-        client.batch_execute("SELECT count(prosrc) FROM pg_proc WHERE oid > 0").expect("a scan");
-        client
-            .batch_execute("SELECT count(attname) FROM pg_attribute WHERE attrelid > 0")
-            .expect("a scan");
+        client.batch_execute(SCANS).expect("scans");
         client.query("SELECT snowflake_floor()", &[]).is_err()
     });
 }

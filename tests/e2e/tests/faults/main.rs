@@ -15,6 +15,10 @@ mod steps;
 mod upgrade;
 mod wrong_clocks;
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
 use snowflake_e2e::Cluster;
 
 const NEXT: &str = "SELECT snowflake_nextval()";
@@ -26,4 +30,31 @@ fn create_orders(cluster: &Cluster) {
         .connect()
         .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
         .expect("a table");
+}
+
+/// A library that servers load before all others, and that stands between them and the disk. It
+/// lives as long as this.
+struct Preloaded {
+    directory: tempfile::TempDir,
+}
+
+impl Preloaded {
+    /// Compiles the C file of that name beside this one.
+    fn new(name: &str) -> Preloaded {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("our own");
+        let source = format!("{}/tests/faults/{name}.c", env!("CARGO_MANIFEST_DIR"));
+        let built = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .arg(directory.path().join("library.so"))
+            .args([&source, "-ldl"])
+            .status();
+        assert!(built.expect("cc runs").success());
+        Preloaded { directory }
+    }
+
+    /// What a server has in its environment to load it.
+    fn environment(&self) -> String {
+        format!("LD_PRELOAD={}", self.directory.path().join("library.so").display())
+    }
 }

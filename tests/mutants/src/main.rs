@@ -1,0 +1,108 @@
+//! Breaks the rules of `crates/snowflake-core` one at a time, in copies of it, and shows that a
+//! test notices each. Fails when a broken rule goes unnoticed, or when a rule to break is no longer
+//! found in the source.
+
+mod rules;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
+use std::{env, fs, thread};
+
+use rules::Rule;
+
+/// A broken rule may keep a test from ending: that is noticed, too. The first build is in it.
+const PATIENCE: &str = "300s";
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let rules: Vec<Rule> = rules::all().collect();
+    let left = Mutex::new(rules.iter().copied());
+    let missed = Mutex::new(0);
+    let workers = thread::available_parallelism().map_or(1, |workers| workers.get().min(8));
+    thread::scope(|scope| {
+        for worker in 0..workers {
+            let (root, target) = (&root, target.join("mutants").join(worker.to_string()));
+            let (left, missed) = (&left, &missed);
+            scope.spawn(move || {
+                let copy = Copy::new(root, target);
+                loop {
+                    let next = left.lock().expect("no panic").next();
+                    let Some(rule) = next else { break };
+                    let noticed = copy.notices(&rule);
+                    println!(
+                        "{}  {}: {}  ->  {}",
+                        if noticed { "caught" } else { "MISSED" },
+                        rule.test,
+                        rule.sound,
+                        rule.broken
+                    );
+                    *missed.lock().expect("no panic") += usize::from(!noticed);
+                }
+            });
+        }
+    });
+    let missed = missed.into_inner().expect("no panic");
+    println!("\n{} passed, {missed} failed", rules.len() - missed);
+    if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A workspace that holds the core alone, where rules can be broken.
+struct Copy {
+    directory: tempfile::TempDir,
+    target: PathBuf,
+}
+
+impl Copy {
+    fn new(root: &Path, target: PathBuf) -> Copy {
+        let directory = tempfile::tempdir().expect("a directory for temporary files");
+        let crates = directory.path().join("crates");
+        fs::create_dir(&crates).expect("an empty directory");
+        run(Command::new("cp").arg("-r").arg(root.join("crates/snowflake-core")).arg(&crates));
+        fs::copy(root.join("Cargo.lock"), directory.path().join("Cargo.lock")).expect("a copy");
+        let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the manifest");
+        let workspace = manifest.find("[workspace]").expect("a workspace");
+        let members = manifest[workspace..].lines().map(|line| {
+            if line.starts_with("members") { "members = [\"crates/*\"]" } else { line }
+        });
+        let members: Vec<&str> = members.collect();
+        fs::write(directory.path().join("Cargo.toml"), members.join("\n")).expect("a manifest");
+        Copy { directory, target }
+    }
+
+    /// Whether the rule's test fails while the rule is broken.
+    fn notices(&self, rule: &Rule) -> bool {
+        let path =
+            self.directory.path().join(format!("crates/snowflake-core/src/{}.rs", rule.file));
+        let sound = fs::read_to_string(&path).expect("a source file");
+        assert!(sound.contains(rule.sound), "no such rule in {}.rs: {}", rule.file, rule.sound);
+        fs::write(&path, sound.replacen(rule.sound, rule.broken, 1)).expect("a source file");
+        run(self.test(rule).arg("--no-run"));
+        let noticed = !self.passes(rule);
+        fs::write(&path, sound).expect("a source file");
+        noticed
+    }
+
+    fn passes(&self, rule: &Rule) -> bool {
+        let mut test = self.test(rule);
+        test.args(["--", "--exact", rule.test]).stdout(Stdio::null()).stderr(Stdio::null());
+        test.status().expect("cargo runs").success()
+    }
+
+    /// `cargo test` of the rule's file. `timeout` also ends what cargo starts.
+    fn test(&self, rule: &Rule) -> Command {
+        let mut test = Command::new("timeout");
+        test.args([PATIENCE, "cargo", "test", "-q", "-p", "snowflake-core", "--test", rule.file]);
+        test.current_dir(&self.directory).env("CARGO_TARGET_DIR", &self.target);
+        test
+    }
+}
+
+/// Runs a command that has to succeed.
+#[track_caller]
+fn run(command: &mut Command) {
+    let output = command.output().expect("the program is there");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?} failed: {errors}");
+}

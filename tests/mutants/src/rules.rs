@@ -1,0 +1,189 @@
+//! The rules that are broken, file by file of `crates/snowflake-core/src/`.
+
+/// A rule of the core, what it becomes when it is broken, and the test that has to notice.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// The file, which has its tests in the file of that name in `tests/`.
+    pub file: &'static str,
+    /// The test.
+    pub test: &'static str,
+    /// What is in the source.
+    pub sound: &'static str,
+    /// What is put in its place, once.
+    pub broken: &'static str,
+}
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = Rule> {
+    let files: [(&str, &[[&str; 3]]); 5] = [
+        ("generator", GENERATOR),
+        ("register", REGISTER),
+        ("jump", JUMP),
+        ("layout", LAYOUT),
+        ("text", TEXT),
+    ];
+    files.into_iter().flat_map(|(file, rules)| {
+        rules.iter().map(move |&[test, sound, broken]| Rule { file, test, sound, broken })
+    })
+}
+
+const GENERATOR: &[[&str; 3]] = &[
+    ["ids_strictly_increase", "self.sequence = last;", "self.sequence = next.first;"],
+    [
+        "ids_strictly_increase",
+        "timestamp: self.timestamp + 1, first, hold }",
+        "timestamp: self.timestamp, first, hold }",
+    ],
+    ["a_refused_call_forgets_nothing", "return if until", "self.sequence = 0; return if until"],
+    [
+        "an_id_is_never_behind_its_reading",
+        "timestamp: now, first: claim.first, hold: 0 }",
+        "timestamp: self.timestamp + 1, first: claim.first, hold: 0 }",
+    ],
+    ["lead_never_grows_by_itself", "hold: self.hold.min(lead),", "hold: self.hold,"],
+    ["lead_is_explained_by_steps_and_max_burst", "if lead < explained {", "if lead <= explained {"],
+    ["lead_never_grows_by_itself", "if lead < explained {", "if lead <= explained {"],
+    [
+        "a_held_step_keeps_the_full_rate",
+        "let explained = limits.max_burst.max(self.hold);",
+        "let explained = limits.max_burst;",
+    ],
+    [
+        "a_hold_leaves_max_burst_alone",
+        "let explained = limits.max_burst.max(self.hold);",
+        "let explained = if self.hold > 0 { self.hold } else { limits.max_burst };",
+    ],
+    ["a_stale_reading_is_no_step", "if reading.seen != seen {", "if false {"],
+    [
+        "a_reading_from_before_the_hold_melted_is_stale",
+        "if reading.seen != seen {",
+        "if reading.seen.timestamp < self.timestamp {",
+    ],
+    ["a_wait_is_for_a_time_that_has_not_come", "if reading.seen != seen {", "if false {"],
+    [
+        "nothing_beyond_the_reservation_or_the_field",
+        "} else if next.timestamp > self.floor {",
+        "} else if false {",
+    ],
+    ["the_field_ends_without_a_wrap", "timestamp.min(self.last_timestamp)", "timestamp"],
+    [
+        "a_step_beyond_max_backward_step_is_never_held",
+        "if lead <= limits.max_backward_step {",
+        "if lead - 1 <= limits.max_backward_step {",
+    ],
+    [
+        "a_reservation_is_asked_for_early",
+        "self.reserve_after = self.floor - RESERVE_EARLY;",
+        "self.reserve_after = self.floor;",
+    ],
+    [
+        "a_reservation_is_asked_for_early",
+        "self.reserve_after = self.floor.min(next.timestamp + RESERVE_EARLY / 4);",
+        "",
+    ],
+    [
+        "ids_strictly_increase",
+        "(next.timestamp <= self.reserve_after).then",
+        "(next.timestamp <= self.floor).then",
+    ],
+    [
+        "a_step_beyond_max_backward_step_is_never_held",
+        "reading.now <= limits.max_wait",
+        "reading.now < limits.max_wait",
+    ],
+];
+
+const REGISTER: &[[&str; 3]] = &[
+    [
+        "a_start_begins_above_the_record",
+        "let after = record.floor + margin;",
+        "let after = record.floor + margin - 1;",
+    ],
+    [
+        "a_start_begins_above_the_record",
+        "if record.timeline == self.timeline { 0 }",
+        "if true { 0 }",
+    ],
+    ["a_start_begins_above_the_record", ".min(explained).max(0)", ".max(0)"],
+    [
+        "crashes_in_a_row_cost_no_availability",
+        "(after - now).min(explained).max(0)",
+        "(after - now).clamp(0, RESERVATION)",
+    ],
+    [
+        "crashes_in_a_row_cost_no_availability",
+        "(now.wall + RESERVATION).max(timestamp.max(floor) + RESERVATION / 8)",
+        "now.wall.max(timestamp).max(floor) + RESERVATION",
+    ],
+    ["a_reservation_only_adds", "timestamp.max(floor)", "timestamp"],
+    ["any_flipped_bit_is_noticed", "_ => record.encode() == *bytes,", "_ => true,"],
+    [
+        "a_record_of_version_1_is_read",
+        "1 => record.encode_version_1() == bytes[..LENGTH_OF_VERSION_1],",
+        "1 => true,",
+    ],
+    [
+        "a_start_of_another_system_or_layout_is_refused",
+        "if record.system_identifier != self.system_identifier {",
+        "if false {",
+    ],
+    [
+        "a_start_of_another_system_or_layout_is_refused",
+        "if record.layout != self.layout {",
+        "if false {",
+    ],
+    [
+        "a_changed_layout_goes_on_above_the_old_one",
+        "is_ok_and(|lowest| lowest > highest)",
+        "is_ok()",
+    ],
+];
+
+const JUMP: &[[&str; 3]] = &[
+    [
+        "time_that_passes_is_no_jump",
+        "ahead.saturating_sub(passed).min(beyond)",
+        "ahead.min(beyond)",
+    ],
+    ["a_jump_beyond_the_limit_is_refused", "by > largest", "by > largest + 1"],
+    ["a_jump_within_the_limit_is_followed", "by > largest", "by >= largest"],
+    ["a_jump_within_the_limit_is_followed", "} else if by > notable {", "} else if false {"],
+    ["where_nobody_knows_only_a_year_is_refused", "limit.map(|_| YEAR)", "limit"],
+    ["where_nobody_knows_only_a_year_is_refused", " && now.elapsed >= then.elapsed", ""],
+    ["where_nobody_knows_only_a_year_is_refused", "if now.boot == then.boot && ", "if "],
+    [
+        "a_clock_that_comes_back_has_not_jumped",
+        "saturating_sub(passed).min(beyond)",
+        "saturating_sub(passed)",
+    ],
+    ["a_clock_that_comes_back_has_not_jumped", "ahead.min(beyond)", "ahead"],
+    ["without_a_limit_nothing_is_refused", "limit.map(|_| YEAR)", "Some(YEAR)"],
+];
+
+const LAYOUT: &[[&str; 3]] = &[
+    ["decompose_inverts_compose", ">> (sequence + worker)", ">> (sequence + datacenter)"],
+    [
+        "compose_inverts_decompose",
+        "let datacenter_shift = worker_shift + self.widths.worker;",
+        "let datacenter_shift = worker_shift + self.widths.datacenter;",
+    ],
+    ["ids_sort_by_time_before_all_else", "<< self.shift) |", "<< (self.shift - 1)) |"],
+    ["one_past_a_field_is_refused", "if parts.sequence > self.last_sequence() {", "if false {"],
+    ["a_negative_number_is_no_id", "if id < 0 {", "if id < -1 {"],
+];
+
+const TEXT: &[[&str; 3]] = &[
+    [
+        "texts_sort_as_ids",
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    ],
+    ["what_is_read_is_what_is_written", "if length != LENGTH {", "if length > LENGTH {"],
+    ["malformed_texts", "position: index + 1", "position: index"],
+    [
+        "the_smallest_and_the_largest_id_have_texts_and_no_other_number",
+        "None => fits = false,",
+        "None => {}",
+    ],
+    ["years_beyond_9999", "cycles * YEARS", "cycles.min(0) * YEARS"],
+];
