@@ -1,7 +1,7 @@
 # The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 15 to 18); without it, the
 # newest that is installed, or that apt offers, is taken.
 
-.PHONY: help setup run test lint install uninstall psql bench instructions latency mutants clean
+.PHONY: help setup run test lint install uninstall psql bench instructions latency mutants soak clean
 
 help:
 	@echo 'make setup         install what building, testing and checking need; the only verb besides run and test that does'
@@ -14,6 +14,7 @@ help:
 	@echo 'make bench         measure what IDs cost, against other keys (a quarter of an hour; QUICK=1: a minute or two)'
 	@echo 'make instructions  count the instructions of snowflake_nextval()'
 	@echo 'make latency       measure what sessions wait for (three minutes)'
+	@echo 'make soak HOURS=n  kill, promote and move clocks under load, and look for duplicates'
 	@echo 'make mutants       break the rules one by one, switch the register off, and see the tests notice'
 	@echo 'make clean         remove everything that was built'
 
@@ -48,9 +49,12 @@ bench:
 instructions:
 	@tools/instructions
 
+soak:
+	@tools/soak $(or $(HOURS),1) $(SEED)
+
 mutants:
 	@cargo run --quiet -p snowflake-mutants
-	@tools/break-register
+	@tools/break-promises
 
 clean:
 	cargo clean

@@ -25,6 +25,7 @@ COMMENT ON DOMAIN snowflake IS 'bigint whose default is the next snowflake ID';
 COMMENT ON FUNCTION snowflake_stat() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_stat_reset() IS 'sets the counters of pg_stat_snowflake to zero';
 COMMENT ON FUNCTION snowflake_status() IS 'for the view snowflake_status';
+COMMENT ON FUNCTION snowflake_check() IS 'whether the server issues snowflake IDs, or would if it were promoted';
 COMMENT ON VIEW pg_stat_snowflake IS 'what the server''s generator of snowflake IDs has done since the last reset';
 COMMENT ON VIEW snowflake_status IS 'identity, layout and state of the server''s generator of snowflake IDs';
 COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean) IS 'makes a column take snowflake IDs';

@@ -1,4 +1,5 @@
--- Not STRICT and one expression, so that the planner sees through it: an index on id and partitions by id serve it.
+-- Not STRICT, and one expression, so that the planner can inline it. Then it can use an index on
+-- id, and prune partitions by id.
 CREATE FUNCTION snowflake_within(id bigint, since timestamptz, before timestamptz) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN id >= snowflake_within_min(since) AND id <= snowflake_within_max(since, before);

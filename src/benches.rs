@@ -13,8 +13,8 @@
 
 use pgrx::prelude::*;
 
-/// Benchmarks inside of a server, for `cargo pgrx bench`; and functions for `make bench`, which
-/// cost what every function does, and nothing more than they say.
+/// Benchmarks inside of a server, for `cargo pgrx bench`, and functions for `make bench`. A call of
+/// such a function costs what every function call costs, plus what its comment says, and no more.
 #[pg_schema]
 mod benches {
     use pgrx::prelude::*;

@@ -5,7 +5,6 @@
 //! [`claim_slowly`].
 
 use std::iter;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::Instant;
 
 use pgrx::check_for_interrupts;
@@ -13,15 +12,12 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::generator::{Claim, Decision, Reading, Run, Seen, WaitReason};
 
+use crate::currval::issued;
 use crate::generator::{clock, shared};
-use crate::promise::{self, reservation};
+use crate::promise::{self, replication, reservation};
 use crate::server::report::{self, OrRaise, Report};
 use crate::server::time;
 use crate::settings::{self, Fixed};
-
-/// The last ID that this session was given, or [`NONE`]. Memory of one process.
-static LAST: AtomicI64 = AtomicI64::new(NONE);
-const NONE: i64 = -1;
 
 /// IDs that one call claims at once, at most.
 const LONGEST_RUN: u32 = 4096;
@@ -34,14 +30,7 @@ fn snowflake_nextval() -> i64 {
     issued(next_id())
 }
 
-/// Lets `snowflake_currval()` know of the ID.
-#[inline(always)]
-fn issued(id: i64) -> i64 {
-    LAST.store(id, Relaxed);
-    id
-}
-
-/// The next ID, of which `snowflake_currval()` does not know.
+/// The next ID. `snowflake_currval()` does not return it.
 #[inline(always)]
 pub fn next_id() -> i64 {
     let fixed = settings::fixed();
@@ -54,7 +43,8 @@ pub fn next_id() -> i64 {
 fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
     let mut left = u32::try_from(count).map_err(|_| Error::NegativeCount(count)).or_raise();
     let fixed = settings::fixed();
-    // Runs grow as they are used up: who stops at a LIMIT has claimed at most twice what was taken.
+    // Each run may be twice as long as the one before. A query that stops at a LIMIT has claimed at
+    // most twice as many IDs as it took.
     let mut want = 1;
     let mut run = Run { timestamp: 0, first: 0, count: 0 };
     SetOfIterator::new(iter::from_fn(move || {
@@ -70,16 +60,7 @@ fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
     }))
 }
 
-/// The ID that this session was given last. 55000 before the first.
-#[pg_extern(volatile, parallel_restricted)]
-fn snowflake_currval() -> i64 {
-    match LAST.load(Relaxed) {
-        NONE => Error::NoCurrval.raise(),
-        id => id,
-    }
-}
-
-/// [`claim`], out of the way of the IDs of a run that has been claimed.
+/// [`claim`], kept out of line, since most calls take an ID of a run that is already claimed.
 #[cold]
 #[inline(never)]
 fn claim_run(fixed: &Fixed, want: u32) -> Run {
@@ -119,8 +100,13 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
             Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence };
         seen = match shared::claim(reading, claim, &limits) {
             Decision::Issue(run) => return Ok(run),
-            Decision::IssueAndReserve(run) => {
-                reservation::reserve_early(fixed)?;
+            Decision::IssueAnd { run, reserve, unacknowledged } => {
+                if reserve {
+                    reservation::reserve_early(fixed)?;
+                }
+                if unacknowledged {
+                    replication::let_commit_wait();
+                }
                 return Ok(run);
             }
             Decision::Reread { seen } => seen,
@@ -150,8 +136,8 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
     }
 }
 
-/// A call's wait for the clock, from its first moment to the end of the call, errors included: then
-/// it is counted.
+/// A call's wait for the clock, from the moment it begins to the end of the call. It is counted at
+/// the end, also if the call ends with an error.
 #[derive(Default)]
 struct Waiting {
     since: Option<Instant>,
@@ -178,7 +164,7 @@ impl Drop for Waiting {
 /// Why there is no ID.
 #[derive(Debug)]
 pub enum Error {
-    /// There is nothing that IDs could be taken from.
+    /// A start or a reservation was refused.
     Promise(promise::Error),
     /// The clock is behind by more than max_backward_step, and waiting would take longer than
     /// max_wait.
@@ -187,7 +173,7 @@ pub enum Error {
         timestamp: i64,
         /// By how much the clock is behind it, ms.
         lead: i64,
-        /// The clock reading that ends the trouble, Unix ms.
+        /// The clock reading from which on IDs are issued again, Unix ms.
         until: i64,
     },
     /// The timestamp field is used up.
@@ -195,8 +181,6 @@ pub enum Error {
         /// Its last timestamp, Unix ms.
         last: i64,
     },
-    /// currval before any nextval.
-    NoCurrval,
     /// A negative number of IDs.
     NegativeCount(i32),
 }
@@ -239,11 +223,6 @@ impl Report for Error {
                 "If the clock is right, the table needs new IDs, with a later snowflake.epoch or \
                  smaller widths.",
             ),
-            Error::NoCurrval => report::new(
-                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "snowflake_currval is not yet defined in this session",
-            )
-            .set_hint("Call snowflake_nextval() first."),
             Error::NegativeCount(count) => {
                 report::new(ERRCODE_INVALID_PARAMETER_VALUE, "count must not be negative")
                     .set_detail(format!("The count is {count}."))

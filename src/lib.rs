@@ -1,10 +1,10 @@
 //! Snowflake IDs for PostgreSQL: 64-bit, time-ordered, unique across servers.
 //!
 //! Data flows one way: SQL function -> `generate` -> `generator` (spinlock) -> `snowflake_core`
-//! decides -> ID. Only when the core says "above the floor" does the flow take the side door to
-//! `promise`.
+//! decides -> ID. When the core asks for a reservation, the call goes to `promise`.
 //!
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
+//! - `currval`: the ID that a session was given last.
 //! - `generator`: the generator in shared memory, behind a spinlock, and the clock.
 //! - `promise`: the durable promise behind each ID: the register, reservations, and what an
 //!   administrator does to them.
@@ -13,13 +13,16 @@
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
 //!   identity.
 //! - `status`: what has happened, and how things stand.
+//! - `check`: whether the server can issue IDs, or could if it were promoted.
 //! - `server`: PostgreSQL's catalog, text encodings, times and error reports.
 
 use pgrx::prelude::*;
 
 #[cfg(feature = "pg_bench")]
 mod benches;
+mod check;
 mod convert;
+mod currval;
 mod decode;
 mod generate;
 mod generator;
@@ -31,7 +34,7 @@ mod status;
 mod tests;
 
 use generator::{clock, shared};
-use promise::{register, reservation};
+use promise::{register, reservation, upstream};
 use server::report;
 
 pg_module_magic!(name, version);
@@ -47,6 +50,7 @@ extension_sql_file!(
         status::snowflake_stat,
         status::snowflake_stat_reset,
         status::snowflake_status,
+        check::snowflake_check,
     ]
 );
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
@@ -62,7 +66,9 @@ pub extern "C-unwind" fn _PG_init() {
         shared::init();
         register::init();
         reservation::init();
+        upstream::init();
         clock::boot();
+        currval::init();
         status::log_the_ends();
     }
 }

@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
 
 use crate::generator::clock;
-use crate::generator::shared::{self, Statistics};
+use crate::generator::shared;
 use crate::server::report::{self, OrRaise};
 use crate::server::time::{self, from_raw, timestamptz};
 use crate::settings;
@@ -31,9 +31,9 @@ fn snowflake_stat() -> TableIterator<
     ),
 > {
     settings::require_preloading().or_raise();
-    let statistics = shared::statistics();
+    let (issued, statistics) = shared::statistics();
     TableIterator::once((
-        statistics.issued as i64,
+        issued as i64,
         statistics.sequence_overflows as i64,
         statistics.waits as i64,
         statistics.waited as f64 / 1e6,
@@ -53,7 +53,7 @@ fn snowflake_stat_reset() {
     settings::require_preloading().or_raise();
     // SAFETY: reads the clock.
     let now = unsafe { pg_sys::GetCurrentTimestamp() };
-    shared::count(|statistics| *statistics = Statistics::new(now));
+    shared::reset_statistics(now);
 }
 
 /// The row of `snowflake_status`. What only a generator has is NULL without preloading.
@@ -80,7 +80,7 @@ fn snowflake_status() -> TableIterator<
     let fixed = settings::fixed();
     let layout = fixed.layout;
     let widths = layout.widths();
-    let identity = fixed.has_identity.then(|| layout.decompose(fixed.ids.node()).ok()).flatten();
+    let identity = fixed.identity;
     let generator = fixed.preloaded.then(shared::generator);
     let last = generator.and_then(|generator| generator.last());
     let floor =
@@ -88,8 +88,8 @@ fn snowflake_status() -> TableIterator<
     // SAFETY: reads shared memory of the server.
     let in_recovery = unsafe { pg_sys::RecoveryInProgress() };
     TableIterator::once((
-        identity.map(|parts| parts.datacenter_id as i32),
-        identity.map(|parts| parts.worker_id as i32),
+        identity.map(|identity| identity.datacenter_id as i32),
+        identity.map(|identity| identity.worker_id as i32),
         timestamptz(layout.epoch()),
         widths.datacenter as i32,
         widths.worker as i32,
@@ -110,8 +110,9 @@ fn lead(generator: Generator) -> i64 {
 }
 
 /// When a server starts with less than this left of the timestamp field, it says so in its log.
-const LITTLE_TIME: i64 = 365 * DAY;
-const DAY: i64 = 24 * 60 * 60 * 1000;
+pub const LITTLE_TIME: i64 = 365 * DAY;
+/// In milliseconds.
+pub const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Logs that the timestamp field is about to end, or has not begun. Called while the server starts.
 pub fn log_the_ends() {

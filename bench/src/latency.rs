@@ -1,6 +1,6 @@
 //! What a single insert waits for, at different rates: with a key from a sequence, and with a
-//! Snowflake ID. And what a session waits for that takes one ID at a time, beside others that take
-//! IDs without end.
+//! Snowflake ID. Also, what a session that takes one ID at a time waits for, while other sessions
+//! take IDs without end.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;

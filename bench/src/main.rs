@@ -1,8 +1,8 @@
 //! What an ID costs: side by side with other keys, on one server, in interleaved rounds, as
 //! medians.
 //!
-//! An absolute time means little on a shared machine. What counts are ratios within one run, and
-//! those are what the limits at the end judge. Every measured function is checked first, and every
+//! An absolute time means little on a shared machine. What counts are the ratios within one run,
+//! and the limits at the end apply to these. Every measured function is checked first, and every
 //! table that was filled afterwards: a wrong or a duplicate value ends the run with an error.
 //!
 //! - `costs`: functions, one call for each of many rows.

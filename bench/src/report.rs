@@ -1,4 +1,4 @@
-//! Tables, as Markdown, and limits that ratios of one run are held against.
+//! Tables, as Markdown, and limits that the ratios of one run are compared with.
 
 /// What has been found, apart from the tables, which are printed as they come.
 pub struct Report {

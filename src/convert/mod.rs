@@ -1,11 +1,12 @@
 //! From serial, identity and plain integer columns to snowflake IDs, and back.
 //!
-//! The catalog is asked, in `plan.sql`, for what stands in the way and for the statements to
-//! execute. The caller has to own the tables, and locks them. Each statement runs as the owner of
-//! the table that it changes, in a restricted operation: a table may carry code of its owner's, in
-//! indexes, checks and generated columns, and a superuser who converts it must not run that as
-//! superuser. All names in them have their schema. `search_path` stays the caller's,
-//! since that code may depend on it as it would in a statement of the owner's own.
+//! The query in `plan.sql` asks the catalog for obstacles, and for the statements to execute. The
+//! caller has to own the tables, and locks them. Each statement runs as the owner of the table that
+//! it changes, in a restricted operation: indexes, checks and generated columns of a table may call
+//! code of its owner, and a superuser who converts the table must not run that code as superuser.
+//! All names in the statements are qualified with their schema. `search_path` is still the
+//! caller's, since the owner's code may depend on it, as it may in a statement that the owner
+//! executes.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -156,7 +157,8 @@ impl Statement {
     }
 }
 
-/// Acts as the owner of a table, restricted. Only a session itself has its temporary tables.
+/// Runs `act` as the owner of a table, in a restricted operation. It is not restricted for a
+/// temporary table of the current user, which no other session can use.
 fn as_owner<T>(owner: pg_sys::Oid, is_temporary: bool, act: impl FnOnce() -> T) -> T {
     // SAFETY: reads a variable of this process.
     let is_own = is_temporary && owner == unsafe { pg_sys::GetUserId() };
@@ -210,7 +212,7 @@ impl Column {
         Column { arguments }
     }
 
-    /// The statements that lead there, unless something stands in the way.
+    /// The statements to execute, or the obstacle.
     fn plan(&self, direction: Direction) -> Result<Vec<Statement>, Obstacle> {
         self.ask(direction, None)?;
         let values = self.values();
@@ -275,7 +277,8 @@ fn judge_reversion(values: &Values) -> Result<i64, Obstacle> {
     })
 }
 
-/// Writes the query for what is in the column: $1 is the relation, $2 the column.
+/// Returns the text of the query that examines the values of the column. $1 is the relation, $2 the
+/// column.
 const VALUES: &str = "SELECT format('SELECT max(%1$I)::bigint, count(*) > count(%1$I) FROM \
     %2$I.%3$I', $2, nspname, relname), \
      format('column %I of table %I.%I', $2, nspname, relname), relowner \

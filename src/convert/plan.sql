@@ -4,8 +4,8 @@
 -- the column is to be reverted. Paste it into psql 16 or later, followed by, for example,
 -- \bind orders id public 1 false \g
 --
--- It runs with search_path = pg_catalog, pg_temp. A row with a SQLSTATE is an obstacle. Where there is one, the other rows
--- do not count.
+-- It runs with search_path = pg_catalog, pg_temp. A row with a SQLSTATE is an obstacle. If there is
+-- one, only the first row counts.
 WITH RECURSIVE
 -- The column in the relation and in everything that inherits it: partitions, or children.
 family(relation, number) AS (
@@ -16,8 +16,8 @@ family(relation, number) AS (
     JOIN pg_inherits ON inhparent = family.relation
     JOIN pg_attribute AS child ON child.attrelid = inhrelid AND child.attname = $2
 ),
--- The same, and all columns that hold its values: those of foreign keys, in turn with what inherits them and what they
--- inherit from.
+-- The family, and all other columns that hold its values: the columns of foreign keys that refer to
+-- it. The children and the parents of all these tables count too, and so on.
 connected(relation, number) AS (
     SELECT * FROM family
     UNION
@@ -149,7 +149,8 @@ reached(relation, other) AS (
     JOIN pg_inherits ON inhrelid = child.relation
     JOIN retyped AS parent ON parent.relation = inhparent
 ),
--- The columns whose type is changed: those that have to become bigint, or one that stops being of the domain.
+-- The columns whose type is changed: those that have to become bigint or, in a reversion, the one
+-- whose type is the domain.
 retyped AS (
     SELECT * FROM columns
     WHERE CASE WHEN $5::boolean THEN relation = $1 AND in_family AND type <> 'bigint'::regtype

@@ -12,8 +12,8 @@ use crate::server::catalog;
 use crate::server::time::{ceil_ms, floor_ms, raw_timestamptz};
 use crate::settings;
 
-/// The server's layout, which is compared with the register's, so that nothing decodes, or indexes,
-/// IDs by a layout that they were not issued under.
+/// The server's layout. It is first compared with the register's, so that no ID is decoded or
+/// indexed under a layout that it was not issued under.
 #[inline(always)]
 pub fn layout() -> Result<Layout, Error> {
     if !COMPARED.load(Relaxed) {
@@ -29,9 +29,9 @@ static COMPARED: AtomicBool = AtomicBool::new(false);
 /// transactions had ended.
 static COMPARED_FOR: (AtomicI64, AtomicU64) = (AtomicI64::new(0), AtomicU64::new(u64::MAX));
 
-/// On a primary, the register's layout becomes the server's if it changes at all, so one comparison
-/// is enough. A standby may receive any layout at any time; but rows of it become visible only with
-/// a transaction that ended after that.
+/// On a primary, the register's layout can only change to the server's, so one comparison is
+/// enough. A standby may receive any layout at any time, but rows with IDs of that layout become
+/// visible only when a later transaction has ended.
 #[cold]
 #[inline(never)]
 fn compare_layouts() -> Result<(), Error> {

@@ -36,8 +36,8 @@ CREATE FUNCTION snowflake_timestamp(id bigint) RETURNS timestamptz
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 fn snowflake_timestamp(fcinfo: pg_sys::FunctionCallInfo) -> TimestampWithTimeZone {
-    // SAFETY: there is one argument, and since the function is strict it is not NULL. An argument
-    // of the Rust function costs more than all the rest.
+    // SAFETY: there is one argument, and since the function is strict it is not NULL. To pass it as
+    // an argument of the Rust function would cost more than all the rest.
     let id = unsafe { pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, 0).value() as i64 };
     timestamptz(parts(layout(), id).or_raise().timestamp)
 }
@@ -160,9 +160,9 @@ unsafe impl BoxRet for SnowflakeParts {
             pg_sys::Datum::from(worker_id as i32),
             pg_sys::Datum::from(sequence as i32),
         ];
-        // SAFETY: PostgreSQL says what the call returns: where it is a row, with a descriptor of
-        // our own. The arrays have as many elements as that has columns, and what is in them is of
-        // the columns' types.
+        // SAFETY: PostgreSQL says what the call returns. If it is a row, there is a descriptor,
+        // which is ours. The arrays have at least as many elements as it has columns, and their
+        // values have the types of the columns.
         unsafe {
             let mut descriptor = std::ptr::null_mut();
             pg_sys::get_call_result_type(

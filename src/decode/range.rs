@@ -69,8 +69,8 @@ fn snowflake_within_min(since: TimestampWithTimeZone) -> i64 {
 }
 
 /// The largest ID that `snowflake_within()` accepts; below every ID when it accepts none. It
-/// depends on `since` for one case alone: the last ID of the field is not after a time beyond the
-/// field, and no larger bound could say so.
+/// depends on `since` in one case only: if `since` is after the timestamp field, no ID is accepted.
+/// `snowflake_within_min()` cannot express this, because it is clamped to the field.
 #[pg_extern(immutable, parallel_safe)]
 fn snowflake_within_max(
     since: Option<TimestampWithTimeZone>,

@@ -47,8 +47,8 @@ fn snowflake_to_base62(id: i64) -> String {
     to_base62(id).map_err(Error::Parts).or_raise().as_str().into()
 }
 
-/// The ID whose text this is. 22P02 when it is not the text of one; 22003 when it is of more than
-/// the largest.
+/// The ID that this text stands for. 22P02 when the text is malformed; 22003 when it stands for
+/// more than the largest ID.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_from_base62(id text) RETURNS bigint
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';

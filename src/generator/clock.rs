@@ -40,6 +40,15 @@ pub fn boot() -> u128 {
     })
 }
 
+/// Which machine this is; 0 where that is not known.
+pub fn machine() -> u128 {
+    static MACHINE: OnceLock<u128> = OnceLock::new();
+    *MACHINE.get_or_init(|| {
+        let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+        u128::from_str_radix(id.trim(), 16).unwrap_or_default()
+    })
+}
+
 /// Straight from the C library: `SystemTime` would subtract the epoch each time.
 #[inline(always)]
 fn read_ms(clock: libc::clockid_t) -> i64 {
@@ -54,7 +63,7 @@ fn read_ms(clock: libc::clockid_t) -> i64 {
     time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }
 
-/// How long before the end of a wait sleeping stops and spinning starts: a sleep may overshoot by
+/// A wait stops sleeping and starts spinning this long before its end: a sleep may overshoot by
 /// about as much.
 const SPIN: Duration = Duration::from_micros(80);
 

@@ -7,42 +7,44 @@
 //! call into PostgreSQL, no loop. Whoever has to wait releases it first. No other lock is taken
 //! while it is held, and it may be taken while any other is held.
 //!
-//! An uncontended lock and unlock are one atomic exchange and one store, in line. A contended one
-//! backs off in PostgreSQL's own `s_lock()`, which spins, then sleeps, and PANICs after a minute or
-//! so: that would be a bug in this file.
-//!
 //! The server creates the memory when it starts, and again after a crash of one of its processes.
 
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::Ordering::{Acquire, Release};
 
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::generator::{Claim, Decision, Generator, Limits, Reading, Run, WaitReason};
 
+use super::spinlock::SpinLock;
+use crate::promise::register::Lsn;
 use crate::settings;
 
 // SAFETY: nobody else names shared memory like this.
 static SHARED: PgAtomic<Shared> = unsafe { PgAtomic::new(c"snowflake_pg") };
 
-/// Cache lines to itself, in pairs since processors fetch them so. What a claim at once reads and
-/// writes is on the first one; what it only reads apart from that, layout and settings, is memory
-/// of its process.
+/// Has cache lines to itself, in pairs, since processors fetch them in pairs. What
+/// [`claim_at_once`] reads and writes here is on the first line. The layout and the settings that
+/// it reads are in memory of its process.
 #[repr(C, align(128))]
 struct Shared {
     lock: SpinLock,
     guarded: UnsafeCell<Guarded>,
 }
 
-/// No clock says less, in milliseconds since the Unix epoch.
+/// Earlier than any clock reading, in milliseconds since the Unix epoch.
 const BEFORE_ALL: i64 = i64::MIN / 2;
 
 /// What the lock guards.
 #[repr(C)]
 struct Guarded {
+    /// IDs that were claimed since the last reset.
+    issued: u64,
     generator: Generator,
+    /// The synchronous standbys have what the generator was told, once they have the WAL up to here.
+    /// An [`Lsn`].
+    acknowledged_at: Lsn,
     statistics: Statistics,
 }
 
@@ -50,8 +52,6 @@ struct Guarded {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Statistics {
-    /// IDs that were claimed.
-    pub issued: u64,
     /// The farthest that an ID was ahead of the clock, ms.
     pub max_lead: i64,
     /// Milliseconds whose sequence was used up when more IDs were wanted.
@@ -87,8 +87,9 @@ pub fn init() {
 #[inline(always)]
 pub fn claim_at_once(now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
     let mut locked = lock();
-    let Guarded { generator, statistics } = &mut *locked;
+    let Guarded { issued, generator, statistics, .. } = &mut *locked;
     let run = generator.claim_at_once(now, claim, max_burst)?;
+    *issued += u64::from(run.count);
     statistics.issue(run, now);
     Some(run)
 }
@@ -96,11 +97,12 @@ pub fn claim_at_once(now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
 /// [`Generator::claim`], under the lock, counted. The library must have been preloaded.
 pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
     let mut locked = lock();
-    let Guarded { generator, statistics } = &mut *locked;
+    let Guarded { issued, generator, statistics, .. } = &mut *locked;
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
     let decision = generator.claim(reading, claim, limits);
     match decision {
-        Decision::Issue(run) | Decision::IssueAndReserve(run) => {
+        Decision::Issue(run) | Decision::IssueAnd { run, .. } => {
+            *issued += u64::from(run.count);
             statistics.issue(run, reading.now);
             if run.timestamp > timestamp.max(reading.now) {
                 statistics.overflow(timestamp);
@@ -125,9 +127,24 @@ pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
     decision
 }
 
-/// [`Generator::raise_floor`], under the lock. The library must have been preloaded.
-pub fn raise_floor(timestamp: i64) {
-    lock().generator.raise_floor(timestamp);
+/// [`Generator::raise_floor`], under the lock: the floor is durable here, and acknowledged where
+/// the synchronous standbys have the WAL up to `lsn`, which is up to `acknowledged`. The library
+/// must have been preloaded.
+pub fn raise_floor(timestamp: i64, lsn: Lsn, acknowledged: Lsn) {
+    let mut locked = lock();
+    locked.acknowledged_at = lsn;
+    locked.generator.raise_floor(timestamp, lsn <= acknowledged);
+}
+
+/// [`Generator::acknowledge`], under the lock, if the WAL up to `acknowledged` says so; else the
+/// position in the WAL that is waited for. The library must have been preloaded.
+pub fn acknowledge(acknowledged: Lsn) -> Result<(), Lsn> {
+    let mut locked = lock();
+    if locked.acknowledged_at > acknowledged {
+        return Err(locked.acknowledged_at);
+    }
+    locked.generator.acknowledge();
+    Ok(())
 }
 
 /// The generator as it is now. The library must have been preloaded.
@@ -143,9 +160,9 @@ pub fn restart(with: Generator) {
 /// A generator that issues nothing above its present timestamp, until this is dropped.
 pub struct Frozen(Option<Generator>);
 
-/// Keeps the generator from issuing anything above its present timestamp: whoever wants more asks
-/// for a reservation. The caller holds the lock of [`crate::promise::reservation`], so nobody gets
-/// one. The library must have been preloaded.
+/// Keeps the generator from issuing anything above its present timestamp: a session that wants more
+/// asks for a reservation. It does not get one, since the caller holds the lock of
+/// [`crate::promise::reservation`]. The library must have been preloaded.
 pub fn freeze() -> Frozen {
     let mut locked = lock();
     let generator = locked.generator;
@@ -169,14 +186,23 @@ impl Frozen {
 impl Drop for Frozen {
     fn drop(&mut self) {
         if let Some(generator) = &self.0 {
-            raise_floor(generator.floor());
+            lock().generator.thaw(generator);
         }
     }
 }
 
-/// The statistics as they are now. The library must have been preloaded.
-pub fn statistics() -> Statistics {
-    lock().statistics
+/// How many IDs were claimed since the last reset, and the other statistics. The library must have
+/// been preloaded.
+pub fn statistics() -> (u64, Statistics) {
+    let locked = lock();
+    (locked.issued, locked.statistics)
+}
+
+/// Sets the statistics to zero. The library must have been preloaded.
+pub fn reset_statistics(now: pg_sys::TimestampTz) {
+    let mut locked = lock();
+    locked.issued = 0;
+    locked.statistics = Statistics::new(now);
 }
 
 /// Changes the statistics; see the contract above for what `count` may do. The library must have
@@ -189,7 +215,6 @@ impl Statistics {
     /// Nothing counted, from this time on.
     pub fn new(since: pg_sys::TimestampTz) -> Statistics {
         Statistics {
-            issued: 0,
             max_lead: 0,
             sequence_overflows: 0,
             overflowed: i64::MIN,
@@ -205,7 +230,6 @@ impl Statistics {
 
     #[inline(always)]
     fn issue(&mut self, run: Run, now: i64) {
-        self.issued += u64::from(run.count);
         let lead = run.timestamp - now;
         if lead > 0 {
             self.max_lead = self.max_lead.max(lead);
@@ -271,59 +295,16 @@ impl Shared {
         let statistics = Statistics::new(unsafe { pg_sys::GetCurrentTimestamp() });
         Shared {
             lock: SpinLock::new(),
-            guarded: UnsafeCell::new(Guarded { generator, statistics }),
+            guarded: UnsafeCell::new(Guarded {
+                issued: 0,
+                generator,
+                acknowledged_at: 0,
+                statistics,
+            }),
         }
     }
 }
-
-/// PostgreSQL's spinlock, with the uncontended path in line: 0 is free, all else is taken.
-#[repr(transparent)]
-struct SpinLock(Word);
-
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-type Word = std::sync::atomic::AtomicU8;
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-type Word = std::sync::atomic::AtomicU32;
 
 const LINE: usize = 64;
-const _: () = assert!(
-    offset_of!(Shared, guarded)
-        + offset_of!(Guarded, statistics)
-        + offset_of!(Statistics, issued)
-        + 8
-        <= LINE
-);
-const _: () = assert!(size_of::<Word>() == size_of::<pg_sys::slock_t>());
-
-impl SpinLock {
-    fn new() -> SpinLock {
-        SpinLock(Word::new(0))
-    }
-
-    #[inline(always)]
-    fn lock(&self) {
-        if self.0.swap(1, Acquire) != 0 {
-            self.lock_contended();
-        }
-    }
-
-    #[inline(always)]
-    fn unlock(&self) {
-        self.0.store(0, Release);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn lock_contended(&self) {
-        // SAFETY: the word has the type and the meaning of PostgreSQL's slock_t, which s_lock()
-        // acquires.
-        unsafe {
-            pg_sys::s_lock(
-                self.0.as_ptr().cast(),
-                c"src/generator/shared.rs".as_ptr(),
-                line!() as i32,
-                c"claim".as_ptr(),
-            );
-        }
-    }
-}
+const _: () =
+    assert!(offset_of!(Shared, guarded) + offset_of!(Guarded, generator) + Generator::HOT <= LINE);

@@ -4,7 +4,7 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
 use snowflake_core::jump::Verdict;
-use snowflake_core::register::{Record, RecordError, Server};
+use snowflake_core::register::{NO_TIMELINE, Record, RecordError, Server};
 
 use super::error::Error;
 use super::register;
@@ -15,9 +15,6 @@ use crate::server::encoding::text_argument;
 use crate::server::report::{self, OrRaise, Report};
 use crate::server::time::{self, timestamptz};
 use crate::settings::{self, Fixed};
-
-/// A record of no timeline: the next start adds the margin.
-const NO_TIMELINE: u32 = 0;
 
 /// The time up to which IDs may have been issued, and above which every later start begins; NULL
 /// before the first ID. 55000 when the register cannot be read.
@@ -55,10 +52,10 @@ fn snowflake_set_floor(
     timestamptz(floor)
 }
 
-/// Confirms what a start or a reservation was refused for, and says what that risks; false when
-/// there is nothing to confirm. `what` is `layout`, `system_identifier` or `clock`. 42501 unless
-/// superuser; 22023 for anything else; 55000 for a layout that would issue IDs again; 25006 on a
-/// standby.
+/// Confirms the change because of which a start or a reservation is refused, and sends a notice of
+/// the risk. Returns false if there is nothing to confirm. `what` is `layout`, `system_identifier`
+/// or `clock`. 42501 unless superuser; 22023 for anything else; 55000 for a layout that would issue
+/// IDs again; 25006 on a standby.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_confirm(what text) RETURNS bool LANGUAGE c VOLATILE STRICT
     AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
@@ -149,7 +146,8 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
         let written = recorded.map_or_else(clock::clocks, |record| record.written);
         let record = Record { timeline, ..server.record(floor, written) };
         register::overwrite(&record)?;
-        // Whatever the lead of the floor, it is no step of the clock: the next ID begins above it.
+        // The lead of the floor is not a step of the clock, however large it is: the next ID begins
+        // above the floor.
         let last_timestamp = fixed.layout.last_timestamp();
         frozen.restart(Generator::starting_after(record.floor, i64::MAX, last_timestamp));
         reservations.begin_again();
@@ -182,7 +180,8 @@ fn confirm_system_identifier(fixed: &Fixed) -> Result<bool, Error> {
     })
 }
 
-/// Goes on under the configured layout, where every ID will be above all that were issued before.
+/// Continues under the configured layout, if every new ID will be above all that were issued
+/// before.
 fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
     locked(|_, _| {
         let server = server(fixed);
@@ -205,11 +204,12 @@ fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
         change(|record| {
             let jump = match reservations.jump(clocks) {
                 Some(jump) => jump,
-                // As the first ID of this incarnation will judge.
+                // Judge the clock as the first ID of this incarnation will.
                 None => {
-                    let start = server(fixed).start(&record, clocks.wall);
+                    let server = server(fixed);
+                    let start = server.start(&record, clocks.wall);
                     let start = start.map_err(|error| Error::of_start(error, &record))?;
-                    clocks.jump_since(&record.written, start.after)
+                    clocks.jump_beyond(reservations.first_reference(&server, &record), start.after)
                 }
             };
             if jump.judge(settings::max_forward_step()) != Verdict::Refuse {

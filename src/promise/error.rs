@@ -1,10 +1,10 @@
-//! Why nothing is issued, or an administrator is refused; and what is worth a line in the log.
+//! Errors of starts, reservations and administration, and the entries of the log.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_core::jump::Jump;
+use snowflake_core::jump::{Clocks, Jump, NOTABLE, Reference};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{Record, RecordError, StartError};
+use snowflake_core::register::{NO_TIMELINE, Record, RecordError, Server, Start, StartError};
 
 use super::register;
 use crate::server::report::{self, Report};
@@ -12,7 +12,7 @@ use crate::server::time;
 use crate::settings;
 
 /// What can go wrong.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Error {
     /// The server is not configured to issue IDs.
     Settings(settings::Error),
@@ -42,6 +42,11 @@ pub enum Error {
         recorded: Layout,
         /// The record's floor, Unix ms.
         floor: i64,
+    },
+    /// `snowflake.start_after` is too far ahead of the clock.
+    StartAfterAhead {
+        /// By how much, ms.
+        lead: i64,
     },
     /// The configured layout would make IDs that are not above all that were issued.
     LayoutGoesBack {
@@ -87,6 +92,17 @@ impl Error {
         match error {
             StartError::SystemIdentifier { recorded } => Error::OtherSystem { recorded },
             StartError::Layout { recorded } => Error::OtherLayout { recorded, floor: record.floor },
+            StartError::StartAfter { lead } => Error::StartAfterAhead { lead },
+        }
+    }
+}
+
+impl Error {
+    /// Why a start without a record is refused.
+    pub fn of_first_start(error: StartError) -> Error {
+        match error {
+            StartError::StartAfter { lead } => Error::StartAfterAhead { lead },
+            error => unreachable!("{error:?} without a record"),
         }
     }
 }
@@ -109,7 +125,7 @@ impl Report for Error {
                      to be greater.",
                 )
                 .set_hint(match jump {
-                    Jump::Measured(_) => {
+                    Jump::Measured(_) | Jump::OfUpstream(_) => {
                         "If the clock is right, a superuser confirms it with SELECT \
                          snowflake_confirm('clock'), \
                          or raises snowflake.max_forward_step. Else set it right."
@@ -187,6 +203,17 @@ impl Report for Error {
                          with SELECT snowflake_confirm('layout').",
                     )
             }
+            Error::StartAfterAhead { lead } => {
+                refused(&format!("snowflake.start_after is {lead} ms ahead of the clock"))
+                    .set_detail(
+                        "That is more than snowflake.max_backward_step. IDs would run that far \
+                         ahead of the clock until it has caught up.",
+                    )
+                    .set_hint(
+                        "Set the clock right, or change snowflake.start_after and restart the \
+                         server.",
+                    )
+            }
             Error::LayoutGoesBack { recorded, floor } => {
                 refused("the configured snowflake.epoch and widths would issue IDs again")
                     .set_detail(format!(
@@ -235,6 +262,9 @@ fn jumped(jump: Jump) -> String {
         Jump::SinceRecord(by) => {
             format!("the clock is {by} ms ahead of the last record of snowflake IDs")
         }
+        Jump::OfUpstream(by) => {
+            format!("the clock is {by} ms ahead of that of the server that this one followed")
+        }
     }
 }
 
@@ -252,7 +282,7 @@ fn described(layout: Layout) -> String {
 
 /// What an administrator should know. It goes to the server's log alone: the client that happens to
 /// take an ID can do nothing about it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum LogEntry {
     /// There was no register, so one was created.
     Created {
@@ -266,12 +296,113 @@ pub enum LogEntry {
     },
     /// The clock has jumped ahead.
     SteppedAhead(Jump),
+    /// The first ID after a change.
+    Began(Box<Began>),
+}
+
+/// A first ID that is not simply the next one of the same server.
+#[derive(Clone, Copy, Debug)]
+pub struct Began {
+    recorded: Record,
+    server: Server,
+    start: Start,
+    /// How far the clock is ahead of that of the upstream, ms; `None` where nothing is known of it.
+    ahead_of_upstream: Option<i64>,
+}
+
+impl Began {
+    /// What is worth a line of a start from this record.
+    pub fn after(
+        recorded: &Record,
+        server: &Server,
+        start: Start,
+        reference: Reference,
+        clocks: Clocks,
+    ) -> Option<LogEntry> {
+        let ahead_of_upstream = match reference {
+            Reference::Upstream(upstream) => clocks.ahead_of(&upstream),
+            Reference::Record(_) => None,
+        };
+        let began = Began { recorded: *recorded, server: *server, start, ahead_of_upstream };
+        (!began.changes().is_empty()).then(|| LogEntry::Began(Box::new(began)))
+    }
+
+    /// What has changed, from what to what.
+    fn changes(&self) -> String {
+        let Server { timeline, writer, .. } = self.server;
+        let mut changes = Vec::new();
+        match self.recorded.timeline {
+            NO_TIMELINE => changes.push(format!("another system to timeline {timeline}")),
+            recorded if recorded != timeline => {
+                changes.push(format!("timeline {recorded} to {timeline}"));
+            }
+            _ => {}
+        }
+        if let Some(recorded) = self.recorded.writer {
+            for (name, from, to) in [
+                ("datacenter", recorded.datacenter_id, writer.datacenter_id),
+                ("worker", recorded.worker_id, writer.worker_id),
+            ] {
+                if from != to {
+                    changes.push(format!("{name} {from} to {to}"));
+                }
+            }
+        }
+        changes.join(", ")
+    }
+
+    fn report(&self) -> ErrorReport {
+        let Began { recorded, server, start, ahead_of_upstream } = self;
+        let floor = time::display(recorded.floor);
+        let mut detail = format!(
+            "IDs start after {}: the floor is {floor}, and the margin {} ms.",
+            time::display(start.after),
+            start.margin
+        );
+        if start.after > recorded.floor + start.margin {
+            detail += " snowflake.start_after is later than that.";
+        }
+        match ahead_of_upstream {
+            Some(by) if *by > NOTABLE => {
+                detail += &format!(
+                    " The clock is {by} ms ahead of that of the server that this one followed."
+                )
+            }
+            Some(by) if *by < -NOTABLE => {
+                detail += &format!(
+                    " The clock is {} ms behind that of the server that this one followed.",
+                    -by
+                )
+            }
+            _ => {}
+        }
+        let report = |detail| {
+            report::message(format!("snowflake IDs continue after a change: {}", self.changes()))
+                .set_detail(detail)
+        };
+        if recorded.timeline == server.timeline || ahead_of_upstream.is_some() {
+            return report(detail);
+        }
+        detail += " This server has followed no other one since it started";
+        let machine = recorded.writer.map_or(0, |writer| writer.machine);
+        detail += match machine != 0 && server.writer.machine != 0 {
+            true if machine != server.writer.machine => {
+                ", and the last record was written on another machine."
+            }
+            _ => ".",
+        };
+        report(detail).set_hint(
+            "If it was restored from a backup while the original runs on, both issue the same IDs: \
+             give this one a datacenter and worker ID of its own.",
+        )
+    }
 }
 
 impl LogEntry {
     /// Writes it to the server's log.
     pub fn log(self) {
         report::log(match self {
+            LogEntry::Began(began) => began.report(),
             LogEntry::Created { after } => report::message(format!(
                 "created the register of snowflake IDs, \"{}\"",
                 register::PATH

@@ -11,8 +11,8 @@
 //!   on a server that is not in recovery: writing WAL there would be a PANIC.
 //! - Nothing inside a critical section can raise, panic or allocate memory of ours.
 //! - Between the lock on a buffer's content and its release there are only copies of bytes, or a
-//!   critical section. Reading the page may raise PostgreSQL's own errors; they leave the buffer as
-//!   PostgreSQL does, to the end of the transaction.
+//!   critical section. Reading the page may raise PostgreSQL's own errors. PostgreSQL then releases
+//!   the buffer at the end of the transaction.
 //! - All unsafe code that deals with the page is in this file, and so is all that differs between
 //!   PostgreSQL's versions.
 
@@ -28,8 +28,8 @@ use snowflake_core::register::{LENGTH, Record, RecordError};
 use super::error::Error;
 use crate::settings;
 
-/// The file's name. Far above what PostgreSQL hands out, and it would notice that the name is
-/// taken.
+/// The file's name. The number is far above those that PostgreSQL assigns, and PostgreSQL would
+/// notice that the name is taken.
 const FILE: u32 = 4_294_965_250;
 
 /// Where the page is, as a path below the data directory.
@@ -80,9 +80,9 @@ fn storage() -> pg_sys::SMgrRelation {
     unsafe { pg_sys::smgropen(locator(), SHARED) }
 }
 
-/// Whether the file was there since the server started. Where it is gone then, somebody deleted it:
-/// its page may still be in the buffer pool, and processes of the server may have the deleted file
-/// open.
+/// Whether the file has existed at any time since the server started. If so, and it is gone now, it
+/// was deleted: its page may still be in the buffer pool, and processes of the server may have the
+/// deleted file open.
 // SAFETY: nobody else names shared memory like this.
 static SEEN: PgAtomic<AtomicBool> = unsafe { PgAtomic::new(c"snowflake_register") };
 
@@ -103,7 +103,8 @@ pub fn read() -> Result<Option<Record>, RecordError> {
     if is_empty() {
         return Err(RecordError::Damaged);
     }
-    // Where a checksum is wrong, PostgreSQL warns, and shows zeros in memory: damage, too.
+    // If a checksum is wrong, PostgreSQL warns, and zeroes the page in memory. That counts as
+    // damage too.
     let buffer = pin(pg_sys::ReadBufferMode::RBM_ZERO_ON_ERROR);
     // SAFETY: the buffer is pinned, and locked while its page is read.
     let bytes = unsafe {
@@ -125,9 +126,9 @@ fn is_empty() -> bool {
     unsafe { pg_sys::smgrnblocks(storage(), FORK) == 0 }
 }
 
-/// Writes the record and its WAL, and returns what has to be flushed before the record is relied
-/// upon. What this server has promised is in its memory, so a page that was damaged meanwhile does
-/// not count. An error where it cannot be read.
+/// Writes the record and its WAL, and returns the position up to which the WAL has to be flushed
+/// before the record is relied upon. It does not matter if the page was damaged meanwhile, since
+/// what this server has promised is in its memory. A page that cannot be read is an error.
 pub fn write(record: &Record) -> Lsn {
     let buffer = pin(pg_sys::ReadBufferMode::RBM_NORMAL);
     // SAFETY: the buffer is pinned.
@@ -135,8 +136,8 @@ pub fn write(record: &Record) -> Lsn {
     log(buffer, record)
 }
 
-/// Makes the register hold the record, durably, whatever it holds or whether it exists. Fails where
-/// it was deleted under the running server.
+/// Makes the register hold the record, durably, whatever it holds now. Creates it if it does not
+/// exist, but fails if it was deleted while the server runs.
 pub fn overwrite(record: &Record) -> Result<(), Error> {
     if exists() && !is_empty() {
         flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record));
@@ -146,12 +147,20 @@ pub fn overwrite(record: &Record) -> Result<(), Error> {
     }
 }
 
-/// Creates the register, durably. Fails where it was deleted under the running server: what is
-/// written to a new file, other processes may not see.
+/// Fails where the file was deleted under the running server; there is none.
+pub fn may_create() -> Result<(), Error> {
+    if settings::fixed().preloaded && SEEN.get().load(Relaxed) {
+        return Err(Error::RegisterDeleted);
+    }
+    Ok(())
+}
+
+/// Creates the register, durably. Fails if it was deleted while the server runs: other processes
+/// may not see what is written to a new file.
 pub fn create(record: &Record) -> Result<(), Error> {
     let is_new = !exists();
-    if is_new && SEEN.get().load(Relaxed) {
-        return Err(Error::RegisterDeleted);
+    if is_new {
+        may_create()?;
     }
     let mut page = Page([0; PAGE_SIZE]);
     let start = page.0.as_mut_ptr();

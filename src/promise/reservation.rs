@@ -1,8 +1,8 @@
 //! Reservations: the durable promise behind each ID.
 //!
 //! The register holds a floor: no ID of a later time has been issued. A reservation raises the
-//! floor ahead of use. It is flushed before the generator is told, which issues nothing above the
-//! floor that it was told. So:
+//! floor ahead of use. It is flushed before the generator is told the new floor, and the generator
+//! issues nothing above the floor that it was told. So:
 //!
 //! - (I1) every claimed timestamp <= the generator's floor <= a floor that is durable;
 //! - (I2) the floor never falls within a timeline, and the rules of WAL recover it;
@@ -33,13 +33,14 @@ use std::time::Duration;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::generator::Generator;
-use snowflake_core::jump::{Clocks, Jump, Verdict};
-use snowflake_core::register::{Server, Start};
+use snowflake_core::jump::{Clocks, Jump, Reference, Verdict};
+use snowflake_core::register::{Record, Server, Start, Writer};
 
-use super::error::{Error, LogEntry};
+use super::error::{Began, Error, LogEntry};
 use super::register::{self, Lsn};
+use super::{replication, upstream};
 use crate::generator::{clock, shared};
-use crate::settings::{self, Fixed};
+use crate::settings::{self, Fixed, Identity};
 
 // SAFETY: nobody else names a lock like this.
 static RESERVATIONS: PgLwLock<Reservations> = unsafe { PgLwLock::new(c"snowflake_reservation") };
@@ -51,9 +52,11 @@ pub struct Reservations {
     begun: bool,
     /// A record that was written, but neither known to be durable nor published.
     pending: Option<Pending>,
-    /// What the clocks said when the last record was written, which may have been before this
-    /// incarnation.
-    clocks: Option<Clocks>,
+    /// What the clocks are compared with: what they said when the last record was written, which
+    /// may have been before this incarnation; or those of the upstream, after a promotion.
+    reference: Option<Reference>,
+    /// What the clock of the server that this standby follows said last.
+    upstream: Option<Clocks>,
     /// [`clock::boot_ms`] of the last log entry about a clock that was set back, and of one that
     /// has jumped ahead.
     logged: [Option<i64>; 2],
@@ -111,7 +114,7 @@ pub(super) fn locked<T>(
 /// Makes `timestamp` available to the generator, and waits until that is durable. The first call of
 /// an incarnation begins it, and the caller claims again.
 pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
-    if !fixed.has_identity {
+    if fixed.identity.is_none() {
         return Err(settings::Error::NoIdentity.into());
     }
     refuse_in_recovery()?;
@@ -129,8 +132,7 @@ pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
                 return Ok(());
             }
             let pending = reservations.write(fixed, timestamp, clocks, entry)?;
-            register::flush(pending.lsn);
-            shared::raise_floor(pending.floor);
+            pending.publish();
         }
         Ok(())
     })
@@ -143,7 +145,7 @@ pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
         match reservations.pending {
             // A floor was set meanwhile: the next call begins above it.
             _ if !reservations.begun => {}
-            Some(pending) if register::is_flushed(pending.lsn) => reservations.publish_pending(),
+            Some(pending) if pending.is_safe() => reservations.publish_pending(),
             Some(_) => {}
             None => {
                 let pending = {
@@ -164,6 +166,11 @@ pub fn refuse_in_recovery() -> Result<(), Error> {
     if unsafe { pg_sys::RecoveryInProgress() } { Err(Error::InRecovery) } else { Ok(()) }
 }
 
+/// Keeps what the clock of the server that this standby follows says.
+pub fn keep_upstream(clocks: Clocks) {
+    RESERVATIONS.exclusive().upstream = Some(clocks);
+}
+
 /// Logs that a step back of the clock is held.
 pub fn log_step_back(lead: i64) -> Result<(), Error> {
     locked(|reservations, entry| {
@@ -172,17 +179,102 @@ pub fn log_step_back(lead: i64) -> Result<(), Error> {
     })
 }
 
-/// This server, as the register knows it.
+/// This server, as the register knows it. It is not in recovery, so there is a timeline to write on.
 pub fn server(fixed: &Fixed) -> Server {
-    // SAFETY: plain readings of the server's state; it is not in recovery, so there is a timeline
-    // to write on.
-    let (system_identifier, timeline) =
-        unsafe { (pg_sys::GetSystemIdentifier(), pg_sys::GetWALInsertionTimeLine()) };
+    // SAFETY: a plain reading of the server's state.
+    server_on(fixed, unsafe { pg_sys::GetWALInsertionTimeLine() })
+}
+
+/// This server, on that timeline.
+fn server_on(fixed: &Fixed, timeline: u32) -> Server {
+    // SAFETY: a plain reading of the server's state.
+    let system_identifier = unsafe { pg_sys::GetSystemIdentifier() };
+    let Identity { datacenter_id, worker_id } = fixed.identity.unwrap_or_default();
     Server {
         system_identifier,
         timeline,
         layout: fixed.layout,
+        writer: Writer { datacenter_id, worker_id, machine: clock::machine() },
         failover_margin: settings::failover_margin(),
+        max_backward_step: settings::limits().max_backward_step,
+        start_after: fixed.start_after,
+    }
+}
+
+/// What the next ID of this server would find, or the first one after a promotion.
+pub struct Outlook {
+    /// What is in the register.
+    pub record: Option<Record>,
+    /// It would be above this timestamp,
+    pub after: i64,
+    /// of whose lead over the clock this much is explained.
+    pub hold: i64,
+    /// How far the clock has jumped.
+    pub jump: Jump,
+    /// How far it is ahead of the clock of the server that this one follows, or followed.
+    pub ahead_of_upstream: Option<i64>,
+}
+
+/// What the next ID of this server would find; the error that it would raise.
+pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
+    let clocks = clock::clocks();
+    let state = if fixed.preloaded { *RESERVATIONS.share() } else { Reservations::default() };
+    let in_recovery = refuse_in_recovery().is_err();
+    let server = if in_recovery {
+        let mut replayed = 0;
+        // SAFETY: the pointer is valid for the call.
+        unsafe { pg_sys::GetXLogReplayRecPtr(&raw mut replayed) };
+        server_on(fixed, replayed + 1)
+    } else {
+        server(fixed)
+    };
+    let record = register::read()?;
+    if let Some(reference) = state.reference.filter(|_| state.begun) {
+        let generator = shared::generator();
+        let (after, hold) = (generator.timestamp(), generator.hold());
+        let jump = clocks.jump_beyond(reference, after);
+        return Ok(Outlook { record, after, hold, jump, ahead_of_upstream: None });
+    }
+    // Without preloading, nobody has kept what the last message said.
+    let upstream = state.upstream.or_else(|| {
+        let message = upstream::last_message().filter(|_| in_recovery && !fixed.preloaded);
+        message.map(|message| message.clocks(i64::MAX))
+    });
+    let (start, reference) = match &record {
+        Some(record) => (
+            server.start(record, clocks.wall).map_err(|error| Error::of_start(error, record))?,
+            server.reference(record, upstream),
+        ),
+        None => (first_start(fixed, &server, clocks.wall)?, Reference::Record(clocks)),
+    };
+    Ok(Outlook {
+        record,
+        after: start.after,
+        hold: start.hold,
+        jump: clocks.jump_beyond(reference, start.after),
+        ahead_of_upstream: upstream.and_then(|upstream| clocks.ahead_of(&upstream)),
+    })
+}
+
+/// Where a server starts that has no register.
+fn first_start(fixed: &Fixed, server: &Server, now: i64) -> Result<Start, Error> {
+    register::may_create()?;
+    if now < fixed.layout.epoch() {
+        return Err(Error::ClockBeforeEpoch { now, epoch: fixed.layout.epoch() });
+    }
+    server.first_start(now).map_err(Error::of_first_start)
+}
+
+impl Pending {
+    /// Whether it is durable here, and on the synchronous standbys.
+    fn is_safe(&self) -> bool {
+        register::is_flushed(self.lsn) && self.lsn <= replication::acknowledged()
+    }
+
+    /// Waits until it is durable here, and lets the generator use it.
+    fn publish(self) {
+        register::flush(self.lsn);
+        shared::raise_floor(self.floor, self.lsn, replication::acknowledged());
     }
 }
 
@@ -195,18 +287,26 @@ impl Reservations {
         let start = if WITHOUT_REGISTER {
             // A floor that was set is in this memory alone.
             let after = (now - 1).max(shared::generator().timestamp());
-            Start { after, hold: (after - now).max(0) }
+            Start { after, hold: (after - now).max(0), margin: 0 }
         } else if let Some(record) = register::read()? {
-            self.clocks = Some(record.written);
-            server.start(&record, now).map_err(|error| Error::of_start(error, &record))?
-        } else if now < fixed.layout.epoch() {
-            return Err(Error::ClockBeforeEpoch { now, epoch: fixed.layout.epoch() });
+            let start =
+                server.start(&record, now).map_err(|error| Error::of_start(error, &record))?;
+            let reference = self.first_reference(&server, &record);
+            if let Reference::Upstream(upstream) = reference {
+                // What this clock is compared with survives a crash: a record may be ahead of it.
+                let record = Record { written: upstream, ..record };
+                register::flush(register::write(&record));
+            }
+            *entry = Began::after(&record, &server, start, reference, clocks);
+            self.reference = Some(reference);
+            start
         } else {
-            let record = server.record(now - 1, clocks);
+            let start = first_start(fixed, &server, now)?;
+            let record = server.record(start.after, clocks);
             register::create(&record)?;
             *entry = Some(LogEntry::Created { after: record.floor });
-            self.clocks = Some(clocks);
-            Start { after: record.floor, hold: 0 }
+            self.reference = Some(Reference::Record(clocks));
+            start
         };
         shared::restart(Generator::starting_after(
             start.after,
@@ -218,8 +318,8 @@ impl Reservations {
         Ok(())
     }
 
-    /// Writes a record that makes `timestamp` available, and more than is reserved now. (I2) rests
-    /// on this, and on nothing being pending.
+    /// Writes a record that makes `timestamp` available, and more than is reserved now. Nothing may
+    /// be pending when this is called. (I2) depends on both.
     fn write(
         &mut self,
         fixed: &Fixed,
@@ -230,7 +330,7 @@ impl Reservations {
         self.judge(clocks, entry)?;
         let record = server(fixed).reservation(timestamp, shared::generator().floor(), clocks);
         let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
-        self.clocks = Some(clocks);
+        self.reference = Some(Reference::Record(clocks));
         shared::count(|statistics| statistics.reservations += 1);
         Ok(Pending { lsn, floor: record.floor })
     }
@@ -238,12 +338,12 @@ impl Reservations {
     /// Waits for what an early reservation has written, and publishes it.
     fn publish_pending(&mut self) {
         if let Some(pending) = self.pending.take() {
-            register::flush(pending.lsn);
-            shared::raise_floor(pending.floor);
+            pending.publish();
         }
     }
 
-    /// Whether the register may follow these clocks: what is in it cannot be taken back.
+    /// Refuses clocks that the register must not follow: what is written to it cannot be taken
+    /// back.
     fn judge(&mut self, clocks: Clocks, entry: &mut Option<LogEntry>) -> Result<(), Error> {
         let jump = self.jump(clocks).unwrap_or(Jump::Measured(0));
         match jump.judge(settings::max_forward_step()) {
@@ -261,12 +361,18 @@ impl Reservations {
     /// incarnation.
     pub(super) fn jump(&self, clocks: Clocks) -> Option<Jump> {
         let timestamp = shared::generator().timestamp();
-        self.clocks.filter(|_| self.begun).map(|last| clocks.jump_since(&last, timestamp))
+        self.reference.filter(|_| self.begun).map(|last| clocks.jump_beyond(last, timestamp))
     }
 
     /// Accepts these clocks, however far the wall clock has jumped.
     pub(super) fn confirm(&mut self, clocks: Clocks) {
-        self.clocks = Some(clocks);
+        self.reference = Some(Reference::Record(clocks));
+        self.upstream = None;
+    }
+
+    /// What the clocks of the first ID are compared with.
+    pub(super) fn first_reference(&self, server: &Server, record: &Record) -> Reference {
+        server.reference(record, self.upstream)
     }
 
     /// Lets the next ID begin from the register again.

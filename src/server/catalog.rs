@@ -54,8 +54,9 @@ pub fn execute(statement: &str) {
     });
 }
 
-/// Acts as another user. Code of that user that runs meanwhile can do nothing that outlasts this:
-/// the operation is restricted as those of REINDEX and VACUUM are, and settings are put back.
+/// Runs `act` as another user, and puts settings back afterwards. If `is_restricted`, the operation
+/// is restricted in the way that REINDEX and VACUUM are, so that code of that user can do nothing
+/// that outlasts the call.
 ///
 /// After an error, the end of the transaction or subtransaction puts everything back.
 pub fn as_user<T>(user: pg_sys::Oid, is_restricted: bool, act: impl FnOnce() -> T) -> T {

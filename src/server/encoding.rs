@@ -1,15 +1,15 @@
 //! Texts of the database, and texts of ours.
 //!
-//! Ours are UTF-8. A database has an encoding of its own. In `SQL_ASCII` nobody knows what a byte
-//! means: what is not UTF-8 is kept as characters that stand for the bytes, so that it comes back
-//! as it went.
+//! The texts of this extension are UTF-8. A database has an encoding of its own. If that is
+//! `SQL_ASCII`, the meaning of a byte is not known: each byte that is not UTF-8 is kept as a
+//! character that stands for it, and becomes the same byte again when the text is encoded.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::RangeInclusive;
 
 use pgrx::pg_sys;
 
-/// A text of the database, read into ours.
+/// Decodes a text of the database.
 pub fn decode(text: &CStr) -> String {
     let bytes = text.to_bytes();
     if bytes.is_ascii() {
@@ -32,8 +32,8 @@ pub fn decode(text: &CStr) -> String {
     }
 }
 
-/// A text of ours in the database's encoding. It ends at a zero byte, which no text of a database
-/// has.
+/// Encodes a text for the database. The text is cut at the first zero byte, since no text of a
+/// database has one.
 pub fn encode(text: &str) -> CString {
     let text = until_zero(text.bytes().collect());
     if text.to_bytes().is_ascii() {
@@ -61,11 +61,11 @@ fn raw(byte: u8) -> char {
     char::from_u32(*RAW.start() as u32 | u32::from(byte)).expect("a character")
 }
 
-/// The text argument of that number, counted from 0, which is not NULL.
+/// The text argument with this number, counted from 0. It must not be NULL.
 ///
 /// # Safety
 ///
-/// `fcinfo` is that of a call with such an argument.
+/// `fcinfo` belongs to a call that has this argument.
 pub unsafe fn text_argument(fcinfo: pg_sys::FunctionCallInfo, number: usize) -> String {
     // SAFETY: the argument is a text; the copy is PostgreSQL's, and read at once.
     unsafe {

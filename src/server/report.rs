@@ -1,9 +1,8 @@
 //! How errors and log entries reach PostgreSQL.
 //!
-//! An error is a Rust panic until the stack is unwound; then pgrx reports it. What pgrx carries is
-//! UTF-8, and of an error that PostgreSQL raised itself only the message, the detail and the hint.
-//! What is missing is put back from an error context callback, which PostgreSQL calls when it
-//! finishes a report.
+//! An error is a Rust panic until the stack is unwound. Then pgrx reports it, in UTF-8. If
+//! PostgreSQL raised the error, pgrx keeps only its message, detail and hint. An error context
+//! callback, which PostgreSQL calls when it finishes a report, puts back what is missing.
 
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -16,8 +15,8 @@ use pgrx::prelude::*;
 
 use super::encoding;
 
-/// Called while the library is loaded. pgrx shows a backtrace as the detail of an error where
-/// `RUST_BACKTRACE` is set. An ordinary error is no bug that needs one.
+/// Called while the library is loaded. If `RUST_BACKTRACE` is set, pgrx shows a backtrace as the
+/// detail of an error. An ordinary error is not a bug, and needs no backtrace.
 pub fn init() {
     let note_the_place = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -33,8 +32,8 @@ pub trait Report: Sized {
     #[track_caller]
     fn report(self) -> ErrorReport;
 
-    /// Ends the statement with this error; while the server starts, the server. The SQL functions
-    /// do that, and what is below them returns errors.
+    /// Ends the statement with this error or, while the server starts, ends the server. The SQL
+    /// functions call this. The functions below them return errors.
     #[cold]
     #[track_caller]
     fn raise(self) -> ! {
@@ -42,12 +41,12 @@ pub trait Report: Sized {
     }
 }
 
-/// For the result of what may fail.
+/// Takes the value out of a result, or raises its error.
 pub trait OrRaise {
-    /// What there is without an error.
+    /// The type of the value.
     type Value;
 
-    /// That value. An error ends the statement.
+    /// The value of the result. An error ends the statement.
     #[track_caller]
     fn or_raise(self) -> Self::Value;
 }
@@ -84,8 +83,8 @@ fn raise(report: ErrorReport) -> ! {
     unreachable!("an error was raised");
 }
 
-/// Sends this to the client, and to the log where `log_min_messages` says so. The client may not
-/// read: no lock may be held.
+/// Sends this to the client, and to the log if `log_min_messages` says so. No lock may be held,
+/// because this blocks if the client does not read.
 pub fn send(report: ErrorReport, level: PgLogLevel) {
     let texts = in_server_encoding(&report);
     // SAFETY: the variable is this process's. What is pushed is popped.
@@ -104,8 +103,9 @@ pub fn log(report: ErrorReport) {
     report.report(PgLogLevel::LOG_SERVER_ONLY);
 }
 
-/// Calls PostgreSQL. Where that raises an error, it reaches the user as it is: with its context,
-/// its object names and in the database's encoding. `call` raises no error of ours.
+/// Calls PostgreSQL. An error that PostgreSQL raises reaches the user unchanged: with its context
+/// and its object names, and in the database's encoding. `call` must not raise an error of this
+/// extension.
 pub fn keeping_errors<T>(call: impl FnOnce() -> T) -> T {
     /// What PostgreSQL reported last, while the call went on.
     struct Kept {
@@ -150,8 +150,8 @@ pub fn keeping_errors<T>(call: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Whether the panic carries this error. An error that was caught and raised again by its handler is
-/// not reported anew: then another one may have been kept since.
+/// Whether the panic carries the error that was kept. If a handler caught an error and raised it
+/// again, that error was not reported a second time, and another one may have been kept in between.
 fn is_of(panic: &(dyn Any + Send), kept: *mut pg_sys::ErrorData) -> bool {
     // SAFETY: NULL, or a copy that lives as long as the transaction.
     let (Some(CaughtError::PostgresError(raised)), Some(kept)) =
@@ -164,8 +164,7 @@ fn is_of(panic: &(dyn Any + Send), kept: *mut pg_sys::ErrorData) -> bool {
     raised.message() == message && raised.sql_error_code() == PgSqlErrorCode::from(kept.sqlerrcode)
 }
 
-/// The texts of a report as a database needs them that is not UTF-8; `None` where they are right as
-/// they are.
+/// The texts of a report in the encoding of the database; `None` if they need no conversion.
 fn in_server_encoding(report: &ErrorReport) -> Option<*mut pg_sys::ErrorData> {
     let texts = [Some(report.message()), report.detail(), report.hint()];
     // SAFETY: reads variables of this process.
@@ -207,8 +206,8 @@ static COMPLETION: Completion = Completion(UnsafeCell::new(pg_sys::ErrorContextC
     arg: ptr::null_mut(),
 }));
 
-/// Completes the next report from `error`. Whoever catches that puts the stack of callbacks back as
-/// it was.
+/// Completes the next report from `error`. The handler that catches the error puts the stack of
+/// callbacks back.
 fn push(error: *mut pg_sys::ErrorData) {
     let completion = COMPLETION.0.get();
     // SAFETY: one thread; the callback is static, and is not put above itself.

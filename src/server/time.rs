@@ -28,7 +28,12 @@ pub fn from_raw(value: pg_sys::TimestampTz) -> TimestampWithTimeZone {
 
 /// The millisecond that a timestamptz is in, since the Unix epoch.
 pub fn floor_ms(ts: TimestampWithTimeZone) -> i64 {
-    ts.into_inner().div_euclid(1000) + POSTGRES_EPOCH
+    unix_ms(ts.into_inner())
+}
+
+/// The millisecond that PostgreSQL's form of a time is in, since the Unix epoch.
+pub fn unix_ms(ts: pg_sys::TimestampTz) -> i64 {
+    ts.div_euclid(1000) + POSTGRES_EPOCH
 }
 
 /// The first millisecond that is not before a timestamptz, since the Unix epoch.

@@ -1,10 +1,11 @@
 //! Names, ranges and defaults of the settings.
 //!
-//! A bad value in `postgresql.conf` stops the server's start. PostgreSQL alone would warn and go on
-//! with the default, so each value is checked here before its setting is defined.
+//! A bad value in `postgresql.conf` stops the server's start. PostgreSQL itself would only warn,
+//! and use the default, so each value is checked here before its setting is defined.
 //!
-//! Without preloading, the library only decodes. Settings of the postmaster cannot be defined then,
-//! so all become settings that a session is started with and that only a superuser can choose.
+//! Without preloading, the library only decodes. Settings that are fixed when the server starts
+//! cannot be defined then. They are fixed when a session starts instead, and only a superuser can
+//! choose them.
 
 use std::ffi::{CStr, CString, c_void};
 use std::ops::RangeInclusive;
@@ -12,12 +13,15 @@ use std::ops::RangeInclusive;
 use pgrx::prelude::*;
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
 use snowflake_core::jump::SMALLEST_LIMIT;
-use snowflake_core::layout::{Ids, Layout, SUM_RANGE, Widths};
+use snowflake_core::layout::{Layout, SUM_RANGE, TWITTER_EPOCH, Widths};
 
+use super::epoch::EPOCH;
+use super::identity::{self, DATACENTER_ID, Identity, WORKER_ID};
+use super::start_after::START_AFTER;
 use super::{
-    DATACENTER_BITS, DATACENTER_ID, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP,
-    MAX_BURST, MAX_DRIFT, MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, NOT_GIVEN, SEQUENCE_BITS,
-    SEQUENCE_JITTER, UNSET, WORKER_BITS, WORKER_ID, epoch, read,
+    DATACENTER_BITS, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP, MAX_BURST, MAX_DRIFT,
+    MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, NOT_GIVEN, SEQUENCE_BITS, SEQUENCE_JITTER, WORKER_BITS,
+    read,
 };
 use crate::server::report::{self, OrRaise};
 
@@ -36,23 +40,29 @@ pub fn init(preloading: bool) {
     for setting in &settings {
         setting.define(preloading);
     }
-    epoch::define(When::Start.context(preloading));
+    let at_start = || When::Start.context(preloading);
+    EPOCH.define(at_start());
+    DATACENTER_ID.define(at_start());
+    WORKER_ID.define(at_start());
+    START_AFTER.define(at_start());
     // SAFETY: the name is a string of the library; called while it is loaded.
     unsafe { pg_sys::MarkGUCPrefixReserved(c"snowflake".as_ptr()) };
 
-    // What counts is what the definitions made of it: without preloading, PostgreSQL has just
-    // dropped what an ordinary user had set before the library was loaded.
+    // Read the values again, now that the settings are defined: without preloading, PostgreSQL has
+    // just dropped what an ordinary user had set before the library was loaded.
     let fixed = FIXED.get_or_init(|| {
         let layout =
-            epoch::defined().and_then(|epoch| checked_layout(epoch, |width| read(width.setting)));
+            EPOCH.defined().and_then(|epoch| checked_layout(epoch, |width| read(width.setting)));
         let layout = layout.or_raise();
-        let ids = identity(layout);
+        let identity = Identity::defined(layout).or_raise();
+        let Identity { datacenter_id, worker_id } = identity.unwrap_or_default();
         Fixed {
             layout,
-            has_identity: ids.is_some(),
+            identity,
             preloaded: preloading,
             last_sequence: layout.last_sequence(),
-            ids: ids.unwrap_or(layout.ids(0, 0).expect("0 is in every range")),
+            ids: layout.ids(datacenter_id, worker_id).expect("within the checked ranges"),
+            start_after: START_AFTER.defined().or_raise(),
         }
     });
     debug_assert!(!preloading || fixed.layout == layout);
@@ -63,14 +73,11 @@ fn configured(preloading: bool) -> Result<(Layout, Vec<Int>), Error> {
     for width in &WIDTHS {
         width.configured()?;
     }
-    let layout =
-        checked_layout(epoch::configured()?, |width| width.configured().unwrap_or_default())?;
-    let settings: Vec<Int> = WIDTHS
-        .into_iter()
-        .chain(identities(layout))
-        .chain(LIMITS)
-        .chain([jitter(layout)])
-        .collect();
+    let epoch = EPOCH.configured()?.unwrap_or(TWITTER_EPOCH);
+    let layout = checked_layout(epoch, |width| width.configured().unwrap_or_default())?;
+    identity::check_configured(layout)?;
+    START_AFTER.configured()?;
+    let settings: Vec<Int> = WIDTHS.into_iter().chain(LIMITS).chain([jitter(layout)]).collect();
     for setting in &settings {
         setting.configured()?;
     }
@@ -94,22 +101,6 @@ fn configured(preloading: bool) -> Result<(Layout, Vec<Int>), Error> {
 fn checked_layout(epoch: i64, bits: impl Fn(&Int) -> i32) -> Result<Layout, Error> {
     let [datacenter, worker, sequence] = WIDTHS.each_ref().map(|width| bits(width) as u32);
     Layout::new(epoch, Widths { datacenter, worker, sequence }).map_err(Error::Layout)
-}
-
-/// This server's IDs. A part of width 0 has one value only and need not be set.
-fn identity(layout: Layout) -> Option<Ids> {
-    let id = |setting, last: u32| match read(setting) {
-        UNSET if last > 0 => None,
-        UNSET => Some(0),
-        id => Some(id as u32),
-    };
-    let datacenter_id = id(&DATACENTER_ID, layout.last_datacenter_id())?;
-    let worker_id = id(&WORKER_ID, layout.last_worker_id())?;
-    Some(
-        layout
-            .ids(datacenter_id, worker_id)
-            .expect("within the bounds that the settings were defined with"),
-    )
 }
 
 const WIDTHS: [Int; 3] = [
@@ -141,27 +132,6 @@ const fn width(
         is_shown: true,
         check: None,
     }
-}
-
-fn identities(layout: Layout) -> [Int; 2] {
-    let id = |name, short, setting, last: u32| Int {
-        long:
-            c"No two servers that share data may have both IDs in common. -1 is unset: nothing is \
-                generated.",
-        range: UNSET..=last as i32,
-        when: When::Start,
-        is_time: false,
-        ..limit(name, short, c"", setting)
-    };
-    [
-        id(
-            c"snowflake.datacenter_id",
-            c"This server's datacenter.",
-            &DATACENTER_ID,
-            layout.last_datacenter_id(),
-        ),
-        id(c"snowflake.worker_id", c"This server's worker.", &WORKER_ID, layout.last_worker_id()),
-    ]
 }
 
 const LIMITS: [Int; 6] = [
@@ -270,7 +240,7 @@ enum When {
 }
 
 impl When {
-    /// Without preloading, a connection's start is the nearest to the server's.
+    /// Without preloading, the start of a connection takes the place of the server's start.
     fn context(self, preloading: bool) -> GucContext {
         match self {
             When::Start if preloading => GucContext::Postmaster,

@@ -9,7 +9,7 @@ use snowflake_core::layout::LayoutError;
 use crate::server::report::{self, Report};
 
 /// What can go wrong.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Error {
     /// The library was not preloaded, so there is no generator.
     NotPreloaded,

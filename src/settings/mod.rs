@@ -5,12 +5,15 @@
 //! wants. No setting can be changed by an ordinary user.
 //!
 //! - `define`: names, ranges and defaults.
-//! - `epoch`: the one setting that is a text.
+//! - `text`: settings that are texts, which `epoch`, `identity` and `start_after` are.
 //! - `error`: what is wrong with a configuration.
 
 mod define;
 mod epoch;
 mod error;
+mod identity;
+mod start_after;
+mod text;
 
 use std::sync::OnceLock;
 
@@ -20,12 +23,11 @@ use snowflake_core::layout::{Ids, Layout};
 
 pub use define::init;
 pub use error::Error;
+pub use identity::Identity;
 
 static DATACENTER_BITS: GucSetting<i32> = GucSetting::<i32>::new(5);
 static WORKER_BITS: GucSetting<i32> = GucSetting::<i32>::new(5);
 static SEQUENCE_BITS: GucSetting<i32> = GucSetting::<i32>::new(12);
-static DATACENTER_ID: GucSetting<i32> = GucSetting::<i32>::new(UNSET);
-static WORKER_ID: GucSetting<i32> = GucSetting::<i32>::new(UNSET);
 static MAX_BURST: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MAX_BACKWARD_STEP: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
 /// The former name of [`MAX_BACKWARD_STEP`], which takes its place while it is given.
@@ -35,7 +37,6 @@ static MAX_FORWARD_STEP: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 *
 static FAILOVER_MARGIN: GucSetting<i32> = GucSetting::<i32>::new(5000);
 static SEQUENCE_JITTER: GucSetting<i32> = GucSetting::<i32>::new(0);
 
-const UNSET: i32 = -1;
 const NO_LIMIT: i32 = -1;
 const NOT_GIVEN: i32 = -2;
 
@@ -46,14 +47,16 @@ pub const LARGEST_LIMIT: i64 = i32::MAX as i64;
 pub struct Fixed {
     /// Widths and epoch.
     pub layout: Layout,
-    /// Whether datacenter and worker ID are set.
-    pub has_identity: bool,
+    /// This server's datacenter and worker ID; `None` unless both are set.
+    pub identity: Option<Identity>,
     /// Whether the server loaded the library when it started, so that there is a generator.
     pub preloaded: bool,
     /// The largest sequence.
     pub last_sequence: u32,
     /// This server's IDs.
     pub ids: Ids,
+    /// Every start begins above this time, in milliseconds since the Unix epoch.
+    pub start_after: Option<i64>,
 }
 
 static FIXED: OnceLock<Fixed> = OnceLock::new();

@@ -18,7 +18,7 @@ const ENDLESS: Claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
 
 fn ready() -> Generator {
     let mut generator = Generator::starting_after(NOW - 1, 0, Layout::TWITTER.last_timestamp());
-    generator.raise_floor(NOW + 1_000_000);
+    generator.raise_floor(NOW + 1_000_000, true);
     generator
 }
 
@@ -32,7 +32,7 @@ fn generator(criterion: &mut Criterion) {
     criterion.bench_function("claim_at_once: a new millisecond each time", |bencher| {
         bencher.iter(|| {
             now += 1;
-            next.raise_floor(now + 2000);
+            next.raise_floor(now + 2000, true);
             next.claim_at_once(black_box(now), ONE, LIMITS.max_burst)
         });
     });

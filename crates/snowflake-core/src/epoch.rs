@@ -48,6 +48,28 @@ pub fn parse(text: &str, now: i64) -> Result<i64, EpochError> {
     }
 }
 
+/// Reads a time in the same forms, in milliseconds since the Unix epoch. What falls between two
+/// milliseconds is the later one.
+///
+/// ```
+/// use snowflake_core::epoch::parse_time;
+///
+/// assert_eq!(parse_time("2026-01-01 00:00:00.0001+00"), Ok(1_767_225_600_001));
+/// assert_eq!(parse_time("1767225600001"), Ok(1_767_225_600_001));
+/// ```
+pub fn parse_time(text: &str) -> Result<i64, EpochError> {
+    let text = text.trim();
+    let time = match text.parse::<i64>() {
+        Ok(milliseconds) => milliseconds,
+        Err(_) => {
+            let instant: Timestamp = text.parse().map_err(|_| EpochError::Syntax)?;
+            let fraction = instant.subsec_nanosecond() % 1_000_000;
+            instant.as_millisecond() + i64::from(fraction > 0)
+        }
+    };
+    if time < 0 { Err(EpochError::BeforeUnix) } else { Ok(time) }
+}
+
 fn instant(text: &str) -> Result<i64, EpochError> {
     let instant: Timestamp = text.parse().map_err(|_| EpochError::Syntax)?;
     if instant.subsec_nanosecond() % 1_000_000 == 0 {

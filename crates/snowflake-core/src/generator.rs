@@ -14,9 +14,13 @@
 //!    refused.
 //! 6. Nothing is issued above the floor, nor past the end of the timestamp field.
 //! 7. A session is asked for a reservation early, before anybody has to wait for it.
-//! 8. A step back beyond `max_backward_step` is waited out if `max_wait` allows it, else refused;
-//!    never held.
-//! 9. What is claimed at once is what a claim gives, and leaves the same state.
+//! 8. A step back beyond `max_backward_step` is never held. A claim waits for the clock if
+//!    `max_wait` allows it, and is refused otherwise.
+//! 9. IDs from [`Generator::claim_at_once`] are those that [`Generator::claim`] would give, and the
+//!    state after it is the same.
+//! 10. Every ID above what is acknowledged is marked so, and no other.
+
+use std::mem::offset_of;
 
 /// A clock reading, and what its reader knew when it took it.
 ///
@@ -30,9 +34,9 @@ pub struct Reading {
     pub seen: Seen,
 }
 
-/// A state of the generator, as far as readings are judged by it. The hold is a part of it: when a
-/// later reading has let it melt, an earlier one looks like a step back, though the timestamp is
-/// the same.
+/// The part of the state of the generator that readings are judged by. It includes the hold: after
+/// a later reading has made the hold shrink, an earlier reading looks like a step back, although
+/// the timestamp is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seen {
     timestamp: i64,
@@ -89,11 +93,18 @@ struct Next {
 pub enum Decision {
     /// These IDs are the caller's.
     Issue(Run),
-    /// These IDs are the caller's, and the floor is near: the caller makes a reservation, in the
-    /// background if it can. No other caller is asked before some more timestamps have passed.
-    IssueAndReserve(Run),
-    /// The clock was set back by this much, which is held from now on: claim again, with a new
-    /// reading and having `seen` this timestamp. No more than the first to notice gets this.
+    /// These IDs are the caller's, who does what is asked for.
+    IssueAnd {
+        /// The IDs.
+        run: Run,
+        /// The floor is near: make a reservation, in the background if possible. No other caller
+        /// is asked before some more timestamps have passed.
+        reserve: bool,
+        /// The synchronous standbys may not have the floor yet: the commit has to wait for them.
+        unacknowledged: bool,
+    },
+    /// The clock was set back, and the step is held from now on: read the clock again, having
+    /// `seen` this, then claim again. Only the first caller that notices the step gets this.
     Hold {
         /// For [`Reading::seen`].
         seen: Seen,
@@ -147,14 +158,19 @@ pub enum WaitReason {
 #[repr(C)]
 pub struct Generator {
     timestamp: i64,
-    /// The part of the lead over the clock that a step of the clock explains; it melts as the clock
-    /// catches up.
+    /// The part of the lead over the clock that a step of the clock explains; it shrinks as the
+    /// clock catches up.
     hold: i64,
+    /// Timestamps up to this one ask for nothing: the lower of `reserve_after` and `acknowledged`.
+    free: i64,
+    sequence: u32,
     /// The first timestamp above this one asks for a reservation. Never above `floor`.
     reserve_after: i64,
-    sequence: u32,
     /// No timestamp above this one may be issued. Never above `last_timestamp`.
     floor: i64,
+    /// The synchronous standbys are known to have a floor that is at least this, or there are none.
+    /// Never above `floor`.
+    acknowledged: i64,
     /// The last timestamp of the field.
     last_timestamp: i64,
 }
@@ -162,14 +178,17 @@ pub struct Generator {
 /// How many timestamps a reservation holds, in milliseconds.
 pub const RESERVATION: i64 = 2000;
 
-/// A session is asked for a reservation when this much of it is left, and another each time that a
-/// quarter of this has passed in vain.
+/// When this much of a reservation is left, a session is asked for the next one. Another session is
+/// asked after each further quarter of this that passes without a new reservation.
 const RESERVE_EARLY: i64 = RESERVATION / 2;
 
 /// More than any sequence: a generator that has not issued anything has no sequence left.
 const NOTHING_ISSUED: u32 = u32::MAX;
 
 impl Generator {
+    /// How many bytes at its beginning [`Generator::claim_at_once`] reads and writes.
+    pub const HOT: usize = offset_of!(Generator, reserve_after);
+
     /// A generator that has used up everything up to `timestamp`, which is its floor: its first
     /// claim asks for a reservation. `hold` is what the start explains of a lead over the clock,
     /// and `last_timestamp` the end of the timestamp field.
@@ -177,10 +196,12 @@ impl Generator {
         Generator {
             timestamp,
             hold,
+            free: timestamp,
+            sequence: NOTHING_ISSUED,
             reserve_after: timestamp,
             floor: timestamp,
+            acknowledged: timestamp,
             last_timestamp,
-            sequence: NOTHING_ISSUED,
         }
     }
 
@@ -205,23 +226,43 @@ impl Generator {
     }
 
     /// Allows timestamps up to `timestamp`, or up to the end of the field if that comes first. A
-    /// floor never falls.
-    pub fn raise_floor(&mut self, timestamp: i64) {
+    /// floor never falls. Unless `acknowledged`, IDs above the floor as it was are marked, until
+    /// [`Generator::acknowledge`].
+    pub fn raise_floor(&mut self, timestamp: i64, acknowledged: bool) {
         self.floor = self.floor.max(timestamp.min(self.last_timestamp));
         self.reserve_after = self.floor - RESERVE_EARLY;
+        if acknowledged {
+            self.acknowledged = self.floor;
+        }
+        self.set_free();
     }
 
-    /// Whether a claim at this clock could need the timestamp. A reading may be from before the clock
-    /// was set back: what it asked for must not be reserved.
+    /// The synchronous standbys have the present floor, or there are none any more.
+    pub fn acknowledge(&mut self) {
+        self.acknowledged = self.acknowledged.max(self.floor);
+        self.set_free();
+    }
+
+    fn set_free(&mut self) {
+        self.free = self.reserve_after.min(self.acknowledged);
+    }
+
+    /// Whether a claim with this clock reading could need the timestamp. The timestamp may come
+    /// from a reading that was taken before the clock was set back, and must then not be reserved.
     pub fn may_need(&self, timestamp: i64, now: i64) -> bool {
         timestamp <= now.max(self.timestamp + 1)
     }
 
-    /// Allows nothing above the present timestamp, until [`Generator::raise_floor`] allows it
-    /// again.
+    /// Allows nothing above the present timestamp, until [`Generator::thaw`].
     pub fn freeze(&mut self) {
         self.floor = self.timestamp;
-        self.reserve_after = self.timestamp;
+        self.free = self.timestamp;
+    }
+
+    /// Allows again what was allowed `before` the [`Generator::freeze`].
+    pub fn thaw(&mut self, before: &Generator) {
+        self.floor = before.floor;
+        self.free = before.free;
     }
 
     /// Claims one ID or more.
@@ -234,20 +275,19 @@ impl Generator {
         }
     }
 
-    /// What [`Generator::claim`] does almost always, where it is no more than this: IDs of the
-    /// clock's millisecond, or of the last one. `None` changes nothing, and needs a
-    /// [`Generator::claim`].
+    /// The common case of [`Generator::claim`]: IDs of the clock's millisecond, or of the last one.
+    /// `None` means that nothing has changed, and that the caller has to use [`Generator::claim`].
     #[inline(always)]
     pub fn claim_at_once(&mut self, now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
         let next = self.next(now, claim, max_burst)?;
-        (next.timestamp <= self.reserve_after).then(|| self.take(next, claim))
+        (next.timestamp <= self.free).then(|| self.take(next, claim))
     }
 
     /// What comes next without a wait, however old the reading.
     #[inline(always)]
     fn next(&self, now: i64, claim: Claim, max_burst: i64) -> Option<Next> {
         let lead = self.timestamp - now;
-        // What is almost always the case goes by without a look at hold and max_burst.
+        // The common cases come first, and do not look at hold and max_burst.
         if lead < 0 {
             Some(Next { timestamp: now, first: claim.first, hold: 0 })
         } else if self.sequence >= claim.last_sequence {
@@ -301,16 +341,20 @@ impl Generator {
     }
 
     fn issue(&mut self, next: Next, claim: Claim) -> Decision {
-        if next.timestamp <= self.reserve_after {
-            Decision::Issue(self.take(next, claim))
+        if next.timestamp <= self.free {
+            return Decision::Issue(self.take(next, claim));
         } else if next.timestamp > self.last_timestamp {
-            Decision::EndOfField
+            return Decision::EndOfField;
         } else if next.timestamp > self.floor {
-            Decision::Reserve { timestamp: next.timestamp }
-        } else {
-            self.reserve_after = self.floor.min(next.timestamp + RESERVE_EARLY / 4);
-            Decision::IssueAndReserve(self.take(next, claim))
+            return Decision::Reserve { timestamp: next.timestamp };
         }
+        let reserve = next.timestamp > self.reserve_after;
+        if reserve {
+            self.reserve_after = self.floor.min(next.timestamp + RESERVE_EARLY / 4);
+            self.set_free();
+        }
+        let unacknowledged = next.timestamp > self.acknowledged;
+        Decision::IssueAnd { run: self.take(next, claim), reserve, unacknowledged }
     }
 
     #[inline(always)]

@@ -1,11 +1,15 @@
 //! Jumps of the clock ahead: what is accepted, what is logged and what is refused.
 //!
 //! IDs that followed a wrong clock into the future cannot be taken back: later ones have to be
-//! greater. So the wall clock is compared with the time that has passed. A machine that runs knows
-//! that: nobody can set its boot clock. The comparison works across restarts of the server, since
-//! each record holds both clocks. Once the machine itself was restarted, or the record came from
-//! another one, nobody knows how long that took, and only a jump of more than a year is taken for a
-//! mistake.
+//! greater. So the wall clock is compared with the time that has passed. While a machine runs, its
+//! boot clock measures that time, and nobody can set the boot clock. The comparison works across
+//! restarts of the server, since each record holds both clocks. If the machine itself was
+//! restarted, or the record comes from another machine, the time that has passed is not known, and
+//! only a jump of more than a year is taken for a mistake.
+//!
+//! A standby that is promoted goes on from IDs of another machine. While it follows that one, the
+//! messages that it receives carry the other clock: [`Clocks::of_upstream`]. So it is compared with
+//! that clock, carried on by its own boot clock.
 //!
 //! What holds, each with its property test in `tests/jump.rs`:
 //!
@@ -15,6 +19,7 @@
 //!    other.
 //! 4. A clock that was set back and comes back has not jumped.
 //! 5. Without a limit, nothing is refused.
+//! 6. A promoted server is judged by its upstream's clock as by its own one on the same boot.
 
 /// What the clocks of a machine say at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +48,17 @@ pub enum Jump {
     Measured(i64),
     /// Beyond the record, of which nobody knows how long ago it was written.
     SinceRecord(i64),
+    /// Beyond the clock of the server that this one followed.
+    OfUpstream(i64),
+}
+
+/// What the clocks of a server are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reference {
+    /// Those that are in the record.
+    Record(Clocks),
+    /// Those of the server that it followed.
+    Upstream(Clocks),
 }
 
 /// What to do about a [`Jump`].
@@ -56,8 +72,8 @@ pub enum Verdict {
     Refuse,
 }
 
-/// A measured jump that an administrator wants to know of, in milliseconds. It is more than two
-/// clocks that are read one after the other, and cut to milliseconds, can seem to differ.
+/// A measured jump beyond this is logged, in milliseconds. Two clocks that are read one after the
+/// other, and cut to milliseconds, seem to differ by less.
 pub const NOTABLE: i64 = 1000;
 
 /// The smallest legal limit, in milliseconds: what is notable, and a millisecond for each clock
@@ -69,19 +85,44 @@ pub const SMALLEST_LIMIT: i64 = NOTABLE + 2;
 pub const YEAR: i64 = 365 * 24 * 60 * 60 * 1000;
 
 impl Clocks {
-    /// How far the wall clock has jumped since `last`. `timestamp` is the generator's: what is not
-    /// above it does not run ahead of anything.
+    /// What the clock of an upstream server says at the present boot time, given its last message:
+    /// when it was sent by the upstream's clock, and received by this server's. `now` is what this
+    /// server's clocks say, and `unseen` the time since it looked for messages last, all in
+    /// milliseconds. A message that is late makes the upstream's clock seem to be behind by that.
+    pub fn of_upstream(sent: i64, received: i64, now: Clocks, unseen: i64) -> Clocks {
+        // The wall clock may have been set since: the message was not received before the last look.
+        let ago = now.wall.saturating_sub(received).clamp(0, unseen.max(0));
+        Clocks { wall: sent.saturating_add(ago), boot: now.boot }
+    }
+
+    /// How far the wall clock is ahead of `last`, carried on by the boot clock; `None` where that is
+    /// not known.
+    pub fn ahead_of(&self, last: &Clocks) -> Option<i64> {
+        let (now, then) = self.boot.zip(last.boot)?;
+        // If the boot clock went back, it is not the same one: that of another container, say.
+        let is_same = now.boot == then.boot && now.elapsed >= then.elapsed;
+        let passed = now.elapsed.saturating_sub(then.elapsed);
+        is_same.then(|| self.wall.saturating_sub(last.wall).saturating_sub(passed))
+    }
+
+    /// How far the wall clock has jumped beyond the reference. `timestamp` is the generator's.
+    pub fn jump_beyond(&self, reference: Reference, timestamp: i64) -> Jump {
+        match reference {
+            Reference::Record(clocks) => self.jump_since(&clocks, timestamp),
+            Reference::Upstream(clocks) => match self.jump_since(&clocks, timestamp) {
+                Jump::Measured(by) => Jump::OfUpstream(by),
+                jump => jump,
+            },
+        }
+    }
+
+    /// How far the wall clock has jumped since `last`. `timestamp` is the generator's: a jump
+    /// counts only as far as the clock is beyond it.
     pub fn jump_since(&self, last: &Clocks, timestamp: i64) -> Jump {
-        let ahead = self.wall.saturating_sub(last.wall);
         let beyond = self.wall.saturating_sub(timestamp);
-        match (self.boot, last.boot) {
-            // Where the boot clock went back, it is not the same one: that of another container,
-            // say.
-            (Some(now), Some(then)) if now.boot == then.boot && now.elapsed >= then.elapsed => {
-                let passed = now.elapsed.saturating_sub(then.elapsed);
-                Jump::Measured(ahead.saturating_sub(passed).min(beyond))
-            }
-            _ => Jump::SinceRecord(ahead.min(beyond)),
+        match self.ahead_of(last) {
+            Some(ahead) => Jump::Measured(ahead.min(beyond)),
+            None => Jump::SinceRecord(self.wall.saturating_sub(last.wall).min(beyond)),
         }
     }
 }
@@ -90,7 +131,7 @@ impl Jump {
     /// What to do, where `limit` is the largest measured jump that is followed; `None` is no limit.
     pub fn judge(self, limit: Option<i64>) -> Verdict {
         let (by, notable, largest) = match self {
-            Jump::Measured(by) => (by, NOTABLE, limit),
+            Jump::Measured(by) | Jump::OfUpstream(by) => (by, NOTABLE, limit),
             Jump::SinceRecord(by) => (by, limit.unwrap_or(YEAR), limit.map(|_| YEAR)),
         };
         if largest.is_some_and(|largest| by > largest) {

@@ -1,24 +1,27 @@
 //! The durable record: its bytes, and what a start may begin from.
 //!
-//! A record promises that no ID above its time has been issued. Whoever starts from it begins above
-//! that time, and that is all that makes IDs unique across restarts, crashes and failovers.
+//! A record promises that no ID above its time has been issued. A server that starts from it begins
+//! above that time. This alone makes IDs unique across restarts, crashes and failovers.
 
 use crate::generator::RESERVATION;
-use crate::jump::{BootClock, Clocks};
+use crate::jump::{BootClock, Clocks, Reference};
 use crate::layout::{Layout, LayoutError, PartsError, Widths};
 
 /// The first bytes of every record, of whatever version.
 pub const MAGIC: [u8; 8] = *b"snowflk1";
 
 /// The version that this code writes, and the highest that it reads. Version 2 added the boot
-/// clock.
+/// clock, the identity and the machine.
 pub const VERSION: u32 = 2;
 
 /// How many bytes a record takes.
-pub const LENGTH: usize = 88;
+pub const LENGTH: usize = 112;
 
 /// How many bytes a record of version 1 takes.
 pub const LENGTH_OF_VERSION_1: usize = 64;
+
+/// The timeline of a record that is of none: the next start adds a margin.
+pub const NO_TIMELINE: u32 = 0;
 
 /// What is promised, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +36,19 @@ pub struct Record {
     pub written: Clocks,
     /// What the IDs look like.
     pub layout: Layout,
+    /// Who wrote it; `None` in records that do not say.
+    pub writer: Option<Writer>,
+}
+
+/// The server that wrote a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Writer {
+    /// Its datacenter ID.
+    pub datacenter_id: u32,
+    /// Its worker ID.
+    pub worker_id: u32,
+    /// The machine that it ran on; 0 where that is not known.
+    pub machine: u128,
 }
 
 /// Why bytes are not a record that can be started from.
@@ -60,6 +76,10 @@ impl Record {
             bytes[60..76].copy_from_slice(&boot.to_le_bytes());
             bytes[76..84].copy_from_slice(&elapsed.to_le_bytes());
         }
+        let writer = self.writer.unwrap_or(NOBODY);
+        bytes[84..88].copy_from_slice(&writer.datacenter_id.to_le_bytes());
+        bytes[88..92].copy_from_slice(&writer.worker_id.to_le_bytes());
+        bytes[92..108].copy_from_slice(&writer.machine.to_le_bytes());
         seal(&mut bytes);
         bytes
     }
@@ -107,17 +127,23 @@ impl Record {
         };
         let layout = Layout::new(u64_at(40) as i64, widths)
             .map_err(|_: LayoutError| RecordError::Damaged)?;
-        let boot = u128::from_le_bytes(bytes[60..76].try_into().expect("16 bytes"));
+        let u128_at =
+            |at: usize| u128::from_le_bytes(bytes[at..at + 16].try_into().expect("16 bytes"));
+        let boot = u128_at(60);
         let boot =
             (version > 1 && boot != 0).then(|| BootClock { boot, elapsed: u64_at(76) as i64 });
+        let writer =
+            Writer { datacenter_id: u32_at(84), worker_id: u32_at(88), machine: u128_at(92) };
+        let writer = (version > 1 && writer != NOBODY).then_some(writer);
         let record = Record {
             system_identifier: u64_at(16),
             timeline: u32_at(12),
             floor: u64_at(24) as i64,
             written: Clocks { wall: u64_at(52) as i64, boot },
             layout,
+            writer,
         };
-        // The checksum, and that every byte means what it says.
+        // Encoding the record again checks the checksum, and that no other byte is different.
         let is_whole = match version {
             1 => record.encode_version_1() == bytes[..LENGTH_OF_VERSION_1],
             _ => record.encode() == *bytes,
@@ -125,6 +151,9 @@ impl Record {
         if is_whole { Ok(record) } else { Err(RecordError::Damaged) }
     }
 }
+
+/// What stands for no writer: no ID is that large.
+const NOBODY: Writer = Writer { datacenter_id: u32::MAX, worker_id: u32::MAX, machine: 0 };
 
 /// Puts the checksum behind the rest.
 fn seal(bytes: &mut [u8]) {
@@ -137,8 +166,10 @@ fn seal(bytes: &mut [u8]) {
 pub struct Start {
     /// Everything up to this timestamp is used up.
     pub after: i64,
-    /// The part of its lead over the clock that the start itself explains.
+    /// The part of the lead of `after` over the clock that the start itself explains.
     pub hold: i64,
+    /// How far beyond the floor that is for timelines that have begun since, in milliseconds.
+    pub margin: i64,
 }
 
 /// The server that starts.
@@ -150,8 +181,14 @@ pub struct Server {
     pub timeline: u32,
     /// The layout that it is configured with.
     pub layout: Layout,
+    /// What it writes into its records about itself.
+    pub writer: Writer,
     /// `snowflake.failover_margin`, in milliseconds.
     pub failover_margin: i64,
+    /// `snowflake.max_backward_step`, in milliseconds; `i64::MAX` means no limit.
+    pub max_backward_step: i64,
+    /// `snowflake.start_after`, in milliseconds since the Unix epoch.
+    pub start_after: Option<i64>,
 }
 
 /// Why a server must not start from a record.
@@ -167,6 +204,11 @@ pub enum StartError {
         /// The record's.
         recorded: Layout,
     },
+    /// `snowflake.start_after` is further ahead of the clock than `snowflake.max_backward_step`.
+    StartAfter {
+        /// By how much it is ahead, in milliseconds.
+        lead: i64,
+    },
 }
 
 impl Server {
@@ -178,12 +220,56 @@ impl Server {
         if record.layout != self.layout {
             return Err(StartError::Layout { recorded: record.layout });
         }
-        let margin = if record.timeline == self.timeline { 0 } else { self.failover_margin };
-        let after = record.floor + margin;
-        // The lead that the record had when it was written needs no explanation: a clock that has
-        // not been set back since has only made up for some of it.
+        let margin = self.margin(record);
+        // The lead that the record had when it was written does not mean that the clock was set
+        // back: a clock that was not set back since can only have reduced it.
         let explained = record.floor.saturating_sub(record.written.wall).saturating_add(margin);
-        Ok(Start { after, hold: (after - now).min(explained).max(0) })
+        let start = self.begin(record.floor.saturating_add(margin), now)?;
+        let lead = start.after.saturating_sub(now);
+        // A new timeline is the clock of another machine, as a rule: its lead is no step.
+        let is_new = record.timeline != self.timeline && lead <= self.max_backward_step;
+        let hold = if is_new { lead } else { lead.min(explained) };
+        Ok(Start { hold: start.hold.max(hold), margin, ..start })
+    }
+
+    /// What this server may begin with where there is no record.
+    pub fn first_start(&self, now: i64) -> Result<Start, StartError> {
+        self.begin(now - 1, now)
+    }
+
+    /// Above `floor` and above `start_after`, which explains its own lead.
+    fn begin(&self, floor: i64, now: i64) -> Result<Start, StartError> {
+        let floor = floor.min(self.layout.last_timestamp());
+        let Some(start_after) = self.start_after.filter(|start_after| *start_after > floor) else {
+            return Ok(Start { after: floor, hold: 0, margin: 0 });
+        };
+        let lead = start_after.saturating_sub(now);
+        if lead > self.max_backward_step {
+            return Err(StartError::StartAfter { lead });
+        }
+        let after = start_after.min(self.layout.last_timestamp());
+        Ok(Start { after, hold: lead.max(0), margin: 0 })
+    }
+
+    /// One failover margin for each timeline that has begun since the record was written: a server
+    /// that was promoted in between began a margin above it, too, and may have been lost before its
+    /// first record was received.
+    fn margin(&self, record: &Record) -> i64 {
+        let timelines = match self.timeline.checked_sub(record.timeline) {
+            Some(0) => 0,
+            Some(timelines) if record.timeline != NO_TIMELINE => timelines.into(),
+            _ => 1,
+        };
+        self.failover_margin.saturating_mul(timelines)
+    }
+
+    /// What the clocks of this server's first ID are compared with: on a new timeline, with those of
+    /// the server that it followed, where they are known.
+    pub fn reference(&self, record: &Record, upstream: Option<Clocks>) -> Reference {
+        match upstream {
+            Some(clocks) if record.timeline != self.timeline => Reference::Upstream(clocks),
+            _ => Reference::Record(record.written),
+        }
     }
 
     /// The record of this floor on this server; `now` is what the clocks say.
@@ -194,19 +280,20 @@ impl Server {
             floor: floor.min(self.layout.last_timestamp()),
             written: now,
             layout: self.layout,
+            writer: Some(self.writer),
         }
     }
 
-    /// The record that makes `timestamp` available, and some more than the present `floor` does: a
-    /// record never takes back what an earlier one has promised. It goes a reservation ahead of the
-    /// clock; where timestamps are that far ahead already, it adds little, so that crash after
-    /// crash does not drive them away.
+    /// The record that makes `timestamp` available, and more than the present `floor` does: a
+    /// record never takes back what an earlier one has promised. Its floor is one reservation ahead
+    /// of the clock. If timestamps are that far ahead already, it adds only a little, so that a
+    /// series of crashes does not drive them further and further ahead of the clock.
     pub fn reservation(&self, timestamp: i64, floor: i64, now: Clocks) -> Record {
         self.record((now.wall + RESERVATION).max(timestamp.max(floor) + RESERVATION / 8), now)
     }
 
-    /// Whether every ID of this server's layout that begins after the record is above every ID that
-    /// the record permits: only then a change of layout keeps IDs unique and increasing.
+    /// Whether every ID after the record, under this server's layout, is above every ID that the
+    /// record permits. Only then does a change of layout keep IDs unique and increasing.
     pub fn may_change_layout(&self, record: &Record) -> bool {
         let Ok(highest) = record.highest_id() else { return false };
         self.layout.first_id(record.floor + 1).is_ok_and(|lowest| lowest > highest)

@@ -99,7 +99,7 @@ fn value(digit: char) -> Option<i64> {
 /// `toISOString()` writes it: a year beyond 9999 has a sign and six digits. `unix_ms` is not
 /// negative.
 pub fn iso8601(unix_ms: i64) -> String {
-    /// The calendar repeats itself after this many years, which are so many milliseconds.
+    /// The calendar repeats itself after this many years. `CYCLE` is the same in milliseconds.
     const YEARS: i64 = 400;
     const CYCLE: i64 = 146_097 * 24 * 60 * 60 * 1000;
     let (cycles, within) = (unix_ms.div_euclid(CYCLE), unix_ms.rem_euclid(CYCLE));

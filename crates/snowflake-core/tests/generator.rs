@@ -94,7 +94,7 @@ impl World {
             assert_eq!((Decision::Issue(run), at_once), (decision, self.generator));
         }
         // A reservation is made in the background, or not at all: here it is not.
-        if let Decision::IssueAndReserve(run) = decision {
+        if let Decision::IssueAnd { run, .. } = decision {
             decision = Decision::Issue(run);
         }
         let seen = match decision {
@@ -102,13 +102,13 @@ impl World {
             | Decision::Wait { seen, .. }
             | Decision::Hold { seen, .. } => seen,
             Decision::Issue(_)
-            | Decision::IssueAndReserve(_)
+            | Decision::IssueAnd { .. }
             | Decision::Refuse { .. }
             | Decision::EndOfField => Seen::NOTHING,
             Decision::Reserve { timestamp } => {
                 assert!(timestamp > self.floor, "{timestamp} was reserved already");
                 self.floor = timestamp + 5;
-                self.generator.raise_floor(self.floor);
+                self.generator.raise_floor(self.floor, true);
                 reading.seen
             }
         };
@@ -415,19 +415,19 @@ proptest! {
 fn a_reservation_is_asked_for_early() {
     let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
     let mut generator = Generator::starting_after(START - 1, 0, i64::MAX);
-    generator.raise_floor(START + RESERVATION);
+    generator.raise_floor(START + RESERVATION, true);
     let mut reservation = None;
     let mut asked = 0;
     for now in START..START + 100 * RESERVATION {
         if let Some((done, floor)) = reservation
             && done <= now
         {
-            generator.raise_floor(floor);
+            generator.raise_floor(floor, true);
             reservation = None;
         }
         match generator.claim(Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
             Decision::Issue(_) => {}
-            Decision::IssueAndReserve(_) => {
+            Decision::IssueAnd { reserve: true, .. } => {
                 asked += 1;
                 reservation.get_or_insert((now + RESERVATION / 4, now + RESERVATION));
             }
@@ -458,7 +458,7 @@ fn a_start_ahead_of_the_clock_is_no_step() {
 fn a_reading_from_before_the_hold_melted_is_stale() {
     let limits = Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 };
     let mut generator = Generator::starting_after(START, 1, START * 2);
-    generator.raise_floor(START + RESERVATION);
+    generator.raise_floor(START + RESERVATION, true);
     let mut claim = |now, seen| generator.claim(Reading { now, seen }, ONE, &limits);
     let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
     assert!(matches!(claim(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
@@ -500,4 +500,34 @@ fn a_refused_call_forgets_nothing() {
     assert_eq!(world.insist(1), Decision::Refuse { timestamp: START, lead: 5, until: START });
     world.move_clock(5);
     assert_eq!(world.insist(9), Decision::Issue(Run { timestamp: START, first: 2, count: 2 }));
+}
+
+/// Promise 10: an ID above what the synchronous standbys are known to have is marked, until they
+/// have it.
+#[test]
+fn what_is_not_acknowledged_is_marked() {
+    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
+    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    let claim = |generator: &mut Generator, now| {
+        let claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
+        generator.claim(Reading { now, seen: Seen::NOTHING }, claim, &limits)
+    };
+    let is_marked = |decision| match decision {
+        Decision::Issue(_) => false,
+        Decision::IssueAnd { unacknowledged, .. } => unacknowledged,
+        decision => panic!("{decision:?}"),
+    };
+    generator.raise_floor(START + 10_000, false);
+    assert!(is_marked(claim(&mut generator, START)));
+    generator.acknowledge();
+    assert!(!is_marked(claim(&mut generator, START)));
+    assert!(!is_marked(claim(&mut generator, START + 9000)));
+    // The next floor is marked from where the last one ends.
+    generator.raise_floor(START + 20_000, false);
+    assert!(!is_marked(claim(&mut generator, START + 10_000)));
+    assert_eq!(generator.claim_at_once(START + 10_001, ONE, 0), None);
+    assert!(is_marked(claim(&mut generator, START + 10_001)));
+    generator.raise_floor(START + 30_000, true);
+    assert!(!is_marked(claim(&mut generator, START + 10_001)));
+    assert!(generator.claim_at_once(START + 10_002, ONE, 0).is_some());
 }

@@ -1,7 +1,9 @@
 //! Property tests of the judgement of a clock that is ahead.
 
 use proptest::prelude::*;
-use snowflake_core::jump::{BootClock, Clocks, Jump, NOTABLE, SMALLEST_LIMIT, Verdict, YEAR};
+use snowflake_core::jump::{
+    BootClock, Clocks, Jump, NOTABLE, Reference, SMALLEST_LIMIT, Verdict, YEAR,
+};
 
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -85,6 +87,29 @@ proptest! {
     fn without_a_limit_nothing_is_refused(passed in 0..YEAR, step in -YEAR..50 * YEAR, boot in BOOT..=BOOT + 1) {
         let now = clocks(NOW + passed + step, boot, 1000 + passed);
         prop_assert_ne!(now.jump_since(&then(), NOW).judge(None), Verdict::Refuse);
+    }
+
+    /// A promoted server goes on from the clock of another machine, which it last heard of some
+    /// time ago.
+    #[test]
+    fn a_promotion_is_judged_by_the_clock_of_its_upstream(difference in -2 * DAY..2 * DAY, latency in 0..500i64, unseen in 0..1000i64, passed in 0..YEAR, limit in limits()) {
+        // A message was sent, received after the latency, and seen some time later.
+        let sent = NOW - difference - latency;
+        let seen = clocks(NOW + unseen, BOOT, 1000);
+        let upstream = Clocks::of_upstream(sent, NOW, seen, unseen);
+        let now = clocks(NOW + unseen + passed, BOOT, 1000 + passed);
+        let jump = now.jump_beyond(Reference::Upstream(upstream), i64::MIN / 2);
+        prop_assert_eq!(jump, Jump::OfUpstream(difference + latency));
+        prop_assert_eq!(jump.judge(Some(limit)), Jump::Measured(difference + latency).judge(Some(limit)));
+    }
+
+    /// Between receipt and look, somebody sets the clock: the upstream's is off by no more than the
+    /// time since the look before.
+    #[test]
+    fn a_step_between_receipt_and_look_matters_little(step in -DAY..DAY, unseen in 0..1000i64, ago in 0..1000i64) {
+        let ago = ago.min(unseen);
+        let upstream = Clocks::of_upstream(NOW - ago, NOW - ago, clocks(NOW + step, BOOT, 1000), unseen);
+        prop_assert!((NOW - ago..=NOW - ago + unseen).contains(&upstream.wall));
     }
 
     /// Whatever a record says, judging it does not overflow.

@@ -1,5 +1,6 @@
-//! A model checker over the core's own functions: every interleaving of two backends, a standby,
-//! reservations, clock steps, checkpoints, crashes, restarts and a promotion, within small bounds.
+//! A model checker over the core's own functions: every interleaving of two backends, standbys,
+//! synchronous or not, reservations, clock steps, checkpoints, crashes, restarts and promotions,
+//! within small bounds.
 //!
 //! [`Design`] switches to designs that are wrong, each in one way. The checker has to find what
 //! each of them breaks.
@@ -7,9 +8,9 @@
 use snowflake_core::generator::{
     Claim, Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason,
 };
-use snowflake_core::jump::{BootClock, Clocks, Verdict};
+use snowflake_core::jump::{BootClock, Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{Record, Server, Start};
+use snowflake_core::register::{Record, Server, Start, Writer};
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
 const START: i64 = 1_800_000_000_000;
@@ -38,6 +39,12 @@ enum Design {
     ConfirmInMemory,
     /// What an old reading asked for is reserved, wherever the clock is now.
     ReserveForOldReadings,
+    /// A promotion adds one margin, however many timelines have begun since the record.
+    OneMargin,
+    /// What is durable on the primary counts as acknowledged.
+    ForgetTheSynchronousStandby,
+    /// A promotion compares its clock with the record's alone.
+    ForgetTheUpstream,
 }
 
 /// What may happen, and how often.
@@ -53,7 +60,12 @@ struct Bounds {
     moves: &'static [i64],
     crashes: u8,
     checkpoints: u8,
-    standby: bool,
+    standbys: usize,
+    /// Whether commits wait for the standby, and IDs are taken without rows.
+    synchronous: bool,
+    /// How far the clocks of standbys are ahead of the primary's.
+    offsets: &'static [i64],
+    margin: i64,
     /// The largest jump ahead that is followed; `None` is no limit.
     max_forward_step: Option<i64>,
     /// How much time may pass at once, on all clocks.
@@ -66,7 +78,10 @@ type Id = (i64, u32);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Entry {
     Reservation(Record),
+    /// Of a transaction that has an ID, or that only returned it and waits.
     Row(Id),
+    /// A promotion.
+    Timeline(u32),
 }
 
 /// What a backend does next.
@@ -97,7 +112,9 @@ struct World {
     /// The time that has truly passed, which the boot clock shows.
     elapsed: i64,
     /// Shared memory: the clocks that the next reading is compared with.
-    clocks: Option<Clocks>,
+    reference: Option<Reference>,
+    /// Shared memory: the upstream's clock, while this server was a standby.
+    upstream: Option<Clocks>,
     /// The furthest that the clock was ahead of true time where IDs were allowed to follow it.
     accepted: i64,
     /// How far it was ahead when somebody confirmed it last.
@@ -119,8 +136,16 @@ struct World {
     redo: usize,
     wal: Vec<Entry>,
     flushed: usize,
-    /// How much of the WAL the standby has, until it is promoted.
-    standby: Option<usize>,
+    /// How much of the WAL each standby has, until it is promoted.
+    standbys: [Option<usize>; 2],
+    /// How much of it the generator's floor needs to be acknowledged.
+    acknowledged_at: usize,
+    /// Where this primary began, in its first life.
+    base_of_primary: Option<i64>,
+    /// The highest ID that a client was given, where commits wait for the standby.
+    returned: Option<Id>,
+    /// Commits that wait until the standby has so much of the WAL.
+    waiting: Vec<(usize, Id)>,
     /// The highest ID that must never come again: of all that were issued, or after a promotion, of
     /// all rows.
     highest: Option<Id>,
@@ -144,17 +169,23 @@ enum Action {
         keeps_unflushed: bool,
     },
     Restart,
-    Stream,
-    Promote,
+    Stream(usize),
+    Promote {
+        standby: usize,
+        offset: i64,
+    },
 }
 
 impl World {
-    fn server(&self) -> Server {
+    fn server(&self, bounds: &Bounds) -> Server {
         Server {
             system_identifier: 1,
             timeline: self.timeline,
             layout: Layout::TWITTER,
-            failover_margin: 2,
+            writer: Writer { datacenter_id: 0, worker_id: 0, machine: 0 },
+            failover_margin: bounds.margin,
+            max_backward_step: i64::MAX,
+            start_after: None,
         }
     }
 
@@ -187,7 +218,7 @@ impl World {
                 } else {
                     let floor = self.write(bounds, timestamp)?;
                     if bounds.design == Design::PublishBeforeFlush {
-                        self.generator.raise_floor(floor);
+                        self.generator.raise_floor(floor, true);
                     }
                     Backend::Flush { floor }
                 };
@@ -197,8 +228,8 @@ impl World {
                     return None;
                 }
                 match self.pending {
-                    Some((floor, lsn)) if lsn <= self.flushed => {
-                        self.generator.raise_floor(floor);
+                    Some((floor, lsn)) if lsn <= self.flushed.min(self.acknowledged(bounds)) => {
+                        self.raise_floor(bounds, floor, lsn);
                         self.pending = None;
                     }
                     Some(_) => {}
@@ -214,11 +245,36 @@ impl World {
                 self.backends[backend] = Backend::Publish { floor };
             }
             Backend::Publish { floor } => {
-                self.generator.raise_floor(floor);
+                let lsn = self.wal.iter().rposition(
+                    |entry| matches!(entry, Entry::Reservation(record) if record.floor == floor),
+                );
+                self.raise_floor(bounds, floor, lsn.expect("it was written") + 1);
                 self.backends[backend] = Backend::Read { seen: Seen::NOTHING };
             }
         }
         Some(())
+    }
+
+    /// Up to where the synchronous standby has the WAL.
+    fn acknowledged(&self, bounds: &Bounds) -> usize {
+        match self.standbys[0] {
+            Some(received)
+                if bounds.synchronous && bounds.design != Design::ForgetTheSynchronousStandby =>
+            {
+                received
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    fn raise_floor(&mut self, bounds: &Bounds, floor: i64, lsn: usize) {
+        self.acknowledged_at = lsn;
+        self.generator.raise_floor(floor, lsn <= self.acknowledged(bounds));
+    }
+
+    /// A client is given its ID.
+    fn give(&mut self, id: Id) {
+        self.returned = self.returned.max(Some(id));
     }
 
     /// Whether a backend is between writing and publishing, with the lock held.
@@ -241,19 +297,27 @@ impl World {
             }
             return None;
         }
+        let boot = |clocks: Clocks| clocks.boot.map(|clock| clock.boot);
+        if let Some(Reference::Record(written)) = self.reference
+            && boot(written) != boot(now)
+            && bounds.design != Design::ForgetTheUpstream
+        {
+            // Nobody knows how long ago the record was written.
+            self.accepted = self.accepted.max(self.ahead());
+        }
         // Timestamps are ahead of the clock by a reservation, and a little more after a crash.
         let explained = self.accepted + 2 * RESERVATION;
         if bounds.max_forward_step.is_some_and(|limit| self.ahead() > explained + limit) {
             self.broken = Some("a record follows a clock that jumped, unconfirmed");
         }
         self.accepted = self.accepted.max(self.ahead());
-        self.clocks = Some(now);
+        self.reference = Some(Reference::Record(now));
         self.reservations += 1;
         let before = match bounds.design {
             Design::TakeBackWhatIsReserved => i64::MIN,
             _ => self.generator.floor(),
         };
-        let record = self.server().reservation(timestamp, before, now);
+        let record = self.server(bounds).reservation(timestamp, before, now);
         if self.buffer.is_some_and(|before| before.floor > record.floor) {
             self.broken = Some("a record took back what an earlier one had promised (I2)");
         }
@@ -279,16 +343,26 @@ impl World {
             decision = self.generator.claim(Reading { seen, ..reading }, claim, &limits);
         }
         match decision {
-            Decision::Issue(run) | Decision::IssueAndReserve(run) => {
+            Decision::Issue(run) | Decision::IssueAnd { run, .. } => {
                 let id = (run.timestamp, run.first);
                 if self.highest.is_some_and(|highest| id <= highest) {
                     self.broken = Some("an ID came again, or did not increase");
                 }
                 self.highest = Some(id);
                 self.issued += 1;
-                self.wal.push(Entry::Row(id));
+                if !bounds.synchronous {
+                    self.wal.push(Entry::Row(id));
+                } else if !matches!(decision, Decision::IssueAnd { unacknowledged: true, .. }) {
+                    self.give(id);
+                } else if self.acknowledged_at <= self.acknowledged(bounds) {
+                    self.generator.acknowledge();
+                    self.give(id);
+                } else {
+                    self.wal.push(Entry::Row(id));
+                    self.waiting.push((self.wal.len(), id));
+                }
                 match decision {
-                    Decision::IssueAndReserve(_) => Backend::ReserveEarly,
+                    Decision::IssueAnd { reserve: true, .. } => Backend::ReserveEarly,
                     _ => Backend::Read { seen: Seen::NOTHING },
                 }
             }
@@ -312,11 +386,19 @@ impl World {
     }
 
     fn begin(&mut self, bounds: &Bounds) {
-        let server = self.server();
+        let server = self.server(bounds);
         let mut start = match self.buffer {
             Some(record) => {
+                let upstream = match bounds.design {
+                    Design::ForgetTheUpstream => None,
+                    _ => self.upstream,
+                };
+                let reference = server.reference(&record, upstream);
+                if let Reference::Upstream(upstream) = reference {
+                    self.log_durably(Record { written: upstream, ..record });
+                }
                 if bounds.design != Design::ForgetTheClocks {
-                    self.clocks = Some(record.written);
+                    self.reference = Some(reference);
                 }
                 server.start(&record, self.clock).expect("its own record")
             }
@@ -324,20 +406,37 @@ impl World {
                 // Created durably, all at once.
                 let record = server.record(self.clock - 1, self.clocks());
                 self.accepted = self.accepted.max(self.ahead());
-                self.clocks = Some(record.written);
-                self.wal.push(Entry::Reservation(record));
-                self.flushed = self.wal.len();
-                self.buffer = Some(record);
+                self.reference = Some(Reference::Record(record.written));
+                self.log_durably(record);
                 self.disk = Some(record);
-                Start { after: record.floor, hold: 0 }
+                Start { after: record.floor, hold: 0, margin: 0 }
             }
         };
+        if bounds.design == Design::OneMargin {
+            start.after -= (start.margin - bounds.margin).max(0);
+        }
         if bounds.design == Design::StartAtTheRecord {
             start.after -= 1;
         }
         self.generator =
             Generator::starting_after(start.after, start.hold, server.layout.last_timestamp());
         self.begun = true;
+        self.base_of_primary.get_or_insert(start.after);
+    }
+
+    /// The timeline that whoever has so much of the WAL knows of.
+    fn known_timeline(&self, received: usize) -> u32 {
+        let timelines = self.wal[..received].iter().rev().find_map(|entry| match entry {
+            Entry::Timeline(timeline) => Some(*timeline),
+            _ => None,
+        });
+        timelines.unwrap_or(1)
+    }
+
+    fn log_durably(&mut self, record: Record) {
+        self.wal.push(Entry::Reservation(record));
+        self.flushed = self.wal.len();
+        self.buffer = Some(record);
     }
 
     /// How far the clock is ahead of true time.
@@ -346,22 +445,25 @@ impl World {
     }
 
     fn clocks(&self) -> Clocks {
-        Clocks { wall: self.clock, boot: Some(BootClock { boot: 1, elapsed: self.elapsed }) }
+        // Each promotion is on another machine.
+        let boot = self.timeline.into();
+        Clocks { wall: self.clock, boot: Some(BootClock { boot, elapsed: self.elapsed }) }
     }
 
     /// What a reservation makes of the clock.
     fn verdict(&self, bounds: &Bounds) -> Verdict {
-        let judge = |last: Clocks| {
-            self.clocks()
-                .jump_since(&last, self.generator.timestamp())
-                .judge(bounds.max_forward_step)
-        };
-        self.clocks.map_or(Verdict::Accept, judge)
+        self.reference.map_or(Verdict::Accept, |reference| {
+            let jump = self.clocks().jump_beyond(reference, self.generator.timestamp());
+            jump.judge(bounds.max_forward_step)
+        })
     }
 
     fn lose_memory(&mut self) {
         self.begun = false;
-        self.clocks = None;
+        self.reference = None;
+        self.upstream = None;
+        // What a client was not told of is nobody's.
+        self.waiting.clear();
         self.pending = None;
         self.generator = unstarted();
         self.backends = idle();
@@ -395,7 +497,8 @@ impl Model for Bounds {
         vec![World {
             clock: START,
             elapsed: 0,
-            clocks: None,
+            reference: None,
+            upstream: None,
             accepted: 0,
             confirmed: None,
             clock_moves: 0,
@@ -411,7 +514,11 @@ impl Model for Bounds {
             redo: 0,
             wal: Vec::new(),
             flushed: 0,
-            standby: self.standby.then_some(0),
+            standbys: [0, 1].map(|standby| (standby < self.standbys).then_some(0)),
+            acknowledged_at: 0,
+            base_of_primary: None,
+            returned: None,
+            waiting: Vec::new(),
             highest: None,
             issued: 0,
             reservations: 0,
@@ -446,12 +553,17 @@ impl Model for Bounds {
             }
         } else {
             actions.push(Action::Restart);
-            if world.standby.is_some() {
-                actions.push(Action::Promote);
-            }
         }
-        if world.standby.is_some_and(|received| received < world.flushed) {
-            actions.push(Action::Stream);
+        for standby in 0..2 {
+            let Some(received) = world.standbys[standby] else { continue };
+            if !world.up {
+                actions.extend(
+                    self.offsets.iter().map(|offset| Action::Promote { standby, offset: *offset }),
+                );
+            }
+            if received < world.flushed {
+                actions.push(Action::Stream(standby));
+            }
         }
     }
 
@@ -470,14 +582,13 @@ impl Model for Bounds {
             }
             Action::ConfirmClock => {
                 // As it stands, with other clocks, and durable before anybody is told.
-                next.clocks = Some(next.clocks());
+                next.reference = Some(Reference::Record(next.clocks()));
+                next.upstream = None;
                 next.confirmed = Some(next.ahead());
                 next.accepted = next.accepted.max(next.ahead());
                 if self.design != Design::ConfirmInMemory {
                     let record = Record { written: next.clocks(), ..next.buffer? };
-                    next.wal.push(Entry::Reservation(record));
-                    next.flushed = next.wal.len();
-                    next.buffer = Some(record);
+                    next.log_durably(record);
                 }
             }
             Action::Backend(backend) => next.step(self, backend)?,
@@ -501,22 +612,57 @@ impl Model for Bounds {
                 next.recover();
                 next.up = true;
             }
-            Action::Stream => next.standby = Some(next.flushed),
-            Action::Promote => {
+            Action::Stream(standby) => {
+                next.standbys[standby] = Some(next.flushed);
+                if standby == 0 {
+                    for (lsn, id) in std::mem::take(&mut next.waiting) {
+                        if lsn <= next.flushed {
+                            next.give(id);
+                        } else {
+                            next.waiting.push((lsn, id));
+                        }
+                    }
+                }
+            }
+            Action::Promote { standby, offset } => {
                 // What the standby has not received is gone; it replays all that it has.
-                next.wal.truncate(next.standby.take()?);
+                let received = next.standbys[standby].take()?;
+                let knows_primary = next.known_timeline(received) == next.timeline;
+                let base = next.base_of_primary.take().filter(|_| knows_primary);
+                next.wal.truncate(received);
+                // A standby that is ahead of this one cannot follow it.
+                next.standbys = next
+                    .standbys
+                    .map(|other| other.filter(|other_received| *other_received <= received));
                 next.redo = 0;
                 next.disk = None;
                 next.recover();
                 if self.design == Design::StandbyWithoutRegister {
                     next.buffer = None;
                 }
-                next.timeline += 1;
+                next.timeline = next.known_timeline(received) + 1;
+                next.wal.push(Entry::Timeline(next.timeline));
+                next.flushed = next.wal.len();
+                // The upstream's clock, as the standby last heard of it, by its own boot clock.
+                next.upstream = self.max_forward_step.map(|_| next.clocks());
+                if next.upstream.is_some() {
+                    next.accepted = next.accepted.max(next.ahead());
+                }
+                next.clock += offset;
                 next.up = true;
-                next.highest = next.wal.iter().rev().find_map(|entry| match entry {
+                let row = next.wal.iter().rev().find_map(|entry| match entry {
                     Entry::Row(id) => Some(*id),
-                    Entry::Reservation(_) => None,
+                    Entry::Reservation(_) | Entry::Timeline(_) => None,
                 });
+                // What is promised of IDs that were lost.
+                let floor = next
+                    .buffer
+                    .map_or(i64::MIN, |record| record.floor.max(base.unwrap_or(i64::MIN)));
+                next.highest = match next.highest {
+                    _ if self.synchronous => row.max(next.returned),
+                    Some(lost) if lost.0 <= floor.saturating_add(self.margin) => Some(lost),
+                    _ => row,
+                };
             }
         }
         Some(next)
@@ -529,7 +675,7 @@ impl Model for Bounds {
                 let durable =
                     world.wal[..world.flushed].iter().rev().find_map(|entry| match entry {
                         Entry::Reservation(record) => Some(record.floor),
-                        Entry::Row(_) => None,
+                        Entry::Row(_) | Entry::Timeline(_) => None,
                     });
                 !world.begun
                     || durable.max(world.disk.map(|record| record.floor)) >= Some(world.generator.floor())
@@ -556,7 +702,7 @@ impl Model for Bounds {
             Property::sometimes(
                 "a promoted server issues IDs",
                 |bounds: &Bounds, world: &World| {
-                    !bounds.standby || (world.timeline > 1 && world.begun && world.issued > 1)
+                    bounds.standbys == 0 || (world.timeline > 1 && world.begun && world.issued > 1)
                 },
             ),
         ]
@@ -575,7 +721,10 @@ fn everything(design: Design) -> Bounds {
         moves: &[3 * RESERVATION / 4, -2 * RESERVATION],
         crashes: 1,
         checkpoints: 1,
-        standby: true,
+        standbys: 1,
+        synchronous: false,
+        offsets: &[0],
+        margin: 2,
         max_forward_step: None,
         passes: &[],
     }
@@ -593,7 +742,10 @@ fn clock_only(design: Design) -> Bounds {
         moves: &[1, 2, -3],
         crashes: 0,
         checkpoints: 0,
-        standby: false,
+        standbys: 0,
+        synchronous: false,
+        offsets: &[],
+        margin: 2,
         max_forward_step: None,
         passes: &[],
     }
@@ -612,9 +764,64 @@ fn jumps(design: Design) -> Bounds {
         moves: &[2 * LIMIT, -2 * LIMIT],
         crashes: 1,
         checkpoints: 0,
-        standby: false,
+        standbys: 0,
+        synchronous: false,
+        offsets: &[],
+        margin: 2,
         max_forward_step: Some(LIMIT),
         passes: &[3 * LIMIT],
+    }
+}
+
+/// Two failovers in quick succession, the second one to a standby that may know of the first.
+fn failovers(design: Design) -> Bounds {
+    Bounds {
+        design,
+        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        last_sequence: 0,
+        ids: 3,
+        reservations: 2,
+        clock_moves: 2,
+        moves: &[1, -2 * RESERVATION],
+        crashes: 2,
+        checkpoints: 0,
+        standbys: 2,
+        synchronous: false,
+        offsets: &[0],
+        margin: 2,
+        max_forward_step: None,
+        passes: &[],
+    }
+}
+
+/// A synchronous standby, and IDs that are taken without rows.
+fn synchronous(design: Design) -> Bounds {
+    Bounds {
+        reservations: 4,
+        clock_moves: 2,
+        moves: &[2 * RESERVATION, -4 * RESERVATION],
+        crashes: 1,
+        standbys: 1,
+        synchronous: true,
+        margin: 0,
+        ..failovers(design)
+    }
+}
+
+/// Promotions on machines whose clocks are on both sides of the limit.
+fn promotions(design: Design) -> Bounds {
+    const LIMIT: i64 = 10 * RESERVATION;
+    Bounds {
+        ids: 2,
+        reservations: 3,
+        clock_moves: 1,
+        moves: &[2 * LIMIT],
+        passes: &[3 * LIMIT],
+        crashes: 2,
+        standbys: 1,
+        offsets: &[0, 2 * LIMIT, -2 * LIMIT, LIMIT / 2],
+        max_forward_step: Some(LIMIT),
+        ..failovers(design)
     }
 }
 
@@ -624,7 +831,8 @@ fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
 
 #[test]
 fn the_design_holds() {
-    for bounds in [everything(Design::Sound), clock_only(Design::Sound), jumps(Design::Sound)] {
+    for world in [everything, clock_only, jumps, failovers, synchronous, promotions] {
+        let bounds = world(Design::Sound);
         let checker = check(bounds, HasDiscoveries::All);
         println!("{} states of {bounds:?}", checker.unique_state_count());
         checker.assert_properties();
@@ -702,5 +910,23 @@ fn reserving_for_old_readings_is_found() {
     assert_found(
         jumps(Design::ReserveForOldReadings),
         Some("a record follows a reading that is out of date"),
+    );
+}
+
+#[test]
+fn a_margin_that_is_lost_over_two_failovers_is_found() {
+    assert_found(failovers(Design::OneMargin), AGAIN);
+}
+
+#[test]
+fn an_id_that_no_standby_knows_of_is_found() {
+    assert_found(synchronous(Design::ForgetTheSynchronousStandby), AGAIN);
+}
+
+#[test]
+fn a_promotion_that_forgets_its_upstream_is_found() {
+    assert_found(
+        promotions(Design::ForgetTheUpstream),
+        Some("a record follows a clock that jumped, unconfirmed"),
     );
 }

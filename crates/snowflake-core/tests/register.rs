@@ -4,13 +4,19 @@ use proptest::prelude::*;
 use snowflake_core::generator::{
     Claim, Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason,
 };
-use snowflake_core::jump::{BootClock, Clocks};
+use snowflake_core::jump::{BootClock, Clocks, Reference};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{
     LENGTH, LENGTH_OF_VERSION_1, MAGIC, Record, RecordError, Server, Start, StartError, VERSION,
+    Writer,
 };
 
 const NOW: i64 = 1_800_000_000_000;
+
+const WRITER: Writer = Writer { datacenter_id: 1, worker_id: 2, machine: 3 };
+
+/// How far back a step may be that is held, where a test needs a limit.
+const DAY: i64 = 24 * 60 * 60 * 1000;
 
 fn layouts() -> impl Strategy<Value = Layout> {
     (0..NOW, 0..8u32, 0..8u32, 10..12u32).prop_map(|(epoch, datacenter, worker, sequence)| {
@@ -24,11 +30,14 @@ fn records() -> impl Strategy<Value = Record> {
     let boots = prop::option::of(
         (1..=u128::MAX, any::<i64>()).prop_map(|(boot, elapsed)| BootClock { boot, elapsed }),
     );
-    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64, -10_000..10_000i64, boots)
-        .prop_map(|(system_identifier, timeline, layout, since, lead, boot)| {
+    let writers = prop::option::of((0..1024u32, 0..1024u32, any::<u128>()).prop_map(
+        |(datacenter_id, worker_id, machine)| Writer { datacenter_id, worker_id, machine },
+    ));
+    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64, -10_000..10_000i64, boots, writers)
+        .prop_map(|(system_identifier, timeline, layout, since, lead, boot, writer)| {
             let floor = layout.epoch() - 1 + since;
             let written = Clocks { wall: floor - lead, boot };
-            Record { system_identifier, timeline, floor, written, layout }
+            Record { system_identifier, timeline, floor, written, layout, writer }
         })
 }
 
@@ -42,7 +51,10 @@ fn server(record: &Record) -> Server {
         system_identifier: record.system_identifier,
         timeline: record.timeline,
         layout: record.layout,
+        writer: WRITER,
         failover_margin: 5000,
+        max_backward_step: i64::MAX,
+        start_after: None,
     }
 }
 
@@ -63,7 +75,7 @@ proptest! {
 
     #[test]
     fn other_content_is_damage(bytes in prop::array::uniform32(any::<u8>())) {
-        let bytes: [u8; LENGTH] = [bytes, bytes, bytes].concat()[..LENGTH].try_into().expect("88 bytes");
+        let bytes: [u8; LENGTH] = [bytes; 4].concat()[..LENGTH].try_into().expect("as many bytes");
         prop_assert_eq!(Record::decode(&bytes), Err(RecordError::Damaged));
     }
 
@@ -73,12 +85,63 @@ proptest! {
         let server = Server { timeline, ..server(&record) };
         let start = server.start(&record, now).expect("the record is the server's own");
         prop_assert!(start.after >= record.floor);
-        let margin = start.after - record.floor;
-        prop_assert_eq!(margin, if timeline == record.timeline { 0 } else { 5000 });
-        // It explains no more than the lead that there is, nor than the record had, and the margin.
+        prop_assert_eq!(start.after, (record.floor + start.margin).min(record.layout.last_timestamp()));
+        prop_assert_eq!(start.margin == 0, timeline == record.timeline);
+        // It explains no more than the lead that there is; on its own timeline, no more than the
+        // record had.
         prop_assert!(start.hold >= 0);
         prop_assert!(start.hold <= (start.after - now).max(0));
-        prop_assert!(start.hold <= (record.floor - record.written.wall + margin).max(0));
+        if timeline == record.timeline {
+            prop_assert!(start.hold <= (record.floor - record.written.wall).max(0));
+        }
+    }
+
+    /// Each timeline adds a margin: a server that began on one of them may have been lost before a
+    /// record of its own was received.
+    #[test]
+    fn every_timeline_adds_a_margin(timeline in 1..1000u32, more in 1..100u32, margin in 0..100_000i64) {
+        let record = Record { timeline, ..own() };
+        let server = Server { timeline: timeline + more, failover_margin: margin, ..server(&record) };
+        let start = server.start(&record, NOW).expect("its own record");
+        prop_assert_eq!(start.margin, i64::from(more) * margin);
+        prop_assert_eq!(start.after, NOW + start.margin);
+    }
+
+    /// A timeline that begins is the clock of another machine: whatever is followed at all is no
+    /// step.
+    #[test]
+    fn a_promotion_explains_its_lead(behind in 0..3 * DAY) {
+        let server = Server { timeline: 4, max_backward_step: DAY, ..server(&own()) };
+        let start = server.start(&own(), NOW - behind).expect("its own record");
+        let lead = behind + 5000;
+        let explained = if lead <= DAY { lead } else { RESERVATION + 5000 };
+        prop_assert_eq!(start.hold, explained);
+    }
+
+    /// Every start begins above start_after, which explains its own lead, or is refused.
+    #[test]
+    fn a_start_begins_above_start_after(after in NOW - 2 * DAY..NOW + 3 * DAY, ahead in -DAY..DAY, timeline in 3..5u32) {
+        let now = NOW + ahead;
+        let server = Server {
+            start_after: Some(after), timeline, max_backward_step: DAY, ..server(&own())
+        };
+        let plain = Server { start_after: None, ..server }.start(&own(), now).expect("its own record");
+        match server.start(&own(), now) {
+            Ok(start) if after <= plain.after => prop_assert_eq!(start, plain),
+            Ok(start) => {
+                prop_assert_eq!(start.after, after);
+                prop_assert!(after - now <= DAY);
+                prop_assert_eq!(start.hold, (after - now).max(0));
+            }
+            Err(error) => {
+                prop_assert!(after - now > DAY && after > plain.after);
+                prop_assert_eq!(error, StartError::StartAfter { lead: after - now });
+            }
+        }
+        match server.first_start(now) {
+            Ok(start) => prop_assert_eq!(start.after, after.max(now - 1)),
+            Err(_) => prop_assert!(after - now > DAY),
+        }
     }
 
     /// A record never takes back what an earlier one has promised, wherever the clock is.
@@ -108,7 +171,7 @@ proptest! {
             let mut seen = Seen::NOTHING;
             let run = loop {
                 match generator.claim(Reading { now, seen }, claim, &limits) {
-                    Decision::Issue(run) | Decision::IssueAndReserve(run) => break run,
+                    Decision::Issue(run) | Decision::IssueAnd { run, .. } => break run,
                     Decision::Reread { seen: timestamp } => seen = timestamp,
                     Decision::Wait { seen: timestamp, until, reason: WaitReason::NextMillisecond } => {
                         prop_assert!(until <= now + 1);
@@ -117,7 +180,7 @@ proptest! {
                     }
                     Decision::Reserve { timestamp } => {
                         record = server.reservation(timestamp, generator.floor(), wall(now));
-                        generator.raise_floor(record.floor);
+                        generator.raise_floor(record.floor, true);
                     }
                     decision => prop_assert!(false, "{decision:?}"),
                 }
@@ -152,6 +215,7 @@ fn own() -> Record {
         floor: NOW,
         written: wall(NOW - RESERVATION),
         layout: Layout::TWITTER,
+        writer: Some(WRITER),
     }
 }
 
@@ -169,13 +233,12 @@ fn a_start_holds_what_it_explains() {
     let server = server(&own());
     for (now, hold) in [(NOW + 1, 0), (NOW, 0), (NOW - 1500, 1500), (NOW - 3_600_000, RESERVATION)]
     {
-        assert_eq!(server.start(&own(), now), Ok(Start { after: NOW, hold }), "at {now}");
+        assert_eq!(
+            server.start(&own(), now),
+            Ok(Start { after: NOW, hold, margin: 0 }),
+            "at {now}"
+        );
     }
-    let promoted = Server { timeline: 4, ..server };
-    assert_eq!(
-        promoted.start(&own(), NOW - 3_600_000),
-        Ok(Start { after: NOW + 5000, hold: RESERVATION + 5000 })
-    );
 }
 
 /// What 0.1.0 wrote: a server goes on from it, without a boot clock to compare with.
@@ -193,7 +256,7 @@ fn a_record_of_version_1_is_read() {
     bytes[52..60].copy_from_slice(&(NOW - RESERVATION).to_le_bytes());
     let checksum = crc32fast::hash(&bytes[..LENGTH_OF_VERSION_1 - 4]);
     bytes[LENGTH_OF_VERSION_1 - 4..LENGTH_OF_VERSION_1].copy_from_slice(&checksum.to_le_bytes());
-    assert_eq!(Record::decode(&bytes), Ok(own()));
+    assert_eq!(Record::decode(&bytes), Ok(Record { writer: None, ..own() }));
     for bit in 0..LENGTH_OF_VERSION_1 * 8 {
         let mut flipped = bytes;
         flipped[bit / 8] ^= 1 << (bit % 8);
@@ -226,4 +289,15 @@ fn layouts_that_may_follow_another() {
     assert!(!may(TWITTER_EPOCH + 86_400_000, 5, 5, 12));
     // The same sum of widths means the same IDs, whatever the parts are called.
     assert!(may(TWITTER_EPOCH, 0, 10, 12));
+}
+
+/// On its own timeline, a server goes on from its own clock, whatever it heard before.
+#[test]
+fn a_promotion_is_compared_with_its_upstream() {
+    let upstream = wall(NOW + 1);
+    let promoted = Server { timeline: 4, ..server(&own()) };
+    let of_record = Reference::Record(own().written);
+    assert_eq!(promoted.reference(&own(), Some(upstream)), Reference::Upstream(upstream));
+    assert_eq!(promoted.reference(&own(), None), of_record);
+    assert_eq!(server(&own()).reference(&own(), Some(upstream)), of_record);
 }

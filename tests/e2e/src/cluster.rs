@@ -163,13 +163,18 @@ impl Cluster {
 
     /// Starts the server; its exit status when it gives up.
     pub fn try_start(&mut self) -> Result<(), ExitStatus> {
+        self.start_with(&[])
+    }
+
+    /// The same, with more on the server's command line.
+    pub fn start_with(&mut self, arguments: &[&str]) -> Result<(), ExitStatus> {
         let log = fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(self.directory().join("log"))
             .expect("a directory to write to");
         let mut command = self.postgres();
-        command.arg("-D").arg(self.data());
+        command.arg("-D").arg(self.data()).args(arguments);
         // A group of its own: Ctrl-C in a terminal is not for the server.
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file")).stderr(log);

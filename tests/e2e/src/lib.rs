@@ -20,7 +20,10 @@ pub use server::Server;
 
 use postgres::Client;
 use postgres::error::DbError;
+use std::fs;
 use std::io::BufRead;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -96,6 +99,18 @@ pub fn dump_and_restore(cluster: &Cluster, database: &str, restored: &str) {
     let (original, copy) = (dump(database), dump(restored));
     let first = original.lines().zip(copy.lines()).find(|(one, other)| one != other);
     assert!(original == copy, "the dumps differ: {first:?}");
+}
+
+/// Sends a signal, such as `STOP`, to a process of a server.
+#[track_caller]
+pub fn signal(pid: i64, name: &str) {
+    let status = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status();
+    assert!(status.expect("kill runs").success(), "no process {pid}");
+}
+
+/// The user that servers run as.
+pub fn server_uid() -> u32 {
+    fs::metadata(Server::from_env().template()).expect("the template").uid()
 }
 
 /// Waits until `condition` holds; panics after a minute.

@@ -9,7 +9,7 @@ use crate::Cluster;
 const HEADER: usize = 24;
 
 /// How long a record of version 2 and one of version 1 are.
-const LENGTH: usize = 88;
+const LENGTH: usize = 112;
 const LENGTH_OF_VERSION_1: usize = 64;
 
 /// The register of a cluster, read into memory.

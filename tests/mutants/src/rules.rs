@@ -83,7 +83,7 @@ const GENERATOR: &[[&str; 3]] = &[
     ],
     [
         "ids_strictly_increase",
-        "(next.timestamp <= self.reserve_after).then",
+        "(next.timestamp <= self.free).then",
         "(next.timestamp <= self.floor).then",
     ],
     [
@@ -91,24 +91,36 @@ const GENERATOR: &[[&str; 3]] = &[
         "reading.now <= limits.max_wait",
         "reading.now < limits.max_wait",
     ],
+    ["what_is_not_acknowledged_is_marked", "next.timestamp > self.acknowledged;", "false;"],
+    [
+        "what_is_not_acknowledged_is_marked",
+        "self.free = self.reserve_after.min(self.acknowledged);",
+        "self.free = self.reserve_after;",
+    ],
 ];
 
 const REGISTER: &[[&str; 3]] = &[
     [
         "a_start_begins_above_the_record",
-        "let after = record.floor + margin;",
-        "let after = record.floor + margin - 1;",
+        "self.begin(record.floor.saturating_add(margin), now)?",
+        "self.begin(record.floor.saturating_add(margin) - 1, now)?",
+    ],
+    ["a_start_begins_above_the_record", "=> timelines.into(),", "=> 0,"],
+    ["every_timeline_adds_a_margin", "=> timelines.into(),", "=> 1,"],
+    ["a_start_begins_above_the_record", "lead.min(explained) };", "lead };"],
+    ["crashes_in_a_row_cost_no_availability", "lead.min(explained) };", "lead.min(RESERVATION) };"],
+    ["a_promotion_explains_its_lead", " && lead <= self.max_backward_step", ""],
+    ["a_promotion_explains_its_lead", "record.timeline != self.timeline && lead", "false && lead"],
+    ["a_start_begins_above_start_after", "if lead > self.max_backward_step {", "if false {"],
+    [
+        "a_start_begins_above_start_after",
+        "filter(|start_after| *start_after > floor)",
+        "filter(|_| false)",
     ],
     [
-        "a_start_begins_above_the_record",
-        "if record.timeline == self.timeline { 0 }",
-        "if true { 0 }",
-    ],
-    ["a_start_begins_above_the_record", ".min(explained).max(0)", ".max(0)"],
-    [
-        "crashes_in_a_row_cost_no_availability",
-        "(after - now).min(explained).max(0)",
-        "(after - now).clamp(0, RESERVATION)",
+        "a_promotion_is_compared_with_its_upstream",
+        "if record.timeline != self.timeline => R",
+        "if false => R",
     ],
     [
         "crashes_in_a_row_cost_no_availability",
@@ -142,22 +154,33 @@ const REGISTER: &[[&str; 3]] = &[
 const JUMP: &[[&str; 3]] = &[
     [
         "time_that_passes_is_no_jump",
-        "ahead.saturating_sub(passed).min(beyond)",
-        "ahead.min(beyond)",
+        "saturating_sub(last.wall).saturating_sub(passed)",
+        "saturating_sub(last.wall)",
     ],
     ["a_jump_beyond_the_limit_is_refused", "by > largest", "by > largest + 1"],
     ["a_jump_within_the_limit_is_followed", "by > largest", "by >= largest"],
     ["a_jump_within_the_limit_is_followed", "} else if by > notable {", "} else if false {"],
     ["where_nobody_knows_only_a_year_is_refused", "limit.map(|_| YEAR)", "limit"],
     ["where_nobody_knows_only_a_year_is_refused", " && now.elapsed >= then.elapsed", ""],
-    ["where_nobody_knows_only_a_year_is_refused", "if now.boot == then.boot && ", "if "],
+    ["where_nobody_knows_only_a_year_is_refused", "now.boot == then.boot && ", ""],
+    ["a_clock_that_comes_back_has_not_jumped", "Measured(ahead.min(beyond))", "Measured(ahead)"],
     [
         "a_clock_that_comes_back_has_not_jumped",
-        "saturating_sub(passed).min(beyond)",
-        "saturating_sub(passed)",
+        "saturating_sub(last.wall).min(beyond)",
+        "saturating_sub(last.wall)",
     ],
-    ["a_clock_that_comes_back_has_not_jumped", "ahead.min(beyond)", "ahead"],
     ["without_a_limit_nothing_is_refused", "limit.map(|_| YEAR)", "Some(YEAR)"],
+    ["a_promotion_is_judged_by_the_clock_of_its_upstream", "sent.saturating_add(ago)", "sent"],
+    [
+        "a_promotion_is_judged_by_the_clock_of_its_upstream",
+        "Jump::Measured(by) | Jump::OfUpstream(by) => (by, NOTABLE, limit),",
+        "Jump::Measured(by) | Jump::OfUpstream(by) => (by, NOTABLE, limit.map(|_| YEAR)),",
+    ],
+    [
+        "a_step_between_receipt_and_look_matters_little",
+        "saturating_sub(received).clamp(0, unseen.max(0))",
+        "saturating_sub(received)",
+    ],
 ];
 
 const LAYOUT: &[[&str; 3]] = &[

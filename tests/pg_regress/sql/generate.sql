@@ -41,3 +41,15 @@ SELECT snowflake_nextval(2147483648);
 -- An error loses nothing: the session goes on.
 SELECT snowflake_nextval() > max(id) AS goes_on FROM orders;
 DROP TABLE orders;
+
+-- Forgotten as currval() is, and not by a statement that fails.
+BEGIN;
+DISCARD ALL;
+ROLLBACK;
+DISCARD PLANS;
+SELECT snowflake_currval() > 0 AS kept;
+DISCARD SEQUENCES;
+SELECT snowflake_currval();
+SELECT snowflake_nextval() = snowflake_currval() AS is_currval;
+DISCARD ALL;
+SELECT snowflake_currval();

@@ -47,13 +47,19 @@ fn alter_system_refuses_what_a_start_would_refuse() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     for (setting, rule) in [
+        ("snowflake.worker_id = 32", "invalid value for parameter \"snowflake.worker_id\": \"32\""),
+        ("snowflake.worker_id = -2", "invalid value for parameter \"snowflake.worker_id\": \"-2\""),
         (
-            "snowflake.worker_id = 32",
-            "32 is outside the valid range for parameter \"snowflake.worker_id\" (-1 .. 31)",
+            "snowflake.worker_id = 7.6",
+            "invalid value for parameter \"snowflake.worker_id\": \"7.6\"",
         ),
         (
-            "snowflake.worker_id = -2",
-            "-2 is outside the valid range for parameter \"snowflake.worker_id\" (-1 .. 31)",
+            "snowflake.datacenter_id = '0x10'",
+            "invalid value for parameter \"snowflake.datacenter_id\": \"0x10\"",
+        ),
+        (
+            "snowflake.start_after = 'tomorrow'",
+            "invalid value for parameter \"snowflake.start_after\": \"tomorrow\"",
         ),
         (
             "snowflake.epoch = 'yesterday'",
@@ -120,9 +126,15 @@ fn without_identity_nothing_is_generated() {
 #[test]
 fn a_bad_value_stops_the_start() {
     for (name, value, rule) in [
-        ("snowflake.worker_id", "32", "The legal range is -1 to 31."),
-        ("snowflake.worker_id", "-2", "The legal range is -1 to 31."),
-        ("snowflake.datacenter_id", "five", "The legal range is -1 to 31."),
+        ("snowflake.worker_id", "32", "The legal values are the decimal numbers from 0 to 31"),
+        ("snowflake.worker_id", "-2", "The legal values are decimal numbers, and -1 for none."),
+        ("snowflake.datacenter_id", "five", "The legal values are decimal numbers"),
+        ("snowflake.datacenter_id", "", "The legal values are decimal numbers"),
+        ("snowflake.worker_id", "7.6", "The legal values are decimal numbers"),
+        ("snowflake.worker_id", "1e1", "The legal values are decimal numbers"),
+        ("snowflake.worker_id", "0x10", "The legal values are decimal numbers"),
+        ("snowflake.worker_id", "99999999999", "The legal values are decimal numbers"),
+        ("snowflake.start_after", "tomorrow", "it is neither an ISO 8601 instant with an offset"),
         (
             "snowflake.epoch",
             "yesterday",
@@ -180,7 +192,32 @@ fn the_range_of_an_id_follows_its_width() {
         .set("snowflake.worker_bits", "3")
         .set("snowflake.worker_id", "8")
         .try_start();
-    assert!(refused.err().expect("8 needs 4 bits").contains("The legal range is -1 to 7."));
+    assert!(
+        refused
+            .err()
+            .expect("8 needs 4 bits")
+            .contains("The legal values are the decimal numbers from 0 to 7")
+    );
+}
+
+/// PostgreSQL's own integers read 010 as 8.
+#[test]
+fn an_id_is_a_decimal_number_wherever_it_is_set() {
+    let worker = |cluster: &Cluster| {
+        bigint(&mut cluster.connect(), "SELECT snowflake_worker_id(snowflake_nextval())::bigint")
+    };
+    let mut cluster = Cluster::builder().set("snowflake.worker_id", "010").start();
+    assert_eq!(worker(&cluster), 10);
+    cluster.connect().batch_execute("ALTER SYSTEM SET snowflake.worker_id = '011'").expect("legal");
+    cluster.stop();
+    cluster.start_again();
+    assert_eq!(worker(&cluster), 11);
+    cluster.stop();
+    cluster.start_with(&["-c", "snowflake.worker_id=012"]).expect("a start");
+    assert_eq!(worker(&cluster), 12);
+    cluster.stop();
+    assert!(cluster.start_with(&["-c", "snowflake.worker_id=7.6"]).is_err());
+    assert!(cluster.log().contains("invalid value for parameter \"snowflake.worker_id\": \"7.6\""));
 }
 
 #[test]

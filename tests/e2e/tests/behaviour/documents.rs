@@ -234,7 +234,8 @@ fn the_settings_of_the_reference_are_real() {
     for (name, value, default) in &examples {
         assert_eq!(&show(&configured, name), value, "{name}");
         if !name.ends_with("er_id") {
-            assert_eq!(&show(&fresh, name), default, "the default of {name}");
+            let default = if default == "empty" { "" } else { default };
+            assert_eq!(show(&fresh, name), default, "the default of {name}");
         }
     }
     let settings = "SELECT count(*) FROM pg_settings WHERE name LIKE 'snowflake.%'";

@@ -1,6 +1,7 @@
 //! What a user sees, on real clusters. One module per behaviour.
 
 mod bad_settings;
+mod check;
 mod claimed_runs;
 mod clock_steps;
 mod concurrent_sessions;

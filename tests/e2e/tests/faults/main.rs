@@ -9,9 +9,12 @@ mod creation;
 mod damage;
 mod floor;
 mod interruption;
+mod promoted_clocks;
 mod promotion;
 mod recovery;
+mod start_after;
 mod steps;
+mod synchronous;
 mod upgrade;
 mod wrong_clocks;
 

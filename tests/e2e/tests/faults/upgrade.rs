@@ -1,5 +1,5 @@
 //! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by
-//! hand.
+//! hand: as `snowflake.start_after`, or with `snowflake_set_floor()`.
 
 use std::process::Command;
 
@@ -21,9 +21,8 @@ fn floor(cluster: &Cluster) -> String {
     cluster.connect().query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
 }
 
-fn go_on(cluster: &Cluster, floor: &str, journal: &Journal) {
+fn go_on(cluster: &Cluster, journal: &Journal) {
     let mut client = cluster.connect();
-    client.batch_execute(&format!("SELECT snowflake_set_floor('{floor}')")).expect("a floor");
     for _ in 0..100 {
         journal.take(&mut client, INSERT).expect("an ID");
     }
@@ -66,8 +65,10 @@ fn pg_upgrade() {
         panic!("{}{}", String::from_utf8_lossy(&upgraded.stdout), String::from_utf8_lossy(&logs));
     }
     new.set_clock("-1h");
+    // The floor of the old cluster is in force before anybody can connect.
+    new.configure(&[("snowflake.start_after", &floor)]);
     new.start_again();
-    go_on(&new, &floor, &journal);
+    go_on(&new, &journal);
 }
 
 #[test]
@@ -90,5 +91,7 @@ fn dump_and_restore() {
         .expect("psql runs");
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     old.stop();
-    go_on(&new, &floor, &journal);
+    let set_floor = format!("SELECT snowflake_set_floor('{floor}')");
+    new.connect().batch_execute(&set_floor).expect("a floor");
+    go_on(&new, &journal);
 }

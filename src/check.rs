@@ -1,0 +1,350 @@
+//! `snowflake_check()`: whether this server issues IDs, or would if it were promoted now, and what an
+//! operator should know before it hurts.
+
+use std::ffi::CStr;
+use std::fs;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use snowflake_core::jump::{NOTABLE, Verdict};
+
+use crate::generate;
+use crate::generator::clock;
+use crate::promise::reservation::{self, Outlook};
+use crate::promise::{self, replication};
+use crate::server::report::Report;
+use crate::server::{catalog, time};
+use crate::settings::{self, Fixed, Identity};
+use crate::status::{DAY, LITTLE_TIME};
+
+/// One row for each thing that is checked: whether it is well, and what to do otherwise. The last
+/// row says whether the server issues IDs, or would if it were promoted now. Runs on standbys, and
+/// without preloading.
+#[pg_extern(volatile, strict)]
+#[allow(clippy::type_complexity)]
+fn snowflake_check() -> TableIterator<
+    'static,
+    (name!(name, String), name!(ok, bool), name!(detail, String), name!(hint, Option<String>)),
+> {
+    let fixed = settings::fixed();
+    let server = Server {
+        fixed,
+        in_recovery: reservation::refuse_in_recovery().is_err(),
+        now: clock::unix_ms(),
+        outlook: reservation::outlook(fixed),
+    };
+    let mut checks = vec![
+        server.preloading(),
+        server.identity(),
+        origin_of_identity(),
+        server.register(),
+        server.layout(),
+        server.lead(),
+        server.clock(),
+        clocks_of_standbys(),
+        server.synchronous_standbys(),
+        server.field(),
+    ];
+    checks.push(server.verdict(&checks));
+    TableIterator::new(
+        checks.into_iter().map(|check| {
+            (check.name.to_owned(), check.state == State::Well, check.detail, check.hint)
+        }),
+    )
+}
+
+/// Something that is checked.
+struct Check {
+    name: &'static str,
+    state: State,
+    detail: String,
+    hint: Option<String>,
+}
+
+/// How it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Well,
+    /// IDs are issued, but somebody should see to it.
+    Doubtful,
+    /// No ID is issued.
+    Blocking,
+}
+
+impl Check {
+    fn well(name: &'static str, detail: impl Into<String>) -> Check {
+        Check { name, state: State::Well, detail: detail.into(), hint: None }
+    }
+
+    fn doubtful(name: &'static str, detail: impl Into<String>, hint: &str) -> Check {
+        let (detail, hint) = (detail.into(), Some(hint.to_owned()));
+        Check { name, state: State::Doubtful, detail, hint }
+    }
+
+    /// What the next ID would raise.
+    fn blocking(name: &'static str, error: ErrorReport) -> Check {
+        let mut message = error.message().to_owned();
+        message[..1].make_ascii_uppercase();
+        let detail = match error.detail() {
+            Some(detail) => format!("{message}. {detail}"),
+            None => format!("{message}."),
+        };
+        let hint = error.hint().map(str::to_owned);
+        Check { name, state: State::Blocking, detail, hint }
+    }
+}
+
+/// The server that is checked.
+struct Server {
+    fixed: &'static Fixed,
+    in_recovery: bool,
+    /// Its clock.
+    now: i64,
+    /// What the next ID would find.
+    outlook: Result<Outlook, promise::Error>,
+}
+
+/// Nothing was found in the register to check this with.
+const UNKNOWN: &str = "Not checked: see the other rows.";
+
+impl Server {
+    fn preloading(&self) -> Check {
+        match settings::require_preloading() {
+            Ok(_) => Check::well("preloading", "The library is in shared_preload_libraries."),
+            Err(error) => Check::blocking("preloading", error.report()),
+        }
+    }
+
+    fn identity(&self) -> Check {
+        match self.fixed.identity {
+            Some(Identity { datacenter_id, worker_id }) => {
+                Check::well("identity", format!("Datacenter {datacenter_id}, worker {worker_id}."))
+            }
+            None => Check::blocking("identity", settings::Error::NoIdentity.report()),
+        }
+    }
+
+    fn register(&self) -> Check {
+        use promise::Error::{OtherSystem, Register, RegisterDeleted};
+        let name = "register";
+        match &self.outlook {
+            Err(error @ (Register(_) | RegisterDeleted | OtherSystem { .. })) => {
+                Check::blocking(name, error.clone().report())
+            }
+            Err(_) => Check::well(name, "It can be read."),
+            Ok(Outlook { record: Some(record), .. }) => {
+                Check::well(name, format!("The floor is {}.", time::display(record.floor)))
+            }
+            Ok(_) => Check::well(name, "There is none. The first ID creates it."),
+        }
+    }
+
+    fn layout(&self) -> Check {
+        let name = "layout";
+        match &self.outlook {
+            Err(error @ promise::Error::OtherLayout { .. }) => {
+                Check::blocking(name, error.clone().report())
+            }
+            Ok(Outlook { record: Some(_), .. }) => {
+                Check::well(name, "The epoch and the widths are those of the register.")
+            }
+            Ok(_) => Check::well(name, "The first ID fixes the epoch and the widths."),
+            Err(_) => Check::well(name, UNKNOWN),
+        }
+    }
+
+    fn lead(&self) -> Check {
+        let name = "lead";
+        let outlook = match &self.outlook {
+            Ok(outlook) => outlook,
+            Err(error @ promise::Error::StartAfterAhead { .. }) => {
+                return Check::blocking(name, error.clone().report());
+            }
+            Err(_) => return Check::well(name, UNKNOWN),
+        };
+        let limits = settings::limits();
+        let lead = outlook.after - self.now;
+        let largest = limits.max_burst.max(outlook.hold).max(limits.max_backward_step);
+        if lead > largest && lead - largest > limits.max_wait {
+            let until = outlook.after - largest;
+            let error = generate::Error::ClockBehind { timestamp: outlook.after, lead, until };
+            return Check::blocking(name, error.report());
+        }
+        let after = time::display(outlook.after);
+        match lead {
+            ..=0 => Check::well(name, "IDs carry the time of the clock."),
+            _ => Check::well(
+                name,
+                format!("The next ID is after {after}, {lead} ms ahead of the clock."),
+            ),
+        }
+    }
+
+    fn clock(&self) -> Check {
+        let name = "clock";
+        let outlook = match &self.outlook {
+            Ok(outlook) => outlook,
+            Err(error @ promise::Error::ClockBeforeEpoch { .. }) => {
+                return Check::blocking(name, error.clone().report());
+            }
+            Err(_) => return Check::well(name, UNKNOWN),
+        };
+        if outlook.jump.judge(settings::max_forward_step()) == Verdict::Refuse {
+            return Check::blocking(name, promise::Error::ClockAhead(outlook.jump).report());
+        }
+        match outlook.ahead_of_upstream {
+            Some(by) if by.abs() > NOTABLE => Check::doubtful(
+                name,
+                format!(
+                    "It is {} ms {} that of the server that this one follows.",
+                    by.abs(),
+                    if by > 0 { "ahead of" } else { "behind" }
+                ),
+                "Set the clock right before this server is promoted.",
+            ),
+            Some(_) => {
+                Check::well(name, "It agrees with that of the server that this one follows.")
+            }
+            None if self.in_recovery => Check::well(
+                name,
+                "It does not contradict the register. Nothing is known of the clock of the server \
+                 that this one follows.",
+            ),
+            None => Check::well(name, "It does not contradict the register."),
+        }
+    }
+
+    fn synchronous_standbys(&self) -> Check {
+        let name = "synchronous standbys";
+        if self.in_recovery {
+            Check::well(name, "Checked on the primary.")
+        } else if !replication::has_synchronous_standbys() {
+            Check::well(name, "There are none.")
+        } else if !self.fixed.preloaded || replication::have_the_floor() {
+            Check::well(name, "They have the floor.")
+        } else {
+            Check::doubtful(
+                name,
+                "They are not known to have the floor. A transaction that takes an ID waits for \
+                 them when it commits.",
+                "Look at pg_stat_replication.",
+            )
+        }
+    }
+
+    fn field(&self) -> Check {
+        let name = "timestamp field";
+        let last = self.fixed.layout.last_timestamp();
+        let (left, end) = (last - self.now, time::display(last));
+        if left < 0 {
+            Check::blocking(name, generate::Error::EndOfField { last }.report())
+        } else if left < LITTLE_TIME {
+            Check::doubtful(
+                name,
+                format!("It ends at {end}, in {} days.", left / DAY),
+                "Plan for new IDs, with a later snowflake.epoch or smaller widths.",
+            )
+        } else {
+            Check::well(name, format!("It ends at {end}."))
+        }
+    }
+
+    fn verdict(&self, checks: &[Check]) -> Check {
+        let name = "issues IDs";
+        let blocking: Vec<_> = checks
+            .iter()
+            .filter(|check| check.state == State::Blocking)
+            .map(|check| check.name)
+            .collect();
+        if blocking.is_empty() {
+            return Check::well(
+                name,
+                match self.in_recovery {
+                    true => "This standby would issue IDs if it were promoted now.",
+                    false => "This server issues IDs.",
+                },
+            );
+        }
+        let detail = format!(
+            "This {}, because of: {}.",
+            match self.in_recovery {
+                true => "standby would issue no ID if it were promoted now",
+                false => "server issues no ID",
+            },
+            blocking.join(", ")
+        );
+        Check { name, state: State::Blocking, detail, hint: None }
+    }
+}
+
+/// Where the identity comes from. What lies inside of the data directory is in every copy of it.
+fn origin_of_identity() -> Check {
+    let name = "origin of the identity";
+    let rows = catalog::query(
+        "SELECT s.name, s.source, s.sourcefile, s.sourceline FROM pg_settings AS s
+         WHERE s.name IN ('snowflake.datacenter_id', 'snowflake.worker_id') ORDER BY s.name",
+        &[],
+    );
+    // SAFETY: a string of the server, from its start on.
+    let directory = unsafe { CStr::from_ptr(pg_sys::DataDir) }.to_string_lossy().into_owned();
+    let directory = fs::canonicalize(&directory).unwrap_or_else(|_| directory.into());
+    let (mut origins, mut is_copied) = (Vec::new(), false);
+    for row in rows {
+        let [setting, source, file, line] = [0, 1, 2, 3].map(|column| row[column].clone());
+        let (setting, source) = (setting.unwrap_or_default(), source.unwrap_or_default());
+        origins.push(match file.zip(line) {
+            Some((file, line)) => {
+                is_copied |= fs::canonicalize(&file).is_ok_and(|file| file.starts_with(&directory));
+                format!("{setting}: {file}, line {line}")
+            }
+            None => format!("{setting}: {source}"),
+        });
+    }
+    let origins = origins.join("; ");
+    if is_copied {
+        Check::doubtful(
+            name,
+            format!("{origins}. That is inside of the data directory, so every copy has it."),
+            "Set the identity in a file outside of the data directory, with include, or on the \
+             command line.",
+        )
+    } else {
+        Check::well(name, format!("{origins}."))
+    }
+}
+
+/// A standby that does not answer for longer than this is late, or its clock is behind, ms.
+const LATE: i64 = 60_000;
+
+/// What the answers of standbys say about their clocks.
+fn clocks_of_standbys() -> Check {
+    let name = "clocks of standbys";
+    let rows = catalog::query(
+        "SELECT r.application_name,
+                (extract(epoch FROM r.reply_time - clock_timestamp()) * 1000)::bigint
+         FROM pg_stat_replication AS r
+         WHERE r.state = 'streaming' AND r.reply_time IS NOT NULL ORDER BY r.application_name",
+        &[],
+    );
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let standby = row[0].as_deref().unwrap_or_default();
+        match row[1].as_deref().and_then(|by| by.parse::<i64>().ok()) {
+            Some(by) if by > NOTABLE => wrong.push(format!("that of {standby} is {by} ms ahead")),
+            Some(by) if by < -LATE => wrong.push(format!(
+                "{standby} answered {} ms ago by its own clock, which may be behind",
+                -by
+            )),
+            _ => {}
+        }
+    }
+    match (rows.len(), wrong.is_empty()) {
+        (0, _) => Check::well(name, "No standby is seen to stream from this server."),
+        (_, true) => Check::well(name, "They agree with the clock of this server."),
+        _ => Check::doubtful(
+            name,
+            format!("Compared with the clock of this server, {}.", wrong.join("; ")),
+            "Set the clocks right before one of these standbys is promoted.",
+        ),
+    }
+}

@@ -1,0 +1,98 @@
+//! Settings that are texts, since PostgreSQL's integers are too kind, or are no times.
+
+use std::ffi::{CStr, CString, c_char};
+
+use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
+
+use super::Error;
+use super::define::{explain, placeholder};
+
+/// A setting that is a text.
+pub struct Text<T: 'static> {
+    /// Its name.
+    pub name: &'static CStr,
+    /// What it is, for `pg_settings`.
+    pub short: &'static CStr,
+    /// More about it.
+    pub long: &'static CStr,
+    /// Where its value is.
+    pub setting: &'static GucSetting<Option<CString>>,
+    /// What the text means, or the rule that it breaks.
+    pub parse: fn(&str) -> Result<T, String>,
+    /// Calls [`Text::check`].
+    pub hook: Hook,
+}
+
+type Hook = unsafe extern "C-unwind" fn(
+    *mut *mut c_char,
+    *mut *mut std::ffi::c_void,
+    pg_sys::GucSource::Type,
+) -> bool;
+
+impl<T> Text<T> {
+    /// What the configuration says, before the setting is defined; `None` where it says nothing.
+    pub fn configured(&self) -> Result<Option<T>, Error> {
+        placeholder(self.name).map(|text| self.legal(text)).transpose()
+    }
+
+    /// What the setting says.
+    pub fn defined(&self) -> Result<T, Error> {
+        self.legal(self.setting.get().unwrap_or_default())
+    }
+
+    fn legal(&self, text: CString) -> Result<T, Error> {
+        (self.parse)(&text.to_string_lossy()).map_err(|rule| Error::Setting {
+            name: self.name,
+            value: text,
+            rule,
+        })
+    }
+
+    /// Defines the setting.
+    pub fn define(&self, context: GucContext) {
+        // SAFETY: the hook is guarded and follows PostgreSQL's rules for check hooks.
+        unsafe {
+            GucRegistry::define_string_guc_with_hooks(
+                self.name,
+                self.short,
+                self.long,
+                self.setting,
+                context,
+                GucFlags::default(),
+                Some(self.hook),
+                None,
+                None,
+            );
+        }
+    }
+
+    /// Refuses a bad value where there is no start to stop: in ALTER SYSTEM, say.
+    ///
+    /// # Safety
+    ///
+    /// `value` is what PostgreSQL passes to a check hook.
+    pub unsafe fn check(&self, value: *mut *mut c_char, source: pg_sys::GucSource::Type) -> bool {
+        if source == pg_sys::GucSource::PGC_S_DEFAULT {
+            return true;
+        }
+        // SAFETY: a string that lives through the call.
+        let text = unsafe { CStr::from_ptr(*value) };
+        (self.parse)(&text.to_string_lossy()).map_err(explain).is_ok()
+    }
+}
+
+/// The check hook of a [`Text`].
+macro_rules! check_hook {
+    ($hook:ident, $setting:expr) => {
+        #[pgrx::pg_guard]
+        unsafe extern "C-unwind" fn $hook(
+            value: *mut *mut std::ffi::c_char,
+            _extra: *mut *mut std::ffi::c_void,
+            source: pgrx::pg_sys::GucSource::Type,
+        ) -> bool {
+            // SAFETY: PostgreSQL calls this.
+            unsafe { $setting.check(value, source) }
+        }
+    };
+}
+pub(super) use check_hook;

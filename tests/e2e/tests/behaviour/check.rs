@@ -1,0 +1,231 @@
+//! `snowflake_check()` shows before a promotion what would fail after it.
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+
+/// What a row says: whether it is well, the detail and the hint.
+fn row(client: &mut Client, name: &str) -> (bool, String, Option<String>) {
+    let row = client
+        .query_one("SELECT ok, detail, hint FROM snowflake_check() WHERE name = $1", &[&name])
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    (row.get(0), row.get(1), row.get(2))
+}
+
+#[track_caller]
+fn assert_well(client: &mut Client, name: &str) {
+    let (ok, detail, hint) = row(client, name);
+    assert!(ok, "{name}: {detail} {hint:?}");
+}
+
+/// Asserts that the row is not well, that it says so, and that it says what to do.
+#[track_caller]
+fn assert_not_well(client: &mut Client, name: &str, what: &str, advice: &str) {
+    let (ok, detail, hint) = row(client, name);
+    assert!(!ok && detail.contains(what), "{name}: {detail}");
+    assert!(hint.as_ref().is_some_and(|hint| hint.contains(advice)), "{name}: {hint:?}");
+}
+
+const VERDICT: &str = "issues IDs";
+
+/// The names of the rows that the verdict gives as the reason.
+#[track_caller]
+fn assert_verdict(client: &mut Client, verdict: &str) {
+    let (ok, detail, _) = row(client, VERDICT);
+    assert_eq!((ok, &*detail), (false, verdict));
+}
+
+fn primary() -> Cluster {
+    primary_at("+0")
+}
+
+/// A primary whose clock is moved. PostgreSQL 15 forks walreceivers in a signal handler, where
+/// libfaketime lets them see the true time: so it is the primary's clock that is wrong, and that of
+/// the standby that seems to be.
+fn primary_at(clock: &str) -> Cluster {
+    let mut primary = Cluster::builder().fake_clock().create();
+    primary.set_clock(clock);
+    primary.start_again();
+    primary.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
+    primary.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    primary
+}
+
+/// A standby with another configuration.
+fn standby(primary: &Cluster, settings: &[(&str, &str)]) -> Cluster {
+    let mut standby = primary.base_backup(&["--write-recovery-conf"]);
+    standby.configure(settings);
+    standby.start_again();
+    standby
+}
+
+/// Promotes the standby, where no ID can be taken, as the check has said.
+#[track_caller]
+fn assert_fails_after_promotion(standby: &Cluster) {
+    standby.promote();
+    error_of(standby.connect().query("SELECT snowflake_nextval()", &[]));
+    let (ok, detail, _) = row(&mut standby.connect(), VERDICT);
+    assert!(!ok && detail.starts_with("This server issues no ID"), "{detail}");
+}
+
+#[test]
+fn a_server_that_is_well_says_so() {
+    let primary = primary();
+    let standby = standby(&primary, &[]);
+    let mut client = primary.connect();
+    assert_eq!(row(&mut client, VERDICT), (true, "This server issues IDs.".into(), None));
+    for name in ["preloading", "identity", "register", "layout", "lead", "clock", "timestamp field"]
+    {
+        assert_well(&mut client, name);
+    }
+    assert_well(&mut client, "synchronous standbys");
+    eventually("the standby has answered", || {
+        row(&mut client, "clocks of standbys").1 == "They agree with the clock of this server."
+    });
+    let expected = (true, "This standby would issue IDs if it were promoted now.".into(), None);
+    assert_eq!(row(&mut standby.connect(), VERDICT), expected);
+    standby.promote();
+    standby.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+}
+
+#[test]
+fn a_standby_without_the_library_shows() {
+    let primary = primary();
+    let standby = standby(&primary, &[("shared_preload_libraries", "")]);
+    let mut client = standby.connect();
+    assert_not_well(&mut client, "preloading", "must be loaded via", "shared_preload_libraries");
+    assert_verdict(
+        &mut client,
+        "This standby would issue no ID if it were promoted now, because of: preloading.",
+    );
+    assert_fails_after_promotion(&standby);
+}
+
+#[test]
+fn a_standby_without_a_worker_id_shows() {
+    let primary = primary();
+    let standby = standby(&primary, &[("snowflake.worker_id", "-1")]);
+    let mut client = standby.connect();
+    assert_not_well(&mut client, "identity", "there is no default", "snowflake.worker_id = 1");
+    assert_verdict(
+        &mut client,
+        "This standby would issue no ID if it were promoted now, because of: identity.",
+    );
+    assert_fails_after_promotion(&standby);
+}
+
+#[test]
+fn a_standby_with_other_widths_shows() {
+    let primary = primary();
+    let standby = standby(&primary, &[("snowflake.sequence_bits", "10")]);
+    let mut client = standby.connect();
+    assert_not_well(&mut client, "layout", "5, 5 and 12 bits", "as they were");
+    assert_verdict(
+        &mut client,
+        "This standby would issue no ID if it were promoted now, because of: layout.",
+    );
+    assert_fails_after_promotion(&standby);
+}
+
+#[test]
+fn a_standby_whose_clock_is_two_days_behind_shows() {
+    let primary = primary_at("+2d");
+    let standby = standby(&primary, &[]);
+    let mut client = standby.connect();
+    assert_not_well(&mut client, "lead", "The clock is 17", "Set the clock right");
+    assert_verdict(
+        &mut client,
+        "This standby would issue no ID if it were promoted now, because of: lead.",
+    );
+    // The primary sees the clock of the standby in its answers.
+    let mut client = primary.connect();
+    eventually("the primary sees it", || !row(&mut client, "clocks of standbys").0);
+    assert_not_well(&mut client, "clocks of standbys", "which may be behind", "Set the clocks");
+    assert_fails_after_promotion(&standby);
+}
+
+#[test]
+fn a_standby_whose_clock_is_ahead_shows_on_both_sides() {
+    let primary = primary_at("-60s");
+    let standby = standby(&primary, &[]);
+    let mut client = primary.connect();
+    eventually("the primary sees it", || !row(&mut client, "clocks of standbys").0);
+    assert_not_well(&mut client, "clocks of standbys", "ms ahead", "Set the clocks right");
+    client.batch_execute("CREATE TABLE message ()").expect("something to send");
+    let mut client = standby.connect();
+    eventually("the standby sees it", || !row(&mut client, "clock").0);
+    assert_not_well(&mut client, "clock", "ms ahead of that of the server", "before this server");
+    // It would issue IDs, and log the difference.
+    assert_well(&mut client, VERDICT);
+}
+
+#[test]
+fn a_damaged_register_shows() {
+    let mut primary = primary();
+    primary.stop();
+    let path = snowflake_e2e::Register::path(&primary);
+    std::fs::write(&path, [1; 8192]).expect("root, or the owner");
+    primary.start_again();
+    let mut client = primary.connect();
+    assert_not_well(&mut client, "register", "does not hold a valid record", "snowflake_set_floor");
+    assert_verdict(&mut client, "This server issues no ID, because of: register.");
+}
+
+#[test]
+fn an_identity_inside_of_the_data_directory_shows() {
+    let mut cluster = Cluster::start();
+    let origin = "origin of the identity";
+    let mut client = cluster.connect();
+    assert_not_well(&mut client, origin, "/data/postgresql.conf, line ", "outside of the data");
+    // It is a warning: IDs are issued.
+    assert_well(&mut client, VERDICT);
+    client.batch_execute("ALTER SYSTEM SET snowflake.worker_id = 3").expect("legal");
+    drop(client);
+    cluster.stop();
+    cluster.start_again();
+    let mut client = cluster.connect();
+    assert_not_well(
+        &mut client,
+        origin,
+        "/data/postgresql.auto.conf, line ",
+        "outside of the data",
+    );
+    drop(client);
+    cluster.stop();
+    // The command line goes first.
+    let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=4"];
+    cluster.start_with(&arguments).expect("a start");
+    let mut client = cluster.connect();
+    assert_well(&mut client, origin);
+    assert!(row(&mut client, origin).1.contains("snowflake.worker_id: command line"));
+    assert_eq!(row(&mut client, "identity").1, "Datacenter 4, worker 4.");
+}
+
+/// Who may not look at files and at other sessions sees less, and no error.
+#[test]
+fn any_role_may_check() {
+    let cluster = Cluster::start();
+    cluster.connect().batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
+    let ordinary = cluster.config().user("ordinary").connect(postgres::NoTls);
+    let mut ordinary = ordinary.expect("a session");
+    assert_eq!(bigint(&mut ordinary, "SELECT count(*) FROM snowflake_check()"), 11);
+    let (_, detail, _) = row(&mut ordinary, "origin of the identity");
+    assert!(!detail.contains("postgresql.conf"), "{detail}");
+}
+
+/// Without a synchronous standby's answer, commits wait.
+#[test]
+fn a_synchronous_standby_that_is_away_shows() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute("SET synchronous_commit = local; SELECT snowflake_nextval()")
+        .expect("set");
+    cluster.configure(&[("synchronous_standby_names", "away")]);
+    cluster.reload();
+    client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 min')").expect("a floor");
+    eventually("it has reloaded", || {
+        client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
+        !row(&mut client, "synchronous standbys").0
+    });
+    assert_not_well(&mut client, "synchronous standbys", "waits for them", "pg_stat_replication");
+}

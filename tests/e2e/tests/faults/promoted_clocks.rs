@@ -1,0 +1,202 @@
+//! A standby whose clock is wrong is promoted. While it streamed, it learned its upstream's clock.
+
+use std::thread;
+use std::time::Duration;
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually};
+
+use super::NEXT;
+
+const FORTY_DAYS: &str = "+40d";
+
+fn primary() -> Cluster {
+    let primary = Cluster::builder().fake_clock().start();
+    primary.connect().batch_execute(NEXT).expect("an ID");
+    primary
+}
+
+/// A standby of `upstream` whose clock is off by that much, once it knows its upstream's clock.
+fn standby(upstream: &Cluster, offset: &str) -> Cluster {
+    let mut standby = upstream.base_backup(&["--write-recovery-conf"]);
+    standby.set_clock(offset);
+    standby.start_again();
+    let mut client = standby.connect();
+    eventually("a message has come", || {
+        let row = client
+            .query_one("SELECT detail FROM snowflake_check() WHERE name = 'clock'", &[])
+            .expect("a row");
+        row.get::<_, String>(0).contains("that of the server that this one follow")
+    });
+    standby
+}
+
+#[track_caller]
+fn assert_refused(standby: &Cluster, message: &str) {
+    let error = error_of(standby.connect().query(NEXT, &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert!(error.message().contains(message), "{error}");
+}
+
+/// By how much the newest ID is ahead of the server's clock, in days.
+fn days_ahead(cluster: &Cluster) -> i64 {
+    bigint(
+        &mut cluster.connect(),
+        "SELECT extract(day FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint",
+    )
+}
+
+/// The walreceivers that try to connect after the primary's death do not erase what is known.
+#[test]
+fn forty_days_ahead_is_refused_until_it_is_confirmed() {
+    let mut primary = primary();
+    let mut standby = standby(&primary, FORTY_DAYS);
+    primary.kill();
+    thread::sleep(Duration::from_secs(60));
+    standby.promote();
+    let message = "ms ahead of that of the server that this one followed";
+    assert_refused(&standby, message);
+    // After a crash, it is still refused, with what the crash has left of the knowledge.
+    standby.kill();
+    standby.start_again();
+    assert_refused(&standby, "the clock has jumped ahead by 345");
+    let mut client = standby.connect();
+    assert!(
+        client
+            .query_one("SELECT snowflake_confirm('clock')", &[])
+            .expect("a confirmation")
+            .get::<_, bool>(0)
+    );
+    assert_eq!(days_ahead(&standby), 0);
+}
+
+#[test]
+fn a_confirmation_right_after_a_promotion_works() {
+    let mut primary = primary();
+    let standby = standby(&primary, FORTY_DAYS);
+    primary.kill();
+    standby.promote();
+    let confirmed = standby.connect().query_one("SELECT snowflake_confirm('clock')", &[]);
+    assert!(confirmed.expect("a confirmation").get::<_, bool>(0));
+    assert_eq!(days_ahead(&standby), 0);
+}
+
+#[test]
+fn set_right_it_needs_no_confirmation() {
+    let mut primary = primary();
+    let standby = standby(&primary, FORTY_DAYS);
+    primary.kill();
+    standby.promote();
+    assert_refused(&standby, "ahead of that of the server");
+    standby.set_clock("+0");
+    standby.connect().batch_execute(NEXT).expect("an ID");
+}
+
+#[test]
+fn three_seconds_ahead_or_an_hour_behind_is_in_the_log() {
+    for (offset, difference) in [("+3s", "3 seconds ahead"), ("-1h", "1 hour behind")] {
+        let mut primary = primary();
+        let standby = standby(&primary, offset);
+        let journal = Journal::new();
+        journal.take(&mut primary.connect(), NEXT).expect("an ID");
+        let mut reader = standby.connect();
+        let floor = |client: &mut postgres::Client| -> Option<String> {
+            client.query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
+        };
+        let expected = floor(&mut primary.connect());
+        eventually("the floor is there", || floor(&mut reader) == expected);
+        primary.kill();
+        standby.promote();
+        journal.take(&mut standby.connect(), NEXT).expect("an ID");
+        journal.check();
+        let log = standby.log();
+        let line = log
+            .lines()
+            .find(|line| line.contains("snowflake IDs continue after a change: timeline 1 to 2"))
+            .unwrap_or_else(|| panic!("no line in the log\n{log}"));
+        assert!(line.contains("LOG:"), "{line}");
+        assert!(log.contains("and the margin 5000 ms"), "{log}");
+        // Within a quarter of a second of what it is.
+        let by: i64 = log
+            .split("The clock is ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next())
+            .and_then(|by| by.parse().ok())
+            .unwrap_or_else(|| panic!("no difference in the log\n{log}"));
+        let exact = if offset == "+3s" { 3000 } else { 3_600_000 };
+        assert!((by - exact).abs() < 250, "{difference}: {by} ms");
+        let direction = if offset == "+3s" { "ms ahead of that" } else { "ms behind that" };
+        assert!(log.contains(direction), "{log}");
+        assert!(!log.contains("was set back"), "{log}");
+    }
+}
+
+/// What it had learned is gone: then the rule of a restart holds.
+#[test]
+fn after_a_restart_it_is_judged_by_the_register() {
+    let mut primary = primary();
+    let mut standby = standby(&primary, FORTY_DAYS);
+    let mut reader = standby.connect();
+    eventually("the register is there", || {
+        bigint(&mut reader, "SELECT count(snowflake_floor())") == 1
+    });
+    primary.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+    primary.kill();
+    eventually("all is replayed", || {
+        let caught_up =
+            "SELECT (pg_last_wal_replay_lsn() = pg_last_wal_receive_lsn())::int::bigint";
+        bigint(&mut reader, caught_up) == 1
+    });
+    reader.batch_execute("CHECKPOINT").expect("a restartpoint");
+    drop(reader);
+    standby.stop();
+    Register::of(&standby).written_on_another_boot().write();
+    standby.start_again();
+    standby.promote();
+    // Forty days are beyond max_forward_step, which is logged, and not beyond a year.
+    standby.connect().batch_execute(NEXT).expect("an ID");
+    let log = standby.log();
+    assert!(log.contains("ms ahead of the last record of snowflake IDs"), "{log}");
+    assert!(log.contains("This server has followed no other one since it started"), "{log}");
+}
+
+/// A standby that gets its WAL from an archive receives no messages.
+#[test]
+fn from_an_archive_it_is_judged_by_the_register() {
+    let archive = tempfile::tempdir().expect("a directory");
+    std::os::unix::fs::chown(archive.path(), Some(snowflake_e2e::server_uid()), None)
+        .expect("root");
+    let path = archive.path().display().to_string();
+    let primary = Cluster::builder()
+        .fake_clock()
+        .set("archive_mode", "on")
+        .set("archive_command", &format!("cp %p {path}/%f"))
+        .start();
+    let mut standby = primary.base_backup(&[]);
+    standby.configure(&[("restore_command", &format!("cp {path}/%f %p"))]);
+    std::fs::write(standby.data().join("standby.signal"), "").expect("root, or the owner");
+    standby.set_clock("+2d");
+    let mut client = primary.connect();
+    client.batch_execute("CREATE TABLE arrived (); SELECT snowflake_nextval()").expect("an ID");
+    client.batch_execute("SELECT pg_switch_wal()").expect("switched");
+    standby.start_again();
+    let mut reader = standby.connect();
+    eventually("the WAL is replayed", || reader.query("SELECT FROM arrived", &[]).is_ok());
+    standby.promote();
+    // On the boot of the record, the jump is known exactly, and is refused.
+    assert_refused(&standby, "the clock has jumped ahead by 172");
+}
+
+/// In a cascade, it is the clock of the standby that sends.
+#[test]
+fn in_a_cascade_it_is_compared_with_the_sender() {
+    let mut primary = primary();
+    let mut middle = standby(&primary, "+1h");
+    let last = standby(&middle, "+0");
+    middle.kill();
+    primary.kill();
+    last.promote();
+    last.connect().batch_execute(NEXT).expect("an ID");
+    let log = last.log();
+    assert!(log.contains("ms behind that of the server that this one followed"), "{log}");
+}

@@ -1,0 +1,52 @@
+//! `snowflake.start_after`: a server that takes over an identity begins above the floor of the one
+//! that had it.
+
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, Journal, error_of};
+
+use super::NEXT;
+
+/// The new server's clock is an hour behind. Clients may come as soon as it is up: there is no
+/// moment in which it issues old IDs.
+#[test]
+fn an_identity_that_is_handed_over_issues_nothing_again() {
+    let journal = Journal::new();
+    let mut old = Cluster::start();
+    for _ in 0..100 {
+        journal.take(&mut old.connect(), NEXT).expect("an ID");
+    }
+    let floor: String =
+        old.connect().query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0);
+    old.stop();
+    let mut new = Cluster::builder().fake_clock().set("snowflake.start_after", &floor).create();
+    new.set_clock("-1h");
+    new.start_again();
+    new.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
+    for round in 0..3 {
+        journal.take(&mut new.connect(), NEXT).expect("an ID");
+        assert!(!new.log().contains("was set back"), "{}", new.log());
+        // It stays in the configuration, and is passed by.
+        if round == 0 {
+            new.kill();
+        } else {
+            new.stop();
+        }
+        new.start_again();
+    }
+    journal.check();
+}
+
+#[test]
+fn absurdly_far_ahead_it_is_refused_and_says_so() {
+    let cluster = Cluster::builder().set("snowflake.start_after", "2126-01-01 00:00:00+00").start();
+    let mut client = cluster.connect();
+    let error = error_of(client.query(NEXT, &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert!(error.message().starts_with("snowflake.start_after is "), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("snowflake.start_after")));
+    let detail: String = client
+        .query_one("SELECT detail FROM snowflake_check() WHERE name = 'lead' AND NOT ok", &[])
+        .expect("a row that says so")
+        .get(0);
+    assert!(detail.contains("Snowflake.start_after is"), "{detail}");
+}

@@ -1,0 +1,192 @@
+//! Synchronous replication: an ID that a committed transaction returned does not come back, even if
+//! no row was written.
+
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use postgres::Client;
+use snowflake_e2e::{
+    Cluster, Journal, StopOnDrop, assert_distinct, bigint, bigints, eventually, signal,
+};
+
+use super::NEXT;
+
+/// A primary, and its synchronous standby, whose clock is behind: nothing but the register keeps it
+/// from issuing IDs again.
+fn pair() -> (Cluster, Cluster) {
+    let primary = Cluster::builder()
+        .fake_clock()
+        .set("synchronous_standby_names", "*")
+        .set("snowflake.failover_margin", "0")
+        .create();
+    let mut primary = primary;
+    primary.start_with(&["-c", "synchronous_standby_names="]).expect("a start");
+    primary.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
+    let mut standby = primary.base_backup(&["--write-recovery-conf"]);
+    primary.stop();
+    primary.start_again();
+    standby.set_clock("-60s");
+    standby.start_again();
+    let mut client = primary.connect();
+    eventually("the standby is synchronous", || {
+        let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+        bigint(&mut client, synchronous) == 1
+    });
+    (primary, standby)
+}
+
+fn walsender(client: &mut Client) -> i64 {
+    bigint(client, "SELECT pid::bigint FROM pg_stat_replication")
+}
+
+/// Sessions that wait for the standby.
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+
+/// Twenty primaries are killed while sessions take IDs without writing rows. The walsender is
+/// stopped before, so that the standby gets no more WAL.
+#[test]
+fn an_id_that_was_returned_without_a_row_does_not_come_back() {
+    let mut kept = 0;
+    for _ in 0..20 {
+        let (mut primary, standby) = pair();
+        let journal = Journal::new();
+        let stop = AtomicBool::new(false);
+        let mut client = primary.connect();
+        thread::scope(|scope| {
+            let _stop = StopOnDrop(&stop);
+            for _ in 0..2 {
+                journal.client(scope, &primary, NEXT, &stop);
+            }
+            journal.wait_for(1000);
+            signal(walsender(&mut client), "STOP");
+            // Beyond what is reserved.
+            primary.set_clock("+5s");
+            thread::sleep(Duration::from_millis(300));
+            primary.kill();
+        });
+        kept += journal.count();
+        standby.promote();
+        let mut client = standby.connect();
+        client.batch_execute("SET synchronous_commit = local").expect("set");
+        let mut ids = journal.ids();
+        ids.extend(bigints(&mut client, "SELECT snowflake_nextval(200000)"));
+        assert_distinct(ids);
+    }
+    println!("20 failovers, {kept} IDs without rows");
+}
+
+/// Nobody is stuck who would not be stuck in a commit.
+#[test]
+fn sessions_wait_in_their_commits_as_synchronous_commit_says() {
+    let (primary, mut standby) = pair();
+    let mut watcher = primary.connect();
+    watcher
+        .batch_execute("SET synchronous_commit = local; SELECT snowflake_nextval()")
+        .expect("set");
+    standby.stop();
+    // The reservation after this one is not acknowledged.
+    primary.set_clock("+10s");
+    for commit in ["local", "off"] {
+        let mut client = primary.connect();
+        client.batch_execute(&format!("SET synchronous_commit = {commit}")).expect("set");
+        client.batch_execute(NEXT).expect("an ID");
+    }
+    let stuck: Vec<_> = ["on", "remote_write", "remote_apply"]
+        .into_iter()
+        .map(|commit| {
+            let mut client = primary.connect();
+            client.batch_execute(&format!("SET synchronous_commit = {commit}")).expect("set");
+            thread::spawn(move || bigint(&mut client, NEXT))
+        })
+        .collect();
+    eventually("they wait", || bigint(&mut watcher, WAITING) == 3);
+    // A session that reads only does not wait, nor does one whose transaction goes on.
+    let mut open = primary.connect();
+    open.batch_execute("SELECT 1; BEGIN; SELECT snowflake_nextval()").expect("an ID");
+    assert_eq!(bigint(&mut watcher, WAITING), 3);
+    standby.start_again();
+    let mut ids: Vec<i64> = stuck.into_iter().map(|taken| taken.join().expect("an ID")).collect();
+    open.batch_execute("COMMIT").expect("committed");
+    ids.push(bigint(&mut primary.connect(), NEXT));
+    assert_distinct(ids);
+}
+
+#[test]
+fn without_names_nobody_waits_any_more() {
+    let (primary, mut standby) = pair();
+    let mut watcher = primary.connect();
+    watcher.batch_execute(NEXT).expect("an ID");
+    standby.stop();
+    primary.set_clock("+10s");
+    let mut client = primary.connect();
+    let stuck = thread::spawn(move || bigint(&mut client, NEXT));
+    eventually("it waits", || bigint(&mut watcher, WAITING) == 1);
+    primary.configure(&[("synchronous_standby_names", "")]);
+    primary.reload();
+    stuck.join().expect("an ID");
+    eventually("a session has reloaded", || {
+        bigint(
+            &mut watcher,
+            "SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = ''",
+        ) == 1
+    });
+    let mut transaction = watcher.transaction().expect("a transaction");
+    transaction.query_one(NEXT, &[]).expect("an ID");
+    let assigned = transaction.query_one("SELECT pg_current_xact_id_if_assigned()::text", &[]);
+    assert_eq!(assigned.expect("a row").get::<_, Option<String>>(0), None);
+}
+
+/// While the standby keeps up, an ID takes no transaction ID, except for the first ones of a
+/// reservation that was made when it was needed.
+#[test]
+fn an_acknowledged_id_takes_no_transaction_id() {
+    let (primary, _standby) = pair();
+    let mut client = primary.connect();
+    client.batch_execute(NEXT).expect("an ID");
+    eventually("the reservation is acknowledged", || {
+        let mut transaction = client.transaction().expect("a transaction");
+        transaction.query_one(NEXT, &[]).expect("an ID");
+        let assigned = transaction.query_one("SELECT pg_current_xact_id_if_assigned()::text", &[]);
+        assigned.expect("a row").get::<_, Option<String>>(0).is_none()
+    });
+}
+
+/// A parallel query cannot take a transaction ID. It is not refused, and does not wait.
+#[test]
+fn a_parallel_query_takes_ids_while_the_standby_is_away() {
+    let (primary, mut standby) = pair();
+    let mut client = primary.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE source AS SELECT generate_series(1, 50000) AS n; ANALYZE source;
+             SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
+             SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0",
+        )
+        .expect("a table");
+    standby.stop();
+    primary.set_clock("+10s");
+    let ids = bigints(&mut client, "SELECT snowflake_nextval() FROM source");
+    assert_eq!(ids.len(), 50_000);
+    assert_distinct(ids);
+}
+
+/// Waiting for a standby can be cancelled, as in any commit.
+#[test]
+fn a_wait_for_the_standby_can_be_cancelled() {
+    let (primary, mut standby) = pair();
+    let mut watcher = primary.connect();
+    watcher
+        .batch_execute("SET synchronous_commit = local; SELECT snowflake_nextval()")
+        .expect("set");
+    standby.stop();
+    primary.set_clock("+10s");
+    let mut client = primary.connect();
+    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+    let stuck = thread::spawn(move || client.query_one(NEXT, &[]).map(|row| row.get::<_, i64>(0)));
+    eventually("it waits", || bigint(&mut watcher, WAITING) == 1);
+    watcher.batch_execute(&format!("SELECT pg_terminate_backend({pid})")).expect("a signal");
+    assert!(stuck.join().expect("a thread").is_err());
+    // The others go on.
+    watcher.batch_execute(NEXT).expect("an ID");
+}
