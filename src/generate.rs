@@ -206,13 +206,13 @@ impl Report for Error {
                 time::display(until)
             ))
             .set_hint(if lead <= settings::LARGEST_LIMIT {
-                "Set the clock right, or raise snowflake.max_backward_step or snowflake.max_wait."
+                "Correct the clock, or raise snowflake.max_backward_step or snowflake.max_wait."
             } else {
                 "If the clock is wrong, set it right. If it is right, earlier IDs followed a \
                  clock that was ahead. A superuser can set the floor back with \
                  SELECT snowflake_set_floor(now(), force => true). First delete or renumber the \
-                 rows whose IDs are of later times: once the clock gets there, the same IDs are \
-                 issued again."
+                 rows whose IDs have later times. Otherwise the same IDs are issued again when \
+                 the clock reaches those times."
             }),
             Error::EndOfField { last } => report::new(
                 ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
-use crate::costs::Cost;
+use crate::costs::{Cost, shown};
 use crate::inserts::Bulk;
 use crate::sustained::Series;
 
@@ -23,7 +23,7 @@ pub fn draw(path: &Path, costs: &[Cost], inserts: &[Bulk], sustained: &[Series])
     root.fill(&WHITE).expect("drawn");
     let thirds = root.split_evenly((3, 1));
     let costs: Vec<(String, f64)> =
-        costs.iter().map(|cost| (cost.call.replace("$n", "count"), cost.above)).collect();
+        costs.iter().map(|cost| (shown(cost.call), cost.above)).collect();
     bars(&thirds[0], "Cost of an ID, nanoseconds above a constant", &costs);
     let inserts: Vec<(String, f64)> =
         inserts.iter().map(|bulk| (bulk.key.to_owned(), bulk.seconds)).collect();

@@ -254,8 +254,8 @@ fn judge_conversion(values: &Values) -> Result<i64, Obstacle> {
         Some(largest) if largest >= next => Err(Obstacle {
             detail: Some(format!("The largest value is {largest}, and the next ID {next}.")),
             hint: Some(
-                "New rows would get smaller keys, and one day one that exists. Change \
-                those values, or choose an earlier snowflake.epoch."
+                "New rows would get smaller keys, and eventually a key that already exists. \
+                 Change those values, or choose an earlier snowflake.epoch."
                     .into(),
             ),
             ..values.obstacle("holds values that are not below the next snowflake ID")

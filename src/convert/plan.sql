@@ -114,8 +114,8 @@ common_obstacles(rank, sqlstate, message, detail, hint) AS (
     WHERE NOT has_schema_privilege(owner, schema, 'USAGE')
     UNION ALL
     SELECT 21, '42501', format('owner %I of table %s is subject to its row-level security', pg_get_userbyid(owner), relation_name),
-           'The values of the column are looked at as the owner of the table, who does not see all of them.',
-           format('Before that, say ALTER TABLE %s NO FORCE ROW LEVEL SECURITY.', relation_name)
+           'The values of the column are read as the owner of the table, who cannot see all of them.',
+           format('First run ALTER TABLE %s NO FORCE ROW LEVEL SECURITY.', relation_name)
     FROM target
     JOIN pg_class ON pg_class.oid = relation AND relrowsecurity AND relforcerowsecurity
     JOIN pg_roles ON pg_roles.oid = owner AND NOT rolsuper AND NOT rolbypassrls

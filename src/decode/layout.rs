@@ -79,8 +79,10 @@ fn transactions_ended() -> u64 {
 /// and partition keys.
 pub const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) \
     FROM pg_depend \
-    JOIN pg_proc ON refobjid = pg_proc.oid WHERE refclassid = 'pg_proc'::regclass AND proname ~ '^snowflake_' \
-    AND provolatile = 'i' AND classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
+    JOIN pg_proc ON refobjid = pg_proc.oid WHERE refclassid = 'pg_proc'::regclass AND proname ~ \
+    '^snowflake_' \
+    AND provolatile = 'i' AND classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, \
+    'pg_constraint'::regclass)";
 
 /// What [`STORED_RESULTS`] finds in this database, as a list; `None` where there is nothing.
 pub fn stored_results() -> Option<String> {

@@ -79,8 +79,8 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
                  catch up.",
             ),
             _ => report::message(
-                "If the server that this one was made of goes on with the same datacenter and \
-                 worker ID, both issue the same IDs.",
+                "If the server that this one was copied from keeps the same datacenter and worker \
+                 ID, both issue the same IDs.",
             ),
         };
         report::send(risk, PgLogLevel::NOTICE);
@@ -92,20 +92,23 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
 fn risk_of_layout() -> pg_sys::panic::ErrorReport {
     let stored = match stored_results() {
         Some(objects) => {
-            format!("What was computed under the old ones, in this database: {objects}.")
+            format!(
+                "In this database, these objects store results of the old epoch and widths: \
+                 {objects}."
+            )
         }
         None => {
-            "In this database, nothing is stored that was computed under the old ones.".to_owned()
+            "In this database, no object stores results of the old epoch and widths.".to_owned()
         }
     };
     report::message(
-        "IDs from before are decoded under the new epoch and widths, to other times \
-        and parts",
+        "existing IDs are now decoded under the new epoch and widths, and give other times and \
+         parts",
     )
     .set_detail(stored)
     .set_hint(format!(
-        "Reindex the indexes, and write generated columns again. Each other database has its \
-             own: {STORED_RESULTS}"
+        "Rebuild the indexes and the generated columns. To find such objects in another database, \
+         run there: {STORED_RESULTS}"
     ))
 }
 

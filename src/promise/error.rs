@@ -121,19 +121,18 @@ impl Report for Error {
             .set_hint("Generate them on the primary, or promote this server first."),
             Error::ClockAhead(jump) => refused(&jumped(jump))
                 .set_detail(
-                    "IDs that follow a clock that is wrong cannot be taken back: later ones have \
-                     to be greater.",
+                    "If the clock is wrong, IDs that follow it cannot be taken back, because all \
+                     later IDs must be greater.",
                 )
                 .set_hint(match jump {
                     Jump::Measured(_) | Jump::OfUpstream(_) => {
-                        "If the clock is right, a superuser confirms it with SELECT \
-                         snowflake_confirm('clock'), \
-                         or raises snowflake.max_forward_step. Else set it right."
+                        "If the clock is right, a superuser can confirm it with SELECT \
+                         snowflake_confirm('clock'), or raise snowflake.max_forward_step. \
+                         Otherwise, correct the clock."
                     }
                     Jump::SinceRecord(_) => {
-                        "If the clock is right, a superuser confirms it with SELECT \
-                         snowflake_confirm('clock'). \
-                         Else set it right."
+                        "If the clock is right, a superuser can confirm it with SELECT \
+                         snowflake_confirm('clock'). Otherwise, correct the clock."
                     }
                 }),
             Error::ClockBeforeEpoch { now, epoch } => {
@@ -155,9 +154,8 @@ impl Report for Error {
             .set_detail(format!("It says which IDs may have been issued, but {error}."))
             .set_hint(match error {
                 RecordError::Damaged => {
-                    "Find out what damaged it. A superuser then sets a time that is later \
-                             than that of \
-                             every ID: SELECT snowflake_set_floor('...')."
+                    "Find out what damaged the register. Then, as a superuser, set a floor that \
+                     is later than the time of every ID: SELECT snowflake_set_floor('...')."
                 }
                 RecordError::NewerVersion(_) => {
                     "Install the release that wrote it, or a \
@@ -173,9 +171,9 @@ impl Report for Error {
                 file.",
             )
             .set_hint(
-                "Stop the server with pg_ctl stop -m immediate and start it again. Then a \
-                 superuser sets a time that \
-                 is later than that of every ID: SELECT snowflake_set_floor('...').",
+                "Stop the server with pg_ctl stop -m immediate and start it again. Then, as a \
+                 superuser, set a floor that is later than the time of every ID: SELECT \
+                 snowflake_set_floor('...').",
             ),
             Error::OtherSystem { recorded } => {
                 refused("the register of snowflake IDs belongs to another database system")

@@ -15,7 +15,8 @@ static DATACENTER: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::
 static WORKER: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(Some(c"-1"));
 
 const LONG: &CStr =
-    c"No two servers that share data may have both IDs in common. -1 is unset: nothing is generated.";
+    c"Two servers that share data must not have the same datacenter ID and the same worker ID. -1 \
+     means not set: no IDs are issued.";
 
 /// This server's datacenter; `None` where it is -1.
 pub const DATACENTER_ID: Text<Option<u32>> = Text {

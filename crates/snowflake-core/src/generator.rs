@@ -161,7 +161,8 @@ pub struct Generator {
     /// The part of the lead over the clock that a step of the clock explains; it shrinks as the
     /// clock catches up.
     hold: i64,
-    /// Timestamps up to this one ask for nothing: the lower of `reserve_after` and `acknowledged`.
+    /// Timestamps up to this one ask for nothing: the lowest of `reserve_after`, `acknowledged` and
+    /// `floor`.
     free: i64,
     sequence: u32,
     /// The first timestamp above this one asks for a reservation. Never above `floor`.
@@ -244,7 +245,7 @@ impl Generator {
     }
 
     fn set_free(&mut self) {
-        self.free = self.reserve_after.min(self.acknowledged);
+        self.free = self.reserve_after.min(self.acknowledged).min(self.floor);
     }
 
     /// Whether a claim with this clock reading could need the timestamp. The timestamp may come
@@ -256,13 +257,13 @@ impl Generator {
     /// Allows nothing above the present timestamp, until [`Generator::thaw`].
     pub fn freeze(&mut self) {
         self.floor = self.timestamp;
-        self.free = self.timestamp;
+        self.set_free();
     }
 
     /// Allows again what was allowed `before` the [`Generator::freeze`].
     pub fn thaw(&mut self, before: &Generator) {
         self.floor = before.floor;
-        self.free = before.free;
+        self.set_free();
     }
 
     /// Claims one ID or more.

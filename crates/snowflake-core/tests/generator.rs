@@ -531,3 +531,62 @@ fn what_is_not_acknowledged_is_marked() {
     assert!(!is_marked(claim(&mut generator, START + 10_001)));
     assert!(generator.claim_at_once(START + 10_002, ONE, 0).is_some());
 }
+
+#[test]
+fn the_state_says_what_was_issued() {
+    let limits = Limits { max_burst: 0, max_backward_step: 100, max_wait: 0 };
+    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    assert_eq!(generator.last(), None);
+    assert_eq!((generator.timestamp(), generator.floor()), (START - 1, START - 1));
+    generator.raise_floor(START + RESERVATION, true);
+    assert_eq!(generator.floor(), START + RESERVATION);
+    for sequence in 0..3 {
+        generator.claim(Reading { now: START, seen: Seen::NOTHING }, ONE, &limits);
+        assert_eq!((generator.last(), generator.hold()), (Some((START, sequence)), 0));
+    }
+    // A step back of 40 ms is held, and melts as the clock comes back.
+    let reading = Reading { now: START - 40, seen: Seen::NOTHING };
+    let Decision::Reread { seen } = generator.claim(reading, ONE, &limits) else { panic!() };
+    let held = generator.claim(Reading { seen, ..reading }, ONE, &limits);
+    assert!(matches!(held, Decision::Hold { lead: 40, .. }));
+    assert_eq!((generator.hold(), generator.timestamp()), (40, START));
+    generator.claim(Reading { now: START - 10, seen }, ONE, &limits);
+    assert_eq!((generator.hold(), generator.last()), (10, Some((START, 3))));
+}
+
+/// What an old reading asked for is needed only if the clock is there, or the next millisecond is.
+#[test]
+fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
+    let generator = Generator::starting_after(START, 0, START * 2);
+    for (timestamp, now, may) in [
+        (START + 1, START - 50, true),
+        (START + 2, START - 50, false),
+        (START + 50, START + 50, true),
+        (START + 51, START + 50, false),
+    ] {
+        assert_eq!(generator.may_need(timestamp, now), may, "{timestamp} at {now}");
+    }
+}
+
+/// While it is frozen, every claim of a later millisecond asks for a reservation.
+#[test]
+fn a_frozen_generator_issues_nothing_later() {
+    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
+    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    generator.raise_floor(START + RESERVATION, true);
+    assert!(generator.claim_at_once(START, ONE, 0).is_some());
+    let before = generator;
+    generator.freeze();
+    assert_eq!((generator.timestamp(), generator.floor()), (START, START));
+    assert!(generator.claim_at_once(START, ONE, 0).is_some());
+    assert_eq!(generator.claim_at_once(START + 1, ONE, 0), None);
+    let reading = Reading { now: START + 1, seen: Seen::NOTHING };
+    let refused = generator.claim(reading, ONE, &limits);
+    assert_eq!(refused, Decision::Reserve { timestamp: START + 1 });
+    // Acknowledged meanwhile: that is no permission.
+    generator.acknowledge();
+    assert_eq!(generator.claim_at_once(START + 1, ONE, 0), None);
+    generator.thaw(&before);
+    assert_eq!(generator.floor(), START + RESERVATION);
+    assert!(generator.claim_at_once(START + 1, ONE, 0).is_some());
+}

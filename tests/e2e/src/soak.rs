@@ -288,7 +288,8 @@ impl Soak {
         let counts: Vec<String> =
             self.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
         println!(
-            "{} min: {} IDs, {} duplicates, {} more among those that were lost and not promised; {}",
+            "{} min: {} IDs, {} duplicates, {} more among those that were lost and not promised; \
+             {}",
             self.started.elapsed().as_secs() / 60,
             self.ids.len() + self.late.len(),
             self.duplicates,

@@ -30,6 +30,8 @@ fn psql() -> ExitCode {
     ctrlc::set_handler(|| {}).expect("a signal handler");
     let cluster = Cluster::start();
     let mut psql = cluster.client_program("psql");
+    // What is pasted must not end up in a pager.
+    psql.env("PSQL_PAGER", "");
     if std::io::stdin().is_terminal() {
         eprintln!("A throwaway cluster: datacenter 5, worker 9. It is gone when you leave. Try:");
         eprintln!("    SELECT * FROM snowflake_parse(snowflake_nextval());");

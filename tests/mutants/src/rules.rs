@@ -94,8 +94,13 @@ const GENERATOR: &[[&str; 3]] = &[
     ["what_is_not_acknowledged_is_marked", "next.timestamp > self.acknowledged;", "false;"],
     [
         "what_is_not_acknowledged_is_marked",
-        "self.free = self.reserve_after.min(self.acknowledged);",
-        "self.free = self.reserve_after;",
+        "self.free = self.reserve_after.min(self.acknowledged).min(self.floor);",
+        "self.free = self.reserve_after.min(self.floor);",
+    ],
+    [
+        "a_frozen_generator_issues_nothing_later",
+        ".min(self.acknowledged).min(self.floor)",
+        ".min(self.acknowledged)",
     ],
 ];
 

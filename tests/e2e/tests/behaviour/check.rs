@@ -131,7 +131,7 @@ fn a_standby_whose_clock_is_two_days_behind_shows() {
     let primary = primary_at("+2d");
     let standby = standby(&primary, &[]);
     let mut client = standby.connect();
-    assert_not_well(&mut client, "lead", "The clock is 17", "Set the clock right");
+    assert_not_well(&mut client, "lead", "The clock is 17", "Correct the clock");
     assert_verdict(
         &mut client,
         "This standby would issue no ID if it were promoted now, because of: lead.",

@@ -124,7 +124,8 @@ fn a_wait_ends_when_the_clock_is_set_right() {
         eventually("a session waits", || {
             bigint(
                 &mut watcher,
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND query LIKE '%snowflake_nextval%' AND pid <> pg_backend_pid()",
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND \
+                 query LIKE '%snowflake_nextval%' AND pid <> pg_backend_pid()",
             ) == 1
         });
         cluster.set_clock("+0");

@@ -15,7 +15,8 @@ fn assert_known(
     let mut client = cluster.connect();
     let row = client
         .query_one(
-            "SELECT timestamp::text, datacenter_id, worker_id, sequence, id FROM snowflake_parse($1)",
+            "SELECT timestamp::text, datacenter_id, worker_id, sequence, id FROM \
+             snowflake_parse($1)",
             &[&id],
         )
         .expect("an ID");
@@ -51,7 +52,8 @@ fn generated_ids_carry_the_configured_layout() {
     let mut client = cluster.connect();
     let row = client
         .query_one(
-            "SELECT datacenter_id, worker_id, timestamp BETWEEN clock_timestamp() - interval '1 s' AND clock_timestamp(),
+            "SELECT datacenter_id, worker_id, timestamp BETWEEN clock_timestamp() - interval '1 \
+             s' AND clock_timestamp(),
                     id >> 18 = floor(extract(epoch FROM timestamp - '2024-01-01 00:00:00+00') * 1000)
              FROM snowflake_parse(snowflake_nextval())",
             &[],

@@ -136,7 +136,8 @@ fn tables_of_several_owners_are_refused_and_named() {
         .expect("tables");
     session(&cluster, "mallory")
         .batch_execute(
-            "CREATE TABLE mallory.visits (customer int REFERENCES public.customers CHECK (mallory.spy('check') AND customer > 0));
+            "CREATE TABLE mallory.visits (customer int REFERENCES public.customers CHECK \
+             (mallory.spy('check') AND customer > 0));
              INSERT INTO mallory.visits VALUES (1);
              CREATE TABLE mallory.refers (id bigint REFERENCES public.big);",
         )
@@ -180,7 +181,8 @@ fn tables_of_several_owners_are_refused_and_named() {
         &mut client,
         "SELECT snowflake_convert('months', 'id')",
         "column id of table public.months belongs to tables of several owners",
-        "One statement would change or check tables of all of them: mallory.year (owner mallory), public.months (owner postgres).",
+        "One statement would change or check tables of all of them: mallory.year (owner mallory), \
+         public.months (owner postgres).",
     );
     // A bigint key is not rewritten, and neither is what refers to it: nothing of mallory's is
     // reached.
@@ -207,7 +209,8 @@ fn what_the_owner_lacks_is_said_by_the_dry_run() {
         &mut client,
         convert,
         "owner app of table closed.orders lacks USAGE on schema \"My IDs\"",
-        "The statements run as the owner of the table, and name snowflake_nextval() in that schema.",
+        "The statements run as the owner of the table, and name snowflake_nextval() in that \
+         schema.",
     );
     client
         .batch_execute(
@@ -251,7 +254,8 @@ fn a_function_in_the_callers_path_does_not_become_the_default() {
     let (_cluster, mut client) = start();
     client
         .batch_execute(
-            "CREATE FUNCTION public.nextval(text) RETURNS bigint LANGUAGE sql AS 'SELECT -1::bigint';
+            "CREATE FUNCTION public.nextval(text) RETURNS bigint LANGUAGE sql AS 'SELECT \
+             -1::bigint';
              CREATE TABLE orders (id bigint DEFAULT snowflake_nextval(), day int) PARTITION BY RANGE (day);
              CREATE TABLE part PARTITION OF orders FOR VALUES FROM (0) TO (10);
              SELECT snowflake_revert('orders', 'id', false);

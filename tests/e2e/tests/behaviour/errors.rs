@@ -31,7 +31,8 @@ fn an_error_of_an_executed_statement_is_as_it_was_raised() {
     assert_eq!(
         error.where_(),
         Some(
-            "PL/pgSQL function refuse() line 3 at RAISE\nSQL statement \"ALTER TABLE public.orders ALTER COLUMN id DROP DEFAULT;\""
+            "PL/pgSQL function refuse() line 3 at RAISE\nSQL statement \"ALTER TABLE \
+             public.orders ALTER COLUMN id DROP DEFAULT;\""
         )
     );
 
@@ -97,7 +98,8 @@ fn an_ordinary_error_shows_no_backtrace() {
         (
             "SELECT snowflake_set_floor('infinity')",
             Some(
-                "The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.",
+                "The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 \
+                 17:30:30.208+00.",
             ),
         ),
     ] {

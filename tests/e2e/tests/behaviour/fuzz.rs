@@ -131,7 +131,8 @@ struct Function {
 fn functions(client: &mut Client) -> Vec<Function> {
     let rows = client
         .query(
-            "SELECT p.oid::regproc::text, ARRAY(SELECT format_type(of, NULL) FROM unnest(proargtypes) WITH ORDINALITY AS a (of, n) ORDER BY n)
+            "SELECT p.oid::regproc::text, ARRAY(SELECT format_type(of, NULL) FROM \
+             unnest(proargtypes) WITH ORDINALITY AS a (of, n) ORDER BY n)
              FROM pg_depend JOIN pg_proc AS p ON classid = 'pg_proc'::regclass AND objid = p.oid
              JOIN pg_extension ON refclassid = 'pg_extension'::regclass AND refobjid = pg_extension.oid AND extname = 'snowflake'
              ORDER BY p.oid",

@@ -172,7 +172,8 @@ fn a_rust_that_does_not_suffice_is_said_at_once() {
         (
             "rustc",
             "echo 'rustc 1.63.0 (4b91a6ea7 2022-08-08)'",
-            "error: Rust 1.95 or later is needed, and this is 1.63.0: run rustup update, or install Rust from https://rustup.rs\n",
+            "error: Rust 1.95 or later is needed, and this is 1.63.0: run rustup update, or \
+             install Rust from https://rustup.rs\n",
         ),
     ] {
         let installation = Installation::new();

@@ -13,25 +13,17 @@ struct Poller {
 
 impl Poller {
     fn poll(&mut self) -> Vec<i64> {
-        let mut transaction = self
+        let rows = self
             .client
-            .build_transaction()
-            .isolation_level(postgres::IsolationLevel::RepeatableRead)
-            .start()
-            .expect("a transaction");
-        let end: i64 = transaction
-            .query_one("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint", &[])
-            .expect("a horizon")
-            .get(0);
-        let rows = transaction
             .query(
-                "SELECT id FROM jobs WHERE xid >= $1::bigint::text::xid8 AND xid < $2::bigint::text::xid8 ORDER BY id",
-                &[&self.horizon, &end],
+                "SELECT horizon::text::bigint, id
+                 FROM pg_snapshot_xmin(pg_current_snapshot()) AS horizon
+                 LEFT JOIN jobs ON xid >= $1::bigint::text::xid8 AND xid < horizon ORDER BY id",
+                &[&self.horizon],
             )
-            .expect("rows");
-        transaction.commit().expect("committed");
-        self.horizon = end;
-        rows.iter().map(|row| row.get(0)).collect()
+            .expect("a horizon");
+        self.horizon = rows[0].get(0);
+        rows.iter().filter_map(|row| row.get(1)).collect()
     }
 }
 
@@ -40,7 +32,8 @@ fn jobs() -> Cluster {
     cluster
         .connect()
         .batch_execute(
-            "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), xid xid8 NOT NULL DEFAULT pg_current_xact_id());
+            "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), xid xid8 NOT \
+             NULL DEFAULT pg_current_xact_id());
              CREATE INDEX ON jobs (xid)",
         )
         .expect("a table");

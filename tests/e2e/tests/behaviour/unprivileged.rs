@@ -51,13 +51,17 @@ fn a_guest_generates_and_decodes_and_administers_nothing() {
     for query in [
         "SELECT snowflake_nextval(), snowflake_currval()",
         "SELECT snowflake_nextval(10)",
-        "SELECT snowflake_parse(1), snowflake_timestamp(1), snowflake_datacenter_id(1), snowflake_worker_id(1), snowflake_sequence(1)",
-        "SELECT snowflake_parse(1, '2015-01-01+00'), snowflake_make(now(), 5, 9, 0), snowflake_min(now()), snowflake_max(now())",
-        "SELECT snowflake_within(1, '-infinity', now()), snowflake_json(1), snowflake_from_base62(snowflake_to_base62(1))",
+        "SELECT snowflake_parse(1), snowflake_timestamp(1), snowflake_datacenter_id(1), \
+         snowflake_worker_id(1), snowflake_sequence(1)",
+        "SELECT snowflake_parse(1, '2015-01-01+00'), snowflake_make(now(), 5, 9, 0), \
+         snowflake_min(now()), snowflake_max(now())",
+        "SELECT snowflake_within(1, '-infinity', now()), snowflake_json(1), \
+         snowflake_from_base62(snowflake_to_base62(1))",
         "SELECT * FROM pg_stat_snowflake, snowflake_status",
         "SELECT snowflake_floor()",
         "CREATE TEMP TABLE mine (id snowflake PRIMARY KEY); INSERT INTO mine DEFAULT VALUES",
-        "CREATE TEMP TABLE theirs (id serial PRIMARY KEY); SELECT snowflake_convert('theirs', 'id', false); INSERT INTO theirs DEFAULT VALUES",
+        "CREATE TEMP TABLE theirs (id serial PRIMARY KEY); SELECT snowflake_convert('theirs', \
+         'id', false); INSERT INTO theirs DEFAULT VALUES",
     ] {
         guest.batch_execute(query).unwrap_or_else(|error| panic!("{query}: {error:?}"));
     }

@@ -55,7 +55,8 @@ fn twenty_crashes_of_a_cluster_under_load() {
     let lost = inserted.ids().into_iter().filter(|id| !rows.contains(id)).count();
     assert_eq!(lost, 0, "of {} rows", inserted.count());
     println!(
-        "{CYCLES} crashes, {count} IDs; each crash began within 20 ms of one and was over in {slowest:?} at most"
+        "{CYCLES} crashes, {count} IDs; each crash began within 20 ms of one and was over in \
+         {slowest:?} at most"
     );
 }
 
@@ -136,7 +137,8 @@ fn a_crash_costs_a_reservation_at_most_and_no_availability() {
             let ahead = bigint(
                 &mut client,
                 &format!(
-                    "SELECT (extract(epoch FROM snowflake_timestamp({id}) - clock_timestamp()) * 1000)::bigint"
+                    "SELECT (extract(epoch FROM snowflake_timestamp({id}) - clock_timestamp()) * \
+                     1000)::bigint"
                 ),
             );
             assert!(ahead <= most, "{strategy}: {ahead} ms ahead");

@@ -250,7 +250,8 @@ fn logical_replication_into_a_table_whose_default_generates() {
         .expect("a table");
     target
         .batch_execute(&format!(
-            "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 user=postgres dbname=postgres' PUBLICATION p",
+            "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 user=postgres dbname=postgres' \
+             PUBLICATION p",
             publisher.directory().display()
         ))
         .expect("a subscription");

@@ -160,9 +160,9 @@ fn after_a_restart_it_is_judged_by_the_register() {
     assert!(log.contains("This server has followed no other one since it started"), "{log}");
 }
 
-/// A standby that gets its WAL from an archive receives no messages.
-#[test]
-fn from_an_archive_it_is_judged_by_the_register() {
+/// A primary dies, and a standby takes its place that got its WAL from an archive, and so no
+/// messages.
+fn promoted_from_an_archive(clock: &str) -> Cluster {
     let archive = tempfile::tempdir().expect("a directory");
     std::os::unix::fs::chown(archive.path(), Some(snowflake_e2e::server_uid()), None)
         .expect("root");
@@ -175,16 +175,47 @@ fn from_an_archive_it_is_judged_by_the_register() {
     let mut standby = primary.base_backup(&[]);
     standby.configure(&[("restore_command", &format!("cp {path}/%f %p"))]);
     std::fs::write(standby.data().join("standby.signal"), "").expect("root, or the owner");
-    standby.set_clock("+2d");
+    standby.set_clock(clock);
     let mut client = primary.connect();
     client.batch_execute("CREATE TABLE arrived (); SELECT snowflake_nextval()").expect("an ID");
     client.batch_execute("SELECT pg_switch_wal()").expect("switched");
     standby.start_again();
     let mut reader = standby.connect();
     eventually("the WAL is replayed", || reader.query("SELECT FROM arrived", &[]).is_ok());
+    drop(primary);
     standby.promote();
-    // On the boot of the record, the jump is known exactly, and is refused.
-    assert_refused(&standby, "the clock has jumped ahead by 172");
+    standby
+}
+
+/// Here, the machine is the one that wrote the register, so that a jump is known exactly.
+#[test]
+fn from_an_archive_it_is_judged_by_the_register() {
+    assert_refused(&promoted_from_an_archive(FORTY_DAYS), "the clock has jumped ahead by 345");
+    for (clock, line) in [("+20s", "LOG:  the clock has jumped ahead by "), ("-1h", "timeline 1 to 2")] {
+        let standby = promoted_from_an_archive(clock);
+        standby.connect().batch_execute(NEXT).expect("an ID");
+        let log = standby.log();
+        assert!(log.contains(line), "{log}");
+        assert!(!log.contains("was set back"), "{log}");
+        assert!(log.contains("This server has followed no other one since it started"), "{log}");
+        assert!(log.contains("If it was restored from a backup while the original runs on"), "{log}");
+    }
+}
+
+/// Another identity is as much worth a line in the log as another timeline.
+#[test]
+fn a_change_of_the_identity_is_in_the_log() {
+    let mut cluster = primary();
+    cluster.stop();
+    cluster.configure(&[("snowflake.worker_id", "10")]);
+    cluster.start_again();
+    cluster.connect().batch_execute(NEXT).expect("an ID");
+    let line = "LOG:  snowflake IDs continue after a change: worker 9 to 10";
+    assert!(cluster.log().contains(line), "{}", cluster.log());
+    cluster.kill();
+    cluster.start_again();
+    cluster.connect().batch_execute(NEXT).expect("an ID");
+    assert_eq!(cluster.log().matches("continue after a change").count(), 1);
 }
 
 /// In a cascade, it is the clock of the standby that sends.

@@ -128,7 +128,8 @@ fn without_names_nobody_waits_any_more() {
     eventually("a session has reloaded", || {
         bigint(
             &mut watcher,
-            "SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = ''",
+            "SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names' AND \
+             setting = ''",
         ) == 1
     });
     let mut transaction = watcher.transaction().expect("a transaction");
