@@ -1,8 +1,10 @@
 //! `snowflake_check()`: whether this server issues IDs, or would if it were promoted now, and what an
 //! operator should know before it hurts.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -12,6 +14,7 @@ use crate::generate;
 use crate::generator::clock;
 use crate::promise::reservation::{self, Outlook};
 use crate::promise::{self, replication};
+use crate::server::encoding::encode;
 use crate::server::report::Report;
 use crate::server::{catalog, time};
 use crate::settings::{self, Fixed, Identity};
@@ -20,11 +23,14 @@ use crate::status::{DAY, LITTLE_TIME};
 /// One row for each thing that is checked: whether it is well, and what to do otherwise. The last
 /// row says whether the server issues IDs, or would if it were promoted now. Runs on standbys, and
 /// without preloading.
-#[pg_extern(volatile, strict)]
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_check() RETURNS TABLE (name text, ok bool, detail text, hint text)
+    LANGUAGE c VOLATILE STRICT AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
 #[allow(clippy::type_complexity)]
 fn snowflake_check() -> TableIterator<
     'static,
-    (name!(name, String), name!(ok, bool), name!(detail, String), name!(hint, Option<String>)),
+    (name!(name, String), name!(ok, bool), name!(detail, Bytes), name!(hint, Option<Bytes>)),
 > {
     let fixed = settings::fixed();
     let server = Server {
@@ -46,12 +52,15 @@ fn snowflake_check() -> TableIterator<
         server.field(),
     ];
     checks.push(server.verdict(&checks));
-    TableIterator::new(
-        checks.into_iter().map(|check| {
-            (check.name.to_owned(), check.state == State::Well, check.detail, check.hint)
-        }),
-    )
+    let bytes = |text: String| encode(&text).into_bytes();
+    TableIterator::new(checks.into_iter().map(move |check| {
+        let ok = check.state == State::Well;
+        (check.name.to_owned(), ok, bytes(check.detail), check.hint.map(bytes))
+    }))
 }
+
+/// A text in the database's encoding, which may not be UTF-8.
+type Bytes = Vec<u8>;
 
 /// Something that is checked.
 struct Check {
@@ -189,8 +198,8 @@ impl Server {
             }
             Err(_) => return Check::well(name, UNKNOWN),
         };
-        if outlook.jump.judge(settings::max_forward_step()) == Verdict::Refuse {
-            return Check::blocking(name, promise::Error::ClockAhead(outlook.jump).report());
+        if let (Verdict::Refuse, jump) = outlook.verdict {
+            return Check::blocking(name, promise::Error::ClockAhead(jump).report());
         }
         match outlook.ahead_of_upstream {
             Some(by) if by.abs() > NOTABLE => Check::doubtful(
@@ -208,7 +217,8 @@ impl Server {
             None if self.in_recovery => Check::well(
                 name,
                 "It does not contradict the register. Nothing is known of the clock of the server \
-                 that this one follows.",
+                 that this one follows: no message has come since this server started, or its \
+                 background worker does not run.",
             ),
             None => Check::well(name, "It does not contradict the register."),
         }
@@ -280,21 +290,28 @@ impl Server {
 /// Where the identity comes from. What lies inside of the data directory is in every copy of it.
 fn origin_of_identity() -> Check {
     let name = "origin of the identity";
+    if !may_read("pg_settings") {
+        return Check::well(name, "Not checked: this role may not read pg_settings.");
+    }
     let rows = catalog::query(
         "SELECT s.name, s.source, s.sourcefile, s.sourceline FROM pg_settings AS s
          WHERE s.name IN ('snowflake.datacenter_id', 'snowflake.worker_id') ORDER BY s.name",
         &[],
     );
     // SAFETY: a string of the server, from its start on.
-    let directory = unsafe { CStr::from_ptr(pg_sys::DataDir) }.to_string_lossy().into_owned();
-    let directory = fs::canonicalize(&directory).unwrap_or_else(|_| directory.into());
+    let directory = unsafe { CStr::from_ptr(pg_sys::DataDir) };
+    let directory = PathBuf::from(OsStr::from_bytes(directory.to_bytes()));
+    let directory = fs::canonicalize(&directory).unwrap_or(directory);
     let (mut origins, mut is_copied) = (Vec::new(), false);
     for row in rows {
         let [setting, source, file, line] = [0, 1, 2, 3].map(|column| row[column].clone());
         let (setting, source) = (setting.unwrap_or_default(), source.unwrap_or_default());
         origins.push(match file.zip(line) {
             Some((file, line)) => {
-                is_copied |= fs::canonicalize(&file).is_ok_and(|file| file.starts_with(&directory));
+                // The name as the server has it, whatever the encoding of the database.
+                let name = encode(&file);
+                let path = Path::new(OsStr::from_bytes(name.as_bytes()));
+                is_copied |= fs::canonicalize(path).is_ok_and(|file| file.starts_with(&directory));
                 format!("{setting}: {file}, line {line}")
             }
             None => format!("{setting}: {source}"),
@@ -313,12 +330,21 @@ fn origin_of_identity() -> Check {
     }
 }
 
+/// Whether this role may read a view of the catalog. Some servers do not let everybody.
+fn may_read(view: &str) -> bool {
+    let query = format!("SELECT has_table_privilege('pg_catalog.{view}', 'SELECT')");
+    catalog::query(&query, &[])[0][0].as_deref() == Some("t")
+}
+
 /// A standby that does not answer for longer than this is late, or its clock is behind, ms.
 const LATE: i64 = 60_000;
 
 /// What the answers of standbys say about their clocks.
 fn clocks_of_standbys() -> Check {
     let name = "clocks of standbys";
+    if !may_read("pg_stat_replication") {
+        return Check::well(name, "Not checked: this role may not read pg_stat_replication.");
+    }
     let rows = catalog::query(
         "SELECT r.application_name,
                 (extract(epoch FROM r.reply_time - clock_timestamp()) * 1000)::bigint

@@ -8,6 +8,7 @@ use snowflake_core::register::{NO_TIMELINE, Record, RecordError, Server};
 
 use super::error::Error;
 use super::register;
+use super::replication;
 use super::reservation::{locked, refuse_in_recovery, server};
 use crate::decode::layout::{STORED_RESULTS, stored_results, timestamp_in};
 use crate::generator::{clock, shared};
@@ -40,6 +41,7 @@ fn snowflake_set_floor(
         Error::FloorAhead { lead }.raise();
     }
     let issued = set_floor(fixed, floor, force).or_raise();
+    replication::let_commit_wait_for_own_wal();
     if floor < issued {
         let issued = time::display(issued);
         let report =
@@ -72,6 +74,7 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     };
     let confirmed = confirmed.or_raise();
     if confirmed {
+        replication::let_commit_wait_for_own_wal();
         let risk = match what.as_str() {
             "layout" => risk_of_layout(),
             "clock" => report::message(
@@ -162,7 +165,7 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
 fn may_replace(server: &Server, found: Result<Option<Record>, RecordError>) -> Result<(), Error> {
     match found {
         Ok(Some(record)) => {
-            server.start(&record, 0).map_err(|error| Error::of_start(error, &record)).map(drop)
+            server.check_owner(&record).map_err(|error| Error::of_start(error, &record))
         }
         Err(error @ RecordError::NewerVersion(_)) => Err(Error::Register(error)),
         Ok(None) | Err(RecordError::Damaged) => Ok(()),
@@ -205,17 +208,18 @@ fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
     locked(|reservations, _| {
         let clocks = clock::clocks();
         change(|record| {
-            let jump = match reservations.jump(clocks) {
-                Some(jump) => jump,
-                // Judge the clock as the first ID of this incarnation will.
+            let (verdict, _) = match reservations.verdict(clocks) {
+                Some(verdict) => verdict,
+                // As the first ID of this incarnation will judge.
                 None => {
                     let server = server(fixed);
                     let start = server.start(&record, clocks.wall);
                     let start = start.map_err(|error| Error::of_start(error, &record))?;
-                    clocks.jump_beyond(reservations.first_reference(&server, &record), start.after)
+                    let reference = reservations.first_reference(&server, &record);
+                    clocks.judge(&reference, start.after, settings::max_forward_step())
                 }
             };
-            if jump.judge(settings::max_forward_step()) != Verdict::Refuse {
+            if verdict != Verdict::Refuse {
                 return Ok(None);
             }
             reservations.confirm(clocks);

@@ -317,10 +317,7 @@ impl Began {
         reference: Reference,
         clocks: Clocks,
     ) -> Option<LogEntry> {
-        let ahead_of_upstream = match reference {
-            Reference::Upstream(upstream) => clocks.ahead_of(&upstream),
-            Reference::Record(_) => None,
-        };
+        let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
         let began = Began { recorded: *recorded, server: *server, start, ahead_of_upstream };
         (!began.changes().is_empty()).then(|| LogEntry::Began(Box::new(began)))
     }

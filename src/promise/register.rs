@@ -97,11 +97,12 @@ pub fn read() -> Result<Option<Record>, RecordError> {
     if !exists() {
         return Ok(None);
     }
-    if settings::fixed().preloaded {
-        SEEN.get().store(true, Relaxed);
-    }
     if is_empty() {
         return Err(RecordError::Damaged);
+    }
+    // Not before: who creates the file removes it again if that fails.
+    if settings::fixed().preloaded {
+        SEEN.get().store(true, Relaxed);
     }
     // If a checksum is wrong, PostgreSQL warns, and zeroes the page in memory. That counts as
     // damage too.

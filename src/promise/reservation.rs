@@ -209,8 +209,8 @@ pub struct Outlook {
     pub after: i64,
     /// of whose lead over the clock this much is explained.
     pub hold: i64,
-    /// How far the clock has jumped.
-    pub jump: Jump,
+    /// What would be done about the clock, and the jump that decides it.
+    pub verdict: (Verdict, Jump),
     /// How far it is ahead of the clock of the server that this one follows, or followed.
     pub ahead_of_upstream: Option<i64>,
 }
@@ -232,8 +232,8 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     if let Some(reference) = state.reference.filter(|_| state.begun) {
         let generator = shared::generator();
         let (after, hold) = (generator.timestamp(), generator.hold());
-        let jump = clocks.jump_beyond(reference, after);
-        return Ok(Outlook { record, after, hold, jump, ahead_of_upstream: None });
+        let verdict = clocks.judge(&reference, after, settings::max_forward_step());
+        return Ok(Outlook { record, after, hold, verdict, ahead_of_upstream: None });
     }
     // Without preloading, nobody has kept what the last message said.
     let upstream = state.upstream.or_else(|| {
@@ -245,13 +245,13 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
             server.start(record, clocks.wall).map_err(|error| Error::of_start(error, record))?,
             server.reference(record, upstream),
         ),
-        None => (first_start(fixed, &server, clocks.wall)?, Reference::Record(clocks)),
+        None => (first_start(fixed, &server, clocks.wall)?, Reference::record(clocks)),
     };
     Ok(Outlook {
         record,
         after: start.after,
         hold: start.hold,
-        jump: clocks.jump_beyond(reference, start.after),
+        verdict: clocks.judge(&reference, start.after, settings::max_forward_step()),
         ahead_of_upstream: upstream.and_then(|upstream| clocks.ahead_of(&upstream)),
     })
 }
@@ -292,9 +292,8 @@ impl Reservations {
             let start =
                 server.start(&record, now).map_err(|error| Error::of_start(error, &record))?;
             let reference = self.first_reference(&server, &record);
-            if let Reference::Upstream(upstream) = reference {
-                // What this clock is compared with survives a crash: a record may be ahead of it.
-                let record = Record { written: upstream, ..record };
+            let limit = settings::max_forward_step();
+            if let Some(record) = server.record_of_refusal(&record, &reference, &clocks, limit) {
                 register::flush(register::write(&record));
             }
             *entry = Began::after(&record, &server, start, reference, clocks);
@@ -305,7 +304,7 @@ impl Reservations {
             let record = server.record(start.after, clocks);
             register::create(&record)?;
             *entry = Some(LogEntry::Created { after: record.floor });
-            self.reference = Some(Reference::Record(clocks));
+            self.reference = Some(Reference::record(clocks));
             start
         };
         shared::restart(Generator::starting_after(
@@ -330,7 +329,7 @@ impl Reservations {
         self.judge(clocks, entry)?;
         let record = server(fixed).reservation(timestamp, shared::generator().floor(), clocks);
         let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
-        self.reference = Some(Reference::Record(clocks));
+        self.reference = Some(Reference::record(clocks));
         shared::count(|statistics| statistics.reservations += 1);
         Ok(Pending { lsn, floor: record.floor })
     }
@@ -345,28 +344,29 @@ impl Reservations {
     /// Refuses clocks that the register must not follow: what is written to it cannot be taken
     /// back.
     fn judge(&mut self, clocks: Clocks, entry: &mut Option<LogEntry>) -> Result<(), Error> {
-        let jump = self.jump(clocks).unwrap_or(Jump::Measured(0));
-        match jump.judge(settings::max_forward_step()) {
-            Verdict::Accept => {}
-            Verdict::Log => self.log_now_and_then(entry, LogEntry::SteppedAhead(jump)),
-            Verdict::Refuse => {
+        match self.verdict(clocks) {
+            Some((Verdict::Log, jump)) => {
+                self.log_now_and_then(entry, LogEntry::SteppedAhead(jump));
+            }
+            Some((Verdict::Refuse, jump)) => {
                 shared::count(|statistics| statistics.steps_refused += 1);
                 return Err(Error::ClockAhead(jump));
             }
+            Some((Verdict::Accept, _)) | None => {}
         }
         Ok(())
     }
 
-    /// How far the wall clock has jumped since the last record; `None` before the first of this
-    /// incarnation.
-    pub(super) fn jump(&self, clocks: Clocks) -> Option<Jump> {
+    /// What to do about these clocks; `None` before the first ID of this incarnation.
+    pub(super) fn verdict(&self, clocks: Clocks) -> Option<(Verdict, Jump)> {
         let timestamp = shared::generator().timestamp();
-        self.reference.filter(|_| self.begun).map(|last| clocks.jump_beyond(last, timestamp))
+        let reference = self.reference.filter(|_| self.begun)?;
+        Some(clocks.judge(&reference, timestamp, settings::max_forward_step()))
     }
 
     /// Accepts these clocks, however far the wall clock has jumped.
     pub(super) fn confirm(&mut self, clocks: Clocks) {
-        self.reference = Some(Reference::Record(clocks));
+        self.reference = Some(Reference::record(clocks));
         self.upstream = None;
     }
 

@@ -91,7 +91,9 @@ pub extern "C-unwind" fn snowflake_upstream_main(_argument: pg_sys::Datum) {
         }
         looked = now;
         if !BackgroundWorker::wait_latch(Some(PERIOD)) {
-            break;
+            // Unless the server stops, it starts the worker again.
+            // SAFETY: a process of the server may end itself like this.
+            unsafe { pg_sys::proc_exit(1) };
         }
     }
 }

@@ -9,7 +9,8 @@
 //!
 //! A standby that is promoted goes on from IDs of another machine. While it follows that one, the
 //! messages that it receives carry the other clock: [`Clocks::of_upstream`]. So it is compared with
-//! that clock, carried on by its own boot clock.
+//! that clock, carried on by its own boot clock. It is compared with the record as well: the other
+//! clock may be one that the other machine itself refused to follow.
 //!
 //! What holds, each with its property test in `tests/jump.rs`:
 //!
@@ -19,7 +20,9 @@
 //!    other.
 //! 4. A clock that was set back and comes back has not jumped.
 //! 5. Without a limit, nothing is refused.
-//! 6. A promoted server is judged by its upstream's clock as by its own one on the same boot.
+//! 6. A promoted server is judged by its upstream's clock as by its own one on the same boot, but for
+//!    no more than its clock is ahead of the record.
+//! 7. What is refused by the record is refused whatever the upstream's clock says.
 
 /// What the clocks of a machine say at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,15 +57,22 @@ pub enum Jump {
 
 /// What the clocks of a server are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reference {
+pub struct Reference {
     /// Those that are in the record.
-    Record(Clocks),
-    /// Those of the server that it followed.
-    Upstream(Clocks),
+    pub record: Clocks,
+    /// Those of the server that it followed, on a new timeline, where they are known.
+    pub upstream: Option<Clocks>,
+}
+
+impl Reference {
+    /// The clocks of a record alone.
+    pub fn record(record: Clocks) -> Reference {
+        Reference { record, upstream: None }
+    }
 }
 
 /// What to do about a [`Jump`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// Follow the clock.
     Accept,
@@ -105,15 +115,24 @@ impl Clocks {
         is_same.then(|| self.wall.saturating_sub(last.wall).saturating_sub(passed))
     }
 
-    /// How far the wall clock has jumped beyond the reference. `timestamp` is the generator's.
-    pub fn jump_beyond(&self, reference: Reference, timestamp: i64) -> Jump {
-        match reference {
-            Reference::Record(clocks) => self.jump_since(&clocks, timestamp),
-            Reference::Upstream(clocks) => match self.jump_since(&clocks, timestamp) {
-                Jump::Measured(by) => Jump::OfUpstream(by),
-                jump => jump,
-            },
-        }
+    /// What to do about these clocks, and the jump that decides it. `timestamp` is the generator's,
+    /// and `limit` the largest measured jump that is followed; `None` is no limit.
+    pub fn judge(
+        &self,
+        reference: &Reference,
+        timestamp: i64,
+        limit: Option<i64>,
+    ) -> (Verdict, Jump) {
+        let since_record = self.jump_since(&reference.record, timestamp);
+        let judged = (since_record.judge(limit), since_record);
+        let ahead = reference.upstream.and_then(|upstream| self.ahead_of(&upstream));
+        let Some(ahead) = ahead else { return judged };
+        // The upstream's own clock may be behind: that is no jump of this one.
+        let since = self.wall.saturating_sub(reference.record.wall);
+        let beyond = self.wall.saturating_sub(timestamp);
+        let of_upstream = Jump::OfUpstream(ahead.min(since).min(beyond));
+        let verdict = of_upstream.judge(limit);
+        if verdict >= judged.0 { (verdict, of_upstream) } else { judged }
     }
 
     /// How far the wall clock has jumped since `last`. `timestamp` is the generator's: a jump

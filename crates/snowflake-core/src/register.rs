@@ -4,7 +4,7 @@
 //! above that time. This alone makes IDs unique across restarts, crashes and failovers.
 
 use crate::generator::RESERVATION;
-use crate::jump::{BootClock, Clocks, Reference};
+use crate::jump::{BootClock, Clocks, Reference, Verdict};
 use crate::layout::{Layout, LayoutError, PartsError, Widths};
 
 /// The first bytes of every record, of whatever version.
@@ -214,12 +214,7 @@ pub enum StartError {
 impl Server {
     /// What this server may begin with, given the record and the clock.
     pub fn start(&self, record: &Record, now: i64) -> Result<Start, StartError> {
-        if record.system_identifier != self.system_identifier {
-            return Err(StartError::SystemIdentifier { recorded: record.system_identifier });
-        }
-        if record.layout != self.layout {
-            return Err(StartError::Layout { recorded: record.layout });
-        }
+        self.check_owner(record)?;
         let margin = self.margin(record);
         // The lead that the record had when it was written does not mean that the clock was set
         // back: a clock that was not set back since can only have reduced it.
@@ -230,6 +225,17 @@ impl Server {
         let is_new = record.timeline != self.timeline && lead <= self.max_backward_step;
         let hold = if is_new { lead } else { lead.min(explained) };
         Ok(Start { hold: start.hold.max(hold), margin, ..start })
+    }
+
+    /// Whether the record is this server's own.
+    pub fn check_owner(&self, record: &Record) -> Result<(), StartError> {
+        if record.system_identifier != self.system_identifier {
+            return Err(StartError::SystemIdentifier { recorded: record.system_identifier });
+        }
+        if record.layout != self.layout {
+            return Err(StartError::Layout { recorded: record.layout });
+        }
+        Ok(())
     }
 
     /// What this server may begin with where there is no record.
@@ -263,13 +269,27 @@ impl Server {
         self.failover_margin.saturating_mul(timelines)
     }
 
-    /// What the clocks of this server's first ID are compared with: on a new timeline, with those of
-    /// the server that it followed, where they are known.
+    /// What the clocks of this server's first ID are compared with: on a new timeline, also with
+    /// those of the server that it followed, where they are known.
     pub fn reference(&self, record: &Record, upstream: Option<Clocks>) -> Reference {
-        match upstream {
-            Some(clocks) if record.timeline != self.timeline => Reference::Upstream(clocks),
-            _ => Reference::Record(record.written),
-        }
+        let upstream = upstream.filter(|_| record.timeline != self.timeline);
+        Reference { record: record.written, upstream }
+    }
+
+    /// The record that keeps a refusal across a crash: where the clock of the upstream is what is in
+    /// the way, it takes the place of the clock that the record holds.
+    pub fn record_of_refusal(
+        &self,
+        record: &Record,
+        reference: &Reference,
+        now: &Clocks,
+        limit: Option<i64>,
+    ) -> Option<Record> {
+        let upstream = reference.upstream?;
+        let refuses =
+            |reference: Reference| now.judge(&reference, record.floor, limit).0 == Verdict::Refuse;
+        let by_record = refuses(Reference::record(record.written));
+        (refuses(*reference) && !by_record).then_some(Record { written: upstream, ..*record })
     }
 
     /// The record of this floor on this server; `now` is what the clocks say.

@@ -92,15 +92,42 @@ proptest! {
     /// A promoted server goes on from the clock of another machine, which it last heard of some
     /// time ago.
     #[test]
-    fn a_promotion_is_judged_by_the_clock_of_its_upstream(difference in -2 * DAY..2 * DAY, latency in 0..500i64, unseen in 0..1000i64, passed in 0..YEAR, limit in limits()) {
+    fn a_promotion_is_judged_by_the_clock_of_its_upstream(difference in -2 * DAY..3 * DAY, latency in 0..500i64, unseen in 0..1000i64, passed in 0..YEAR, since in 0..DAY, limit in limits()) {
         // A message was sent, received after the latency, and seen some time later.
         let sent = NOW - difference - latency;
         let seen = clocks(NOW + unseen, BOOT, 1000);
         let upstream = Clocks::of_upstream(sent, NOW, seen, unseen);
         let now = clocks(NOW + unseen + passed, BOOT, 1000 + passed);
-        let jump = now.jump_beyond(Reference::Upstream(upstream), i64::MIN / 2);
-        prop_assert_eq!(jump, Jump::OfUpstream(difference + latency));
-        prop_assert_eq!(jump.judge(Some(limit)), Jump::Measured(difference + latency).judge(Some(limit)));
+        // The record is of another machine, and from a while ago.
+        let record = clocks(now.wall - 2 * DAY - since, BOOT + 1, 0);
+        let reference = Reference { record, upstream: Some(upstream) };
+        let (verdict, jump) = now.judge(&reference, i64::MIN / 2, Some(limit));
+        let of_upstream = (difference + latency).min(2 * DAY + since);
+        let by_record = Jump::SinceRecord(2 * DAY + since).judge(Some(limit));
+        let by_upstream = Jump::Measured(of_upstream).judge(Some(limit));
+        prop_assert_eq!(verdict, by_upstream.max(by_record));
+        if by_upstream >= by_record {
+            prop_assert_eq!(jump, Jump::OfUpstream(of_upstream));
+        }
+    }
+
+    /// An upstream whose clock is behind says nothing against a right one.
+    #[test]
+    fn a_clock_that_agrees_with_the_record_is_followed(behind in 0..10 * YEAR, passed in 0..NOTABLE, limit in limits()) {
+        let now = later(passed, 0);
+        let record = clocks(NOW, BOOT + 1, 0);
+        let upstream = Clocks { wall: now.wall - behind, ..now };
+        let (verdict, _) = now.judge(&Reference { record, upstream: Some(upstream) }, i64::MIN / 2, Some(limit));
+        prop_assert_eq!(verdict, Verdict::Accept);
+    }
+
+    /// The upstream refused to follow its clock, and this one agrees with it.
+    #[test]
+    fn what_the_record_refuses_stays_refused(ahead in YEAR + 1..3 * YEAR, limit in limits()) {
+        let now = clocks(NOW + ahead, BOOT, 1000);
+        let record = clocks(NOW, BOOT + 1, 0);
+        let (verdict, jump) = now.judge(&Reference { record, upstream: Some(now) }, NOW, Some(limit));
+        prop_assert_eq!((verdict, jump), (Verdict::Refuse, Jump::SinceRecord(ahead)));
     }
 
     /// Between receipt and look, somebody sets the clock: the upstream's is off by no more than the

@@ -298,8 +298,8 @@ impl World {
             return None;
         }
         let boot = |clocks: Clocks| clocks.boot.map(|clock| clock.boot);
-        if let Some(Reference::Record(written)) = self.reference
-            && boot(written) != boot(now)
+        if let Some(Reference { record, upstream: None }) = self.reference
+            && boot(record) != boot(now)
             && bounds.design != Design::ForgetTheUpstream
         {
             // Nobody knows how long ago the record was written.
@@ -311,7 +311,7 @@ impl World {
             self.broken = Some("a record follows a clock that jumped, unconfirmed");
         }
         self.accepted = self.accepted.max(self.ahead());
-        self.reference = Some(Reference::Record(now));
+        self.reference = Some(Reference::record(now));
         self.reservations += 1;
         let before = match bounds.design {
             Design::TakeBackWhatIsReserved => i64::MIN,
@@ -394,8 +394,10 @@ impl World {
                     _ => self.upstream,
                 };
                 let reference = server.reference(&record, upstream);
-                if let Reference::Upstream(upstream) = reference {
-                    self.log_durably(Record { written: upstream, ..record });
+                let limit = bounds.max_forward_step;
+                let kept = server.record_of_refusal(&record, &reference, &self.clocks(), limit);
+                if let Some(record) = kept {
+                    self.log_durably(record);
                 }
                 if bounds.design != Design::ForgetTheClocks {
                     self.reference = Some(reference);
@@ -406,7 +408,7 @@ impl World {
                 // Created durably, all at once.
                 let record = server.record(self.clock - 1, self.clocks());
                 self.accepted = self.accepted.max(self.ahead());
-                self.reference = Some(Reference::Record(record.written));
+                self.reference = Some(Reference::record(record.written));
                 self.log_durably(record);
                 self.disk = Some(record);
                 Start { after: record.floor, hold: 0, margin: 0 }
@@ -453,8 +455,8 @@ impl World {
     /// What a reservation makes of the clock.
     fn verdict(&self, bounds: &Bounds) -> Verdict {
         self.reference.map_or(Verdict::Accept, |reference| {
-            let jump = self.clocks().jump_beyond(reference, self.generator.timestamp());
-            jump.judge(bounds.max_forward_step)
+            let timestamp = self.generator.timestamp();
+            self.clocks().judge(&reference, timestamp, bounds.max_forward_step).0
         })
     }
 
@@ -582,7 +584,7 @@ impl Model for Bounds {
             }
             Action::ConfirmClock => {
                 // As it stands, with other clocks, and durable before anybody is told.
-                next.reference = Some(Reference::Record(next.clocks()));
+                next.reference = Some(Reference::record(next.clocks()));
                 next.upstream = None;
                 next.confirmed = Some(next.ahead());
                 next.accepted = next.accepted.max(next.ahead());

@@ -296,8 +296,9 @@ fn layouts_that_may_follow_another() {
 fn a_promotion_is_compared_with_its_upstream() {
     let upstream = wall(NOW + 1);
     let promoted = Server { timeline: 4, ..server(&own()) };
-    let of_record = Reference::Record(own().written);
-    assert_eq!(promoted.reference(&own(), Some(upstream)), Reference::Upstream(upstream));
+    let of_record = Reference::record(own().written);
+    let of_both = Reference { upstream: Some(upstream), ..of_record };
+    assert_eq!(promoted.reference(&own(), Some(upstream)), of_both);
     assert_eq!(promoted.reference(&own(), None), of_record);
     assert_eq!(server(&own()).reference(&own(), Some(upstream)), of_record);
 }

@@ -124,8 +124,8 @@ const REGISTER: &[[&str; 3]] = &[
     ],
     [
         "a_promotion_is_compared_with_its_upstream",
-        "if record.timeline != self.timeline => R",
-        "if false => R",
+        "upstream.filter(|_| record.timeline != self.timeline)",
+        "upstream",
     ],
     [
         "crashes_in_a_row_cost_no_availability",
@@ -181,6 +181,12 @@ const JUMP: &[[&str; 3]] = &[
         "Jump::Measured(by) | Jump::OfUpstream(by) => (by, NOTABLE, limit),",
         "Jump::Measured(by) | Jump::OfUpstream(by) => (by, NOTABLE, limit.map(|_| YEAR)),",
     ],
+    [
+        "a_clock_that_agrees_with_the_record_is_followed",
+        "ahead.min(since).min(beyond)",
+        "ahead.min(beyond)",
+    ],
+    ["what_the_record_refuses_stays_refused", "if verdict >= judged.0 {", "if true {"],
     [
         "a_step_between_receipt_and_look_matters_little",
         "saturating_sub(received).clamp(0, unseen.max(0))",

@@ -212,6 +212,22 @@ fn any_role_may_check() {
     assert!(!detail.contains("postgresql.conf"), "{detail}");
 }
 
+/// Some servers let only a few roles see these views.
+#[test]
+fn without_privileges_on_the_catalog_the_rest_is_checked() {
+    let cluster = Cluster::start();
+    cluster
+        .connect()
+        .batch_execute(
+            "CREATE ROLE ordinary LOGIN; REVOKE SELECT ON pg_settings, pg_stat_replication FROM PUBLIC",
+        )
+        .expect("a role");
+    let ordinary = cluster.config().user("ordinary").connect(postgres::NoTls);
+    let mut ordinary = ordinary.expect("a session");
+    assert_eq!(row(&mut ordinary, VERDICT).1, "This server issues IDs.");
+    assert!(row(&mut ordinary, "origin of the identity").1.starts_with("Not checked"));
+}
+
 /// Without a synchronous standby's answer, commits wait.
 #[test]
 fn a_synchronous_standby_that_is_away_shows() {

@@ -114,7 +114,7 @@ fn a_signal_during_the_flush_of_a_reservation_loses_nothing() {
                 }));
                 let waits = format!(
                     "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}
-                     AND wait_event IN ('WALSync', 'WALWrite', 'snowflake_reservation')"
+                     AND lower(wait_event) IN ('walsync', 'walwrite', 'snowflake_reservation')"
                 );
                 eventually("the session is in its reservation", || {
                     bigint(&mut watcher, &waits) == 1

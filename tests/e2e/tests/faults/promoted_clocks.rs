@@ -16,6 +16,15 @@ fn primary() -> Cluster {
     primary
 }
 
+/// A primary whose register seems to be of another machine, until it makes the next reservation.
+fn primary_on_another_machine() -> Cluster {
+    let mut primary = primary();
+    primary.stop();
+    Register::of(&primary).written_on_another_boot().write();
+    primary.start_again();
+    primary
+}
+
 /// A standby of `upstream` whose clock is off by that much, once it knows its upstream's clock.
 fn standby(upstream: &Cluster, offset: &str) -> Cluster {
     let mut standby = upstream.base_backup(&["--write-recovery-conf"]);
@@ -26,7 +35,9 @@ fn standby(upstream: &Cluster, offset: &str) -> Cluster {
         let row = client
             .query_one("SELECT detail FROM snowflake_check() WHERE name = 'clock'", &[])
             .expect("a row");
-        row.get::<_, String>(0).contains("that of the server that this one follow")
+        let detail: String = row.get(0);
+        // Refused for the register, or compared with the upstream.
+        detail.contains("last record") || detail.contains("that of the server that this one follow")
     });
     standby
 }
@@ -49,7 +60,7 @@ fn days_ahead(cluster: &Cluster) -> i64 {
 /// The walreceivers that try to connect after the primary's death do not erase what is known.
 #[test]
 fn forty_days_ahead_is_refused_until_it_is_confirmed() {
-    let mut primary = primary();
+    let mut primary = primary_on_another_machine();
     let mut standby = standby(&primary, FORTY_DAYS);
     primary.kill();
     thread::sleep(Duration::from_secs(60));
@@ -72,7 +83,7 @@ fn forty_days_ahead_is_refused_until_it_is_confirmed() {
 
 #[test]
 fn a_confirmation_right_after_a_promotion_works() {
-    let mut primary = primary();
+    let mut primary = primary_on_another_machine();
     let standby = standby(&primary, FORTY_DAYS);
     primary.kill();
     standby.promote();
@@ -191,14 +202,19 @@ fn promoted_from_an_archive(clock: &str) -> Cluster {
 #[test]
 fn from_an_archive_it_is_judged_by_the_register() {
     assert_refused(&promoted_from_an_archive(FORTY_DAYS), "the clock has jumped ahead by 345");
-    for (clock, line) in [("+20s", "LOG:  the clock has jumped ahead by "), ("-1h", "timeline 1 to 2")] {
+    for (clock, line) in
+        [("+20s", "LOG:  the clock has jumped ahead by "), ("-1h", "timeline 1 to 2")]
+    {
         let standby = promoted_from_an_archive(clock);
         standby.connect().batch_execute(NEXT).expect("an ID");
         let log = standby.log();
         assert!(log.contains(line), "{log}");
         assert!(!log.contains("was set back"), "{log}");
         assert!(log.contains("This server has followed no other one since it started"), "{log}");
-        assert!(log.contains("If it was restored from a backup while the original runs on"), "{log}");
+        assert!(
+            log.contains("If it was restored from a backup while the original runs on"),
+            "{log}"
+        );
     }
 }
 
@@ -218,6 +234,19 @@ fn a_change_of_the_identity_is_in_the_log() {
     assert_eq!(cluster.log().matches("continue after a change").count(), 1);
 }
 
+/// The primary's clock jumps, and it issues no ID: nor does a standby whose clock agrees with it.
+#[test]
+fn what_the_primary_refused_is_refused_after_the_promotion() {
+    let mut primary = primary_on_another_machine();
+    primary.set_clock("+800d");
+    let refused = "ms ahead of the last record of snowflake IDs";
+    assert_refused(&primary, refused);
+    let standby = standby(&primary, "+800d");
+    primary.kill();
+    standby.promote();
+    assert_refused(&standby, refused);
+}
+
 /// In a cascade, it is the clock of the standby that sends.
 #[test]
 fn in_a_cascade_it_is_compared_with_the_sender() {
@@ -230,4 +259,16 @@ fn in_a_cascade_it_is_compared_with_the_sender() {
     last.connect().batch_execute(NEXT).expect("an ID");
     let log = last.log();
     assert!(log.contains("ms behind that of the server that this one followed"), "{log}");
+}
+
+/// The sender's clock is behind, and issues nothing: that is no reason to refuse a right one.
+#[test]
+fn a_sender_whose_clock_is_behind_does_not_matter() {
+    let mut primary = primary_on_another_machine();
+    let mut middle = standby(&primary, "-2d");
+    let last = standby(&middle, "+0");
+    middle.kill();
+    primary.kill();
+    last.promote();
+    last.connect().batch_execute(NEXT).expect("an ID");
 }

@@ -36,6 +36,22 @@ fn an_identity_that_is_handed_over_issues_nothing_again() {
     journal.check();
 }
 
+/// Before the first ID, a floor may be set above it.
+#[test]
+fn a_floor_may_be_set_before_the_first_id() {
+    let mut cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client.batch_execute(NEXT).expect("an ID");
+    drop(client);
+    cluster.stop();
+    let time = "2126-01-01 00:00:00+00";
+    cluster.configure(&[("snowflake.start_after", time)]);
+    cluster.start_again();
+    let mut client = cluster.connect();
+    client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 min')").expect("a floor");
+    error_of(client.query(NEXT, &[]));
+}
+
 #[test]
 fn absurdly_far_ahead_it_is_refused_and_says_so() {
     let cluster = Cluster::builder().set("snowflake.start_after", "2126-01-01 00:00:00+00").start();

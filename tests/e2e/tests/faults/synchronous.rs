@@ -153,7 +153,8 @@ fn an_acknowledged_id_takes_no_transaction_id() {
     });
 }
 
-/// A parallel query cannot take a transaction ID. It is not refused, and does not wait.
+/// A parallel query cannot take a transaction ID. It is not refused, and does not wait, unless its
+/// transaction has one.
 #[test]
 fn a_parallel_query_takes_ids_while_the_standby_is_away() {
     let (primary, mut standby) = pair();
@@ -170,6 +171,72 @@ fn a_parallel_query_takes_ids_while_the_standby_is_away() {
     let ids = bigints(&mut client, "SELECT snowflake_nextval() FROM source");
     assert_eq!(ids.len(), 50_000);
     assert_distinct(ids);
+    client.batch_execute("BEGIN; SELECT pg_current_xact_id()").expect("a transaction ID");
+    let ids = bigints(&mut client, "SELECT snowflake_nextval() FROM source");
+    assert_eq!(ids.len(), 50_000);
+    let stuck = thread::spawn(move || client.batch_execute("COMMIT"));
+    let mut watcher = primary.connect();
+    eventually("its commit waits", || bigint(&mut watcher, WAITING) == 1);
+    standby.start_again();
+    stuck.join().expect("a thread").expect("committed");
+}
+
+/// What an administrator has set is on the standby before anybody is told.
+#[test]
+fn a_floor_that_is_set_waits_for_the_standby() {
+    let (primary, mut standby) = pair();
+    standby.stop();
+    let mut client = primary.connect();
+    let stuck = thread::spawn(move || {
+        client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 min')")
+    });
+    let mut watcher = primary.connect();
+    eventually("it waits", || bigint(&mut watcher, WAITING) == 1);
+    standby.start_again();
+    stuck.join().expect("a thread").expect("a floor");
+}
+
+/// A statement that began before there were synchronous standbys goes on, and has not heard of them.
+#[test]
+fn a_long_statement_that_knows_of_no_standby_acknowledges_nothing() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let mut watcher = cluster.connect();
+    watcher.batch_execute("SET synchronous_commit = local").expect("set");
+    let mut long = cluster.connect();
+    let pid = bigint(&mut long, "SELECT pg_backend_pid()::bigint");
+    let long = thread::spawn(move || {
+        let slowly = "SELECT snowflake_nextval()
+                      FROM generate_series(1, 60) AS n, LATERAL pg_sleep(0.05 + n * 0)";
+        bigints(&mut long, slowly)
+    });
+    eventually("it runs", || {
+        let running = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND state = 'active' AND query LIKE 'COPY%'"
+        );
+        bigint(&mut watcher, &running) == 1
+    });
+    cluster.configure(&[("synchronous_standby_names", "away")]);
+    cluster.reload();
+    eventually("the server waits for standbys", || {
+        let mut client = cluster.connect();
+        client.batch_execute("SET synchronous_commit = local; CREATE TEMP TABLE t ()").is_ok()
+            && bigint(
+                &mut client,
+                "SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = 'away'",
+            ) == 1
+    });
+    // The long statement makes the next reservations.
+    cluster.set_clock("+10s");
+    thread::sleep(Duration::from_millis(300));
+    let mut client = cluster.connect();
+    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+    let stuck = thread::spawn(move || bigint(&mut client, NEXT));
+    let waits = format!("{WAITING} AND pid = {pid}");
+    eventually("another session waits", || bigint(&mut watcher, &waits) == 1);
+    cluster.configure(&[("synchronous_standby_names", "")]);
+    cluster.reload();
+    stuck.join().expect("an ID");
+    assert_distinct(long.join().expect("IDs"));
 }
 
 /// Waiting for a standby can be cancelled, as in any commit.
