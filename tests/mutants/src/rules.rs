@@ -177,11 +177,6 @@ const JUMP: &[[&str; 3]] = &[
     ["without_a_limit_nothing_is_refused", "limit.map(|_| YEAR)", "Some(YEAR)"],
     ["a_promotion_is_judged_by_the_clock_of_its_upstream", "sent.saturating_add(ago)", "sent"],
     [
-        "a_promotion_is_judged_by_the_clock_of_its_upstream",
-        "Jump::Measured(by) | Jump::OfUpstream(by) => (by, NOTABLE, limit),",
-        "Jump::Measured(by) | Jump::OfUpstream(by) => (by, NOTABLE, limit.map(|_| YEAR)),",
-    ],
-    [
         "a_clock_that_agrees_with_the_record_is_followed",
         "ahead.min(since).min(beyond)",
         "ahead.min(beyond)",
