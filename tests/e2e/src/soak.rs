@@ -303,6 +303,9 @@ impl Drop for Soak {
     fn drop(&mut self) {
         self.shared.stop.store(true, SeqCst);
         *self.shared.primary.lock().expect("no panic") = None;
+        if thread::panicking() {
+            return;
+        }
         // Sessions end with their servers.
         self.primary.kill();
         for client in self.clients.drain(..) {
