@@ -590,3 +590,31 @@ fn a_frozen_generator_issues_nothing_later() {
     assert_eq!(generator.floor(), START + RESERVATION);
     assert!(generator.claim_at_once(START + 1, ONE, 0).is_some());
 }
+
+/// Whether a claim at this time asks for a reservation.
+fn asks(generator: &mut Generator, now: i64) -> bool {
+    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
+    match generator.claim(Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
+        Decision::Issue(_) => false,
+        Decision::IssueAnd { reserve, .. } => reserve,
+        decision => panic!("{decision:?}"),
+    }
+}
+
+#[test]
+fn a_reservation_is_asked_for_again_after_a_quarter_of_a_second() {
+    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    generator.raise_floor(START + RESERVATION, true);
+    let asked: Vec<i64> =
+        (0..=RESERVATION).filter(|passed| asks(&mut generator, START + passed)).collect();
+    assert_eq!(asked, [1001, 1252, 1503, 1754]);
+}
+
+#[test]
+fn the_last_millisecond_of_the_field_is_used() {
+    let mut generator = Generator::starting_after(START - 1, 0, START);
+    generator.raise_floor(START + RESERVATION, true);
+    assert_eq!(generator.floor(), START);
+    asks(&mut generator, START);
+    assert_eq!(generator.last(), Some((START, 0)));
+}

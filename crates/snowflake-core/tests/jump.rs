@@ -154,3 +154,8 @@ fn a_notable_jump_is_logged_without_a_limit_too() {
     assert_eq!(Jump::SinceRecord(YEAR).judge(None), Verdict::Accept);
     assert_eq!(Jump::SinceRecord(YEAR + 1).judge(None), Verdict::Log);
 }
+
+#[test]
+fn the_limits_are_what_the_documents_say() {
+    assert_eq!((NOTABLE, SMALLEST_LIMIT, YEAR / DAY), (1000, 1002, 365));
+}
