@@ -262,7 +262,6 @@ impl Server {
     /// first record was received.
     fn margin(&self, record: &Record) -> i64 {
         let timelines = match self.timeline.checked_sub(record.timeline) {
-            Some(0) => 0,
             Some(timelines) if record.timeline != NO_TIMELINE => timelines.into(),
             _ => 1,
         };

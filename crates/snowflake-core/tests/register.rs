@@ -7,8 +7,8 @@ use snowflake_core::generator::{
 use snowflake_core::jump::{BootClock, Clocks, Reference};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{
-    LENGTH, LENGTH_OF_VERSION_1, MAGIC, Record, RecordError, Server, Start, StartError, VERSION,
-    Writer,
+    LENGTH, LENGTH_OF_VERSION_1, MAGIC, NO_TIMELINE, Record, RecordError, Server, Start,
+    StartError, VERSION, Writer,
 };
 
 const NOW: i64 = 1_800_000_000_000;
@@ -302,4 +302,19 @@ fn a_promotion_is_compared_with_its_upstream() {
     assert_eq!(promoted.reference(&own(), Some(upstream)), of_both);
     assert_eq!(promoted.reference(&own(), None), of_record);
     assert_eq!(server(&own()).reference(&own(), Some(upstream)), of_record);
+}
+
+#[test]
+fn a_record_of_no_timeline_adds_one_margin() {
+    let record = Record { timeline: NO_TIMELINE, ..own() };
+    let server = Server { timeline: 7, ..server(&record) };
+    assert_eq!(server.start(&record, NOW).expect("its own record").margin, 5000);
+}
+
+#[test]
+fn start_after_may_be_as_far_ahead_as_a_step_that_is_held() {
+    let server = Server { start_after: Some(NOW + DAY), max_backward_step: DAY, ..server(&own()) };
+    let start = Start { after: NOW + DAY, hold: DAY, margin: 0 };
+    assert_eq!(server.start(&own(), NOW), Ok(start));
+    assert_eq!(server.start(&own(), NOW - 1), Err(StartError::StartAfter { lead: DAY + 1 }));
 }
