@@ -318,3 +318,18 @@ fn start_after_may_be_as_far_ahead_as_a_step_that_is_held() {
     assert_eq!(server.start(&own(), NOW), Ok(start));
     assert_eq!(server.start(&own(), NOW - 1), Err(StartError::StartAfter { lead: DAY + 1 }));
 }
+
+/// Only where the upstream's clock alone is in the way.
+#[test]
+fn a_refusal_that_the_upstream_is_the_reason_for_is_kept() {
+    let server = Server { timeline: 4, ..server(&own()) };
+    let at = |wall| Clocks { wall, boot: Some(BootClock { boot: 1, elapsed: 1000 }) };
+    let kept = |now: i64, upstream: i64| {
+        let reference = server.reference(&own(), Some(at(upstream)));
+        server.record_of_refusal(&own(), &reference, &at(now), Some(DAY))
+    };
+    let refused = Record { written: at(NOW), ..own() };
+    assert_eq!(kept(NOW + 40 * DAY, NOW), Some(refused));
+    assert_eq!(kept(NOW + 1000, NOW), None);
+    assert_eq!(kept(NOW + 800 * DAY, NOW), None);
+}
