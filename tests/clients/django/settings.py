@@ -1,0 +1,11 @@
+import os
+
+INSTALLED_APPS = ["orders"]
+USE_TZ = True
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": os.environ["PGDATABASE"],
+        # The rest is that of the environment: PGHOST and others, or what is set here.
+    }
+}

@@ -1,0 +1,131 @@
+//! A client, with its program and a server.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use snowflake_e2e::{Cluster, bigints};
+use tempfile::TempDir;
+
+/// A client, such as `psycopg`, and a server for it.
+pub struct Program {
+    pub cluster: Cluster,
+    /// A copy of `tests/clients/<name>`, because some clients write beside their programs.
+    directory: TempDir,
+    /// What `tools/test-clients` installed for it.
+    installed: PathBuf,
+}
+
+impl Program {
+    /// The client, and a server that logs the statements that it gets.
+    pub fn of(client: &str) -> Program {
+        let installed = env::var("SNOWFLAKE_CLIENTS");
+        let installed = installed.expect("SNOWFLAKE_CLIENTS is set: run make test-clients");
+        let installed = Path::new(&installed).join(client);
+        let directory = tempfile::tempdir().expect("a directory for temporary files");
+        let mut copy = Command::new("cp");
+        copy.args(["-r", "--no-target-directory"]).arg(source(client)).arg(directory.path());
+        assert!(copy.status().expect("cp runs").success(), "cannot copy {client}");
+        if installed.join("node_modules").exists() {
+            symlink(installed.join("node_modules"), directory.path().join("node_modules"))
+                .expect("a directory to write to");
+        }
+        let cluster = Cluster::builder().set("log_statement", "all").start();
+        Program { cluster, directory, installed }
+    }
+
+    /// What Python prints with these arguments, in the client's environment.
+    #[track_caller]
+    pub fn python(&self, arguments: &[&str]) -> String {
+        stdout(self.output(&self.installed.join("bin/python"), arguments))
+    }
+
+    /// What a program in JavaScript prints.
+    #[track_caller]
+    pub fn node(&self, file: &str) -> String {
+        stdout(self.output(Path::new("node"), &[file]))
+    }
+
+    /// What a program of a package in `node_modules` does.
+    pub fn package(&self, name: &str, arguments: &[&str]) -> Output {
+        let program = self.directory.path().join("node_modules/.bin").join(name);
+        self.output(&program, arguments)
+    }
+
+    /// What the client's program in Rust prints.
+    #[track_caller]
+    pub fn rust(&self, name: &str) -> String {
+        let built = self.installed.parent().expect("the clients").join("cargo/debug");
+        stdout(self.output(&built.join(name), &[]))
+    }
+
+    fn output(&self, program: &Path, arguments: &[&str]) -> Output {
+        let mut command = Command::new(program);
+        self.cluster.set_connection(&mut command);
+        let host = self.cluster.directory().display();
+        command
+            .env("DATABASE_URL", format!("host={host} user=postgres dbname=postgres"))
+            .env("DJANGO_SETTINGS_MODULE", "settings")
+            .current_dir(self.directory.path());
+        command.args(arguments).output().unwrap_or_else(|e| panic!("{}: {e}", program.display()))
+    }
+
+    /// Replaces a file of the program.
+    pub fn write(&self, file: &str, text: &str) {
+        fs::write(self.directory.path().join(file), text).expect("a directory to write to");
+    }
+
+    /// A file beside the program.
+    pub fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.directory.path().join(file)).expect("a file of the program")
+    }
+
+    /// The IDs of a table, in order.
+    pub fn ids(&self, table: &str) -> Vec<i64> {
+        bigints(&mut self.cluster.connect(), &format!("SELECT id FROM {table} ORDER BY id"))
+    }
+
+    /// Asserts that the program printed all rows of `orders` as `item ID`, in the order in which
+    /// it inserted them, and that the server issued these IDs. Returns how many there are.
+    #[track_caller]
+    pub fn assert_orders(&self, printed: &str) -> usize {
+        let printed: Vec<(String, i64)> = printed.lines().filter_map(row).collect();
+        let query = "SELECT item, id, snowflake_datacenter_id(id) = 5
+                 AND snowflake_worker_id(id) = 9
+                 AND snowflake_timestamp(id) BETWEEN pg_postmaster_start_time() AND snowflake_floor()
+             FROM orders ORDER BY id";
+        let rows = self.cluster.connect().query(query, &[]).expect("the table orders");
+        assert!(rows.iter().all(|row| row.get(2)), "the server did not issue these: {printed:?}");
+        let rows: Vec<(String, i64)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        assert_eq!(printed, rows);
+        rows.len()
+    }
+
+    /// How many statements that insert into the table the server has got.
+    pub fn inserts(&self, table: &str) -> usize {
+        let log = self.cluster.log();
+        let statement = format!(": INSERT INTO {table} ");
+        log.lines().filter(|line| line.contains(" LOG: ") && line.contains(&statement)).count()
+    }
+}
+
+/// The directory of a client's program.
+pub fn source(client: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients").join(client)
+}
+
+/// A line of the form `item ID`.
+pub fn row(line: &str) -> Option<(String, i64)> {
+    let (item, id) = line.split_once(' ')?;
+    Some((item.to_owned(), id.parse().ok()?))
+}
+
+#[track_caller]
+pub fn stdout(output: Output) -> String {
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|said| String::from_utf8(said).expect("UTF-8"));
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    stdout
+}
