@@ -1,7 +1,7 @@
 # The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 15 to 18); without it, the
 # newest that is installed, or that apt offers, is taken.
 
-.PHONY: help setup run test lint install uninstall psql bench instructions latency mutants soak clean
+.PHONY: help all setup run test lint install uninstall deb test-deb image-root dist psql bench instructions latency test-fleet test-upgrade test-all test-clients mutants soak clean
 
 help:
 	@echo 'make setup         install what building, testing and checking need; the only verb besides run and test that does'
@@ -10,13 +10,26 @@ help:
 	@echo 'make lint          check format, clippy and documentation'
 	@echo 'make install       build and install the extension (PG_CONFIG, DESTDIR, FORCE=1)'
 	@echo 'make uninstall     remove it again'
+	@echo 'make deb           build a Debian package of it, below target/deb/ (PG_CONFIG)'
+	@echo 'make test-deb      install, upgrade and remove that package in a bare system (as root; minutes)'
+	@echo 'make image-root    build the tree of a container image of it, below target/image/ (PG_CONFIG)'
+	@echo 'make dist          write the last commit as a distribution for PGXN, below target/'
 	@echo 'make psql          open psql on a throwaway cluster with the extension'
 	@echo 'make bench         measure what IDs cost, against other keys (a quarter of an hour; QUICK=1: a minute or two)'
 	@echo 'make instructions  count the instructions of snowflake_nextval()'
 	@echo 'make latency       measure what sessions wait for (three minutes)'
+	@echo 'make test-fleet    test several servers with what operators run around them: Patroni, pooler, backups, shards'
+	@echo 'make test-upgrade  test upgrades from the first release, which is built from the history'
+	@echo 'make test-all      run all tests on every server that is here (a quarter of an hour each)'
+	@echo 'make test-clients  test psycopg, SQLAlchemy, Django, node-postgres, Drizzle, and clients of Rust'
 	@echo 'make soak HOURS=n  kill, promote and move clocks under load, and look for duplicates'
 	@echo 'make mutants       break the rules one by one, switch the register off, and see the tests notice'
 	@echo 'make clean         remove everything that was built'
+
+# What PGXN's client makes before install.
+all:
+	@tools/setup --check build
+	@tools/install build
 
 setup:
 	@tools/setup all
@@ -37,6 +50,20 @@ install:
 uninstall:
 	@tools/install uninstall
 
+deb:
+	@tools/setup --check build
+	@tools/deb
+
+test-deb:
+	@tools/test-deb
+
+image-root:
+	@tools/setup --check build
+	@tools/image-root
+
+dist:
+	@tools/dist
+
 psql:
 	@tools/throwaway psql
 
@@ -55,6 +82,18 @@ soak:
 mutants:
 	@cargo run --quiet -p snowflake-mutants
 	@tools/break-promises
+
+test-fleet:
+	@MAY_INSTALL=1 tools/test-fleet
+
+test-all:
+	@tools/test-all
+
+test-upgrade:
+	@MAY_INSTALL=1 tools/test-upgrade
+
+test-clients:
+	@tools/test-clients
 
 clean:
 	cargo clean

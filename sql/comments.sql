@@ -23,11 +23,18 @@ COMMENT ON FUNCTION snowflake_to_base62(bigint) IS 'snowflake ID as 11 character
 COMMENT ON FUNCTION snowflake_from_base62(text) IS 'snowflake ID of its 11 characters';
 COMMENT ON DOMAIN snowflake IS 'bigint whose default is the next snowflake ID';
 COMMENT ON FUNCTION snowflake_stat() IS 'for pg_stat_snowflake';
+COMMENT ON FUNCTION snowflake_twins() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_stat_reset() IS 'sets the counters of pg_stat_snowflake to zero';
 COMMENT ON FUNCTION snowflake_status() IS 'for the view snowflake_status';
 COMMENT ON FUNCTION snowflake_check() IS 'whether the server issues snowflake IDs, or would if it were promoted';
 COMMENT ON VIEW pg_stat_snowflake IS 'what the server''s generator of snowflake IDs has done since the last reset';
 COMMENT ON VIEW snowflake_status IS 'identity, layout and state of the server''s generator of snowflake IDs';
+COMMENT ON FUNCTION snowflake_watch_twins() IS 'trigger that looks for replicated rows with this server''s own identity';
+COMMENT ON TABLE snowflake_node_claims IS 'for snowflake_nodes';
+COMMENT ON VIEW snowflake_nodes IS 'identities that were given to nodes, and those that were released';
+COMMENT ON FUNCTION snowflake_guard_claims() IS 'for snowflake_node_claims';
+COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer) IS 'gives a node an identity, as lines of postgresql.conf';
+COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean) IS 'takes the identity back from a node';
 COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean) IS 'makes a column take snowflake IDs';
 COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs an identity column';
 COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs may have been issued';

@@ -11,7 +11,7 @@ use pgrx::prelude::*;
 use snowflake_core::jump::{NOTABLE, Verdict};
 
 use crate::generate;
-use crate::generator::clock;
+use crate::generator::{clock, shared};
 use crate::promise::reservation::{self, Outlook};
 use crate::promise::{self, replication};
 use crate::server::encoding::encode;
@@ -50,6 +50,7 @@ fn snowflake_check() -> TableIterator<
         clocks_of_standbys(),
         server.synchronous_standbys(),
         server.field(),
+        server.twins(),
     ];
     checks.push(server.verdict(&checks));
     let bytes = |text: String| encode(&text).into_bytes();
@@ -259,6 +260,34 @@ impl Server {
         }
     }
 
+    fn twins(&self) -> Check {
+        let name = "twins";
+        let idle = catalog::query(IDLE_WATCHES, &[]);
+        let received = if self.fixed.preloaded { shared::statistics().1.twins } else { 0 };
+        if received > 0 {
+            Check::doubtful(
+                name,
+                format!(
+                    "Replicated rows had the identity of this server. Their number since the \
+                     counters were reset is {received}."
+                ),
+                "The log names the subscriptions. Give one of the two servers another identity, \
+                 and restart it. Then call snowflake_stat_reset(), which resets all counters.",
+            )
+        } else if let Some(tables) = idle[0][0].as_deref() {
+            Check::doubtful(
+                name,
+                format!(
+                    "The trigger of snowflake_watch_twins() is not fired by replicated rows of: \
+                     {tables}."
+                ),
+                "Enable the trigger with ALTER TABLE ... ENABLE REPLICA TRIGGER.",
+            )
+        } else {
+            Check::well(name, "No replicated row with the identity of this server was noticed.")
+        }
+    }
+
     fn verdict(&self, checks: &[Check]) -> Check {
         let name = "issues IDs";
         let blocking: Vec<_> = checks
@@ -287,25 +316,37 @@ impl Server {
     }
 }
 
-/// Where the identity comes from. What lies inside of the data directory is in every copy of it.
+/// The tables of this database whose trigger `snowflake_watch_twins()` fires for local rows alone,
+/// where it does nothing. Somebody wants a disabled one to be so.
+const IDLE_WATCHES: &str = "SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ')
+    FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid
+    JOIN pg_language AS l ON l.oid = p.prolang
+    WHERE p.prosrc = 'snowflake_watch_twins_wrapper' AND l.lanname = 'c' AND t.tgenabled = 'O'";
+
+/// Where the identity comes from. What lies inside the data directory is in every copy of it.
 fn origin_of_identity() -> Check {
     let name = "origin of the identity";
     if !may_read("pg_settings") {
         return Check::well(name, "Not checked: this role may not read pg_settings.");
     }
+    let overridden = if may_read_files() { OVERRIDDEN } else { "NULL" };
     let rows = catalog::query(
-        "SELECT s.name, s.source, s.sourcefile, s.sourceline FROM pg_settings AS s
-         WHERE s.name IN ('snowflake.datacenter_id', 'snowflake.worker_id') ORDER BY s.name",
+        &format!(
+            "SELECT s.name, s.source, s.sourcefile, s.sourceline, {overridden} FROM pg_settings AS s
+             WHERE s.name IN ('snowflake.datacenter_id', 'snowflake.worker_id') ORDER BY s.name"
+        ),
         &[],
     );
     // SAFETY: a string of the server, from its start on.
     let directory = unsafe { CStr::from_ptr(pg_sys::DataDir) };
     let directory = PathBuf::from(OsStr::from_bytes(directory.to_bytes()));
     let directory = fs::canonicalize(&directory).unwrap_or(directory);
-    let (mut origins, mut is_copied) = (Vec::new(), false);
+    let (mut origins, mut overridden, mut is_copied) = (Vec::new(), Vec::new(), false);
     for row in rows {
-        let [setting, source, file, line] = [0, 1, 2, 3].map(|column| row[column].clone());
+        let [setting, source, file, line, others] =
+            [0, 1, 2, 3, 4].map(|number| row[number].clone());
         let (setting, source) = (setting.unwrap_or_default(), source.unwrap_or_default());
+        overridden.extend(others.map(|others| format!("{setting} = {others}")));
         origins.push(match file.zip(line) {
             Some((file, line)) => {
                 // The name as the server has it, whatever the encoding of the database.
@@ -318,22 +359,47 @@ fn origin_of_identity() -> Check {
         });
     }
     let origins = origins.join("; ");
-    if is_copied {
+    if !overridden.is_empty() {
         Check::doubtful(
             name,
-            format!("{origins}. That is inside of the data directory, so every copy has it."),
-            "Set the identity in a file outside of the data directory, with include, or on the \
-             command line.",
+            format!("{origins}. These values are not in force: {}.", overridden.join("; ")),
+            "Set the identity in one place. If the server is started in another way, another of \
+             these values may take effect.",
+        )
+    } else if is_copied {
+        Check::doubtful(
+            name,
+            format!(
+                "{origins}. This is inside the data directory, so every copy of it has this identity."
+            ),
+            "Set the identity on the command line, or in a file outside the data directory that \
+             postgresql.conf includes.",
         )
     } else {
         Check::well(name, format!("{origins}."))
     }
 }
 
+/// Other numbers that files give to a setting. Of each file, the last line counts.
+const OVERRIDDEN: &str = "
+    (SELECT string_agg(f.setting || ' in ' || f.sourcefile || ', line ' || f.sourceline, ', '
+                       ORDER BY f.seqno)
+     FROM (SELECT DISTINCT ON (f.sourcefile) f.* FROM pg_file_settings AS f
+           WHERE f.name = s.name
+           ORDER BY f.sourcefile, f.seqno DESC) AS f
+     WHERE ltrim(f.setting, '0') <> ltrim(s.setting, '0'))";
+
 /// Whether this role may read a view of the catalog. Some servers do not let everybody.
 fn may_read(view: &str) -> bool {
     let query = format!("SELECT has_table_privilege('pg_catalog.{view}', 'SELECT')");
     catalog::query(&query, &[])[0][0].as_deref() == Some("t")
+}
+
+/// Whether this role may read `pg_file_settings`: the view, and the function that it calls.
+fn may_read_files() -> bool {
+    let execute =
+        "SELECT has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'EXECUTE')";
+    may_read("pg_file_settings") && catalog::query(execute, &[])[0][0].as_deref() == Some("t")
 }
 
 /// A standby that does not answer for longer than this is late, or its clock is behind, ms.

@@ -26,10 +26,12 @@ pub fn issued(id: i64) -> i64 {
 /// `DISCARD SEQUENCES`.
 #[pg_extern(volatile, parallel_restricted)]
 fn snowflake_currval() -> i64 {
-    match LAST.load(Relaxed) {
-        NONE => NoCurrval.raise(),
-        id => id,
-    }
+    last().unwrap_or_else(|| NoCurrval.raise())
+}
+
+/// The same; `None` before the first.
+pub fn last() -> Option<i64> {
+    Some(LAST.load(Relaxed)).filter(|id| *id != NONE)
 }
 
 struct NoCurrval;

@@ -14,6 +14,8 @@
 //!   identity.
 //! - `status`: what has happened, and how things stand.
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
+//! - `nodes`: identities for servers, each given out once.
+//! - `twins`: the trigger that looks for rows of another server with this one's identity.
 //! - `server`: PostgreSQL's catalog, text encodings, times and error reports.
 
 use pgrx::prelude::*;
@@ -26,12 +28,14 @@ mod currval;
 mod decode;
 mod generate;
 mod generator;
+mod nodes;
 mod promise;
 mod server;
 mod settings;
 mod status;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
+mod twins;
 
 use generator::{clock, shared};
 use promise::{register, reservation, upstream};
@@ -48,11 +52,13 @@ extension_sql_file!(
         decode::range::snowflake_within_min,
         decode::range::snowflake_within_max,
         status::snowflake_stat,
+        status::snowflake_twins,
         status::snowflake_stat_reset,
         status::snowflake_status,
         check::snowflake_check,
     ]
 );
+extension_sql_file!("../sql/nodes.sql", name = "nodes", requires = [nodes::snowflake_guard_claims]);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 
 /// Called by PostgreSQL when the library is loaded.

@@ -47,6 +47,14 @@ fn snowflake_stat() -> TableIterator<
     ))
 }
 
+/// The column `twins` of `pg_stat_snowflake`. It is apart, so that the row stays as the first release
+/// has it, whose SQL may meet this library. 55000 without preloading.
+#[pg_extern(volatile, strict, parallel_safe)]
+fn snowflake_twins() -> i64 {
+    settings::require_preloading().or_raise();
+    shared::statistics().1.twins as i64
+}
+
 /// Sets all counters of `pg_stat_snowflake` to zero. 55000 without preloading.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_stat_reset() {
@@ -71,7 +79,8 @@ fn snowflake_status() -> TableIterator<
         name!(ends, TimestampWithTimeZone),
         name!(last_id, Option<i64>),
         name!(last_timestamp, Option<TimestampWithTimeZone>),
-        name!(floor, Option<TimestampWithTimeZone>),
+        // The column `floor` of the view: the first release has it under this name.
+        name!(reserved_until, Option<TimestampWithTimeZone>),
         name!(lead, Option<i64>),
         name!(preloaded, bool),
         name!(in_recovery, bool),

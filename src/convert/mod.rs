@@ -116,8 +116,7 @@ fn change(
 
 /// New keys start above those that are there, so all of them have to be seen.
 fn refuse_old_snapshot() -> Result<(), Obstacle> {
-    // SAFETY: reads a variable of this process.
-    if unsafe { pg_sys::XactIsoLevel } < pg_sys::XACT_REPEATABLE_READ as i32 {
+    if !catalog::keeps_snapshot() {
         return Ok(());
     }
     Err(Obstacle {

@@ -12,3 +12,5 @@ pub mod layout;
 mod parts;
 pub mod range;
 mod text;
+
+pub use error::Error;

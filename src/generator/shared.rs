@@ -19,6 +19,7 @@ use snowflake_core::generator::{Claim, Decision, Generator, Limits, Reading, Run
 
 use super::spinlock::SpinLock;
 use crate::promise::register::Lsn;
+use crate::server::report;
 use crate::settings;
 
 // SAFETY: nobody else names shared memory like this.
@@ -70,6 +71,10 @@ pub struct Statistics {
     pub largest_step_back: i64,
     /// Reservations that were written to the register.
     pub reservations: u64,
+    /// Replicated rows that carry this server's own identity.
+    pub twins: u64,
+    /// When the log named one of them last, on the boot clock, ms.
+    twin_logged: i64,
     /// When counting began.
     pub since: pg_sys::TimestampTz,
 }
@@ -205,6 +210,18 @@ pub fn reset_statistics(now: pg_sys::TimestampTz) {
     locked.statistics = Statistics::new(now);
 }
 
+/// Counts a replicated row that carries this server's own identity. Returns how many there are if
+/// the log is to name this one: the first, and one a minute after it. `now` is the boot clock, or
+/// `None` for a row that the log does not name in any case. The library must have been preloaded.
+pub fn count_twin(now: Option<i64>) -> Option<u64> {
+    let mut locked = lock();
+    let Statistics { twins, twin_logged, .. } = &mut locked.statistics;
+    *twins += 1;
+    let now = now.filter(|now| now.saturating_sub(*twin_logged) >= report::BETWEEN_ENTRIES)?;
+    *twin_logged = now;
+    Some(*twins)
+}
+
 /// Changes the statistics; see the contract above for what `count` may do. The library must have
 /// been preloaded.
 pub fn count(count: impl FnOnce(&mut Statistics)) {
@@ -224,6 +241,8 @@ impl Statistics {
             steps_refused: 0,
             largest_step_back: 0,
             reservations: 0,
+            twins: 0,
+            twin_logged: i64::MIN,
             since,
         }
     }

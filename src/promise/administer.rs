@@ -18,11 +18,16 @@ use crate::server::time::{self, timestamptz};
 use crate::settings::{self, Fixed};
 
 /// The time up to which IDs may have been issued, and above which every later start begins; NULL
-/// before the first ID. 55000 when the register cannot be read.
+/// before the first ID. On a standby, what it has received of it. 55000 when the register cannot be
+/// read.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_floor() -> Option<TimestampWithTimeZone> {
     let record = register::read().map_err(Error::Register).or_raise();
-    record.map(|record| timestamptz(record.floor))
+    let floor = match refuse_in_recovery() {
+        Ok(()) => server(settings::fixed()).floor(record.as_ref()),
+        Err(_) => record.map(|record| record.floor),
+    };
+    floor.map(timestamptz)
 }
 
 /// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to
@@ -212,10 +217,7 @@ fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
                 Some(verdict) => verdict,
                 // As the first ID of this incarnation will judge.
                 None => {
-                    let server = server(fixed);
-                    let start = server.start(&record, clocks.wall);
-                    let start = start.map_err(|error| Error::of_start(error, &record))?;
-                    let reference = reservations.first_reference(&server, &record);
+                    let (start, reference) = reservations.start(&server(fixed), &record, clocks)?;
                     clocks.judge(&reference, start.after, settings::max_forward_step())
                 }
             };

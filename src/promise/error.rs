@@ -386,6 +386,13 @@ impl Began {
             }
             _ => ".",
         };
+        let is_same = recorded.writer.is_none_or(|writer| {
+            (writer.datacenter_id, writer.worker_id)
+                == (server.writer.datacenter_id, server.writer.worker_id)
+        });
+        if !is_same {
+            return report(detail);
+        }
         report(detail).set_hint(
             "If it was restored from a backup while the original runs on, both issue the same IDs: \
              give this one a datacenter and worker ID of its own.",

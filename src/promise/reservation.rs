@@ -28,7 +28,6 @@
 //!   is kept until the lock is released.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::time::Duration;
 
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
@@ -40,6 +39,7 @@ use super::error::{Began, Error, LogEntry};
 use super::register::{self, Lsn};
 use super::{replication, upstream};
 use crate::generator::{clock, shared};
+use crate::server::report;
 use crate::settings::{self, Fixed, Identity};
 
 // SAFETY: nobody else names a lock like this.
@@ -73,9 +73,6 @@ unsafe impl PGRXSharedMemory for Reservations {}
 
 /// Set in a build that only shows that the tests notice.
 const WITHOUT_REGISTER: bool = cfg!(feature = "test_without_register");
-
-/// At most one log entry of a kind about the clock in this time.
-const BETWEEN_ENTRIES: Duration = Duration::from_secs(60);
 
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
@@ -218,7 +215,7 @@ pub struct Outlook {
 /// What the next ID of this server would find; the error that it would raise.
 pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     let clocks = clock::clocks();
-    let state = if fixed.preloaded { *RESERVATIONS.share() } else { Reservations::default() };
+    let mut state = if fixed.preloaded { *RESERVATIONS.share() } else { Reservations::default() };
     let in_recovery = refuse_in_recovery().is_err();
     let server = if in_recovery {
         let mut replayed = 0;
@@ -236,15 +233,11 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         return Ok(Outlook { record, after, hold, verdict, ahead_of_upstream: None });
     }
     // Without preloading, nobody has kept what the last message said.
-    let upstream = state.upstream.or_else(|| {
-        let message = upstream::last_message().filter(|_| in_recovery && !fixed.preloaded);
-        message.map(|message| message.clocks(i64::MAX))
-    });
+    if in_recovery && !fixed.preloaded {
+        state.upstream = upstream::last_message().map(|message| message.clocks(i64::MAX));
+    }
     let (start, reference) = match &record {
-        Some(record) => (
-            server.start(record, clocks.wall).map_err(|error| Error::of_start(error, record))?,
-            server.reference(record, upstream),
-        ),
+        Some(record) => state.start(&server, record, clocks)?,
         None => (first_start(fixed, &server, clocks.wall)?, Reference::record(clocks)),
     };
     Ok(Outlook {
@@ -252,7 +245,7 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         after: start.after,
         hold: start.hold,
         verdict: clocks.judge(&reference, start.after, settings::max_forward_step()),
-        ahead_of_upstream: upstream.and_then(|upstream| clocks.ahead_of(&upstream)),
+        ahead_of_upstream: state.upstream.and_then(|upstream| clocks.ahead_of(&upstream)),
     })
 }
 
@@ -289,9 +282,7 @@ impl Reservations {
             let after = (now - 1).max(shared::generator().timestamp());
             Start { after, hold: (after - now).max(0), margin: 0 }
         } else if let Some(record) = register::read()? {
-            let start =
-                server.start(&record, now).map_err(|error| Error::of_start(error, &record))?;
-            let reference = self.first_reference(&server, &record);
+            let (start, reference) = self.start(&server, &record, clocks)?;
             let limit = settings::max_forward_step();
             if let Some(record) = server.record_of_refusal(&record, &reference, &clocks, limit) {
                 register::flush(register::write(&record));
@@ -370,9 +361,17 @@ impl Reservations {
         self.upstream = None;
     }
 
-    /// What the clocks of the first ID are compared with.
-    pub(super) fn first_reference(&self, server: &Server, record: &Record) -> Reference {
-        server.reference(record, self.upstream)
+    /// Where this server starts from the record, and what the clocks of its first ID are compared
+    /// with.
+    pub(super) fn start(
+        &self,
+        server: &Server,
+        record: &Record,
+        clocks: Clocks,
+    ) -> Result<(Start, Reference), Error> {
+        let start = server.start(record, clocks.wall);
+        let start = start.map_err(|error| Error::of_start(error, record))?;
+        Ok((start, server.reference(record, self.upstream)))
     }
 
     /// Lets the next ID begin from the register again.
@@ -384,7 +383,7 @@ impl Reservations {
     fn log_now_and_then(&mut self, entry: &mut Option<LogEntry>, new: LogEntry) {
         let now = clock::boot_ms();
         let logged = &mut self.logged[usize::from(matches!(new, LogEntry::SteppedAhead(_)))];
-        if logged.is_none_or(|last| now - last >= BETWEEN_ENTRIES.as_millis() as i64) {
+        if logged.is_none_or(|last| now - last >= report::BETWEEN_ENTRIES) {
             *logged = Some(now);
             *entry = Some(new);
         }

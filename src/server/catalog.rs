@@ -14,6 +14,12 @@ pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);
 /// A row that a query returned, as text.
 pub type Row = Vec<Option<String>>;
 
+/// Whether the transaction keeps its first snapshot, and does not see what is committed after it.
+pub fn keeps_snapshot() -> bool {
+    // SAFETY: reads a variable of this process.
+    unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
+}
+
 /// Runs a query of ours in the latest snapshot that the transaction may have, with names resolved
 /// in the catalog alone.
 pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {

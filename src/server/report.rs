@@ -15,6 +15,9 @@ use pgrx::prelude::*;
 
 use super::encoding;
 
+/// At most one entry of the log in this time about something that can happen at every ID, ms.
+pub const BETWEEN_ENTRIES: i64 = 60_000;
+
 /// Called while the library is loaded. If `RUST_BACKTRACE` is set, pgrx shows a backtrace as the
 /// detail of an error. An ordinary error is not a bug, and needs no backtrace.
 pub fn init() {
@@ -100,7 +103,7 @@ pub fn send(report: ErrorReport, level: PgLogLevel) {
 
 /// Writes this to the server's log alone.
 pub fn log(report: ErrorReport) {
-    report.report(PgLogLevel::LOG_SERVER_ONLY);
+    send(report, PgLogLevel::LOG_SERVER_ONLY);
 }
 
 /// Calls PostgreSQL. An error that PostgreSQL raises reaches the user unchanged: with its context

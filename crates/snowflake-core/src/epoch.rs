@@ -34,11 +34,10 @@ pub enum EpochError {
 /// assert_eq!(parse("2010-11-04T01:42:54.657", now), Err(EpochError::Syntax));
 /// ```
 pub fn parse(text: &str, now: i64) -> Result<i64, EpochError> {
-    let text = text.trim();
-    let epoch = match text.parse::<i64>() {
-        Ok(milliseconds) => milliseconds,
-        Err(_) => instant(text)?,
-    };
+    let (epoch, rest) = milliseconds(text)?;
+    if rest != 0 {
+        return Err(EpochError::Fraction);
+    }
     if epoch < *EPOCH_RANGE.start() {
         Err(EpochError::BeforeUnix)
     } else if epoch > now.min(*EPOCH_RANGE.end()) {
@@ -58,25 +57,20 @@ pub fn parse(text: &str, now: i64) -> Result<i64, EpochError> {
 /// assert_eq!(parse_time("1767225600001"), Ok(1_767_225_600_001));
 /// ```
 pub fn parse_time(text: &str) -> Result<i64, EpochError> {
-    let text = text.trim();
-    let time = match text.parse::<i64>() {
-        Ok(milliseconds) => milliseconds,
-        Err(_) => {
-            let instant: Timestamp = text.parse().map_err(|_| EpochError::Syntax)?;
-            let fraction = instant.subsec_nanosecond() % 1_000_000;
-            instant.as_millisecond() + i64::from(fraction > 0)
-        }
-    };
+    let (time, rest) = milliseconds(text)?;
+    let time = time + i64::from(rest > 0);
     if time < 0 { Err(EpochError::BeforeUnix) } else { Ok(time) }
 }
 
-fn instant(text: &str) -> Result<i64, EpochError> {
-    let instant: Timestamp = text.parse().map_err(|_| EpochError::Syntax)?;
-    if instant.subsec_nanosecond() % 1_000_000 == 0 {
-        Ok(instant.as_millisecond())
-    } else {
-        Err(EpochError::Fraction)
+/// What the text says: milliseconds since the Unix epoch, cut towards it, and the nanoseconds that
+/// are left.
+fn milliseconds(text: &str) -> Result<(i64, i32), EpochError> {
+    let text = text.trim();
+    if let Ok(milliseconds) = text.parse() {
+        return Ok((milliseconds, 0));
     }
+    let instant: Timestamp = text.parse().map_err(|_| EpochError::Syntax)?;
+    Ok((instant.as_millisecond(), instant.subsec_nanosecond() % 1_000_000))
 }
 
 #[cfg(test)]

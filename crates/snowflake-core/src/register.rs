@@ -243,6 +243,13 @@ impl Server {
         self.begin(now - 1, now)
     }
 
+    /// Everything up to this time may have been issued under this server's identity, and it starts
+    /// above it. `None` where nothing was, as far as the server knows.
+    pub fn floor(&self, record: Option<&Record>) -> Option<i64> {
+        let recorded = record.map(|record| record.floor.saturating_add(self.margin(record)));
+        recorded.max(self.start_after).map(|floor| floor.min(self.layout.last_timestamp()))
+    }
+
     /// Above `floor` and above `start_after`, which explains its own lead.
     fn begin(&self, floor: i64, now: i64) -> Result<Start, StartError> {
         let floor = floor.min(self.layout.last_timestamp());

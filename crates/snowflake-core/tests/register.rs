@@ -88,6 +88,7 @@ proptest! {
         prop_assert!(start.after >= record.floor);
         prop_assert_eq!(start.after, (record.floor + start.margin).min(record.layout.last_timestamp()));
         prop_assert_eq!(start.margin == 0, timeline == record.timeline);
+        prop_assert_eq!(server.floor(Some(&record)), Some(start.after));
         // It explains no more than the lead that there is; on its own timeline, no more than the
         // record had.
         prop_assert!(start.hold >= 0);
@@ -332,4 +333,15 @@ fn a_refusal_that_the_upstream_is_the_reason_for_is_kept() {
     assert_eq!(kept(NOW + 40 * DAY, NOW), Some(refused));
     assert_eq!(kept(NOW + 1000, NOW), None);
     assert_eq!(kept(NOW + 800 * DAY, NOW), None);
+}
+
+/// What a server says of itself before its first ID is where that ID will start.
+#[test]
+fn a_floor_is_above_start_after_too() {
+    let record = Record { floor: NOW, ..own() };
+    let at = |start_after| Server { start_after, ..server(&record) };
+    assert_eq!(at(None).floor(None), None);
+    assert_eq!(at(Some(NOW)).floor(None), Some(NOW));
+    assert_eq!(at(Some(NOW + 1)).floor(Some(&record)), Some(NOW + 1));
+    assert_eq!(at(Some(NOW - 1)).floor(Some(&record)), Some(NOW));
 }

@@ -11,7 +11,7 @@ use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
 use crate::eventually;
-use crate::server::{Server, as_server_user};
+use crate::server::{Server, as_server_user, forget_other_servers, kill_server};
 
 /// What a cluster is to be like. [`ClusterBuilder::start`] starts it.
 pub struct ClusterBuilder {
@@ -50,6 +50,11 @@ impl Cluster {
         &self.server
     }
 
+    /// Lets the next start run another server of the same version.
+    pub fn use_server(&mut self, server: Server) {
+        self.server = server;
+    }
+
     /// The directory of the data, the socket and the log.
     pub fn directory(&self) -> &Path {
         self.directory.path()
@@ -77,9 +82,16 @@ impl Cluster {
     /// A client program of the server, such as `psql`, that connects to this cluster.
     pub fn client_program(&self, name: &str) -> Command {
         let mut command = self.server.client(name);
+        self.set_connection(&mut command);
+        command
+    }
+
+    /// Makes this cluster the one that a client program connects to, by the environment variables
+    /// of libpq.
+    pub fn set_connection(&self, command: &mut Command) {
+        forget_other_servers(command);
         command.env("PGHOST", self.directory()).env("PGPORT", "5432");
         command.env("PGUSER", "postgres").env("PGDATABASE", "postgres");
-        command
     }
 
     /// The server's log.
@@ -90,9 +102,7 @@ impl Cluster {
     /// Moves the server's clock by `offset`, such as `-10s` or `+1h`, counted from the true time.
     pub fn set_clock(&self, offset: &str) {
         assert!(self.fake_clock, "the cluster was built with fake_clock()");
-        let next = self.directory().join("clock.next");
-        fs::write(&next, offset).expect("a directory to write to");
-        fs::rename(&next, self.directory().join("clock")).expect("a directory to write to");
+        set_clock_of_file(&self.directory().join("clock"), offset);
     }
 
     /// Adds lines to postgresql.conf. They count from the next reload or start on.
@@ -126,34 +136,8 @@ impl Cluster {
     /// Kills the postmaster and all of its processes at once, with no chance to clean up, as a
     /// power loss does to them.
     pub fn kill(&mut self) {
-        let postmaster = self.postmaster.as_ref().expect("a running server").id();
-        let mut victims = vec![postmaster];
-        for entry in fs::read_dir("/proc").expect("/proc").flatten() {
-            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-                continue;
-            };
-            // "pid (name) state parent ..."
-            let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
-            if parent == Some(&postmaster.to_string()) {
-                victims.push(pid);
-            }
-        }
-        // The postmaster first, so that it does not clean up after the others.
-        let status = Command::new("kill")
-            .arg("-KILL")
-            .args(victims.iter().map(u32::to_string))
-            .stderr(Stdio::null())
-            .status();
-        status.expect("kill runs");
+        kill_server(self.postmaster.as_ref().expect("a running server").id());
         self.wait_for_exit();
-        for pid in &victims[1..] {
-            // A zombie has let go of everything.
-            eventually("a process is gone", || {
-                fs::read_to_string(format!("/proc/{pid}/stat"))
-                    .map_or(true, |stat| stat.contains(") Z "))
-            });
-        }
     }
 
     /// Makes a standby a primary.
@@ -199,13 +183,7 @@ impl Cluster {
     pub fn postgres(&self) -> Command {
         let mut environment = self.environment.clone();
         if self.fake_clock {
-            environment.extend([
-                format!("LD_PRELOAD={}", libfaketime().display()),
-                format!("FAKETIME_TIMESTAMP_FILE={}", self.directory().join("clock").display()),
-                "FAKETIME_NO_CACHE=1".into(),
-                "FAKETIME_DONT_FAKE_MONOTONIC=1".into(),
-                "FAKETIME_DISABLE_SHM=1".into(),
-            ]);
+            environment.extend(clock_of_file(&self.directory().join("clock")));
         }
         self.server.program_with(&environment, "postgres")
     }
@@ -219,7 +197,45 @@ impl Cluster {
 
     /// A copy of this cluster, not started yet.
     pub fn base_backup(&self, options: &[&str]) -> Cluster {
-        let directory = new_directory();
+        let copy = self.beside();
+        self.base_backup_to(&copy.data(), options);
+        copy.use_own_socket();
+        copy
+    }
+
+    /// Runs pg_upgrade from another cluster to this one, which is new. Neither runs.
+    pub fn upgrade_from(&self, old: &Cluster) {
+        let upgraded = self
+            .server
+            .program("pg_upgrade")
+            .current_dir(self.directory())
+            .arg("--old-bindir")
+            .arg(old.server.bin())
+            .arg("--new-bindir")
+            .arg(self.server.bin())
+            .arg("--old-datadir")
+            .arg(old.data())
+            .arg("--new-datadir")
+            .arg(self.data())
+            .arg("--username=postgres")
+            .arg("--socketdir")
+            .arg(self.directory())
+            .output()
+            .expect("pg_upgrade runs");
+        if !upgraded.status.success() {
+            let logs = self.data().join("pg_upgrade_output.d");
+            let logs = Command::new("sh")
+                .arg("-c")
+                .arg(format!("tail -n 20 {}/*/log/*", logs.display()))
+                .output();
+            let logs = logs.expect("sh runs").stdout;
+            let said = String::from_utf8_lossy(&upgraded.stdout);
+            panic!("{said}{}", String::from_utf8_lossy(&logs));
+        }
+    }
+
+    /// A base backup of this cluster in a directory, which is empty or not there yet.
+    pub fn base_backup_to(&self, directory: &Path, options: &[&str]) {
         let status = self
             .server
             .program("pg_basebackup")
@@ -228,22 +244,39 @@ impl Cluster {
             .arg("--host")
             .arg(self.directory())
             .arg("--pgdata")
-            .arg(directory.path().join("data"))
+            .arg(directory)
             .status()
             .expect("pg_basebackup runs");
         assert!(status.success(), "pg_basebackup failed");
+    }
+
+    /// A cluster of the same server in a directory of its own, for a copy of this one: there is no
+    /// data directory yet.
+    pub fn beside(&self) -> Cluster {
         let copy = Cluster {
             server: self.server.clone(),
-            directory,
+            directory: new_directory(),
             fake_clock: self.fake_clock,
             environment: self.environment.clone(),
             postmaster: None,
         };
-        copy.configure(&[("unix_socket_directories", &copy.directory().to_string_lossy())]);
         if self.fake_clock {
             copy.set_clock("+0");
         }
         copy
+    }
+
+    /// Lets a copy have its socket in its own directory, and not in that of the original.
+    pub fn use_own_socket(&self) {
+        self.configure(&[("unix_socket_directories", &self.directory().to_string_lossy())]);
+    }
+
+    /// Waits until the server has left recovery.
+    pub fn wait_until_primary(&self) {
+        let mut client = self.connect();
+        eventually("recovery ends", || {
+            !client.query_one("SELECT pg_is_in_recovery()", &[]).expect("a row").get::<_, bool>(0)
+        });
     }
 
     fn pg_ctl(&self, arguments: &[&str]) {
@@ -381,7 +414,7 @@ impl ClusterBuilder {
 }
 
 /// A temporary directory that belongs to the user that servers run as.
-fn new_directory() -> TempDir {
+pub fn new_directory() -> TempDir {
     let directory = tempfile::Builder::new()
         .prefix("snowflake-")
         .tempdir()
@@ -389,6 +422,24 @@ fn new_directory() -> TempDir {
     let owner = fs::metadata(Server::from_env().template()).expect("the template");
     chown(directory.path(), Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
     directory
+}
+
+/// The environment of a server whose clock is moved by the offset that stands in a file.
+pub fn clock_of_file(file: &Path) -> [String; 5] {
+    [
+        format!("LD_PRELOAD={}", libfaketime().display()),
+        format!("FAKETIME_TIMESTAMP_FILE={}", file.display()),
+        "FAKETIME_NO_CACHE=1".into(),
+        "FAKETIME_DONT_FAKE_MONOTONIC=1".into(),
+        "FAKETIME_DISABLE_SHM=1".into(),
+    ]
+}
+
+/// Moves the clock of the servers that look at the file.
+pub fn set_clock_of_file(file: &Path, offset: &str) {
+    let next = file.with_extension("next");
+    fs::write(&next, offset).expect("a directory to write to");
+    fs::rename(&next, file).expect("a directory to write to");
 }
 
 fn libfaketime() -> PathBuf {

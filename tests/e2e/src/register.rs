@@ -19,9 +19,12 @@ pub struct Register {
 }
 
 impl Register {
+    /// The register's file, below a data directory.
+    pub const FILE: &str = "global/4294965250";
+
     /// Where the register of a cluster is.
     pub fn path(cluster: &Cluster) -> PathBuf {
-        cluster.data().join("global/4294965250")
+        cluster.data().join(Register::FILE)
     }
 
     /// Reads the register of a cluster.

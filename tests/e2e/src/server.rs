@@ -1,14 +1,19 @@
 //! The programs of a PostgreSQL server, run as a user that it accepts.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use crate::eventually;
 
 /// An installed PostgreSQL server with the extension.
 #[derive(Clone, Debug)]
 pub struct Server {
     bin: PathBuf,
     lib: PathBuf,
+    modules: PathBuf,
+    share: PathBuf,
     pgxs: PathBuf,
     template: PathBuf,
 }
@@ -27,18 +32,62 @@ impl Server {
             .map_or_else(|_| Server::from_env(), |old| Server::of(&old))
     }
 
+    /// The same server with the first release: the one that `SNOWFLAKE_OLD_RELEASE` names.
+    pub fn old_release_from_env() -> Server {
+        let old = env::var("SNOWFLAKE_OLD_RELEASE");
+        Server::of(
+            &old.expect("SNOWFLAKE_OLD_RELEASE is set: run the tests with make test-upgrade"),
+        )
+    }
+
     fn of(pg_config: &str) -> Server {
-        let ask = |option: &str| {
-            let output = Command::new(pg_config).arg(option).output().expect("pg_config runs");
-            PathBuf::from(String::from_utf8(output.stdout).expect("UTF-8").trim())
-        };
+        let ask = |option| ask(Path::new(pg_config), option);
         let bin = ask("--bindir");
         let template = bin
             .ancestors()
             .map(|directory| directory.join("template"))
             .find(|template| template.exists())
             .expect("tools/setup test made a template cluster");
-        Server { lib: ask("--libdir"), pgxs: ask("--pgxs"), bin, template }
+        let (lib, modules, pgxs) = (ask("--libdir"), ask("--pkglibdir"), ask("--pgxs"));
+        Server { bin, lib, modules, share: ask("--sharedir"), pgxs, template }
+    }
+
+    /// A copy of the server in a directory, which is empty, without the files of the extension.
+    pub fn without_the_extension(&self, directory: &Path) -> Server {
+        let root = self.template.parent().expect("the template is beside the server");
+        let moved = |path: &Path| match path.strip_prefix(root) {
+            Ok(rest) => directory.join(rest),
+            Err(_) => path.to_owned(),
+        };
+        let copy = Server {
+            bin: moved(&self.bin),
+            lib: moved(&self.lib),
+            modules: moved(&self.modules),
+            share: moved(&self.share),
+            pgxs: self.pgxs.clone(),
+            template: self.template.clone(),
+        };
+        for (from, to) in [
+            (&self.bin, &copy.bin),
+            (&self.lib, &copy.lib),
+            (&self.modules, &copy.modules),
+            (&self.share, &copy.share),
+        ] {
+            if from != to && from.exists() && !to.exists() {
+                fs::create_dir_all(to.parent().expect("below the directory")).expect("created");
+                let mut copy = Command::new("cp");
+                let status = copy.args(["-a", "--reflink=auto"]).arg(from).arg(to).status();
+                assert!(status.expect("cp runs").success(), "cannot copy {}", from.display());
+            }
+        }
+        for directory in [copy.modules.clone(), copy.share.join("extension")] {
+            for file in fs::read_dir(directory).expect("a directory").flatten() {
+                if file.file_name().to_string_lossy().starts_with("snowflake") {
+                    fs::remove_file(file.path()).expect("a file of the copy");
+                }
+            }
+        }
+        copy
     }
 
     /// The major version, such as 15.
@@ -75,9 +124,24 @@ impl Server {
     }
 
     fn use_own_libpq(&self, command: &mut Command) {
-        if self.lib.join("libpq.so.5").exists() {
-            command.env("LD_LIBRARY_PATH", &self.lib);
+        if let Some(libraries) = self.own_libraries() {
+            command.env("LD_LIBRARY_PATH", libraries);
         }
+    }
+
+    /// Whether a library that the server can load, such as `citus`, is installed.
+    pub fn has_library(&self, name: &str) -> bool {
+        self.modules.join(name).with_extension("so").exists()
+    }
+
+    /// Whether an extension, such as `pg_partman`, is installed.
+    pub fn has_extension(&self, name: &str) -> bool {
+        self.share.join("extension").join(name).with_extension("control").exists()
+    }
+
+    /// Where the server's own libpq is, if it is not that of the system.
+    pub fn own_libraries(&self) -> Option<&Path> {
+        Some(&*self.lib).filter(|lib| lib.join("libpq.so.5").exists())
     }
 
     /// The directory of the server's programs.
@@ -97,6 +161,12 @@ impl Server {
     }
 }
 
+/// What `pg_config` answers for an option that asks for a path.
+fn ask(pg_config: &Path, option: &str) -> PathBuf {
+    let output = Command::new(pg_config).arg(option).output().expect("pg_config runs");
+    PathBuf::from(String::from_utf8(output.stdout).expect("UTF-8").trim())
+}
+
 /// A command as the user that servers run as: `postgres` for root, whom PostgreSQL refuses. The
 /// program goes down, without a shutdown checkpoint, when the thread that starts it ends.
 pub fn as_server_user(program: &Path) -> Command {
@@ -111,7 +181,38 @@ pub fn as_server_user(program: &Path) -> Command {
     command
 }
 
-fn forget_other_servers(command: &mut Command) {
+/// Kills a postmaster and all of its processes at once, with no chance to clean up.
+pub fn kill_server(postmaster: u32) {
+    let mut victims = vec![postmaster];
+    for entry in fs::read_dir("/proc").expect("/proc").flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // "pid (name) state parent ..."
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
+        if parent == Some(&postmaster.to_string()) {
+            victims.push(pid);
+        }
+    }
+    // The postmaster first, so that it does not clean up after the others.
+    let status = Command::new("kill")
+        .arg("-KILL")
+        .args(victims.iter().map(u32::to_string))
+        .stderr(Stdio::null())
+        .status();
+    status.expect("kill runs");
+    for pid in victims {
+        // A zombie has let go of everything.
+        eventually("a process is gone", || {
+            fs::read_to_string(format!("/proc/{pid}/stat"))
+                .map_or(true, |stat| stat.contains(") Z "))
+        });
+    }
+}
+
+/// Takes the settings of libpq out of the environment of a command.
+pub fn forget_other_servers(command: &mut Command) {
     for (name, _) in env::vars().filter(|(name, _)| name.starts_with("PG")) {
         command.env_remove(name);
     }

@@ -14,7 +14,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use postgres::{Config, NoTls};
-use snowflake_e2e::{Cluster, bigint, eventually, signal};
+use snowflake_e2e::{Cluster, INSERT, NEXT, bigint, create_orders, eventually, signal};
 
 const CLIENTS: usize = 4;
 
@@ -22,11 +22,7 @@ const CLIENTS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(3);
 
 /// What the clients do, in turn: an ID alone, a row, and a run of IDs.
-const QUERIES: [&str; 3] = [
-    "SELECT snowflake_nextval()",
-    "INSERT INTO orders DEFAULT VALUES RETURNING id",
-    "SELECT snowflake_nextval(20)",
-];
+const QUERIES: [&str; 3] = [NEXT, INSERT, "SELECT snowflake_nextval(20)"];
 
 /// `snowflake.failover_margin`, in milliseconds.
 const MARGIN: i64 = 5000;
@@ -104,12 +100,7 @@ impl Soak {
             .set("max_wal_size", "512MB")
             .set("autovacuum_naptime", "5s")
             .start();
-        primary
-            .connect()
-            .batch_execute(
-                "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())",
-            )
-            .expect("a table");
+        create_orders(&primary);
         let standby = primary.standby();
         let shared = Arc::new(Shared::default());
         let clients = (0..CLIENTS)

@@ -107,6 +107,12 @@ const GENERATOR: &[[&str; 3]] = &[
 const REGISTER: &[[&str; 3]] = &[
     [
         "a_start_begins_above_the_record",
+        "record.floor.saturating_add(self.margin(record)));",
+        "record.floor);",
+    ],
+    ["a_floor_is_above_start_after_too", "recorded.max(self.start_after)", "recorded"],
+    [
+        "a_start_begins_above_the_record",
         "self.begin(record.floor.saturating_add(margin), now)?",
         "self.begin(record.floor.saturating_add(margin) - 1, now)?",
     ],

@@ -12,7 +12,7 @@ SELECT pg_describe_object(d.classid, d.objid, 0) AS uncommented
 FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 WHERE e.extname LIKE 'snowflake%' AND d.deptype = 'e'
 AND obj_description(d.objid, d.classid::regclass::name) IS NULL
-AND d.objid NOT IN (SELECT typarray FROM pg_type UNION ALL SELECT reltype FROM pg_class WHERE relkind = 'v');
+AND d.objid NOT IN (SELECT typarray FROM pg_type UNION ALL SELECT reltype FROM pg_class WHERE relkind IN ('r', 'v'));
 
 \d snowflake_parts
 

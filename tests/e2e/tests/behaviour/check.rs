@@ -87,60 +87,50 @@ fn a_server_that_is_well_says_so() {
     standby.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
 }
 
+/// Asserts that the standby would fail for this reason, and that it does.
+#[track_caller]
+fn assert_shown_before_it_fails(standby: &Cluster, name: &str, what: &str, advice: &str) {
+    let mut client = standby.connect();
+    assert_not_well(&mut client, name, what, advice);
+    let verdict =
+        format!("This standby would issue no ID if it were promoted now, because of: {name}.");
+    assert_verdict(&mut client, &verdict);
+    assert_fails_after_promotion(standby);
+}
+
 #[test]
 fn a_standby_without_the_library_shows() {
     let primary = primary();
     let standby = standby(&primary, &[("shared_preload_libraries", "")]);
-    let mut client = standby.connect();
-    assert_not_well(&mut client, "preloading", "must be loaded via", "shared_preload_libraries");
-    assert_verdict(
-        &mut client,
-        "This standby would issue no ID if it were promoted now, because of: preloading.",
-    );
-    assert_fails_after_promotion(&standby);
+    let (what, advice) = ("must be loaded via", "shared_preload_libraries");
+    assert_shown_before_it_fails(&standby, "preloading", what, advice);
 }
 
 #[test]
 fn a_standby_without_a_worker_id_shows() {
     let primary = primary();
     let standby = standby(&primary, &[("snowflake.worker_id", "-1")]);
-    let mut client = standby.connect();
-    assert_not_well(&mut client, "identity", "there is no default", "snowflake.worker_id = 1");
-    assert_verdict(
-        &mut client,
-        "This standby would issue no ID if it were promoted now, because of: identity.",
-    );
-    assert_fails_after_promotion(&standby);
+    let (what, advice) = ("there is no default", "snowflake.worker_id = 1");
+    assert_shown_before_it_fails(&standby, "identity", what, advice);
 }
 
 #[test]
 fn a_standby_with_other_widths_shows() {
     let primary = primary();
     let standby = standby(&primary, &[("snowflake.sequence_bits", "10")]);
-    let mut client = standby.connect();
-    assert_not_well(&mut client, "layout", "5, 5 and 12 bits", "as they were");
-    assert_verdict(
-        &mut client,
-        "This standby would issue no ID if it were promoted now, because of: layout.",
-    );
-    assert_fails_after_promotion(&standby);
+    let (what, advice) = ("5, 5 and 12 bits", "as they were");
+    assert_shown_before_it_fails(&standby, "layout", what, advice);
 }
 
 #[test]
 fn a_standby_whose_clock_is_two_days_behind_shows() {
     let primary = primary_at("+2d");
     let standby = standby(&primary, &[]);
-    let mut client = standby.connect();
-    assert_not_well(&mut client, "lead", "The clock is 17", "Correct the clock");
-    assert_verdict(
-        &mut client,
-        "This standby would issue no ID if it were promoted now, because of: lead.",
-    );
     // The primary sees the clock of the standby in its answers.
     let mut client = primary.connect();
     eventually("the primary sees it", || !row(&mut client, "clocks of standbys").0);
     assert_not_well(&mut client, "clocks of standbys", "which may be behind", "Set the clocks");
-    assert_fails_after_promotion(&standby);
+    assert_shown_before_it_fails(&standby, "lead", "The clock is 17", "Correct the clock");
 }
 
 #[test]
@@ -175,29 +165,71 @@ fn an_identity_inside_of_the_data_directory_shows() {
     let mut cluster = Cluster::start();
     let origin = "origin of the identity";
     let mut client = cluster.connect();
-    assert_not_well(&mut client, origin, "/data/postgresql.conf, line ", "outside of the data");
+    assert_not_well(&mut client, origin, "/data/postgresql.conf, line ", "outside the data");
     // It is a warning: IDs are issued.
     assert_well(&mut client, VERDICT);
     client.batch_execute("ALTER SYSTEM SET snowflake.worker_id = 3").expect("legal");
     drop(client);
     cluster.stop();
     cluster.start_again();
+    // The other value is in force when somebody resets this one.
+    let mut client = cluster.connect();
+    let file = "snowflake.worker_id = 9 in ";
+    assert_not_well(&mut client, origin, file, "in one place");
+    let (_, detail, _) = row(&mut client, origin);
+    assert!(
+        detail.contains("snowflake.worker_id: ")
+            && detail.contains("/postgresql.auto.conf, line 3"),
+        "{detail}"
+    );
+    drop(client);
+    cluster.stop();
+    // The command line goes first, and what the files say is in force without it.
+    let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=5"];
+    cluster.start_with(&arguments).expect("a start");
     let mut client = cluster.connect();
     assert_not_well(
         &mut client,
         origin,
-        "/data/postgresql.auto.conf, line ",
-        "outside of the data",
+        "snowflake.worker_id: command line. These values are not in force: ",
+        "in one place",
     );
+    let (_, detail, _) = row(&mut client, origin);
+    assert!(detail.contains("snowflake.worker_id = 9 in "), "{detail}");
+    assert!(
+        detail.contains(", 3 in ") && detail.contains("/postgresql.auto.conf, line 3."),
+        "{detail}"
+    );
+    assert!(!detail.contains("snowflake.datacenter_id ="), "{detail}");
+    assert_eq!(row(&mut client, "identity").1, "Datacenter 5, worker 4.");
+}
+
+/// A file that is outside the data directory is in no copy of it.
+#[test]
+fn an_identity_outside_of_the_data_directory_is_well() {
+    let builder = Cluster::builder();
+    let mut cluster =
+        builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
+    let file = cluster.directory().join("identity.conf");
+    let identity = "snowflake.datacenter_id = 4\nsnowflake.worker_id = 4\n";
+    std::fs::write(&file, identity).expect("a directory to write to");
+    let include = format!("include '{}'\n", file.display());
+    let configuration = cluster.data().join("postgresql.conf");
+    let text = std::fs::read_to_string(&configuration).expect("postgresql.conf");
+    std::fs::write(&configuration, text + &include).expect("postgresql.conf is writable");
+    cluster.start_again();
+    let mut client = cluster.connect();
+    client.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+    let origin = "origin of the identity";
+    assert_well(&mut client, origin);
+    assert!(row(&mut client, origin).1.contains("/identity.conf, line 2."));
     drop(client);
     cluster.stop();
-    // The command line goes first.
     let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=4"];
     cluster.start_with(&arguments).expect("a start");
     let mut client = cluster.connect();
     assert_well(&mut client, origin);
     assert!(row(&mut client, origin).1.contains("snowflake.worker_id: command line"));
-    assert_eq!(row(&mut client, "identity").1, "Datacenter 4, worker 4.");
 }
 
 /// Who may not look at files and at other sessions sees less, and no error.
@@ -207,9 +239,21 @@ fn any_role_may_check() {
     cluster.connect().batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
     let ordinary = cluster.config().user("ordinary").connect(postgres::NoTls);
     let mut ordinary = ordinary.expect("a session");
-    assert_eq!(bigint(&mut ordinary, "SELECT count(*) FROM snowflake_check()"), 11);
+    assert_eq!(bigint(&mut ordinary, "SELECT count(*) FROM snowflake_check()"), 12);
     let (_, detail, _) = row(&mut ordinary, "origin of the identity");
     assert!(!detail.contains("postgresql.conf"), "{detail}");
+}
+
+/// A role that may read every table, but not call what the views call.
+#[test]
+fn a_role_that_reads_all_data_may_check() {
+    let cluster = Cluster::start();
+    cluster
+        .connect()
+        .batch_execute("CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO reader")
+        .expect("a role");
+    let reader = cluster.config().user("reader").connect(postgres::NoTls);
+    assert_well(&mut reader.expect("a session"), VERDICT);
 }
 
 /// Some servers let only a few roles see these views.

@@ -46,7 +46,8 @@ fn pages() -> Vec<Page> {
 /// The same, and the other documents.
 fn documents() -> Vec<Page> {
     let mut documents = pages();
-    documents.extend(["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].map(page));
+    let others = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "monitoring/README.md"];
+    documents.extend(others.map(page));
     documents
 }
 
@@ -186,12 +187,13 @@ fn the_reference_is_complete() {
         FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
         WHERE d.deptype = 'e' AND p.proname LIKE 'snowflake%'
             AND p.proname NOT IN
-                ('snowflake_within_min', 'snowflake_within_max', 'snowflake_stat', 'snowflake_status')
+                ('snowflake_within_min', 'snowflake_within_max', 'snowflake_stat', 'snowflake_status',
+                 'snowflake_guard_claims', 'snowflake_twins')
         UNION
         SELECT viewname, false FROM pg_views WHERE viewname LIKE '%snowflake%'
         UNION
         SELECT column_name, false FROM information_schema.columns
-        WHERE table_name IN ('pg_stat_snowflake', 'snowflake_status')";
+        WHERE table_name IN ('pg_stat_snowflake', 'snowflake_status', 'snowflake_nodes')";
     let reference = page("docs/reference.md").text;
     let items = items(&reference);
     let mut functions = 0;
@@ -284,6 +286,31 @@ fn the_shell_commands_of_every_document_are_run_by_a_test() {
     }
 }
 
+/// The programs and the versions on the page of clients are those of the files that it names, and
+/// the page has every client.
+#[test]
+fn the_programs_of_clients_are_files() {
+    let text = page("docs/clients.md").text;
+    let mut programs = Vec::new();
+    for (index, _) in text.match_indices("](../tests/clients/") {
+        let (path, rest) = text[index + 5..].split_once(')').expect("a closing parenthesis");
+        let file = page(path).text;
+        if let Some(block) = rest.strip_prefix(":\n\n```") {
+            let (_, block) = block.split_once('\n').expect("a block");
+            let block = block.split_inclusive('\n').take_while(|line| *line != "```\n");
+            assert_eq!(block.collect::<String>(), file, "{path}");
+            programs.push(path.to_owned());
+        } else {
+            let version = text[..index].rsplit('[').next().expect("an opening bracket");
+            assert!(file.contains(version), "{path} has no {version}");
+        }
+    }
+    for client in fs::read_dir(tree().join("tests/clients")).expect("clients").flatten() {
+        let directory = format!("tests/clients/{}/", client.file_name().display());
+        assert!(programs.iter().any(|path| path.starts_with(&directory)), "{directory}");
+    }
+}
+
 /// Links within the project lead to files and headings that exist.
 #[test]
 fn every_link_leads_to_a_file_and_a_heading() {
@@ -314,11 +341,32 @@ fn every_link_leads_to_a_file_and_a_heading() {
     assert!(links >= 20, "the documents have {links} links");
 }
 
+/// The alerts lead to headings that exist.
+#[test]
+fn the_runbook_of_every_alert_exists() {
+    let alerts = page("monitoring/alerts.yaml").text;
+    let runbooks: Vec<_> =
+        alerts.lines().filter_map(|line| line.trim().strip_prefix("runbook: ")).collect();
+    assert_eq!(runbooks.len(), alerts.matches("- alert: ").count());
+    for runbook in runbooks {
+        let (name, heading) = runbook.split_once('#').unwrap_or((runbook, "monitoring"));
+        let anchors = page(name).anchors();
+        assert!(anchors.iter().any(|anchor| anchor == heading), "{runbook}");
+    }
+}
+
 /// The tests that a page names in code exist.
 #[test]
 fn the_tests_that_are_named_exist() {
-    let directories =
-        ["crates/snowflake-core/tests", "tests/e2e/tests/behaviour", "tests/e2e/tests/faults"];
+    let directories = [
+        "crates/snowflake-core/tests",
+        "tests/e2e/tests/behaviour",
+        "tests/e2e/tests/clients",
+        "tests/e2e/tests/faults",
+        "tests/e2e/tests/fleet",
+        "tests/e2e/tests/upgrade",
+        "tests/simulation/tests",
+    ];
     let files = directories.iter().flat_map(|directory| {
         fs::read_dir(tree().join(directory))
             .expect("a directory")
@@ -328,14 +376,15 @@ fn the_tests_that_are_named_exist() {
         .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
         .map(|file| fs::read_to_string(file).expect("a file"))
         .collect();
+    // Names of tests are sentences. Names of functions and settings are not tests.
+    const OTHERS: [&str; 4] = ["pg_", "snowflake_", "citus_", "max_"];
     let mut named = 0;
     for page in pages() {
-        // Names of tests are sentences. Names of functions and settings are not tests.
         let words = page.text.split('`').skip(1).step_by(2);
         for word in words.filter(|word| word.split('_').count() > 3 || word.contains("::")) {
             let name = word.rsplit("::").next().expect("a name");
             let is_name = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-            if is_name && !["pg_", "snowflake_"].iter().any(|other| name.starts_with(other)) {
+            if is_name && !OTHERS.iter().any(|other| name.starts_with(other)) {
                 assert!(tests.contains(&format!("fn {name}(")), "{}: {name}", page.name);
                 named += 1;
             }

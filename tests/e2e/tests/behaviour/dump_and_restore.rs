@@ -1,6 +1,12 @@
 //! What uses the extension survives pg_dump and pg_restore.
 
-use snowflake_e2e::{Cluster, bigint, connect_to, dump_and_restore};
+use std::process::Output;
+
+use postgres::Client;
+use postgres::error::SqlState;
+use snowflake_e2e::{
+    Cluster, Server, bigint, connect_to, dump_and_restore, error_of, new_directory,
+};
 
 #[test]
 fn decoding_in_the_schema_survives() {
@@ -40,4 +46,134 @@ fn decoding_in_the_schema_survives() {
         assert!(lines.iter().any(|line| line.split(' ').any(|word| word == index)), "{lines:?}");
         assert_eq!(bigint(&mut restored, query), 10_000);
     }
+}
+
+/// A database whose extension is in a schema of its own, with a table, a column and a domain that
+/// use it, and as many rows.
+const ROWS: i64 = 1000;
+const IN_ANOTHER_SCHEMA: &str = "
+    CREATE SCHEMA tools;
+    CREATE EXTENSION snowflake SCHEMA tools;
+    CREATE TABLE orders (
+        id bigint PRIMARY KEY DEFAULT tools.snowflake_nextval(),
+        created_at timestamptz GENERATED ALWAYS AS (tools.snowflake_timestamp(id)) STORED,
+        item text
+    );
+    CREATE INDEX ON orders (tools.snowflake_timestamp(id));
+    CREATE TABLE visits (id tools.snowflake PRIMARY KEY, order_id bigint REFERENCES orders);
+    INSERT INTO orders (item) SELECT 'item' FROM generate_series(1, 1000);
+    INSERT INTO visits (order_id) SELECT id FROM orders";
+
+/// Runs a program of the server's clients on a database.
+fn run(cluster: &Cluster, program: &str, database: &str, arguments: &[&str]) -> Output {
+    let mut command = cluster.client_program(program);
+    command.args(["--dbname", database]).args(arguments).output().expect("the program runs")
+}
+
+#[track_caller]
+fn run_well(cluster: &Cluster, program: &str, database: &str, arguments: &[&str]) {
+    let output = run(cluster, program, database, arguments);
+    assert!(output.status.success(), "{program}: {}", stderr(&output));
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A cluster with the database `source`, whose extension is in a schema of its own.
+fn source() -> Cluster {
+    let cluster = Cluster::start();
+    cluster.connect().batch_execute("CREATE DATABASE source").expect("a database");
+    connect_to(&cluster, "source").batch_execute(IN_ANOTHER_SCHEMA).expect("a schema");
+    cluster
+}
+
+/// The rows are there, and the next IDs are greater than theirs, by the default and by the domain.
+#[track_caller]
+fn assert_goes_on(client: &mut Client) {
+    let count = "SELECT count(*) FROM orders JOIN visits ON order_id = orders.id
+        WHERE created_at = tools.snowflake_timestamp(orders.id)";
+    assert_eq!(bigint(client, count), ROWS);
+    let newest = bigint(client, "SELECT max(id) FROM visits");
+    let order = bigint(client, "INSERT INTO orders DEFAULT VALUES RETURNING id");
+    let visit = bigint(client, "INSERT INTO visits DEFAULT VALUES RETURNING id");
+    assert!(newest < order && order < visit, "{newest}, {order}, {visit}");
+}
+
+/// With the extension in a schema of its own, in each format, and with the schema and the data
+/// apart.
+#[test]
+fn every_format_restores_what_uses_the_extension_in_another_schema() {
+    let cluster = source();
+    let directory = tempfile::tempdir().expect("a directory for temporary files");
+    for (format, program) in
+        [("plain", "psql"), ("custom", "pg_restore"), ("directory", "pg_restore")]
+    {
+        for parts in [&[""][..], &["--schema-only", "--data-only"]] {
+            let database = format!("{format}_{}", parts.len());
+            let create = format!("CREATE DATABASE {database}");
+            cluster.connect().batch_execute(&create).expect("a database");
+            for part in parts {
+                let path = directory.path().join(format!("{database}{part}"));
+                let path = path.to_str().expect("UTF-8");
+                let mut arguments = vec!["--format", format, "--file", path];
+                arguments.extend(Some(*part).filter(|part| !part.is_empty()));
+                run_well(&cluster, "pg_dump", "source", &arguments);
+                let restore = if program == "psql" {
+                    &["--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--file", path][..]
+                } else {
+                    &["--exit-on-error", path]
+                };
+                run_well(&cluster, program, &database, restore);
+            }
+            assert_goes_on(&mut connect_to(&cluster, &database));
+        }
+    }
+}
+
+/// A server that does not preload the library restores everything, decodes, and gives no IDs. Once
+/// it preloads the library, it does.
+#[test]
+fn a_server_without_preloading_restores_and_gives_no_ids() {
+    let original = source();
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    run_well(&original, "pg_dump", "source", &["--format=custom", "--file", path]);
+
+    let mut cluster = Cluster::builder().unset("shared_preload_libraries").create();
+    cluster.start_again();
+    run_well(&cluster, "pg_restore", "postgres", &["--exit-on-error", path]);
+    let mut client = cluster.connect();
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), ROWS);
+    let error = error_of(client.execute("INSERT INTO orders DEFAULT VALUES", &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    let message = "snowflake_pg must be loaded via \"shared_preload_libraries\" to generate IDs";
+    assert_eq!(error.message(), message);
+
+    cluster.stop();
+    cluster.configure(&[("shared_preload_libraries", "snowflake_pg")]);
+    cluster.start_again();
+    assert_goes_on(&mut cluster.connect());
+}
+
+/// Where the extension is not installed, the first error of pg_restore says so, and the tables that
+/// use it are missing.
+#[test]
+fn a_server_without_the_extension_names_it() {
+    let original = source();
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    run_well(&original, "pg_dump", "source", &["--format=custom", "--file", path]);
+
+    let directory = new_directory();
+    let server = Server::from_env().without_the_extension(directory.path());
+    let mut cluster = Cluster::builder().server(server).unset("shared_preload_libraries").create();
+    cluster.start_again();
+    let output = run(&cluster, "pg_restore", "postgres", &[path]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    let first = said.lines().next().expect("errors");
+    assert!(first.ends_with("ERROR:  extension \"snowflake\" is not available"), "{said}");
+    let tables = "SELECT count(*) FROM pg_class WHERE relname IN ('orders', 'visits')";
+    assert_eq!(bigint(&mut cluster.connect(), tables), 0);
 }

@@ -78,8 +78,10 @@ fn install_and_uninstall() {
     let installation = Installation::new();
     let output = installation.make(&["install"]);
     assert!(output.status.success(), "{output:?}");
-    let script = "snowflake--0.1.0.sql";
-    assert_eq!(installation.files(), [script, "snowflake.control", "snowflake_pg.so"]);
+    // The SQL of this release, and how to get there from the one before.
+    let scripts = ["snowflake--0.1.0--0.2.0.sql", "snowflake--0.2.0.sql"];
+    let files = [&scripts[..], &["snowflake.control", "snowflake_pg.so"]].concat();
+    assert_eq!(installation.files(), files);
     let said = String::from_utf8_lossy(&output.stdout);
     for line in [
         "shared_preload_libraries = 'snowflake_pg'",
@@ -136,6 +138,22 @@ fn sudo_is_not_used_where_the_user_may_write() {
         .expect("make runs");
     assert!(output.status.success(), "{output:?}");
     assert!(!used.exists(), "{output:?}");
+}
+
+/// Once everything is there, an installation fetches nothing.
+#[test]
+fn the_network_is_not_needed() {
+    let installation = Installation::new();
+    let installing = installation.install_with("offline", &[]);
+    let mut command = Command::new("unshare");
+    // Only root may do this without a user namespace.
+    if !Command::new("unshare").args(["--net", "true"]).output().expect("it runs").status.success()
+    {
+        command.arg("--map-current-user");
+    }
+    command.arg("--net").arg(installing.get_program()).args(installing.get_args());
+    let output = command.output().expect("unshare runs");
+    assert!(output.status.success(), "{output:?}");
 }
 
 #[test]

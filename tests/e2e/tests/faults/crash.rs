@@ -1,12 +1,13 @@
 //! kill -9 of a backend and of the whole cluster, with the clock set back.
 
 use std::collections::HashSet;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use snowflake_e2e::{Cluster, Journal, StopOnDrop, assert_distinct, bigint, bigints, eventually};
+use snowflake_e2e::{
+    Cluster, Journal, StopOnDrop, assert_distinct, bigint, bigints, eventually, signal,
+};
 
 use super::{INSERT, create_orders};
 
@@ -83,8 +84,7 @@ fn a_killed_backend() {
                 });
                 thread::sleep(Duration::from_millis(20));
                 cluster.set_clock(if round % 2 == 0 { "-1h" } else { "+0" });
-                let killed = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
-                assert!(killed.expect("kill runs").success());
+                signal(pid, "KILL");
             });
             // The postmaster throws all sessions out and makes its shared memory anew.
             eventually("the server accepts sessions again", || {

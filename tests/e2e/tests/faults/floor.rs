@@ -202,16 +202,10 @@ fn on_a_promoted_server_that_has_not_begun_the_margin_is_added() {
     });
     drop(primary);
     standby.promote();
-    client
-        .batch_execute(
-            "SELECT snowflake_set_floor(date_trunc('second', now()) + interval '1 minute')",
-        )
-        .expect("a floor");
-    let floor = "SELECT (extract(epoch FROM snowflake_floor()) * 1000)::bigint";
-    let floor = bigint(&mut client, floor);
-    let first = bigint(
-        &mut client,
-        "SELECT (extract(epoch FROM snowflake_timestamp(snowflake_nextval())) * 1000)::bigint",
-    );
-    assert_eq!(first - floor, 5001);
+    let ms = |time: &str| format!("SELECT (extract(epoch FROM {time}) * 1000)::bigint");
+    let minute = "snowflake_set_floor(date_trunc('second', now()) + interval '1 minute')";
+    let set = bigint(&mut client, &ms(minute));
+    assert_eq!(bigint(&mut client, &ms("snowflake_floor()")), set + 5000);
+    let first = bigint(&mut client, &ms("snowflake_timestamp(snowflake_nextval())"));
+    assert_eq!(first, set + 5001);
 }

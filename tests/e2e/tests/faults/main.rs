@@ -20,19 +20,21 @@ mod wrong_clocks;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Command;
 
-use snowflake_e2e::Cluster;
+use snowflake_e2e::{Cluster, INSERT, NEXT, create_orders};
 
-const NEXT: &str = "SELECT snowflake_nextval()";
-const INSERT: &str = "INSERT INTO orders DEFAULT VALUES RETURNING id";
-
-/// The table that [`INSERT`] inserts into.
-fn create_orders(cluster: &Cluster) {
+/// Makes a cluster that was started with `archive_mode` archive its WAL, and returns where to.
+fn archive(cluster: &Cluster) -> PathBuf {
+    let archive = cluster.directory().join("archive");
     cluster
         .connect()
-        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())")
-        .expect("a table");
+        .batch_execute(&format!("COPY (SELECT) TO PROGRAM 'mkdir {}'", archive.display()))
+        .expect("a directory");
+    cluster.configure(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
+    cluster.reload();
+    archive
 }
 
 /// A library that servers load before all others, and that stands between them and the disk. It

@@ -6,7 +6,7 @@ use std::time::Duration;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually};
 
-use super::NEXT;
+use super::{NEXT, archive};
 
 const FORTY_DAYS: &str = "+40d";
 
@@ -172,19 +172,12 @@ fn after_a_restart_it_is_judged_by_the_register() {
 }
 
 /// A primary dies, and a standby takes its place that got its WAL from an archive, and so no
-/// messages.
-fn promoted_from_an_archive(clock: &str) -> Cluster {
-    let archive = tempfile::tempdir().expect("a directory");
-    std::os::unix::fs::chown(archive.path(), Some(snowflake_e2e::server_uid()), None)
-        .expect("root");
-    let path = archive.path().display().to_string();
-    let primary = Cluster::builder()
-        .fake_clock()
-        .set("archive_mode", "on")
-        .set("archive_command", &format!("cp %p {path}/%f"))
-        .start();
+/// messages. Both, since the archive is beside the dead one's data.
+fn promoted_from_an_archive(clock: &str) -> (Cluster, Cluster) {
+    let mut primary = Cluster::builder().fake_clock().set("archive_mode", "on").start();
+    let archive = archive(&primary);
     let mut standby = primary.base_backup(&[]);
-    standby.configure(&[("restore_command", &format!("cp {path}/%f %p"))]);
+    standby.configure(&[("restore_command", &format!("cp {}/%f %p", archive.display()))]);
     std::fs::write(standby.data().join("standby.signal"), "").expect("root, or the owner");
     standby.set_clock(clock);
     let mut client = primary.connect();
@@ -193,19 +186,20 @@ fn promoted_from_an_archive(clock: &str) -> Cluster {
     standby.start_again();
     let mut reader = standby.connect();
     eventually("the WAL is replayed", || reader.query("SELECT FROM arrived", &[]).is_ok());
-    drop(primary);
+    primary.kill();
     standby.promote();
-    standby
+    (standby, primary)
 }
 
 /// Here, the machine is the one that wrote the register, so that a jump is known exactly.
 #[test]
 fn from_an_archive_it_is_judged_by_the_register() {
-    assert_refused(&promoted_from_an_archive(FORTY_DAYS), "the clock has jumped ahead by 345");
+    let (standby, _primary) = promoted_from_an_archive(FORTY_DAYS);
+    assert_refused(&standby, "the clock has jumped ahead by 345");
     for (clock, line) in
         [("+20s", "LOG:  the clock has jumped ahead by "), ("-1h", "timeline 1 to 2")]
     {
-        let standby = promoted_from_an_archive(clock);
+        let (standby, _primary) = promoted_from_an_archive(clock);
         standby.connect().batch_execute(NEXT).expect("an ID");
         let log = standby.log();
         assert!(log.contains(line), "{log}");

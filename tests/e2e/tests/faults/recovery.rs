@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, StopOnDrop, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, Journal, StopOnDrop, archive_wal, bigint, error_of, eventually};
 
-use super::{INSERT, NEXT, create_orders};
+use super::{INSERT, NEXT, archive, create_orders};
 
 /// Asserts that the next IDs are above all rows of the server's table.
 fn assert_above_rows(cluster: &Cluster, journal: &Journal) {
@@ -20,13 +20,6 @@ fn assert_above_rows(cluster: &Cluster, journal: &Journal) {
         client.execute("INSERT INTO orders DEFAULT VALUES", &[]).expect("a row");
     }
     journal.check();
-}
-
-fn wait_until_primary(cluster: &Cluster) {
-    let mut client = cluster.connect();
-    eventually("recovery ends", || {
-        !client.query_one("SELECT pg_is_in_recovery()", &[]).expect("a row").get::<_, bool>(0)
-    });
 }
 
 #[test]
@@ -65,13 +58,7 @@ fn point_in_time_recovery() {
         .set("wal_level", "replica")
         .fake_clock()
         .start();
-    let archive = cluster.directory().join("archive");
-    cluster
-        .connect()
-        .batch_execute(&format!("COPY (SELECT) TO PROGRAM 'mkdir {}'", archive.display()))
-        .expect("a directory");
-    cluster.configure(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
-    cluster.reload();
+    let archive = archive(&cluster);
     create_orders(&cluster);
     let journal = Journal::new();
     let mut client = cluster.connect();
@@ -83,13 +70,7 @@ fn point_in_time_recovery() {
     for _ in 0..200 {
         journal.take(&mut client, INSERT).expect("an ID");
     }
-    client.batch_execute("SELECT pg_switch_wal()").expect("a new segment");
-    eventually("the WAL is archived", || {
-        bigint(
-            &mut client,
-            "SELECT count(*) FROM pg_ls_dir('pg_wal/archive_status') AS f WHERE f LIKE '%.ready'",
-        ) == 0
-    });
+    archive_wal(&mut client);
     drop(client);
     cluster.stop();
     for (mut copy, offset) in copies.into_iter().zip(["+0", "-1h"]) {
@@ -102,7 +83,7 @@ fn point_in_time_recovery() {
         fs::write(copy.data().join("recovery.signal"), "").expect("a file");
         copy.set_clock(offset);
         copy.start_again();
-        wait_until_primary(&copy);
+        copy.wait_until_primary();
         assert_eq!(bigint(&mut copy.connect(), "SELECT count(*) FROM orders"), 200);
         if offset == "+0" {
             journal.take(&mut copy.connect(), NEXT).expect("an ID");
@@ -133,7 +114,7 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
         bigint(&mut reader, "SELECT coalesce(max(id), 0) FROM orders") == highest
     });
     second.promote();
-    wait_until_primary(&second);
+    second.wait_until_primary();
     second.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
     // Two primaries with one identity for a moment: only what the second one issues counts from
     // here on.
@@ -176,7 +157,7 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
     drop(client);
     second.kill();
     first.promote();
-    wait_until_primary(&first);
+    first.wait_until_primary();
     journal.take(&mut first.connect(), NEXT).expect("an ID");
     assert_above_rows(&first, &journal);
     println!("a rewind, {} IDs", journal.check());

@@ -2,7 +2,7 @@
 //! that had it.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, error_of};
+use snowflake_e2e::{Cluster, Journal, bigint, error_of, eventually};
 
 use super::NEXT;
 
@@ -50,6 +50,28 @@ fn a_floor_may_be_set_before_the_first_id() {
     let mut client = cluster.connect();
     client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 min')").expect("a floor");
     error_of(client.query(NEXT, &[]));
+}
+
+/// A server that has issued nothing yet says of itself where it will start, so that its floor can
+/// be handed on.
+#[test]
+fn before_the_first_id_the_floor_is_where_it_starts() {
+    let time = "2026-01-01 00:00:00+00";
+    let primary = Cluster::builder().set("snowflake.start_after", time).start();
+    let holds = |cluster: &Cluster, condition: &str| -> bool {
+        let query = format!("SELECT {condition}");
+        cluster.connect().query_one(&query, &[]).expect("a floor").get(0)
+    };
+    assert!(holds(&primary, &format!("snowflake_floor() = '{time}'")));
+    let standby = primary.standby();
+    primary.connect().batch_execute(NEXT).expect("an ID");
+    let floor = "SELECT coalesce((extract(epoch FROM snowflake_floor()) * 1000)::bigint, 0)";
+    let received = bigint(&mut primary.connect(), floor);
+    eventually("the standby has it", || bigint(&mut standby.connect(), floor) == received);
+    standby.promote();
+    assert_eq!(bigint(&mut standby.connect(), floor), received + 5000);
+    standby.connect().batch_execute(NEXT).expect("an ID");
+    assert!(bigint(&mut standby.connect(), floor) > received + 5000);
 }
 
 #[test]

@@ -36,6 +36,29 @@ fn pair() -> (Cluster, Cluster) {
     (primary, standby)
 }
 
+/// Stops the standby. The next ID needs a reservation, which it does not acknowledge.
+fn without_answer(primary: &Cluster, standby: &mut Cluster) {
+    standby.stop();
+    primary.set_clock("+10s");
+}
+
+/// A session that does not wait for the standby, and has taken an ID.
+fn watcher(primary: &Cluster) -> Client {
+    let mut watcher = primary.connect();
+    watcher
+        .batch_execute("SET synchronous_commit = local; SELECT snowflake_nextval()")
+        .expect("set");
+    watcher
+}
+
+/// Whether a transaction that takes an ID gets one of its own.
+fn takes_transaction_id(client: &mut Client) -> bool {
+    let mut transaction = client.transaction().expect("a transaction");
+    transaction.query_one(NEXT, &[]).expect("an ID");
+    let assigned = transaction.query_one("SELECT pg_current_xact_id_if_assigned()::text", &[]);
+    assigned.expect("a row").get::<_, Option<String>>(0).is_some()
+}
+
 fn walsender(client: &mut Client) -> i64 {
     bigint(client, "SELECT pid::bigint FROM pg_stat_replication")
 }
@@ -82,13 +105,8 @@ fn an_id_that_was_returned_without_a_row_does_not_come_back() {
 #[test]
 fn sessions_wait_in_their_commits_as_synchronous_commit_says() {
     let (primary, mut standby) = pair();
-    let mut watcher = primary.connect();
-    watcher
-        .batch_execute("SET synchronous_commit = local; SELECT snowflake_nextval()")
-        .expect("set");
-    standby.stop();
-    // The reservation after this one is not acknowledged.
-    primary.set_clock("+10s");
+    let mut watcher = watcher(&primary);
+    without_answer(&primary, &mut standby);
     for commit in ["local", "off"] {
         let mut client = primary.connect();
         client.batch_execute(&format!("SET synchronous_commit = {commit}")).expect("set");
@@ -119,8 +137,7 @@ fn without_names_nobody_waits_any_more() {
     let (primary, mut standby) = pair();
     let mut watcher = primary.connect();
     watcher.batch_execute(NEXT).expect("an ID");
-    standby.stop();
-    primary.set_clock("+10s");
+    without_answer(&primary, &mut standby);
     let mut client = primary.connect();
     let stuck = thread::spawn(move || bigint(&mut client, NEXT));
     eventually("it waits", || bigint(&mut watcher, WAITING) == 1);
@@ -134,10 +151,7 @@ fn without_names_nobody_waits_any_more() {
              setting = ''",
         ) == 1
     });
-    let mut transaction = watcher.transaction().expect("a transaction");
-    transaction.query_one(NEXT, &[]).expect("an ID");
-    let assigned = transaction.query_one("SELECT pg_current_xact_id_if_assigned()::text", &[]);
-    assert_eq!(assigned.expect("a row").get::<_, Option<String>>(0), None);
+    assert!(!takes_transaction_id(&mut watcher));
 }
 
 /// While the standby keeps up, an ID takes no transaction ID, except for the first ones of a
@@ -147,12 +161,7 @@ fn an_acknowledged_id_takes_no_transaction_id() {
     let (primary, _standby) = pair();
     let mut client = primary.connect();
     client.batch_execute(NEXT).expect("an ID");
-    eventually("the reservation is acknowledged", || {
-        let mut transaction = client.transaction().expect("a transaction");
-        transaction.query_one(NEXT, &[]).expect("an ID");
-        let assigned = transaction.query_one("SELECT pg_current_xact_id_if_assigned()::text", &[]);
-        assigned.expect("a row").get::<_, Option<String>>(0).is_none()
-    });
+    eventually("the reservation is acknowledged", || !takes_transaction_id(&mut client));
 }
 
 /// A parallel query cannot take a transaction ID. It is not refused, and does not wait, unless its
@@ -168,8 +177,7 @@ fn a_parallel_query_takes_ids_while_the_standby_is_away() {
              SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0",
         )
         .expect("a table");
-    standby.stop();
-    primary.set_clock("+10s");
+    without_answer(&primary, &mut standby);
     let ids = bigints(&mut client, "SELECT snowflake_nextval() FROM source");
     assert_eq!(ids.len(), 50_000);
     assert_distinct(ids);
@@ -245,12 +253,8 @@ fn a_long_statement_that_knows_of_no_standby_acknowledges_nothing() {
 #[test]
 fn a_wait_for_the_standby_can_be_cancelled() {
     let (primary, mut standby) = pair();
-    let mut watcher = primary.connect();
-    watcher
-        .batch_execute("SET synchronous_commit = local; SELECT snowflake_nextval()")
-        .expect("set");
-    standby.stop();
-    primary.set_clock("+10s");
+    let mut watcher = watcher(&primary);
+    without_answer(&primary, &mut standby);
     let mut client = primary.connect();
     let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
     let stuck = thread::spawn(move || client.query_one(NEXT, &[]).map(|row| row.get::<_, i64>(0)));

@@ -1,8 +1,6 @@
 //! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by
 //! hand: as `snowflake.start_after`, or with `snowflake_set_floor()`.
 
-use std::process::Command;
-
 use snowflake_e2e::{Cluster, Journal, Server, bigint};
 
 use super::{INSERT, create_orders};
@@ -37,33 +35,8 @@ fn pg_upgrade() {
     let floor = floor(&old);
     old.stop();
     let mut new = Cluster::builder().fake_clock().create();
-    let upgraded = new
-        .server()
-        .program("pg_upgrade")
-        .current_dir(new.directory())
-        .arg("--old-bindir")
-        .arg(old.server().bin())
-        .arg("--new-bindir")
-        .arg(new.server().bin())
-        .arg("--old-datadir")
-        .arg(old.data())
-        .arg("--new-datadir")
-        .arg(new.data())
-        .arg("--username=postgres")
-        .arg("--socketdir")
-        .arg(new.directory())
-        .output()
-        .expect("pg_upgrade runs");
     println!("from PostgreSQL {} to {}", old.server().major(), new.server().major());
-    if !upgraded.status.success() {
-        let logs = new.data().join("pg_upgrade_output.d");
-        let logs = Command::new("sh")
-            .arg("-c")
-            .arg(format!("tail -n 20 {}/*/log/*", logs.display()))
-            .output();
-        let logs = logs.expect("sh runs").stdout;
-        panic!("{}{}", String::from_utf8_lossy(&upgraded.stdout), String::from_utf8_lossy(&logs));
-    }
+    new.upgrade_from(&old);
     new.set_clock("-1h");
     // The floor of the old cluster is in force before anybody can connect.
     new.configure(&[("snowflake.start_after", &floor)]);

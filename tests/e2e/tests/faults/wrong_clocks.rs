@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually, signal};
 
 use super::NEXT;
 
@@ -123,8 +123,7 @@ fn a_refused_jump_stays_refused() {
     cluster.set_clock("+300d");
     assert_jump_is_refused(&cluster, &journal);
     let mut client = cluster.connect();
-    let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).expect("a pid").get(0);
-    drop(std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status());
+    signal(bigint(&mut client, "SELECT pg_backend_pid()::bigint"), "KILL");
     eventually("the server is back", || {
         cluster.log().matches("database system is ready to accept connections").count() == 2
             && cluster.config().connect(postgres::NoTls).is_ok()

@@ -1,0 +1,66 @@
+-- From 0.1.0 to 0.2.0. Restart the server with the new library before this is run.
+
+\echo Use "ALTER EXTENSION snowflake UPDATE TO '0.2.0'" to load this file. \quit
+
+-- They set search_path themselves now, where it is right.
+CREATE OR REPLACE FUNCTION snowflake_convert(relation regclass, column_name name, dry_run boolean DEFAULT true)
+    RETURNS SETOF text LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_convert_wrapper';
+CREATE OR REPLACE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true)
+    RETURNS SETOF text LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_revert_wrapper';
+
+CREATE FUNCTION snowflake_check() RETURNS TABLE (name text, ok bool, detail text, hint text)
+    LANGUAGE c VOLATILE STRICT AS 'MODULE_PATHNAME', 'snowflake_check_wrapper';
+COMMENT ON FUNCTION snowflake_check() IS 'whether the server issues snowflake IDs, or would if it were promoted';
+
+CREATE FUNCTION snowflake_twins() RETURNS bigint
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_twins_wrapper';
+COMMENT ON FUNCTION snowflake_twins() IS 'for pg_stat_snowflake';
+CREATE OR REPLACE VIEW pg_stat_snowflake AS SELECT s.*, snowflake_twins() AS twins FROM snowflake_stat() AS s;
+ALTER VIEW snowflake_status RENAME COLUMN reserved_until TO floor;
+
+CREATE FUNCTION snowflake_watch_twins() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_watch_twins_wrapper';
+COMMENT ON FUNCTION snowflake_watch_twins() IS 'trigger that looks for replicated rows with this server''s own identity';
+
+CREATE FUNCTION snowflake_claim_node(name text, datacenter_id integer DEFAULT NULL,
+                                     worker_id integer DEFAULT NULL)
+    RETURNS text LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_claim_node_wrapper';
+CREATE FUNCTION snowflake_release_node(name text, floor timestamptz DEFAULT NULL,
+                                       issued_until timestamptz DEFAULT NULL,
+                                       fenced boolean DEFAULT false)
+    RETURNS timestamptz LANGUAGE c VOLATILE PARALLEL UNSAFE
+    AS 'MODULE_PATHNAME', 'snowflake_release_node_wrapper';
+CREATE FUNCTION snowflake_guard_claims() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_guard_claims_wrapper';
+COMMENT ON FUNCTION snowflake_guard_claims() IS 'for snowflake_node_claims';
+COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer) IS 'gives a node an identity, as lines of postgresql.conf';
+COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean) IS 'takes the identity back from a node';
+
+-- One row for each identity that was ever given out. Everybody may read it, and insert what a
+-- trigger lets pass: that is what dumps and restores need, whoever the owner of the database is.
+CREATE TABLE snowflake_node_claims (
+    datacenter_id integer NOT NULL CHECK (datacenter_id >= 0),
+    worker_id integer NOT NULL CHECK (worker_id >= 0),
+    name text NOT NULL,
+    claimed_at timestamptz NOT NULL,
+    released_at timestamptz,
+    start_after timestamptz,
+    PRIMARY KEY (datacenter_id, worker_id),
+    CONSTRAINT released_with_floor CHECK (released_at IS NULL OR start_after IS NOT NULL)
+);
+CREATE UNIQUE INDEX snowflake_node_claims_name ON snowflake_node_claims (name)
+    WHERE released_at IS NULL;
+CREATE TRIGGER guard BEFORE INSERT ON snowflake_node_claims
+    FOR EACH ROW EXECUTE FUNCTION snowflake_guard_claims();
+SELECT pg_catalog.pg_extension_config_dump('snowflake_node_claims', '');
+
+CREATE VIEW snowflake_nodes AS
+    SELECT name, datacenter_id, worker_id, claimed_at, released_at, start_after
+    FROM snowflake_node_claims;
+
+REVOKE EXECUTE ON FUNCTION snowflake_guard_claims() FROM PUBLIC;
+GRANT SELECT ON snowflake_nodes TO PUBLIC;
+GRANT SELECT, INSERT ON snowflake_node_claims TO PUBLIC;
+COMMENT ON TABLE snowflake_node_claims IS 'for snowflake_nodes';
+COMMENT ON VIEW snowflake_nodes IS 'identities that were given to nodes, and those that were released';
+COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs may have been issued';

@@ -1,0 +1,172 @@
+//! Why an identity is not given or taken back.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::Node;
+use crate::decode;
+use crate::server::report::{self, Report};
+use crate::server::time::display_timestamptz;
+
+/// What can go wrong.
+#[derive(Debug)]
+pub enum Error {
+    /// The role may not claim and release.
+    NotAllowed,
+    /// The guard of the table was not called by its trigger.
+    NoTrigger,
+    /// The transaction does not see what was committed since it began.
+    OldSnapshot,
+    /// No name was given.
+    NoName,
+    /// A name that a line of a configuration file does not hold.
+    Name(String),
+    /// A number that is no datacenter or worker.
+    Number {
+        /// The argument.
+        name: &'static str,
+        /// Its value.
+        value: i32,
+        /// The largest legal value.
+        last: u32,
+    },
+    /// A time that IDs cannot have.
+    Time(decode::Error),
+    /// A time that is too far ahead of the clock for a floor.
+    FarAhead {
+        /// By how much, ms.
+        lead: i64,
+    },
+    /// The node has another identity.
+    HasOther {
+        /// The node's name.
+        name: String,
+        /// The node.
+        node: Node,
+    },
+    /// Another node has the identity.
+    Taken {
+        /// The identity's datacenter.
+        datacenter_id: i32,
+        /// The identity's worker.
+        worker_id: i32,
+        /// The name of the node that has it.
+        holder: String,
+    },
+    /// Every identity is given out.
+    NoneLeft,
+    /// The node has no identity.
+    NoNode(String),
+    /// Not one time, but none or two.
+    OneTime,
+    /// A time that is not the floor, of a server that may still run.
+    NotFenced,
+    /// A floor that this node cannot have had.
+    FloorBeforeClaim {
+        /// The node's name.
+        name: String,
+        /// When it claimed its identity, as PostgreSQL counts.
+        claimed_at: pg_sys::TimestampTz,
+    },
+}
+
+impl From<decode::Error> for Error {
+    fn from(error: decode::Error) -> Error {
+        Error::Time(error)
+    }
+}
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            Error::NotAllowed => report::new(
+                ERRCODE_INSUFFICIENT_PRIVILEGE,
+                "permission denied to claim and release nodes",
+            )
+            .set_detail(
+                "Only roles with the privileges of the owner of the extension may, and roles that \
+                 may update snowflake_node_claims.",
+            ),
+            Error::NoTrigger => report::new(
+                ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+                "snowflake_guard_claims() can only be called as a trigger",
+            ),
+            Error::OldSnapshot => report::new(
+                ERRCODE_ACTIVE_SQL_TRANSACTION,
+                "nodes cannot be claimed and released in a REPEATABLE READ or SERIALIZABLE \
+                 transaction",
+            )
+            .set_detail("Such a transaction does not see claims that were made after it began.")
+            .set_hint("Use a READ COMMITTED transaction."),
+            Error::NoName => {
+                report::new(ERRCODE_NULL_VALUE_NOT_ALLOWED, "the name of the node must not be NULL")
+            }
+            Error::Name(name) => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("invalid node name: \"{}\"", name.escape_default()),
+            )
+            .set_detail(
+                "A node name must not be empty, longer than 255 bytes, or contain control \
+                 characters.",
+            ),
+            Error::Number { name, value, last } => {
+                report::new(ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}: {value}"))
+                    .set_detail(format!("The legal range is 0 to {last}."))
+            }
+            Error::Time(error) => error.report(),
+            Error::FarAhead { lead } => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                "the time is too far ahead of the clock",
+            )
+            .set_detail(format!(
+                "It is {lead} ms ahead. A server cannot have been that far ahead."
+            )),
+            Error::HasOther { name, node } => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!(
+                    "node \"{name}\" has another identity: datacenter {}, worker {}",
+                    node.datacenter_id, node.worker_id
+                ),
+            )
+            .set_hint("Release it first with snowflake_release_node()."),
+            Error::Taken { datacenter_id, worker_id, holder } => report::new(
+                ERRCODE_OBJECT_IN_USE,
+                format!(
+                    "datacenter {datacenter_id}, worker {worker_id} is already given to node \
+                     \"{holder}\""
+                ),
+            )
+            .set_hint("Release it first with snowflake_release_node(), or claim another identity."),
+            Error::NoneLeft => {
+                report::new(ERRCODE_PROGRAM_LIMIT_EXCEEDED, "no identity is left to give out")
+                    .set_hint("Release those of servers that are gone: see snowflake_nodes.")
+            }
+            Error::NoNode(name) => {
+                report::new(ERRCODE_UNDEFINED_OBJECT, format!("node \"{name}\" has no identity"))
+            }
+            Error::OneTime => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                "exactly one of floor and issued_until must be given",
+            )
+            .set_hint(
+                "Give as floor what snowflake_floor() returns on the node after its last ID. If \
+                 the node cannot be asked, give as issued_until a time after its last ID.",
+            ),
+            Error::NotFenced => {
+                report::new(ERRCODE_INVALID_PARAMETER_VALUE, "issued_until needs fenced => true")
+                    .set_detail("A server that still runs can issue IDs after that time.")
+                    .set_hint("Make sure first that the server can never issue an ID again.")
+            }
+            Error::FloorBeforeClaim { name, claimed_at } => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("floor is before the time when node \"{name}\" was given its identity"),
+            )
+            .set_detail(format!("That was at {}.", display_timestamptz(claimed_at)))
+            .set_hint(
+                "Take an ID on that node, and give what snowflake_floor() then returns. If its \
+                 clock is behind, or it cannot be asked, give issued_until and fenced => true.",
+            ),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What operators run around their servers.
+
+use std::env;
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use crate::server::as_server_user;
+
+/// A program that fleets have around their servers, such as `pgbouncer`, as the user that servers
+/// run as: one of those that `tools/setup test` fetched, or else of the `PATH`.
+pub fn fleet_program(name: &str) -> Command {
+    let program = fleet_program_path(name);
+    let mut command = as_server_user(&program);
+    if program.is_absolute() {
+        let libraries = format!("usr/lib/{}-linux-gnu", env::consts::ARCH);
+        command.env("LD_LIBRARY_PATH", fetched().join(libraries));
+        command.env("PYTHONPATH", fetched().join("usr/lib/python3/dist-packages"));
+    }
+    command
+}
+
+/// Where such a program is, for a command that a server runs; only its name, if it is not one of
+/// those that were fetched.
+pub fn fleet_program_path(name: &str) -> PathBuf {
+    let candidates = ["usr/bin", "usr/sbin"].map(|path| fetched().join(path).join(name));
+    candidates.into_iter().find(|path| path.exists()).unwrap_or_else(|| name.into())
+}
+
+/// The directory of those that were fetched.
+fn fetched() -> PathBuf {
+    let directory = env::var("SNOWFLAKE_FLEET_PROGRAMS");
+    directory.expect("SNOWFLAKE_FLEET_PROGRAMS is set: run the tests with make test").into()
+}
+
+/// A program that runs beside the test, and is killed at the end of it.
+pub struct Service {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Service {
+    /// Starts it. What it says goes to the file `log`, and is shown when the test fails.
+    pub fn start(mut command: Command, log: PathBuf) -> Service {
+        let file = File::create(&log).expect("a directory to write to");
+        command.stdin(Stdio::null()).stdout(file.try_clone().expect("a file")).stderr(file);
+        let child = command.spawn().expect("setpriv runs");
+        Service { child, log }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> i64 {
+        self.child.id().into()
+    }
+
+    /// What it has said.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("--- {} ---\n{}", self.log.display(), self.log());
+        }
+    }
+}
+
+/// A TCP port that was free a moment ago, for a program that takes no socket of a directory.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    listener.local_addr().expect("bound").port()
+}

@@ -1,0 +1,158 @@
+//! `ALTER EXTENSION snowflake UPDATE` from each release whose SQL is kept in `tests/upgrade/`, which
+//! the private server has, too.
+
+use std::fs;
+use std::path::Path;
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, call_everything, connect_to};
+
+/// What describes the extension in the catalog, object by object: one text for each. Nothing is
+/// left out that one database can have and another lack, but for numbers of objects.
+const CATALOG: &str = r"
+    WITH extension AS (SELECT * FROM pg_extension WHERE extname = 'snowflake'),
+    members AS (
+        SELECT d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) AS name
+        FROM pg_depend AS d JOIN extension AS e ON d.refobjid = e.oid
+        WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'),
+    relations AS (
+        SELECT m.name AS member, c.* FROM members AS m JOIN pg_class AS c
+        ON m.classid = 'pg_class'::regclass AND m.objid = c.oid
+        UNION ALL
+        SELECT m.name, c.* FROM members AS m JOIN pg_type AS t
+        ON m.classid = 'pg_type'::regclass AND m.objid = t.oid
+        JOIN pg_class AS c ON c.oid = t.typrelid AND c.relkind = 'c'),
+    acls (object, acl) AS (
+        SELECT m.name, p.proacl FROM members AS m JOIN pg_proc AS p
+        ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid
+        UNION ALL SELECT member, relacl FROM relations
+        UNION ALL SELECT 'initial ' || m.name || ' ' || i.objsubid, i.initprivs
+        FROM members AS m JOIN pg_init_privs AS i ON i.classoid = m.classid AND i.objoid = m.objid),
+    facts (fact) AS (
+        SELECT name FROM members
+        UNION ALL SELECT format('comment %s %s', m.name, obj_description(m.objid, c.relname))
+        FROM members AS m JOIN pg_class AS c ON c.oid = m.classid
+        UNION ALL SELECT pg_get_functiondef(m.objid) FROM members AS m
+        WHERE m.classid = 'pg_proc'::regclass
+        UNION ALL SELECT format('acl %s %s', object, ARRAY(SELECT a::text FROM unnest(acl) AS a ORDER BY 1))
+        FROM acls
+        UNION ALL SELECT format('relation %s %s %s', member, relkind, reloptions) FROM relations
+        UNION ALL SELECT format('column %s %s %s %s %s %s %s', r.member,
+            row_number() OVER (PARTITION BY r.oid ORDER BY a.attnum), a.attname,
+            format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attacl, pg_get_expr(d.adbin, d.adrelid))
+        FROM relations AS r JOIN pg_attribute AS a ON a.attrelid = r.oid AND a.attnum > 0
+        AND NOT a.attisdropped LEFT JOIN pg_attrdef AS d ON d.adrelid = r.oid AND d.adnum = a.attnum
+        UNION ALL SELECT pg_get_viewdef(oid) FROM relations WHERE relkind = 'v'
+        UNION ALL SELECT format('constraint %s %s %s', r.member, c.conname, pg_get_constraintdef(c.oid))
+        FROM relations AS r JOIN pg_constraint AS c ON c.conrelid = r.oid
+        UNION ALL SELECT pg_get_indexdef(i.indexrelid)
+        FROM relations AS r JOIN pg_index AS i ON i.indrelid = r.oid
+        UNION ALL SELECT format('%s %s', pg_get_triggerdef(t.oid), t.tgenabled)
+        FROM relations AS r JOIN pg_trigger AS t ON t.tgrelid = r.oid
+        UNION ALL SELECT format('type %s %s %s %s %s', m.name, t.typtype, t.typbasetype::regtype,
+            t.typnotnull, t.typdefault)
+        FROM members AS m JOIN pg_type AS t ON m.classid = 'pg_type'::regclass AND m.objid = t.oid
+        UNION ALL SELECT format('configuration %s %s', extconfig::regclass[], extcondition) FROM extension
+        UNION ALL SELECT format('version %s, relocatable %s', extversion, extrelocatable) FROM extension)
+    SELECT fact FROM facts ORDER BY fact";
+
+fn catalog(client: &mut Client) -> Vec<String> {
+    client.query(CATALOG, &[]).expect("the catalog").iter().map(|row| row.get(0)).collect()
+}
+
+/// The releases whose SQL is kept.
+fn releases() -> Vec<String> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../upgrade");
+    let files = fs::read_dir(directory).expect("a directory").map(|file| file.expect("a file"));
+    let names = files.map(|file| file.file_name().into_string().expect("UTF-8"));
+    let releases = names.filter_map(|name| {
+        Some(name.strip_prefix("snowflake_pg--")?.strip_suffix(".sql")?.to_owned())
+    });
+    releases.collect()
+}
+
+/// A database of its own, with the extension as that release had it; the newest without one.
+fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> Client {
+    cluster.connect().batch_execute(&format!("CREATE DATABASE {name}")).expect("a database");
+    let mut client = connect_to(cluster, name);
+    let version = release.map_or_else(String::new, |release| format!("VERSION '{release}'"));
+    client.batch_execute(&format!("CREATE EXTENSION snowflake {version}")).expect("created");
+    client
+}
+
+/// What a user may have made of each object of the first release.
+const USED: &str = "
+    CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text,
+        created timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED);
+    CREATE INDEX orders_by_time ON orders (snowflake_timestamp(id));
+    CREATE TABLE visits (id snowflake PRIMARY KEY, order_id bigint REFERENCES orders);
+    CREATE TABLE logs (id bigint PRIMARY KEY DEFAULT snowflake_nextval()) PARTITION BY RANGE (id);
+    CREATE TABLE logs_all PARTITION OF logs DEFAULT;
+    CREATE TABLE by_worker (id bigint DEFAULT snowflake_nextval())
+        PARTITION BY LIST (snowflake_worker_id(id));
+    CREATE TABLE by_worker_9 PARTITION OF by_worker FOR VALUES IN (9);
+    CREATE TABLE parts (p snowflake_parts);
+    CREATE VIEW state AS SELECT issued, lead FROM pg_stat_snowflake;
+    CREATE VIEW identity AS SELECT worker_id, ends FROM snowflake_status;
+    CREATE VIEW recent AS SELECT * FROM orders
+        WHERE snowflake_within(id, '2026-01-01 00:00:00+00', 'infinity');
+    CREATE FUNCTION next_id() RETURNS bigint LANGUAGE sql RETURN snowflake_nextval();
+    GRANT EXECUTE ON FUNCTION snowflake_stat_reset() TO pg_monitor;";
+
+/// Rows through everything that was made.
+const FILL: &str = "
+    INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100);
+    INSERT INTO visits (order_id) SELECT id FROM orders;
+    INSERT INTO logs SELECT FROM generate_series(1, 100);
+    INSERT INTO by_worker SELECT FROM generate_series(1, 100);
+    INSERT INTO parts SELECT snowflake_parse(next_id());";
+
+/// The update leads to what a new installation has.
+#[test]
+fn an_update_leads_to_what_is_installed_anew() {
+    let cluster = Cluster::start();
+    let new = catalog(&mut database(&cluster, "new", None));
+    assert!(new.len() > 150, "{} facts", new.len());
+    assert!(!releases().is_empty());
+    for (number, release) in releases().iter().enumerate() {
+        let mut updated = database(&cluster, &format!("updated_{number}"), Some(release));
+        assert_ne!(catalog(&mut updated), new);
+        updated.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        let updated = catalog(&mut updated);
+        for (there, here) in [(&new, &updated), (&updated, &new)] {
+            let lacking: Vec<_> = there.iter().filter(|fact| !here.contains(fact)).collect();
+            assert!(lacking.is_empty(), "from {release}: {lacking:#?}");
+        }
+    }
+}
+
+/// Whatever uses the extension goes on before the update, with this library, and after it.
+#[test]
+fn what_uses_the_extension_survives_the_update() {
+    let cluster = Cluster::start();
+    for (number, release) in releases().iter().enumerate() {
+        let mut client = database(&cluster, &format!("used_{number}"), Some(release));
+        client.batch_execute(USED).expect("tables and views");
+        client.batch_execute(FILL).expect("rows");
+        client.batch_execute("SELECT * FROM state, identity, recent").expect("views");
+        client.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        client.batch_execute(FILL).expect("rows");
+        client.batch_execute("SELECT * FROM state, identity").expect("views");
+        assert_eq!(bigint(&mut client, "SELECT count(*) FROM recent"), 200);
+        assert_increasing(&bigints(&mut client, "SELECT id FROM orders ORDER BY created, id"));
+        let allowed = "SELECT has_function_privilege('pg_monitor', 'snowflake_stat_reset()', 'EXECUTE')::int::bigint";
+        assert_eq!(bigint(&mut client, allowed), 1);
+        client.batch_execute("SELECT snowflake_claim_node('db-1')").expect("what is new");
+    }
+}
+
+/// Each function of an older release works with this library, or says what is wrong; both views work.
+#[test]
+fn older_sql_and_this_library() {
+    let cluster = Cluster::start();
+    for (number, release) in releases().iter().enumerate() {
+        let mut client = database(&cluster, &format!("older_{number}"), Some(release));
+        client.batch_execute("SELECT * FROM pg_stat_snowflake, snowflake_status").expect("views");
+        call_everything(&cluster, &mut client);
+    }
+}

@@ -1,0 +1,72 @@
+//! `make image-root`, whose tree a container mounts beside its server.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use snowflake_e2e::{
+    Cluster, ClusterBuilder, Server, bigint, connect_to, dump_and_restore, new_directory, output,
+};
+
+/// The tree that `make image-root` makes for the server.
+fn make_image_root(server: &Server) -> PathBuf {
+    let said = output(
+        Command::new("make")
+            .args(["-C", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "image-root"])
+            .arg(format!("PG_CONFIG={}", server.bin().join("pg_config").display())),
+    );
+    let mut lines = said.lines().rev().map(str::trim);
+    lines.find(|line| line.starts_with('/')).expect("a path").into()
+}
+
+/// The settings that CloudNativePG makes for an image that it mounts at this directory.
+fn mounted(cluster: ClusterBuilder, directory: &Path) -> ClusterBuilder {
+    let directory = directory.display();
+    cluster
+        .set("extension_control_path", &format!("$system:{directory}/share"))
+        .set("dynamic_library_path", &format!("$libdir:{directory}/lib"))
+}
+
+/// A server that does not have the extension finds it in the tree of the image alone: it preloads
+/// the library, creates the extension in two databases, restores a dump, and is upgraded.
+#[test]
+fn a_server_finds_the_extension_in_the_tree() {
+    let server = Server::from_env();
+    if server.major() < 18 {
+        println!("skipped: PostgreSQL {} has no extension_control_path", server.major());
+        return;
+    }
+    let directory = new_directory();
+    let bare = server.without_the_extension(&directory.path().join("server"));
+    let log = Cluster::builder().server(bare.clone()).try_start().err().expect("no library");
+    assert!(log.contains("could not access file \"snowflake_pg\""), "{log}");
+
+    let image = directory.path().join("extensions/snowflake");
+    std::fs::create_dir_all(image.parent().expect("a parent")).expect("a directory");
+    let copied = Command::new("cp").arg("-r").arg(make_image_root(&server)).arg(&image).status();
+    assert!(copied.expect("cp runs").success());
+
+    let mut cluster = mounted(Cluster::builder().server(bare.clone()), &image).start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
+             INSERT INTO orders SELECT FROM generate_series(1, 1000)",
+        )
+        .expect("the extension works");
+    client.batch_execute("CREATE DATABASE other").expect("a database");
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), 1000);
+    let preloaded = "SELECT count(*) FROM snowflake_status WHERE preloaded";
+    assert_eq!(bigint(&mut client, preloaded), 1);
+
+    let mut other = connect_to(&cluster, "other");
+    other.batch_execute("CREATE EXTENSION snowflake").expect("the extension is found again");
+    assert!(bigint(&mut other, "SELECT snowflake_nextval()") > 0);
+    dump_and_restore(&cluster, "postgres", "restored");
+    drop((client, other));
+    cluster.stop();
+    let mut new = mounted(Cluster::builder().server(bare), &image).create();
+    // pg_upgrade looks for the libraries of all functions.
+    new.upgrade_from(&cluster);
+    new.start_again();
+    assert!(bigint(&mut connect_to(&new, "other"), "SELECT snowflake_nextval()") > 0);
+}

@@ -1,0 +1,202 @@
+//! Identities that are given out by a table: to many servers at once, from one server to the next,
+//! and after a dump and a restore.
+
+use std::fs;
+use std::thread;
+
+use postgres::{Client, NoTls};
+use snowflake_e2e::{Cluster, bigint, connect_to, dump_and_restore, eventually, output};
+
+/// What one line of psql prints, as in the documentation.
+fn claim(registry: &Cluster, name: &str) -> String {
+    let query = format!("SELECT snowflake_claim_node('{name}')");
+    let mut psql = registry.client_program("psql");
+    output(psql.args(["-XAtqc", &query]))
+}
+
+/// A server that has this fragment in its configuration.
+fn server(fragment: &str) -> Cluster {
+    let builder = Cluster::builder().fake_clock();
+    let mut server = builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
+    let file = server.directory().join("identity.conf");
+    fs::write(&file, fragment).expect("a directory to write to");
+    let configuration = server.data().join("postgresql.conf");
+    let text = fs::read_to_string(&configuration).expect("postgresql.conf");
+    let text = format!("{text}include '{}'\n", file.display());
+    fs::write(&configuration, text).expect("postgresql.conf is writable");
+    server.start_again();
+    server.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+    server
+}
+
+/// However many sessions claim at once, each name gets one identity, and no two names the same.
+#[test]
+fn claims_at_the_same_time_are_different() {
+    let registry = Cluster::start();
+    thread::scope(|scope| {
+        for session in 0..8 {
+            let registry = &registry;
+            scope.spawn(move || {
+                let mut client = registry.connect();
+                for number in 0..50 {
+                    // Two sessions claim each name.
+                    let name = format!("db-{}-{number}", session / 2);
+                    client.query("SELECT snowflake_claim_node($1)", &[&name]).expect("an identity");
+                }
+            });
+        }
+    });
+    let mut client = registry.connect();
+    let count = "SELECT count(*) FROM snowflake_nodes";
+    assert_eq!(bigint(&mut client, count), 200);
+    let largest = "SELECT max(datacenter_id * 32 + worker_id)::bigint FROM snowflake_nodes";
+    assert_eq!(bigint(&mut client, largest), 199, "the first ones are taken first");
+}
+
+/// A server whose clock is an hour ahead hands its identity over to one whose clock is right. Its
+/// floor, which comes with the claim, keeps the new server above all that it has issued.
+#[test]
+fn an_identity_is_handed_over_with_its_floor() {
+    let registry = Cluster::start();
+    let old = server(&claim(&registry, "old"));
+    old.set_clock("+1h");
+    let mut client = old.connect();
+    let last = bigint(&mut client, "SELECT max(id) FROM snowflake_nextval(100000) AS id");
+    let floor: String =
+        client.query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0);
+    drop((client, old));
+
+    let mut operator = registry.connect();
+    let release = format!("SELECT snowflake_release_node('old', floor => '{floor}')");
+    operator.batch_execute(&release).expect("a release");
+    operator.batch_execute("SELECT snowflake_claim_node('new', 0, 0)").expect("the same identity");
+    let fragment = claim(&registry, "new");
+    let new = server(&fragment);
+    let first = bigint(&mut new.connect(), "SELECT snowflake_nextval()");
+    assert!(first > last, "{first} is not above {last}");
+
+    // Without the floor, it would go back to what has been issued.
+    let lines: Vec<_> = fragment.lines().filter(|line| !line.contains("start_after")).collect();
+    assert_eq!(lines.len(), 3, "{fragment}");
+    let careless = server(&lines.join("\n"));
+    assert!(bigint(&mut careless.connect(), "SELECT snowflake_nextval()") < last);
+}
+
+/// The owner of a database creates the extension, dumps the database, and restores it; nobody else
+/// takes part. A publication of all tables is no obstacle.
+#[test]
+fn an_ordinary_owner_dumps_and_restores_the_claims() {
+    let cluster = Cluster::builder().set("wal_level", "logical").start();
+    cluster.connect().batch_execute("CREATE ROLE owner LOGIN CREATEDB").expect("a role");
+    let as_owner = |database: &str| -> Client {
+        cluster.config().user("owner").dbname(database).connect(NoTls).expect("a session")
+    };
+    let program = |name: &str, arguments: &[&str]| {
+        let mut command = cluster.client_program(name);
+        output(command.env("PGUSER", "owner").args(arguments))
+    };
+    as_owner("postgres").batch_execute("CREATE DATABASE original").expect("a database");
+    connect_to(&cluster, "original")
+        .batch_execute(
+            "CREATE PUBLICATION everything FOR ALL TABLES; GRANT CREATE ON SCHEMA public TO owner",
+        )
+        .expect("a publication");
+    let mut original = as_owner("original");
+    original
+        .batch_execute(
+            "CREATE EXTENSION snowflake;
+             SELECT snowflake_claim_node('db-' || n) FROM generate_series(1, 5) AS n;
+             SELECT snowflake_release_node('db-2', issued_until => now(), fenced => true);
+             SELECT snowflake_release_node('db-3', issued_until => now(), fenced => true);
+             SELECT snowflake_claim_node('db-3')",
+        )
+        .expect("identities");
+    let nodes = "SELECT string_agg(n::text, E'\\n' ORDER BY n::text) FROM snowflake_nodes AS n";
+    let of = |client: &mut Client| -> String { client.query_one(nodes, &[]).expect("rows").get(0) };
+    let expected = of(&mut original);
+    let directory = tempfile::tempdir().expect("a directory");
+    for format in ["plain", "custom", "directory"] {
+        let restored = format!("restored_{format}");
+        as_owner("postgres")
+            .batch_execute(&format!("CREATE DATABASE {restored}"))
+            .expect("a database");
+        let file = directory.path().join(format);
+        let file = file.to_str().expect("UTF-8");
+        // Publications of all tables belong to superusers.
+        let dump = ["--no-publications", "--format", format, "--file", file, "original"];
+        program("pg_dump", &dump);
+        if format == "plain" {
+            program("psql", &["-Xq", "-v", "ON_ERROR_STOP=1", "-f", file, &restored]);
+        } else {
+            program("pg_restore", &["--exit-on-error", "--dbname", &restored, file]);
+        }
+        let mut client = as_owner(&restored);
+        assert_eq!(of(&mut client), expected);
+        // It goes on from there.
+        client.batch_execute("SELECT snowflake_claim_node('db-6')").expect("an identity");
+        let chosen = "SELECT worker_id::bigint FROM snowflake_nodes WHERE name = 'db-6'";
+        assert_eq!(bigint(&mut client, chosen), 5);
+    }
+}
+
+/// A database that somebody else created the extension in is dumped by its owner, and one whose
+/// owners were dropped is dumped and restored.
+#[test]
+fn whoever_owns_the_database_dumps_it() {
+    let cluster = Cluster::start();
+    cluster.connect().batch_execute("CREATE ROLE bob LOGIN; CREATE ROLE zoe LOGIN").expect("roles");
+    for owner in ["bob", "zoe"] {
+        let create = format!("CREATE DATABASE of_{owner} OWNER {owner}");
+        cluster.connect().batch_execute(&create).expect("a database");
+    }
+    let of_zoe = cluster.config().user("zoe").dbname("of_zoe").connect(NoTls);
+    let claim = "SELECT snowflake_claim_node('db-1')";
+    connect_to(&cluster, "of_bob")
+        .batch_execute(&format!("CREATE EXTENSION snowflake; {claim}"))
+        .expect("an identity");
+    of_zoe
+        .expect("a session")
+        .batch_execute(&format!("CREATE EXTENSION snowflake; {claim}"))
+        .expect("an identity");
+    connect_to(&cluster, "of_zoe")
+        .batch_execute(
+            "ALTER DATABASE of_zoe OWNER TO bob; REASSIGN OWNED BY zoe TO bob;
+             DROP OWNED BY zoe; DROP ROLE zoe",
+        )
+        .expect("zoe has gone");
+    for database in ["of_bob", "of_zoe"] {
+        let mut dump = cluster.client_program("pg_dump");
+        let dump = output(dump.env("PGUSER", "bob").arg(database));
+        assert!(dump.contains("db-1") && !dump.contains("REVOKE"), "{dump}");
+        dump_and_restore(&cluster, database, &format!("{database}_restored"));
+    }
+    // The new owner of the extension goes on where the old one stopped.
+    let bob = cluster.config().user("bob").dbname("of_zoe").connect(NoTls);
+    bob.expect("a session").batch_execute("SELECT snowflake_claim_node('db-2')").expect("allowed");
+}
+
+/// A claim that waits for a release sees it, and gives the identity to nobody else.
+#[test]
+fn a_claim_that_waits_for_a_release_sees_it() {
+    let registry = Cluster::start();
+    let mut operator = registry.connect();
+    operator.batch_execute("SELECT snowflake_claim_node('old')").expect("an identity");
+    let mut transaction = operator.transaction().expect("a transaction");
+    transaction
+        .batch_execute(
+            "SELECT snowflake_release_node('old', issued_until => now(), fenced => true);
+             SELECT snowflake_claim_node('new', 0, 0)",
+        )
+        .expect("handed over");
+    thread::scope(|scope| {
+        let waiting =
+            scope.spawn(|| registry.connect().query_one("SELECT snowflake_claim_node('old')", &[]));
+        eventually("the claim waits", || {
+            let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+            bigint(&mut registry.connect(), waiting) > 0
+        });
+        transaction.commit().expect("a commit");
+        let fragment: String = waiting.join().expect("a session").expect("an identity").get(0);
+        assert!(fragment.contains("worker_id = 1"), "{fragment}");
+    });
+}

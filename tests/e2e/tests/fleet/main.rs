@@ -1,0 +1,11 @@
+//! Fleets: several servers, and what operators run around them. One module per kind.
+
+mod backups;
+mod citus;
+mod foreign_tables;
+mod identities;
+mod monitoring;
+mod patroni;
+mod poolers;
+mod provisioning;
+mod twins;

@@ -1,0 +1,355 @@
+//! What `monitoring/` has for Prometheus and Grafana, with the real exporter and the real
+//! Prometheus, configured as `monitoring/README.md` says.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::Value;
+use snowflake_e2e::{Cluster, Service, eventually, fleet_program, free_port, http_get};
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../monitoring").join(name)
+}
+
+fn text(name: &str) -> String {
+    fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The block of README.md in this language.
+fn block(language: &str) -> String {
+    let readme = text("README.md");
+    let (_, rest) = readme.split_once(&format!("```{language}\n")).expect("a block");
+    rest.split_once("```").expect("the end of a block").0.to_owned()
+}
+
+#[track_caller]
+fn promtool(arguments: &[&str], file: &str) {
+    let mut promtool = fleet_program("promtool");
+    // A directory that every user may write to.
+    promtool.env_remove("TMPDIR");
+    let output = promtool.args(arguments).arg(path(file)).output().expect("promtool runs");
+    let (said, failed) = (output.stdout, output.stderr);
+    let said = format!("{}{}", String::from_utf8_lossy(&said), String::from_utf8_lossy(&failed));
+    assert!(output.status.success(), "promtool {arguments:?} {file}: {said}");
+}
+
+/// Each alert fires for a series that is not well, and not for one that is.
+#[test]
+fn the_alerts_pass_their_unit_tests() {
+    promtool(&["check", "rules"], "alerts.yaml");
+    promtool(&["test", "rules"], "alerts.test.yaml");
+    let (tests, readme) = (text("alerts.test.yaml"), text("README.md"));
+    let alerts = text("alerts.yaml");
+    let names: Vec<_> =
+        alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    assert!(names.len() >= 9);
+    for name in names {
+        assert!(tests.contains(&format!("alertname: {name}\n")), "{name} has no test");
+        assert!(readme.contains(&format!("`{name}`")), "{name} is not in README.md");
+    }
+}
+
+/// A server with an exporter.
+struct Watched {
+    // Goes first: its log is in the directory of the cluster.
+    _exporter: Service,
+    cluster: Cluster,
+    port: u16,
+}
+
+impl Watched {
+    /// Starts the exporter with the lines of its configuration that README.md gives.
+    fn new(cluster: Cluster) -> Watched {
+        let directory = cluster.directory();
+        let place = directory.join("snowflake");
+        fs::create_dir(&place).expect("a directory to write to");
+        fs::copy(path("postgres_exporter.yaml"), place.join("postgres_exporter.yaml"))
+            .expect("a directory to write to");
+        let socket = directory.display().to_string();
+        let lines =
+            block("ini").replace("/run/postgresql", &socket).replace("/etc/prometheus", &socket);
+        let line = |name: &str| {
+            let line = lines.lines().find_map(|line| line.strip_prefix(&format!("{name}='")));
+            line.expect("a line").trim_end_matches('\'').to_owned()
+        };
+        let port = free_port();
+        let mut command = fleet_program("prometheus-postgres-exporter");
+        command
+            .env("DATA_SOURCE_NAME", line("DATA_SOURCE_NAME"))
+            .args(line("ARGS").split(' '))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"));
+        let exporter = Service::start(command, directory.join("exporter.log"));
+        Watched { cluster, port, _exporter: exporter }
+    }
+
+    /// A primary that has taken an ID. The role that README.md creates has the search path that
+    /// the documentation of the exporter recommends.
+    fn primary(cluster: Cluster) -> Watched {
+        let mut client = cluster.connect();
+        client.batch_execute("CREATE EXTENSION IF NOT EXISTS snowflake").expect("created");
+        client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
+        client.batch_execute(&block("sql")).expect("a role");
+        client
+            .batch_execute("ALTER USER prometheus SET search_path TO prometheus, pg_catalog")
+            .expect("a search path");
+        Watched::new(cluster)
+    }
+
+    fn instance(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// An alert of this server, as [`Prometheus::firing`] shows it.
+    fn alert(&self, name: &str) -> String {
+        format!("{name} {}", self.instance())
+    }
+
+    /// The alert of a check.
+    fn fails(&self, check: &str) -> String {
+        format!("{} {check}", self.alert("SnowflakeCheckFails"))
+    }
+
+    /// What the exporter says of snowflake_pg, without what it says of each setting.
+    fn metrics(&self) -> String {
+        let mut metrics = String::new();
+        eventually("the exporter answers", || {
+            metrics = http_get(self.port, "/metrics").unwrap_or_default();
+            metrics.contains("snowflake_identity_info{")
+        });
+        // A comment names a metric, too: "# HELP name ...".
+        let lines = metrics.lines().filter(|line| {
+            let name = line.trim_start_matches(['#', ' ']).trim_start_matches("HELP ");
+            let name = name.trim_start_matches("TYPE ").split(['{', ' ']).next();
+            name.is_some_and(|name| name.contains("snowflake_") && !name.contains("pg_settings_"))
+        });
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
+    /// The names of these metrics.
+    fn names(&self) -> BTreeSet<String> {
+        let metrics = self.metrics();
+        let lines = metrics.lines().filter(|line| !line.starts_with('#'));
+        lines.map(|line| line.split('{').next().expect("a name").to_owned()).collect()
+    }
+}
+
+/// Starts the server with an identity that is not in its data directory: every check is well.
+fn start_well(cluster: &mut Cluster, more: &[&str]) {
+    let identity = ["-c", "snowflake.datacenter_id=5", "-c", "snowflake.worker_id=8"];
+    cluster.start_with(&[&identity, more].concat()).expect("a start");
+}
+
+/// Prometheus, which asks the exporters every second.
+struct Prometheus {
+    port: u16,
+    _service: Service,
+}
+
+impl Prometheus {
+    /// Starts it with the configuration that README.md gives. Alerts fire after seconds.
+    fn start(directory: &Path, servers: &[&Watched]) -> Prometheus {
+        let instances: Vec<_> = servers.iter().map(|server| server.instance()).collect();
+        let targets = "['db-1:9187', 'db-2:9187']";
+        let configuration = block("yaml");
+        assert!(configuration.contains(targets));
+        let configuration = configuration.replace(targets, &format!("{instances:?}"));
+        let global = "global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\n";
+        let file = directory.join("prometheus.yml");
+        fs::write(&file, format!("{global}{configuration}")).expect("a directory to write to");
+        let alerts = text("alerts.yaml");
+        let lines = alerts.lines().map(|line| match line.split_once("for: ") {
+            Some((indent, _)) => format!("{indent}for: 2s\n"),
+            None => format!("{line}\n"),
+        });
+        fs::write(directory.join("snowflake/alerts.yaml"), lines.collect::<String>())
+            .expect("a directory to write to");
+        let port = free_port();
+        let mut command = fleet_program("prometheus");
+        command
+            .arg(format!("--config.file={}", file.display()))
+            .arg(format!("--storage.tsdb.path={}", directory.join("prometheus").display()))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"));
+        let service = Service::start(command, directory.join("prometheus.log"));
+        eventually("Prometheus is ready", || http_get(port, "/-/ready").is_some());
+        Prometheus { port, _service: service }
+    }
+
+    /// The data that its API has at this path.
+    fn api(&self, path: &str) -> Value {
+        let answer = http_get(self.port, &format!("/api/v1/{path}"));
+        let answer = answer.unwrap_or_else(|| panic!("Prometheus refuses {path}"));
+        serde_json::from_str::<Value>(&answer).expect("JSON")["data"].take()
+    }
+
+    /// What an expression gives now.
+    fn query(&self, expression: &str) -> Value {
+        let encoded: String = expression.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        self.api(&format!("query?query={encoded}"))["result"].take()
+    }
+
+    /// The alerts that fire, each with the labels that tell them apart.
+    fn firing(&self) -> BTreeSet<String> {
+        let alerts = self.api("alerts");
+        let firing = elements(&alerts["alerts"]).iter().filter(|alert| alert["state"] == "firing");
+        let names = ["alertname", "datacenter_id", "worker_id", "instance", "name"];
+        firing
+            .map(|alert| {
+                let labels = names.iter().filter_map(|name| alert["labels"][name].as_str());
+                labels.collect::<Vec<_>>().join(" ")
+            })
+            .collect()
+    }
+
+    /// Waits until these alerts fire, and no other.
+    #[track_caller]
+    fn wait_for(&self, expected: &[String]) {
+        let expected: BTreeSet<String> = expected.iter().cloned().collect();
+        let mut before = BTreeSet::new();
+        eventually("the alerts fire", || {
+            let firing = self.firing();
+            if firing != before {
+                println!("firing: {firing:?}");
+                before = firing;
+            }
+            before == expected
+        });
+    }
+}
+
+fn elements(value: &Value) -> &[Value] {
+    value.as_array().expect("an array")
+}
+
+/// The metrics of snowflake_pg that an expression names.
+fn metrics_of(expression: &str) -> BTreeSet<String> {
+    let words = expression.split(|c: char| !c.is_ascii_lowercase() && c != '_');
+    let prefixes = ["snowflake_", "pg_stat_snowflake_"];
+    words
+        .filter(|word| prefixes.iter().any(|prefix| word.starts_with(prefix)))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Asserts that the names of the metrics are as Prometheus wants them.
+fn assert_good_names(metrics: &str) {
+    let mut promtool = fleet_program("promtool");
+    promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut promtool = promtool.stderr(Stdio::piped()).spawn().expect("promtool runs");
+    let mut stdin = promtool.stdin.take().expect("a pipe");
+    stdin.write_all(metrics.as_bytes()).expect("promtool reads");
+    drop(stdin);
+    let output = promtool.wait_with_output().expect("promtool ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Asserts that there are all metrics of the alerts, and that each expression of the dashboard
+/// gives something.
+fn assert_alerts_and_dashboard_have_data(prometheus: &Prometheus, exported: &BTreeSet<String>) {
+    let rules = prometheus.api("rules");
+    let rules = elements(&rules["groups"][0]["rules"]);
+    assert!(rules.len() >= 9);
+    for rule in rules {
+        assert_eq!(rule["health"], "ok", "{rule}");
+        let metrics = metrics_of(rule["query"].as_str().expect("an expression"));
+        assert!(!metrics.is_empty() && metrics.is_subset(exported), "{rule}");
+    }
+    let dashboard: Value = serde_json::from_str(&text("dashboard.json")).expect("JSON");
+    let mut shown = BTreeSet::new();
+    for panel in elements(&dashboard["panels"]) {
+        for target in elements(&panel["targets"]) {
+            let expression = target["expr"].as_str().expect("an expression");
+            let metrics = metrics_of(expression);
+            assert!(!metrics.is_empty() && metrics.is_subset(exported), "{expression}");
+            let query = expression.replace("$instance", ".*").replace("$__rate_interval", "10s");
+            eventually(expression, || !elements(&prometheus.query(&query)).is_empty());
+            shown.extend(metrics);
+        }
+    }
+    let unseen: Vec<_> = exported.difference(&shown).collect();
+    assert!(unseen.is_empty(), "not on the dashboard: {unseen:?}");
+}
+
+/// A row of one twin is replicated to the other, which watches for it.
+fn replicate_a_row(one: &Cluster, other: &Cluster) {
+    let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
+    let (mut source, mut target) = (one.connect(), other.connect());
+    source
+        .batch_execute(&format!("{table}; CREATE PUBLICATION p FOR TABLE orders"))
+        .expect("a publication");
+    target
+        .batch_execute(&format!(
+            "{table};
+             CREATE TRIGGER twins AFTER INSERT ON orders
+                 FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
+             ALTER TABLE orders ENABLE REPLICA TRIGGER twins"
+        ))
+        .expect("a trigger");
+    let directory = one.directory().display();
+    target
+        .batch_execute(&format!(
+            "CREATE SUBSCRIPTION s CONNECTION 'host={directory} user=postgres dbname=postgres'
+             PUBLICATION p WITH (copy_data = false)"
+        ))
+        .expect("a subscription");
+    source.batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
+}
+
+/// A primary and its standby, both well, with an identity of their own.
+fn well_pair() -> (Watched, Watched) {
+    let mut primary = Cluster::builder().create();
+    start_well(&mut primary, &[]);
+    let primary = Watched::primary(primary);
+    let mut standby = primary.cluster.base_backup(&["--write-recovery-conf"]);
+    start_well(&mut standby, &[]);
+    let standby = Watched::new(standby);
+    assert!(standby.metrics().contains("role=\"standby\""));
+    assert_eq!(primary.names(), standby.names());
+    assert_good_names(&primary.metrics());
+    (primary, standby)
+}
+
+/// Asserts that a server without the library has all metrics but those of a generator, and that
+/// no query raises an error there.
+fn assert_only_the_generator_is_lacking(server: &Watched, exported: &BTreeSet<String>) {
+    let names = server.names();
+    let lacking: Vec<_> = exported.difference(&names).collect();
+    assert!(!lacking.is_empty() && lacking.iter().all(|name| name.starts_with("pg_stat_")));
+    assert!(!server.cluster.log().contains("must be loaded via"));
+}
+
+/// Two primaries with one identity are found, and nobody else is. So are a row that one of them
+/// received from the other, a check that is not well, a server without metrics, and a standby that
+/// would issue no IDs. The role of the exporters is only a member of pg_monitor.
+#[test]
+fn prometheus_finds_twins_and_who_is_not_well() {
+    let [one, mut other] =
+        [(), ()].map(|()| Watched::primary(Cluster::builder().set("wal_level", "logical").start()));
+    let (well, mut standby) = well_pair();
+    let exported = well.names();
+    let directory = well.cluster.directory();
+    let prometheus = Prometheus::start(directory, &[&one, &other, &well, &standby]);
+
+    let twins = || "SnowflakeTwins 5 9".to_owned();
+    let origin = |server: &Watched| server.fails("origin of the identity");
+    prometheus.wait_for(&[twins(), origin(&one), origin(&other)]);
+    assert_alerts_and_dashboard_have_data(&prometheus, &exported);
+
+    replicate_a_row(&one.cluster, &other.cluster);
+    let row = other.alert("SnowflakeTwinRow");
+    let received = [row.clone(), other.fails("twins")];
+    prometheus.wait_for(&[&[twins(), origin(&one), origin(&other)][..], &received].concat());
+
+    other.cluster.stop();
+    // The row was received within the quarter of an hour.
+    let remain = [origin(&one), row, other.alert("SnowflakeMetricsMissing")];
+    prometheus.wait_for(&remain);
+
+    standby.cluster.stop();
+    start_well(&mut standby.cluster, &["-c", "shared_preload_libraries="]);
+    let no_ids = format!("{} issues IDs", standby.alert("SnowflakeIssuesNoIds"));
+    prometheus.wait_for(&[&remain[..], &[no_ids, standby.fails("preloading")]].concat());
+    assert_only_the_generator_is_lacking(&standby, &exported);
+}

@@ -1,0 +1,421 @@
+//! Three members that Patroni keeps, and the etcd that they ask who leads.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use postgres::config::TargetSessionAttrs;
+use postgres::{Client, Config, NoTls};
+use snowflake_e2e::{
+    Server, Service, bigint, clock_of_file, eventually, fleet_program, free_port, http, http_get,
+    kill_server, new_directory, set_clock_of_file, signal,
+};
+use tempfile::TempDir;
+
+const NAMES: [&str; 3] = ["one", "two", "three"];
+
+/// Where the members have their identity from.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Identity {
+    /// One for all, in the dynamic configuration.
+    Shared,
+    /// One for each, in the parameters of its local configuration.
+    OwnParameters,
+    /// One for each, in a file outside of its data directory.
+    OwnFile,
+}
+
+/// What a fleet is to be like.
+pub struct Plan {
+    pub identity: Identity,
+    pub failover_margin: &'static str,
+    pub synchronous_mode: bool,
+}
+
+/// A running fleet. Its fields are dropped in this order: Patroni must not start again what ends.
+pub struct Fleet {
+    pub members: Vec<Member>,
+    _postmasters: Postmasters,
+    etcd: Etcd,
+    plan: Plan,
+    directory: TempDir,
+}
+
+impl Fleet {
+    /// Patroni makes the first member with initdb, and the others with pg_basebackup.
+    pub fn start(plan: Plan) -> Fleet {
+        let directory = new_directory();
+        let mut fleet = Fleet {
+            members: Vec::new(),
+            _postmasters: Postmasters::of(directory.path()),
+            etcd: Etcd::start(directory.path()),
+            plan,
+            directory,
+        };
+        fleet.add_member();
+        fleet.add_member();
+        fleet.add_member();
+        fleet.wait_for_standbys(0);
+        let mut client = fleet.members[0].connect();
+        let setup = "CREATE EXTENSION snowflake;
+                     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
+        client.batch_execute(setup).expect("the extension is installed");
+        for member in &fleet.members {
+            let mut client = member.connect();
+            eventually("the table is on all members", || {
+                client.batch_execute("SELECT FROM orders").is_ok()
+            });
+        }
+        fleet
+    }
+
+    fn add_member(&mut self) {
+        let number = self.members.len();
+        let mut member = Member::new(NAMES[number], self.directory.path());
+        fs::write(member.file("patroni.yml"), self.configuration(&member, number + 1))
+            .expect("a directory to write to");
+        if self.plan.identity == Identity::OwnFile {
+            fs::write(member.file("snowflake.conf"), identity_file(number + 1))
+                .expect("a directory to write to");
+        }
+        member.start();
+        let role = if number == 0 { "/primary" } else { "/replica" };
+        eventually("the member is up", || member.answers(role));
+        self.members.push(member);
+    }
+
+    /// What stands in a member's patroni.yml. Clocks are moved, and nobody is to take that for a
+    /// standby that does not answer. Few IDs fit into a millisecond, so that those of two primaries
+    /// meet soon if they can.
+    fn configuration(&self, member: &Member, number: usize) -> String {
+        let Plan { identity, failover_margin, synchronous_mode } = self.plan;
+        let (mut dynamic, mut local, mut file) = (String::new(), String::new(), String::new());
+        if identity != Identity::OwnFile {
+            dynamic = "snowflake.datacenter_id: 1".into();
+        }
+        match identity {
+            Identity::Shared => dynamic.push_str("\n        snowflake.worker_id: 1"),
+            Identity::OwnParameters => local = format!("snowflake.worker_id: {number}"),
+            Identity::OwnFile => {
+                file = format!("custom_conf: {}", member.file("snowflake.conf").display());
+            }
+        }
+        format!(
+            "scope: orders
+name: {name}
+restapi:
+  listen: 127.0.0.1:{api}
+  connect_address: 127.0.0.1:{api}
+etcd3:
+  host: 127.0.0.1:{etcd}
+bootstrap:
+  dcs:
+    ttl: 20
+    loop_wait: 1
+    retry_timeout: 3
+    maximum_lag_on_failover: 1073741824
+    primary_start_timeout: 0
+    synchronous_mode: {synchronous_mode}
+    postgresql:
+      use_pg_rewind: true
+      parameters:
+        shared_preload_libraries: snowflake_pg
+        snowflake.failover_margin: {failover_margin}
+        snowflake.sequence_bits: 8
+        wal_receiver_timeout: 0
+        wal_retrieve_retry_interval: 500ms
+        wal_sender_timeout: 0
+        {dynamic}
+  initdb:
+  - encoding: UTF8
+  - auth: trust
+postgresql:
+  listen: 127.0.0.1:{port}
+  connect_address: 127.0.0.1:{port}
+  data_dir: {data}
+  bin_dir: {bin}
+  pgpass: {pgpass}
+  authentication:
+    superuser:
+      username: postgres
+    replication:
+      username: replicator
+  pg_hba:
+  - local all all trust
+  - host all all 127.0.0.1/32 trust
+  - host replication all 127.0.0.1/32 trust
+  parameters:
+    unix_socket_directories: {socket}
+    {local}
+  {file}
+",
+            name = member.name,
+            api = member.api,
+            etcd = self.etcd.port,
+            port = member.port,
+            data = member.data().display(),
+            bin = member.file("bin").display(),
+            socket = member.directory.display(),
+            pgpass = member.file("pgpass").display(),
+        )
+    }
+
+    /// The member that Patroni says leads, among some.
+    pub fn primary(&self, among: &[usize]) -> usize {
+        let mut primary = None;
+        eventually("a member leads", || {
+            primary = among.iter().find(|number| self.members[**number].answers("/primary"));
+            primary.is_some()
+        });
+        *primary.expect("found")
+    }
+
+    /// All members but one.
+    pub fn others(&self, member: usize) -> Vec<usize> {
+        (0..self.members.len()).filter(|other| *other != member).collect()
+    }
+
+    /// How clients connect to whichever of some members takes writes.
+    pub fn config(&self, among: &[usize]) -> Config {
+        let mut config = Config::new();
+        for number in among {
+            config.host("127.0.0.1").port(self.members[*number].port);
+        }
+        config.user("postgres").dbname("postgres").connect_timeout(Duration::from_secs(2));
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        config
+    }
+
+    /// Waits until all other members stream from the primary, each once, and as synchronously as
+    /// planned, and until their Patroni knows.
+    pub fn wait_for_standbys(&self, primary: usize) {
+        let mut client = self.members[primary].connect();
+        eventually("the others stream", || {
+            let streaming = "SELECT count(DISTINCT application_name) FROM pg_stat_replication
+                             WHERE state = 'streaming'";
+            bigint(&mut client, streaming) == self.members.len() as i64 - 1
+        });
+        for (number, member) in self.members.iter().enumerate() {
+            eventually("Patroni knows it", || number == primary || member.answers("/replica"));
+        }
+        if self.plan.synchronous_mode {
+            let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+            eventually("one is synchronous", || bigint(&mut client, synchronous) == 1);
+        }
+    }
+
+    /// Stops what sends WAL to the others, so that they get no more of it.
+    pub fn stop_sending(&self, primary: usize) {
+        let mut client = self.members[primary].connect();
+        let senders = client.query("SELECT pid::bigint FROM pg_stat_replication", &[]);
+        for sender in senders.expect("a view") {
+            signal(sender.get(0), "STOP");
+        }
+    }
+
+    /// Sets the clocks of some members. Patroni and etcd go by the true time.
+    pub fn set_clocks(&self, members: &[usize], offset: &str) {
+        for number in members {
+            set_clock_of_file(&self.members[*number].file("clock"), offset);
+        }
+    }
+
+    /// Asserts that `snowflake_check()` is content with all members, but for the rows that are
+    /// named.
+    pub fn assert_well(&self, but_for: &[&str]) {
+        for member in &self.members {
+            let mut client = member.connect();
+            let mut doubtful = Vec::new();
+            eventually("snowflake_check() is content", || {
+                let rows = client.query("SELECT name FROM snowflake_check() WHERE NOT ok", &[]);
+                let rows = rows.expect("rows");
+                let names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+                if names != but_for && names != doubtful {
+                    println!("doubtful on {}: {names:?}", member.name);
+                    doubtful.clone_from(&names);
+                }
+                names == but_for
+            });
+        }
+    }
+}
+
+/// The lines of a file with an identity.
+fn identity_file(worker: usize) -> String {
+    format!("snowflake.datacenter_id = 1\nsnowflake.worker_id = {worker}\n")
+}
+
+/// PostgreSQL, and the Patroni that keeps it.
+pub struct Member {
+    pub name: &'static str,
+    directory: PathBuf,
+    port: u16,
+    api: u16,
+    patroni: Option<Service>,
+    starts: usize,
+}
+
+impl Member {
+    fn new(name: &'static str, fleet: &Path) -> Member {
+        let directory = fleet.join(name);
+        create_for_servers(&directory);
+        let (port, api) = (free_port(), free_port());
+        let member = Member { name, directory, port, api, patroni: None, starts: 0 };
+        set_clock_of_file(&member.file("clock"), "+0");
+        member.make_programs();
+        member
+    }
+
+    /// The programs of the server, of which `postgres` goes by the clock of the member.
+    fn make_programs(&self) {
+        let server = Server::from_env();
+        let bin = self.file("bin");
+        create_for_servers(&bin);
+        for program in fs::read_dir(server.bin()).expect("programs").flatten() {
+            let name = program.file_name();
+            // Patroni's libraries are not for the server.
+            let mut environment = vec!["-u".into(), "LD_LIBRARY_PATH".into()];
+            if let Some(libraries) = server.own_libraries() {
+                environment.push(format!("LD_LIBRARY_PATH={}", libraries.display()));
+            }
+            if name == "postgres" {
+                environment.extend(clock_of_file(&self.file("clock")));
+            }
+            let (environment, program) = (environment.join(" "), program.path());
+            let text = format!("#!/bin/sh\nexec env {environment} {} \"$@\"\n", program.display());
+            fs::write(bin.join(&name), text).expect("a directory to write to");
+            let executable = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(bin.join(&name), executable).expect("our own");
+        }
+    }
+
+    /// A file beside the data directory.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> PathBuf {
+        self.file("data")
+    }
+
+    /// Starts Patroni, in place of one that is paused, and it starts PostgreSQL.
+    pub fn start(&mut self) {
+        self.kill_patroni();
+        self.starts += 1;
+        let mut command = fleet_program("patroni");
+        // Where the guard of postmasters finds it.
+        command.arg(self.file("patroni.yml")).current_dir(&self.directory);
+        self.patroni = Some(Service::start(command, self.file(&format!("log.{}", self.starts))));
+    }
+
+    /// What Patroni and PostgreSQL have said since the last start.
+    pub fn log(&self) -> String {
+        self.patroni.as_ref().expect("a running Patroni").log()
+    }
+
+    /// Kills Patroni, and leaves PostgreSQL alone.
+    pub fn kill_patroni(&mut self) {
+        self.patroni = None;
+    }
+
+    /// Stops Patroni, which then answers nobody, and leaves PostgreSQL alone.
+    pub fn pause_patroni(&mut self) {
+        signal(self.patroni.as_ref().expect("a running Patroni").pid(), "STOP");
+    }
+
+    /// Kills Patroni and PostgreSQL, as a power loss does.
+    pub fn lose_power(&mut self) {
+        self.kill_patroni();
+        let file =
+            fs::read_to_string(self.data().join("postmaster.pid")).expect("a running server");
+        let pid = file.lines().next().and_then(|pid| pid.parse().ok());
+        kill_server(pid.expect("a process ID"));
+    }
+
+    /// A session with PostgreSQL, whatever its role is, as soon as it accepts one: a member streams
+    /// before that.
+    pub fn connect(&self) -> Client {
+        let mut config = Config::new();
+        config.host("127.0.0.1").port(self.port).user("postgres").dbname("postgres");
+        let mut client = None;
+        eventually("the member accepts a session", || {
+            client = config.connect(NoTls).ok();
+            client.is_some()
+        });
+        client.expect("a session")
+    }
+
+    /// Whether Patroni's REST API says yes.
+    pub fn answers(&self, path: &str) -> bool {
+        http_get(self.api, path).is_some()
+    }
+
+    /// What Patroni's REST API answers to a request that changes something.
+    pub fn post(&self, path: &str, body: &str) -> Option<String> {
+        http(self.api, "POST", path, body)
+    }
+}
+
+struct Etcd {
+    _service: Service,
+    port: u16,
+}
+
+impl Etcd {
+    fn start(directory: &Path) -> Etcd {
+        let (port, peers) = (free_port(), free_port());
+        let [clients, peers] = [port, peers].map(|port| format!("http://127.0.0.1:{port}"));
+        let mut command = fleet_program("etcd");
+        command.arg("--data-dir").arg(directory.join("etcd"));
+        command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients]);
+        command.args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers]);
+        command.arg("--initial-cluster").arg(format!("default={peers}"));
+        let service = Service::start(command, directory.join("etcd.log"));
+        eventually("etcd is up", || {
+            http_get(port, "/health").is_some_and(|answer| answer.contains("true"))
+        });
+        Etcd { _service: service, port }
+    }
+}
+
+/// Ends the servers of a fleet, also when the test process dies: Patroni's servers outlive Patroni.
+struct Postmasters {
+    guard: Child,
+}
+
+impl Postmasters {
+    fn of(fleet: &Path) -> Postmasters {
+        // Standard input ends with the test process at the latest. Then nobody may start servers
+        // again, and what is stopped has to go on to end.
+        let script = r#"cat
+            working_in() { find /proc/[0-9]*/cwd -maxdepth 0 "$@" | cut -d / -f 3; }
+            while pids=$(working_in -lname "$1/*" ! -lname "$1/*/data"); [ "$pids" ]; do
+                kill -KILL $pids; sleep 0.1
+            done
+            while pids=$(working_in -lname "$1/*/data"); [ "$pids" ]; do
+                kill -QUIT $pids; kill -CONT $pids; sleep 0.1
+            done"#;
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "sh"]).arg(fleet).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Postmasters { guard: command.spawn().expect("sh runs") }
+    }
+}
+
+impl Drop for Postmasters {
+    fn drop(&mut self) {
+        drop(self.guard.stdin.take());
+        let _ = self.guard.wait();
+    }
+}
+
+/// A directory that belongs to the user that servers run as.
+fn create_for_servers(directory: &Path) {
+    fs::create_dir(directory).expect("a directory to write to");
+    let parent = fs::metadata(directory.parent().expect("a parent")).expect("a directory");
+    chown(directory, Some(parent.uid()), Some(parent.gid())).expect("root, or the same user");
+}

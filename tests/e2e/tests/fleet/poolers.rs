@@ -1,0 +1,83 @@
+//! Poolers between the clients and the server.
+
+use std::fs;
+
+use postgres::{Client, Config, NoTls};
+use snowflake_e2e::{
+    Cluster, Service, assert_distinct, assert_increasing, bigint, create_orders, eventually,
+    fleet_program,
+};
+
+/// Fewer sessions of the server than clients.
+const POOL: usize = 2;
+const CLIENTS: usize = 8;
+const TRANSACTIONS: usize = 200;
+
+/// In transaction mode, each transaction runs in any session of the pool. IDs come from the one
+/// generator of the server, so they increase for each client all the same. `snowflake_currval()` is
+/// right in the transaction that took the ID, and not after it, as `currval()` is.
+#[test]
+fn pgbouncer_in_transaction_mode() {
+    let cluster = Cluster::start();
+    create_orders(&cluster);
+    let (directory, ini) = (cluster.directory(), cluster.directory().join("pgbouncer.ini"));
+    let socket = directory.display();
+    let text = format!(
+        "[databases]\npostgres = host={socket} port=5432 user=postgres pool_size={POOL}\n\
+         [pgbouncer]\nunix_socket_dir = {socket}\nlisten_port = 6432\nauth_type = any\n\
+         pool_mode = transaction\n"
+    );
+    fs::write(&ini, text).expect("a directory to write to");
+    let mut command = fleet_program("pgbouncer");
+    command.arg(&ini);
+    let _pgbouncer = Service::start(command, directory.join("pgbouncer.log"));
+    let mut config = Config::new();
+    config.host_path(directory).port(6432).user("postgres").dbname("postgres");
+    eventually("pgbouncer is up", || config.connect(NoTls).is_ok());
+
+    let ids: Vec<Vec<i64>> = std::thread::scope(|scope| {
+        let clients: Vec<_> =
+            (0..CLIENTS).map(|_| scope.spawn(|| insert_through(&config))).collect();
+        clients.into_iter().map(|client| client.join().expect("a client")).collect()
+    });
+    for ids in &ids {
+        assert_increasing(ids);
+    }
+    let ids: Vec<i64> = ids.concat();
+    assert_eq!(ids.len(), CLIENTS * TRANSACTIONS);
+    assert_distinct(ids);
+    let sessions = bigint(
+        &mut cluster.connect(),
+        "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
+         AND pid <> pg_backend_pid()",
+    );
+    assert!(sessions <= POOL as i64, "{sessions} sessions of the server");
+}
+
+/// The IDs of transactions that each asked for the ID of their own row.
+fn insert_through(config: &Config) -> Vec<i64> {
+    let mut client = config.connect(NoTls).expect("a session");
+    (0..TRANSACTIONS)
+        .map(|_| {
+            let mut ids = simple(
+                &mut client,
+                "BEGIN; INSERT INTO orders DEFAULT VALUES RETURNING id;
+                 SELECT snowflake_currval(); COMMIT",
+            );
+            let (currval, id) = (ids.pop().expect("an ID"), ids.pop().expect("an ID"));
+            assert_eq!(currval, id);
+            id
+        })
+        .collect()
+}
+
+/// The values that statements return, sent in one message: sessions of the pool know no prepared
+/// statements of others.
+fn simple(client: &mut Client, statements: &str) -> Vec<i64> {
+    let messages = client.simple_query(statements).expect("the statements succeed");
+    let rows = messages.into_iter().filter_map(|message| match message {
+        postgres::SimpleQueryMessage::Row(row) => row.get(0).map(|id| id.parse().expect("an ID")),
+        _ => None,
+    });
+    rows.collect()
+}

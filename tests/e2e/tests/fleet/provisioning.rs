@@ -1,0 +1,139 @@
+//! The recipes of docs/several-servers.md that give servers their identities, run as they are
+//! printed, with other paths and hosts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use postgres::NoTls;
+use snowflake_e2e::{Cluster, fleet_program, output};
+
+/// The first block of the page that contains `mark`.
+fn block(mark: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/several-servers.md");
+    let page = fs::read_to_string(path).expect("the page");
+    let blocks = page.split("\n```").skip(1).step_by(2);
+    let block =
+        blocks.filter_map(|block| block.split_once('\n')).find(|(_, text)| text.contains(mark));
+    format!("{}\n", block.unwrap_or_else(|| panic!("no block has {mark}")).1)
+}
+
+/// A database that gives identities out, and a directory in place of /etc/snowflake.
+struct Setting {
+    registry: Cluster,
+    directory: PathBuf,
+}
+
+impl Setting {
+    fn new() -> Setting {
+        let registry = Cluster::start();
+        let directory = registry.directory().join("snowflake");
+        Setting { registry, directory }
+    }
+
+    /// The text, for this registry and this directory.
+    fn place(&self, text: &str) -> String {
+        let host =
+            format!("host={} user=postgres dbname=postgres", self.registry.directory().display());
+        let placed = text
+            .replace("host=registry dbname=operations", &host)
+            .replace("/etc/snowflake", &self.directory.display().to_string());
+        assert_ne!(placed, text);
+        placed
+    }
+
+    /// Writes a file that the programs may read.
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.registry.directory().join(name);
+        fs::write(&path, text).expect("a directory to write to");
+        path
+    }
+
+    /// The identity of a server that includes what was written.
+    fn identity_of_a_server(&self) -> (i32, i32) {
+        let fragment = self.directory.join("identity.conf");
+        let include = format!("include '{}'\n", fragment.display());
+        identity(&include, &[])
+    }
+
+    /// A client program of the registry's server comes first in the path of what is run.
+    fn run(&self, command: &mut Command) -> String {
+        let bin = self.registry.server().bin();
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        command.env("HOME", self.registry.directory()).env("LC_ALL", "C.UTF-8");
+        output(command)
+    }
+}
+
+/// The identity of a server with these lines in postgresql.conf, and these arguments.
+fn identity(lines: &str, arguments: &[&str]) -> (i32, i32) {
+    let builder = Cluster::builder();
+    let mut server = builder
+        .unset("snowflake.datacenter_id")
+        .unset("snowflake.worker_id")
+        .unset("shared_preload_libraries")
+        .create();
+    let configuration = server.data().join("postgresql.conf");
+    let text = fs::read_to_string(&configuration).expect("postgresql.conf");
+    fs::write(&configuration, text + lines).expect("postgresql.conf is writable");
+    let preloads = ["-c", "shared_preload_libraries=snowflake_pg"];
+    server.start_with(&[&preloads, arguments].concat()).expect("a start");
+    let mut client = server.config().connect(NoTls).expect("a session");
+    client.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+    let parts = "SELECT datacenter_id, worker_id FROM snowflake_parse(snowflake_nextval())";
+    let row = client.query_one(parts, &[]).expect("an ID");
+    let origin = "SELECT ok FROM snowflake_check() WHERE name = 'origin of the identity'";
+    assert!(client.query_one(origin, &[]).expect("a check").get::<_, bool>(0));
+    (row.get(0), row.get(1))
+}
+
+/// cloud-init's own validation accepts the file, and its commands write what a server includes.
+#[test]
+fn cloud_init() {
+    let setting = Setting::new();
+    let text = setting.place(&block("#cloud-config"));
+    let file = setting.write("cloud.yaml", &text);
+    let mut program = fleet_program("cloud-init");
+    let said = setting.run(program.args(["schema", "--config-file"]).arg(&file));
+    assert!(said.contains("Valid cloud-config"), "{said}");
+    let (_, script) = text.split_once("- |\n").expect("a script");
+    setting.run(Command::new("sh").args(["-ec", script]));
+    assert_eq!(setting.identity_of_a_server(), (0, 0));
+}
+
+/// The play writes what a server includes, and a second run changes nothing.
+#[test]
+fn ansible() {
+    let setting = Setting::new();
+    // The user who runs this may write here.
+    let text = block("ansible.builtin").replace("  become: true\n", "");
+    let play = setting.write("play.yaml", &setting.place(&text));
+    let host = "db-1 ansible_connection=local ansible_python_interpreter=/usr/bin/python3";
+    let inventory = setting.write("hosts", &format!("[databases]\n{host}\n"));
+    let run = || {
+        let mut program = fleet_program("ansible-playbook");
+        setting.run(program.arg("--inventory").arg(&inventory).arg(&play))
+    };
+    for changes in ["changed=2 ", "changed=0 "] {
+        let said = run();
+        assert!(said.contains(changes), "{said}");
+    }
+    assert_eq!(setting.identity_of_a_server(), (0, 0));
+}
+
+/// The arguments of the pods give each its own worker ID. `$(POD_INDEX)` is replaced here, as
+/// Kubernetes does.
+#[test]
+fn stateful_set() {
+    let manifest = block("kind: StatefulSet");
+    let (_, arguments) = manifest.split_once("args:\n").expect("arguments");
+    for pod in ["0", "2"] {
+        let arguments: Vec<String> = arguments
+            .lines()
+            .map(|line| line.trim().trim_start_matches("- ").replace("$(POD_INDEX)", pod))
+            .collect();
+        let arguments: Vec<&str> = arguments.iter().map(|argument| &**argument).collect();
+        assert_eq!(identity("", &arguments), (1, pod.parse().expect("a number")));
+    }
+}

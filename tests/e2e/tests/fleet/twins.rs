@@ -1,0 +1,336 @@
+//! Twins: two servers with one identity, that replicate to each other logically.
+
+use std::thread;
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, eventually};
+
+const INSERT: &str = "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100)";
+
+/// A server that can publish, and whose table is watched; the trigger is created with `arguments`.
+fn server(worker_id: &str, arguments: &str) -> Cluster {
+    let server = Cluster::builder()
+        .set("wal_level", "logical")
+        .set("snowflake.worker_id", worker_id)
+        .set("max_worker_processes", "16")
+        .start();
+    server
+        .connect()
+        .batch_execute(&format!(
+            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
+             CREATE TRIGGER watch_twins AFTER INSERT ON orders
+                 FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins({arguments});
+             ALTER TABLE orders ENABLE REPLICA TRIGGER watch_twins;
+             CREATE PUBLICATION orders FOR TABLE orders"
+        ))
+        .expect("a table");
+    server
+}
+
+/// How to connect to a server, for a subscription.
+fn connection(publisher: &Cluster) -> String {
+    let directory = publisher.directory().display();
+    format!("host={directory} port=5432 user=postgres dbname=postgres")
+}
+
+fn subscribe(subscriber: &Cluster, publisher: &Cluster, name: &str, options: &str) {
+    let statement = format!(
+        "CREATE SUBSCRIPTION {name} CONNECTION '{}' PUBLICATION orders WITH ({options})",
+        connection(publisher)
+    );
+    subscriber.connect().batch_execute(&statement).expect("a subscription");
+    wait_for_the_copy(subscriber);
+}
+
+/// Waits until every table of every subscription was copied, and follows its publisher.
+fn wait_for_the_copy(subscriber: &Cluster) {
+    let mut client = subscriber.connect();
+    eventually("the table was copied", || {
+        bigint(&mut client, "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'") == 0
+    });
+}
+
+fn rows(client: &mut Client) -> i64 {
+    bigint(client, "SELECT count(*) FROM orders")
+}
+
+fn twins(client: &mut Client) -> i64 {
+    bigint(client, "SELECT twins FROM pg_stat_snowflake")
+}
+
+/// What the log says for each row that it names.
+const NOTICED: &str = "LOG:  another server issues snowflake IDs with the identity of this one: \
+                       datacenter 5, worker 9\n";
+
+/// All rows arrive, and are counted. The log names the first one alone.
+#[test]
+fn rows_of_a_twin_are_counted_and_logged() {
+    let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id'"));
+    subscribe(&subscriber, &publisher, "from_other", "copy_data = false");
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    let mut client = subscriber.connect();
+    eventually("the rows arrive", || rows(&mut client) == 100);
+    assert_eq!(twins(&mut client), 100);
+    let log = subscriber.log();
+    assert_eq!(log.matches(NOTICED).count(), 1, "{log}");
+    assert!(log.contains("came through subscription \"from_other\" with ID "), "{log}");
+    // What the subscriber makes itself, and what another server has made, is none of it.
+    client.batch_execute(INSERT).expect("rows");
+    assert_eq!(twins(&mut client), 100);
+    assert_eq!(twins(&mut publisher.connect()), 0);
+}
+
+#[test]
+fn rows_of_another_identity_pass() {
+    let (publisher, subscriber) = (server("8", "'id'"), server("9", "'id', 'refuse'"));
+    subscribe(&subscriber, &publisher, "from_other", "copy_data = false");
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    let mut client = subscriber.connect();
+    eventually("the rows arrive", || rows(&mut client) == 100);
+    assert_eq!(twins(&mut client), 0);
+}
+
+/// With `disable_on_error`, the subscription stops at the row, instead of trying it again and again
+/// while the publisher keeps its WAL. It goes on when the trigger lets the row pass.
+#[test]
+fn a_refused_row_disables_the_subscription() {
+    let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id', 'refuse'"));
+    subscribe(&subscriber, &publisher, "s", "copy_data = false, disable_on_error = true");
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    let mut client = subscriber.connect();
+    eventually("the subscription is disabled", || {
+        bigint(&mut client, "SELECT count(*) FROM pg_subscription WHERE subenabled") == 0
+    });
+    assert_eq!(rows(&mut client), 0);
+    let log = subscriber.log();
+    let error = "ERROR:  row was issued by another server with the identity of this one: \
+                 datacenter 5, worker 9\n";
+    assert_eq!(log.matches(error).count(), 1, "{log}");
+    assert!(log.contains("came through subscription \"s\" with ID "), "{log}");
+    client
+        .batch_execute(
+            "CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT ON orders
+                 FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id', 'log');
+             ALTER TABLE orders ENABLE REPLICA TRIGGER watch_twins;
+             ALTER SUBSCRIPTION s ENABLE",
+        )
+        .expect("the trigger logs");
+    eventually("the rows arrive", || rows(&mut client) == 100);
+}
+
+/// The first copy of a table, and a later one, bring back what the subscriber issued itself.
+#[test]
+fn copies_of_a_table_pass() {
+    let (publisher, subscriber) = (server("8", "'id'"), server("9", "'id', 'refuse'"));
+    subscribe(&publisher, &subscriber, "from_9", "copy_data = false");
+    subscriber.connect().batch_execute(INSERT).expect("rows");
+    let mut copied = publisher.connect();
+    eventually("the rows arrive", || rows(&mut copied) == 100);
+    copied.batch_execute("DROP SUBSCRIPTION from_9").expect("no loop");
+    let mut client = subscriber.connect();
+    client.batch_execute("TRUNCATE orders").expect("an empty table");
+    subscribe(&subscriber, &publisher, "from_8", "copy_data = true");
+    assert_eq!((rows(&mut client), twins(&mut client)), (100, 0));
+    // Once more, for a table that was taken out of the publication and put back.
+    copied.batch_execute("ALTER PUBLICATION orders DROP TABLE orders").expect("an alteration");
+    client.batch_execute("ALTER SUBSCRIPTION from_8 REFRESH PUBLICATION").expect("a refresh");
+    client.batch_execute("TRUNCATE orders").expect("an empty table");
+    copied.batch_execute("ALTER PUBLICATION orders ADD TABLE orders").expect("an alteration");
+    client.batch_execute("ALTER SUBSCRIPTION from_8 REFRESH PUBLICATION").expect("a refresh");
+    wait_for_the_copy(&subscriber);
+    eventually("the table was copied", || rows(&mut client) == 100);
+    assert_eq!(twins(&mut client), 0);
+    // After the copy, it watches.
+    copied
+        .batch_execute("INSERT INTO orders VALUES (snowflake_make(now(), 5, 9, 0))")
+        .expect("a twin's row");
+    eventually("the twin is noticed", || twins(&mut client) > 0);
+}
+
+/// Rows that are sent while a table is copied are applied after the copy, by the same worker.
+#[test]
+fn rows_sent_during_the_copy_are_watched() {
+    let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id'"));
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    let mut client = subscriber.connect();
+    client
+        .batch_execute(
+            "CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN PERFORM pg_sleep(0.03); RETURN NEW; END $$;
+             CREATE TRIGGER linger BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION linger();
+             ALTER TABLE orders ENABLE ALWAYS TRIGGER linger",
+        )
+        .expect("a trigger");
+    let statement =
+        format!("CREATE SUBSCRIPTION s CONNECTION '{}' PUBLICATION orders", connection(&publisher));
+    client.batch_execute(&statement).expect("a subscription");
+    // The state of the subscription says so before the publisher's snapshot is taken.
+    eventually("it is being copied", || {
+        let copying = "SELECT count(*) FROM pg_stat_progress_copy WHERE tuples_processed > 0";
+        bigint(&mut client, copying) == 1
+    });
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    eventually("all rows arrive", || rows(&mut client) == 200);
+    assert_eq!(twins(&mut client), 100);
+}
+
+/// A column list that leaves the IDs out lets the subscriber take its own.
+#[test]
+fn ids_of_the_subscriber_itself_pass() {
+    let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id', 'refuse'"));
+    let keyless = "ALTER TABLE orders DROP CONSTRAINT orders_pkey";
+    publisher
+        .connect()
+        .batch_execute(&format!("{keyless}; ALTER PUBLICATION orders SET TABLE orders (item)"))
+        .expect("a column list");
+    subscribe(&subscriber, &publisher, "s", "copy_data = false");
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    let mut client = subscriber.connect();
+    eventually("the rows arrive", || rows(&mut client) == 100);
+    assert_eq!(twins(&mut client), 0);
+}
+
+/// A partition's rows are watched as those of its table.
+#[test]
+fn partitions_are_watched() {
+    let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id'"));
+    for server in [&publisher, &subscriber] {
+        server
+            .connect()
+            .batch_execute(
+                "DROP TABLE orders;
+                 CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text)
+                     PARTITION BY RANGE (id);
+                 CREATE TABLE orders_all PARTITION OF orders DEFAULT;
+                 CREATE TRIGGER watch_twins AFTER INSERT ON orders
+                     FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
+                 ALTER TABLE orders ENABLE REPLICA TRIGGER watch_twins;
+                 ALTER PUBLICATION orders SET TABLE orders",
+            )
+            .expect("a table");
+    }
+    subscribe(&subscriber, &publisher, "from_other", "copy_data = false");
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    let mut client = subscriber.connect();
+    eventually("the rows arrive", || rows(&mut client) == 100);
+    assert_eq!(twins(&mut client), 100);
+}
+
+/// Servers that fail over share the identity of the one that they follow. Neither the new publisher
+/// nor the new subscriber is taken for a twin.
+#[test]
+fn a_failover_with_a_shared_identity_makes_no_twin() {
+    let (mut publisher, mut subscriber) = (server("8", "'id'"), server("9", "'id', 'refuse'"));
+    subscribe(&subscriber, &publisher, "s", "copy_data = false");
+    let (new_publisher, new_subscriber) = (publisher.standby(), subscriber.standby());
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    subscriber.connect().batch_execute(INSERT).expect("rows");
+    for (server, standby, count) in
+        [(&publisher, &new_publisher, 100), (&subscriber, &new_subscriber, 200)]
+    {
+        eventually("the rows reach the standby", || rows(&mut standby.connect()) == count);
+        assert_eq!(rows(&mut server.connect()), count);
+    }
+    subscriber.kill();
+    new_subscriber.promote();
+    let mut client = new_subscriber.connect();
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    eventually("rows reach the new subscriber", || rows(&mut client) == 300);
+    publisher.kill();
+    new_publisher.promote();
+    new_publisher
+        .connect()
+        .batch_execute("SELECT pg_create_logical_replication_slot('s', 'pgoutput')")
+        .expect("a slot");
+    let connection = connection(&new_publisher);
+    client
+        .batch_execute(&format!("ALTER SUBSCRIPTION s CONNECTION '{connection}'"))
+        .expect("an alteration");
+    new_publisher.connect().batch_execute(INSERT).expect("rows");
+    eventually("rows of the new publisher arrive", || rows(&mut client) >= 400);
+    client.batch_execute(INSERT).expect("rows");
+    assert_eq!(twins(&mut client), 0);
+    assert_distinct(bigints(&mut client, "SELECT id FROM orders"));
+}
+
+/// Two servers that follow each other, with these workers; `None` before PostgreSQL 16, where a
+/// subscription would bring a server's own rows back.
+fn two_that_follow_each_other(workers: [&str; 2]) -> Option<[Cluster; 2]> {
+    let servers = workers.map(|worker| server(worker, "'id'"));
+    if servers[0].server().major() < 16 {
+        println!("skipped: subscriptions have no origin before PostgreSQL 16");
+        return None;
+    }
+    let options = "copy_data = false, origin = none";
+    subscribe(&servers[0], &servers[1], "from_1", options);
+    subscribe(&servers[1], &servers[0], "from_0", options);
+    Some(servers)
+}
+
+/// Each server gets the other one's rows. Those with different identities notice nothing, and twins
+/// notice it on both sides.
+#[test]
+fn both_ways() {
+    for (workers, noticed) in [(["8", "9"], 0), (["9", "9"], 100)] {
+        let Some(servers) = two_that_follow_each_other(workers) else { return };
+        let mut clients = servers.each_ref().map(Cluster::connect);
+        for client in &mut clients {
+            client.batch_execute(INSERT).expect("rows");
+        }
+        for client in &mut clients {
+            eventually("the rows of both arrive", || rows(client) == 200);
+            assert_eq!(twins(client), noticed);
+        }
+    }
+}
+
+/// Without the trigger, nothing tells twins of each other, until both make the same ID.
+#[test]
+fn without_the_trigger_a_key_collides() {
+    for workers in [["8", "9"], ["9", "9"]] {
+        let Some(servers) = two_that_follow_each_other(workers) else { return };
+        let mut clients = servers.each_ref().map(Cluster::connect);
+        for client in &mut clients {
+            client.batch_execute("DROP TRIGGER watch_twins ON orders").expect("a trigger");
+        }
+        for client in &mut clients {
+            client.batch_execute(INSERT).expect("rows");
+        }
+        for client in &mut clients {
+            eventually("the rows of both arrive", || rows(client) == 200);
+            assert_eq!(twins(client), 0);
+        }
+        let many = "INSERT INTO orders SELECT snowflake_nextval(400000)";
+        thread::scope(|scope| {
+            for client in &mut clients {
+                scope.spawn(|| client.batch_execute(many).expect("rows"));
+            }
+        });
+        let has_collided = || servers.iter().any(|server| server.log().contains("orders_pkey"));
+        if workers[0] == workers[1] {
+            eventually("a key collides", has_collided);
+        } else {
+            for client in &mut clients {
+                eventually("all rows arrive", || rows(client) == 800_200);
+            }
+            assert!(!has_collided());
+        }
+    }
+}
+
+/// Without `origin = none`, a server gets its own rows back. That ends at the primary key, and is no
+/// twin.
+#[test]
+fn own_rows_that_come_back_are_no_twin() {
+    let servers = ["8", "9"].map(|worker| server(worker, "'id'"));
+    subscribe(&servers[0], &servers[1], "from_1", "copy_data = false");
+    let options = "copy_data = false, disable_on_error = true";
+    subscribe(&servers[1], &servers[0], "from_0", options);
+    let mut client = servers[1].connect();
+    client.batch_execute(INSERT).expect("rows");
+    eventually("the rows come back", || {
+        bigint(&mut client, "SELECT count(*) FROM pg_subscription WHERE subenabled") == 0
+    });
+    assert!(servers[1].log().contains("\"orders_pkey\""));
+    assert_eq!(twins(&mut client), 0);
+}

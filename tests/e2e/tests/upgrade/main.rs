@@ -1,0 +1,40 @@
+//! Upgrades between releases of snowflake_pg, with servers that really run the older one:
+//! `tools/old-release` builds it.
+
+mod library;
+mod register;
+mod rolling;
+
+use snowflake_e2e::{Cluster, INSERT, Journal, Server, bigint, create_orders};
+
+/// A cluster of the older release, with a table.
+fn old_cluster() -> Cluster {
+    let cluster = Cluster::builder().server(Server::old_release_from_env()).fake_clock().start();
+    create_orders(&cluster);
+    cluster
+}
+
+/// Inserts a hundred rows.
+fn insert(cluster: &Cluster, journal: &Journal) {
+    let mut client = cluster.connect();
+    for _ in 0..100 {
+        journal.take(&mut client, INSERT).expect("an ID");
+    }
+}
+
+fn assert_well(cluster: &Cluster) {
+    let query = "SELECT ok::int::bigint FROM snowflake_check() WHERE name = 'issues IDs'";
+    assert_eq!(bigint(&mut cluster.connect(), query), 1);
+}
+
+/// Starts the cluster, which is down, with the library of this tree.
+fn start_with_new_library(cluster: &mut Cluster) {
+    cluster.use_server(Server::from_env());
+    cluster.start_again();
+}
+
+/// Starts the cluster, which is down, with the library of the older release.
+fn start_with_old_library(cluster: &mut Cluster) {
+    cluster.use_server(Server::old_release_from_env());
+    cluster.start_again();
+}

@@ -1,0 +1,51 @@
+//! A rolling upgrade: the standby first, then a switchover, then the former primary.
+
+use std::fs;
+
+use snowflake_e2e::{Cluster, Journal, bigint, eventually};
+
+use super::{assert_well, insert, old_cluster, start_with_new_library};
+
+fn rows(cluster: &Cluster) -> i64 {
+    bigint(&mut cluster.connect(), "SELECT count(*) FROM orders")
+}
+
+/// Clients insert before, between and after the steps. No ID comes twice, although the clock of the
+/// standby is an hour behind.
+#[test]
+fn the_standby_first() {
+    let journal = Journal::new();
+    let mut primary = old_cluster();
+    let mut standby = primary.standby();
+    standby.set_clock("-1h");
+    insert(&primary, &journal);
+
+    standby.stop();
+    start_with_new_library(&mut standby);
+    insert(&primary, &journal);
+    eventually("the rows reach the standby", || rows(&standby) == 200);
+
+    primary.stop();
+    standby.promote();
+    standby.wait_until_primary();
+    insert(&standby, &journal);
+    // The SQL of the older release still works.
+    standby
+        .connect()
+        .batch_execute("TABLE pg_stat_snowflake; TABLE snowflake_status")
+        .expect("views");
+
+    let upstream = format!("host={} port=5432 user=postgres", standby.directory().display());
+    primary.configure(&[("primary_conninfo", &upstream), ("recovery_target_timeline", "latest")]);
+    fs::write(primary.data().join("standby.signal"), "").expect("root, or the owner");
+    start_with_new_library(&mut primary);
+    eventually("the rows reach the former primary", || rows(&primary) == 300);
+
+    standby.connect().batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+    insert(&standby, &journal);
+    eventually("the rows reach the former primary", || rows(&primary) == 400);
+    for cluster in [&primary, &standby] {
+        assert_well(cluster);
+    }
+    println!("a rolling upgrade, {} IDs", journal.check());
+}

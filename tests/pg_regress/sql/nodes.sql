@@ -1,0 +1,117 @@
+-- Identities that are given out once.
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SELECT snowflake_claim_node('db-1');
+SELECT snowflake_claim_node('db-2');
+-- The same name gets the same identity. (The notice tells the time.)
+SET client_min_messages = warning;
+SELECT snowflake_claim_node('db-1');
+-- A datacenter, a worker, or both.
+SELECT snowflake_claim_node('db-3', datacenter_id => 7);
+SELECT snowflake_claim_node('db-4', worker_id => 0);
+SELECT snowflake_claim_node('db-5', 0, 1);
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_claim_node('db-1', 0, 0) = snowflake_claim_node('db-1');
+SELECT snowflake_claim_node('db-1', worker_id => 5);
+\echo :LAST_ERROR_SQLSTATE
+
+-- Names and numbers that are not legal.
+SELECT snowflake_claim_node(NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_claim_node(' ');
+SELECT snowflake_claim_node(repeat('n', 255)) LIKE '%worker%' AS longest;
+\set VERBOSITY terse
+SELECT snowflake_claim_node(repeat('n', 256)) LIKE '%worker%' AS too_long;
+\set VERBOSITY default
+DELETE FROM snowflake_node_claims WHERE name LIKE 'nnn%';
+SELECT snowflake_claim_node(E'db\nsnowflake.worker_id = 1');
+SELECT snowflake_claim_node('db-5', 32);
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_claim_node('db-5', worker_id => -1);
+
+-- A release needs to know up to when the node has issued IDs.
+SELECT snowflake_release_node('db-2');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_release_node('db-2', now(), now());
+SELECT snowflake_release_node('db-2', issued_until => now());
+\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY terse
+SELECT snowflake_release_node('db-2', floor => '2020-01-01 00:00:00+00');
+\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
+SELECT snowflake_release_node('db-2', floor => 'infinity');
+SELECT snowflake_release_node('db-9', floor => now());
+\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY terse
+SELECT snowflake_release_node('db-2', floor => now() + interval '25 days') IS NULL;
+\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
+SELECT snowflake_release_node('db-2', floor => now() + interval '1 hour') = now() + interval '1 hour' AS kept;
+SELECT snowflake_release_node('db-2', floor => now());
+SELECT name, datacenter_id, worker_id, claimed_at < released_at AS released, start_after > released_at AS ahead
+    FROM snowflake_nodes ORDER BY datacenter_id, worker_id;
+
+-- Identities that nobody has had go first. The node itself gets its own back. A floor is never
+-- lowered.
+SELECT snowflake_claim_node('db-6');
+SELECT snowflake_claim_node('db-2') ~ 'worker_id = 1\nsnowflake.start_after = .2.*Z' AS has_floor;
+SELECT snowflake_release_node('db-2', issued_until => '2026-01-01 00:00:00+00', fenced => true)
+       > now() AS floor_stays;
+SELECT snowflake_release_node('db-6', issued_until => '2026-01-01 00:00:00.0001+00', fenced => true);
+SELECT snowflake_claim_node('db-7', 0, 2);
+
+-- When none is left that nobody has had, the one with the earliest floor goes first.
+BEGIN;
+\set ON_ERROR_ROLLBACK on
+SELECT count(snowflake_claim_node('rest-' || n)) FROM generate_series(1, 1020) AS n;
+SELECT snowflake_claim_node('db-8');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_claim_node('db-8', 3);
+SELECT snowflake_claim_node('db-8', 3, 3);
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_release_node('rest-7', issued_until => '2026-01-02 00:00:00+00', fenced => true);
+SELECT snowflake_release_node('rest-9', issued_until => '2026-01-01 00:00:00+00', fenced => true);
+SELECT snowflake_claim_node('db-8');
+SELECT count(*), count(DISTINCT (datacenter_id, worker_id)) FROM snowflake_nodes;
+ROLLBACK;
+\set ON_ERROR_ROLLBACK off
+
+-- An older snapshot does not see what was claimed since.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT snowflake_claim_node('db-1');
+\echo :LAST_ERROR_SQLSTATE
+ROLLBACK;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT snowflake_release_node('db-1', now());
+ROLLBACK;
+
+-- Only roles with the privileges of the extension's owner give them out, and whom a superuser allows
+-- to. Everybody may look, as a dump does.
+CREATE ROLE provisioner;
+SET ROLE provisioner;
+SELECT name FROM snowflake_nodes WHERE worker_id = 0 AND datacenter_id = 0;
+SELECT name FROM snowflake_node_claims WHERE worker_id = 0 AND datacenter_id = 0;
+SELECT snowflake_claim_node('db-10');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_release_node('db-1', now());
+INSERT INTO snowflake_node_claims VALUES (0, 3, 'db-10', now());
+UPDATE snowflake_node_claims SET name = 'db-10';
+SELECT snowflake_guard_claims();
+RESET ROLE;
+GRANT UPDATE ON snowflake_node_claims TO provisioner;
+SET ROLE provisioner;
+SELECT snowflake_claim_node('db-10');
+RESET ROLE;
+-- The constraints hold whatever somebody does to the table.
+INSERT INTO snowflake_node_claims VALUES (0, 0, 'db-11', now());
+INSERT INTO snowflake_node_claims VALUES (20, 20, 'db-1', now());
+\set VERBOSITY terse
+UPDATE snowflake_node_claims SET released_at = now() WHERE name = 'db-3';
+INSERT INTO snowflake_node_claims VALUES (0, -1, 'db-11', now());
+-- An identity that the widths do not have is not given out, and not confirmed.
+INSERT INTO snowflake_node_claims VALUES (0, 900, 'wide', now(), now(), now()), (1, 900, 'wider', now(), NULL, NULL);
+SELECT snowflake_claim_node('wide') LIKE '%worker_id = 900%' AS too_wide;
+SELECT snowflake_claim_node('wider');
+DELETE FROM snowflake_node_claims;
+DROP OWNED BY provisioner;
+DROP ROLE provisioner;

@@ -1,0 +1,446 @@
+//! A server with its WAL and its standby: what the extension does around the rules.
+
+use std::collections::VecDeque;
+
+use fastrand::Rng;
+use snowflake_core::generator::{
+    Claim, Decision, Generator, Limits, Reading, Run, Seen, WaitReason,
+};
+use snowflake_core::jump::{Clocks, Reference, Verdict};
+use snowflake_core::layout::Layout;
+use snowflake_core::register::{LENGTH, Record, Server, Start, StartError, Writer};
+
+use crate::machine::{MILLISECOND, Machine, SECOND};
+
+/// The layout of all servers.
+pub const LAYOUT: Layout = Layout::TWITTER;
+
+/// `snowflake.failover_margin`, in milliseconds: its default.
+pub const MARGIN: i64 = 5000;
+
+/// `snowflake.max_backward_step` and `snowflake.max_forward_step`, in milliseconds: their default.
+pub const LARGEST_STEP: i64 = 24 * 60 * 60 * 1000;
+
+/// `snowflake.max_wait`, in milliseconds: its default.
+const MAX_WAIT: i64 = 1000;
+
+/// How often the worker of a standby looks for messages, in milliseconds.
+const LOOK: i64 = 200;
+
+/// How long an operator waits for a clock before he promotes, in milliseconds.
+const PATIENCE: i64 = 10_000;
+
+/// How many records of the WAL can be restored to.
+const KEPT: usize = 128;
+
+/// Why a server issues no ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// `snowflake.start_after` is too far ahead of its clock.
+    StartAfter,
+    /// Its clock has jumped ahead, before its first reservation or after.
+    ClockAhead {
+        /// Whether it has reserved nothing since it started.
+        at_start: bool,
+    },
+    /// Its clock was set back too far.
+    ClockBehind,
+    /// Its operator waits for the clock before he lets it issue.
+    Fenced,
+}
+
+/// What is written to the WAL: a record of the register, or the beginning of a timeline.
+#[derive(Clone)]
+struct Entry {
+    /// When it is flushed, in true time. Of the last entry, this may be yet to come.
+    durable_at: i64,
+    timeline: u32,
+    /// The register after this entry.
+    record: Option<[u8; LENGTH]>,
+}
+
+/// What a server has in shared memory, and loses when it ends.
+struct Memory {
+    begun: bool,
+    generator: Generator,
+    reference: Option<Reference>,
+    upstream: Option<Clocks>,
+    /// The floor of the last entry, if that was written early and is not published.
+    pending: Option<i64>,
+    reserved: bool,
+}
+
+impl Memory {
+    fn new(upstream: Option<Clocks>) -> Memory {
+        let generator = Generator::starting_after(0, 0, LAYOUT.last_timestamp());
+        let (reference, pending) = (None, None);
+        Memory { begun: false, generator, reference, upstream, pending, reserved: false }
+    }
+}
+
+/// A primary and its standby.
+pub struct Cluster {
+    /// The machine of the primary.
+    pub machine: Machine,
+    /// The machine of the standby.
+    pub standby: Machine,
+    /// Starts begin from the clock alone. Wrong, and there to be noticed.
+    pub ignores_record: bool,
+    /// Whatever a failover loses is lost, also where the formula does not cover it.
+    pub ignores_formula: bool,
+    /// `snowflake.start_after`.
+    start_after: Option<i64>,
+    system_identifier: u64,
+    limits: Limits,
+    jitter: u32,
+    timeline: u32,
+    newest_timeline: u32,
+    wal: VecDeque<Entry>,
+    memory: Memory,
+    /// IDs up to this timestamp were lost, and only a clock ahead of it keeps them from coming
+    /// again.
+    fence: Option<i64>,
+}
+
+impl Cluster {
+    /// A cluster that has no register yet. Its settings are the defaults, unless it is `unusual`.
+    pub fn new(
+        rng: &mut Rng,
+        at: i64,
+        machine: Machine,
+        standby: Machine,
+        unusual: bool,
+    ) -> Cluster {
+        let max_burst = if unusual && rng.u8(0..4) == 0 { 50 } else { 0 };
+        Cluster {
+            machine,
+            standby,
+            start_after: None,
+            ignores_record: false,
+            ignores_formula: false,
+            system_identifier: rng.u64(..),
+            limits: Limits { max_burst, max_backward_step: LARGEST_STEP, max_wait: MAX_WAIT },
+            jitter: if unusual && rng.u8(0..4) == 0 { 1023 } else { 0 },
+            timeline: 1,
+            newest_timeline: 1,
+            wal: VecDeque::from([Entry { durable_at: at, timeline: 1, record: None }]),
+            memory: Memory::new(None),
+            fence: None,
+        }
+    }
+
+    /// Claims IDs, as one call of `snowflake_nextval()` does, and moves `at` to the moment when it
+    /// has them. `old` is a clock reading of a session that was kept from claiming since.
+    #[inline]
+    pub fn claim(
+        &mut self,
+        rng: &mut Rng,
+        at: &mut i64,
+        old: Option<i64>,
+        want: u32,
+    ) -> Result<Run, Refusal> {
+        let now = old.unwrap_or_else(|| self.machine.wall(*at));
+        let claim = self.wish(rng, want);
+        match self.memory.generator.claim_at_once(now, claim, self.limits.max_burst) {
+            // A server with a fence has not begun, so it is not here.
+            Some(run) => Ok(run),
+            None => self.claim_slowly(rng, at, now, want),
+        }
+    }
+
+    fn wish(&self, rng: &mut Rng, want: u32) -> Claim {
+        let first = if self.jitter == 0 { 0 } else { rng.u32(0..=self.jitter) };
+        Claim { first, want, last_sequence: LAYOUT.last_sequence() }
+    }
+
+    fn claim_slowly(
+        &mut self,
+        rng: &mut Rng,
+        at: &mut i64,
+        now: i64,
+        want: u32,
+    ) -> Result<Run, Refusal> {
+        let mut limits = self.limits;
+        let mut behind_since = None;
+        let mut reading = Reading { now, seen: Seen::NOTHING };
+        loop {
+            if self.fence.is_some_and(|lost| self.machine.wall(*at) <= lost) {
+                return Err(Refusal::Fenced);
+            }
+            let claim = self.wish(rng, want);
+            let seen = match self.memory.generator.claim(reading, claim, &limits) {
+                Decision::Issue(run) => return Ok(self.issue(run)),
+                Decision::IssueAnd { run, reserve, .. } => {
+                    if reserve {
+                        // The IDs are the session's only if this succeeds.
+                        self.reserve_early(rng, *at)?;
+                    }
+                    return Ok(self.issue(run));
+                }
+                Decision::Reread { seen } | Decision::Hold { seen, .. } => seen,
+                Decision::Wait { seen, until, reason } => {
+                    if reason == WaitReason::ClockBehind {
+                        behind_since.get_or_insert(*at);
+                    }
+                    *at = self.machine.when(until, *at);
+                    seen
+                }
+                Decision::Reserve { timestamp } => {
+                    self.reserve(rng, at, timestamp)?;
+                    Seen::NOTHING
+                }
+                Decision::Refuse { .. } => return Err(Refusal::ClockBehind),
+                Decision::EndOfField => panic!("the field does not end in this century"),
+            };
+            if let Some(since) = behind_since {
+                limits.max_wait = MAX_WAIT - (*at - since) / MILLISECOND;
+            }
+            reading = Reading { now: self.machine.wall(*at), seen };
+        }
+    }
+
+    fn issue(&mut self, run: Run) -> Run {
+        self.fence = None;
+        run
+    }
+
+    /// Makes `timestamp` available, and waits until that is durable.
+    fn reserve(&mut self, rng: &mut Rng, at: &mut i64, timestamp: i64) -> Result<(), Refusal> {
+        if !self.memory.begun {
+            return self.begin(*at);
+        }
+        if timestamp > self.memory.generator.floor()
+            && let Some(floor) = self.memory.pending.take()
+        {
+            self.flush(rng, at);
+            self.memory.generator.raise_floor(floor, true);
+        }
+        if timestamp > self.memory.generator.floor() {
+            let clocks = self.machine.clocks(*at);
+            if !self.memory.generator.may_need(timestamp, clocks.wall) {
+                return Ok(());
+            }
+            let floor = self.write(i64::MAX, clocks, timestamp)?;
+            self.flush(rng, at);
+            self.memory.generator.raise_floor(floor, true);
+        }
+        Ok(())
+    }
+
+    /// Writes the next record, or publishes it once it is durable.
+    fn reserve_early(&mut self, rng: &mut Rng, at: i64) -> Result<(), Refusal> {
+        match self.memory.pending {
+            Some(floor) if self.last().durable_at <= at => {
+                self.memory.pending = None;
+                self.memory.generator.raise_floor(floor, true);
+            }
+            Some(_) => {}
+            None => {
+                let durable_at = at + rng.i64(0..LOOK * MILLISECOND);
+                let timestamp = self.memory.generator.timestamp();
+                let floor = self.write(durable_at, self.machine.clocks(at), timestamp)?;
+                self.memory.pending = Some(floor);
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, durable_at: i64, clocks: Clocks, timestamp: i64) -> Result<i64, Refusal> {
+        let generator = &self.memory.generator;
+        let reference = self.memory.reference.expect("it has begun");
+        let limit = Some(LARGEST_STEP);
+        if clocks.judge(&reference, generator.timestamp(), limit).0 == Verdict::Refuse {
+            return Err(Refusal::ClockAhead { at_start: !self.memory.reserved });
+        }
+        let record = self.server().reservation(timestamp, generator.floor(), clocks);
+        self.log(durable_at, &record);
+        self.memory.reference = Some(Reference::record(clocks));
+        self.memory.reserved = true;
+        Ok(record.floor)
+    }
+
+    /// Starts the generator above everything that the register permits.
+    fn begin(&mut self, at: i64) -> Result<(), Refusal> {
+        let clocks = self.machine.clocks(at);
+        let server = self.server();
+        let (start, reference) = match self.record() {
+            _ if self.ignores_record => {
+                let server = Server { start_after: None, ..server };
+                (checked(server.first_start(clocks.wall))?, Reference::record(clocks))
+            }
+            Some(record) => {
+                let start = checked(server.start(&record, clocks.wall))?;
+                let reference = server.reference(&record, self.memory.upstream);
+                let limit = Some(LARGEST_STEP);
+                let kept = server.record_of_refusal(&record, &reference, &clocks, limit);
+                if let Some(record) = kept {
+                    self.log(at, &record);
+                }
+                (start, reference)
+            }
+            None => {
+                let start = checked(server.first_start(clocks.wall))?;
+                self.log(at, &server.record(start.after, clocks));
+                (start, Reference::record(clocks))
+            }
+        };
+        self.memory.generator =
+            Generator::starting_after(start.after, start.hold, LAYOUT.last_timestamp());
+        self.memory.reference = Some(reference);
+        self.memory.begun = true;
+        Ok(())
+    }
+
+    fn server(&self) -> Server {
+        Server {
+            system_identifier: self.system_identifier,
+            timeline: self.timeline,
+            layout: LAYOUT,
+            writer: Writer { datacenter_id: 0, worker_id: 0, machine: self.machine.number },
+            failover_margin: MARGIN,
+            max_backward_step: LARGEST_STEP,
+            start_after: self.start_after,
+        }
+    }
+
+    fn last(&self) -> &Entry {
+        self.wal.back().expect("the WAL is never empty")
+    }
+
+    fn record(&self) -> Option<Record> {
+        recorded(self.last())
+    }
+
+    fn log(&mut self, durable_at: i64, record: &Record) {
+        // A record of a refusal keeps the timeline of the one before it, not that of the WAL.
+        let (timeline, record) = (self.timeline, Some(record.encode()));
+        self.wal.push_back(Entry { durable_at, timeline, record });
+        if self.wal.len() > KEPT {
+            self.wal.pop_front();
+        }
+    }
+
+    /// Waits until everything that was written is durable.
+    fn flush(&mut self, rng: &mut Rng, at: &mut i64) {
+        *at += rng.i64(50..2 * MILLISECOND);
+        let last = self.wal.back_mut().expect("the WAL is never empty");
+        last.durable_at = last.durable_at.min(*at);
+    }
+
+    /// The server is killed, with or without the part of the WAL that nobody had flushed.
+    pub fn crash(&mut self, at: i64, keeps_unflushed: bool) {
+        let last = self.wal.back_mut().expect("the WAL is never empty");
+        if keeps_unflushed {
+            last.durable_at = last.durable_at.min(at);
+        } else if last.durable_at > at {
+            self.wal.pop_back();
+        }
+        self.memory = Memory::new(None);
+    }
+
+    /// The server is shut down, which flushes its WAL.
+    pub fn shut_down(&mut self, at: i64) {
+        self.crash(at, true);
+    }
+
+    /// What `snowflake_floor()` returns, for another server to start after. `None` where that does
+    /// not cover all IDs of the identity: before the first ID after a promotion, only a clock that
+    /// is ahead may keep lost IDs from coming again.
+    pub fn floor(&self) -> Option<i64> {
+        let floor = self.server().floor(self.record().as_ref());
+        floor.filter(|_| self.fence.is_none())
+    }
+
+    /// Gives the server, which is down, another identity, and the floor that comes with it.
+    pub fn take_identity(&mut self, floor: Option<i64>) {
+        self.start_after = floor;
+        self.fence = None;
+    }
+
+    /// The primary dies, and its standby is promoted. It has received what was durable `lag`
+    /// microseconds ago. `highest` is the last timestamp that was issued under this identity.
+    /// Returns whether WAL was lost.
+    pub fn fail_over(&mut self, rng: &mut Rng, at: i64, lag: i64, highest: Option<i64>) -> bool {
+        self.crash(at, false);
+        let upstream = (rng.u8(0..4) != 0).then(|| self.upstream(rng, at - lag, at));
+        let received = self.wal.partition_point(|entry| entry.durable_at <= at - lag).max(1);
+        std::mem::swap(&mut self.machine, &mut self.standby);
+        let received = self.within_the_formula(at, received, highest, None);
+        let is_lossy = received < self.wal.len();
+        self.wal.truncate(received);
+        self.begin_timeline(at, self.last().timeline + 1);
+        self.memory = Memory::new(upstream);
+        is_lossy
+    }
+
+    /// The server is lost, and its backup is restored to an earlier point. The archive of its WAL
+    /// knows all timelines.
+    pub fn restore(&mut self, rng: &mut Rng, at: i64, highest: Option<i64>) {
+        self.crash(at, false);
+        let received = rng.usize(1..=self.wal.len());
+        let timeline = self.newest_timeline + 1;
+        let received = self.within_the_formula(at, received, highest, Some(timeline));
+        self.wal.truncate(received);
+        self.begin_timeline(at, timeline);
+    }
+
+    fn begin_timeline(&mut self, at: i64, timeline: u32) {
+        self.timeline = timeline;
+        self.newest_timeline = self.newest_timeline.max(timeline);
+        let record = self.last().record;
+        self.wal.push_back(Entry { durable_at: at, timeline, record });
+    }
+
+    /// How much of the WAL may be left, so that nothing returns by the formula that
+    /// `docs/operations.md` gives for a failover. This is what is promised, written down a second
+    /// time on purpose: nothing here may be taken from the rules that it is compared with.
+    fn within_the_formula(
+        &mut self,
+        at: i64,
+        received: usize,
+        highest: Option<i64>,
+        timeline: Option<u32>,
+    ) -> usize {
+        let Some(highest) = highest else { return received };
+        if received == self.wal.len() || (self.ignores_formula && timeline.is_none()) {
+            return received;
+        }
+        let entry = &self.wal[received - 1];
+        let timeline = timeline.unwrap_or(entry.timeline + 1);
+        let by_record = recorded(entry).is_some_and(|record| {
+            highest <= record.floor + MARGIN * i64::from(timeline - record.timeline)
+        });
+        let by_setting = self.start_after.is_some_and(|start_after| highest <= start_after);
+        if by_record || by_setting {
+            self.fence = None;
+        } else if highest <= self.machine.wall(at) + PATIENCE {
+            // The clock has to be ahead when the first ID is issued.
+            self.fence = Some(highest);
+        } else {
+            return self.wal.len();
+        }
+        received
+    }
+
+    /// What the standby knows of the clock of its primary, whose last message was sent at `sent_at`.
+    fn upstream(&self, rng: &mut Rng, sent_at: i64, at: i64) -> Clocks {
+        let received_at = (sent_at + rng.i64(0..5 * MILLISECOND)).min(at);
+        let looked_at = (received_at + rng.i64(0..LOOK * MILLISECOND)).min(at);
+        let [sent, received] = [self.machine.wall(sent_at), self.standby.wall(received_at)];
+        Clocks::of_upstream(sent, received, self.standby.clocks(looked_at), LOOK)
+    }
+}
+
+fn recorded(entry: &Entry) -> Option<Record> {
+    entry.record.map(|bytes| Record::decode(&bytes).expect("it was written whole"))
+}
+
+fn checked(start: Result<Start, StartError>) -> Result<Start, Refusal> {
+    start.map_err(|error| match error {
+        StartError::StartAfter { .. } => Refusal::StartAfter,
+        error => panic!("a server was refused its own record: {error:?}"),
+    })
+}
+
+/// How far a standby may lag so that one margin covers it, in microseconds.
+pub const COVERED_LAG: i64 = MARGIN * MILLISECOND + SECOND;

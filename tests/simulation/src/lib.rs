@@ -1,0 +1,23 @@
+//! A fleet of servers in simulated time, driven through the rules of `snowflake-core`.
+//!
+//! Each identity of the default layout has a primary, its WAL, a standby that lags, and clients.
+//! Clocks drift and step. Servers crash, restart, fail over, are restored to an earlier point, and
+//! hand their identities on. Every ID is kept, and none may come twice.
+//!
+//! Nothing of the rules is repeated here: what to issue, where to start and what clock to follow is
+//! decided by [`snowflake_core`]. This crate does what the extension does around it, without
+//! PostgreSQL: it reads clocks, waits, writes records and loses them.
+//!
+//! - [`machine`]: the clocks of one machine.
+//! - [`cluster`]: a server, its WAL and its standby; the loop around a claim.
+//! - [`fleet`]: all identities, their clients, and what happens to them.
+//! - [`history`]: all IDs of an identity, and which came twice.
+//! - [`inversions`]: in which order IDs of different servers come.
+//! - [`chart`]: the picture of that.
+
+pub mod chart;
+pub mod cluster;
+pub mod fleet;
+pub mod history;
+pub mod inversions;
+pub mod machine;
