@@ -21,6 +21,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::{fs, ptr};
 
+// PostgreSQL 19 made the modes of its buffer locks a type.
+#[cfg(feature = "pg19")]
+use pg_sys::BufferLockMode::{BUFFER_LOCK_EXCLUSIVE, BUFFER_LOCK_SHARE};
+#[cfg(not(feature = "pg19"))]
+use pg_sys::{BUFFER_LOCK_EXCLUSIVE, BUFFER_LOCK_SHARE};
 use pgrx::prelude::*;
 use pgrx::{PgAtomic, pg_shmem_init};
 use snowflake_core::register::{LENGTH, Record, RecordError};
@@ -109,7 +114,7 @@ pub fn read() -> Result<Option<Record>, RecordError> {
     let buffer = pin(pg_sys::ReadBufferMode::RBM_ZERO_ON_ERROR);
     // SAFETY: the buffer is pinned, and locked while its page is read.
     let bytes = unsafe {
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+        pg_sys::LockBuffer(buffer, BUFFER_LOCK_SHARE as _);
         let bytes = *content(pg_sys::BufferGetPage(buffer).cast());
         pg_sys::UnlockReleaseBuffer(buffer);
         bytes
@@ -133,7 +138,7 @@ fn is_empty() -> bool {
 pub fn write(record: &Record) -> Lsn {
     let buffer = pin(pg_sys::ReadBufferMode::RBM_NORMAL);
     // SAFETY: the buffer is pinned.
-    unsafe { pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32) };
+    unsafe { pg_sys::LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE as _) };
     log(buffer, record)
 }
 
