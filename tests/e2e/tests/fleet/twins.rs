@@ -1,6 +1,7 @@
 //! Twins: two servers with one identity, that replicate to each other logically.
 
 use std::thread;
+use std::time::Duration;
 
 use postgres::Client;
 use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, eventually};
@@ -267,6 +268,14 @@ fn two_that_follow_each_other(workers: [&str; 2]) -> Option<[Cluster; 2]> {
     Some(servers)
 }
 
+/// In the same millisecond, twins would make the same IDs.
+fn insert_one_after_the_other(clients: &mut [Client]) {
+    for client in clients {
+        client.batch_execute(INSERT).expect("rows");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Each server gets the other one's rows. Those with different identities notice nothing, and twins
 /// notice it on both sides.
 #[test]
@@ -274,9 +283,7 @@ fn both_ways() {
     for (workers, noticed) in [(["8", "9"], 0), (["9", "9"], 100)] {
         let Some(servers) = two_that_follow_each_other(workers) else { return };
         let mut clients = servers.each_ref().map(Cluster::connect);
-        for client in &mut clients {
-            client.batch_execute(INSERT).expect("rows");
-        }
+        insert_one_after_the_other(&mut clients);
         for client in &mut clients {
             eventually("the rows of both arrive", || rows(client) == 200);
             assert_eq!(twins(client), noticed);
@@ -293,9 +300,7 @@ fn without_the_trigger_a_key_collides() {
         for client in &mut clients {
             client.batch_execute("DROP TRIGGER watch_twins ON orders").expect("a trigger");
         }
-        for client in &mut clients {
-            client.batch_execute(INSERT).expect("rows");
-        }
+        insert_one_after_the_other(&mut clients);
         for client in &mut clients {
             eventually("the rows of both arrive", || rows(client) == 200);
             assert_eq!(twins(client), 0);
