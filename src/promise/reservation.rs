@@ -87,14 +87,15 @@ pub(super) fn locked<T>(
 ) -> Result<T, Error> {
     let mut entry = None;
     let mut lock = RESERVATIONS.exclusive();
-    // PostgreSQL warns of a page that is damaged, for one: the server's log is enough.
+    // PostgreSQL warns of a page that is damaged, for one: the server's log is enough. Its errors
+    // are sent, but only after the lock was released.
     // SAFETY: a variable of this process, which gets its value back.
-    let client = unsafe { pg_sys::whereToSendOutput };
+    let least = unsafe { pg_sys::client_min_messages };
     // SAFETY: as above.
-    unsafe { pg_sys::whereToSendOutput = pg_sys::CommandDest::DestNone };
+    unsafe { pg_sys::client_min_messages = PgLogLevel::ERROR as i32 };
     let outcome = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entry)));
     // SAFETY: as above.
-    unsafe { pg_sys::whereToSendOutput = client };
+    unsafe { pg_sys::client_min_messages = least };
     if outcome.is_err() {
         // PostgreSQL's own error has set the count to 0. pgrx then leaves the lock to the end of
         // the transaction, which comes after the report. Releasing counts down.

@@ -6,7 +6,6 @@ use pgrx::pg_sys;
 use pgrx::spi::Spi;
 
 use super::encoding::{decode, encode};
-use super::report::keeping_errors;
 
 /// What a query is given: a value, and its type.
 pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);
@@ -32,7 +31,7 @@ pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
         let query = encode(query);
         Spi::connect(|_| {
             // SAFETY: SPI is connected, and the arrays are of one length.
-            let status = keeping_errors(|| unsafe {
+            let status = unsafe {
                 pg_sys::SPI_execute_with_args(
                     query.as_ptr(),
                     types.len() as i32,
@@ -42,7 +41,7 @@ pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
                     false,
                     0,
                 )
-            });
+            };
             assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{query:?}");
             rows()
         })
@@ -54,8 +53,7 @@ pub fn execute(statement: &str) {
     let statement = encode(statement);
     Spi::connect(|_| {
         // SAFETY: SPI is connected.
-        let status =
-            keeping_errors(|| unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) });
+        let status = unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) };
         assert!(status >= 0, "{statement:?}: {status}");
     });
 }
