@@ -11,8 +11,10 @@ use std::{env, fs, thread};
 
 use rules::Rule;
 
-/// A broken rule may keep a test from ending: that is noticed, too. The first build is in it.
-const PATIENCE: &str = "300s";
+/// For a build. The first one takes minutes.
+const FOR_A_BUILD: &str = "1800s";
+/// For a test. A broken rule may keep it from ending: that is noticed, too.
+const FOR_A_TEST: &str = "300s";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -78,22 +80,22 @@ impl Copy {
         let sound = fs::read_to_string(&path).expect("a source file");
         assert!(sound.contains(rule.sound), "no such rule in {}.rs: {}", rule.file, rule.sound);
         fs::write(&path, sound.replacen(rule.sound, rule.broken, 1)).expect("a source file");
-        run(self.test(rule).arg("--no-run"));
+        run(self.test(FOR_A_BUILD, rule).arg("--no-run"));
         let noticed = !self.passes(rule);
         fs::write(&path, sound).expect("a source file");
         noticed
     }
 
     fn passes(&self, rule: &Rule) -> bool {
-        let mut test = self.test(rule);
+        let mut test = self.test(FOR_A_TEST, rule);
         test.args(["--", "--exact", rule.test]).stdout(Stdio::null()).stderr(Stdio::null());
         test.status().expect("cargo runs").success()
     }
 
     /// `cargo test` of the rule's file. `timeout` also ends what cargo starts.
-    fn test(&self, rule: &Rule) -> Command {
+    fn test(&self, patience: &str, rule: &Rule) -> Command {
         let mut test = Command::new("timeout");
-        test.args([PATIENCE, "cargo", "test", "-q", "-p", "snowflake-core", "--test", rule.file]);
+        test.args([patience, "cargo", "test", "-q", "-p", "snowflake-core", "--test", rule.file]);
         test.current_dir(&self.directory).env("CARGO_TARGET_DIR", &self.target);
         test
     }
