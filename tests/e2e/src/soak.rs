@@ -206,10 +206,10 @@ impl Soak {
         self.collect();
         self.standby.promote();
         let mut client = self.standby.connect();
-        // Before the first ID.
+        // Before the first ID, the margin is in it. A synchronous standby needs none.
         let floor = format!(
-            "SELECT snowflake_max(snowflake_floor() + interval '{} ms')",
-            if self.is_synchronous { 0 } else { MARGIN }
+            "SELECT snowflake_max(snowflake_floor() - interval '{} ms')",
+            if self.is_synchronous { MARGIN } else { 0 }
         );
         let promised = bigint(&mut client, &floor);
         let highest = self.shared.highest.load(SeqCst);
