@@ -391,15 +391,17 @@ const OVERRIDDEN: &str = "
 
 /// Whether this role may read a view of the catalog. Some servers do not let everybody.
 fn may_read(view: &str) -> bool {
-    let query = format!("SELECT has_table_privilege('pg_catalog.{view}', 'SELECT')");
-    catalog::query(&query, &[])[0][0].as_deref() == Some("t")
+    holds(&format!("has_table_privilege('pg_catalog.{view}', 'SELECT')"))
 }
 
 /// Whether this role may read `pg_file_settings`: the view, and the function that it calls.
 fn may_read_files() -> bool {
-    let execute =
-        "SELECT has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'EXECUTE')";
-    may_read("pg_file_settings") && catalog::query(execute, &[])[0][0].as_deref() == Some("t")
+    may_read("pg_file_settings")
+        && holds("has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'EXECUTE')")
+}
+
+fn holds(condition: &str) -> bool {
+    catalog::query(&format!("SELECT {condition}"), &[])[0][0].as_deref() == Some("t")
 }
 
 /// A standby that does not answer for longer than this is late, or its clock is behind, ms.

@@ -53,6 +53,21 @@ impl Fleet {
         }
     }
 
+    /// The shards have a table of orders each, with a trigger that replaces NULL by what the
+    /// expression gives.
+    fn take_ids_by_trigger(&self, expression: &str) {
+        self.on_shards(ORDERS);
+        self.on_shards(&format!(
+            "CREATE FUNCTION take_id() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN
+                 NEW.id := coalesce(NEW.id, {expression});
+                 RETURN NEW;
+             END $$;
+             CREATE TRIGGER take_id BEFORE INSERT ON orders
+                 FOR EACH ROW EXECUTE FUNCTION take_id()"
+        ));
+    }
+
     /// The shards have a table of orders each, which are partitions of a table of the parent.
     fn partition(&self, by: &str, bounds: [&str; 2]) -> Client {
         self.on_shards(ORDERS);
@@ -151,15 +166,7 @@ fn without_the_column_the_default_of_the_shard_counts() {
 #[test]
 fn a_trigger_of_the_shard_gives_ids_of_the_shard() {
     let Some(fleet) = fleet() else { return };
-    fleet.on_shards(ORDERS);
-    fleet.on_shards(
-        "CREATE FUNCTION take_id() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN
-             NEW.id := coalesce(NEW.id, public.snowflake_nextval());
-             RETURN NEW;
-         END $$;
-         CREATE TRIGGER take_id BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION take_id()",
-    );
+    fleet.take_ids_by_trigger("public.snowflake_nextval()");
     let mut parent = fleet.parent.connect();
     parent
         .batch_execute(
@@ -180,16 +187,8 @@ fn a_trigger_of_the_shard_gives_ids_of_the_shard() {
 #[test]
 fn a_trigger_of_the_shard_has_to_name_the_schema() {
     let Some(fleet) = fleet() else { return };
-    fleet.on_shards(ORDERS);
-    fleet.on_shards(
-        "CREATE FUNCTION take_id() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN
-             NEW.id := coalesce(NEW.id, snowflake_nextval());
-             RETURN NEW;
-         END $$;
-         CREATE TRIGGER take_id BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION take_id();
-         INSERT INTO orders (id, item) VALUES (NULL, 'at the shard')",
-    );
+    fleet.take_ids_by_trigger("snowflake_nextval()");
+    fleet.on_shards("INSERT INTO orders (id, item) VALUES (NULL, 'at the shard')");
     let mut parent = fleet.parent.connect();
     parent
         .batch_execute("CREATE FOREIGN TABLE orders (id bigint, item text) SERVER shard2")

@@ -51,6 +51,14 @@ fn wait_for_the_copy(subscriber: &Cluster) {
     });
 }
 
+/// Inserts at the publisher, and waits until the subscriber, which had no rows, has them.
+fn send_rows(publisher: &Cluster, subscriber: &Cluster) -> Client {
+    publisher.connect().batch_execute(INSERT).expect("rows");
+    let mut client = subscriber.connect();
+    eventually("the rows arrive", || rows(&mut client) == 100);
+    client
+}
+
 fn rows(client: &mut Client) -> i64 {
     bigint(client, "SELECT count(*) FROM orders")
 }
@@ -68,9 +76,7 @@ const NOTICED: &str = "LOG:  another server issues snowflake IDs with the identi
 fn rows_of_a_twin_are_counted_and_logged() {
     let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id'"));
     subscribe(&subscriber, &publisher, "from_other", "copy_data = false");
-    publisher.connect().batch_execute(INSERT).expect("rows");
-    let mut client = subscriber.connect();
-    eventually("the rows arrive", || rows(&mut client) == 100);
+    let mut client = send_rows(&publisher, &subscriber);
     assert_eq!(twins(&mut client), 100);
     let log = subscriber.log();
     assert_eq!(log.matches(NOTICED).count(), 1, "{log}");
@@ -85,9 +91,7 @@ fn rows_of_a_twin_are_counted_and_logged() {
 fn rows_of_another_identity_pass() {
     let (publisher, subscriber) = (server("8", "'id'"), server("9", "'id', 'refuse'"));
     subscribe(&subscriber, &publisher, "from_other", "copy_data = false");
-    publisher.connect().batch_execute(INSERT).expect("rows");
-    let mut client = subscriber.connect();
-    eventually("the rows arrive", || rows(&mut client) == 100);
+    let mut client = send_rows(&publisher, &subscriber);
     assert_eq!(twins(&mut client), 0);
 }
 
@@ -185,9 +189,7 @@ fn ids_of_the_subscriber_itself_pass() {
         .batch_execute(&format!("{keyless}; ALTER PUBLICATION orders SET TABLE orders (item)"))
         .expect("a column list");
     subscribe(&subscriber, &publisher, "s", "copy_data = false");
-    publisher.connect().batch_execute(INSERT).expect("rows");
-    let mut client = subscriber.connect();
-    eventually("the rows arrive", || rows(&mut client) == 100);
+    let mut client = send_rows(&publisher, &subscriber);
     assert_eq!(twins(&mut client), 0);
 }
 
@@ -211,9 +213,7 @@ fn partitions_are_watched() {
             .expect("a table");
     }
     subscribe(&subscriber, &publisher, "from_other", "copy_data = false");
-    publisher.connect().batch_execute(INSERT).expect("rows");
-    let mut client = subscriber.connect();
-    eventually("the rows arrive", || rows(&mut client) == 100);
+    let mut client = send_rows(&publisher, &subscriber);
     assert_eq!(twins(&mut client), 100);
 }
 
