@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use crate::fleet::{self, Issued, Options, Steps, World};
 use crate::machine::MILLISECOND;
+use crate::report::grouped;
 
 /// IDs of a measurement, at least.
 const IDS: u64 = 20_000_000;
@@ -96,7 +97,7 @@ pub fn table(orders: &[Order]) -> String {
         let but_for =
             |rest: f64| format!("{:.1}", order.percentile(rest) as f64 / MILLISECOND as f64);
         let inverted = format!("{:.1} %", order.beyond(0) * 100.0);
-        let pairs = fleet::grouped(order.pairs as u64);
+        let pairs = grouped(order.pairs as u64);
         let [tenth, hundredth, thousandth, none] = [0.1, 0.01, 0.001, 0.0].map(but_for);
         let cells = [pairs, inverted, tenth, hundredth, thousandth, none];
         line(&mut text, order.name, cells);

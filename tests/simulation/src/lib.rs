@@ -10,7 +10,9 @@
 //!
 //! - [`machine`]: the clocks of one machine.
 //! - [`cluster`]: a server, its WAL and its standby; the loop around a claim.
-//! - [`fleet`]: all identities, their clients, and what happens to them.
+//! - [`fleet`]: all identities, and how true time passes for them.
+//! - `seat`: an identity, the server that has it and its clients, and what happens to them.
+//! - [`report`]: what a run counts.
 //! - [`history`]: all IDs of an identity, and which came twice.
 //! - [`inversions`]: in which order IDs of different servers come.
 //! - [`chart`]: the picture of that.
@@ -21,3 +23,5 @@ pub mod fleet;
 pub mod history;
 pub mod inversions;
 pub mod machine;
+pub mod report;
+mod seat;

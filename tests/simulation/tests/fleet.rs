@@ -4,10 +4,11 @@ use fastrand::Rng;
 use snowflake_core::jump::Clocks;
 use snowflake_core::register::{Server, Writer};
 use snowflake_simulation::cluster::{Cluster, LARGEST_STEP, LAYOUT, MARGIN};
-use snowflake_simulation::fleet::{self, NODES, Options, Report, Steps, World};
+use snowflake_simulation::fleet::{self, NODES, Options, Steps, World};
 use snowflake_simulation::history::History;
 use snowflake_simulation::inversions;
 use snowflake_simulation::machine::{MILLISECOND, Machine, SECOND};
+use snowflake_simulation::report::Report;
 
 const SEED: u64 = 1;
 const IDS: u64 = 10_000_000;
