@@ -13,7 +13,7 @@ use postgres::Client;
 use snowflake_e2e::{
     Cluster, ClusterBuilder, INSERT, Journal, NEXT, Register, Server, StopOnDrop, archive_wal,
     assert_increasing, bigint, bigints, create_orders, eventually, fleet_program,
-    fleet_program_path,
+    fleet_program_path, output,
 };
 
 /// The largest ID that the register promises to be above.
@@ -90,14 +90,6 @@ fn logged_change(cluster: &Cluster) -> String {
     messages.take_while(is_part).collect::<Vec<_>>().join("\n")
 }
 
-#[track_caller]
-fn succeed(mut command: Command) -> String {
-    let Output { status, stdout, stderr } = command.output().expect("the program runs");
-    let text = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
-    assert!(status.success(), "{command:?}: {text}");
-    text.into()
-}
-
 /// A repository of pgBackRest beside the data directory that it backs up.
 struct Repository {
     config: PathBuf,
@@ -145,7 +137,11 @@ impl Repository {
     /// Runs pgBackRest, and returns what it says.
     #[track_caller]
     fn run(&self, arguments: &[&str]) -> String {
-        succeed(self.command(arguments))
+        let mut command = self.command(arguments);
+        let Output { status, stdout, stderr } = command.output().expect("pgBackRest runs");
+        let text = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+        assert!(status.success(), "{command:?}: {text}");
+        text.into()
     }
 
     /// Makes a backup. pgBackRest warns of a page whose checksum is wrong.
@@ -160,7 +156,7 @@ impl Repository {
     fn restore(&self, cluster: &Cluster, options: &[String]) {
         let mut command = self.command(&["restore"]);
         command.arg("--pg1-path").arg(cluster.data()).args(options);
-        succeed(command);
+        output(&mut command);
     }
 }
 
@@ -355,7 +351,7 @@ fn pg_verifybackup(cluster: &Cluster, backup: &Path) -> Command {
 
 #[track_caller]
 fn verify_backup(cluster: &Cluster, backup: &Path) {
-    succeed(pg_verifybackup(cluster, backup));
+    output(&mut pg_verifybackup(cluster, backup));
 }
 
 /// What pg_combinebackup makes of backups, each of which is based on the one before it.
@@ -363,7 +359,7 @@ fn combined(original: &Cluster, backups: &[&PathBuf]) -> Cluster {
     let copy = original.beside();
     let mut command = copy.server().program("pg_combinebackup");
     command.args(backups).arg("--no-sync").arg("--output").arg(copy.data());
-    succeed(command);
+    output(&mut command);
     verify_backup(&copy, &copy.data());
     copy.use_own_socket();
     copy
