@@ -165,8 +165,8 @@ fn assert_register_is_kept(member: &Member, primary: &Member) {
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn lost_wal_is_covered_by_the_margin() {
-    let plan = Plan { identity: Identity::Shared, failover_margin: "5s", synchronous_mode: false };
-    let mut outcome = Outcome::of("a: power loss, 3 s of WAL lost, shared identity, 5 s", "0");
+    let plan = Plan { identity: Identity::Shared, failover_margin: "15s", synchronous_mode: false };
+    let mut outcome = Outcome::of("a: power loss, 3 s of WAL lost, shared identity, 15 s", "0");
     lose_power(&mut outcome, plan, take, 3);
     assert!(outcome.lost > 0, "no WAL was lost, so there was nothing to cover");
     assert_eq!(outcome.duplicates, 0);

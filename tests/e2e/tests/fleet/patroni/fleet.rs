@@ -113,9 +113,9 @@ etcd3:
   host: 127.0.0.1:{etcd}
 bootstrap:
   dcs:
-    ttl: 20
+    ttl: 30
     loop_wait: 1
-    retry_timeout: 3
+    retry_timeout: 10
     maximum_lag_on_failover: 1073741824
     primary_start_timeout: 0
     synchronous_mode: {synchronous_mode}
