@@ -35,8 +35,9 @@ COMMENT ON VIEW snowflake_nodes IS 'identities that were given to nodes, and tho
 COMMENT ON FUNCTION snowflake_guard_claims() IS 'for snowflake_node_claims';
 COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer) IS 'gives a node an identity, as lines of postgresql.conf';
 COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean) IS 'takes the identity back from a node';
-COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean) IS 'makes a column take snowflake IDs';
-COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs an identity column';
+COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean, text, boolean, boolean, regnamespace) IS 'makes columns take snowflake IDs';
+COMMENT ON FUNCTION snowflake_convert_report(regclass, regnamespace) IS 'what a conversion would run into, change and lock';
+COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs take values of a sequence';
 COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs may have been issued';
 COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean) IS 'makes snowflake IDs start after a time';
 COMMENT ON FUNCTION snowflake_confirm(text) IS 'confirms a change of layout, system identifier or clock';

@@ -2,11 +2,23 @@
 
 \echo Use "ALTER EXTENSION snowflake UPDATE TO '0.2.0'" to load this file. \quit
 
--- They set search_path themselves now, where it is right.
-CREATE OR REPLACE FUNCTION snowflake_convert(relation regclass, column_name name, dry_run boolean DEFAULT true)
-    RETURNS SETOF text LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_convert_wrapper';
-CREATE OR REPLACE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true)
-    RETURNS SETOF text LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_revert_wrapper';
+DROP FUNCTION snowflake_convert(regclass, name, boolean);
+DROP FUNCTION snowflake_revert(regclass, name, boolean);
+CREATE FUNCTION snowflake_convert(relation regclass DEFAULT NULL, column_name name DEFAULT NULL,
+                                  dry_run boolean DEFAULT true, dependents text DEFAULT 'refuse',
+                                  validate boolean DEFAULT false, rehearse boolean DEFAULT false,
+                                  schema regnamespace DEFAULT NULL)
+    RETURNS TABLE (step text, statement text)
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_convert_keys_wrapper';
+CREATE FUNCTION snowflake_convert_report(relation regclass DEFAULT NULL, schema regnamespace DEFAULT NULL)
+    RETURNS TABLE (kind text, object text, reason text, remedy text, rewritten bigint, lock text)
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_convert_report_wrapper';
+CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true)
+    RETURNS TABLE (step text, statement text)
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_revert_key_wrapper';
+COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean, text, boolean, boolean, regnamespace) IS 'makes columns take snowflake IDs';
+COMMENT ON FUNCTION snowflake_convert_report(regclass, regnamespace) IS 'what a conversion would run into, change and lock';
+COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs take values of a sequence';
 
 CREATE FUNCTION snowflake_check() RETURNS TABLE (name text, ok bool, detail text, hint text)
     LANGUAGE c VOLATILE STRICT AS 'MODULE_PATHNAME', 'snowflake_check_wrapper';

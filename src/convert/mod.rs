@@ -1,25 +1,39 @@
 //! From serial, identity and plain integer columns to snowflake IDs, and back.
 //!
-//! The query in `plan.sql` asks the catalog for obstacles, and for the statements to execute. The
-//! caller has to own the tables, and locks them. Each statement runs as the owner of the table that
-//! it changes, in a restricted operation: indexes, checks and generated columns of a table may call
-//! code of its owner, and a superuser who converts the table must not run that code as superuser.
-//! All names in the statements are qualified with their schema. `search_path` is still the
-//! caller's, since the owner's code may depend on it, as it may in a statement that the owner
-//! executes.
+//! The queries beside this file ask the catalog for what stands in the way, and for the statements
+//! to execute. The caller has to own the tables, and locks them. Each statement runs as the owner
+//! of the object that it changes, in a restricted operation: indexes, checks and generated columns
+//! of a table may call code of its owner, and a superuser who converts the table must not run that
+//! code as superuser. All names in the statements are qualified with their schema. `search_path` is
+//! still the caller's where a statement may run the owner's code, since that may depend on it, as
+//! it may in a statement that the owner executes.
+//!
+//! - `plan`: what is asked for, and what it takes.
+//! - `dependents`: views and other objects that are dropped and created again.
+//! - `statement`: a statement, and as whom it runs.
+//! - `report`: everything that a conversion may run into, and what it locks.
 
+mod dependents;
+mod plan;
+mod report;
+mod statement;
+
+use pgrx::fcinfo::pg_getarg;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::generate;
-use crate::server::catalog::{self, Argument, Row};
+use crate::server::catalog;
 use crate::server::encoding::encode;
-use crate::server::report::{self, OrRaise, Report};
+use crate::server::report::{self as server_report, OrRaise, Report};
+use plan::{Direction, Keys, Plan};
+use statement::Statement;
 
 /// Why a column cannot be converted or reverted.
 #[derive(Debug)]
 struct Obstacle {
     sqlstate: PgSqlErrorCode,
+    /// What it is about, for a report.
+    object: String,
     message: String,
     detail: Option<String>,
     hint: Option<String>,
@@ -27,7 +41,7 @@ struct Obstacle {
 
 impl Report for Obstacle {
     fn report(self) -> ErrorReport {
-        let mut report = report::new(self.sqlstate, self.message);
+        let mut report = server_report::new(self.sqlstate, self.message);
         if let Some(detail) = self.detail {
             report = report.set_detail(detail);
         }
@@ -38,80 +52,169 @@ impl Report for Obstacle {
     }
 }
 
-/// Makes the column `bigint DEFAULT snowflake_nextval()`, and columns that refer to it bigint;
-/// returns the statements, and executes them unless `dry_run`. 42501 unless owner, and where one
-/// statement would reach tables of several owners; 42809, 42703, 42P16, 42804, 2BP01 or 55000 for
-/// what cannot be converted safely; 25001 in a REPEATABLE READ transaction; else as
-/// `snowflake_nextval()`.
+/// A text in the encoding of the database.
+type Bytes = Vec<u8>;
+
+/// What the functions return: the step that a statement belongs to, and the statement.
+type Statements = TableIterator<'static, (Bytes, Bytes)>;
+
+/// Makes keys `bigint DEFAULT snowflake_nextval()`, and columns that refer to them bigint: one
+/// column, or all columns of a relation or a schema that take values of a sequence. Returns the
+/// statements, those that validate foreign keys afterwards, and those that revert it; executes the
+/// first unless `dry_run`. 22023 for arguments that make no sense; 42501 unless owner; 42809, 42703,
+/// 42704, 42P16, 42804, 2BP01, 23514, 53400 or 55000 for what cannot be converted safely; 25001 in a
+/// REPEATABLE READ transaction; else as `snowflake_nextval()`.
 #[pg_extern(sql = r#"
-CREATE FUNCTION snowflake_convert(relation regclass, column_name name, dry_run boolean DEFAULT true)
-    RETURNS SETOF text LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+CREATE FUNCTION snowflake_convert(relation regclass DEFAULT NULL, column_name name DEFAULT NULL,
+                                  dry_run boolean DEFAULT true, dependents text DEFAULT 'refuse',
+                                  validate boolean DEFAULT false, rehearse boolean DEFAULT false,
+                                  schema regnamespace DEFAULT NULL)
+    RETURNS TABLE (step text, statement text)
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
-fn snowflake_convert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Vec<u8>> {
-    change(fcinfo, Direction::Convert).or_raise()
+fn snowflake_convert_keys(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<'static, (name!(step, Bytes), name!(statement, Bytes))> {
+    convert(fcinfo).or_raise()
 }
 
-/// Makes a column of snowflake IDs an identity column that starts above its largest value; returns
-/// the statements, and executes them unless `dry_run`. Errors as those of `snowflake_convert()`,
-/// and 0A000.
+/// Makes a column of snowflake IDs take values of the sequence that it owns, or makes it an identity
+/// column; they go on above the largest value. Returns the statements, and executes them unless
+/// `dry_run`. Errors as those of `snowflake_convert()`, and 0A000.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true)
-    RETURNS SETOF text LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+    RETURNS TABLE (step text, statement text)
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
-fn snowflake_revert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Vec<u8>> {
-    change(fcinfo, Direction::Revert).or_raise()
+fn snowflake_revert_key(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<'static, (name!(step, Bytes), name!(statement, Bytes))> {
+    table(change_column(fcinfo, Direction::Revert).or_raise())
 }
 
-/// The query that finds what stands in the way, and the statements.
-const PLAN: &str = include_str!("plan.sql");
-
-/// One of the two ways.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Convert,
-    Revert,
+/// `snowflake_convert()` as SQL of the first release declares it.
+#[pg_extern(sql = false)]
+fn snowflake_convert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Bytes> {
+    texts(fcinfo, Direction::Convert).or_raise()
 }
 
-/// A statement to execute.
-#[derive(PartialEq, Eq)]
-struct Statement {
-    text: String,
-    /// The owner of the table that it changes; `None` for a statement that the caller executes.
-    owner: Option<pg_sys::Oid>,
-    /// Whether the table is temporary. PostgreSQL allows no new temporary relation in a restricted
-    /// operation.
-    is_temporary: bool,
+/// `snowflake_revert()` as SQL of the first release declares it.
+#[pg_extern(sql = false)]
+fn snowflake_revert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Bytes> {
+    texts(fcinfo, Direction::Revert).or_raise()
 }
 
-fn change(
+/// All that a conversion would run into: obstacles, which it refuses, and risks for applications;
+/// and what it would rewrite and lock. Executes nothing. Errors for wrong arguments as those of
+/// `snowflake_convert()`.
+#[pg_extern(sql = r#"
+CREATE FUNCTION snowflake_convert_report(relation regclass DEFAULT NULL, schema regnamespace DEFAULT NULL)
+    RETURNS TABLE (kind text, object text, reason text, remedy text, rewritten bigint, lock text)
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+"#)]
+#[allow(clippy::type_complexity)]
+fn snowflake_convert_report(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
+    'static,
+    (
+        name!(kind, Bytes),
+        name!(object, Bytes),
+        name!(reason, Bytes),
+        name!(remedy, Option<Bytes>),
+        name!(rewritten, Option<i64>),
+        name!(lock, Option<Bytes>),
+    ),
+> {
+    // SAFETY: the function has these two arguments, whose types are OIDs.
+    let [relation, schema] = unsafe { [argument(fcinfo, 0), argument(fcinfo, 1)] };
+    let findings = Keys::new(fcinfo, relation, None, schema).and_then(report::of);
+    TableIterator::new(findings.or_raise().into_iter().map(|finding| {
+        (
+            bytes(&finding.kind),
+            bytes(&finding.object),
+            bytes(&finding.reason),
+            finding.remedy.as_deref().map(bytes),
+            finding.rewritten,
+            finding.lock.as_deref().map(bytes),
+        )
+    }))
+}
+
+fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
+    // SAFETY: the function has these arguments. All types are those of the declaration.
+    let (keys, dry_run, dependents, validate, rehearse) = unsafe {
+        (
+            Keys::new(fcinfo, argument(fcinfo, 0), argument(fcinfo, 1), argument(fcinfo, 6))?,
+            pg_getarg::<bool>(fcinfo, 2).unwrap_or(true),
+            pg_getarg::<&str>(fcinfo, 3),
+            pg_getarg::<bool>(fcinfo, 4).unwrap_or_default(),
+            pg_getarg::<bool>(fcinfo, 5).unwrap_or_default(),
+        )
+    };
+    let recreate = match dependents {
+        None | Some("refuse") => false,
+        Some("recreate") => true,
+        Some(other) => {
+            return Err(wrong_argument(
+                format!("dependents cannot be \"{other}\""),
+                "It is 'refuse' or 'recreate'.",
+            ));
+        }
+    };
+    if rehearse && !dry_run {
+        return Err(wrong_argument(
+            "a rehearsal executes nothing that stays".into(),
+            "Leave out dry_run => false, or rehearse => true.",
+        ));
+    }
+    let plan = Plan { keys, direction: Direction::Convert, recreate, validate };
+    let statements = if rehearse {
+        in_subtransaction_that_is_rolled_back(|| change(&plan, false))?
+    } else {
+        change(&plan, dry_run)?
+    };
+    Ok(table(statements))
+}
+
+/// What a function with a relation, a column and `dry_run` does.
+fn change_column(
     fcinfo: pg_sys::FunctionCallInfo,
     direction: Direction,
-) -> Result<SetOfIterator<'static, Vec<u8>>, Obstacle> {
+) -> Result<Vec<Statement>, Obstacle> {
     // SAFETY: the functions are strict and have these three arguments.
-    let (column, dry_run) = unsafe {
-        let argument = |number| pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, number);
-        (Column::new(argument(0), argument(1), fcinfo), argument(2).value() != 0)
+    let (keys, dry_run) = unsafe {
+        (
+            Keys::new(fcinfo, argument(fcinfo, 0), argument(fcinfo, 1), None)?,
+            pg_getarg::<bool>(fcinfo, 2).unwrap_or(true),
+        )
     };
+    change(&Plan { keys, direction, recreate: false, validate: false }, dry_run)
+}
+
+/// The statements of a plan, which are executed unless `dry_run`.
+fn change(plan: &Plan, dry_run: bool) -> Result<Vec<Statement>, Obstacle> {
     refuse_old_snapshot()?;
-    let mut statements = column.plan(direction)?;
-    if let (Some(lock), false) = (statements.first(), dry_run) {
-        lock.execute();
-        // Before the lock, things may have changed.
-        let locked = column.plan(direction)?;
-        if locked.first() != Some(lock) {
-            return Err(Obstacle {
-                sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
-                message: "the column was changed by somebody else at the same time".into(),
-                detail: None,
-                hint: Some("Try again.".into()),
-            });
-        }
-        locked[1..].iter().for_each(Statement::execute);
-        statements = locked;
+    let statements = plan.statements(dry_run)?;
+    let Some(lock) = statements.first() else { return Ok(statements) };
+    if dry_run {
+        return Ok(statements);
     }
-    Ok(SetOfIterator::new(
-        statements.into_iter().map(|statement| encode(&statement.text).into_bytes()),
-    ))
+    lock.execute();
+    // Before the lock, things may have changed.
+    let locked = plan.statements(dry_run)?;
+    if locked.first() != Some(lock) {
+        return Err(Obstacle {
+            sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+            object: String::new(),
+            message: "the column was changed by somebody else at the same time".into(),
+            detail: None,
+            hint: Some("Try again.".into()),
+        });
+    }
+    let is_executed = |statement: &&Statement| statement.step == plan.direction.step();
+    locked[1..].iter().filter(is_executed).for_each(Statement::execute);
+    Ok(locked)
 }
 
 /// New keys start above those that are there, so all of them have to be seen.
@@ -121,6 +224,7 @@ fn refuse_old_snapshot() -> Result<(), Obstacle> {
     }
     Err(Obstacle {
         sqlstate: PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
+        object: String::new(),
         message: "columns cannot be converted in a REPEATABLE READ or SERIALIZABLE \
             transaction"
             .into(),
@@ -133,169 +237,59 @@ fn refuse_old_snapshot() -> Result<(), Obstacle> {
     })
 }
 
-impl Statement {
-    /// A row of the plan.
-    fn new(row: Row) -> Result<Statement, Obstacle> {
-        let [sqlstate, text, detail, hint, owner, is_temporary] = fields(row);
-        let text = text.expect("a statement, or a message");
-        if let Some(sqlstate) = sqlstate {
-            return Err(Obstacle { sqlstate: sqlstate_of(&sqlstate), message: text, detail, hint });
-        }
-        Ok(Statement {
-            text,
-            owner: owner.map(oid),
-            is_temporary: is_temporary.as_deref() == Some("t"),
-        })
-    }
-
-    fn execute(&self) {
-        match self.owner {
-            Some(owner) => as_owner(owner, self.is_temporary, || catalog::execute(&self.text)),
-            None => catalog::execute(&self.text),
-        }
+/// Acts in a subtransaction of which nothing stays, not even locks. After an error, the end of the
+/// transaction or of an outer subtransaction ends this one too.
+fn in_subtransaction_that_is_rolled_back<T>(act: impl FnOnce() -> T) -> T {
+    // SAFETY: what the subtransaction replaces is put back after it, as PL/pgSQL does for a block.
+    unsafe {
+        let (context, owner) = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
+        pg_sys::BeginInternalSubTransaction(std::ptr::null());
+        pg_sys::MemoryContextSwitchTo(context);
+        let done = act();
+        pg_sys::RollbackAndReleaseCurrentSubTransaction();
+        pg_sys::MemoryContextSwitchTo(context);
+        pg_sys::CurrentResourceOwner = owner;
+        done
     }
 }
 
-/// Runs `act` as the owner of a table, in a restricted operation. It is not restricted for a
-/// temporary table of the current user, which no other session can use.
-fn as_owner<T>(owner: pg_sys::Oid, is_temporary: bool, act: impl FnOnce() -> T) -> T {
-    // SAFETY: reads a variable of this process.
-    let is_own = is_temporary && owner == unsafe { pg_sys::GetUserId() };
-    catalog::as_user(owner, !is_own, act)
-}
-
-/// A column to convert.
-struct Column {
-    /// The relation, the column's name and the schema of this extension.
-    arguments: [Argument; 3],
-}
-
-/// What is in the column.
-struct Values {
-    /// The column, for a message.
-    of: String,
-    largest: Option<i64>,
-    has_null: bool,
-}
-
-impl Values {
-    fn obstacle(&self, what: &str) -> Obstacle {
-        Obstacle {
-            sqlstate: PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            message: format!("{} {what}", self.of),
-            detail: None,
-            hint: None,
-        }
+fn wrong_argument(message: String, hint: &str) -> Obstacle {
+    Obstacle {
+        sqlstate: PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        object: String::new(),
+        message,
+        detail: None,
+        hint: Some(hint.into()),
     }
 }
 
-impl Column {
-    /// # Safety
-    ///
-    /// `relation` is an OID, `name` a name, and `fcinfo` that of the call.
-    unsafe fn new(
-        relation: pg_sys::Datum,
-        name: pg_sys::Datum,
-        fcinfo: pg_sys::FunctionCallInfo,
-    ) -> Column {
-        // SAFETY: PostgreSQL calls with a function, which is in a schema. The text is a copy.
-        let schema = unsafe {
-            let namespace = pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid);
-            pg_sys::cstring_to_text(pg_sys::get_namespace_name(namespace))
-        };
-        let arguments = [
-            (Some(relation), pg_sys::REGCLASSOID),
-            (Some(name), pg_sys::NAMEOID),
-            (Some(schema.into()), pg_sys::TEXTOID),
-        ];
-        Column { arguments }
-    }
-
-    /// The statements to execute, or the obstacle.
-    fn plan(&self, direction: Direction) -> Result<Vec<Statement>, Obstacle> {
-        self.ask(direction, None)?;
-        let values = self.values();
-        let start = match direction {
-            Direction::Convert => judge_conversion(&values),
-            Direction::Revert => judge_reversion(&values),
-        };
-        self.ask(direction, Some(start?))
-    }
-
-    /// The statements, where new rows start with this value.
-    fn ask(&self, direction: Direction, start: Option<i64>) -> Result<Vec<Statement>, Obstacle> {
-        let [relation, name, schema] = self.arguments;
-        let start = (start.map(Into::into), pg_sys::INT8OID);
-        let is_reversion = (Some((direction == Direction::Revert).into()), pg_sys::BOOLOID);
-        let rows = catalog::query(PLAN, &[relation, name, schema, start, is_reversion]);
-        rows.into_iter().map(Statement::new).collect()
-    }
-
-    fn values(&self) -> Values {
-        let [relation, name, _] = self.arguments;
-        let [query, of, owner] = fields(catalog::query(VALUES, &[relation, name]).swap_remove(0));
-        let query = query.expect("a query");
-        let found = as_owner(oid(owner.expect("an owner")), false, || {
-            catalog::query(&query, &[]).swap_remove(0)
-        });
-        let [largest, has_null] = fields(found);
-        Values {
-            of: of.expect("a column"),
-            largest: largest.map(|largest| largest.parse().expect("a bigint")),
-            has_null: has_null.as_deref() == Some("t"),
-        }
+/// An argument of the call, unless it is NULL.
+///
+/// # Safety
+///
+/// The function has the argument.
+unsafe fn argument(fcinfo: pg_sys::FunctionCallInfo, number: usize) -> Option<pg_sys::Datum> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (!pgrx::fcinfo::pg_arg_is_null(fcinfo, number))
+            .then(|| pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, number))
     }
 }
 
-fn judge_conversion(values: &Values) -> Result<i64, Obstacle> {
-    let next = generate::next_id();
-    match values.largest {
-        Some(largest) if largest >= next => Err(Obstacle {
-            detail: Some(format!("The largest value is {largest}, and the next ID {next}.")),
-            hint: Some(
-                "New rows would get smaller keys, and eventually a key that already exists. \
-                 Change those values, or choose an earlier snowflake.epoch."
-                    .into(),
-            ),
-            ..values.obstacle("holds values that are not below the next snowflake ID")
-        }),
-        _ => Ok(next),
-    }
+fn bytes(text: &str) -> Bytes {
+    encode(text).into_bytes()
 }
 
-fn judge_reversion(values: &Values) -> Result<i64, Obstacle> {
-    if values.has_null {
-        return Err(Obstacle {
-            detail: Some("An identity column cannot hold NULL.".into()),
-            ..values.obstacle("contains NULL")
-        });
-    }
-    values.largest.unwrap_or(0).max(0).checked_add(1).ok_or_else(|| Obstacle {
-        detail: Some(format!("The largest value is {}: no sequence goes beyond it.", i64::MAX)),
-        ..values.obstacle("is used up")
-    })
+fn table(statements: Vec<Statement>) -> Statements {
+    let row = |statement: Statement| (bytes(statement.step.name()), bytes(&statement.text));
+    TableIterator::new(statements.into_iter().map(row))
 }
 
-/// Returns the text of the query that examines the values of the column. $1 is the relation, $2 the
-/// column.
-const VALUES: &str = "SELECT format('SELECT max(%1$I)::bigint, count(*) > count(%1$I) FROM \
-    %2$I.%3$I', $2, nspname, relname), \
-     format('column %I of table %I.%I', $2, nspname, relname), relowner \
-     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = $1";
-
-fn fields<const COUNT: usize>(row: Row) -> [Option<String>; COUNT] {
-    row.try_into().expect("as many columns as the query has")
-}
-
-fn oid(text: String) -> pg_sys::Oid {
-    pg_sys::Oid::from(text.parse::<u32>().expect("an OID"))
-}
-
-/// PostgreSQL packs the five characters of a SQLSTATE into six bits each.
-fn sqlstate_of(text: &str) -> PgSqlErrorCode {
-    let packed = text
-        .bytes()
-        .rev()
-        .fold(0, |packed, byte| packed << 6 | (i32::from(byte) - i32::from(b'0')) & 0x3f);
-    PgSqlErrorCode::from(packed)
+fn texts(
+    fcinfo: pg_sys::FunctionCallInfo,
+    direction: Direction,
+) -> Result<SetOfIterator<'static, Bytes>, Obstacle> {
+    let mut statements = change_column(fcinfo, direction)?;
+    statements.retain(|statement| statement.step == direction.step());
+    Ok(SetOfIterator::new(statements.into_iter().map(|statement| bytes(&statement.text))))
 }

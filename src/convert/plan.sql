@@ -1,105 +1,70 @@
--- What stands in the way of converting or reverting a column, and the statements that it takes.
---
--- $1 is the relation, $2 the column, $3 the schema of this extension, $4 the value that new rows start with, and $5 whether
--- the column is to be reverted. Paste it into psql 16 or later, followed by, for example,
--- \bind orders id public 1 false \g
---
--- It runs with search_path = pg_catalog, pg_temp. A row with a SQLSTATE is an obstacle. If there is
--- one, only the first row counts.
-WITH RECURSIVE
--- The column in the relation and in everything that inherits it: partitions, or children.
-family(relation, number) AS (
-    SELECT attrelid, attnum FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2::name AND attnum > 0 AND NOT attisdropped
+-- What stands in the way of converting or reverting keys, and the statements that it takes. The
+-- query begins with keys.sql.
+,
+-- What has a column of the row type of a table, directly or by way of arrays, domains and other
+-- types: PostgreSQL does not rewrite the table then.
+row_types(relation, type) AS (
+    SELECT relation, row_type FROM retyped WHERE row_type <> 0
     UNION
-    SELECT child.attrelid, child.attnum
-    FROM family
-    JOIN pg_inherits ON inhparent = family.relation
-    JOIN pg_attribute AS child ON child.attrelid = inhrelid AND child.attname = $2
+    SELECT row_types.relation, next.type
+    FROM row_types, LATERAL (
+        SELECT oid FROM pg_type WHERE typelem = row_types.type AND typsubscript = 'array_subscript_handler'::regproc OR typbasetype = row_types.type
+        UNION ALL
+        SELECT rngtypid FROM pg_range WHERE rngsubtype = row_types.type
+        UNION ALL
+        SELECT reltype FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid AND relkind IN ('c', 'v')
+        WHERE atttypid = row_types.type AND NOT attisdropped
+    ) AS next (type)
 ),
--- The family, and all other columns that hold its values: the columns of foreign keys that refer to
--- it. The children and the parents of all these tables count too, and so on.
-connected(relation, number) AS (
-    SELECT * FROM family
+-- What depends on a column and cannot be created again, or is not to be.
+in_the_way(relation, number, description, can_be_created) AS (
+    SELECT d.relation, d.number,
+           CASE WHEN d.class = 'pg_attrdef'::regclass THEN pg_describe_object('pg_class'::regclass, adrelid, adnum)
+                ELSE pg_describe_object(d.class, d.object, 0) END,
+           (d.class, d.object) IN (SELECT class, object FROM wholes)
+    FROM dependents AS d LEFT JOIN pg_attrdef ON d.class = 'pg_attrdef'::regclass AND pg_attrdef.oid = d.object
     UNION
-    SELECT next.*
-    FROM connected, LATERAL (
-        SELECT conrelid, referencing
-        FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
-        WHERE contype = 'f' AND confrelid = connected.relation AND referenced = connected.number
-        UNION ALL
-        SELECT parent.attrelid, parent.attnum
-        FROM pg_attribute AS child
-        JOIN pg_inherits ON inhrelid = child.attrelid AND child.attinhcount > 0
-        JOIN pg_attribute AS parent ON parent.attrelid = inhparent AND parent.attname = child.attname
-        WHERE child.attrelid = connected.relation AND child.attnum = connected.number
-        UNION ALL
-        SELECT child.attrelid, child.attnum
-        FROM pg_attribute AS parent
-        JOIN pg_inherits ON inhparent = parent.attrelid
-        JOIN pg_attribute AS child ON child.attrelid = inhrelid AND child.attname = parent.attname
-        WHERE parent.attrelid = connected.relation AND parent.attnum = connected.number
-    ) AS next
+    SELECT r.relation, r.number, pg_describe_object('pg_class'::regclass, attrelid, attnum), false
+    FROM retyped AS r
+    JOIN row_types ON row_types.relation = r.relation
+    JOIN pg_attribute ON atttypid = row_types.type AND NOT attisdropped
+    JOIN pg_class AS c ON c.oid = attrelid AND c.relkind IN ('r', 'm', 'p')
+    UNION
+    SELECT relation, number, 'the partition key of ' || relation_name, false
+    FROM retyped JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs)
 ),
-columns AS (
-    SELECT a.attrelid AS relation, a.attnum AS number,
-           c.relkind AS kind, c.relpersistence = 't' AS is_temporary, c.relnamespace AS schema, c.relispartition AS is_partition, c.relowner AS owner, c.reloftype AS of_type, c.reltype AS row_type,
-           format('%I.%I', n.nspname, c.relname) AS relation_name, format('%I', a.attname) AS column_name,
-           a.atttypid AS type, format_type(a.atttypid, a.atttypmod) AS type_name,
-           a.attidentity AS identity, a.attgenerated AS generated, a.attnotnull AS not_null, a.attinhcount > 0 AS inherited,
-           pg_get_expr(d.adbin, d.adrelid) AS default_expression,
-           (a.attrelid, a.attnum) IN (SELECT * FROM family) AS in_family
-    FROM connected
-    JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (connected.relation, connected.number)
-    JOIN pg_class AS c ON c.oid = a.attrelid
-    JOIN pg_namespace AS n ON n.oid = c.relnamespace
-    LEFT JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
+dependents_of(relation, number, all_of_them, can_be_created) AS (
+    SELECT relation, number, string_agg(DISTINCT description, ', ' ORDER BY description), bool_and(can_be_created)
+    FROM in_the_way WHERE NOT ($7::boolean AND can_be_created) GROUP BY 1, 2
 ),
-target AS (SELECT * FROM columns WHERE relation = $1 AND in_family),
--- What else depends on the type of a column, so that PostgreSQL refuses to change it.
-dependents AS (
-    SELECT refobjid AS relation, refobjsubid AS number, pg_describe_object(classid, objid, objsubid) AS description
-    FROM pg_depend
-    WHERE refclassid = 'pg_class'::regclass AND refobjsubid > 0
-      AND (classid IN ('pg_rewrite'::regclass, 'pg_policy'::regclass, 'pg_trigger'::regclass, 'pg_proc'::regclass,
-                       'pg_publication_rel'::regclass)
-           OR classid = 'pg_class'::regclass AND objid = refobjid AND objsubid > 0)
-    UNION ALL
-    -- A generated column's expression.
-    SELECT refobjid, refobjsubid, pg_describe_object('pg_class'::regclass, adrelid, adnum)
-    FROM pg_depend JOIN pg_attrdef ON pg_attrdef.oid = objid
-    WHERE classid = 'pg_attrdef'::regclass AND refclassid = 'pg_class'::regclass AND (refobjid, refobjsubid) <> (adrelid, adnum)
-    UNION ALL
-    SELECT columns.relation, columns.number, pg_describe_object(classid, objid, objsubid)
-    FROM columns JOIN pg_depend ON refclassid = 'pg_type'::regclass AND refobjid = row_type AND deptype = 'n'
-    UNION ALL
-    SELECT relation, number, 'the partition key of ' || relation_name
-    FROM columns JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs)
-),
-dependents_of(relation, number, all_of_them) AS (
-    SELECT relation, number, string_agg(DISTINCT description, ', ' ORDER BY description) FROM dependents GROUP BY 1, 2
-),
--- Why a column can be neither converted nor reverted. Of all obstacles, the first by rank counts.
-common_obstacles(rank, sqlstate, message, detail, hint) AS (
-    SELECT 1, '42809', format('%s is not a table', $1), NULL, NULL
+-- Why keys can be neither converted nor reverted. Of all obstacles, the first by rank counts.
+common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
+    SELECT 1, '42809', $1::text, format('%s is not a table', $1), NULL, NULL
     FROM pg_class WHERE oid = $1 AND relkind NOT IN ('r', 'p')
     UNION ALL
-    SELECT 2, '42501', format('must be owner of table %s', $1), NULL, NULL
-    FROM pg_class WHERE oid = $1 AND NOT pg_has_role(relowner, 'USAGE')
+    SELECT 2, '42501', relation_name, format('must be owner of table %s', relation_name), NULL, NULL
+    FROM (SELECT relation_name, owner FROM target
+          UNION SELECT $1::text, relowner FROM pg_class WHERE oid = $1 AND relkind IN ('r', 'p') AND NOT EXISTS (SELECT FROM target)) AS named
+    WHERE NOT pg_has_role(owner, 'USAGE')
     UNION ALL
     -- What initdb created has the OIDs below this one.
-    SELECT 2, '42501', format('permission denied: "%s" is a system catalog', $1), NULL, NULL
+    SELECT 2, '42501', $1::text, format('permission denied: "%s" is a system catalog', $1), NULL, NULL
     FROM pg_class WHERE oid = $1 AND oid < 16384
     UNION ALL
-    SELECT 3, '42703', format('column %I of table %s does not exist', $2, $1), NULL, NULL
-    WHERE NOT EXISTS (SELECT FROM target)
+    SELECT 3, '42703', $1::text, format('column %I of table %s does not exist', $2, $1), NULL, NULL
+    WHERE $1 IS NOT NULL AND $2 IS NOT NULL AND NOT EXISTS (SELECT FROM target)
     UNION ALL
-    SELECT 4, '42P16', format('column %s of table %s is inherited', column_name, relation_name),
+    SELECT 3, '42704', coalesce($1::text, $3::text), format('%s has no keys that take values of a sequence', coalesce('table ' || $1, 'schema ' || $3)),
+           NULL, 'Name a column to convert.'
+    WHERE $2 IS NULL AND NOT EXISTS (SELECT FROM target)
+    UNION ALL
+    SELECT 4, '42P16', relation_name, format('column %s of table %s is inherited', column_name, relation_name),
            format('The table has it from %s.', string_agg(inhparent::regclass::text, ', ')), 'Name that table instead.'
     FROM target JOIN pg_inherits ON inhrelid = relation
     WHERE inherited
     GROUP BY column_name, relation_name
     UNION ALL
-    SELECT 20, '42501', format('column %s of table %s belongs to tables of several owners', column_name, relation_name),
+    SELECT 20, '42501', relation_name, format('column %s of table %s belongs to tables of several owners', column_name, relation_name),
            format('One statement would change or check tables of all of them: %s.', string_agg(
                DISTINCT format('%s (owner %I)', c.oid::regclass, pg_get_userbyid(c.relowner)), ', ')),
            'Give the tables one owner, or drop what connects them first.'
@@ -108,35 +73,34 @@ common_obstacles(rank, sqlstate, message, detail, hint) AS (
       AND (SELECT count(DISTINCT relowner) FROM pg_class WHERE oid IN (reached.relation, reached.other)) > 1
     GROUP BY column_name, relation_name
     UNION ALL
-    SELECT 21, '42501', format('owner %I of table %s lacks USAGE on schema %s', pg_get_userbyid(owner), relation_name, schema::regnamespace),
+    SELECT 21, '42501', relation_name, format('owner %I of table %s lacks USAGE on schema %s', pg_get_userbyid(owner), relation_name, schema::regnamespace),
            'The statements run as the owner of the table.', NULL
     FROM (SELECT * FROM target UNION SELECT * FROM retyped) AS changed
     WHERE NOT has_schema_privilege(owner, schema, 'USAGE')
     UNION ALL
-    SELECT 21, '42501', format('owner %I of table %s is subject to its row-level security', pg_get_userbyid(owner), relation_name),
+    SELECT 21, '42501', relation_name, format('owner %I of table %s is subject to its row-level security', pg_get_userbyid(owner), relation_name),
            'The values of the column are read as the owner of the table, who cannot see all of them.',
            format('First run ALTER TABLE %s NO FORCE ROW LEVEL SECURITY.', relation_name)
     FROM target
     JOIN pg_class ON pg_class.oid = relation AND relrowsecurity AND relforcerowsecurity
     JOIN pg_roles ON pg_roles.oid = owner AND NOT rolsuper AND NOT rolbypassrls
     UNION ALL
-    SELECT 22, '42501', format('owner %I of table %s lacks REFERENCES on table %s',
+    SELECT 22, '42501', relation_name, format('owner %I of table %s lacks REFERENCES on table %s',
                                pg_get_userbyid(owner), conrelid::regclass, confrelid::regclass),
            format('The statements run as the owner of the table, and create foreign key %I again.', conname), NULL
     FROM foreign_keys
     WHERE NOT has_table_privilege(owner, confrelid, 'REFERENCES')
       AND NOT (SELECT bool_and(has_column_privilege(owner, confrelid, number, 'REFERENCES')) FROM unnest(confkey) AS number)
-),
--- The foreign keys that a change of type creates again.
-foreign_keys AS (
-    SELECT DISTINCT owner, relation, conname, conrelid, confrelid, confkey
-    FROM retyped
-    JOIN pg_constraint ON contype = 'f'
-         AND (conrelid = relation AND number = ANY (conkey) OR confrelid = relation AND number = ANY (confkey))
+    UNION ALL
+    SELECT 23, '42501', relation_name, format('owner %I of table %s lacks CREATE on schema %s', pg_get_userbyid(owner), relation_name, schema::regnamespace),
+           'The statements run as the owner of the table, and create a sequence.', NULL
+    FROM columns
+    WHERE NOT is_temporary AND NOT has_schema_privilege(owner, schema, 'CREATE')
+      AND CASE WHEN $6 THEN is_named AND sequence IS NULL ELSE in_family AND identity <> '' AND sequence IS NOT NULL END
 ),
 -- Pairs of tables that one statement changes or checks.
 reached(relation, other) AS (
-    SELECT target.relation, columns.relation FROM target, columns WHERE columns.in_family
+    SELECT root, relation FROM family
     UNION
     SELECT conrelid, confrelid FROM foreign_keys
     UNION
@@ -149,151 +113,322 @@ reached(relation, other) AS (
     JOIN pg_inherits ON inhrelid = child.relation
     JOIN retyped AS parent ON parent.relation = inhparent
 ),
--- The columns whose type is changed: those that have to become bigint or, in a reversion, the one
--- whose type is the domain.
-retyped AS (
-    SELECT * FROM columns
-    WHERE CASE WHEN $5::boolean THEN relation = $1 AND in_family AND type <> 'bigint'::regtype
-               ELSE type IN ('smallint'::regtype, 'integer'::regtype) END
-),
 conversion_obstacles AS (
-    SELECT 21, '42501', format('owner %I of table %s lacks USAGE on schema %I', pg_get_userbyid(owner), relation_name, $3::text),
+    SELECT 21, '42501', relation_name, format('owner %I of table %s lacks USAGE on schema %I', pg_get_userbyid(owner), relation_name, $4::text),
            'The statements run as the owner of the table, and name snowflake_nextval() in that schema.', NULL
-    FROM target WHERE NOT has_schema_privilege(owner, $3::text, 'USAGE')
+    FROM target WHERE NOT has_schema_privilege(owner, $4::text, 'USAGE')
     UNION ALL
-    SELECT 5, '42P16', format('column %s of table %s is a generated column', column_name, relation_name),
+    SELECT 5, '42P16', relation_name, format('column %s of table %s is a generated column', column_name, relation_name),
            'It takes no default.', NULL
     FROM target WHERE generated <> ''
     UNION ALL
-    SELECT 6, '42804', format('column %s of table %s has type %s', column_name, relation_name, type_name),
+    SELECT 5, '42P16', relation_name, format('column %s of table %s refers to table %s', column_name, relation_name, other::regclass),
+           format('By foreign key %I, its values are those of that table.', referring.name),
+           format('Convert the key of %s: this column then becomes bigint too.', other::regclass)
+    FROM target JOIN referring USING (relation, number)
+    UNION ALL
+    SELECT 6, '42804', relation_name, format('column %s of table %s has type %s', column_name, relation_name, type_name),
            'What can be converted is smallint, integer and bigint.', NULL
     FROM target
-    WHERE type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype,
-                       to_regtype(format('%I.snowflake', $3::text)))
+    WHERE type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
     UNION ALL
-    SELECT 7, '42804', format('column %s of table %s has type %s', column_name, relation_name, type_name),
+    SELECT 7, '42804', relation_name, format('column %s of table %s has type %s', column_name, relation_name, type_name),
            'A foreign key refers to the column that is to be converted, and the type may not hold its new values.',
            'Change the type to bigint first.'
     FROM columns
-    WHERE NOT in_family
-      AND type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype,
-                       to_regtype(format('%I.snowflake', $3::text)))
+    WHERE NOT in_family AND type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
     UNION ALL
-    SELECT 8, '42501', format('must be owner of table %s', relation_name),
+    SELECT 8, '42501', relation_name, format('must be owner of table %s', relation_name),
            format('Column %s has to become bigint too.', column_name), NULL
     FROM retyped WHERE NOT pg_has_role(owner, 'USAGE')
     UNION ALL
-    SELECT 9, '42809', format('cannot change the type of column %s of table %s', column_name, relation_name),
+    SELECT 8, '42501', relation_name, format('must be owner of table %s', relation_name),
+           format('Foreign key %I has to be dropped and added again.', conname), NULL
+    FROM foreign_keys WHERE NOT pg_has_role(owner, 'USAGE') AND conrelid NOT IN (SELECT relation FROM retyped)
+    UNION ALL
+    SELECT 9, '42809', relation_name, format('cannot change the type of column %s of table %s', column_name, relation_name),
            'The table is of a composite type.', NULL
     FROM retyped WHERE of_type <> 0
     UNION ALL
-    SELECT 10, '2BP01', format('cannot change the type of column %s of table %s', column_name, relation_name),
-           format('What depends on it: %s.', all_of_them), 'Drop that, convert the column, and create it again.'
+    SELECT 9, '42809', relation_name, format('cannot change the type of column %s of foreign table %s', column_name, relation_name),
+           'The table on the other server would keep its type.', 'Change the type there, and then here, first.'
+    FROM retyped WHERE kind = 'f'
+    UNION ALL
+    SELECT 10, '2BP01', relation_name, format('cannot change the type of column %s of table %s', column_name, relation_name),
+           format('What depends on it: %s.', all_of_them),
+           CASE WHEN can_be_created THEN 'Use dependents => ''recreate'', or drop that, convert the column, and create it again.'
+                ELSE 'Drop that, convert the column, and create it again.' END
     FROM retyped JOIN dependents_of USING (relation, number)
+    UNION ALL
+    SELECT 11, '42501', relation_name, format('triggers of foreign key %I of table %s are disabled', conname, relation_name),
+           'The foreign key is dropped and added again, and only a superuser can disable its triggers then.',
+           format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', disabled.tgrelid::regclass)
+    FROM disabled WHERE NOT current_setting('is_superuser')::boolean
+    UNION ALL
+    SELECT 12, '53400', format('%s locks', wanted), 'the statements need more locks than there may be',
+           format('They take about %s locks in one transaction, and the lock table has room for %s.', wanted, room),
+           format('Set max_locks_per_transaction to %s or more and restart the server, or convert fewer keys at once.', ceil(wanted * slots / room))
+    FROM locks WHERE wanted > room
+),
+-- How many locks the transaction takes, and how many the lock table has room for.
+locks(wanted, slots, room) AS (
+    SELECT (SELECT count(*) FROM retyped)
+           -- Relations that are rewritten are locked with their old files and their new ones.
+           + 6 * (SELECT count(DISTINCT relation) FROM retyped)
+           + 3 * (SELECT count(*) FROM pg_index WHERE indrelid IN (SELECT relation FROM retyped))
+           + 6 * (SELECT count(*) FROM foreign_keys)
+           + 6 * (SELECT count(DISTINCT (class, object)) FROM dependents WHERE $7)
+           + 4 * (SELECT count(*) FROM family),
+           slots, slots * connections
+    FROM (SELECT current_setting('max_locks_per_transaction')::bigint AS slots,
+                 current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint
+                 + current_setting('max_worker_processes')::bigint + current_setting('max_wal_senders')::bigint
+                 + coalesce(current_setting('autovacuum_worker_slots', true), current_setting('autovacuum_max_workers'))::bigint + 1 AS connections) AS settings
+),
+-- The triggers of foreign keys that do not fire as usual.
+disabled AS (
+    SELECT k.oid, k.conname, k.conrelid, k.relation_name, t.tgrelid, t.tgfoid, format('%I.%I', n.nspname, c.relname) AS triggered_name,
+           CASE t.tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END AS state
+    FROM foreign_keys AS k
+    JOIN pg_trigger AS t ON t.tgconstraint = k.oid AND t.tgenabled <> 'O'
+    JOIN pg_class AS c ON c.oid = t.tgrelid
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace
+),
+-- What the next ID has to satisfy: a query for each, which returns false if it does not.
+tests(rank, object, message, detail, hint, query, owner, is_key) AS (
+    SELECT 13, relation_name, format('no row with the next ID could be inserted into table %s', relation_name),
+           format('The next ID, %s, does not satisfy check constraint %I.', $5::bigint, conname), 'Drop the constraint, or change it.',
+           format('SELECT %s FROM (SELECT %s::bigint) AS row (%I)', pg_get_expr(conbin, conrelid), $5::bigint, name), owner, in_family
+    FROM columns
+    JOIN pg_constraint ON contype = 'c' AND conrelid = relation AND conkey = ARRAY[number] AND conparentid = 0 AND coninhcount = 0
+    WHERE (is_named OR NOT in_family) AND NOT inherited AND pg_get_constraintdef(pg_constraint.oid) !~ ' NOT ENFORCED$'
+    UNION ALL
+    SELECT 13, relation_name, format('no row with the next ID could be inserted into table %s', relation_name),
+           format('The next ID, %s, belongs to none of its partitions.', $5::bigint),
+           'Add a partition for it, or a default partition.',
+           format('SELECT %s FROM (SELECT %s) AS row', string_agg(
+                      format('(%s) IS NOT FALSE', coalesce(regexp_replace(pg_get_partition_constraintdef(relid), '\([^()]+ IS NOT NULL\)', 'true', 'g'), 'true')), ' OR '),
+                  (SELECT string_agg(CASE WHEN attnum = number THEN format('%s::bigint AS %I', $5::bigint, attname)
+                                          ELSE format('NULL::%s AS %I', format_type(atttypid, atttypmod), attname) END, ', ')
+                   FROM pg_attribute WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped)), owner, true
+    FROM target, pg_partition_tree(relation)
+    WHERE kind = 'p' AND isleaf AND relid <> relation
+    GROUP BY relation, relation_name, number, owner
+),
+-- What the largest key is, where an index of each table tells.
+values_of(query, description, owner, has_index) AS (
+    SELECT format('SELECT max(%1$s)::bigint, %2$s FROM %3$s', column_name,
+                  CASE WHEN $6 AND sequence IS NULL AND NOT not_null THEN format('EXISTS (SELECT FROM %s WHERE %s IS NULL)', relation_name, column_name) ELSE 'false' END, relation_name),
+           format('column %s of table %s', column_name, relation_name), owner,
+           (NOT $6 OR not_null OR sequence IS NOT NULL) AND NOT EXISTS (
+               SELECT FROM family JOIN pg_class AS c ON c.oid = family.relation AND relkind <> 'p'
+               WHERE (root, root_number) = (target.relation, target.number)
+                 AND NOT EXISTS (SELECT FROM pg_index JOIN pg_class AS i ON i.oid = indexrelid
+                                 JOIN pg_am ON pg_am.oid = i.relam AND amname = 'btree'
+                                 WHERE indrelid = family.relation AND indkey[0] = family.number AND indisvalid AND indpred IS NULL))
+    FROM target
 ),
 is_converted AS (
-    SELECT NOT EXISTS (SELECT FROM retyped)
-           AND (SELECT type = to_regtype(format('%I.snowflake', $3::text))
-                       OR default_expression IS NOT DISTINCT FROM format('%I.snowflake_nextval()', $3::text) FROM target)
-           AND NOT EXISTS (SELECT FROM columns WHERE in_family AND identity <> '') AS is_converted
+    SELECT NOT EXISTS (SELECT FROM retyped) AND NOT EXISTS (SELECT FROM columns WHERE in_family AND identity <> '')
+           AND NOT EXISTS (SELECT FROM target WHERE default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $4::text)) AS is_converted
 ),
-conversion(rank, statement, owner, is_temporary) AS (
-    SELECT 1, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(relation_name, ', ' ORDER BY relation_name)), NULL::oid, NULL::boolean
-    FROM (SELECT relation_name FROM target
-          UNION SELECT relation_name FROM retyped WHERE NOT inherited) AS locked
-    UNION ALL
-    -- From PostgreSQL 17 on, a partition's identity goes with its parent's.
-    SELECT 2, format('ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY;', relation_name, column_name), owner, is_temporary
-    FROM columns
-    WHERE in_family AND identity <> '' AND NOT (is_partition AND current_setting('server_version_num')::integer >= 170000)
-    UNION ALL
-    SELECT 3, format('ALTER SEQUENCE %s OWNED BY NONE;', format('%I.%I', nspname, relname)), owner, is_temporary
-    FROM columns
-    JOIN pg_depend ON (refclassid, refobjid, refobjsubid) = ('pg_class'::regclass, relation, number)
-         AND classid = 'pg_class'::regclass AND deptype = 'a'
-    JOIN pg_class AS sequence ON sequence.oid = objid AND relkind = 'S'
-    JOIN pg_namespace ON pg_namespace.oid = relnamespace
-    WHERE in_family
+-- Sequences of identity columns, which go with the identity, and their likes.
+identities AS (
+    SELECT c.*, format('%I.%I', n.nspname, format('snowflake_%s_seq', s.oid)) AS new_name, quote_ident(s.relname) AS short_name,
+           CASE s.relpersistence WHEN 't' THEN 'TEMPORARY ' WHEN 'u' THEN 'UNLOGGED ' ELSE '' END AS persistence,
+           format('INCREMENT BY %s MINVALUE %s', seqincrement, seqmin) AS increment_and_minimum, seqmax, seqincrement, seqtypid,
+           format('START WITH %s CACHE %s %s', seqstart, seqcache, CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END) AS others
+    FROM columns AS c
+    JOIN pg_class AS s ON s.oid = sequence
+    JOIN pg_namespace AS n ON n.oid = s.relnamespace
+    JOIN pg_sequence ON seqrelid = s.oid
+    WHERE in_family AND identity <> ''
+),
+actions(relation, relation_name, owner, is_temporary, rank, action) AS (
+    SELECT relation, relation_name, owner, is_temporary, 1, format('ALTER COLUMN %s DROP IDENTITY', column_name)
+    FROM columns WHERE is_named AND identity <> ''
     UNION ALL
     -- Else the old default would be cast to the new type.
-    SELECT 4, format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT;', relation_name, column_name), owner, is_temporary
-    FROM target
-    WHERE EXISTS (SELECT FROM columns WHERE in_family AND default_expression IS NOT NULL)
+    SELECT relation, relation_name, owner, is_temporary, 2, format('ALTER COLUMN %s DROP DEFAULT', column_name)
+    FROM retyped
+    WHERE is_named AND EXISTS (SELECT FROM columns JOIN family USING (relation, number)
+                               WHERE (root, root_number) = (retyped.relation, retyped.number) AND default_expression IS NOT NULL)
     UNION ALL
-    SELECT 5, format('ALTER TABLE %s ALTER COLUMN %s TYPE bigint;', relation_name, column_name), owner, is_temporary
+    SELECT relation, relation_name, owner, is_temporary, 3, format('ALTER COLUMN %s TYPE bigint', column_name)
     FROM retyped WHERE NOT inherited
     UNION ALL
-    SELECT 6, format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %I.snowflake_nextval();', relation_name, column_name, $3::text), owner, is_temporary
-    FROM target
+    SELECT relation, relation_name, owner, is_temporary, 4, format('ALTER COLUMN %s SET DEFAULT %I.snowflake_nextval()', column_name, $4::text)
+    FROM target WHERE default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $4::text)
+),
+added_keys AS (
+    SELECT *, definition || CASE WHEN is_validated_later THEN ' NOT VALID' ELSE '' END AS addition
+    FROM (SELECT *, convalidated AND definition !~ ' NOT (VALID|ENFORCED)$'
+                    AND NOT (relkind = 'p' AND current_setting('server_version_num')::integer < 180000) AS is_validated_later
+          FROM foreign_keys, pg_get_constraintdef(oid) AS definition) AS k
+),
+conversion(rank, statement, owner, is_temporary, properties) AS (
+    SELECT 10, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(relation_name, ', ' ORDER BY relation_name)), NULL::oid, NULL::boolean, NULL
+    FROM (SELECT relation_name FROM target
+          UNION SELECT relation_name FROM retyped WHERE NOT inherited
+          UNION SELECT relation_name FROM foreign_keys) AS locked
+    UNION ALL
+    SELECT 30, format('ALTER TABLE %s %s;', relation_name, string_agg(format('DROP CONSTRAINT %I', conname), ', ' ORDER BY conname)), owner, is_temporary, NULL
+    FROM foreign_keys GROUP BY relation_name, owner, is_temporary
+    UNION ALL
+    SELECT 40, format('CREATE %sSEQUENCE %s AS %s %s MAXVALUE %s %s;', persistence, new_name, seqtypid::regtype, increment_and_minimum, seqmax, others),
+           owner, is_temporary, NULL
+    FROM identities
+    UNION ALL
+    SELECT 41, format('SELECT pg_catalog.setval(%L, last_value, is_called) FROM %s;', new_name, sequence_name), owner, is_temporary, NULL
+    FROM identities
+    UNION ALL
+    -- From PostgreSQL 17 on, a partition's identity goes with its parent's.
+    SELECT 50, format('ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY;', relation_name, column_name), owner, is_temporary, NULL
+    FROM columns
+    WHERE in_family AND NOT is_named AND identity <> '' AND NOT (is_partition AND current_setting('server_version_num')::integer >= 170000)
+    UNION ALL
+    SELECT 60, format('ALTER TABLE %s %s;', relation_name, string_agg(action, ', ' ORDER BY rank, action)), owner, is_temporary, NULL
+    FROM actions GROUP BY relation_name, owner, is_temporary
+    UNION ALL
+    SELECT 70, format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), owner, is_temporary, NULL FROM identities
+    UNION ALL
+    SELECT 71, format('ALTER SEQUENCE %s OWNED BY %s.%s;', sequence_name, relation_name, column_name), owner, is_temporary,
+           format('%s:%s', 'pg_class'::regclass::oid, sequence)
+    FROM identities
+    UNION ALL
+    SELECT 80, format('ALTER TABLE %s %s;', relation_name, string_agg(format('ADD CONSTRAINT %I %s', conname, addition), ', ' ORDER BY conname)), owner, is_temporary,
+           string_agg(format('%s:%s', 'pg_constraint'::regclass::oid, oid), ' ')
+    FROM added_keys GROUP BY relation_name, owner, is_temporary
+    UNION ALL
+    SELECT 81, format('DO %L;', format('BEGIN EXECUTE (SELECT pg_catalog.format(''ALTER TABLE %s %s TRIGGER %%I'', tgname) FROM pg_catalog.pg_trigger '
+                  'JOIN pg_catalog.pg_constraint ON pg_constraint.oid OPERATOR(pg_catalog.=) tgconstraint WHERE conrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass '
+                  'AND conname OPERATOR(pg_catalog.=) %L AND tgrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass AND tgfoid OPERATOR(pg_catalog.=) %s); END',
+                  replace(replace(triggered_name, '''', ''''''), '%', '%%'), state, relation_name, conname, triggered_name, tgfoid::oid)), NULL, NULL, NULL
+    FROM disabled
+),
+validation(statement, owner, is_temporary) AS (
+    SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', relation_name, conname), owner, is_temporary FROM added_keys WHERE is_validated_later
+),
+-- What puts a sequence above the largest key.
+raised AS (
+    SELECT c.*, seqtypid <> 'bigint'::regtype OR seqmax < 9223372036854775807 AS is_narrow, seqincrement > 0 AS is_ascending,
+           format('SELECT pg_catalog.setval(%1$L, max(%2$s)) FROM %3$s HAVING max(%2$s) > (SELECT last_value - (NOT is_called)::integer FROM %1$s);',
+                  sequence_name, column_name, relation_name) AS raise
+    FROM columns AS c JOIN pg_sequence ON seqrelid = sequence
+),
+-- The columns whose default or identity was not only inherited.
+restored AS (
+    SELECT c.*, CASE WHEN is_named THEN '' ELSE 'ONLY ' END AS its_only
+    FROM columns AS c
+    WHERE is_named
+       OR in_family AND identity = '' AND EXISTS (
+              SELECT FROM family JOIN columns AS r ON (r.relation, r.number) = (root, root_number)
+              WHERE (family.relation, family.number) = (c.relation, c.number)
+                AND (r.default_expression IS DISTINCT FROM c.default_expression OR r.identity <> '' AND c.default_expression IS NOT NULL))
+       OR (c.relation, c.number) IN (SELECT relation, number FROM identities)
+),
+way_back(rank, statement, properties) AS (
+    SELECT 10, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(relation_name, ', ' ORDER BY relation_name)), NULL FROM target
+    UNION ALL
+    SELECT 20, format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name), NULL
+    FROM raised
+    WHERE (relation, number) IN (SELECT relation, number FROM restored)
+      AND identity = '' AND default_expression LIKE 'nextval(%' AND is_narrow AND is_ascending
+    UNION ALL
+    SELECT CASE WHEN is_named THEN 30 ELSE 31 END,
+           format('ALTER TABLE %s%s ALTER COLUMN %s %s;', its_only, relation_name, column_name, coalesce('SET DEFAULT ' || default_expression, 'DROP DEFAULT')), NULL
+    FROM restored WHERE identity = '' AND default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $4::text)
+    UNION ALL
+    SELECT CASE WHEN is_named THEN 30 ELSE 31 END,
+           format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT, ALTER COLUMN %2$s ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s %s %s);',
+                  relation_name, column_name, CASE identity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, new_name, increment_and_minimum,
+                  CASE WHEN seqincrement > 0 THEN 'NO MAXVALUE' ELSE 'MAXVALUE ' || seqmax END, others), NULL
+    FROM identities
+    UNION ALL
+    SELECT 40, format('SELECT pg_catalog.setval(%L, last_value, is_called) FROM %s;', new_name, sequence_name), NULL FROM identities
+    UNION ALL
+    SELECT 41, format('DROP SEQUENCE %s;', sequence_name), NULL FROM identities
+    UNION ALL
+    SELECT 42, format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), format('%s:%s', 'pg_class'::regclass::oid, sequence) FROM identities
+    UNION ALL
+    SELECT 50, raise, NULL FROM raised
+    WHERE is_ascending AND (relation, number) IN (SELECT relation, number FROM restored)
+      AND (identity <> '' OR default_expression LIKE 'nextval(%')
 ),
 -- Before PostgreSQL 17, identity does not reach partitions, but a default does.
 takes_sequence AS (
     SELECT target.*, nspname AS schema_name,
            CASE WHEN octet_length(usual.name) < 64 AND to_regclass(format('%I.%I', nspname, usual.name)) IS NULL THEN usual.name
-                ELSE format('snowflake_%s_seq', relation::oid) END AS sequence_name
+                ELSE format('snowflake_%s_seq', relation::oid) END AS new_name
     FROM target
     JOIN pg_class ON pg_class.oid = relation
     JOIN pg_namespace ON pg_namespace.oid = relnamespace,
-    LATERAL (SELECT format('%s_%s_seq', relname, $2)) AS usual (name)
-    WHERE kind = 'p' AND current_setting('server_version_num')::integer < 170000
+    LATERAL (SELECT format('%s_%s_seq', relname, target.name)) AS usual (name)
+    WHERE sequence IS NULL AND kind = 'p' AND current_setting('server_version_num')::integer < 170000
 ),
 reversion_obstacles AS (
-    SELECT 23, '42501', format('owner %I of table %s lacks CREATE on schema %s', pg_get_userbyid(owner), relation_name, schema::regnamespace),
-           'The statements run as the owner of the table, and create a sequence.', NULL
-    FROM target
-    WHERE NOT is_temporary AND NOT has_schema_privilege(owner, schema, 'CREATE')
-    UNION ALL
-    SELECT 5, '55000', format('column %s of table %s does not take snowflake IDs', column_name, relation_name),
+    SELECT 5, '55000', relation_name, format('column %s of table %s does not take snowflake IDs', column_name, relation_name),
            'Its default is not snowflake_nextval().', NULL
     FROM target
-    WHERE default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $3::text)
-      AND type IS DISTINCT FROM to_regtype(format('%I.snowflake', $3::text))
+    WHERE default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $4::text)
     UNION ALL
-    SELECT 6, '0A000', format('column %s of table %s is inherited by other tables', target.column_name, target.relation_name),
+    SELECT 6, '0A000', target.relation_name, format('column %s of table %s is inherited by other tables', target.column_name, target.relation_name),
            format('Identity would not reach %s.', string_agg(columns.relation_name, ', ' ORDER BY columns.relation_name)), NULL
     FROM target, columns
-    WHERE columns.in_family AND columns.relation <> target.relation AND NOT columns.is_partition
-    GROUP BY target.column_name, target.relation_name
-    UNION ALL
-    SELECT 7, '2BP01', format('cannot change the type of column %s of table %s', column_name, relation_name),
-           format('What depends on it: %s.', all_of_them), 'Drop that, revert the column, and create it again.'
-    FROM target JOIN dependents_of USING (relation, number)
-    WHERE type <> 'bigint'::regtype
+    WHERE target.sequence IS NULL AND columns.in_family AND columns.relation <> target.relation AND NOT columns.is_partition
+    GROUP BY target.relation_name, target.column_name
 ),
 reversion(rank, statement, owner, is_temporary) AS (
-    SELECT 1, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', relation_name), NULL::oid, NULL::boolean FROM target
+    SELECT 10, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', relation_name), NULL::oid, NULL::boolean FROM target
     UNION ALL
-    SELECT 2, format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT;', relation_name, column_name), owner, is_temporary
-    FROM target
-    WHERE EXISTS (SELECT FROM columns WHERE in_family AND default_expression IS NOT NULL)
+    -- The sequence that it has kept.
+    SELECT 20, format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name), owner, is_temporary
+    FROM raised WHERE is_named AND is_narrow AND is_ascending
     UNION ALL
-    SELECT 3, format('ALTER TABLE %s ALTER COLUMN %s TYPE bigint;', relation_name, column_name), owner, is_temporary
-    FROM retyped
-    UNION ALL
-    SELECT 4, format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', relation_name, column_name), owner, is_temporary
-    FROM target WHERE NOT not_null
-    UNION ALL
-    SELECT 5, format('ALTER TABLE %s ALTER COLUMN %s ADD GENERATED BY DEFAULT AS IDENTITY (START WITH %s);',
-                     relation_name, column_name, $4::bigint), owner, is_temporary
-    FROM target WHERE relation NOT IN (SELECT relation FROM takes_sequence)
-    UNION ALL
-    SELECT 6, format('CREATE SEQUENCE %I.%I START WITH %s OWNED BY %s.%s;', schema_name, sequence_name, $4::bigint, relation_name, column_name),
+    SELECT 30, format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT pg_catalog.nextval(%L::pg_catalog.regclass);', relation_name, column_name, sequence_name),
            owner, is_temporary
+    FROM target WHERE sequence IS NOT NULL
+    UNION ALL
+    SELECT 40, raise, owner, is_temporary FROM raised WHERE is_named AND is_ascending
+    UNION ALL
+    SELECT 20, format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT;', relation_name, column_name), owner, is_temporary
+    FROM target WHERE sequence IS NULL
+    UNION ALL
+    SELECT 21, format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', relation_name, column_name), owner, is_temporary
+    FROM target WHERE NOT not_null AND sequence IS NULL
+    UNION ALL
+    SELECT 30, format('ALTER TABLE %s ALTER COLUMN %s ADD GENERATED BY DEFAULT AS IDENTITY;', relation_name, column_name), owner, is_temporary
+    FROM target WHERE sequence IS NULL AND relation NOT IN (SELECT relation FROM takes_sequence)
+    UNION ALL
+    SELECT 30, format('CREATE SEQUENCE %I.%I OWNED BY %s.%s;', schema_name, new_name, relation_name, column_name), owner, is_temporary
     FROM takes_sequence
     UNION ALL
-    SELECT 7, format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT pg_catalog.nextval(%L::pg_catalog.regclass);',
-                     relation_name, column_name, format('%I.%I', schema_name, sequence_name)), owner, is_temporary
+    SELECT 31, format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT pg_catalog.nextval(%L::pg_catalog.regclass);',
+                      relation_name, column_name, format('%I.%I', schema_name, new_name)), owner, is_temporary
     FROM takes_sequence
+    UNION ALL
+    SELECT 40, format('SELECT pg_catalog.setval(pg_catalog.pg_get_serial_sequence(%L, %L), max(%s)) FROM %s HAVING max(%3$s) > 0;',
+                      relation_name, name, column_name, relation_name), owner, is_temporary
+    FROM target WHERE sequence IS NULL
 )
-SELECT sqlstate, text, detail, hint, owner, is_temporary
+SELECT section, text, sqlstate, object, detail, hint, owner, is_temporary, rank, properties
 FROM (
-    SELECT 0 AS kind, rank, sqlstate, message AS text, detail, hint, NULL::oid AS owner, NULL::boolean AS is_temporary
+    SELECT 'obstacle' AS section, message AS text, sqlstate, object, detail, hint, NULL::oid AS owner, NULL::boolean AS is_temporary, rank, NULL AS properties
     FROM (SELECT * FROM common_obstacles
-          UNION ALL SELECT * FROM conversion_obstacles WHERE NOT $5
-          UNION ALL SELECT * FROM reversion_obstacles WHERE $5) AS obstacles
+          UNION ALL SELECT * FROM conversion_obstacles WHERE NOT $6
+          UNION ALL SELECT * FROM reversion_obstacles WHERE $6) AS obstacles
     UNION ALL
-    SELECT 1, rank, NULL, statement, NULL, NULL, owner, is_temporary FROM conversion, is_converted WHERE NOT $5 AND NOT is_converted
+    SELECT CASE WHEN is_key THEN 'test' ELSE 'risky test' END, query, message, object, detail, hint, owner, NULL, rank, NULL FROM tests WHERE NOT $6
     UNION ALL
-    SELECT 1, rank, NULL, statement, NULL, NULL, owner, is_temporary FROM reversion WHERE $5
+    SELECT CASE WHEN has_index THEN 'values' ELSE 'values without index' END, query, NULL, description, NULL, NULL, owner, NULL, 0, NULL FROM values_of
+    UNION ALL
+    SELECT 'convert', statement, NULL, NULL, NULL, NULL, owner, is_temporary, rank, properties FROM conversion, is_converted WHERE NOT $6 AND NOT is_converted
+    UNION ALL
+    SELECT CASE WHEN $8::boolean THEN 'convert' ELSE 'validate' END, statement, NULL, NULL, NULL, NULL, owner, is_temporary, 110, NULL
+    FROM validation WHERE NOT $6
+    UNION ALL
+    SELECT 'revert', statement, NULL, NULL, NULL, NULL, NULL, NULL, rank, properties FROM way_back, is_converted WHERE NOT $6 AND NOT is_converted
+    UNION ALL
+    SELECT 'revert', statement, NULL, NULL, NULL, NULL, owner, is_temporary, rank, NULL FROM reversion WHERE $6
 ) AS plan
-ORDER BY kind, rank, text
+ORDER BY rank, text

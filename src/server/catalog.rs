@@ -19,10 +19,13 @@ pub fn keeps_snapshot() -> bool {
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
 }
 
+/// Names are resolved in the catalog alone.
+const CATALOG_ALONE: (&CStr, &CStr) = (c"search_path", c"pg_catalog, pg_temp");
+
 /// Runs a query of ours in the latest snapshot that the transaction may have, with names resolved
 /// in the catalog alone.
 pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
-    with_settings(&[(c"search_path", c"pg_catalog, pg_temp"), (c"row_security", c"off")], || {
+    with_settings(&[CATALOG_ALONE, (c"row_security", c"off")], || {
         let mut types: Vec<_> = arguments.iter().map(|(_, of)| *of).collect();
         let mut values: Vec<_> =
             arguments.iter().map(|(value, _)| value.unwrap_or(pg_sys::Datum::null())).collect();
@@ -56,6 +59,13 @@ pub fn execute(statement: &str) {
         let status = unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) };
         assert!(status >= 0, "{statement:?}: {status}");
     });
+}
+
+/// The same with names resolved in the catalog alone, and with the bodies of functions unchecked,
+/// as in the restoration of a dump.
+pub fn execute_qualified(statement: &str) {
+    let settings = [CATALOG_ALONE, (c"check_function_bodies", c"off")];
+    with_settings(&settings, || execute(statement));
 }
 
 /// Runs `act` as another user, and puts settings back afterwards. If `is_restricted`, the operation

@@ -1,0 +1,116 @@
+//! Views and other objects that PostgreSQL does not change with the type of a column: they are
+//! dropped, and created again as they were.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pgrx::prelude::*;
+
+use super::Obstacle;
+use super::plan::{fields, oid, properties, sqlstate_of};
+use super::statement::{Statement, Step};
+use crate::server::catalog::{Argument, Row, query};
+
+/// The query that finds them.
+const DEPENDENTS: &str = concat!(include_str!("keys.sql"), include_str!("dependents.sql"));
+
+/// One object.
+#[derive(Default)]
+struct Dependent {
+    drop: Option<Statement>,
+    create: Vec<String>,
+    refresh: Option<String>,
+    /// What it consists of, for the properties of all of that.
+    parts: Vec<String>,
+    /// The others that it depends on.
+    needs: BTreeSet<String>,
+}
+
+/// What becomes of all of them.
+#[derive(Default)]
+pub struct Recreation {
+    pub drops: Vec<Statement>,
+    pub creations: Vec<Statement>,
+    /// These read tables, so they come last.
+    pub refreshes: Vec<Statement>,
+    pub obstacles: Vec<Obstacle>,
+}
+
+/// Asks for the dependents of keys.
+pub fn recreation(arguments: &[Argument]) -> Recreation {
+    let mut recreation = Recreation::default();
+    let mut dependents = BTreeMap::<String, Dependent>::new();
+    for row in query(DEPENDENTS, arguments) {
+        let [section, key, text, _, _, _, _] = fields(row.clone());
+        let text = text.expect("a text");
+        let dependent = dependents.entry(key.expect("a key")).or_default();
+        match section.as_deref() {
+            Some("drop") => dependent.drop = Some(drop_statement(row)),
+            Some("create") => dependent.create.push(text),
+            Some("part") => dependent.parts.push(text),
+            Some("refresh") => dependent.refresh = Some(text),
+            Some("need") => _ = dependent.needs.insert(text),
+            _ => recreation.obstacles.push(obstacle(row)),
+        }
+    }
+    while !dependents.is_empty() {
+        let is_free = |dependent: &Dependent| {
+            dependent.needs.iter().all(|needed| !dependents.contains_key(needed))
+        };
+        let free = dependents.iter().filter(|(_, dependent)| is_free(dependent));
+        let free: Vec<String> = free.map(|(key, _)| key.clone()).collect();
+        if free.is_empty() {
+            let names = dependents.values().flat_map(|dependent| &dependent.drop);
+            let names: Vec<&str> = names.map(|drop| drop.text.as_str()).collect();
+            recreation.obstacles.push(Obstacle {
+                sqlstate: PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
+                object: String::new(),
+                message: "objects that depend on each other cannot be created again".into(),
+                detail: Some(format!("What would be executed first: {}", names.join(" "))),
+                hint: Some("Drop them, convert the column, and create them again.".into()),
+            });
+            return recreation;
+        }
+        for key in free {
+            let dependent = dependents.remove(&key).expect("found above");
+            recreation.add(dependent);
+        }
+    }
+    // What needs another is dropped before it.
+    recreation.drops.reverse();
+    recreation
+}
+
+impl Recreation {
+    fn add(&mut self, dependent: Dependent) {
+        let drop = dependent.drop.expect("each object can be dropped");
+        let like = |text: String| Statement { text, ..drop.clone() };
+        self.creations.extend(dependent.create.into_iter().map(like));
+        self.creations.extend(properties(&dependent.parts.join(" "), &drop));
+        self.refreshes
+            .extend(dependent.refresh.map(|text| Statement { is_qualified: false, ..like(text) }));
+        self.drops.push(drop);
+    }
+}
+
+fn drop_statement(row: Row) -> Statement {
+    let [_, _, text, _, _, owner, is_temporary] = fields(row);
+    Statement {
+        step: Step::Convert,
+        text: text.expect("a statement"),
+        owner: owner.map(oid),
+        is_temporary: is_temporary.as_deref() == Some("t"),
+        is_qualified: true,
+    }
+}
+
+fn obstacle(row: Row) -> Obstacle {
+    let [_, _, message, detail, sqlstate, _, _] = fields(row);
+    let message = message.expect("a message");
+    Obstacle {
+        sqlstate: sqlstate_of(&sqlstate.expect("a SQLSTATE")),
+        object: message.clone(),
+        message,
+        detail,
+        hint: None,
+    }
+}

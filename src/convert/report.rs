@@ -1,0 +1,79 @@
+//! Everything that a conversion may run into, and what it locks.
+
+use pgrx::prelude::*;
+
+use super::Obstacle;
+use super::dependents::recreation;
+use super::plan::{Direction, Keys, Plan, Test, fields};
+use crate::generate;
+use crate::server::catalog::{Row, query};
+
+/// The query that finds risks for applications, and tables that are changed.
+const REPORT: &str = concat!(include_str!("keys.sql"), include_str!("report.sql"));
+
+/// A row of the report.
+pub struct Finding {
+    /// `obstacle`, `risk` or `change`.
+    pub kind: String,
+    pub object: String,
+    pub reason: String,
+    /// What to do.
+    pub remedy: Option<String>,
+    /// The size of what is rewritten.
+    pub rewritten: Option<i64>,
+    pub lock: Option<String>,
+}
+
+/// All findings on keys: obstacles first, then risks, then changes. Where there are no such keys,
+/// there is no report.
+pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
+    let plan = Plan { keys, direction: Direction::Convert, recreate: false, validate: false };
+    let next = generate::next_id();
+    let mut answer = plan.ask(Some(next));
+    if !answer.has_keys() {
+        return Err(answer.obstacles.swap_remove(0));
+    }
+    let arguments = plan.arguments(Some(next));
+    let mut risks = Vec::new();
+    // What the tables hold is read as their owners.
+    let denied = PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE;
+    if answer.obstacles.iter().all(|obstacle| obstacle.sqlstate != denied) {
+        let values: Vec<Obstacle> = answer.judge_values(next).collect();
+        answer.obstacles.extend(values);
+        answer.obstacles.extend(answer.tests.into_iter().filter_map(Test::obstacle));
+        risks.extend(answer.risky_tests.into_iter().filter_map(Test::obstacle));
+    }
+    answer.obstacles.extend(recreation(&arguments).obstacles);
+    let obstacles = answer.obstacles.into_iter().map(|obstacle| obstacle.finding("obstacle"));
+    let risks = risks.into_iter().map(|risk| risk.finding("risk"));
+    let others = query(REPORT, &arguments).into_iter().map(finding);
+    Ok(obstacles.chain(risks).chain(others).collect())
+}
+
+fn finding(row: Row) -> Finding {
+    let [kind, object, reason, remedy, rewritten, lock] = fields(row);
+    Finding {
+        kind: kind.expect("a kind"),
+        object: object.expect("an object"),
+        reason: reason.expect("a reason"),
+        remedy,
+        rewritten: rewritten.map(|size| size.parse().expect("a bigint")),
+        lock,
+    }
+}
+
+impl Obstacle {
+    fn finding(self, kind: &str) -> Finding {
+        let mut reason = self.message;
+        // A message is no sentence.
+        if let Some(first) = reason.get(..1) {
+            reason = first.to_uppercase() + &reason[1..];
+        }
+        reason.push('.');
+        if let Some(detail) = self.detail {
+            reason = format!("{reason} {detail}");
+        }
+        let Obstacle { object, hint: remedy, .. } = self;
+        Finding { kind: kind.into(), object, reason, remedy, rewritten: None, lock: None }
+    }
+}
