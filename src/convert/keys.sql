@@ -142,6 +142,9 @@ wholes(part_class, part, class, object) AS (
     UNION ALL
     SELECT 'pg_trigger'::regclass, oid, 'pg_trigger'::regclass, root FROM trigger_roots
     UNION ALL
+    SELECT 'pg_constraint'::regclass, tgconstraint, 'pg_trigger'::regclass, root
+    FROM trigger_roots JOIN pg_trigger USING (oid) WHERE tgconstraint <> 0
+    UNION ALL
     SELECT 'pg_policy'::regclass, oid, 'pg_policy'::regclass, oid FROM pg_policy
     UNION ALL
     SELECT 'pg_proc'::regclass, oid, 'pg_proc'::regclass, oid FROM pg_proc WHERE oid >= 16384 AND prokind <> 'a'

@@ -6,7 +6,7 @@ use super::dependents::recreation;
 use super::statement::{Statement, Step, as_owner};
 use super::{Obstacle, wrong_argument};
 use crate::generate;
-use crate::server::catalog::{Argument, Row, query};
+use crate::server::catalog::{Argument, Row, query, query_of_users};
 use crate::server::encoding::encode;
 
 /// One of the two ways.
@@ -168,18 +168,17 @@ impl Plan {
     }
 }
 
-/// Fails with the first obstacle. Its detail names the others of its kind.
+/// Fails with the first obstacle. If it is objects that depend on a column, all others of that kind
+/// are named too.
 fn refuse(obstacles: impl IntoIterator<Item = Obstacle>) -> Result<(), Obstacle> {
     let mut obstacles = obstacles.into_iter();
     let Some(mut first) = obstacles.next() else { return Ok(()) };
-    for other in obstacles.filter(|other| other.sqlstate == first.sqlstate) {
-        let detail = first.detail.get_or_insert_default();
-        detail.push_str("\nAlso: ");
-        detail.push_str(&other.message);
-        detail.push('.');
-        if let Some(more) = other.detail {
-            detail.push(' ');
-            detail.push_str(&more);
+    let dependent = PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST;
+    let is_dependent = |obstacle: &Obstacle| obstacle.sqlstate == dependent;
+    if is_dependent(&first) {
+        let all = first.detail.get_or_insert_default();
+        for Obstacle { message, detail, .. } in obstacles.filter(is_dependent) {
+            *all += &format!("\nAlso {message}. {}", detail.unwrap_or_default());
         }
     }
     Err(first)
@@ -277,7 +276,7 @@ pub fn properties(objects: &str, like: &Statement) -> Vec<Statement> {
 impl Test {
     /// What is in the way, where the test fails.
     pub fn obstacle(self) -> Option<Obstacle> {
-        let row = as_owner(self.owner, false, || query(&self.query, &[]).swap_remove(0));
+        let row = as_owner(self.owner, false, || query_of_users(&self.query).swap_remove(0));
         let [passes] = fields(row);
         (passes.as_deref() == Some("f")).then_some(self.obstacle)
     }

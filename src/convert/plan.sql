@@ -234,14 +234,16 @@ is_converted AS (
 ),
 -- Sequences of identity columns, which go with the identity, and their likes.
 identities AS (
-    SELECT c.*, format('%I.%I', n.nspname, format('snowflake_%s_seq', s.oid)) AS new_name, quote_ident(s.relname) AS short_name,
+    SELECT c.*, format('%I.%I', n.nspname, CASE WHEN octet_length(other_name) < 64 AND to_regclass(format('%I.%I', n.nspname, other_name)) IS NULL
+                                            THEN other_name ELSE format('snowflake_%s_seq', s.oid) END) AS new_name, quote_ident(s.relname) AS short_name,
            CASE s.relpersistence WHEN 't' THEN 'TEMPORARY ' WHEN 'u' THEN 'UNLOGGED ' ELSE '' END AS persistence,
            format('INCREMENT BY %s MINVALUE %s', seqincrement, seqmin) AS increment_and_minimum, seqmax, seqincrement, seqtypid,
            format('START WITH %s CACHE %s %s', seqstart, seqcache, CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END) AS others
     FROM columns AS c
     JOIN pg_class AS s ON s.oid = sequence
     JOIN pg_namespace AS n ON n.oid = s.relnamespace
-    JOIN pg_sequence ON seqrelid = s.oid
+    JOIN pg_sequence ON seqrelid = s.oid,
+    LATERAL (SELECT s.relname || '_new') AS names (other_name)
     WHERE in_family AND identity <> ''
 ),
 actions(relation, relation_name, owner, is_temporary, rank, action) AS (

@@ -61,7 +61,7 @@ statements(key, rank, statement, role) AS (
     JOIN LATERAL (SELECT relowner FROM pg_class WHERE class = 'pg_class'::regclass AND pg_class.oid = object AND relkind IN ('v', 'm', 'S')
                   UNION ALL SELECT proowner FROM pg_proc WHERE class = 'pg_proc'::regclass AND pg_proc.oid = object
                   UNION ALL SELECT stxowner FROM pg_statistic_ext WHERE class = 'pg_statistic_ext'::regclass AND pg_statistic_ext.oid = object) AS owners (owner)
-         ON owner <> current_user::regrole
+         ON pg_get_userbyid(owner) <> current_user
     UNION ALL
     SELECT key, 2, format('REVOKE ALL ON %s %s FROM %s;', keyword, identity, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), NULL
     FROM revoked

@@ -1,6 +1,6 @@
 //! Queries to the catalog, and statements, through SPI.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 
 use pgrx::pg_sys;
 use pgrx::spi::Spi;
@@ -23,31 +23,45 @@ pub fn keeps_snapshot() -> bool {
 const CATALOG_ALONE: (&CStr, &CStr) = (c"search_path", c"pg_catalog, pg_temp");
 
 /// Runs a query of ours in the latest snapshot that the transaction may have, with names resolved
-/// in the catalog alone.
+/// in the catalog alone. To compile a long query would take far longer than to run it.
 pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
-    with_settings(&[CATALOG_ALONE, (c"row_security", c"off")], || {
-        let mut types: Vec<_> = arguments.iter().map(|(_, of)| *of).collect();
-        let mut values: Vec<_> =
-            arguments.iter().map(|(value, _)| value.unwrap_or(pg_sys::Datum::null())).collect();
-        let nulls: Vec<u8> =
-            arguments.iter().map(|(value, _)| if value.is_none() { b'n' } else { b' ' }).collect();
-        let query = encode(query);
-        Spi::connect(|_| {
-            // SAFETY: SPI is connected, and the arrays are of one length.
-            let status = unsafe {
-                pg_sys::SPI_execute_with_args(
-                    query.as_ptr(),
-                    types.len() as i32,
-                    types.as_mut_ptr(),
-                    values.as_mut_ptr(),
-                    nulls.as_ptr().cast(),
-                    false,
-                    0,
-                )
-            };
-            assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{query:?}");
-            rows()
-        })
+    let settings = [CATALOG_ALONE, (c"row_security", c"off"), (c"jit", c"off")];
+    with_settings(&settings, || select(query, arguments))
+}
+
+/// Runs a query that calls functions of users: names are resolved in the catalog first, and then as
+/// the caller's settings say.
+pub fn query_of_users(query: &str) -> Vec<Row> {
+    // SAFETY: the setting exists. Its value is copied.
+    let path =
+        unsafe { CStr::from_ptr(pg_sys::GetConfigOption(c"search_path".as_ptr(), false, false)) };
+    let path = [c"pg_catalog, ".to_bytes(), path.to_bytes()].concat();
+    let path = CString::new(path).expect("a setting has no zero byte");
+    with_settings(&[(c"search_path", &path)], || select(query, &[]))
+}
+
+fn select(query: &str, arguments: &[Argument]) -> Vec<Row> {
+    let mut types: Vec<_> = arguments.iter().map(|(_, of)| *of).collect();
+    let mut values: Vec<_> =
+        arguments.iter().map(|(value, _)| value.unwrap_or(pg_sys::Datum::null())).collect();
+    let nulls: Vec<u8> =
+        arguments.iter().map(|(value, _)| if value.is_none() { b'n' } else { b' ' }).collect();
+    let query = encode(query);
+    Spi::connect(|_| {
+        // SAFETY: SPI is connected, and the arrays are of one length.
+        let status = unsafe {
+            pg_sys::SPI_execute_with_args(
+                query.as_ptr(),
+                types.len() as i32,
+                types.as_mut_ptr(),
+                values.as_mut_ptr(),
+                nulls.as_ptr().cast(),
+                false,
+                0,
+            )
+        };
+        assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{query:?}");
+        rows()
     })
 }
 

@@ -107,7 +107,8 @@ impl Case {
     }
 
     fn call(&self, client: &mut Client, function: &str, dry_run: bool) -> Vec<String> {
-        let query = format!("SELECT {function}($1::text::regclass, 'Id', {dry_run})");
+        let query =
+            format!("SELECT statement FROM {function}($1::text::regclass, 'Id', {dry_run})");
         let rows = client.query(&query, &[&self.table()]);
         rows.unwrap_or_else(|error| panic!("{}: {error:?}", self.schema))
             .iter()
@@ -177,8 +178,9 @@ fn every_kind_of_column() {
     for (case, values) in cases.iter().zip(&values) {
         case.change(&mut client, "snowflake_revert");
         assert_eq!(&case.values(&mut client), values, "{}", case.schema);
-        let reverted = if case.shape == Shape::Partitioned && cluster.server().major() < 17 {
-            // Identity would not reach the partitions.
+        let needs_sequence = case.shape == Shape::Partitioned && cluster.server().major() < 17;
+        let reverted = if needs_sequence || !case.is_plain() {
+            // It has kept its sequence. Before 17, identity would not reach the partitions.
             let column = case.column(&mut client);
             assert!(
                 column.1.as_ref().is_some_and(|found| found.starts_with("nextval('")),

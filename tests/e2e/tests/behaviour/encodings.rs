@@ -72,7 +72,9 @@ fn names_and_texts_beyond_ascii() {
                  CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();"
             ))
             .expect("an event trigger");
-        let convert = format!("SELECT snowflake_convert('\"{text}\".\"{text}\"', '{text}', false)");
+        let convert = format!(
+            "SELECT statement FROM snowflake_convert('\"{text}\".\"{text}\"', '{text}', false)"
+        );
         let error = error_of(client.query(&convert, &[]));
         assert_eq!(
             (error.message(), error.detail(), error.table()),
@@ -84,9 +86,9 @@ fn names_and_texts_beyond_ascii() {
         let said: Vec<String> =
             client.query(&convert, &[]).expect("converted").iter().map(|row| row.get(0)).collect();
         assert!(
-            said.contains(&format!(
-                "ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" TYPE bigint;"
-            )),
+            said.iter().any(|statement| statement.starts_with(&format!(
+                "ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" DROP DEFAULT, "
+            ))),
             "{encoding}: {said:?}"
         );
         client
@@ -119,11 +121,11 @@ fn bytes_of_no_known_encoding() {
     let said = client
         .query(
             "SELECT position('\\xff41'::bytea IN statement::bytea) > 0
-             FROM snowflake_convert(to_regclass(quote_ident(name_of('\\xff41'))), name_of('\\xff41')::name, false) AS statement",
+             FROM snowflake_convert(to_regclass(quote_ident(name_of('\\xff41'))), name_of('\\xff41')::name, false)",
             &[],
         )
         .expect("converted");
-    assert_eq!(said.len(), 5);
+    assert_eq!(said.len(), 6);
     assert!(said.iter().all(|row| row.get(0)));
 }
 

@@ -32,7 +32,8 @@ fn an_error_of_an_executed_statement_is_as_it_was_raised() {
         error.where_(),
         Some(
             "PL/pgSQL function refuse() line 3 at RAISE\nSQL statement \"ALTER TABLE \
-             public.orders ALTER COLUMN id DROP DEFAULT;\""
+             public.orders ALTER COLUMN id DROP DEFAULT, ALTER COLUMN id TYPE bigint, ALTER \
+             COLUMN id SET DEFAULT public.snowflake_nextval();\""
         )
     );
 

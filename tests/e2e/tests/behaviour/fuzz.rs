@@ -93,6 +93,7 @@ fn extremes(of: &str) -> &'static [&'static str] {
             "'a_matview'",
             "'kept'",
         ],
+        "regnamespace" => &["NULL", "0", "1", "4294967295", "'public'", "'pg_catalog'"],
         other => panic!("no extremes of {other}"),
     }
 }
@@ -183,7 +184,9 @@ fn extreme_and_random_arguments() {
     assert!(functions.len() > 25);
     for Function { name, arguments } in functions {
         let mut succeeded = 0;
-        for batch in 0..CALLS / BATCH {
+        // The queries of a conversion are long.
+        let calls = if name.contains("convert") || name.contains("revert") { 500 } else { CALLS };
+        for batch in 0..calls / BATCH {
             let calls: Vec<String> = (0..BATCH)
                 .map(|number| {
                     let number = batch * BATCH + number;
@@ -207,7 +210,7 @@ fn extreme_and_random_arguments() {
                 succeeded += usize::from(outcome == "00000");
             }
         }
-        println!("{name}({}): {succeeded} of {CALLS} succeeded", arguments.join(", "));
+        println!("{name}({}): {succeeded} of {calls} succeeded", arguments.join(", "));
     }
     assert!(!cluster.log().contains("PANIC"), "{}", cluster.log());
     assert!(!cluster.log().contains("was terminated by signal"), "{}", cluster.log());
