@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pgrx::prelude::*;
 
 use super::Obstacle;
-use super::plan::{fields, oid, properties, sqlstate_of};
+use super::plan::{Properties, fields, oid, sqlstate_of};
 use super::statement::{Statement, Step};
 use crate::server::catalog::{Argument, Row, query};
 
@@ -52,6 +52,9 @@ pub fn recreation(arguments: &[Argument]) -> Recreation {
             _ => recreation.obstacles.push(obstacle(row)),
         }
     }
+    let parts = dependents.values().flat_map(|dependent| &dependent.parts);
+    let parts: Vec<&str> = parts.map(String::as_str).collect();
+    let properties = Properties::of(&parts.join(" "));
     while !dependents.is_empty() {
         let is_free = |dependent: &Dependent| {
             dependent.needs.iter().all(|needed| !dependents.contains_key(needed))
@@ -72,7 +75,7 @@ pub fn recreation(arguments: &[Argument]) -> Recreation {
         }
         for key in free {
             let dependent = dependents.remove(&key).expect("found above");
-            recreation.add(dependent);
+            recreation.add(dependent, &properties);
         }
     }
     // What needs another is dropped before it.
@@ -81,11 +84,11 @@ pub fn recreation(arguments: &[Argument]) -> Recreation {
 }
 
 impl Recreation {
-    fn add(&mut self, dependent: Dependent) {
+    fn add(&mut self, dependent: Dependent, properties: &Properties) {
         let drop = dependent.drop.expect("each object can be dropped");
         let like = |text: String| Statement { text, ..drop.clone() };
         self.creations.extend(dependent.create.into_iter().map(like));
-        self.creations.extend(properties(&dependent.parts.join(" "), &drop));
+        self.creations.extend(properties.like(&drop, &dependent.parts.join(" ")));
         self.refreshes
             .extend(dependent.refresh.map(|text| Statement { is_qualified: false, ..like(text) }));
         self.drops.push(drop);

@@ -80,6 +80,15 @@ creation(class, object, rank, statement) AS (
     LATERAL (SELECT CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END) AS states (state)
     WHERE class = 'pg_trigger'::regclass AND tgenabled <> 'O'
     UNION ALL
+    -- Where a partition's differs from that.
+    SELECT class, object, 3, format('ALTER TABLE %s %s TRIGGER %I;', clone.tgrelid::regclass, state, clone.tgname)
+    FROM objects
+    JOIN pg_trigger AS t ON t.oid = object
+    JOIN trigger_roots AS roots ON roots.root = object
+    JOIN pg_trigger AS clone ON clone.oid = roots.oid AND clone.tgenabled <> t.tgenabled,
+    LATERAL (SELECT CASE clone.tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE' END) AS states (state)
+    WHERE class = 'pg_trigger'::regclass
+    UNION ALL
     SELECT class, object, 1,
            format('CREATE POLICY %I ON %s AS %s FOR %s TO %s%s%s;', polname, polrelid::regclass,
                   CASE WHEN polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,

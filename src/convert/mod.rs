@@ -18,6 +18,9 @@ mod plan;
 mod report;
 mod statement;
 
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
+
+use pgrx::PgTryBuilder;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -170,7 +173,7 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
     }
     let plan = Plan { keys, direction: Direction::Convert, recreate, validate };
     let statements = if rehearse {
-        in_subtransaction_that_is_rolled_back(|| change(&plan, false))?
+        in_subtransaction_that_is_rolled_back(AssertUnwindSafe(|| change(&plan, false)))?
     } else {
         change(&plan, dry_run)?
     };
@@ -237,18 +240,31 @@ fn refuse_old_snapshot() -> Result<(), Obstacle> {
     })
 }
 
-/// Acts in a subtransaction of which nothing stays, not even locks. After an error, the end of the
-/// transaction or of an outer subtransaction ends this one too.
-fn in_subtransaction_that_is_rolled_back<T>(act: impl FnOnce() -> T) -> T {
+/// Acts in a subtransaction of which nothing stays, not even locks, also after an error.
+fn in_subtransaction_that_is_rolled_back<T>(
+    act: impl FnOnce() -> T + UnwindSafe + RefUnwindSafe,
+) -> T {
     // SAFETY: what the subtransaction replaces is put back after it, as PL/pgSQL does for a block.
     unsafe {
         let (context, owner) = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
         pg_sys::BeginInternalSubTransaction(std::ptr::null());
         pg_sys::MemoryContextSwitchTo(context);
-        let done = act();
-        pg_sys::RollbackAndReleaseCurrentSubTransaction();
-        pg_sys::MemoryContextSwitchTo(context);
-        pg_sys::CurrentResourceOwner = owner;
+        let roll_back = || {
+            pg_sys::RollbackAndReleaseCurrentSubTransaction();
+            pg_sys::MemoryContextSwitchTo(context);
+            pg_sys::CurrentResourceOwner = owner;
+        };
+        let done = PgTryBuilder::new(act)
+            .catch_others(|error| {
+                roll_back();
+                error.rethrow()
+            })
+            .catch_rust_panic(|error| {
+                roll_back();
+                error.rethrow()
+            })
+            .execute();
+        roll_back();
         done
     }
 }

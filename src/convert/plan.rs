@@ -1,5 +1,7 @@
 //! What is asked for, and what it takes.
 
+use std::collections::HashMap;
+
 use pgrx::prelude::*;
 
 use super::dependents::recreation;
@@ -103,6 +105,8 @@ pub struct Answer {
     pub risky_tests: Vec<Test>,
     values: Vec<Values>,
     statements: Vec<(i32, Statement)>,
+    /// Statements after which objects get their properties, with the rank of these.
+    described: Vec<(i32, Statement, String)>,
 }
 
 /// A query that returns false where the next ID would stand in the way.
@@ -142,6 +146,12 @@ impl Plan {
         refuse(answer.obstacles)?;
         refuse(answer.tests.into_iter().filter_map(Test::obstacle))?;
         let mut statements = answer.statements;
+        let objects = answer.described.iter().map(|(_, _, objects)| objects.as_str());
+        let properties = Properties::of(&objects.collect::<Vec<_>>().join(" "));
+        for (rank, statement, objects) in &answer.described {
+            let following = properties.like(statement, objects);
+            statements.extend(following.map(|following| (*rank, following)));
+        }
         if self.recreate {
             let recreation = recreation(&self.arguments(next));
             refuse(recreation.obstacles)?;
@@ -236,11 +246,10 @@ impl Answer {
         };
         let is_temporary = is_temporary.as_deref() == Some("t");
         let statement = Statement { step, text, owner, is_temporary, is_qualified: false };
-        let properties = described.map(|objects| properties(&objects, &statement));
+        if let Some(objects) = described {
+            self.described.push((rank + 1, statement.clone(), objects));
+        }
         self.statements.push((rank, statement));
-        // They come after it.
-        let after = |statement| (rank + 1, statement);
-        self.statements.extend(properties.into_iter().flatten().map(after));
     }
 
     pub fn has_keys(&self) -> bool {
@@ -254,23 +263,35 @@ impl Answer {
     }
 }
 
-/// The statements that give objects what CREATE does not, as those of the owner who executes another
-/// statement.
-pub fn properties(objects: &str, like: &Statement) -> Vec<Statement> {
-    let objects = encode(objects);
-    // SAFETY: a string that ends with zero. The text is a copy.
-    let text = unsafe { pg_sys::cstring_to_text(objects.as_ptr()) };
-    let rows = query(PROPERTIES, &[(Some(text.into()), pg_sys::TEXTOID)]);
-    let statement = |row| {
-        let [_, text, grantor] = fields(row);
-        Statement {
-            text: text.expect("a statement"),
-            owner: grantor.map(oid).or(like.owner),
+/// The statements that give objects what CREATE does not, by object. The objects are separated by
+/// spaces.
+pub struct Properties(HashMap<String, Vec<(String, Option<pg_sys::Oid>)>>);
+
+impl Properties {
+    pub fn of(objects: &str) -> Properties {
+        let objects = encode(objects);
+        // SAFETY: a string that ends with zero. The text is a copy.
+        let text = unsafe { pg_sys::cstring_to_text(objects.as_ptr()) };
+        let mut properties = HashMap::<_, Vec<_>>::new();
+        for row in query(PROPERTIES, &[(Some(text.into()), pg_sys::TEXTOID)]) {
+            let [object, statement, grantor] = fields(row);
+            let statement = (statement.expect("a statement"), grantor.map(oid));
+            properties.entry(object.expect("an object")).or_default().push(statement);
+        }
+        Properties(properties)
+    }
+
+    /// Those of some of the objects. The owner of what another statement changes executes them,
+    /// unless somebody else has granted a privilege.
+    pub fn like(&self, like: &Statement, objects: &str) -> impl Iterator<Item = Statement> {
+        let found = objects.split(' ').filter_map(|object| self.0.get(object)).flatten();
+        found.map(|(text, grantor)| Statement {
+            text: text.clone(),
+            owner: grantor.or(like.owner),
             is_qualified: true,
             ..like.clone()
-        }
-    };
-    rows.into_iter().map(statement).collect()
+        })
+    }
 }
 
 impl Test {

@@ -167,18 +167,18 @@ conversion_obstacles AS (
     UNION ALL
     SELECT 12, '53400', format('%s locks', wanted), 'the statements need more locks than there may be',
            format('They take about %s locks in one transaction, and the lock table has room for %s.', wanted, room),
-           format('Set max_locks_per_transaction to %s or more and restart the server, or convert fewer keys at once.', ceil(wanted * slots / room))
+           format('Set max_locks_per_transaction to %s or more and restart the server, or convert fewer keys at once.', ceil(wanted::numeric * slots / room))
     FROM locks WHERE wanted > room
 ),
 -- How many locks the transaction takes, and how many the lock table has room for.
 locks(wanted, slots, room) AS (
-    SELECT (SELECT count(*) FROM retyped)
+    SELECT (SELECT count(*) FROM retyped)::bigint
            -- Relations that are rewritten are locked with their old files and their new ones.
-           + 6 * (SELECT count(DISTINCT relation) FROM retyped)
+           + (SELECT coalesce(sum(CASE WHEN reltoastrelid = 0 THEN 8 ELSE 14 END), 0) FROM pg_class WHERE oid IN (SELECT relation FROM retyped))
            + 3 * (SELECT count(*) FROM pg_index WHERE indrelid IN (SELECT relation FROM retyped))
            + 6 * (SELECT count(*) FROM foreign_keys)
-           + 6 * (SELECT count(DISTINCT (class, object)) FROM dependents WHERE $7)
-           + 4 * (SELECT count(*) FROM family),
+           + 7 * (SELECT count(DISTINCT (class, object)) FROM dependents WHERE $7)
+           + 6 * (SELECT count(*) FROM family),
            slots, slots * connections
     FROM (SELECT current_setting('max_locks_per_transaction')::bigint AS slots,
                  current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint

@@ -32,8 +32,8 @@ acls AS (
 ),
 wanted AS (
     SELECT key, keyword, identity, of_column, owner, schema, kind, grantee, grantor, is_grantable,
-           string_agg(privilege_type || coalesce(' (' || of_column || ')', ''), ', ' ORDER BY privilege_type) AS privileges
-    FROM acls, aclexplode(coalesce(acl, acldefault(kind, owner)))
+           string_agg(privilege_type || coalesce(' (' || of_column || ')', ''), ', ' ORDER BY privilege_type) AS privileges, min(place) AS place
+    FROM acls, aclexplode(coalesce(acl, acldefault(kind, owner))) WITH ORDINALITY AS privilege (grantor, grantee, privilege_type, is_grantable, place)
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 ),
 -- What a new object has.
@@ -55,34 +55,34 @@ revoked AS (
     WHERE by_default_privileges
        OR (key, grantee, grantor, is_grantable, privileges) NOT IN (SELECT key, grantee, grantor, is_grantable, privileges FROM wanted WHERE of_column IS NULL)
 ),
-statements(key, rank, statement, role) AS (
-    SELECT key, 1, format('ALTER %s %s OWNER TO %I;', keyword, identity, pg_get_userbyid(owner)), NULL::oid
+statements(key, rank, place, statement, role) AS (
+    SELECT key, 1, 0, format('ALTER %s %s OWNER TO %I;', keyword, identity, pg_get_userbyid(owner)), NULL::oid
     FROM objects
     JOIN LATERAL (SELECT relowner FROM pg_class WHERE class = 'pg_class'::regclass AND pg_class.oid = object AND relkind IN ('v', 'm', 'S')
                   UNION ALL SELECT proowner FROM pg_proc WHERE class = 'pg_proc'::regclass AND pg_proc.oid = object
                   UNION ALL SELECT stxowner FROM pg_statistic_ext WHERE class = 'pg_statistic_ext'::regclass AND pg_statistic_ext.oid = object) AS owners (owner)
          ON pg_get_userbyid(owner) <> current_user
     UNION ALL
-    SELECT key, 2, format('REVOKE ALL ON %s %s FROM %s;', keyword, identity, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), NULL
+    SELECT key, 2, 0, format('REVOKE ALL ON %s %s FROM %s;', keyword, identity, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), NULL
     FROM revoked
     UNION ALL
     -- Those who grant have the right to do so first.
-    SELECT key, CASE WHEN grantor = owner THEN 3 ELSE 4 END,
+    SELECT key, CASE WHEN grantor = owner THEN 3 ELSE 4 END, place,
            format('GRANT %s ON %s %s TO %s%s;', privileges, keyword, identity, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
                   CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END), nullif(grantor, owner)
     FROM wanted
     WHERE of_column IS NOT NULL OR (key, grantee) IN (SELECT key, grantee FROM revoked)
        OR (key, grantee, grantor, is_grantable, privileges) NOT IN (SELECT key, grantee, grantor, is_grantable, privileges FROM given WHERE NOT by_default_privileges)
     UNION ALL
-    SELECT key, 5, format('COMMENT ON %s %s IS %L;', keyword, identity, description), NULL
+    SELECT key, 5, 0, format('COMMENT ON %s %s IS %L;', keyword, identity, description), NULL
     FROM parts JOIN pg_description ON (classoid, objoid, objsubid) = (class, object, number)
     UNION ALL
-    SELECT key, 6, format('SECURITY LABEL FOR %I ON %s %s IS %L;', provider, keyword, identity, label), NULL
+    SELECT key, 6, 0, format('SECURITY LABEL FOR %I ON %s %s IS %L;', provider, keyword, identity, label), NULL
     FROM parts JOIN pg_seclabel ON (classoid, objoid, objsubid) = (class, object, number)
     UNION ALL
-    SELECT key, 7, format('ALTER %s %s DEPENDS ON EXTENSION %I;', keyword, identity, extname), NULL
+    SELECT key, 7, 0, format('ALTER %s %s DEPENDS ON EXTENSION %I;', keyword, identity, extname), NULL
     FROM objects
     JOIN pg_depend AS d ON (d.classid, d.objid, d.deptype) = (class, object, 'x')
     JOIN pg_extension AS e ON (d.refclassid, d.refobjid) = ('pg_extension'::regclass, e.oid)
 )
-SELECT key, statement, role FROM statements ORDER BY key, rank, statement
+SELECT key, statement, role FROM statements ORDER BY key, rank, place, statement

@@ -96,8 +96,8 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     FROM target JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs)
     UNION ALL
     SELECT 9, 'risk', coalesce($1::text, $3::text),
-           'A session that has prepared a statement which returns a changed column gets an error once: cached plan must not change result type.',
-           'Let clients connect again afterwards, or execute DISCARD PLANS.', NULL, NULL
+           'Sessions keep plans of prepared statements and of functions. Those that return or pass on a changed column fail.',
+           'Let all clients connect again afterwards, or execute DISCARD PLANS.', NULL, NULL
     WHERE EXISTS (SELECT FROM retyped)
     UNION ALL
     SELECT 20, 'change', relation_name, format('It is rewritten with its indexes, since these columns become bigint: %s.', column_names), NULL,
