@@ -33,6 +33,8 @@ COMMENT ON FUNCTION snowflake_watch_twins() IS 'trigger that looks for replicate
 COMMENT ON TABLE snowflake_node_claims IS 'for snowflake_nodes';
 COMMENT ON VIEW snowflake_nodes IS 'identities that were given to nodes, and those that were released';
 COMMENT ON FUNCTION snowflake_guard_claims() IS 'for snowflake_node_claims';
+COMMENT ON TABLE snowflake_layout IS 'epoch and widths that this database is used with, for dumps';
+COMMENT ON FUNCTION snowflake_guard_layout() IS 'for snowflake_layout';
 COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer) IS 'gives a node an identity, as lines of postgresql.conf';
 COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean) IS 'takes the identity back from a node';
 COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean, text, boolean, boolean, regnamespace) IS 'makes columns take snowflake IDs';

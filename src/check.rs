@@ -10,6 +10,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::jump::{NOTABLE, Verdict};
 
+use crate::dumps::{self, Recorded};
 use crate::generate;
 use crate::generator::{clock, shared};
 use crate::promise::reservation::{self, Outlook};
@@ -45,6 +46,7 @@ fn snowflake_check() -> TableIterator<
         origin_of_identity(),
         server.register(),
         server.layout(),
+        server.layout_of_database(),
         server.lead(),
         server.clock(),
         clocks_of_standbys(),
@@ -160,6 +162,33 @@ impl Server {
             }
             Ok(_) => Check::well(name, "The first ID fixes the epoch and the widths."),
             Err(_) => Check::well(name, UNKNOWN),
+        }
+    }
+
+    fn layout_of_database(&self) -> Check {
+        let name = "layout of the database";
+        let hint = "If the server has a wrong epoch or wrong widths, correct them and restart it. \
+                    Otherwise, a superuser confirms them with SELECT snowflake_confirm('layout') \
+                    in this database.";
+        match dumps::recorded(self.fixed.layout) {
+            Recorded::Own => {
+                Check::well(name, "Dumps of this database carry the epoch and the widths.")
+            }
+            Recorded::Others(layouts) => Check::doubtful(
+                name,
+                format!(
+                    "This database has been used with another layout than the server's: {layouts}."
+                ),
+                hint,
+            ),
+            Recorded::Nothing => Check::doubtful(
+                name,
+                "The table snowflake_layout is empty. Dumps of this database carry no layout.",
+                hint,
+            ),
+            Recorded::Unknown => {
+                Check::well(name, "Not checked: this role cannot read the table snowflake_layout.")
+            }
         }
     }
 

@@ -8,6 +8,7 @@
 //! - `generator`: the generator in shared memory, behind a spinlock, and the clock.
 //! - `promise`: the durable promise behind each ID: the register, reservations, and what an
 //!   administrator does to them.
+//! - `dumps`: the layout that a database is used with, which its dumps carry.
 //! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
 //! - `convert`: from serial and identity columns, and back.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
@@ -26,6 +27,7 @@ mod check;
 mod convert;
 mod currval;
 mod decode;
+mod dumps;
 mod generate;
 mod generator;
 mod nodes;
@@ -59,6 +61,11 @@ extension_sql_file!(
     ]
 );
 extension_sql_file!("../sql/nodes.sql", name = "nodes", requires = [nodes::snowflake_guard_claims]);
+extension_sql_file!(
+    "../sql/layout.sql",
+    name = "layout",
+    requires = [dumps::snowflake_guard_layout, status::snowflake_status]
+);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 
 /// Called by PostgreSQL when the library is loaded.

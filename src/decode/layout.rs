@@ -77,7 +77,7 @@ fn transactions_ended() -> u64 {
 
 /// Finds what is stored of results that depend on the layout: in indexes, generated columns, checks
 /// and partition keys.
-pub const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) \
+const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) \
     FROM pg_depend \
     JOIN pg_proc ON refobjid = pg_proc.oid WHERE refclassid = 'pg_proc'::regclass AND proname ~ \
     '^snowflake_' \

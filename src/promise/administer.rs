@@ -10,7 +10,8 @@ use super::error::Error;
 use super::register;
 use super::replication;
 use super::reservation::{locked, refuse_in_recovery, server};
-use crate::decode::layout::{STORED_RESULTS, stored_results, timestamp_in};
+use crate::decode::layout::{stored_results, timestamp_in};
+use crate::dumps;
 use crate::generator::{clock, shared};
 use crate::server::encoding::text_argument;
 use crate::server::report::{self, OrRaise, Report};
@@ -114,10 +115,10 @@ fn risk_of_layout() -> pg_sys::panic::ErrorReport {
          parts",
     )
     .set_detail(stored)
-    .set_hint(format!(
-        "Rebuild the indexes and the generated columns. To find such objects in another database, \
-         run there: {STORED_RESULTS}"
-    ))
+    .set_hint(
+        "Rebuild the indexes and the generated columns. Confirm the layout in every other database \
+         that has the extension, too.",
+    )
 }
 
 fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
@@ -192,9 +193,10 @@ fn confirm_system_identifier(fixed: &Fixed) -> Result<bool, Error> {
 }
 
 /// Continues under the configured layout, if every new ID will be above all that were issued
-/// before.
+/// before. Dumps of this database carry it from now on.
 fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
-    locked(|_, _| {
+    let is_new_here = dumps::record(fixed.layout);
+    let is_new = locked(|_, _| {
         let server = server(fixed);
         change(|record| {
             if record.layout == server.layout {
@@ -205,7 +207,8 @@ fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
             }
             Ok(Some(Record { layout: server.layout, ..record }))
         })
-    })
+    })?;
+    Ok(is_new || is_new_here)
 }
 
 /// Goes on from the clock as it is now, however far it has jumped ahead since the last record.

@@ -73,11 +73,19 @@ fn a_server_that_is_well_says_so() {
     let standby = standby(&primary, &[]);
     let mut client = primary.connect();
     assert_eq!(row(&mut client, VERDICT), (true, "This server issues IDs.".into(), None));
-    for name in ["preloading", "identity", "register", "layout", "lead", "clock", "timestamp field"]
-    {
+    for name in [
+        "preloading",
+        "identity",
+        "register",
+        "layout",
+        "layout of the database",
+        "lead",
+        "clock",
+        "synchronous standbys",
+        "timestamp field",
+    ] {
         assert_well(&mut client, name);
     }
-    assert_well(&mut client, "synchronous standbys");
     eventually("the standby has answered", || {
         row(&mut client, "clocks of standbys").1 == "They agree with the clock of this server."
     });
@@ -239,7 +247,7 @@ fn any_role_may_check() {
     cluster.connect().batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
     let ordinary = cluster.config().user("ordinary").connect(postgres::NoTls);
     let mut ordinary = ordinary.expect("a session");
-    assert_eq!(bigint(&mut ordinary, "SELECT count(*) FROM snowflake_check()"), 12);
+    assert_eq!(bigint(&mut ordinary, "SELECT count(*) FROM snowflake_check()"), 13);
     let (_, detail, _) = row(&mut ordinary, "origin of the identity");
     assert!(!detail.contains("postgresql.conf"), "{detail}");
 }

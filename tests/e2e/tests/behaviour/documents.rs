@@ -188,12 +188,12 @@ fn the_reference_is_complete() {
         WHERE d.deptype = 'e' AND p.proname LIKE 'snowflake%'
             AND p.proname NOT IN
                 ('snowflake_within_min', 'snowflake_within_max', 'snowflake_stat', 'snowflake_status',
-                 'snowflake_guard_claims', 'snowflake_twins')
+                 'snowflake_guard_claims', 'snowflake_guard_layout', 'snowflake_twins')
         UNION
         SELECT viewname, false FROM pg_views WHERE viewname LIKE '%snowflake%'
         UNION
         SELECT column_name, false FROM information_schema.columns
-        WHERE table_name IN ('pg_stat_snowflake', 'snowflake_status', 'snowflake_nodes')";
+        WHERE table_name IN ('pg_stat_snowflake', 'snowflake_status', 'snowflake_nodes', 'snowflake_layout')";
     let reference = page("docs/reference.md").text;
     let items = items(&reference);
     let mut functions = 0;

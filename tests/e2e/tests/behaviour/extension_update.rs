@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, call_everything, connect_to};
+use snowflake_e2e::{
+    Cluster, assert_increasing, bigint, bigints, call_everything, connect_to, eventually,
+};
 
 /// What describes the extension in the catalog, object by object: one text for each. Nothing is
 /// left out that one database can have and another lack, but for numbers of objects.
@@ -36,7 +38,8 @@ const CATALOG: &str = r"
         WHERE m.classid = 'pg_proc'::regclass
         UNION ALL SELECT format('acl %s %s', object, ARRAY(SELECT a::text FROM unnest(acl) AS a ORDER BY 1))
         FROM acls
-        UNION ALL SELECT format('relation %s %s %s', member, relkind, reloptions) FROM relations
+        UNION ALL SELECT format('relation %s %s %s %s %s', member, relkind, reloptions, relpersistence,
+            relreplident) FROM relations
         UNION ALL SELECT format('column %s %s %s %s %s %s %s', r.member,
             row_number() OVER (PARTITION BY r.oid ORDER BY a.attnum), a.attname,
             format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attacl, pg_get_expr(d.adbin, d.adrelid))
@@ -154,5 +157,44 @@ fn older_sql_and_this_library() {
         let mut client = database(&cluster, &format!("older_{number}"), Some(release));
         client.batch_execute("SELECT * FROM pg_stat_snowflake, snowflake_status").expect("views");
         call_everything(&cluster, &mut client);
+        // There is no table that could name another layout.
+        let confirm = "SELECT snowflake_confirm('layout')::int::bigint";
+        assert_eq!(bigint(&mut client, confirm), 0);
     }
+}
+
+/// The tables that the update creates are in a publication of all tables, and a subscriber that has
+/// not been updated yet does not have them. It gets the rows of the others.
+#[test]
+fn a_subscriber_is_updated_later() {
+    let start = || Cluster::builder().set("wal_level", "logical").start();
+    let (publisher, subscriber) = (start(), start());
+    let [mut published, mut client] = [&publisher, &subscriber].map(|cluster| {
+        let mut client = database(cluster, "orders", Some("0.1.0"));
+        let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
+        client.batch_execute(table).expect("a table");
+        client
+    });
+    published.batch_execute("CREATE PUBLICATION everything FOR ALL TABLES").expect("a publication");
+    let subscribe = format!(
+        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 user=postgres dbname=orders'
+         PUBLICATION everything",
+        publisher.directory().display()
+    );
+    client.batch_execute(&subscribe).expect("a subscription");
+    let copying = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'";
+    eventually("the table was copied", || bigint(&mut client, copying) == 0);
+    published.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+    let insert = "INSERT INTO orders DEFAULT VALUES";
+    published.batch_execute(insert).expect("a row");
+    let rows = "SELECT count(*) FROM orders";
+    eventually("the row arrives", || bigint(&mut client, rows) == 1);
+
+    client.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+    let refresh = "ALTER SUBSCRIPTION s REFRESH PUBLICATION";
+    client.batch_execute(refresh).expect("the new tables");
+    let layouts = "SELECT count(*) FROM snowflake_layout";
+    eventually("the layout arrives", || bigint(&mut client, layouts) == 2);
+    published.batch_execute(insert).expect("a row");
+    eventually("the row arrives", || bigint(&mut client, rows) == 2);
 }

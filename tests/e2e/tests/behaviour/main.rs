@@ -12,6 +12,7 @@ mod deaf_clients;
 mod documents;
 mod domain;
 mod dump_and_restore;
+mod dumped_layout;
 mod encodings;
 mod errors;
 mod extension_update;

@@ -1,18 +1,25 @@
 //! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by
 //! hand: as `snowflake.start_after`, or with `snowflake_set_floor()`.
 
-use snowflake_e2e::{Cluster, Journal, Server, bigint};
+use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Server, bigint};
 
 use super::{INSERT, create_orders};
 
+/// A layout that is not the default one.
+const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
+
 fn old_cluster(journal: &Journal) -> Cluster {
-    let cluster = Cluster::builder().server(Server::old_from_env()).fake_clock().start();
+    let cluster = old_server().start();
     create_orders(&cluster);
     let mut client = cluster.connect();
     for _ in 0..100 {
         journal.take(&mut client, INSERT).expect("an ID");
     }
     cluster
+}
+
+fn old_server() -> ClusterBuilder {
+    Cluster::builder().server(Server::old_from_env()).fake_clock()
 }
 
 fn floor(cluster: &Cluster) -> String {
@@ -42,6 +49,35 @@ fn pg_upgrade() {
     new.configure(&[("snowflake.start_after", &floor)]);
     new.start_again();
     go_on(&new, &journal);
+    assert_eq!(bigint(&mut new.connect(), IS_THE_SAME_LAYOUT), 1);
+}
+
+const IS_THE_SAME_LAYOUT: &str = "SELECT ok::int::bigint FROM snowflake_check()
+    WHERE name = 'layout of the database' AND (ok OR detail LIKE '%5, 5 and 13 bits.')";
+
+/// The files of all tables are carried over, and no trigger is fired. If the new server has another
+/// layout, its check says so.
+#[test]
+fn pg_upgrade_to_another_layout() {
+    let mut old = old_server().set(BITS.0, BITS.1).start();
+    create_orders(&old);
+    let id = bigint(&mut old.connect(), INSERT);
+    let time = format!("SELECT snowflake_timestamp({id})::text");
+    let time = |cluster: &Cluster| -> String {
+        cluster.connect().query_one(&time, &[]).expect("a time").get(0)
+    };
+    let issued = time(&old);
+    old.stop();
+    let mut new = Cluster::builder().fake_clock().create();
+    new.upgrade_from(&old);
+    new.start_again();
+    assert_eq!(bigint(&mut new.connect(), IS_THE_SAME_LAYOUT), 0);
+    assert_ne!(time(&new), issued);
+    new.stop();
+    new.configure(&[BITS]);
+    new.start_again();
+    assert_eq!(bigint(&mut new.connect(), IS_THE_SAME_LAYOUT), 1);
+    assert_eq!(time(&new), issued);
 }
 
 #[test]

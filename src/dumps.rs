@@ -1,0 +1,208 @@
+//! The layout that a database is used with: a table of one row, which dumps carry. A server with
+//! another layout refuses that row, and so the restore.
+
+use std::fmt;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use snowflake_core::layout::Layout;
+
+use crate::server::catalog::{self, Argument};
+use crate::server::report::{self, OrRaise, Report};
+use crate::server::time::{display_timestamptz, raw_timestamptz};
+use crate::settings;
+
+/// Lets a row of `snowflake_layout` pass that names the server's layout, if it is the first one, and
+/// drops it otherwise. 55000 for a row that names another layout: it comes from a dump of a server
+/// that has it. 39P01 unless it is fired BEFORE INSERT FOR EACH ROW.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_guard_layout() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
+fn snowflake_guard_layout(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
+    // SAFETY: PostgreSQL calls, as a trigger or not.
+    let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) }.map_err(|_| Error::Event);
+    let row = guard(&trigger.or_raise()).or_raise();
+    row.map_or(0, |row| row as i64)
+}
+
+/// The row, or nothing if it is to be dropped.
+fn guard(trigger: &PgTrigger) -> Result<Option<pg_sys::HeapTuple>, Error> {
+    let row = trigger.trigger_data().tg_trigtuple;
+    if row.is_null() {
+        return Err(Error::Event);
+    }
+    let server = Named::from(settings::fixed().layout);
+    match Named::in_row(trigger) {
+        // NOT NULL refuses it.
+        None => Ok(Some(row)),
+        Some(dump) if dump != server => Err(Error::OtherLayout { dump, server }),
+        Some(_) => Ok(Some(row).filter(|_| table().is_none_or(|table| table.is_empty()))),
+    }
+}
+
+/// What the table says of the layout that its database is used with.
+pub enum Recorded {
+    /// There is no such table, as in the first release, or this role may not read it.
+    Unknown,
+    /// Nothing.
+    Nothing,
+    /// The server's layout.
+    Own,
+    /// Other layouts, described.
+    Others(String),
+}
+
+/// What the table of this database says.
+pub fn recorded(layout: Layout) -> Recorded {
+    let Some(table) = table().filter(|table| table.is_readable) else { return Recorded::Unknown };
+    let query = format!(
+        "SELECT string_agg(DISTINCT format('epoch %s, widths %s, %s and %s bits', l.epoch,
+                                           l.datacenter_bits, l.worker_bits, l.sequence_bits), '; ')
+         FROM {} AS l
+         WHERE {OTHER}",
+        table.name
+    );
+    match catalog::query(&query, &Named::from(layout).arguments()).swap_remove(0).swap_remove(0) {
+        Some(others) => Recorded::Others(others),
+        None if table.is_empty() => Recorded::Nothing,
+        None => Recorded::Own,
+    }
+}
+
+/// Makes the table of this database name this layout alone. Returns whether it has not done so.
+pub fn record(layout: Layout) -> bool {
+    let Some(Table { name, .. }) = table() else { return false };
+    let statement = format!(
+        "WITH changed AS (
+            UPDATE {name} AS l
+            SET (epoch, datacenter_bits, worker_bits, sequence_bits) = ROW ($1, $2, $3, $4)
+            WHERE {OTHER} RETURNING 1),
+         added AS (
+            INSERT INTO {name} (epoch, datacenter_bits, worker_bits, sequence_bits)
+            SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT FROM {name}) RETURNING 1)
+         SELECT FROM changed UNION ALL SELECT FROM added"
+    );
+    !catalog::query(&statement, &Named::from(layout).arguments()).is_empty()
+}
+
+/// Rows of the table that do not name the layout of the arguments.
+const OTHER: &str =
+    "(l.epoch, l.datacenter_bits, l.worker_bits, l.sequence_bits) <> ($1, $2, $3, $4)";
+
+/// The table `snowflake_layout` of this database.
+struct Table {
+    /// Its name, qualified.
+    name: String,
+    /// Whether this role may read it.
+    is_readable: bool,
+}
+
+/// The table of the extension, if its version in this database has one.
+fn table() -> Option<Table> {
+    const TABLE: &str = "
+        SELECT c.oid::regclass, has_table_privilege(c.oid, 'SELECT')
+        FROM pg_extension AS e JOIN pg_class AS c ON c.oid = ANY (e.extconfig)
+        WHERE c.relname = 'snowflake_layout'";
+    let row = catalog::query(TABLE, &[]).pop()?;
+    let name = row[0].clone().expect("a name");
+    Some(Table { name, is_readable: row[1].as_deref() == Some("t") })
+}
+
+impl Table {
+    fn is_empty(&self) -> bool {
+        catalog::query(&format!("SELECT FROM {} LIMIT 1", self.name), &[]).is_empty()
+    }
+}
+
+/// Epoch and widths, as a row of the table names them. They need not be a legal layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Named {
+    /// As PostgreSQL counts.
+    epoch: pg_sys::TimestampTz,
+    /// Of datacenter, worker and sequence.
+    widths: [i32; 3],
+}
+
+impl From<Layout> for Named {
+    fn from(layout: Layout) -> Named {
+        let widths = layout.widths();
+        let widths = [widths.datacenter, widths.worker, widths.sequence].map(|bits| bits as i32);
+        Named { epoch: raw_timestamptz(layout.epoch()), widths }
+    }
+}
+
+impl Named {
+    /// What the row that is to be inserted names; `None` if a column is NULL.
+    fn in_row(trigger: &PgTrigger) -> Option<Named> {
+        let data = trigger.trigger_data();
+        // SAFETY: the trigger's relation is open, and the row is of its type.
+        let column = |number| unsafe {
+            let (row_type, mut is_null) = ((*data.tg_relation).rd_att, false);
+            let value =
+                pg_sys::SPI_getbinval(data.tg_trigtuple, row_type, number, &raw mut is_null);
+            (!is_null).then(|| value.value() as i64)
+        };
+        let [epoch, datacenter, worker, sequence] = [1, 2, 3, 4].map(column);
+        Some(Named {
+            epoch: epoch?,
+            widths: [datacenter? as i32, worker? as i32, sequence? as i32],
+        })
+    }
+
+    /// For a query: `$1` is the epoch, and `$2` to `$4` are the widths.
+    fn arguments(&self) -> [Argument; 4] {
+        let [datacenter, worker, sequence] =
+            self.widths.map(|bits| (Some(bits.into()), pg_sys::INT4OID));
+        [(Some(self.epoch.into()), pg_sys::TIMESTAMPTZOID), datacenter, worker, sequence]
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let [datacenter, worker, sequence] = self.widths;
+        write!(
+            formatter,
+            "epoch {}, widths {datacenter}, {worker} and {sequence} bits",
+            display_timestamptz(self.epoch)
+        )
+    }
+}
+
+/// Why a row is not taken.
+#[derive(Debug)]
+enum Error {
+    /// The trigger is fired at another event.
+    Event,
+    /// The row names another layout than the server's.
+    OtherLayout { dump: Named, server: Named },
+}
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            Error::Event => report::new(
+                ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+                "snowflake_guard_layout() must be fired BEFORE INSERT FOR EACH ROW",
+            ),
+            Error::OtherLayout { dump, server } => {
+                let [datacenter, worker, sequence] = dump.widths;
+                let epoch = display_timestamptz(dump.epoch);
+                report::new(
+                    ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "the dump is of a server with another snowflake.epoch or other widths",
+                )
+                .set_detail(format!(
+                    "The dump: {dump} for datacenter, worker and sequence. This server: {server}. \
+                     Restored here, its IDs would give other times and parts."
+                ))
+                .set_hint(format!(
+                    "Restore it on a server with snowflake.epoch = '{epoch}', \
+                     snowflake.datacenter_bits = {datacenter}, snowflake.worker_bits = {worker} \
+                     and snowflake.sequence_bits = {sequence}."
+                ))
+            }
+        }
+    }
+}
