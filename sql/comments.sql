@@ -21,7 +21,6 @@ COMMENT ON FUNCTION snowflake_within_max(timestamptz, timestamptz) IS 'for snowf
 COMMENT ON FUNCTION snowflake_json(bigint) IS 'snowflake ID and its parts as JSON';
 COMMENT ON FUNCTION snowflake_to_base62(bigint) IS 'snowflake ID as 11 characters that sort as it does';
 COMMENT ON FUNCTION snowflake_from_base62(text) IS 'snowflake ID of its 11 characters';
-COMMENT ON DOMAIN snowflake IS 'bigint whose default is the next snowflake ID';
 COMMENT ON FUNCTION snowflake_stat() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_twins() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_stat_reset() IS 'sets the counters of pg_stat_snowflake to zero';

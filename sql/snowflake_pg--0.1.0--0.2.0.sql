@@ -104,3 +104,28 @@ REVOKE EXECUTE ON FUNCTION snowflake_guard_layout() FROM PUBLIC;
 GRANT SELECT, INSERT ON snowflake_layout TO PUBLIC;
 COMMENT ON TABLE snowflake_layout IS 'epoch and widths that this database is used with, for dumps';
 COMMENT ON FUNCTION snowflake_guard_layout() IS 'for snowflake_layout';
+
+-- The domain leaves the extension. Where something uses it, it stays, as the own of the extension's
+-- owner, and its columns get the default themselves: DROP EXTENSION ... CASCADE would drop a domain
+-- whose default needs the extension, and its columns.
+ALTER EXTENSION snowflake DROP DOMAIN snowflake;
+DO LANGUAGE plpgsql $$
+DECLARE
+    its record;
+BEGIN
+    DROP DOMAIN snowflake;
+EXCEPTION WHEN dependent_objects_still_exist THEN
+    FOR its IN
+        SELECT c.oid::regclass AS relation, a.attname AS column
+        FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+        WHERE a.atttypid = 'snowflake'::regtype AND NOT a.attisdropped AND NOT a.atthasdef
+          AND c.relkind IN ('r', 'p', 'f', 'v') AND NOT pg_is_other_temp_schema(c.relnamespace)
+    LOOP
+        EXECUTE format('ALTER TABLE ONLY %s ALTER COLUMN %I SET DEFAULT snowflake_nextval()',
+                       its.relation, its.column);
+    END LOOP;
+    ALTER DOMAIN snowflake DROP DEFAULT;
+    COMMENT ON DOMAIN snowflake IS NULL;
+    EXECUTE format('ALTER DOMAIN snowflake OWNER TO %s',
+                   (SELECT extowner::regrole FROM pg_extension WHERE extname = 'snowflake'));
+END $$;

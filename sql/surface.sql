@@ -4,8 +4,6 @@ CREATE FUNCTION snowflake_within(id bigint, since timestamptz, before timestampt
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN id >= snowflake_within_min(since) AND id <= snowflake_within_max(since, before);
 
-CREATE DOMAIN snowflake AS bigint DEFAULT snowflake_nextval();
-
 CREATE VIEW pg_stat_snowflake AS SELECT s.*, snowflake_twins() AS twins FROM snowflake_stat() AS s;
 
 CREATE VIEW snowflake_status AS

@@ -25,10 +25,9 @@ pub const FREE: &str = "free";
 pub const SNOWFLAKE: &str = "snowflake_nextval()";
 const NEXTVAL: &str = "nextval()";
 
-const KEYS: [Key; 7] = [
+const KEYS: [Key; 6] = [
     Key { name: FREE, column: "bigint", since: 0 },
     Key { name: SNOWFLAKE, column: "bigint DEFAULT snowflake_nextval()", since: 0 },
-    Key { name: "domain snowflake", column: "snowflake", since: 0 },
     Key { name: NEXTVAL, column: "bigint DEFAULT nextval('plain')", since: 0 },
     Key { name: "nextval(), cache 32", column: "bigint DEFAULT nextval('cache_32')", since: 0 },
     Key { name: "gen_random_uuid()", column: "uuid DEFAULT gen_random_uuid()", since: 0 },

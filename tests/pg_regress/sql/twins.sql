@@ -39,7 +39,8 @@ INSERT INTO watched SELECT snowflake_make('2026-01-01 00:00:00+00', 5, 9, n)
 SELECT twins FROM pg_stat_snowflake;
 
 -- A domain over bigint is as good.
-CREATE TABLE watched_domain (id snowflake);
+CREATE DOMAIN order_id AS bigint DEFAULT snowflake_nextval();
+CREATE TABLE watched_domain (id order_id);
 CREATE TRIGGER watch_twins AFTER INSERT ON watched_domain
     FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
 ALTER TABLE watched_domain ENABLE REPLICA TRIGGER watch_twins;
@@ -48,6 +49,7 @@ INSERT INTO watched_domain VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9
 INSERT INTO watched_domain DEFAULT VALUES;
 SELECT twins FROM pg_stat_snowflake;
 DROP TABLE watched_domain;
+DROP DOMAIN order_id;
 
 -- Triggers that are wrong.
 CREATE FUNCTION pg_temp.try(timing text, arguments text) RETURNS void LANGUAGE plpgsql AS $$

@@ -27,13 +27,10 @@ class Order(models.Model):
 
 
 class SnowflakeField(models.BigAutoField):
-    """A key of the domain snowflake, which has the default."""
-
-    def db_type(self, connection):
-        return "snowflake"
+    """A bigint key with the default, which Django takes for an automatic one."""
 
     def db_type_suffix(self, connection):
-        return None
+        return "DEFAULT snowflake_nextval()"
 
 
 class Cup(models.Model):

@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use postgres::Client;
+use postgres::error::SqlState;
+use postgres::{Client, NoTls};
 use snowflake_e2e::{
-    Cluster, assert_increasing, bigint, bigints, call_everything, connect_to, eventually,
+    Cluster, assert_increasing, bigint, bigints, call_everything, connect_to, dump_and_restore,
+    error_of, eventually,
 };
 
 /// What describes the extension in the catalog, object by object: one text for each. Nothing is
@@ -197,4 +199,122 @@ fn a_subscriber_is_updated_later() {
     eventually("the layout arrives", || bigint(&mut client, layouts) == 2);
     published.batch_execute(insert).expect("a row");
     eventually("the row arrives", || bigint(&mut client, rows) == 2);
+}
+
+/// What can have a column of the domain `snowflake`, which the first release has.
+const OF_THE_DOMAIN: &str = "
+    CREATE TABLE visits (id snowflake PRIMARY KEY, page text);
+    CREATE TABLE \"Odd \"\"Name\" (\"Id\"\"\" snowflake, own snowflake DEFAULT 5, none snowflake DEFAULT NULL,
+        same snowflake GENERATED ALWAYS AS (own) STORED, page text);
+    CREATE TABLE logs (id snowflake PRIMARY KEY, page text) PARTITION BY RANGE (id);
+    CREATE TABLE logs_all PARTITION OF logs DEFAULT;
+    CREATE TABLE child () INHERITS (visits);
+    CREATE VIEW seen AS SELECT * FROM visits;
+    CREATE TYPE pair AS (first snowflake, second snowflake);
+    CREATE TABLE pairs OF pair;
+    CREATE MATERIALIZED VIEW counted AS SELECT id FROM visits;
+    CREATE FUNCTION page_of(id snowflake) RETURNS text LANGUAGE sql
+        RETURN (SELECT page FROM visits AS v WHERE v.id = page_of.id);
+    INSERT INTO visits (page) SELECT '/' FROM generate_series(1, 100);";
+
+/// A row through each of them.
+const FILL_THE_DOMAIN: &str = "
+    INSERT INTO visits (page) VALUES ('/');
+    INSERT INTO child (page) VALUES ('/');
+    INSERT INTO seen (page) VALUES ('/');
+    INSERT INTO \"Odd \"\"Name\" (page) VALUES ('/');
+    INSERT INTO logs (page) VALUES ('/');
+    INSERT INTO logs_all (page) VALUES ('/');
+    INSERT INTO pairs DEFAULT VALUES;";
+
+/// The domain leaves the extension. Where it is used, it stays behind, and its columns have the
+/// default, which tools see; without the extension, they are there without it.
+#[test]
+fn the_domain_is_left_behind_where_it_is_used() {
+    let cluster = Cluster::start();
+    cluster.connect().batch_execute("CREATE ROLE owner LOGIN CREATEDB").expect("a role");
+    for user in ["postgres", "owner"] {
+        let connect = |database: &str| {
+            cluster.config().user(user).dbname(database).connect(NoTls).expect("a session")
+        };
+        let database = format!("of_{user}");
+        connect("postgres")
+            .batch_execute(&format!("CREATE DATABASE {database}"))
+            .expect("a database");
+        let mut client = connect(&database);
+        client
+            .batch_execute("CREATE EXTENSION snowflake VERSION '0.1.0'")
+            .expect("the first release");
+        client.batch_execute(OF_THE_DOMAIN).expect("tables");
+        client.batch_execute(FILL_THE_DOMAIN).expect("rows");
+        // A session's own table is no obstacle.
+        let mut other = connect(&database);
+        other.batch_execute("CREATE TEMP TABLE mine (id snowflake)").expect("a table");
+        client.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        drop(other);
+        client.batch_execute(FILL_THE_DOMAIN).expect("rows");
+
+        let left = format!(
+            "SELECT count(*) FROM pg_type AS t WHERE typname = 'snowflake' AND typdefault IS NULL
+             AND pg_get_userbyid(typowner) = '{user}'
+             AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = t.oid AND deptype = 'e')"
+        );
+        assert_eq!(bigint(&mut client, &left), 1);
+        let defaults = "SELECT count(*) FROM information_schema.columns
+            WHERE domain_name = 'snowflake' AND column_default = 'snowflake_nextval()'";
+        assert_eq!(bigint(&mut client, defaults), 8);
+        let others = "SELECT count(*) FROM \"Odd \"\"Name\"
+            WHERE own = 5 AND same = 5 AND none IS NULL AND \"Id\"\"\" > 5";
+        assert_eq!(bigint(&mut client, others), 2);
+        assert_eq!(bigint(&mut client, "SELECT count(*) FROM seen"), 106);
+        let pairs = "SELECT count(*) FROM pairs WHERE first > 0 AND second > first";
+        assert_eq!(bigint(&mut client, pairs), 2);
+        dump_and_restore(&cluster, &database, &format!("{database}_restored"));
+
+        // What the page on upgrades gives, in a table without dependents.
+        let file = "SELECT relfilenode::bigint FROM pg_class WHERE relname = 'logs_all'";
+        let before = bigint(&mut client, file);
+        client.batch_execute("ALTER TABLE logs DETACH PARTITION logs_all").expect("a table");
+        client.batch_execute("ALTER TABLE logs_all ALTER COLUMN id TYPE bigint").expect("a bigint");
+        assert_eq!(bigint(&mut client, file), before, "the table was rewritten");
+        client.batch_execute("INSERT INTO logs_all (page) VALUES ('/')").expect("a row");
+
+        let error = error_of(client.batch_execute("DROP EXTENSION snowflake"));
+        assert_eq!(error.code(), &SqlState::DEPENDENT_OBJECTS_STILL_EXIST);
+        client.batch_execute("DROP EXTENSION snowflake CASCADE").expect("dropped");
+        assert_eq!(bigint(&mut client, "SELECT count(id) FROM visits"), 106);
+        let error = error_of(client.batch_execute("INSERT INTO visits (page) VALUES ('/')"));
+        assert_eq!(error.code(), &SqlState::NOT_NULL_VIOLATION);
+    }
+}
+
+/// Where nothing uses the domain, it goes; in whatever schema the extension is.
+#[test]
+fn the_domain_goes_where_it_is_not_used() {
+    let cluster = Cluster::start();
+    cluster.connect().batch_execute("CREATE DATABASE tools").expect("a database");
+    let mut client = connect_to(&cluster, "tools");
+    let domains = "SELECT count(*) FROM pg_type WHERE typname = 'snowflake'";
+    for is_used in [false, true] {
+        client
+            .batch_execute(
+                "CREATE SCHEMA tools;
+                 CREATE DOMAIN public.snowflake AS text;
+                 CREATE EXTENSION snowflake VERSION '0.1.0' SCHEMA tools",
+            )
+            .expect("the first release");
+        if is_used {
+            client.batch_execute("CREATE TABLE visits (id tools.snowflake)").expect("a table");
+        }
+        client.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        // One is somebody else's.
+        assert_eq!(bigint(&mut client, domains), 1 + i64::from(is_used));
+        if is_used {
+            client.batch_execute("INSERT INTO visits DEFAULT VALUES").expect("a row");
+            assert_eq!(bigint(&mut client, "SELECT count(id) FROM visits"), 1);
+        }
+        client
+            .batch_execute("DROP SCHEMA tools CASCADE; DROP DOMAIN public.snowflake")
+            .expect("dropped");
+    }
 }

@@ -10,7 +10,6 @@ mod conversion;
 mod conversion_as_owner;
 mod deaf_clients;
 mod documents;
-mod domain;
 mod dump_and_restore;
 mod dumped_layout;
 mod encodings;

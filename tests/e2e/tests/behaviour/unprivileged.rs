@@ -59,7 +59,8 @@ fn a_guest_generates_and_decodes_and_administers_nothing() {
          snowflake_from_base62(snowflake_to_base62(1))",
         "SELECT * FROM pg_stat_snowflake, snowflake_status",
         "SELECT snowflake_floor()",
-        "CREATE TEMP TABLE mine (id snowflake PRIMARY KEY); INSERT INTO mine DEFAULT VALUES",
+        "CREATE TEMP TABLE mine (id bigint DEFAULT snowflake_nextval()); INSERT INTO mine DEFAULT \
+         VALUES",
         "CREATE TEMP TABLE theirs (id serial PRIMARY KEY); SELECT snowflake_convert('theirs', \
          'id', false); INSERT INTO theirs DEFAULT VALUES",
     ] {

@@ -1,6 +1,7 @@
 //! Upgrades between releases of snowflake_pg, with servers that really run the older one:
 //! `tools/old-release` builds it.
 
+mod dump;
 mod library;
 mod register;
 mod rolling;
