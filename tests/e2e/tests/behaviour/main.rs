@@ -1,5 +1,7 @@
 //! What a user sees, on real clusters. One module per behaviour.
 
+mod application;
+mod application_locks;
 mod bad_settings;
 mod check;
 mod claimed_runs;
@@ -8,6 +10,7 @@ mod concurrent_sessions;
 mod configured_layouts;
 mod conversion;
 mod conversion_as_owner;
+mod conversion_obstacles;
 mod deaf_clients;
 mod documents;
 mod dump_and_restore;
