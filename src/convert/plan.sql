@@ -3,18 +3,20 @@
 ,
 -- What has a column of the row type of a table, directly or by way of arrays, domains and other
 -- types: PostgreSQL does not rewrite the table then.
+consists_of(part, type) AS (
+    SELECT typelem, oid FROM pg_type WHERE typsubscript = 'array_subscript_handler'::regproc
+    UNION ALL
+    SELECT typbasetype, oid FROM pg_type WHERE typbasetype <> 0
+    UNION ALL
+    SELECT rngsubtype, rngtypid FROM pg_range
+    UNION ALL
+    SELECT atttypid, reltype FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid AND relkind IN ('c', 'v')
+    WHERE NOT attisdropped
+),
 row_types(relation, type) AS (
     SELECT relation, row_type FROM retyped WHERE row_type <> 0
     UNION
-    SELECT row_types.relation, next.type
-    FROM row_types, LATERAL (
-        SELECT oid FROM pg_type WHERE typelem = row_types.type AND typsubscript = 'array_subscript_handler'::regproc OR typbasetype = row_types.type
-        UNION ALL
-        SELECT rngtypid FROM pg_range WHERE rngsubtype = row_types.type
-        UNION ALL
-        SELECT reltype FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid AND relkind IN ('c', 'v')
-        WHERE atttypid = row_types.type AND NOT attisdropped
-    ) AS next (type)
+    SELECT relation, consists_of.type FROM row_types JOIN consists_of ON part = row_types.type
 ),
 -- What depends on a column and cannot be created again, or is not to be.
 in_the_way(relation, number, description, can_be_created) AS (
@@ -154,6 +156,12 @@ conversion_obstacles AS (
            'The table on the other server would keep its type.', 'Change the type there, and then here, first.'
     FROM retyped WHERE kind = 'f'
     UNION ALL
+    SELECT 9, '42809', relation_name, format('cannot convert column %s of table %s', column_name, relation_name),
+           format('The table belongs to extension %I.', extname), NULL
+    FROM (SELECT * FROM target UNION SELECT * FROM retyped) AS changed
+    JOIN pg_depend AS p ON (p.classid, p.objid, p.deptype) = ('pg_class'::regclass, relation, 'e')
+    JOIN pg_extension AS e ON (p.refclassid, p.refobjid) = ('pg_extension'::regclass, e.oid)
+    UNION ALL
     SELECT 10, '2BP01', relation_name, format('cannot change the type of column %s of table %s', column_name, relation_name),
            format('What depends on it: %s.', all_of_them),
            CASE WHEN can_be_created THEN 'Use dependents => ''recreate'', or drop that, convert the column, and create it again.'
@@ -164,6 +172,10 @@ conversion_obstacles AS (
            'The foreign key is dropped and added again, and only a superuser can disable its triggers then.',
            format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', disabled.tgrelid::regclass)
     FROM disabled WHERE NOT current_setting('is_superuser')::boolean
+    UNION ALL
+    SELECT 11, '55000', relation_name, format('triggers of foreign key %I of table %s are disabled in partition %s', conname, relation_name, partition),
+           'The foreign key is dropped and added again, and they would fire then.', format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', partition)
+    FROM disabled_in_partitions
     UNION ALL
     SELECT 12, '53400', format('%s locks', wanted), 'the statements need more locks than there may be',
            format('They take about %s locks in one transaction, and the lock table has room for %s.', wanted, room),
@@ -193,6 +205,13 @@ disabled AS (
     JOIN pg_trigger AS t ON t.tgconstraint = k.oid AND t.tgenabled <> 'O'
     JOIN pg_class AS c ON c.oid = t.tgrelid
     JOIN pg_namespace AS n ON n.oid = c.relnamespace
+),
+-- Those of partitions, where they differ.
+disabled_in_partitions AS (
+    SELECT DISTINCT k.conname, k.relation_name, t.tgrelid::regclass AS partition
+    FROM foreign_keys AS k
+    JOIN pg_trigger AS top ON top.tgconstraint = k.oid
+    JOIN pg_trigger AS t ON t.tgparentid = top.oid AND t.tgenabled <> top.tgenabled
 ),
 -- What the next ID has to satisfy: a query for each, which returns false if it does not.
 tests(rank, object, message, detail, hint, query, owner, is_key) AS (

@@ -23,9 +23,12 @@ pub fn keeps_snapshot() -> bool {
 const CATALOG_ALONE: (&CStr, &CStr) = (c"search_path", c"pg_catalog, pg_temp");
 
 /// Runs a query of ours in the latest snapshot that the transaction may have, with names resolved
-/// in the catalog alone. To compile a long query would take far longer than to run it.
+/// in the catalog alone.
 pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
-    let settings = [CATALOG_ALONE, (c"row_security", c"off"), (c"jit", c"off")];
+    // To compile a long query takes longer than to run it, and the planner cannot know how many rows
+    // a part of it gives, which nested loops depend on.
+    let settings =
+        [CATALOG_ALONE, (c"row_security", c"off"), (c"jit", c"off"), (c"enable_nestloop", c"off")];
     with_settings(&settings, || select(query, arguments))
 }
 

@@ -7,7 +7,7 @@ use std::thread;
 use postgres::Client;
 use snowflake_e2e::{
     Cluster, ClusterBuilder, Journal, Server, StopOnDrop, assert_distinct, bigint, bigints,
-    error_of, eventually, explain,
+    eventually, explain,
 };
 
 const STATEMENTS: usize = 50;
