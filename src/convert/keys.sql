@@ -6,7 +6,7 @@
 -- are to be reverted, $7 whether dependents are created again, and $8 whether foreign keys are
 -- validated in the same transaction. Paste this and plan.sql into psql 16 or later, followed by,
 -- for example,
--- \bind orders id '' public 1 false false false \g
+-- \bind orders id - public 1 false false false \g
 --
 -- They run with search_path = pg_catalog, pg_temp.
 WITH RECURSIVE

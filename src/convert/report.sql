@@ -68,7 +68,7 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     FROM guesses GROUP BY name, remedy
     UNION ALL
     SELECT 4, 'risk', format('%s.%s', c.relation_name, c.column_name),
-           format('The key refers to %s. It becomes bigint with that, and gets no default of its own.', string_agg(DISTINCT other::regclass::text, ', ')),
+           format('The key refers to %s. It becomes bigint with that, and its default stays as it is.', string_agg(DISTINCT other::regclass::text, ', ')),
            NULL, NULL, NULL
     FROM columns AS c JOIN referring USING (relation, number)
     WHERE EXISTS (SELECT FROM pg_index WHERE indrelid = relation AND indisprimary AND indkey[0] = c.number AND indnkeyatts = 1)
