@@ -29,6 +29,8 @@ struct Dependent {
 #[derive(Default)]
 pub struct Recreation {
     pub drops: Vec<Statement>,
+    /// The views among what is dropped, in this order.
+    pub views: Vec<pg_sys::Oid>,
     pub creations: Vec<Statement>,
     /// These read tables, so they come last.
     pub refreshes: Vec<Statement>,
@@ -75,11 +77,16 @@ pub fn recreation(arguments: &[Argument]) -> Recreation {
         }
         for key in free {
             let dependent = dependents.remove(&key).expect("found above");
+            let (class, object) = key.split_once(':').expect("two OIDs");
+            if oid(class.into()) == pg_sys::RelationRelationId {
+                recreation.views.push(oid(object.into()));
+            }
             recreation.add(dependent, &properties);
         }
     }
     // What needs another is dropped before it.
     recreation.drops.reverse();
+    recreation.views.reverse();
     recreation
 }
 

@@ -203,6 +203,7 @@ fn change(plan: &Plan, dry_run: bool) -> Result<Vec<Statement>, Obstacle> {
     if dry_run {
         return Ok(statements);
     }
+    plan.lock_views();
     lock.execute();
     // Before the lock, things may have changed.
     let locked = plan.statements(dry_run)?;

@@ -164,6 +164,17 @@ impl Plan {
         Ok(statements.into_iter().map(|(_, statement)| statement).collect())
     }
 
+    /// Locks the views that are dropped, as a query does: a view before what it reads. Otherwise, a
+    /// query that has locked a view and waits for a locked table would deadlock with DROP VIEW.
+    pub fn lock_views(&self) {
+        if self.recreate {
+            for view in recreation(&self.arguments(None)).views {
+                // SAFETY: the relation may be gone, and then the lock does no harm.
+                unsafe { pg_sys::LockRelationOid(view, pg_sys::AccessExclusiveLock as i32) };
+            }
+        }
+    }
+
     pub fn arguments(&self, next: Option<i64>) -> [Argument; 8] {
         let is_reversion = self.direction == Direction::Revert;
         self.keys.arguments(next, [is_reversion, self.recreate, self.validate])

@@ -1,10 +1,11 @@
 //! What a conversion of large tables locks, and what it reads and rewrites.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Instant;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, connect_to};
+use snowflake_e2e::{Cluster, StopOnDrop, bigint, connect_to, eventually};
 
 const REFERENCING: [&str; 3] = ["copy", "rental", "review"];
 
@@ -255,4 +256,53 @@ fn a_bigint_key_is_neither_rewritten_nor_scanned() {
     execute(&mut client, "SELECT snowflake_convert('review', dry_run => false)");
     assert!(scans(&mut client, "review").0 > before.0, "nothing told the largest key");
     assert_eq!(files(&mut client), old, "a table was rewritten");
+}
+
+/// A query locks a view, and then its tables. It waits for the conversion, and the conversion does
+/// not wait for it.
+#[test]
+fn queries_of_views_do_not_deadlock_with_a_conversion() {
+    const SCHEMAS: usize = 5;
+    let cluster = Cluster::builder().set("deadlock_timeout", "100ms").start();
+    let mut client = cluster.connect();
+    for number in 0..SCHEMAS {
+        execute(
+            &mut client,
+            &format!(
+                "CREATE SCHEMA s{number};
+                 CREATE TABLE s{number}.film (id serial PRIMARY KEY, title text);
+                 CREATE VIEW s{number}.titled AS SELECT id, title FROM s{number}.film;
+                 CREATE VIEW s{number}.long AS
+                     SELECT id FROM s{number}.titled WHERE length(title) > 10;
+                 INSERT INTO s{number}.film (title) VALUES ('Metropolis'), ('Nosferatu the first')"
+            ),
+        );
+    }
+    let stop = AtomicBool::new(false);
+    let queries = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
+        for view in ["titled", "long"] {
+            let (stop, queries, mut reader) = (&stop, &queries, cluster.connect());
+            scope.spawn(move || {
+                while !stop.load(SeqCst) {
+                    for number in 0..SCHEMAS {
+                        execute(&mut reader, &format!("SELECT count(*) FROM s{number}.{view}"));
+                        queries.fetch_add(1, SeqCst);
+                    }
+                }
+            });
+        }
+        for number in 0..SCHEMAS {
+            let before = queries.load(SeqCst);
+            eventually("queries", || queries.load(SeqCst) > before + 10);
+            execute(
+                &mut client,
+                &format!(
+                    "SELECT snowflake_convert(schema => 's{number}', dependents => 'recreate', \
+                     dry_run => false)"
+                ),
+            );
+        }
+    });
 }
