@@ -1,10 +1,12 @@
 //! What operators run around their servers.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 
 use crate::server::as_server_user;
 
@@ -70,8 +72,16 @@ impl Drop for Service {
     }
 }
 
-/// A TCP port that was free a moment ago, for a program that takes no socket of a directory.
+/// A TCP port that nobody listens on, for a program that takes no socket of a directory. It is given
+/// out once, and lies below those that Linux takes for the client's end of a connection: the
+/// program may listen on it much later.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("bound").port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let port = fastrand::u16(10_000..32_768);
+        let is_new = GIVEN.lock().expect("no panic").insert(port);
+        if is_new && TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
