@@ -27,7 +27,12 @@ COMMENT ON FUNCTION snowflake_check() IS 'whether the server issues snowflake ID
 CREATE FUNCTION snowflake_twins() RETURNS bigint
     LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_twins_wrapper';
 COMMENT ON FUNCTION snowflake_twins() IS 'for pg_stat_snowflake';
-CREATE OR REPLACE VIEW pg_stat_snowflake AS SELECT s.*, snowflake_twins() AS twins FROM snowflake_stat() AS s;
+CREATE FUNCTION snowflake_steps_reused() RETURNS bigint
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_steps_reused_wrapper';
+COMMENT ON FUNCTION snowflake_steps_reused() IS 'for pg_stat_snowflake';
+CREATE OR REPLACE VIEW pg_stat_snowflake AS
+    SELECT s.*, snowflake_twins() AS twins, snowflake_steps_reused() AS steps_reused
+    FROM snowflake_stat() AS s;
 ALTER VIEW snowflake_status RENAME COLUMN reserved_until TO floor;
 
 CREATE FUNCTION snowflake_watch_twins() RETURNS trigger

@@ -4,7 +4,9 @@ CREATE FUNCTION snowflake_within(id bigint, since timestamptz, before timestampt
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN id >= snowflake_within_min(since) AND id <= snowflake_within_max(since, before);
 
-CREATE VIEW pg_stat_snowflake AS SELECT s.*, snowflake_twins() AS twins FROM snowflake_stat() AS s;
+CREATE VIEW pg_stat_snowflake AS
+    SELECT s.*, snowflake_twins() AS twins, snowflake_steps_reused() AS steps_reused
+    FROM snowflake_stat() AS s;
 
 CREATE VIEW snowflake_status AS
     SELECT s.datacenter_id, s.worker_id, s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits,

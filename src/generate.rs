@@ -109,9 +109,18 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
                 }
                 return Ok(run);
             }
+            Decision::Reuse { run, lead, is_first, unacknowledged } => {
+                if is_first {
+                    reservation::log_step_back(lead, false)?;
+                }
+                if unacknowledged {
+                    replication::let_commit_wait();
+                }
+                return Ok(run);
+            }
             Decision::Reread { seen } => seen,
             Decision::Hold { seen, lead } => {
-                reservation::log_step_back(lead)?;
+                reservation::log_step_back(lead, true)?;
                 seen
             }
             Decision::Wait { seen, until, reason } => {

@@ -55,6 +55,14 @@ fn snowflake_twins() -> i64 {
     shared::statistics().1.twins as i64
 }
 
+/// The column `steps_reused` of `pg_stat_snowflake`, apart for the same reason. 55000 without
+/// preloading.
+#[pg_extern(volatile, strict, parallel_safe)]
+fn snowflake_steps_reused() -> i64 {
+    settings::require_preloading().or_raise();
+    shared::statistics().1.steps_reused as i64
+}
+
 /// Sets all counters of `pg_stat_snowflake` to zero. 55000 without preloading.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_stat_reset() {

@@ -16,6 +16,7 @@ use std::ops::{Deref, DerefMut};
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::generator::{Claim, Decision, Generator, Limits, Reading, Run, WaitReason};
+use snowflake_core::ring::Ring;
 
 use super::spinlock::SpinLock;
 use crate::promise::register::Lsn;
@@ -47,6 +48,8 @@ struct Guarded {
     /// An [`Lsn`].
     acknowledged_at: Lsn,
     statistics: Statistics,
+    /// Used while `snowflake.reuse_window` is on.
+    ring: Ring,
 }
 
 /// What has happened since the last reset. A start of the server resets, and so does a crash.
@@ -65,6 +68,8 @@ pub struct Statistics {
     pub waited: u64,
     /// Steps back of the clock that were held.
     pub steps_held: u64,
+    /// Steps back of the clock that were answered with what its milliseconds had left.
+    pub steps_reused: u64,
     /// Calls that were refused for a clock that was too far behind or ahead.
     pub steps_refused: u64,
     /// The largest step back that was seen, ms.
@@ -92,8 +97,8 @@ pub fn init() {
 #[inline(always)]
 pub fn claim_at_once(now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
     let mut locked = lock();
-    let Guarded { issued, generator, statistics, .. } = &mut *locked;
-    let run = generator.claim_at_once(now, claim, max_burst)?;
+    let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
+    let run = generator.claim_at_once(ring, now, claim, max_burst)?;
     *issued += u64::from(run.count);
     statistics.issue(run, now);
     Some(run)
@@ -102,9 +107,9 @@ pub fn claim_at_once(now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
 /// [`Generator::claim`], under the lock, counted. The library must have been preloaded.
 pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
     let mut locked = lock();
-    let Guarded { issued, generator, statistics, .. } = &mut *locked;
+    let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
-    let decision = generator.claim(reading, claim, limits);
+    let decision = generator.claim(ring, reading, claim, limits);
     match decision {
         Decision::Issue(run) | Decision::IssueAnd { run, .. } => {
             *issued += u64::from(run.count);
@@ -112,6 +117,11 @@ pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
             if run.timestamp > timestamp.max(reading.now) {
                 statistics.overflow(timestamp);
             }
+        }
+        Decision::Reuse { run, lead, is_first, .. } => {
+            *issued += u64::from(run.count);
+            statistics.steps_reused += u64::from(is_first);
+            statistics.step_back(lead - hold);
         }
         Decision::Wait { reason: WaitReason::NextMillisecond, .. } => {
             statistics.overflow(timestamp)
@@ -133,12 +143,15 @@ pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
 }
 
 /// [`Generator::raise_floor`], under the lock: the floor is durable here, and acknowledged where
-/// the synchronous standbys have the WAL up to `lsn`, which is up to `acknowledged`. The library
-/// must have been preloaded.
+/// the synchronous standbys have the WAL up to `lsn`, which is up to `acknowledged`. Also switches
+/// reuse on or off, as it is set now. The library must have been preloaded.
 pub fn raise_floor(timestamp: i64, lsn: Lsn, acknowledged: Lsn) {
+    let reuse = settings::reuse_window() > 0;
     let mut locked = lock();
-    locked.acknowledged_at = lsn;
-    locked.generator.raise_floor(timestamp, lsn <= acknowledged);
+    let Guarded { generator, acknowledged_at, ring, .. } = &mut *locked;
+    *acknowledged_at = lsn;
+    generator.raise_floor(timestamp, lsn <= acknowledged);
+    generator.set_reuse(ring, reuse);
 }
 
 /// [`Generator::acknowledge`], under the lock, if the WAL up to `acknowledged` says so; else the
@@ -238,6 +251,7 @@ impl Statistics {
             waits: 0,
             waited: 0,
             steps_held: 0,
+            steps_reused: 0,
             steps_refused: 0,
             largest_step_back: 0,
             reservations: 0,
@@ -319,6 +333,7 @@ impl Shared {
                 generator,
                 acknowledged_at: 0,
                 statistics,
+                ring: Ring::new(),
             }),
         }
     }

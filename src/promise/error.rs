@@ -287,10 +287,12 @@ pub enum LogEntry {
         /// Where IDs start, Unix ms.
         after: i64,
     },
-    /// A step back of the clock is held.
+    /// The clock was set back.
     SteppedBack {
-        /// By how much the clock is behind the last ID, ms.
+        /// By how much it is behind the last ID, ms.
         lead: i64,
+        /// Whether IDs go on from there; else they are those that the time that comes again has left.
+        is_held: bool,
     },
     /// The clock has jumped ahead.
     SteppedAhead(Jump),
@@ -415,13 +417,16 @@ impl LogEntry {
                  above them: \
                          SELECT snowflake_set_floor('...').",
             ),
-            LogEntry::SteppedBack { lead } => report::message(format!(
+            LogEntry::SteppedBack { lead, is_held } => report::message(format!(
                 "the clock was set back: it is {lead} ms behind the last snowflake ID"
             ))
-            .set_detail(
+            .set_detail(if is_held {
                 "IDs go on from the last timestamp, and run ahead of the clock until it has \
-                 caught up.",
-            ),
+                 caught up."
+            } else {
+                "Unused IDs of the time that comes again are issued. IDs do not increase until the \
+                 clock has caught up."
+            }),
             LogEntry::SteppedAhead(jump) => report::message(jumped(jump))
                 .set_detail("Snowflake IDs follow it, and will not go back if it does."),
         });

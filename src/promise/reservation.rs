@@ -169,10 +169,10 @@ pub fn keep_upstream(clocks: Clocks) {
     RESERVATIONS.exclusive().upstream = Some(clocks);
 }
 
-/// Logs that a step back of the clock is held.
-pub fn log_step_back(lead: i64) -> Result<(), Error> {
+/// Logs that the clock was set back, and that the step is held, or answered with unused IDs.
+pub fn log_step_back(lead: i64, is_held: bool) -> Result<(), Error> {
     locked(|reservations, entry| {
-        reservations.log_now_and_then(entry, LogEntry::SteppedBack { lead });
+        reservations.log_now_and_then(entry, LogEntry::SteppedBack { lead, is_held });
         Ok(())
     })
 }

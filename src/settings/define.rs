@@ -14,14 +14,15 @@ use pgrx::prelude::*;
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
 use snowflake_core::jump::SMALLEST_LIMIT;
 use snowflake_core::layout::{Layout, SUM_RANGE, TWITTER_EPOCH, Widths};
+use snowflake_core::ring;
 
 use super::epoch::EPOCH;
 use super::identity::{self, DATACENTER_ID, Identity, WORKER_ID};
 use super::start_after::START_AFTER;
 use super::{
     DATACENTER_BITS, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP, MAX_BURST, MAX_DRIFT,
-    MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, NOT_GIVEN, SEQUENCE_BITS, SEQUENCE_JITTER, WORKER_BITS,
-    read,
+    MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, NOT_GIVEN, REUSE_WINDOW, SEQUENCE_BITS, SEQUENCE_JITTER,
+    WORKER_BITS, read,
 };
 use crate::server::report::{self, OrRaise};
 
@@ -134,13 +135,22 @@ const fn width(
     }
 }
 
-const LIMITS: [Int; 6] = [
+const LIMITS: [Int; 7] = [
     limit(
         c"snowflake.max_burst",
         c"How far a burst of IDs may run ahead of the clock.",
         c"0 waits for the next millisecond when a sequence is used up; -1 is no limit.",
         &MAX_BURST,
     ),
+    Int {
+        range: 0..=ring::MILLISECONDS as i32,
+        ..limit(
+            c"snowflake.reuse_window",
+            c"The largest step back of the clock that is answered with unused IDs of its time.",
+            c"Such IDs are smaller than earlier ones. 0 is off, and IDs always increase.",
+            &REUSE_WINDOW,
+        )
+    },
     limit(
         BACKWARD_STEP_NAME,
         c"The largest step back of the clock that is held: IDs go on from the last timestamp.",

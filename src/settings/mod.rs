@@ -29,6 +29,7 @@ static DATACENTER_BITS: GucSetting<i32> = GucSetting::<i32>::new(5);
 static WORKER_BITS: GucSetting<i32> = GucSetting::<i32>::new(5);
 static SEQUENCE_BITS: GucSetting<i32> = GucSetting::<i32>::new(12);
 static MAX_BURST: GucSetting<i32> = GucSetting::<i32>::new(0);
+static REUSE_WINDOW: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MAX_BACKWARD_STEP: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
 /// The former name of [`MAX_BACKWARD_STEP`], which takes its place while it is given.
 static MAX_DRIFT: GucSetting<i32> = GucSetting::<i32>::new(NOT_GIVEN);
@@ -83,9 +84,15 @@ pub fn max_burst() -> i64 {
 pub fn limits() -> Limits {
     Limits {
         max_burst: max_burst(),
+        reuse_window: reuse_window(),
         max_backward_step: max_backward_step().unwrap_or(i64::MAX),
         max_wait: milliseconds(&MAX_WAIT).unwrap_or(i64::MAX),
     }
+}
+
+/// `snowflake.reuse_window`, in milliseconds; 0 is off.
+pub fn reuse_window() -> i64 {
+    read(&REUSE_WINDOW).into()
 }
 
 /// `snowflake.max_wait`, in milliseconds; `None` is no limit.

@@ -6,11 +6,13 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use snowflake_core::generator::{Claim, Generator, Limits, Reading, Seen};
 use snowflake_core::layout::Layout;
+use snowflake_core::ring::Ring;
 use snowflake_core::text::{from_base62, iso8601, to_base62};
 
 const NOW: i64 = 1_800_000_000_000;
 const ID: i64 = 1_268_118_639_732_232_192;
-const LIMITS: Limits = Limits { max_burst: 0, max_backward_step: 86_400_000, max_wait: 1000 };
+const LIMITS: Limits =
+    Limits { max_burst: 0, reuse_window: 0, max_backward_step: 86_400_000, max_wait: 1000 };
 
 /// One ID of the default layout, and one of a sequence that has no end.
 const ONE: Claim = Claim { first: 0, want: 1, last_sequence: 4095 };
@@ -23,9 +25,10 @@ fn ready() -> Generator {
 }
 
 fn generator(criterion: &mut Criterion) {
+    let mut ring: Ring = Ring::new();
     let mut within = ready();
     criterion.bench_function("claim_at_once: within a millisecond", |bencher| {
-        bencher.iter(|| within.claim_at_once(black_box(NOW), ENDLESS, LIMITS.max_burst));
+        bencher.iter(|| within.claim_at_once(&mut ring, black_box(NOW), ENDLESS, LIMITS.max_burst));
     });
     let mut next = ready();
     let mut now = NOW;
@@ -33,17 +36,17 @@ fn generator(criterion: &mut Criterion) {
         bencher.iter(|| {
             now += 1;
             next.raise_floor(now + 2000, true);
-            next.claim_at_once(black_box(now), ONE, LIMITS.max_burst)
+            next.claim_at_once(&mut ring, black_box(now), ONE, LIMITS.max_burst)
         });
     });
     let mut behind = ready();
     let mut seen = Seen::NOTHING;
     criterion.bench_function("claim: refused", |bencher| {
         let limits = Limits { max_backward_step: 0, max_wait: 0, ..LIMITS };
-        behind.claim(Reading { now: NOW, seen }, ENDLESS, &limits);
+        behind.claim(&mut ring, Reading { now: NOW, seen }, ENDLESS, &limits);
         bencher.iter(|| {
             let reading = Reading { now: black_box(NOW - 1000), seen };
-            let decision = behind.claim(reading, ENDLESS, &limits);
+            let decision = behind.claim(&mut ring, reading, ENDLESS, &limits);
             if let snowflake_core::generator::Decision::Reread { seen: now_seen } = decision {
                 seen = now_seen;
             }

@@ -7,6 +7,8 @@
 //! What holds, each with its property test in `tests/generator.rs`:
 //!
 //! 1. Claimed IDs strictly increase, whatever the clock does and in whatever order sessions claim.
+//!    While unused sequences are reused, they are distinct, and increase once the clock has passed
+//!    the last one.
 //! 2. An ID is never behind the clock reading of its claim.
 //! 3. The lead of an ID over the clock grows only by a step of the clock, or within `max_burst`.
 //! 4. While a step is held, every millisecond of the clock still gives a full sequence.
@@ -19,8 +21,12 @@
 //! 9. IDs from [`Generator::claim_at_once`] are those that [`Generator::claim`] would give, and the
 //!    state after it is the same.
 //! 10. Every ID above what is acknowledged is marked so, and no other.
+//! 11. What is reused belongs to the millisecond of the reading, which is at most `reuse_window`
+//!     behind, and later than everything up to which the generator started.
 
 use std::mem::offset_of;
+
+use crate::ring::Ring;
 
 /// A clock reading, and what its reader knew when it took it.
 ///
@@ -53,6 +59,9 @@ impl Seen {
 pub struct Limits {
     /// How far a burst may run ahead of the clock.
     pub max_burst: i64,
+    /// The largest step back of the clock that is answered with what the milliseconds that come
+    /// again have left; only while [`Generator::set_reuse`] is on.
+    pub reuse_window: i64,
     /// The largest step back of the clock that is held: IDs go on from the last timestamp.
     pub max_backward_step: i64,
     /// The longest wait for a clock that is behind by more than `max_backward_step`.
@@ -101,6 +110,18 @@ pub enum Decision {
         /// is asked before some more timestamps have passed.
         reserve: bool,
         /// The synchronous standbys may not have the floor yet: the commit has to wait for them.
+        unacknowledged: bool,
+    },
+    /// These IDs are the caller's. Their millisecond had passed already, and comes again, since the
+    /// clock was set back.
+    Reuse {
+        /// The IDs.
+        run: Run,
+        /// By how much the clock is behind the generator's timestamp.
+        lead: i64,
+        /// Whether this caller is the first that notices the step.
+        is_first: bool,
+        /// As in [`Decision::IssueAnd`].
         unacknowledged: bool,
     },
     /// The clock was set back, and the step is held from now on: read the clock again, having
@@ -165,6 +186,8 @@ pub struct Generator {
     /// `floor`.
     free: i64,
     sequence: u32,
+    /// Whether a millisecond is recorded when it is left.
+    recording: bool,
     /// The first timestamp above this one asks for a reservation. Never above `floor`.
     reserve_after: i64,
     /// No timestamp above this one may be issued. Never above `last_timestamp`.
@@ -199,6 +222,7 @@ impl Generator {
             hold,
             free: timestamp,
             sequence: NOTHING_ISSUED,
+            recording: false,
             reserve_after: timestamp,
             floor: timestamp,
             acknowledged: timestamp,
@@ -266,22 +290,43 @@ impl Generator {
         self.set_free();
     }
 
-    /// Claims one ID or more.
+    /// Whether a step back may be answered from the ring. Nothing is known of what was used before
+    /// this is switched on.
+    pub fn set_reuse<const N: usize>(&mut self, ring: &mut Ring<N>, on: bool) {
+        if on && !self.recording {
+            ring.begin(self.timestamp);
+        }
+        self.recording = on;
+    }
+
+    /// Claims one ID or more. The ring is always the same one.
     ///
     /// Integers only, and no loop: this runs under a spinlock.
-    pub fn claim(&mut self, reading: Reading, claim: Claim, limits: &Limits) -> Decision {
+    pub fn claim<const N: usize>(
+        &mut self,
+        ring: &mut Ring<N>,
+        reading: Reading,
+        claim: Claim,
+        limits: &Limits,
+    ) -> Decision {
         match self.next(reading.now, claim, limits.max_burst) {
-            Some(next) => self.issue(next, claim),
-            None => self.claim_behind(reading, claim, limits),
+            Some(next) => self.issue(ring, next, claim),
+            None => self.claim_behind(ring, reading, claim, limits),
         }
     }
 
     /// The common case of [`Generator::claim`]: IDs of the clock's millisecond, or of the last one.
     /// `None` means that nothing has changed, and that the caller has to use [`Generator::claim`].
     #[inline(always)]
-    pub fn claim_at_once(&mut self, now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
+    pub fn claim_at_once<const N: usize>(
+        &mut self,
+        ring: &mut Ring<N>,
+        now: i64,
+        claim: Claim,
+        max_burst: i64,
+    ) -> Option<Run> {
         let next = self.next(now, claim, max_burst)?;
-        (next.timestamp <= self.free).then(|| self.take(next, claim))
+        (next.timestamp <= self.free).then(|| self.take(ring, next, claim))
     }
 
     /// What comes next without a wait, however old the reading.
@@ -307,7 +352,13 @@ impl Generator {
     }
 
     /// The clock was set back, the millisecond is used up, or the reading is old.
-    fn claim_behind(&mut self, reading: Reading, claim: Claim, limits: &Limits) -> Decision {
+    fn claim_behind<const N: usize>(
+        &mut self,
+        ring: &mut Ring<N>,
+        reading: Reading,
+        claim: Claim,
+        limits: &Limits,
+    ) -> Decision {
         let lead = self.timestamp - reading.now;
         let seen = self.seen();
         if reading.seen != seen {
@@ -315,6 +366,11 @@ impl Generator {
         }
         let explained = limits.max_burst.max(self.hold);
         if lead > explained {
+            if lead <= limits.reuse_window
+                && let Some(reuse) = self.reuse(ring, reading.now, claim)
+            {
+                return reuse;
+            }
             if lead <= limits.max_backward_step {
                 self.hold = lead;
                 return Decision::Hold { seen: self.seen(), lead };
@@ -328,7 +384,8 @@ impl Generator {
         }
         if lead < explained {
             let (first, hold) = (claim.first, self.hold.min(lead + 1));
-            return self.issue(Next { timestamp: self.timestamp + 1, first, hold }, claim);
+            let next = Next { timestamp: self.timestamp + 1, first, hold };
+            return self.issue(ring, next, claim);
         }
         Decision::Wait {
             seen,
@@ -341,9 +398,28 @@ impl Generator {
         Seen { timestamp: self.timestamp, hold: self.hold }
     }
 
-    fn issue(&mut self, next: Next, claim: Claim) -> Decision {
+    /// What this millisecond, which has passed already, has left.
+    fn reuse<const N: usize>(
+        &mut self,
+        ring: &mut Ring<N>,
+        timestamp: i64,
+        claim: Claim,
+    ) -> Option<Decision> {
+        let first =
+            ring.unused(timestamp, claim.first).filter(|first| *first <= claim.last_sequence);
+        let run = claim.run(timestamp, first.filter(|_| self.recording)?);
+        ring.record(timestamp, run.last());
+        Some(Decision::Reuse {
+            run,
+            lead: self.timestamp - timestamp,
+            is_first: ring.notice_step(self.timestamp),
+            unacknowledged: timestamp > self.acknowledged,
+        })
+    }
+
+    fn issue<const N: usize>(&mut self, ring: &mut Ring<N>, next: Next, claim: Claim) -> Decision {
         if next.timestamp <= self.free {
-            return Decision::Issue(self.take(next, claim));
+            return Decision::Issue(self.take(ring, next, claim));
         } else if next.timestamp > self.last_timestamp {
             return Decision::EndOfField;
         } else if next.timestamp > self.floor {
@@ -355,15 +431,34 @@ impl Generator {
             self.set_free();
         }
         let unacknowledged = next.timestamp > self.acknowledged;
-        Decision::IssueAnd { run: self.take(next, claim), reserve, unacknowledged }
+        Decision::IssueAnd { run: self.take(ring, next, claim), reserve, unacknowledged }
     }
 
     #[inline(always)]
-    fn take(&mut self, next: Next, claim: Claim) -> Run {
-        let last = claim.last_sequence.min(next.first.saturating_add(claim.want - 1));
+    fn take<const N: usize>(&mut self, ring: &mut Ring<N>, next: Next, claim: Claim) -> Run {
+        if next.timestamp != self.timestamp && self.recording {
+            ring.record(self.timestamp, self.sequence);
+        }
+        let run = claim.run(next.timestamp, next.first);
         self.timestamp = next.timestamp;
-        self.sequence = last;
+        self.sequence = run.last();
         self.hold = next.hold;
-        Run { timestamp: next.timestamp, first: next.first, count: last - next.first + 1 }
+        run
+    }
+}
+
+impl Claim {
+    /// What is wanted of this millisecond, from the sequence `first` on.
+    #[inline(always)]
+    fn run(self, timestamp: i64, first: u32) -> Run {
+        let last = self.last_sequence.min(first.saturating_add(self.want - 1));
+        Run { timestamp, first, count: last - first + 1 }
+    }
+}
+
+impl Run {
+    #[inline(always)]
+    fn last(self) -> u32 {
+        self.first + (self.count - 1)
     }
 }

@@ -8,6 +8,7 @@
 //! - [`epoch`]: the written form of the instant that timestamps count from.
 //! - [`generator`]: (state, clock reading, limits) -> issue, wait or refuse.
 //! - [`jump`]: (both clocks then, both clocks now, limit) -> follow the clock or not.
+//! - [`ring`]: what the last milliseconds have used.
 //! - [`register`]: the durable record, and what a start may begin from.
 //! - [`text`]: an ID in base 62, and a time in ISO 8601.
 
@@ -18,4 +19,5 @@ pub mod generator;
 pub mod jump;
 pub mod layout;
 pub mod register;
+pub mod ring;
 pub mod text;

@@ -4,10 +4,13 @@
 //! `src/generator.rs`. `make mutants` breaks the rules one by one and shows that these tests
 //! notice.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use snowflake_core::generator::{
     Claim, Decision, Generator, Limits, RESERVATION, Reading, Run, Seen, WaitReason,
 };
+use snowflake_core::ring::Ring;
 
 const START: i64 = 1_000_000;
 const LAST_SEQUENCE: u32 = 3;
@@ -25,11 +28,15 @@ enum Event {
     Read(usize),
     /// A session claims, with the reading it has, or else with a new one.
     Claim { session: usize, first: u32, want: u32 },
+    /// A reservation finds reuse switched on, or off, for sessions that may not know yet.
+    SetReuse(bool),
 }
 
 /// A generator, a clock, and sessions that follow every decision as the extension does.
 struct World {
     generator: Generator,
+    /// Shorter than the steps of the clock.
+    ring: Ring<8>,
     limits: Limits,
     clock: i64,
     /// By how much the clock has been set back since a claim last found it caught up with every ID,
@@ -52,8 +59,12 @@ impl World {
     }
 
     fn ending_at(last_timestamp: i64, limits: Limits) -> World {
+        let mut generator = Generator::starting_after(START - 1, 0, last_timestamp);
+        let mut ring = Ring::new();
+        generator.set_reuse(&mut ring, limits.reuse_window > 0);
         World {
-            generator: Generator::starting_after(START - 1, 0, last_timestamp),
+            generator,
+            ring,
             limits,
             clock: START,
             set_back: 0,
@@ -82,16 +93,17 @@ impl World {
     fn claim(&mut self, session: usize, first: u32, want: u32) -> (Reading, Decision) {
         let reading = self.read(session);
         let claim = Claim { first, want, last_sequence: LAST_SEQUENCE };
-        let mut at_once = self.generator;
-        let run = at_once.claim_at_once(reading.now, claim, self.limits.max_burst);
+        let (mut at_once, mut ring) = (self.generator, self.ring);
+        let run = at_once.claim_at_once(&mut ring, reading.now, claim, self.limits.max_burst);
         assert!(
-            run.is_some() || at_once == self.generator,
+            run.is_some() || (at_once, ring) == (self.generator, self.ring),
             "a claim that came to nothing changed something"
         );
-        let mut decision = self.generator.claim(reading, claim, &self.limits);
+        let mut decision = self.generator.claim(&mut self.ring, reading, claim, &self.limits);
         if let Some(run) = run {
             // Promise 9.
-            assert_eq!((Decision::Issue(run), at_once), (decision, self.generator));
+            let state = (self.generator, self.ring);
+            assert_eq!((Decision::Issue(run), (at_once, ring)), (decision, state));
         }
         // A reservation is made in the background, or not at all: here it is not.
         if let Decision::IssueAnd { run, .. } = decision {
@@ -103,6 +115,7 @@ impl World {
             | Decision::Hold { seen, .. } => seen,
             Decision::Issue(_)
             | Decision::IssueAnd { .. }
+            | Decision::Reuse { .. }
             | Decision::Refuse { .. }
             | Decision::EndOfField => Seen::NOTHING,
             Decision::Reserve { timestamp } => {
@@ -155,10 +168,16 @@ fn limits() -> impl Strategy<Value = Limits> {
     (limit(0..10i64), limit(prop_oneof![Just(0), 1..30i64]), limit(0..30i64)).prop_map(
         |(max_burst, max_backward_step, max_wait)| Limits {
             max_burst,
+            reuse_window: 0,
             max_backward_step,
             max_wait,
         },
     )
+}
+
+/// With a window that may be larger than the ring.
+fn limits_with_reuse() -> impl Strategy<Value = Limits> {
+    (limits(), 1..20i64).prop_map(|(limits, reuse_window)| Limits { reuse_window, ..limits })
 }
 
 fn ticks() -> impl Strategy<Value = Event> {
@@ -191,6 +210,26 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     )
 }
 
+/// Everything, and reuse that is switched on and off.
+fn events_with_reuse() -> impl Strategy<Value = Vec<Event>> {
+    let small_steps = (-20..20i64).prop_map(Event::Clock);
+    let claims = (0..SESSIONS, 0..2u32, 1..3u32).prop_map(|(session, first, want)| Event::Claim {
+        session,
+        first,
+        want,
+    });
+    prop::collection::vec(
+        prop_oneof![
+            4 => ticks(),
+            4 => small_steps,
+            2 => (0..SESSIONS).prop_map(Event::Read),
+            1 => any::<bool>().prop_map(Event::SetReuse),
+            20 => claims,
+        ],
+        0..400,
+    )
+}
+
 /// Runs the events; `check` sees the world after each claim, with the reading and the decision.
 fn run(
     mut world: World,
@@ -207,6 +246,7 @@ fn run(
                 let (reading, decision) = world.claim(session, first, want);
                 check(&world, reading, decision)?;
             }
+            Event::SetReuse(on) => world.generator.set_reuse(&mut world.ring, on),
         }
     }
     Ok(())
@@ -225,6 +265,58 @@ proptest! {
                 prop_assert!((timestamp, first) > last, "{:?} after {last:?}", (timestamp, first));
                 prop_assert!(first + (count - 1) <= LAST_SEQUENCE);
                 last = (timestamp, first + (count - 1));
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 1, with reuse, also where it is switched on and off, and the ring is shorter than the step.
+    #[test]
+    fn what_is_reused_is_distinct(limits in limits_with_reuse(), events in events_with_reuse()) {
+        let mut issued = HashSet::new();
+        run(World::new(limits), events, |_, _, decision| {
+            if let Decision::Issue(run) | Decision::Reuse { run, .. } = decision {
+                prop_assert!(run.count >= 1);
+                prop_assert!(run.first + (run.count - 1) <= LAST_SEQUENCE);
+                for sequence in run.first..run.first + run.count {
+                    let id = (run.timestamp, sequence);
+                    prop_assert!(issued.insert(id), "{id:?} came twice");
+                }
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 1, with reuse: whoever finds the clock beyond all IDs has the highest one.
+    #[test]
+    fn ids_increase_again_once_the_clock_has_passed_them(
+        limits in limits_with_reuse(),
+        events in events_with_reuse(),
+    ) {
+        let mut highest = (i64::MIN, 0);
+        run(World::new(limits), events, |_, reading, decision| {
+            if let Decision::Issue(run) | Decision::Reuse { run, .. } = decision {
+                if reading.now > highest.0 || matches!(decision, Decision::Issue(_)) {
+                    prop_assert!((run.timestamp, run.first) > highest);
+                }
+                highest = highest.max((run.timestamp, run.first + (run.count - 1)));
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 11.
+    #[test]
+    fn reuse_keeps_to_its_window(limits in limits_with_reuse(), events in events_with_reuse()) {
+        let mut step = None;
+        run(World::new(limits), events, |world, reading, decision| {
+            if let Decision::Reuse { run, lead, is_first, .. } = decision {
+                prop_assert_eq!(run.timestamp, reading.now);
+                prop_assert_eq!(lead, world.generator.timestamp() - reading.now);
+                prop_assert!(lead > limits.max_burst.max(world.generator.hold()));
+                prop_assert!(lead <= limits.reuse_window);
+                prop_assert!(run.timestamp >= START, "from before the start");
+                prop_assert_eq!(is_first, step.replace(world.generator.timestamp()) != step);
             }
             Ok(())
         })?;
@@ -267,7 +359,7 @@ proptest! {
                     world.move_clock(by);
                     allowed += (-by).max(0);
                 }
-                Event::Read(_) => {}
+                Event::Read(_) | Event::SetReuse(_) => {}
                 Event::Claim { want, .. } => {
                     if let Decision::Issue(run) = world.insist(want) {
                         let lead = run.timestamp - world.clock;
@@ -289,6 +381,7 @@ proptest! {
     ) {
         let limits = Limits {
             max_burst,
+            reuse_window: 0,
             max_backward_step: i64::MAX,
             max_wait: 0,
         };
@@ -307,7 +400,7 @@ proptest! {
     /// 3 and 4: a hold that has melted below max_burst does not take the burst away.
     #[test]
     fn a_hold_leaves_max_burst_alone(max_burst in 1..50i64, beyond in 1..50i64, ticks in 0..200i64) {
-        let limits = Limits { max_burst, max_backward_step: i64::MAX, max_wait: 0 };
+        let limits = Limits { max_burst, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
         let mut world = World::new(limits);
         world.insist(1);
         world.move_clock(-(max_burst + beyond));
@@ -383,6 +476,7 @@ proptest! {
     fn a_step_beyond_max_backward_step_is_never_held(back in 1..100i64, max_backward_step in 0..50i64, max_wait in 0..50i64) {
         let limits = Limits {
             max_burst: 0,
+            reuse_window: 0,
             max_backward_step,
             max_wait,
         };
@@ -413,7 +507,7 @@ proptest! {
 /// it.
 #[test]
 fn a_reservation_is_asked_for_early() {
-    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
     let mut generator = Generator::starting_after(START - 1, 0, i64::MAX);
     generator.raise_floor(START + RESERVATION, true);
     let mut reservation = None;
@@ -425,7 +519,7 @@ fn a_reservation_is_asked_for_early() {
             generator.raise_floor(floor, true);
             reservation = None;
         }
-        match generator.claim(Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
+        match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
             Decision::Issue(_) => {}
             Decision::IssueAnd { reserve: true, .. } => {
                 asked += 1;
@@ -440,7 +534,7 @@ fn a_reservation_is_asked_for_early() {
 /// A hold that a start explains is no step, and melts as any other.
 #[test]
 fn a_start_ahead_of_the_clock_is_no_step() {
-    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
     let mut world = World::new(limits);
     world.generator = Generator::starting_after(START + 99, 100, START * 2);
     world.floor = START + 99;
@@ -456,10 +550,11 @@ fn a_start_ahead_of_the_clock_is_no_step() {
 /// since.
 #[test]
 fn a_reading_from_before_the_hold_melted_is_stale() {
-    let limits = Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 };
+    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
     let mut generator = Generator::starting_after(START, 1, START * 2);
     generator.raise_floor(START + RESERVATION, true);
-    let mut claim = |now, seen| generator.claim(Reading { now, seen }, ONE, &limits);
+    let mut claim =
+        |now, seen| generator.claim(&mut no_reuse(), Reading { now, seen }, ONE, &limits);
     let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
     assert!(matches!(claim(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
     // One session sees this state, and reads the clock: it is 1 ms behind, which is held.
@@ -477,7 +572,8 @@ fn a_reading_from_before_the_hold_melted_is_stale() {
 /// 6: the last ID of the field is issued, and nothing after it, whatever the clock says.
 #[test]
 fn the_field_ends_without_a_wrap() {
-    let limits = Limits { max_burst: i64::MAX, max_backward_step: i64::MAX, max_wait: 0 };
+    let limits =
+        Limits { max_burst: i64::MAX, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
     let mut world = World::ending_at(START + 2, limits);
     let mut last = None;
     while let Decision::Issue(run) = world.insist(1) {
@@ -493,7 +589,7 @@ fn the_field_ends_without_a_wrap() {
 /// The trap of the first Snowflake: after a refused call it handed out the same millisecond again.
 #[test]
 fn a_refused_call_forgets_nothing() {
-    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
     let mut world = World::new(limits);
     assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START, first: 0, count: 2 }));
     world.move_clock(-5);
@@ -506,11 +602,11 @@ fn a_refused_call_forgets_nothing() {
 /// have it.
 #[test]
 fn what_is_not_acknowledged_is_marked() {
-    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     let claim = |generator: &mut Generator, now| {
         let claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
-        generator.claim(Reading { now, seen: Seen::NOTHING }, claim, &limits)
+        generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, claim, &limits)
     };
     let is_marked = |decision| match decision {
         Decision::Issue(_) => false,
@@ -525,32 +621,34 @@ fn what_is_not_acknowledged_is_marked() {
     // The next floor is marked from where the last one ends.
     generator.raise_floor(START + 20_000, false);
     assert!(!is_marked(claim(&mut generator, START + 10_000)));
-    assert_eq!(generator.claim_at_once(START + 10_001, ONE, 0), None);
+    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 10_001, ONE, 0), None);
     assert!(is_marked(claim(&mut generator, START + 10_001)));
     generator.raise_floor(START + 30_000, true);
     assert!(!is_marked(claim(&mut generator, START + 10_001)));
-    assert!(generator.claim_at_once(START + 10_002, ONE, 0).is_some());
+    assert!(generator.claim_at_once(&mut no_reuse(), START + 10_002, ONE, 0).is_some());
 }
 
 #[test]
 fn the_state_says_what_was_issued() {
-    let limits = Limits { max_burst: 0, max_backward_step: 100, max_wait: 0 };
+    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 100, max_wait: 0 };
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     assert_eq!(generator.last(), None);
     assert_eq!((generator.timestamp(), generator.floor()), (START - 1, START - 1));
     generator.raise_floor(START + RESERVATION, true);
     assert_eq!(generator.floor(), START + RESERVATION);
     for sequence in 0..3 {
-        generator.claim(Reading { now: START, seen: Seen::NOTHING }, ONE, &limits);
+        generator.claim(&mut no_reuse(), Reading { now: START, seen: Seen::NOTHING }, ONE, &limits);
         assert_eq!((generator.last(), generator.hold()), (Some((START, sequence)), 0));
     }
     // A step back of 40 ms is held, and melts as the clock comes back.
     let reading = Reading { now: START - 40, seen: Seen::NOTHING };
-    let Decision::Reread { seen } = generator.claim(reading, ONE, &limits) else { panic!() };
-    let held = generator.claim(Reading { seen, ..reading }, ONE, &limits);
+    let Decision::Reread { seen } = generator.claim(&mut no_reuse(), reading, ONE, &limits) else {
+        panic!()
+    };
+    let held = generator.claim(&mut no_reuse(), Reading { seen, ..reading }, ONE, &limits);
     assert!(matches!(held, Decision::Hold { lead: 40, .. }));
     assert_eq!((generator.hold(), generator.timestamp()), (40, START));
-    generator.claim(Reading { now: START - 10, seen }, ONE, &limits);
+    generator.claim(&mut no_reuse(), Reading { now: START - 10, seen }, ONE, &limits);
     assert_eq!((generator.hold(), generator.last()), (10, Some((START, 3))));
 }
 
@@ -571,30 +669,35 @@ fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
 /// While it is frozen, every claim of a later millisecond asks for a reservation.
 #[test]
 fn a_frozen_generator_issues_nothing_later() {
-    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     generator.raise_floor(START + RESERVATION, true);
-    assert!(generator.claim_at_once(START, ONE, 0).is_some());
+    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, 0).is_some());
     let before = generator;
     generator.freeze();
     assert_eq!((generator.timestamp(), generator.floor()), (START, START));
-    assert!(generator.claim_at_once(START, ONE, 0).is_some());
-    assert_eq!(generator.claim_at_once(START + 1, ONE, 0), None);
+    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, 0).is_some());
+    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, 0), None);
     let reading = Reading { now: START + 1, seen: Seen::NOTHING };
-    let refused = generator.claim(reading, ONE, &limits);
+    let refused = generator.claim(&mut no_reuse(), reading, ONE, &limits);
     assert_eq!(refused, Decision::Reserve { timestamp: START + 1 });
     // Acknowledged meanwhile: that is no permission.
     generator.acknowledge();
-    assert_eq!(generator.claim_at_once(START + 1, ONE, 0), None);
+    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, 0), None);
     generator.thaw(&before);
     assert_eq!(generator.floor(), START + RESERVATION);
-    assert!(generator.claim_at_once(START + 1, ONE, 0).is_some());
+    assert!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, 0).is_some());
+}
+
+/// For a generator that does not look back.
+fn no_reuse() -> Ring<1> {
+    Ring::new()
 }
 
 /// Whether a claim at this time asks for a reservation.
 fn asks(generator: &mut Generator, now: i64) -> bool {
-    let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
-    match generator.claim(Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
+    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+    match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
         Decision::Issue(_) => false,
         Decision::IssueAnd { reserve, .. } => reserve,
         decision => panic!("{decision:?}"),
@@ -617,4 +720,100 @@ fn the_last_millisecond_of_the_field_is_used() {
     assert_eq!(generator.floor(), START);
     asks(&mut generator, START);
     assert_eq!(generator.last(), Some((START, 0)));
+}
+
+/// A clock that went from START to START + 9 while every other millisecond gave one ID, and that is
+/// set back then.
+fn stepped_back(to: i64, limits: Limits) -> World {
+    let mut world = World::new(limits);
+    for _ in 0..5 {
+        assert!(matches!(world.insist(1), Decision::Issue(_)));
+        world.move_clock(2);
+    }
+    world.move_clock(to - world.clock);
+    world
+}
+
+const REUSE: Limits =
+    Limits { max_burst: 0, reuse_window: 256, max_backward_step: i64::MAX, max_wait: 0 };
+
+/// A small step is answered with what its milliseconds have left, and held when that is used up.
+#[test]
+fn reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full() {
+    let mut world = stepped_back(START + 4, REUSE);
+    for (first, is_first) in [(1, true), (2, false), (3, false)] {
+        let run = Run { timestamp: START + 4, first, count: 1 };
+        let reuse = Decision::Reuse { run, lead: 4, is_first, unacknowledged: false };
+        assert_eq!(world.insist(1), reuse);
+    }
+    let held = Run { timestamp: START + 8, first: 1, count: 1 };
+    assert_eq!(world.insist(1), Decision::Issue(held));
+    // What is held stays held, although the next millisecond was not used at all.
+    world.move_clock(1);
+    assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp == START + 8));
+    // A further step reaches a millisecond that has all of its sequence left.
+    world.move_clock(-2);
+    let run = Run { timestamp: START + 3, first: 0, count: 3 };
+    let reuse = Decision::Reuse { run, lead: 5, is_first: false, unacknowledged: false };
+    assert_eq!(world.insist(3), reuse);
+}
+
+/// Where nothing may be held, the call waits or is refused when there is nothing left.
+#[test]
+fn after_reuse_the_other_limits_decide() {
+    let mut world = stepped_back(START + 4, Limits { max_backward_step: 0, ..REUSE });
+    assert!(matches!(world.insist(3), Decision::Reuse { .. }));
+    assert!(matches!(world.insist(1), Decision::Refuse { lead: 4, .. }));
+    world.move_clock(1);
+    assert!(
+        matches!(world.insist(9), Decision::Reuse { run, .. } if run.count == LAST_SEQUENCE + 1)
+    );
+}
+
+#[test]
+fn reuse_reaches_as_far_as_its_window_and_the_start() {
+    let narrow = Limits { reuse_window: 4, max_backward_step: 0, ..REUSE };
+    assert!(matches!(stepped_back(START + 4, narrow).insist(1), Decision::Reuse { .. }));
+    assert!(matches!(stepped_back(START + 3, narrow).insist(1), Decision::Refuse { .. }));
+    let wide = Limits { max_backward_step: 0, ..REUSE };
+    assert!(matches!(stepped_back(START + 1, wide).insist(1), Decision::Reuse { .. }));
+    assert!(matches!(stepped_back(START - 1, wide).insist(1), Decision::Refuse { .. }));
+}
+
+/// What was used before reuse was switched on is not known.
+#[test]
+fn reuse_begins_where_it_is_switched_on() {
+    let mut world = World::new(Limits { max_backward_step: 0, ..REUSE });
+    world.generator.set_reuse(&mut world.ring, false);
+    assert!(matches!(world.insist(1), Decision::Issue(_)));
+    world.move_clock(4);
+    assert!(matches!(world.insist(1), Decision::Issue(_)));
+    world.generator.set_reuse(&mut world.ring, true);
+    world.move_clock(2);
+    assert!(matches!(world.insist(1), Decision::Issue(_)));
+    for (clock, is_known) in [(START, false), (START + 4, false), (START + 5, true)] {
+        world.move_clock(clock - world.clock);
+        assert_eq!(matches!(world.insist(1), Decision::Reuse { .. }), is_known, "{clock}");
+    }
+    world.generator.set_reuse(&mut world.ring, false);
+    assert!(matches!(world.insist(1), Decision::Refuse { .. }));
+}
+
+/// 10, for what is reused.
+#[test]
+fn what_is_reused_but_not_acknowledged_is_marked() {
+    let mut world = World::new(REUSE);
+    world.generator.raise_floor(START + 1, true);
+    world.generator.raise_floor(START + 100, false);
+    world.floor = START + 100;
+    world.move_clock(4);
+    assert!(matches!(world.insist(1), Decision::Issue(_)));
+    for (clock, is_marked) in [(START + 1, false), (START + 2, true)] {
+        world.move_clock(clock - world.clock);
+        let decision = world.insist(1);
+        assert!(
+            matches!(decision, Decision::Reuse { unacknowledged, .. } if unacknowledged == is_marked),
+            "{decision:?}"
+        );
+    }
 }

@@ -11,6 +11,7 @@ use snowflake_core::generator::{
 use snowflake_core::jump::{BootClock, Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
 use snowflake_core::register::{Record, Server, Start, Writer};
+use snowflake_core::ring::Ring;
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
 const START: i64 = 1_800_000_000_000;
@@ -45,6 +46,12 @@ enum Design {
     ForgetTheSynchronousStandby,
     /// A promotion compares its clock with the record's alone.
     ForgetTheUpstream,
+    /// A millisecond that is left is not recorded.
+    ForgetWhatWasUsed,
+    /// Nothing was used before reuse is switched on, or before the start.
+    NothingWasUsedBefore,
+    /// What is reused is not recorded.
+    ReuseAgain,
 }
 
 /// What may happen, and how often.
@@ -70,6 +77,8 @@ struct Bounds {
     max_forward_step: Option<i64>,
     /// How much time may pass at once, on all clocks.
     passes: &'static [i64],
+    /// How often reuse may be switched on or off, for a session that does not know yet.
+    switches: u8,
 }
 
 type Id = (i64, u32);
@@ -126,6 +135,10 @@ struct World {
     /// Shared memory: gone after a crash.
     begun: bool,
     generator: Generator,
+    ring: Ring<2>,
+    /// All IDs, where they may be smaller than earlier ones.
+    issued_with_reuse: Vec<Id>,
+    switches: u8,
     /// What an early reservation has written, and how much WAL has to be flushed before it counts.
     pending: Option<(i64, usize)>,
     backends: [Backend; BACKENDS],
@@ -158,6 +171,7 @@ struct World {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Action {
+    SetReuse(bool),
     MoveClock(i64),
     Pass(i64),
     ConfirmClock,
@@ -270,6 +284,17 @@ impl World {
     fn raise_floor(&mut self, bounds: &Bounds, floor: i64, lsn: usize) {
         self.acknowledged_at = lsn;
         self.generator.raise_floor(floor, lsn <= self.acknowledged(bounds));
+        self.set_reuse(bounds, bounds.limits.reuse_window > 0);
+    }
+
+    fn set_reuse(&mut self, bounds: &Bounds, on: bool) {
+        if bounds.design == Design::NothingWasUsedBefore {
+            let mut as_it_was = self.ring;
+            self.generator.set_reuse(&mut as_it_was, on);
+            self.ring.begin(0);
+        } else {
+            self.generator.set_reuse(&mut self.ring, on);
+        }
     }
 
     /// A client is given its ID.
@@ -338,11 +363,38 @@ impl World {
         }
         let lead = self.generator.timestamp() - reading.now;
         let claim = Claim { first: 0, want: 1, last_sequence: bounds.last_sequence };
-        let mut decision = self.generator.claim(reading, claim, &limits);
+        let ring = self.ring;
+        let mut decision = self.generator.claim(&mut self.ring, reading, claim, &limits);
         if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (bounds.design, decision) {
-            decision = self.generator.claim(Reading { seen, ..reading }, claim, &limits);
+            let reading = Reading { seen, ..reading };
+            decision = self.generator.claim(&mut self.ring, reading, claim, &limits);
+        }
+        let forgets = match decision {
+            Decision::Reuse { .. } => Design::ReuseAgain,
+            _ => Design::ForgetWhatWasUsed,
+        };
+        if bounds.design == forgets {
+            self.ring = ring;
+        }
+        if limits.reuse_window > 0
+            && let Decision::Issue(run)
+            | Decision::IssueAnd { run, .. }
+            | Decision::Reuse { run, .. } = decision
+        {
+            let id = (run.timestamp, run.first);
+            if self.issued_with_reuse.contains(&id) {
+                self.broken = Some("an ID was reused");
+            }
+            self.issued_with_reuse.push(id);
         }
         match decision {
+            Decision::Reuse { .. } => {
+                if !self.set_back {
+                    self.broken = Some("a clock that nobody set back was taken to have stepped");
+                }
+                self.issued += 1;
+                Backend::Read { seen: Seen::NOTHING }
+            }
             Decision::Issue(run) | Decision::IssueAnd { run, .. } => {
                 let id = (run.timestamp, run.first);
                 if self.highest.is_some_and(|highest| id <= highest) {
@@ -468,6 +520,7 @@ impl World {
         self.waiting.clear();
         self.pending = None;
         self.generator = unstarted();
+        self.ring = Ring::new();
         self.backends = idle();
         self.buffer = None;
     }
@@ -509,6 +562,9 @@ impl Model for Bounds {
             timeline: 1,
             begun: false,
             generator: unstarted(),
+            ring: Ring::new(),
+            issued_with_reuse: Vec::new(),
+            switches: 0,
             pending: None,
             backends: idle(),
             buffer: None,
@@ -539,6 +595,9 @@ impl Model for Bounds {
             actions.extend(self.passes.iter().map(|by| Action::Pass(*by)));
         }
         if world.up {
+            if world.switches < self.switches {
+                actions.extend([true, false].map(Action::SetReuse));
+            }
             if world.begun && !world.is_locked() && world.verdict(self) == Verdict::Refuse {
                 actions.push(Action::ConfirmClock);
             }
@@ -572,6 +631,10 @@ impl Model for Bounds {
     fn next_state(&self, world: &World, action: Action) -> Option<World> {
         let mut next = world.clone();
         match action {
+            Action::SetReuse(on) => {
+                next.set_reuse(self, on);
+                next.switches += 1;
+            }
             Action::MoveClock(by) => {
                 next.clock += by;
                 next.clock_moves += 1;
@@ -691,6 +754,12 @@ impl Model for Bounds {
                 },
             ),
             Property::sometimes(
+                "an ID is smaller than an earlier one",
+                |bounds: &Bounds, world: &World| {
+                    bounds.limits.reuse_window == 0 || !world.issued_with_reuse.is_sorted()
+                },
+            ),
+            Property::sometimes(
                 "IDs follow a clock that was confirmed",
                 |bounds: &Bounds, world: &World| {
                     let followed = world
@@ -715,7 +784,7 @@ impl Model for Bounds {
 fn everything(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        limits: Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 },
         last_sequence: 1,
         ids: 3,
         reservations: 3,
@@ -729,6 +798,7 @@ fn everything(design: Design) -> Bounds {
         margin: 2,
         max_forward_step: None,
         passes: &[],
+        switches: 0,
     }
 }
 
@@ -736,7 +806,7 @@ fn everything(design: Design) -> Bounds {
 fn clock_only(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 2, max_backward_step: i64::MAX, max_wait: 0 },
+        limits: Limits { max_burst: 2, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 },
         last_sequence: 0,
         ids: 5,
         reservations: 3,
@@ -750,6 +820,7 @@ fn clock_only(design: Design) -> Bounds {
         margin: 2,
         max_forward_step: None,
         passes: &[],
+        switches: 0,
     }
 }
 
@@ -758,7 +829,7 @@ fn jumps(design: Design) -> Bounds {
     const LIMIT: i64 = 10 * RESERVATION;
     Bounds {
         design,
-        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        limits: Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 },
         last_sequence: 1,
         ids: 2,
         reservations: 3,
@@ -772,6 +843,7 @@ fn jumps(design: Design) -> Bounds {
         margin: 2,
         max_forward_step: Some(LIMIT),
         passes: &[3 * LIMIT],
+        switches: 0,
     }
 }
 
@@ -779,7 +851,7 @@ fn jumps(design: Design) -> Bounds {
 fn failovers(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        limits: Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 },
         last_sequence: 0,
         ids: 3,
         reservations: 2,
@@ -793,6 +865,7 @@ fn failovers(design: Design) -> Bounds {
         margin: 2,
         max_forward_step: None,
         passes: &[],
+        switches: 0,
     }
 }
 
@@ -827,13 +900,27 @@ fn promotions(design: Design) -> Bounds {
     }
 }
 
+/// Small steps back that are answered with what milliseconds have left, and a crash.
+fn reuse(design: Design) -> Bounds {
+    Bounds {
+        limits: Limits { max_burst: 0, reuse_window: 3, max_backward_step: i64::MAX, max_wait: 0 },
+        last_sequence: 1,
+        ids: 4,
+        reservations: 2,
+        moves: &[1, -1, -2],
+        crashes: 1,
+        switches: 2,
+        ..clock_only(design)
+    }
+}
+
 fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
     bounds.checker().threads(2).finish_when(finish).spawn_bfs().join()
 }
 
 #[test]
 fn the_design_holds() {
-    for world in [everything, clock_only, jumps, failovers, synchronous, promotions] {
+    for world in [everything, clock_only, jumps, failovers, synchronous, promotions, reuse] {
         let bounds = world(Design::Sound);
         let checker = check(bounds, HasDiscoveries::All);
         println!("{} states of {bounds:?}", checker.unique_state_count());
@@ -931,4 +1018,21 @@ fn a_promotion_that_forgets_its_upstream_is_found() {
         promotions(Design::ForgetTheUpstream),
         Some("a record follows a clock that jumped, unconfirmed"),
     );
+}
+
+const REUSED: Option<&str> = Some("an ID was reused");
+
+#[test]
+fn reuse_of_what_nobody_recorded_is_found() {
+    assert_found(reuse(Design::ForgetWhatWasUsed), REUSED);
+}
+
+#[test]
+fn reuse_from_before_it_was_switched_on_is_found() {
+    assert_found(reuse(Design::NothingWasUsedBefore), REUSED);
+}
+
+#[test]
+fn reusing_twice_is_found() {
+    assert_found(reuse(Design::ReuseAgain), REUSED);
 }

@@ -10,6 +10,7 @@ use snowflake_core::register::{
     LENGTH, LENGTH_OF_VERSION_1, MAGIC, NO_TIMELINE, Record, RecordError, Server, Start,
     StartError, VERSION, Writer,
 };
+use snowflake_core::ring::Ring;
 
 const NOW: i64 = 1_800_000_000_000;
 
@@ -160,7 +161,7 @@ proptest! {
     #[test]
     fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(prop_oneof![1..100i64, 1..5000i64], 1..50)) {
         let claim = Claim { first: 0, want: 1, last_sequence: 4095 };
-        let limits = Limits { max_burst: 0, max_backward_step: 0, max_wait: 0 };
+        let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
         let server = server(&own());
         let mut record = server.reservation(NOW, NOW - 1, wall(NOW));
         let mut now = NOW;
@@ -172,7 +173,7 @@ proptest! {
             let mut generator = Generator::starting_after(start.after, start.hold, i64::MAX);
             let mut seen = Seen::NOTHING;
             let run = loop {
-                match generator.claim(Reading { now, seen }, claim, &limits) {
+                match generator.claim(&mut Ring::<1>::new(), Reading { now, seen }, claim, &limits) {
                     Decision::Issue(run) | Decision::IssueAnd { run, .. } => break run,
                     Decision::Reread { seen: timestamp } => seen = timestamp,
                     Decision::Wait { seen: timestamp, until, reason: WaitReason::NextMillisecond } => {

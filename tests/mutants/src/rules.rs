@@ -15,8 +15,9 @@ pub struct Rule {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = Rule> {
-    let files: [(&str, &[[&str; 3]]); 5] = [
+    let files: [(&str, &[[&str; 3]]); 6] = [
         ("generator", GENERATOR),
+        ("ring", RING),
         ("register", REGISTER),
         ("jump", JUMP),
         ("layout", LAYOUT),
@@ -102,6 +103,42 @@ const GENERATOR: &[[&str; 3]] = &[
         ".min(self.acknowledged).min(self.floor)",
         ".min(self.acknowledged)",
     ],
+    [
+        "what_is_reused_is_distinct",
+        "if next.timestamp != self.timestamp && self.recording {",
+        "if false {",
+    ],
+    ["what_is_reused_is_distinct", "ring.record(timestamp, run.last());", ""],
+    [
+        "what_is_reused_is_distinct",
+        "ring.begin(self.timestamp);",
+        "ring.begin(self.timestamp - 9);",
+    ],
+    ["reuse_keeps_to_its_window", "if lead <= limits.reuse_window", "if true"],
+    ["reuse_keeps_to_its_window", "ring.begin(self.timestamp);", "ring.begin(i64::MIN);"],
+    ["reuse_begins_where_it_is_switched_on", "first.filter(|_| self.recording)?", "first?"],
+    [
+        "reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full",
+        ".filter(|first| *first <= claim.last_sequence)",
+        "",
+    ],
+    [
+        "what_is_reused_but_not_acknowledged_is_marked",
+        "unacknowledged: timestamp > self.acknowledged,",
+        "unacknowledged: false,",
+    ],
+];
+
+const RING: &[[&str; 3]] = &[
+    ["what_is_unused_is_known_and_nothing_else", " || used.timestamp > timestamp", ""],
+    ["what_is_unused_is_known_and_nothing_else", "timestamp <= self.after || ", ""],
+    [
+        "what_is_unused_is_known_and_nothing_else",
+        "used.sequence.checked_add(1)",
+        "Some(used.sequence)",
+    ],
+    ["what_is_unused_is_known_and_nothing_else", "Some(first)", "None"],
+    ["a_step_is_noticed_once", "from) != from", "from) == from"],
 ];
 
 const REGISTER: &[[&str; 3]] = &[

@@ -9,6 +9,7 @@ use snowflake_core::generator::{
 use snowflake_core::jump::{Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
 use snowflake_core::register::{LENGTH, Record, Server, Start, StartError, Writer};
+use snowflake_core::ring::Ring;
 
 use crate::machine::{MILLISECOND, Machine, SECOND};
 
@@ -70,6 +71,11 @@ struct Memory {
     reserved: bool,
 }
 
+/// These servers never reuse what a millisecond has left.
+fn no_reuse() -> Ring<1> {
+    Ring::new()
+}
+
 impl Memory {
     fn new(upstream: Option<Clocks>) -> Memory {
         let generator = Generator::starting_after(0, 0, LAYOUT.last_timestamp());
@@ -119,7 +125,12 @@ impl Cluster {
             ignores_record: false,
             ignores_formula: false,
             system_identifier: rng.u64(..),
-            limits: Limits { max_burst, max_backward_step: LARGEST_STEP, max_wait: MAX_WAIT },
+            limits: Limits {
+                max_burst,
+                reuse_window: 0,
+                max_backward_step: LARGEST_STEP,
+                max_wait: MAX_WAIT,
+            },
             jitter: if unusual && rng.u8(0..4) == 0 { 1023 } else { 0 },
             timeline: 1,
             newest_timeline: 1,
@@ -141,7 +152,12 @@ impl Cluster {
     ) -> Result<Run, Refusal> {
         let now = old.unwrap_or_else(|| self.machine.wall(*at));
         let claim = self.wish(rng, want);
-        match self.memory.generator.claim_at_once(now, claim, self.limits.max_burst) {
+        match self.memory.generator.claim_at_once(
+            &mut no_reuse(),
+            now,
+            claim,
+            self.limits.max_burst,
+        ) {
             // A server with a fence has not begun, so it is not here.
             Some(run) => Ok(run),
             None => self.claim_slowly(rng, at, now, want),
@@ -168,8 +184,9 @@ impl Cluster {
                 return Err(Refusal::Fenced);
             }
             let claim = self.wish(rng, want);
-            let seen = match self.memory.generator.claim(reading, claim, &limits) {
-                Decision::Issue(run) => return Ok(self.issue(run)),
+            let decision = self.memory.generator.claim(&mut no_reuse(), reading, claim, &limits);
+            let seen = match decision {
+                Decision::Issue(run) | Decision::Reuse { run, .. } => return Ok(self.issue(run)),
                 Decision::IssueAnd { run, reserve, .. } => {
                     if reserve {
                         // The IDs are the session's only if this succeeds.

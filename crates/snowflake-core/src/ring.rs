@@ -1,0 +1,79 @@
+//! What each of the last milliseconds has used of its sequence, so that a small step back of the
+//! clock can be answered with what it has left.
+//!
+//! What holds, with property tests in `tests/ring.rs`:
+//!
+//! 1. Nothing is said to be unused that was used, or that is not known.
+//! 2. As long as there is a place for each millisecond, all that is unused is known.
+
+/// The last `N` milliseconds that were used. A millisecond has one place, which it shares with
+/// those before it, and a place only ever goes to a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Ring<const N: usize = MILLISECONDS> {
+    /// Of the milliseconds up to this one, nothing is known.
+    after: i64,
+    /// The generator's timestamp when the last step back was noticed.
+    stepped_from: i64,
+    places: [Used; N],
+}
+
+/// How many milliseconds a generator looks back, at most.
+pub const MILLISECONDS: usize = 256;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
+struct Used {
+    timestamp: i64,
+    /// The last sequence that was used.
+    sequence: u32,
+}
+
+impl<const N: usize> Ring<N> {
+    /// Nothing is known.
+    pub const fn new() -> Ring<N> {
+        let unused = Used { timestamp: i64::MIN, sequence: 0 };
+        Ring { after: i64::MAX, stepped_from: i64::MIN, places: [unused; N] }
+    }
+
+    /// From now on, every millisecond after this one is recorded when it has been used.
+    pub fn begin(&mut self, after: i64) {
+        self.after = after;
+    }
+
+    /// The sequences of a millisecond are used up to this one. What is recorded later is of later
+    /// milliseconds, or [`Ring::unused`] gave it.
+    #[inline(always)]
+    pub fn record(&mut self, timestamp: i64, sequence: u32) {
+        self.places[place::<N>(timestamp)] = Used { timestamp, sequence };
+    }
+
+    /// The lowest sequence from `first` on that nobody has used in this millisecond, if that is
+    /// known. The generator has gone on to a later millisecond.
+    pub fn unused(&self, timestamp: i64, first: u32) -> Option<u32> {
+        let used = self.places[place::<N>(timestamp)];
+        if timestamp <= self.after || used.timestamp > timestamp {
+            None
+        } else if used.timestamp == timestamp {
+            used.sequence.checked_add(1)
+        } else {
+            Some(first)
+        }
+    }
+
+    /// Whether this is the first that is noticed of a step back from this timestamp.
+    pub fn notice_step(&mut self, from: i64) -> bool {
+        std::mem::replace(&mut self.stepped_from, from) != from
+    }
+}
+
+impl<const N: usize> Default for Ring<N> {
+    fn default() -> Ring<N> {
+        Ring::new()
+    }
+}
+
+#[inline(always)]
+fn place<const N: usize>(timestamp: i64) -> usize {
+    timestamp.rem_euclid(N as i64) as usize
+}

@@ -1,0 +1,75 @@
+//! Property tests of the ring: it is compared with a map that forgets nothing.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use snowflake_core::ring::Ring;
+
+const PLACES: usize = 8;
+
+/// A generator that goes on by this much, or goes back to take what is unused.
+#[derive(Clone, Debug)]
+enum Event {
+    GoOn { by: i64, sequence: u32 },
+    GoBack { by: i64 },
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let on = (prop_oneof![5 => 1..4i64, 1 => 1..40i64], 0..4u32)
+        .prop_map(|(by, sequence)| Event::GoOn { by, sequence });
+    let back = (1..30i64).prop_map(|by| Event::GoBack { by });
+    prop::collection::vec(prop_oneof![1 => on, 2 => back], 0..100)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Both promises at the top of `src/ring.rs`.
+    #[test]
+    fn what_is_unused_is_known_and_nothing_else(after in -100..100i64, events in events()) {
+        let mut ring = Ring::<PLACES>::new();
+        ring.begin(after);
+        let mut used = BTreeMap::new();
+        let mut timestamp = after;
+        for event in events {
+            match event {
+                Event::GoOn { by, sequence } => {
+                    timestamp += by;
+                    used.insert(timestamp, sequence);
+                    ring.record(timestamp, sequence);
+                }
+                Event::GoBack { by } => {
+                    let back = timestamp - by;
+                    let lowest = used.get(&back).map_or(0, |last| last + 1);
+                    match ring.unused(back, 0) {
+                        Some(first) => {
+                            prop_assert!(back > after, "from before it began");
+                            prop_assert_eq!(first, lowest);
+                            used.insert(back, first);
+                            ring.record(back, first);
+                        }
+                        None => prop_assert!(back <= after || by >= PLACES as i64, "forgotten"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_known_before_it_begins() {
+    let mut ring = Ring::<PLACES>::new();
+    ring.record(5, 1);
+    assert_eq!(ring.unused(5, 0), None);
+    ring.begin(4);
+    assert_eq!(ring.unused(5, 0), Some(2));
+    assert_eq!(ring.unused(6, 3), Some(3));
+}
+
+#[test]
+fn a_step_is_noticed_once() {
+    let mut ring = Ring::<PLACES>::new();
+    assert!(ring.notice_step(5));
+    assert!(!ring.notice_step(5));
+    assert!(ring.notice_step(7));
+}
