@@ -2,32 +2,42 @@
 //! Snowflake ID. Also, what a session that takes one ID at a time waits for, while other sessions
 //! take IDs without end.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use snowflake_e2e::{Cluster, StopOnDrop};
+use postgres::error::SqlState;
+use postgres::{CancelToken, NoTls};
+use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually};
+
+use crate::quantiles;
+use crate::report::Table;
 
 /// Inserts per second into each table, and how many are measured.
 const RATES: [(f64, usize); 3] = [(0.2, 20), (10.0, 200), (1000.0, 5000)];
 
 const KEYS: [&str; 2] = ["nextval()", "snowflake_nextval()"];
 
-/// How many sessions take IDs without end, and how.
-const GREEDY: [usize; 4] = [0, 2, 8, 32];
+/// How many sessions take IDs without end, and how: each in one statement that streams for minutes.
+const GREEDY: [usize; 5] = [0, 1, 2, 8, 32];
 const WAYS: [(&str, &str); 2] = [
-    ("one by one", "SELECT count(snowflake_nextval()) FROM generate_series(1, 100000)"),
-    ("in runs", "SELECT count(*) FROM (SELECT snowflake_nextval(1000000)) AS ids"),
+    (
+        "one by one",
+        "SELECT count(snowflake_nextval()) FROM (SELECT generate_series(1, 2147483647)) AS rows",
+    ),
+    ("in runs", "SELECT count(*) FROM (SELECT snowflake_nextval(2147483647)) AS ids"),
 ];
 
-/// How long IDs are measured beside them, and how long the pause between two is.
+/// What is measured beside them, each in a session of its own: what the queue for the processors
+/// costs any statement, and what an ID costs.
+const QUERIES: [&str; 2] = ["SELECT 1", NEXT];
+
+/// How long they are measured, and how long the pause before each is.
 const MEASURED: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Measures, and prints tables.
 pub fn measure() {
     inserts();
-    println!();
     beside_greedy_sessions();
 }
 
@@ -44,12 +54,12 @@ fn inserts() {
         let statement = format!("INSERT INTO {table} (item) VALUES ('book')");
         client.prepare(&statement).expect("a statement")
     });
-    println!(
-        "Latency of a single-row insert, commit included, of one session; both kinds in turn.\n"
+    let mut report = Table::new(
+        "Latency of a single-row insert, commit included, of one session; both kinds in turn",
+        &["inserts per second", "key", "median, ms", "99th percentile, ms"],
     );
-    println!("inserts per second | key                 | median, ms | 99th percentile, ms");
-    println!("---                | ---                 | ---        | ---");
     for (rate, count) in RATES {
+        eprintln!("    {rate} inserts per second");
         let pause = Duration::from_secs_f64(1.0 / rate / 2.0);
         let mut latencies = [const { Vec::new() }; 2];
         let mut due = Instant::now();
@@ -61,72 +71,98 @@ fn inserts() {
                 let started = Instant::now();
                 client.execute(insert, &[]).expect("a row");
                 if round > 0 {
-                    latencies.push(started.elapsed());
+                    latencies.push(ms_since(started));
                 }
             }
         }
-        for (key, mut latencies) in KEYS.into_iter().zip(latencies) {
-            let at = quantiles(&mut latencies);
-            println!("{rate:<18} | {key:<19} | {:<10.2} | {:.2}", at(0.5), at(0.99));
+        for (key, latencies) in KEYS.into_iter().zip(latencies) {
+            let at = quantiles(latencies);
+            report.row(&[
+                rate.to_string(),
+                format!("`{key}`"),
+                format!("{:.2}", at(0.5)),
+                format!("{:.2}", at(0.99)),
+            ]);
         }
     }
+    report.print();
 }
 
-/// The latency that this share of all does not exceed, in milliseconds.
-fn quantiles(latencies: &mut [Duration]) -> impl Fn(f64) -> f64 {
-    latencies.sort_unstable();
-    |share| {
-        latencies[((latencies.len() - 1) as f64 * share).round() as usize].as_secs_f64() * 1000.0
-    }
+fn ms_since(started: Instant) -> f64 {
+    started.elapsed().as_secs_f64() * 1000.0
 }
 
 fn beside_greedy_sessions() {
     let cluster = Cluster::start();
-    println!(
-        "Latency of SELECT snowflake_nextval() of one session, beside others that take IDs \
-         without end.\n"
+    let mut report = Table::new(
+        "Latency of a query of one session, beside others that take IDs without end; both queries \
+         in turn",
+        &["others", "how", "query", "median, ms", "99th percentile, ms", "longest, ms"],
     );
-    println!("others | how        | median, ms | 99th percentile, ms | longest, ms");
-    println!("---    | ---        | ---        | ---                 | ---");
     for count in GREEDY {
-        for (way, query) in &WAYS[..if count == 0 { 1 } else { 2 }] {
-            let mut latencies = latencies_beside(&cluster, count, query);
-            let at = quantiles(&mut latencies);
-            let way = if count == 0 { "" } else { way };
-            println!(
-                "{count:<6} | {way:<10} | {:<10.2} | {:<19.2} | {:.2}",
-                at(0.5),
-                at(0.99),
-                at(1.0)
-            );
+        for (way, statement) in &WAYS[..if count == 0 { 1 } else { 2 }] {
+            let way = if count == 0 { "–" } else { way };
+            eprintln!("    beside {count} others, {way}");
+            let latencies = latencies_beside(&cluster, count, statement);
+            for (query, latencies) in QUERIES.iter().zip(latencies) {
+                let at = quantiles(latencies);
+                report.row(&[
+                    count.to_string(),
+                    way.to_owned(),
+                    format!("`{query}`"),
+                    format!("{:.2}", at(0.5)),
+                    format!("{:.2}", at(0.99)),
+                    format!("{:.2}", at(1.0)),
+                ]);
+            }
         }
     }
+    report.print();
 }
 
-fn latencies_beside(cluster: &Cluster, count: usize, query: &str) -> Vec<Duration> {
-    let stop = AtomicBool::new(false);
+/// Milliseconds that each run of each of [`QUERIES`] took, beside so many sessions with a statement
+/// that does not end.
+fn latencies_beside(cluster: &Cluster, count: usize, statement: &str) -> [Vec<f64>; 2] {
+    let mut sessions = QUERIES.map(|query| {
+        let mut client = cluster.connect();
+        let query = client.prepare(query).expect("a statement");
+        (client, query)
+    });
+    let mut watcher = cluster.connect();
+    let at_work = format!("SELECT count(*) FROM pg_stat_activity WHERE query = '{statement}'");
     thread::scope(|scope| {
-        let _stop = StopOnDrop(&stop);
+        let mut greedy = Greedy(Vec::new());
         for _ in 0..count {
-            let (mut client, stop) = (cluster.connect(), &stop);
+            let mut client = cluster.connect();
+            greedy.0.push(client.cancel_token());
             scope.spawn(move || {
-                while !stop.load(Relaxed) {
-                    client.batch_execute(query).expect("IDs");
-                }
+                let error = error_of(client.batch_execute(statement));
+                assert_eq!(*error.code(), SqlState::QUERY_CANCELED);
             });
         }
-        let mut client = cluster.connect();
-        let next = client.prepare("SELECT snowflake_nextval()").expect("a statement");
-        // Until all of them are at work.
-        thread::sleep(Duration::from_millis(500));
+        eventually("the others take IDs", || bigint(&mut watcher, &at_work) == count as i64);
         let begun = Instant::now();
-        let mut latencies = Vec::new();
+        let mut latencies = [const { Vec::new() }; 2];
         while begun.elapsed() < MEASURED {
-            thread::sleep(PAUSE);
-            let started = Instant::now();
-            client.query(&next, &[]).expect("an ID");
-            latencies.push(started.elapsed());
+            for ((client, query), latencies) in sessions.iter_mut().zip(&mut latencies) {
+                thread::sleep(PAUSE);
+                let started = Instant::now();
+                client.query(query, &[]).expect("a row");
+                latencies.push(ms_since(started));
+            }
         }
         latencies
     })
+}
+
+/// Sessions with a statement that does not end. It is cancelled when this goes, which it also does
+/// when measuring fails.
+struct Greedy(Vec<CancelToken>);
+
+impl Drop for Greedy {
+    fn drop(&mut self) {
+        for session in &self.0 {
+            session.cancel_query(NoTls).expect("the statement is cancelled");
+        }
+    }
 }

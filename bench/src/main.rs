@@ -101,8 +101,13 @@ fn cluster() -> ClusterBuilder {
 }
 
 /// The value in the middle.
-fn median(mut values: Vec<f64>) -> f64 {
+fn median(values: Vec<f64>) -> f64 {
+    quantiles(values)(0.5)
+}
+
+/// The value that this share of all does not exceed.
+fn quantiles(mut values: Vec<f64>) -> impl Fn(f64) -> f64 {
     assert!(!values.is_empty());
     values.sort_unstable_by(f64::total_cmp);
-    values[values.len() / 2]
+    move |share| values[((values.len() - 1) as f64 * share).round() as usize]
 }
