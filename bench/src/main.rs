@@ -10,6 +10,7 @@
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
 //!   runs alone.
+//! - `machine`: what all of this is measured on.
 //! - `report`: tables and limits.
 //! - `chart`: the same as a picture.
 
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 
 use snowflake_e2e::{Cluster, ClusterBuilder};
 
+use machine::Machine;
 use report::Report;
 
 mod chart;
@@ -25,6 +27,7 @@ mod copies;
 mod costs;
 mod inserts;
 mod latency;
+mod machine;
 mod report;
 mod sustained;
 
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         (Some("full"), Some(chart)) => (FULL, chart),
         (Some("quick"), Some(chart)) => (QUICK, chart),
         (Some("latency"), None) => {
+            println!("{}", Machine::here());
             latency::measure();
             return ExitCode::SUCCESS;
         }
@@ -78,6 +82,8 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let machine = Machine::here();
+    println!("{machine}");
     let mut report = Report::new();
     let costs = costs::measure(&effort, &mut report);
     let inserts = inserts::measure(&effort, &mut report);
