@@ -17,6 +17,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use postgres::Client;
 use snowflake_e2e::{Cluster, ClusterBuilder};
 
 use machine::Machine;
@@ -89,7 +90,7 @@ fn main() -> ExitCode {
     let inserts = inserts::measure(&effort, &mut report);
     let sustained = sustained::measure(&effort, &mut report);
     let chart = PathBuf::from(chart);
-    chart::draw(&chart, &costs, &inserts, &sustained);
+    chart::draw(&chart, &costs.calls, &inserts, &sustained);
     report.conclude();
     println!("\nChart: {}", chart.display());
     ExitCode::SUCCESS
@@ -104,6 +105,14 @@ fn cluster() -> ClusterBuilder {
         .set("shared_buffers", "1GB")
         .set("max_parallel_workers_per_gather", "0")
         .set("max_connections", "100")
+}
+
+/// The widths of a server's layout, as `5, 5, 12`.
+fn widths(client: &mut Client) -> String {
+    let widths = "SELECT concat_ws(', ', current_setting('snowflake.datacenter_bits'), \
+                  current_setting('snowflake.worker_bits'), \
+                  current_setting('snowflake.sequence_bits'))";
+    client.query_one(widths, &[]).expect("settings").get(0)
 }
 
 /// The value in the middle.
