@@ -6,7 +6,7 @@ use std::time::Instant;
 use postgres::Client;
 use snowflake_e2e::{Cluster, bigint};
 
-use crate::inserts::{FREE, Key, SNOWFLAKE};
+use crate::inserts::{FREE, Key, SNOWFLAKE, empty};
 use crate::report::Table;
 use crate::{Effort, median};
 
@@ -31,7 +31,7 @@ pub fn measure(cluster: &Cluster, client: &mut Client, keys: &[(String, &Key)], 
     for round in 0..=effort.rounds {
         eprintln!("    COPY, round {round} of {}", effort.rounds);
         for ((name, table), [made, copied, wal]) in candidates.iter().zip(&mut measured) {
-            client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
+            empty(client, table);
             let keys = match *name {
                 FREE => Some(format!("n, n FROM generate_series(1, {rows}) AS n")),
                 PASTED => Some(format!("snowflake_nextval({rows}), generate_series(1, {rows})")),
@@ -39,12 +39,12 @@ pub fn measure(cluster: &Cluster, client: &mut Client, keys: &[(String, &Key)], 
             };
             let before = bigint(client, POSITION);
             let making = Instant::now();
-            if let Some(keys) = &keys {
+            let making = keys.as_ref().map(|keys| {
                 client
                     .batch_execute(&format!("COPY (SELECT {keys}) TO '{pasted}'"))
                     .expect("a file");
-            }
-            let making = making.elapsed().as_secs_f64();
+                making.elapsed().as_secs_f64()
+            });
             let copying = Instant::now();
             let copy = match keys {
                 Some(_) => format!("COPY {table} (id, item) FROM '{pasted}'"),
@@ -53,7 +53,7 @@ pub fn measure(cluster: &Cluster, client: &mut Client, keys: &[(String, &Key)], 
             client.batch_execute(&copy).expect("rows");
             let copying = copying.elapsed().as_secs_f64();
             if round > 0 {
-                made.push(making);
+                made.extend(making);
                 copied.push(copying);
                 wal.push((bigint(client, POSITION) - before) as f64);
             }
@@ -62,18 +62,21 @@ pub fn measure(cluster: &Cluster, client: &mut Client, keys: &[(String, &Key)], 
         }
     }
     let title = format!(
-        "COPY of {rows} rows into a table with a primary key; medians of {} rounds",
+        "COPY of a file with {rows} rows into a table with a primary key; free and pasted keys are \
+         written into the file first; medians of {} rounds",
         effort.rounds
     );
-    let columns = ["key", "a file with keys, seconds", "COPY, seconds", "WAL, MB"];
+    let columns = ["key", "writing a file with keys, seconds", "COPY, seconds", "WAL, MB"];
     let mut report = Table::new(&title, &columns);
     for ((name, _), figures) in candidates.iter().zip(measured) {
-        let [made, copied, wal] = figures.map(median);
+        let [made, copied, wal] = figures;
+        // Without a file with keys, the default of the column makes them.
+        let made = if made.is_empty() { "–".to_owned() } else { format!("{:.2}", median(made)) };
         report.row(&[
             format!("`{name}`"),
-            format!("{made:.2}"),
-            format!("{copied:.2}"),
-            format!("{:.1}", wal / 1e6),
+            made,
+            format!("{:.2}", median(copied)),
+            format!("{:.1}", median(wal) / 1e6),
         ]);
     }
     report.print();

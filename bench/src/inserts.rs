@@ -1,15 +1,14 @@
-//! Rows with a primary key: in bulk, and one by one by many clients.
+//! Rows with a primary key: in bulk by one session, and in small statements by many sessions.
 
 use std::fs;
-use std::process::Stdio;
 use std::time::Instant;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint};
+use snowflake_e2e::{Cluster, bigint, output};
 
 use crate::copies::{self, POSITION};
 use crate::report::{Bound, Report, Table};
-use crate::{Effort, cluster, median};
+use crate::{Effort, cluster, median, quantiles};
 
 /// A kind of key: its name, the type and default of its column, and the oldest server that has it.
 pub struct Key {
@@ -19,8 +18,8 @@ pub struct Key {
     since: u32,
 }
 
-/// Costs nothing to make: the number of the row, which the row is made of anyway.
-pub const FREE: &str = "free";
+/// Costs nothing to make: the row is made of its number anyway.
+pub const FREE: &str = "free (row number)";
 /// The default key.
 pub const SNOWFLAKE: &str = "snowflake_nextval()";
 const NEXTVAL: &str = "nextval()";
@@ -34,8 +33,22 @@ const KEYS: [Key; 6] = [
     Key { name: "uuidv7()", column: "uuid DEFAULT uuidv7()", since: 18 },
 ];
 
-/// Clients that insert at the same time.
-const CLIENTS: [u32; 3] = [1, 8, 32];
+/// Sessions that insert at the same time.
+const SESSIONS: [u32; 3] = [2, 8, 32];
+
+/// How many rows a statement of theirs inserts, and the statement after the name of the table.
+const STATEMENTS: [(u32, &str); 2] =
+    [(1, "(item) VALUES (1)"), (100, "(item) SELECT generate_series(1, 100)")];
+
+/// What was measured.
+pub struct Inserts {
+    /// Rows of a bulk insert.
+    pub rows: u32,
+    /// What it took, for each kind of key.
+    pub bulk: Vec<Bulk>,
+    /// What sessions inserted at the same time.
+    pub small: Vec<Small>,
+}
 
 /// What a bulk insert took.
 pub struct Bulk {
@@ -44,11 +57,24 @@ pub struct Bulk {
     /// Seconds.
     pub seconds: f64,
     wal: f64,
-    index: f64,
+    /// Bytes of the primary key's index.
+    pub index: f64,
 }
 
-/// Measures both, prints tables, and returns what bulk inserts took.
-pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Bulk> {
+/// What sessions inserted that commit after each statement.
+pub struct Small {
+    /// The kind of key.
+    pub key: &'static str,
+    /// How many sessions.
+    pub sessions: u32,
+    /// Rows of a statement.
+    pub rows: u32,
+    /// Rows per second, of all sessions together.
+    pub per_second: f64,
+}
+
+/// Measures both, and COPY, and prints tables.
+pub fn measure(effort: &Effort, report: &mut Report) -> Inserts {
     let cluster = cluster().start();
     let mut client = cluster.connect();
     client
@@ -69,8 +95,15 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Bulk> {
     }
     let bulk = bulk(&mut client, &keys, effort, report);
     copies::measure(&cluster, &mut client, &keys, effort);
-    single(&cluster, &keys[1..], effort);
-    bulk
+    // Without the free key, which is the number of a row: several sessions would need to agree.
+    let small = small(&cluster, &mut client, &keys[1..], effort);
+    Inserts { rows: effort.rows, bulk, small }
+}
+
+/// Empties a table, and gives its old files and WAL back now rather than while something is
+/// measured.
+pub fn empty(client: &mut Client, table: &str) {
+    client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
 }
 
 fn bulk(
@@ -84,7 +117,7 @@ fn bulk(
     for round in 0..=effort.rounds {
         eprintln!("    bulk inserts, round {round} of {}", effort.rounds);
         for ((table, key), [seconds, wal, index]) in keys.iter().zip(&mut measured) {
-            client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
+            empty(client, table);
             let columns =
                 if key.name == FREE { "(id, item) SELECT n, n" } else { "(item) SELECT n" };
             let insert = format!(
@@ -149,59 +182,99 @@ fn bulk(
     bulk
 }
 
-fn single(cluster: &Cluster, keys: &[(String, &Key)], effort: &Effort) {
-    let mut measured = vec![Vec::new(); CLIENTS.len() * keys.len()];
+fn small(
+    cluster: &Cluster,
+    client: &mut Client,
+    keys: &[(String, &Key)],
+    effort: &Effort,
+) -> Vec<Small> {
+    let mut candidates = Vec::new();
+    for sessions in SESSIONS {
+        for (rows, statement) in STATEMENTS {
+            for (table, key) in keys {
+                candidates.push((sessions, rows, statement, table, key.name));
+            }
+        }
+    }
+    let mut measured: Vec<[Vec<f64>; 3]> = candidates.iter().map(|_| Default::default()).collect();
     for round in 0..effort.rounds {
-        eprintln!("    single inserts, round {} of {}", round + 1, effort.rounds);
-        for (index, figures) in measured.iter_mut().enumerate() {
-            let (clients, (table, _)) = (CLIENTS[index / keys.len()], &keys[index % keys.len()]);
-            figures.push(pgbench(cluster, table, clients, effort.insert_seconds));
+        eprintln!("    small inserts, round {} of {}", round + 1, effort.rounds);
+        for ((sessions, rows, statement, table, key), figures) in
+            candidates.iter().zip(&mut measured)
+        {
+            // Each run begins with no rows: those of all would fill the disk.
+            empty(client, table);
+            let statement = format!("INSERT INTO {table} {statement}");
+            let run = pgbench(cluster, &statement, *sessions, effort.insert_seconds);
+            let stored = bigint(client, &format!("SELECT count(*) FROM {table}"));
+            assert_eq!(stored, run.latencies.len() as i64 * i64::from(*rows), "{key}");
+            let at = quantiles(run.latencies);
+            let run = [run.per_second * f64::from(*rows), at(0.5), at(0.99)];
+            for (figures, figure) in figures.iter_mut().zip(run) {
+                figures.push(figure);
+            }
         }
     }
     let title = format!(
-        "Single inserts, each a transaction; medians of {} rounds of {} s",
+        "Inserts of several sessions at the same time, each statement a transaction; medians of \
+         {} rounds of {} s",
         effort.rounds, effort.insert_seconds
     );
-    let columns = ["clients", "key", "rows per second", "median, ms", "99th percentile, ms"];
+    let columns = [
+        "sessions",
+        "rows per statement",
+        "key",
+        "rows per second",
+        "median, ms",
+        "99th percentile, ms",
+    ];
     let mut report = Table::new(&title, &columns);
-    for (index, figures) in measured.iter().enumerate() {
-        let (clients, (_, key)) = (CLIENTS[index / keys.len()], &keys[index % keys.len()]);
-        let middle = |figure: fn(&Inserts) -> f64| median(figures.iter().map(figure).collect());
+    let mut small = Vec::new();
+    for ((sessions, rows, _, _, key), figures) in candidates.into_iter().zip(measured) {
+        let [per_second, middle, percentile_99] = figures.map(median);
         report.row(&[
-            clients.to_string(),
-            format!("`{}`", key.name),
-            format!("{:.0}", middle(|inserts| inserts.per_second)),
-            format!("{:.2}", middle(|inserts| inserts.median)),
-            format!("{:.2}", middle(|inserts| inserts.percentile_99)),
+            sessions.to_string(),
+            rows.to_string(),
+            format!("`{key}`"),
+            format!("{per_second:.0}"),
+            format!("{middle:.2}"),
+            format!("{percentile_99:.2}"),
         ]);
+        small.push(Small { key, sessions, rows, per_second });
     }
     report.print();
+    small
 }
 
 /// One run of pgbench.
-#[derive(Clone)]
-struct Inserts {
+struct Run {
+    /// Statements per second.
     per_second: f64,
-    median: f64,
-    percentile_99: f64,
+    /// Milliseconds that each took.
+    latencies: Vec<f64>,
 }
 
-fn pgbench(cluster: &Cluster, table: &str, clients: u32, seconds: u32) -> Inserts {
+/// Runs a statement in so many sessions, again and again.
+fn pgbench(cluster: &Cluster, statement: &str, sessions: u32, seconds: u32) -> Run {
     let directory = tempfile::tempdir().expect("a directory for temporary files");
     let script = directory.path().join("insert.sql");
-    fs::write(&script, format!("INSERT INTO {table} (item) VALUES (1);\n")).expect("a file");
+    fs::write(&script, format!("{statement};\n")).expect("a file");
     let mut pgbench = cluster.client_program("pgbench");
     pgbench
         .args(["--no-vacuum", "--protocol=prepared", "--jobs=1", "--log"])
         .arg(format!("--log-prefix={}", directory.path().join("log").display()))
-        .arg(format!("--client={clients}"))
+        .arg(format!("--client={sessions}"))
         .arg(format!("--time={seconds}"))
         .arg("--file")
-        .arg(&script)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    assert!(pgbench.status().expect("pgbench runs").success());
-    // Each line of the log: client, transaction, latency in microseconds ...
+        .arg(&script);
+    // A line of its summary: tps = 4538.123456 (without initial connection time)
+    let summary = output(&mut pgbench);
+    let per_second = summary
+        .lines()
+        .find_map(|line| line.strip_prefix("tps = "))
+        .and_then(|rest| rest.split(' ').next()?.parse().ok())
+        .expect("a rate");
+    // Each line of the log: session, transaction, latency in microseconds ...
     let mut latencies = Vec::new();
     for file in fs::read_dir(directory.path()).expect("logs") {
         let path = file.expect("a log").path();
@@ -216,11 +289,5 @@ fn pgbench(cluster: &Cluster, table: &str, clients: u32, seconds: u32) -> Insert
             }));
         }
     }
-    latencies.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| latencies[((latencies.len() - 1) as f64 * share).round() as usize];
-    Inserts {
-        per_second: latencies.len() as f64 / f64::from(seconds),
-        median: at(0.5),
-        percentile_99: at(0.99),
-    }
+    Run { per_second, latencies }
 }

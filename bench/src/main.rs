@@ -6,7 +6,8 @@
 //! table that was filled afterwards: a wrong or a duplicate value ends the run with an error.
 //!
 //! - `costs`: functions, one call for each of many rows.
-//! - `inserts`: rows with a primary key, in bulk and one by one. `copies`: the same with COPY.
+//! - `inserts`: rows with a primary key, in bulk and in small statements of many sessions.
+//!   `copies`: rows in bulk with COPY.
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
 //!   runs alone.
@@ -43,7 +44,8 @@ struct Effort {
     decodes: u32,
     /// Rows of a bulk insert.
     rows: u32,
-    /// Seconds of single inserts, for each kind of key and number of clients, in a round.
+    /// Seconds of small inserts, for each kind of key, number of sessions and number of rows, in a
+    /// round.
     insert_seconds: u32,
     /// Seconds of sustained generation, for each number of sessions.
     sustained_seconds: f64,
@@ -60,7 +62,7 @@ const FULL: Effort = Effort {
 
 /// Enough to see that everything works.
 const QUICK: Effort = Effort {
-    rounds: 2,
+    rounds: 1,
     calls: 200_000,
     decodes: 200_000,
     rows: 50_000,
@@ -90,7 +92,7 @@ fn main() -> ExitCode {
     let inserts = inserts::measure(&effort, &mut report);
     let sustained = sustained::measure(&effort, &mut report);
     let chart = PathBuf::from(chart);
-    chart::draw(&chart, &costs.calls, &inserts, &sustained);
+    chart::draw(&chart, &costs.calls, &inserts.bulk, &sustained);
     report.conclude();
     println!("\nChart: {}", chart.display());
     ExitCode::SUCCESS
