@@ -1,127 +1,226 @@
-//! The picture in the README: what keys cost, and how generation goes on when sessions are added.
+//! The picture in the README: what a reader asks first, and what it was measured on. It is drawn
+//! for the width that GitHub gives it, so that its text keeps its size.
 
 use std::fs;
 use std::path::Path;
 
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::costs::{Cost, shown};
-use crate::inserts::Bulk;
+use crate::costs::{Costs, shown};
+use crate::inserts::Inserts;
+use crate::machine::Machine;
 use crate::sustained::Series;
 
+const INK: RGBColor = RGBColor(31, 35, 40);
+const PAPER: RGBColor = RGBColor(255, 255, 255);
 const OWN: RGBColor = RGBColor(31, 111, 235);
-const OTHER: RGBColor = RGBColor(150, 160, 172);
-const SIZE: (u32, u32) = (960, 860);
+const OTHER: RGBColor = RGBColor(110, 119, 129);
+
+/// What the colors become where the reader's pages are dark.
+const DARK: [(RGBColor, RGBColor); 4] = [
+    (INK, RGBColor(230, 237, 243)),
+    (PAPER, RGBColor(13, 17, 23)),
+    (OWN, RGBColor(68, 147, 248)),
+    (OTHER, RGBColor(139, 148, 158)),
+];
+
+const SIZE: (u32, u32) = (840, 690);
 const FONT: &str = "sans-serif";
+/// plotters writes a font's size divided by this.
+const FONT_SCALE: f64 = 1.24;
+const TEXT: f64 = 14.0 * FONT_SCALE;
+const TITLE: f64 = 15.0 * FONT_SCALE;
+
+/// Of a cell: its margin, where its content begins below the title, and a line of it.
+const MARGIN: i32 = 14;
+const TOP: i32 = 62;
+const LINE: i32 = 24;
+/// Of a cell with bars: the room for their names and for their values.
+const NAMES: i32 = 158;
+const VALUES: i32 = 72;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 /// Draws the chart into an SVG file.
-pub fn draw(path: &Path, costs: &[Cost], inserts: &[Bulk], sustained: &[Series]) {
+pub fn draw(
+    path: &Path,
+    machine: &Machine,
+    costs: &Costs,
+    inserts: &Inserts,
+    sustained: &[Series; 2],
+) {
+    let mut picture = String::new();
+    {
+        let root = SVGBackend::with_string(&mut picture, SIZE).into_drawing_area();
+        root.fill(&PAPER).expect("drawn");
+        let cells = root.split_evenly((3, 2));
+        cost_of_an_id(&cells[0], costs);
+        bulk_inserts(&cells[1], inserts);
+        indexes(&cells[2], inserts);
+        single_inserts(&cells[3], inserts);
+        generation(&cells[4], sustained);
+        facts(&cells[5], machine, sustained);
+        root.present().expect("drawn");
+    }
+    // What plotters cannot write belongs at the beginning of the file's only element.
+    let begin = picture.find('>').expect("an element") + 1;
+    picture.insert_str(begin, &head());
     fs::create_dir_all(path.parent().expect("a file")).expect("a directory to write to");
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
-    root.fill(&WHITE).expect("drawn");
-    let thirds = root.split_evenly((3, 1));
-    let costs: Vec<(String, f64)> =
-        costs.iter().map(|cost| (shown(cost.call), cost.above)).collect();
-    bars(&thirds[0], "Cost of an ID, nanoseconds above a constant", &costs);
-    let inserts: Vec<(String, f64)> =
-        inserts.iter().map(|bulk| (bulk.key.to_owned(), bulk.seconds)).collect();
-    bars(&thirds[1], "Bulk insert of rows with a primary key, seconds", &inserts);
-    lines(&thirds[2], sustained);
-    root.present().expect("the file is written");
+    fs::write(path, picture).expect("the file is written");
 }
 
-/// A bar for each row, with its value.
-fn bars(area: &Area, title: &str, rows: &[(String, f64)]) {
-    let longest = rows.iter().map(|(_, value)| *value).fold(0.0, f64::max);
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, (FONT, 18))
-        .margin(12)
-        .set_label_area_size(LabelAreaPosition::Left, 190)
-        .build_cartesian_2d(0.0..longest * 1.1, (0..rows.len() - 1).into_segmented())
-        .expect("a chart");
-    let label = |position: &SegmentValue<usize>| match position {
-        // From top to bottom.
-        SegmentValue::CenterOf(index) => {
-            rows.get(rows.len() - 1 - index).map_or(String::new(), |row| row.0.clone())
-        }
-        _ => String::new(),
-    };
-    chart
-        .configure_mesh()
-        .disable_mesh()
-        .disable_x_axis()
-        .y_labels(rows.len())
-        .y_label_formatter(&label)
-        .label_style((FONT, 14))
-        .draw()
-        .expect("drawn");
-    for (index, (name, value)) in rows.iter().rev().enumerate() {
-        let color = if name.contains("snowflake") { OWN } else { OTHER };
-        let mut bar = Rectangle::new(
-            [(0.0, SegmentValue::Exact(index)), (*value, SegmentValue::Exact(index + 1))],
-            color.filled(),
-        );
-        bar.set_margin(3, 3, 0, 0);
-        let digits = if longest < 100.0 { 2 } else { 0 };
-        let text = Text::new(
-            format!("{value:.digits$}"),
-            (*value + longest * 0.008, SegmentValue::CenterOf(index)),
-            (FONT, 14).into_font().color(&BLACK).pos(plotters::style::text_anchor::Pos::new(
-                plotters::style::text_anchor::HPos::Left,
-                plotters::style::text_anchor::VPos::Center,
-            )),
-        );
-        chart.draw_series([bar]).expect("drawn");
-        chart.draw_series([text]).expect("drawn");
-    }
+/// A title for those who cannot see the picture, and the colors of dark pages.
+fn head() -> String {
+    let hex = |RGBColor(red, green, blue)| format!("#{red:02X}{green:02X}{blue:02X}");
+    let rules: String = DARK
+        .into_iter()
+        .map(|(light, dark)| {
+            let (light, dark) = (hex(light), hex(dark));
+            ["fill", "stroke"]
+                .map(|what| format!("  [{what}=\"{light}\"] {{ {what}: {dark} }}\n"))
+                .concat()
+        })
+        .collect();
+    format!(
+        "\n<title>What IDs of snowflake_pg cost, beside other keys</title>\n\
+         <style>\n@media (prefers-color-scheme: dark) {{\n{rules}}}\n</style>"
+    )
 }
 
-/// IDs per second over the number of sessions, a line for each layout.
-fn lines(area: &Area, sustained: &[Series]) {
-    let most = sustained
+fn cost_of_an_id(cell: &Area, costs: &Costs) {
+    let note = format!("above a function that does nothing; widths {}", costs.widths);
+    title(cell, "What an ID costs, nanoseconds", &note);
+    let rows = costs.calls.iter().map(|cost| (shown(cost.call), cost.above));
+    bars(cell, 0, &rows.collect::<Vec<_>>());
+}
+
+fn bulk_inserts(cell: &Area, inserts: &Inserts) {
+    let note = format!("of {} rows with a primary key", grouped(f64::from(inserts.rows), 0));
+    title(cell, "What a bulk insert takes, seconds", &note);
+    let rows = inserts.bulk.iter().map(|bulk| (bulk.key.to_owned(), bulk.seconds));
+    bars(cell, 2, &rows.collect::<Vec<_>>());
+}
+
+fn indexes(cell: &Area, inserts: &Inserts) {
+    title(cell, "What the key's index takes on disk, MB", "after that bulk insert");
+    let rows = inserts.bulk.iter().map(|bulk| (bulk.key.to_owned(), bulk.index / 1e6));
+    bars(cell, 1, &rows.collect::<Vec<_>>());
+}
+
+fn single_inserts(cell: &Area, inserts: &Inserts) {
+    let most = inserts.small.iter().map(|small| small.sessions).max().expect("sessions");
+    let note = format!("by {most} sessions, each row a transaction");
+    title(cell, "Rows per second, inserted one by one", &note);
+    let rows = inserts
+        .small
         .iter()
-        .flat_map(|series| &series.measured)
-        .map(|point| point.per_second)
-        .fold(0.0, f64::max);
-    let sessions: Vec<usize> = sustained[0].measured.iter().map(|point| point.sessions).collect();
-    let mut chart = ChartBuilder::on(area)
-        .caption("Sustained generation, million IDs per second", (FONT, 18))
-        .margin(12)
-        .set_label_area_size(LabelAreaPosition::Left, 60)
-        .set_label_area_size(LabelAreaPosition::Bottom, 40)
-        .build_cartesian_2d(0..sessions.len() - 1, 0.0..most / 1e6 * 1.15)
-        .expect("a chart");
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .light_line_style(WHITE)
-        .x_labels(sessions.len())
-        .x_label_formatter(&|index| sessions.get(*index).map_or(String::new(), ToString::to_string))
-        .x_desc("sessions")
-        .label_style((FONT, 14))
-        .draw()
-        .expect("drawn");
-    for (series, color) in sustained.iter().zip([OWN, OTHER]) {
-        let points: Vec<(usize, f64)> = series
-            .measured
-            .iter()
-            .enumerate()
-            .map(|(index, point)| (index, point.per_second / 1e6))
-            .collect();
-        chart
-            .draw_series(LineSeries::new(points, color.stroke_width(3)))
-            .expect("drawn")
-            .label(format!("{} bits of sequence", series.sequence_bits))
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(3)));
+        .filter(|small| small.sessions == most && small.rows == 1)
+        .map(|small| (small.key.to_owned(), small.per_second));
+    bars(cell, 0, &rows.collect::<Vec<_>>());
+}
+
+/// A bar for each row, with its name and value.
+fn bars(cell: &Area, digits: usize, rows: &[(String, f64)]) {
+    let longest = rows.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let (width, _) = cell.dim_in_pixel();
+    let from = MARGIN + NAMES;
+    let room = f64::from(width as i32 - from - VALUES);
+    for ((name, value), top) in rows.iter().zip((TOP..).step_by(LINE as usize)) {
+        let color = if name.contains("snowflake") { OWN } else { OTHER };
+        // Noise can put what costs nothing below zero.
+        let to = from + (value.max(0.0) / longest * room).round().max(1.0) as i32;
+        let bar = Rectangle::new([(from, top + 3), (to, top + LINE - 3)], color.filled());
+        cell.draw(&bar).expect("drawn");
+        let middle = top + LINE / 2;
+        text(cell, name, (from - 8, middle), HPos::Right);
+        text(cell, &grouped(*value, digits), (to + 6, middle), HPos::Left);
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::MiddleRight)
-        .background_style(WHITE)
-        .border_style(OTHER)
-        .label_font((FONT, 14))
-        .draw()
-        .expect("drawn");
+}
+
+/// IDs per second over the number of sessions, a line for each layout: the default, and above it
+/// one that allows more. The scale is logarithmic, or the default would lie on the axis.
+fn generation(cell: &Area, sustained: &[Series; 2]) {
+    let measured = |series: &Series| -> Vec<f64> {
+        series.measured.iter().map(|point| point.per_second / 1e6).collect()
+    };
+    let all: Vec<f64> = sustained.iter().flat_map(measured).collect();
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = all.iter().copied().fold(0.0, f64::max);
+    let sessions: Vec<usize> = sustained[0].measured.iter().map(|point| point.sessions).collect();
+    let last = sessions.len() - 1;
+    let note = format!("of {} to {} sessions; logarithmic scale", sessions[0], sessions[last]);
+    title(cell, "IDs per second, million", &note);
+
+    let (width, height) = cell.dim_in_pixel();
+    let (width, height) = (width as i32, height as i32);
+    let (left, right) = (MARGIN + 20, width - MARGIN - 20);
+    let (top, bottom) = (TOP + 42, height - 68);
+    let x = |index: usize| left + (right - left) * index as i32 / last as i32;
+    let y = |value: f64| {
+        let share = (value / least).ln() / (most / least).ln();
+        bottom - (f64::from(bottom - top) * share).round() as i32
+    };
+    // The values of the lower line are below it, and those of the upper one above.
+    let sides = [(", the default", 15, height - 34), ("", -15, TOP + 10)];
+    for (series, (which, beside, name_at)) in sustained.iter().zip(sides) {
+        let values = measured(series);
+        let line: Vec<(i32, i32)> =
+            values.iter().enumerate().map(|(index, value)| (x(index), y(*value))).collect();
+        for (value, (x, y)) in values.iter().zip(&line) {
+            cell.draw(&Circle::new((*x, *y), 4, OWN.filled())).expect("drawn");
+            text(cell, &format!("{value:.1}"), (*x, y + beside), HPos::Center);
+        }
+        cell.draw(&PathElement::new(line, OWN.stroke_width(2))).expect("drawn");
+        let name = format!("widths {}{which}: at most {:.1}", series.widths, series.limit() / 1e6);
+        text(cell, &name, (width / 2, name_at), HPos::Center);
+    }
+    for (index, sessions) in sessions.iter().enumerate() {
+        text(cell, &sessions.to_string(), (x(index), height - 14), HPos::Center);
+    }
+}
+
+fn facts(cell: &Area, machine: &Machine, sustained: &[Series; 2]) {
+    title(cell, "Measured on", "");
+    let facts = [
+        format!("PostgreSQL {}", machine.postgresql),
+        format!("{} processors", machine.processors),
+        machine.processor.clone(),
+        machine.month.clone(),
+        format!("widths {}, where nothing else is said", sustained[0].widths),
+    ];
+    // There is no note to begin below.
+    for (fact, top) in facts.iter().zip((TOP - LINE..).step_by(LINE as usize)) {
+        text(cell, fact, (MARGIN, top + LINE / 2), HPos::Left);
+    }
+}
+
+/// The title of a cell, and what to know of it.
+fn title(cell: &Area, title: &str, note: &str) {
+    let bold = (FONT, TITLE, FontStyle::Bold).into_font().color(&INK);
+    let bold = bold.pos(Pos::new(HPos::Left, VPos::Center));
+    cell.draw_text(title, &bold, (MARGIN, 24)).expect("drawn");
+    if !note.is_empty() {
+        text(cell, note, (MARGIN, 46), HPos::Left);
+    }
+}
+
+/// A text beside or around a point.
+fn text(cell: &Area, text: &str, at: (i32, i32), anchor: HPos) {
+    let style = (FONT, TEXT).into_font().color(&INK).pos(Pos::new(anchor, VPos::Center));
+    cell.draw_text(text, &style, at).expect("drawn");
+}
+
+/// A number as readers know it: 1,234,567.
+fn grouped(value: f64, digits: usize) -> String {
+    let number = format!("{value:.digits$}");
+    let whole = number.find('.').unwrap_or(number.len());
+    let mut grouped = String::new();
+    for (index, character) in number.char_indices() {
+        if index > 0 && index < whole && (whole - index) % 3 == 0 && !grouped.ends_with('-') {
+            grouped.push(',');
+        }
+        grouped.push(character);
+    }
+    grouped
 }

@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     let inserts = inserts::measure(&effort, &mut report);
     let sustained = sustained::measure(&effort, &mut report);
     let chart = PathBuf::from(chart);
-    chart::draw(&chart, &costs.calls, &inserts.bulk, &sustained);
+    chart::draw(&chart, &machine, &costs, &inserts, &sustained);
     report.conclude();
     println!("\nChart: {}", chart.display());
     ExitCode::SUCCESS

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints};
+use snowflake_e2e::{Cluster, ClusterBuilder, assert_distinct, bigint, bigints};
 
 use crate::report::{Bound, Report, Table};
-use crate::{Effort, cluster};
+use crate::{Effort, cluster, widths};
 
 /// Sessions that generate at the same time.
 const SESSIONS: [usize; 6] = [1, 2, 4, 8, 16, 32];
@@ -25,10 +25,11 @@ pub struct Sustained {
     slowest: f64,
 }
 
-/// What is measured with one width of the sequence.
+/// What is measured with one layout.
 pub struct Series {
-    /// Bits of the sequence.
-    pub sequence_bits: u32,
+    /// Its widths.
+    pub widths: String,
+    sequence_bits: u32,
     /// One for each number of sessions.
     pub measured: Vec<Sustained>,
 }
@@ -41,11 +42,13 @@ impl Series {
 }
 
 /// Measures the default layout, and one that does not limit, and prints a table for each.
-pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Series> {
-    let series: Vec<Series> = [(12, 1.0), (16, 1.0 / 6.0)]
-        .into_iter()
-        .map(|(sequence_bits, share)| one_layout(sequence_bits, effort.sustained_seconds * share))
-        .collect();
+pub fn measure(effort: &Effort, report: &mut Report) -> [Series; 2] {
+    let seconds = effort.sustained_seconds;
+    let series = [
+        one_layout(cluster(), seconds),
+        // Only the processors limit this one, and a short time is enough to see how far.
+        one_layout(cluster().wide_sequence(), (seconds / 6.0).max(1.0)),
+    ];
     for Sustained { sessions, per_second, slowest } in &series[0].measured {
         let least = if *sessions == 1 { 0.99 } else { 0.97 };
         let of_limit = per_second / series[0].limit();
@@ -65,24 +68,24 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Series> {
     series
 }
 
-fn one_layout(sequence_bits: u32, seconds: f64) -> Series {
-    let mut cluster = cluster().set("snowflake.sequence_bits", &sequence_bits.to_string());
-    if sequence_bits > 12 {
-        cluster = cluster.set("snowflake.datacenter_bits", "3").set("snowflake.worker_bits", "4");
-    }
+fn one_layout(cluster: ClusterBuilder, seconds: f64) -> Series {
     let cluster = cluster.start();
+    let mut client = cluster.connect();
+    let widths = widths(&mut client);
+    let sequence_bits = "SELECT current_setting('snowflake.sequence_bits')::bigint";
+    let sequence_bits = bigint(&mut client, sequence_bits) as u32;
     check(&cluster);
     let measured = SESSIONS
         .into_iter()
         .map(|sessions| {
-            eprintln!("    {sequence_bits} bits of sequence, {sessions} sessions, {seconds:.0} s");
+            eprintln!("    widths {widths}, {sessions} sessions, {seconds:.0} s");
             generate(&cluster, sessions, seconds)
         })
         .collect();
-    let series = Series { sequence_bits, measured };
+    let series = Series { widths, sequence_bits, measured };
     let title = format!(
-        "Sustained generation with {sequence_bits} bits of sequence ({:.0} IDs per second at \
-         most), {seconds:.0} s each",
+        "Sustained generation with widths {} ({:.0} IDs per second at most), {seconds:.0} s each",
+        series.widths,
         series.limit()
     );
     let mut table = Table::new(
