@@ -905,11 +905,11 @@ fn reuse(design: Design) -> Bounds {
     Bounds {
         limits: Limits { max_burst: 0, reuse_window: 3, max_backward_step: i64::MAX, max_wait: 0 },
         last_sequence: 1,
-        ids: 4,
+        ids: 3,
         reservations: 2,
-        moves: &[1, -1, -2],
+        moves: &[2, -1],
         crashes: 1,
-        switches: 2,
+        switches: 1,
         ..clock_only(design)
     }
 }
