@@ -5,6 +5,7 @@
 use std::fs;
 use std::hint::spin_loop;
 use std::mem::MaybeUninit;
+use std::ptr;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,15 +13,32 @@ use pgrx::{check_for_interrupts, pg_sys};
 use snowflake_core::jump::{BootClock, Clocks};
 
 /// The wall clock, in whole milliseconds since the Unix epoch.
+///
+/// Read with `gettimeofday()`, as PostgreSQL reads it: the C library calls the kernel's page
+/// directly then. Its `clock_gettime()` takes some nanoseconds more, and `SystemTime` more still.
 #[inline(always)]
 pub fn unix_ms() -> i64 {
-    read_ms(libc::CLOCK_REALTIME)
+    let mut time = MaybeUninit::<libc::timeval>::uninit();
+    // SAFETY: the pointer is valid for the call, which fills in what it points to, and never fails.
+    let time = unsafe {
+        libc::gettimeofday(time.as_mut_ptr(), ptr::null_mut());
+        time.assume_init()
+    };
+    // Microseconds count up from a whole second, before 1970 too.
+    time.tv_sec * 1000 + i64::from(time.tv_usec as u32 / 1000)
 }
 
 /// Time since the machine was started, in milliseconds. Nobody can set it, and it goes on while the
 /// machine sleeps.
 pub fn boot_ms() -> i64 {
-    read_ms(libc::CLOCK_BOOTTIME)
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is valid for the call, which fills in what it points to: this clock is
+    // never missing.
+    let time = unsafe {
+        libc::clock_gettime(libc::CLOCK_BOOTTIME, time.as_mut_ptr());
+        time.assume_init()
+    };
+    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }
 
 /// Both clocks.
@@ -47,20 +65,6 @@ pub fn machine() -> u128 {
         let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
         u128::from_str_radix(id.trim(), 16).unwrap_or_default()
     })
-}
-
-/// Straight from the C library: `SystemTime` would subtract the epoch each time.
-#[inline(always)]
-fn read_ms(clock: libc::clockid_t) -> i64 {
-    let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the pointer is valid for the call, which fills in what it points to: these clocks are
-    // never missing.
-    let time = unsafe {
-        libc::clock_gettime(clock, time.as_mut_ptr());
-        time.assume_init()
-    };
-    // Nanoseconds count up from a whole second, before 1970 too.
-    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }
 
 /// A wait stops sleeping and starts spinning this long before its end: a sleep may overshoot by
