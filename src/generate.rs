@@ -15,6 +15,7 @@ use snowflake_core::generator::{Claim, Decision, Reading, Run, Seen, WaitReason}
 use crate::currval::issued;
 use crate::generator::{clock, shared};
 use crate::promise::{self, replication, reservation};
+use crate::server::direct::called_directly;
 use crate::server::report::{self, OrRaise, Report};
 use crate::server::time;
 use crate::settings::{self, Fixed};
@@ -22,19 +23,45 @@ use crate::settings::{self, Fixed};
 /// IDs that one call claims at once, at most.
 const LONGEST_RUN: u32 = 4096;
 
+called_directly!(pg_finfo_snowflake_nextval_wrapper);
+extension_sql!(
+    "
+CREATE FUNCTION snowflake_nextval() RETURNS bigint
+    LANGUAGE c VOLATILE PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_nextval_wrapper';
+",
+    name = "nextval"
+);
+
 /// The next ID. 55000 without preloading or identity, when the clock is too far behind or ahead, or
 /// when the register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp
 /// field.
-#[pg_extern(volatile, parallel_safe)]
-fn snowflake_nextval() -> i64 {
-    issued(next_id())
+#[unsafe(no_mangle)]
+extern "C-unwind" fn snowflake_nextval_wrapper(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    let fixed = settings::fixed();
+    let id = match claim_at_once(fixed, 1) {
+        Some(run) => first_id(fixed, run),
+        None => snowflake_nextval_slowly(),
+    };
+    issued(id).into()
+}
+
+#[cold]
+#[inline(never)]
+#[pg_guard]
+extern "C-unwind" fn snowflake_nextval_slowly() -> i64 {
+    let fixed = settings::fixed();
+    first_id(fixed, claim_slowly(fixed, 1).or_raise())
 }
 
 /// The next ID. `snowflake_currval()` does not return it.
 #[inline(always)]
 pub fn next_id() -> i64 {
     let fixed = settings::fixed();
-    let run = claim(fixed, 1);
+    first_id(fixed, claim(fixed, 1))
+}
+
+#[inline(always)]
+fn first_id(fixed: &Fixed, run: Run) -> i64 {
     fixed.ids.compose(run.timestamp, run.first)
 }
 
@@ -53,7 +80,7 @@ fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
             run = claim_run(fixed, want.min(left + 1));
             want = (want * 2).min(LONGEST_RUN);
         }
-        let id = fixed.ids.compose(run.timestamp, run.first);
+        let id = first_id(fixed, run);
         run.first += 1;
         run.count -= 1;
         Some(issued(id))
@@ -70,21 +97,28 @@ fn claim_run(fixed: &Fixed, want: u32) -> Run {
 /// Claims at least one and at most `want` IDs.
 #[inline(always)]
 fn claim(fixed: &Fixed, want: u32) -> Run {
+    claim_at_once(fixed, want).unwrap_or_else(|| claim_slowly(fixed, want).or_raise())
+}
+
+/// The same, if it takes nothing but a clock reading and the lock.
+#[inline(always)]
+fn claim_at_once(fixed: &Fixed, want: u32) -> Option<Run> {
     if !fixed.preloaded {
-        settings::Error::NotPreloaded.raise();
+        return None;
     }
-    let claim =
-        Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence };
-    match shared::claim_at_once(clock::unix_ms(), claim, settings::max_burst()) {
-        Some(run) => run,
-        None => claim_slowly(fixed, want).or_raise(),
-    }
+    shared::claim_at_once(clock::unix_ms(), wish(fixed, want), settings::max_burst())
+}
+
+#[inline(always)]
+fn wish(fixed: &Fixed, want: u32) -> Claim {
+    Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence }
 }
 
 /// Claims, and does what the decision asks for, with no lock held, until there are IDs.
 #[cold]
 #[inline(never)]
 fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
+    settings::require_preloading().map_err(promise::Error::from)?;
     let mut limits = settings::limits();
     let mut behind_since: Option<Instant> = None;
     let mut waiting = Waiting::default();
@@ -96,9 +130,7 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
             limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
         }
         let reading = Reading { now: clock::unix_ms(), seen };
-        let claim =
-            Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence };
-        seen = match shared::claim(reading, claim, &limits) {
+        seen = match shared::claim(reading, wish(fixed, want), &limits) {
             Decision::Issue(run) => return Ok(run),
             Decision::IssueAnd { run, reserve, unacknowledged } => {
                 if reserve {

@@ -7,7 +7,8 @@ use pgrx::prelude::*;
 use snowflake_core::layout::{Layout, Parts};
 
 use super::error::Error;
-use super::layout::{given_layout, layout, timestamp_in};
+use super::layout::{given_layout, known_layout, layout, timestamp_in};
+use crate::server::direct::called_directly;
 use crate::server::report::{OrRaise, Report};
 use crate::server::time::{raw_timestamptz, timestamptz};
 
@@ -30,16 +31,34 @@ fn snowflake_parse_under(
     SnowflakeParts { id, parts: parts(layout, id).or_raise() }
 }
 
-/// When the ID was issued, to the millisecond. 22023 when negative.
-#[pg_extern(sql = "
+called_directly!(pg_finfo_snowflake_timestamp_wrapper);
+extension_sql!(
+    "
 CREATE FUNCTION snowflake_timestamp(id bigint) RETURNS timestamptz
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
-")]
-fn snowflake_timestamp(fcinfo: pg_sys::FunctionCallInfo) -> TimestampWithTimeZone {
-    // SAFETY: there is one argument, and since the function is strict it is not NULL. To pass it as
-    // an argument of the Rust function would cost more than all the rest.
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_timestamp_wrapper';
+",
+    name = "timestamp"
+);
+
+/// When the ID was issued, to the millisecond. 22023 when negative.
+#[unsafe(no_mangle)]
+extern "C-unwind" fn snowflake_timestamp_wrapper(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> pg_sys::Datum {
+    // SAFETY: there is one argument, and since the function is strict it is not NULL.
     let id = unsafe { pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, 0).value() as i64 };
-    timestamptz(parts(layout(), id).or_raise().timestamp)
+    match known_layout().map(|layout| layout.decompose(id)) {
+        Some(Ok(parts)) => raw_timestamptz(parts.timestamp),
+        _ => snowflake_timestamp_slowly(id),
+    }
+    .into()
+}
+
+#[cold]
+#[inline(never)]
+#[pg_guard]
+extern "C-unwind" fn snowflake_timestamp_slowly(id: i64) -> pg_sys::TimestampTz {
+    raw_timestamptz(parts(layout(), id).or_raise().timestamp)
 }
 
 /// When an ID of another system was issued. 22023 when negative, or when the layout is not legal.

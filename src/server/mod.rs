@@ -1,11 +1,13 @@
 //! What the extension needs of PostgreSQL apart from its own purpose.
 //!
 //! - `catalog`: queries to the catalog, and statements.
+//! - `direct`: functions that PostgreSQL calls without a wrapper.
 //! - `encoding`: texts of the database, and texts of ours.
 //! - `report`: how errors and log entries reach PostgreSQL.
 //! - `time`: PostgreSQL's times and ours.
 
 pub mod catalog;
+pub mod direct;
 pub mod encoding;
 pub mod report;
 pub mod time;

@@ -451,8 +451,9 @@ impl Claim {
     /// What is wanted of this millisecond, from the sequence `first` on.
     #[inline(always)]
     fn run(self, timestamp: i64, first: u32) -> Run {
-        let last = self.last_sequence.min(first.saturating_add(self.want - 1));
-        Run { timestamp, first, count: last - first + 1 }
+        debug_assert!(first <= self.last_sequence);
+        let more = (self.want - 1).min(self.last_sequence - first);
+        Run { timestamp, first, count: more + 1 }
     }
 }
 
