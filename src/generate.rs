@@ -23,6 +23,9 @@ use crate::settings::{self, Fixed};
 /// IDs that one call claims at once, at most.
 const LONGEST_RUN: u32 = 4096;
 
+/// The part of a millisecond's IDs that a claim of more than one does not take: one of so many.
+const LEFT_TO_OTHERS: u32 = 32;
+
 called_directly!(pg_finfo_snowflake_nextval_wrapper);
 extension_sql!(
     "
@@ -109,9 +112,17 @@ fn claim_at_once(fixed: &Fixed, want: u32) -> Option<Run> {
     shared::claim_at_once(clock::unix_ms(), wish(fixed, want), settings::max_burst())
 }
 
+/// What is claimed of a millisecond. Whoever takes many IDs at once leaves the last of them to
+/// others, who would otherwise wait for the next millisecond, and perhaps lose that one, too.
 #[inline(always)]
 fn wish(fixed: &Fixed, want: u32) -> Claim {
-    Claim { first: settings::first_sequence(), want, last_sequence: fixed.last_sequence }
+    let first = settings::first_sequence();
+    if want == 1 {
+        Claim { first, want, last_sequence: fixed.last_sequence }
+    } else {
+        let last_sequence = fixed.last_sequence - (fixed.last_sequence + 1) / LEFT_TO_OTHERS;
+        Claim { first: first.min(last_sequence), want, last_sequence }
+    }
 }
 
 /// Claims, and does what the decision asks for, with no lock held, until there are IDs.
