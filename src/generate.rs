@@ -30,7 +30,8 @@ called_directly!(pg_finfo_snowflake_nextval_wrapper);
 extension_sql!(
     "
 CREATE FUNCTION snowflake_nextval() RETURNS bigint
-    LANGUAGE c VOLATILE PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_nextval_wrapper';
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE
+    AS 'MODULE_PATHNAME', 'snowflake_nextval_wrapper';
 ",
     name = "nextval"
 );

@@ -96,10 +96,21 @@ impl Journal {
         if let Some((before, id)) = misplaced.first() {
             panic!("{} IDs did not increase: {id} came after {before}, for one", misplaced.len());
         }
+        self.check_in_any_order()
+    }
+
+    /// Asserts that no ID came twice. Returns how many there were.
+    #[track_caller]
+    pub fn check_in_any_order(&self) -> usize {
         let ids = self.ids();
         let count = ids.len();
         assert_distinct(ids);
         count
+    }
+
+    /// How many IDs were not greater than those before them.
+    pub fn misplaced(&self) -> usize {
+        self.misplaced.lock().expect("no panic").len()
     }
 }
 

@@ -12,6 +12,7 @@ mod interruption;
 mod promoted_clocks;
 mod promotion;
 mod recovery;
+mod reuse;
 mod start_after;
 mod steps;
 mod synchronous;
