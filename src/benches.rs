@@ -21,9 +21,10 @@ mod benches {
     use pgrx_bench::{Bencher, black_box};
 
     use crate::generator::clock;
+    use crate::server::direct::called_directly;
     use crate::{generate, settings};
 
-    /// A function that returns a constant.
+    /// A function that returns a constant, with the wrapper of `pg_extern`.
     #[pg_extern(volatile, parallel_safe)]
     fn constant() -> i64 {
         black_box(CONSTANT)
@@ -39,11 +40,22 @@ mod benches {
         }))
     }
 
-    /// One reading of the clock.
-    #[pg_extern(volatile, parallel_safe)]
-    fn clock() -> i64 {
-        clock::unix_ms()
+    /// One reading of the clock, by a function that PostgreSQL calls as it calls
+    /// `snowflake_nextval()`.
+    #[unsafe(no_mangle)]
+    extern "C-unwind" fn clock_reading(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+        clock::unix_ms().into()
     }
+
+    called_directly!(pg_finfo_clock_reading);
+    extension_sql!(
+        "
+CREATE FUNCTION benches.clock() RETURNS bigint
+    LANGUAGE c VOLATILE PARALLEL SAFE AS 'MODULE_PATHNAME', 'clock_reading';
+",
+        name = "clock_reading",
+        requires = [benches]
+    );
 
     const CONSTANT: i64 = 1268118639732232192;
 

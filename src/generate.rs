@@ -110,7 +110,7 @@ fn claim_at_once(fixed: &Fixed, want: u32) -> Option<Run> {
     if !fixed.preloaded {
         return None;
     }
-    shared::claim_at_once(clock::unix_ms(), wish(fixed, want), settings::max_burst())
+    shared::claim_at_once(clock::unix_ms(), wish(fixed, want))
 }
 
 /// What is claimed of a millisecond. Whoever takes many IDs at once leaves the last of them to

@@ -95,10 +95,10 @@ pub fn init() {
 
 /// [`Generator::claim_at_once`], under the lock, counted. The library must have been preloaded.
 #[inline(always)]
-pub fn claim_at_once(now: i64, claim: Claim, max_burst: i64) -> Option<Run> {
+pub fn claim_at_once(now: i64, claim: Claim) -> Option<Run> {
     let mut locked = lock();
     let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
-    let run = generator.claim_at_once(ring, now, claim, max_burst)?;
+    let run = generator.claim_at_once(ring, now, claim, settings::max_burst)?;
     *issued += u64::from(run.count);
     statistics.issue(run, now);
     Some(run)
@@ -263,9 +263,9 @@ impl Statistics {
 
     #[inline(always)]
     fn issue(&mut self, run: Run, now: i64) {
-        let lead = run.timestamp - now;
-        if lead > 0 {
-            self.max_lead = self.max_lead.max(lead);
+        // An ID is never behind the clock.
+        if run.timestamp != now {
+            self.max_lead = self.max_lead.max(run.timestamp - now);
         }
     }
 

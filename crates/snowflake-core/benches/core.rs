@@ -28,7 +28,8 @@ fn generator(criterion: &mut Criterion) {
     let mut ring: Ring = Ring::new();
     let mut within = ready();
     criterion.bench_function("claim_at_once: within a millisecond", |bencher| {
-        bencher.iter(|| within.claim_at_once(&mut ring, black_box(NOW), ENDLESS, LIMITS.max_burst));
+        bencher
+            .iter(|| within.claim_at_once(&mut ring, black_box(NOW), ENDLESS, || LIMITS.max_burst));
     });
     let mut next = ready();
     let mut now = NOW;
@@ -36,7 +37,7 @@ fn generator(criterion: &mut Criterion) {
         bencher.iter(|| {
             now += 1;
             next.raise_floor(now + 2000, true);
-            next.claim_at_once(&mut ring, black_box(now), ONE, LIMITS.max_burst)
+            next.claim_at_once(&mut ring, black_box(now), ONE, || LIMITS.max_burst)
         });
     });
     let mut behind = ready();

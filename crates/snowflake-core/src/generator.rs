@@ -309,7 +309,7 @@ impl Generator {
         claim: Claim,
         limits: &Limits,
     ) -> Decision {
-        match self.next(reading.now, claim, limits.max_burst) {
+        match self.next(reading.now, claim, || limits.max_burst) {
             Some(next) => self.issue(ring, next, claim),
             None => self.claim_behind(ring, reading, claim, limits),
         }
@@ -317,13 +317,14 @@ impl Generator {
 
     /// The common case of [`Generator::claim`]: IDs of the clock's millisecond, or of the last one.
     /// `None` means that nothing has changed, and that the caller has to use [`Generator::claim`].
+    /// `max_burst` is asked for only where it matters, and must not do more than read it.
     #[inline(always)]
     pub fn claim_at_once<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
         now: i64,
         claim: Claim,
-        max_burst: i64,
+        max_burst: impl FnOnce() -> i64,
     ) -> Option<Run> {
         let next = self.next(now, claim, max_burst)?;
         (next.timestamp <= self.free).then(|| self.take(ring, next, claim))
@@ -331,7 +332,7 @@ impl Generator {
 
     /// What comes next without a wait, however old the reading.
     #[inline(always)]
-    fn next(&self, now: i64, claim: Claim, max_burst: i64) -> Option<Next> {
+    fn next(&self, now: i64, claim: Claim, max_burst: impl FnOnce() -> i64) -> Option<Next> {
         let lead = self.timestamp - now;
         // The common cases come first, and do not look at hold and max_burst.
         if lead < 0 {
@@ -340,7 +341,7 @@ impl Generator {
             None
         } else if lead == 0 {
             Some(Next { timestamp: now, first: self.sequence + 1, hold: 0 })
-        } else if lead <= max_burst.max(self.hold) {
+        } else if lead <= max_burst().max(self.hold) {
             Some(Next {
                 timestamp: self.timestamp,
                 first: self.sequence + 1,

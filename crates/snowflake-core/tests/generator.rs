@@ -94,7 +94,7 @@ impl World {
         let reading = self.read(session);
         let claim = Claim { first, want, last_sequence: LAST_SEQUENCE };
         let (mut at_once, mut ring) = (self.generator, self.ring);
-        let run = at_once.claim_at_once(&mut ring, reading.now, claim, self.limits.max_burst);
+        let run = at_once.claim_at_once(&mut ring, reading.now, claim, || self.limits.max_burst);
         assert!(
             run.is_some() || (at_once, ring) == (self.generator, self.ring),
             "a claim that came to nothing changed something"
@@ -621,11 +621,11 @@ fn what_is_not_acknowledged_is_marked() {
     // The next floor is marked from where the last one ends.
     generator.raise_floor(START + 20_000, false);
     assert!(!is_marked(claim(&mut generator, START + 10_000)));
-    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 10_001, ONE, 0), None);
+    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 10_001, ONE, || 0), None);
     assert!(is_marked(claim(&mut generator, START + 10_001)));
     generator.raise_floor(START + 30_000, true);
     assert!(!is_marked(claim(&mut generator, START + 10_001)));
-    assert!(generator.claim_at_once(&mut no_reuse(), START + 10_002, ONE, 0).is_some());
+    assert!(generator.claim_at_once(&mut no_reuse(), START + 10_002, ONE, || 0).is_some());
 }
 
 #[test]
@@ -672,21 +672,21 @@ fn a_frozen_generator_issues_nothing_later() {
     let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     generator.raise_floor(START + RESERVATION, true);
-    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, 0).is_some());
+    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
     let before = generator;
     generator.freeze();
     assert_eq!((generator.timestamp(), generator.floor()), (START, START));
-    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, 0).is_some());
-    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, 0), None);
+    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
+    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
     let reading = Reading { now: START + 1, seen: Seen::NOTHING };
     let refused = generator.claim(&mut no_reuse(), reading, ONE, &limits);
     assert_eq!(refused, Decision::Reserve { timestamp: START + 1 });
     // Acknowledged meanwhile: that is no permission.
     generator.acknowledge();
-    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, 0), None);
+    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
     generator.thaw(&before);
     assert_eq!(generator.floor(), START + RESERVATION);
-    assert!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, 0).is_some());
+    assert!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0).is_some());
 }
 
 /// For a generator that does not look back.

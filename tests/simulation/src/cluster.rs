@@ -152,12 +152,11 @@ impl Cluster {
     ) -> Result<Run, Refusal> {
         let now = old.unwrap_or_else(|| self.machine.wall(*at));
         let claim = self.wish(rng, want);
-        match self.memory.generator.claim_at_once(
-            &mut no_reuse(),
-            now,
-            claim,
-            self.limits.max_burst,
-        ) {
+        match self
+            .memory
+            .generator
+            .claim_at_once(&mut no_reuse(), now, claim, || self.limits.max_burst)
+        {
             // A server with a fence has not begun, so it is not here.
             Some(run) => Ok(run),
             None => self.claim_slowly(rng, at, now, want),
