@@ -100,9 +100,8 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         candidates.push(candidate("uuidv7()", NEVER_THE_SAME));
     }
     candidates.push(candidate("benches.constant()", ALWAYS_THE_SAME));
-    let costs = per_call(&mut client, &candidates, effort.calls, effort);
-    let of = |call: &str| costs.iter().find(|(other, _)| *other == call).expect("measured").1;
-    let above = |call: &str| of(call) - of(if returns_set(call) { CONSTANTS } else { NOTHING });
+    let times = Times::measure(&mut client, &candidates, effort);
+    let above = |call: &str| times.above(call, if returns_set(call) { CONSTANTS } else { NOTHING });
     let own = above("snowflake_nextval()");
     let widths = widths(&mut client);
 
@@ -110,9 +109,9 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         "Cost of a call above a built-in function that does nothing (`{NOTHING}`, {:.1} ns with \
          its row; a set, above a set of constants, {:.1} ns a row); widths {widths}; medians of \
          {} rounds of {}",
-        of(NOTHING),
-        of(CONSTANTS),
-        effort.rounds,
+        times.of(NOTHING),
+        times.of(CONSTANTS),
+        effort.call_rounds,
         effort.calls
     );
     let mut table = Table::new(&title, &["call", "ns", "of snowflake_nextval()"]);
@@ -182,14 +181,11 @@ fn decoding(effort: &Effort, report: &mut Report) {
             "count(*) FILTER (WHERE call::text <> '(000000010000000000000001,40)') = 0",
         ),
     ];
-    let costs = per_call(&mut client, &candidates, effort.decodes, effort);
-    let above = |call: &str| {
-        let of = |call: &str| costs.iter().find(|(other, _)| *other == call).expect("measured").1;
-        of(call) - of(NOTHING)
-    };
+    let times = Times::measure(&mut client, &candidates, effort);
+    let above = |call: &str| times.above(call, NOTHING);
     let title = format!(
         "Cost of decoding, above a built-in function that does nothing; medians of {} rounds of {}",
-        effort.rounds, effort.decodes
+        effort.call_rounds, effort.calls
     );
     let mut table = Table::new(&title, &["call", "ns"]);
     for Candidate { call, .. } in &candidates[1..] {
@@ -208,29 +204,49 @@ fn decoding(effort: &Effort, report: &mut Report) {
     );
 }
 
-/// Checks every candidate, then measures each once in every round. Median nanoseconds for a call,
-/// that of its query included.
-fn per_call(
-    client: &mut Client,
-    candidates: &[Candidate],
-    calls: u32,
-    effort: &Effort,
-) -> Vec<(&'static str, f64)> {
-    for candidate in candidates {
-        candidate.check(client);
-    }
-    let mut times = vec![Vec::new(); candidates.len()];
-    for round in 0..=effort.rounds {
-        eprintln!("    functions, round {round} of {}", effort.rounds);
-        for (candidate, times) in candidates.iter().zip(&mut times) {
-            let started = Instant::now();
-            assert_eq!(bigint(client, &candidate.timed(calls)), i64::from(calls));
-            if round > 0 {
-                times.push(started.elapsed().as_nanos() as f64 / f64::from(calls));
+/// Nanoseconds for a call, that of its query included: one time for each candidate and round.
+///
+/// What else happens on a machine changes from one second to the next. So rounds are short, and a
+/// candidate is compared with another one of the same round.
+struct Times(Vec<(&'static str, Vec<f64>)>);
+
+impl Times {
+    /// Checks every candidate, then measures each once in every round.
+    fn measure(client: &mut Client, candidates: &[Candidate], effort: &Effort) -> Times {
+        for candidate in candidates {
+            candidate.check(client);
+        }
+        let mut times = vec![Vec::new(); candidates.len()];
+        for round in 0..=effort.call_rounds {
+            if round % 10 == 0 {
+                eprintln!("    functions, round {round} of {}", effort.call_rounds);
+            }
+            for (candidate, times) in candidates.iter().zip(&mut times) {
+                let started = Instant::now();
+                let made = bigint(client, &candidate.timed(effort.calls));
+                assert_eq!(made, i64::from(effort.calls));
+                if round > 0 {
+                    times.push(started.elapsed().as_nanos() as f64 / f64::from(effort.calls));
+                }
             }
         }
+        Times(candidates.iter().map(|candidate| candidate.call).zip(times).collect())
     }
-    candidates.iter().map(|candidate| candidate.call).zip(times.into_iter().map(median)).collect()
+
+    /// Median of a call.
+    fn of(&self, call: &str) -> f64 {
+        median(self.rounds(call).to_vec())
+    }
+
+    /// Median of what a call took more than another one in the same round.
+    fn above(&self, call: &str, base: &str) -> f64 {
+        let rounds = self.rounds(call).iter().zip(self.rounds(base));
+        median(rounds.map(|(call, base)| call - base).collect())
+    }
+
+    fn rounds(&self, call: &str) -> &[f64] {
+        &self.0.iter().find(|(other, _)| *other == call).expect("measured").1
+    }
 }
 
 /// All calls, as rows with `call` and, where there is one, `id`. They stream: a set in FROM would

@@ -38,10 +38,10 @@ struct Effort {
     /// Rounds of everything, each of which measures every candidate once. What has to be warm gets
     /// one more, which does not count.
     rounds: usize,
+    /// Rounds of functions, which are shorter.
+    call_rounds: usize,
     /// Calls of a function in a round.
     calls: u32,
-    /// Calls of a decoding function in a round.
-    decodes: u32,
     /// Rows of a bulk insert.
     rows: u32,
     /// Seconds of small inserts, for each kind of key, number of sessions and number of rows, in a
@@ -53,8 +53,8 @@ struct Effort {
 
 const FULL: Effort = Effort {
     rounds: 7,
-    calls: 2_000_000,
-    decodes: 4_000_000,
+    call_rounds: 101,
+    calls: 200_000,
     rows: 1_000_000,
     insert_seconds: 2,
     sustained_seconds: 30.0,
@@ -63,8 +63,8 @@ const FULL: Effort = Effort {
 /// Enough to see that everything works.
 const QUICK: Effort = Effort {
     rounds: 1,
-    calls: 200_000,
-    decodes: 200_000,
+    call_rounds: 3,
+    calls: 100_000,
     rows: 50_000,
     insert_seconds: 1,
     sustained_seconds: 1.0,
