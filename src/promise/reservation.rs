@@ -7,7 +7,8 @@
 //! - (I1) every claimed timestamp <= the generator's floor <= a floor that is durable;
 //! - (I2) the floor never falls within a timeline, and the rules of WAL recover it;
 //! - (I3) a new incarnation of the server begins above the recovered floor;
-//! - (I4) within one incarnation, the generator's lock makes IDs strictly increase.
+//! - (I4) within one incarnation, the generator's lock makes IDs strictly increase, or distinct
+//!   while unused ones are reused.
 //!
 //! A row's WAL comes after that of its reservation, so every timeline that has the row has the
 //! reservation.
