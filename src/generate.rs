@@ -23,7 +23,7 @@ use crate::settings::{self, Fixed};
 /// IDs that one call claims at once, at most.
 const LONGEST_RUN: u32 = 4096;
 
-/// The part of a millisecond's IDs that a claim of more than one does not take: one of so many.
+/// A claim of more than one ID leaves one in so many of a millisecond's IDs to others.
 const LEFT_TO_OTHERS: u32 = 32;
 
 called_directly!(pg_finfo_snowflake_nextval_wrapper);
@@ -39,6 +39,7 @@ CREATE FUNCTION snowflake_nextval() RETURNS bigint
 /// The next ID. 55000 without preloading or identity, when the clock is too far behind or ahead, or
 /// when the register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp
 /// field.
+// The name is that of the first release, whose SQL refers to it.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn snowflake_nextval_wrapper(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     let fixed = settings::fixed();
@@ -69,7 +70,7 @@ fn first_id(fixed: &Fixed, run: Run) -> i64 {
     fixed.ids.compose(run.timestamp, run.first)
 }
 
-/// The next `count` IDs, increasing. 22023 when `count` is negative, else as `snowflake_nextval()`.
+/// The next `count` IDs. 22023 when `count` is negative, else as `snowflake_nextval()`.
 #[pg_extern(name = "snowflake_nextval", volatile, strict, parallel_safe)]
 fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
     let mut left = u32::try_from(count).map_err(|_| Error::NegativeCount(count)).or_raise();
@@ -104,7 +105,7 @@ fn claim(fixed: &Fixed, want: u32) -> Run {
     claim_at_once(fixed, want).unwrap_or_else(|| claim_slowly(fixed, want).or_raise())
 }
 
-/// The same, if it takes nothing but a clock reading and the lock.
+/// As [`claim`]; `None` if more is needed than a clock reading and the lock.
 #[inline(always)]
 fn claim_at_once(fixed: &Fixed, want: u32) -> Option<Run> {
     if !fixed.preloaded {
@@ -113,17 +114,15 @@ fn claim_at_once(fixed: &Fixed, want: u32) -> Option<Run> {
     shared::claim_at_once(clock::unix_ms(), wish(fixed, want))
 }
 
-/// What is claimed of a millisecond. Whoever takes many IDs at once leaves the last of them to
-/// others, who would otherwise wait for the next millisecond, and perhaps lose that one, too.
+/// What is claimed of a millisecond. A claim of more than one ID leaves the millisecond's last IDs to
+/// others. Otherwise they would wait for the next millisecond, and might find it used up, too. Where
+/// a burst may run ahead of the clock, nobody waits.
 #[inline(always)]
 fn wish(fixed: &Fixed, want: u32) -> Claim {
-    let first = settings::first_sequence();
-    if want == 1 {
-        Claim { first, want, last_sequence: fixed.last_sequence }
-    } else {
-        let last_sequence = fixed.last_sequence - (fixed.last_sequence + 1) / LEFT_TO_OTHERS;
-        Claim { first: first.min(last_sequence), want, last_sequence }
-    }
+    let last_sequence = fixed.last_sequence;
+    let leaves = want > 1 && settings::max_burst() == 0;
+    let leave = if leaves { (last_sequence + 1) / LEFT_TO_OTHERS } else { 0 };
+    Claim { first: settings::first_sequence(), want, last_sequence, leave }
 }
 
 /// Claims, and does what the decision asks for, with no lock held, until there are IDs.

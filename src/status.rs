@@ -55,8 +55,8 @@ fn snowflake_twins() -> i64 {
     shared::statistics().1.twins as i64
 }
 
-/// The column `steps_reused` of `pg_stat_snowflake`, apart for the same reason. 55000 without
-/// preloading.
+/// The column `steps_reused` of `pg_stat_snowflake`, in a function of its own for the reason given at
+/// [`snowflake_twins`]. 55000 without preloading.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_steps_reused() -> i64 {
     settings::require_preloading().or_raise();

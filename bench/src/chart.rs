@@ -1,5 +1,5 @@
-//! The picture in the README: what a reader asks first, and what it was measured on. It is drawn
-//! for the width that GitHub gives it, so that its text keeps its size.
+//! The picture in the README: the figures that readers ask for first, and the machine. It is drawn at
+//! the width at which GitHub shows it, so that its text is not scaled.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ const PAPER: RGBColor = RGBColor(255, 255, 255);
 const OWN: RGBColor = RGBColor(31, 111, 235);
 const OTHER: RGBColor = RGBColor(110, 119, 129);
 
-/// What the colors become where the reader's pages are dark.
+/// The colors on dark pages.
 const DARK: [(RGBColor, RGBColor); 4] = [
     (INK, RGBColor(230, 237, 243)),
     (PAPER, RGBColor(13, 17, 23)),
@@ -32,7 +32,7 @@ const FONT_SCALE: f64 = 1.24;
 const TEXT: f64 = 14.0 * FONT_SCALE;
 const TITLE: f64 = 15.0 * FONT_SCALE;
 
-/// Of a cell: its margin, where its content begins below the title, and a line of it.
+/// In a cell: the margin, the top of the content, and the height of a line.
 const MARGIN: i32 = 14;
 const TOP: i32 = 62;
 const LINE: i32 = 24;
@@ -63,7 +63,7 @@ pub fn draw(
         facts(&cells[5], machine, sustained);
         root.present().expect("drawn");
     }
-    // What plotters cannot write belongs at the beginning of the file's only element.
+    // plotters cannot write these elements. They belong at the beginning of <svg>.
     let begin = picture.find('>').expect("an element") + 1;
     picture.insert_str(begin, &head());
     fs::create_dir_all(path.parent().expect("a file")).expect("a directory to write to");
@@ -128,7 +128,7 @@ fn bars(cell: &Area, digits: usize, rows: &[(String, f64)]) {
     let room = f64::from(width as i32 - from - VALUES);
     for ((name, value), top) in rows.iter().zip((TOP..).step_by(LINE as usize)) {
         let color = if name.contains("snowflake") { OWN } else { OTHER };
-        // Noise can put what costs nothing below zero.
+        // Noise can make the difference negative.
         let to = from + (value.max(0.0) / longest * room).round().max(1.0) as i32;
         let bar = Rectangle::new([(from, top + 3), (to, top + LINE - 3)], color.filled());
         cell.draw(&bar).expect("drawn");

@@ -1,8 +1,8 @@
 //! What a function costs: one call for each of many rows, less what a built-in function that does
 //! nothing costs.
 //!
-//! A function of an extension costs a little even if it does nothing, so the base line is one of
-//! PostgreSQL itself: what a reader compares with is built in, too.
+//! Even an empty function of an extension costs a little. The baseline is therefore a built-in
+//! function, as are most functions that a reader compares with.
 
 use std::time::Instant;
 
@@ -37,9 +37,9 @@ struct Candidate {
     check: &'static str,
 }
 
-/// The base line: PostgreSQL's cheapest function, which returns a number that the session has.
+/// The baseline: PostgreSQL's cheapest function, which returns a number that the session has.
 const NOTHING: &str = "pg_backend_pid()";
-/// The base line of sets.
+/// The baseline of sets.
 const CONSTANTS: &str = "benches.constants($n)";
 
 const ALWAYS_THE_SAME: &str = "count(DISTINCT call) = 1";
@@ -206,8 +206,8 @@ fn decoding(effort: &Effort, report: &mut Report) {
 
 /// Nanoseconds for a call, that of its query included: one time for each candidate and round.
 ///
-/// What else happens on a machine changes from one second to the next. So rounds are short, and a
-/// candidate is compared with another one of the same round.
+/// Other work on the machine changes from one second to the next. Rounds are therefore short, and
+/// candidates are compared within a round.
 struct Times(Vec<(&'static str, Vec<f64>)>);
 
 impl Times {
@@ -238,7 +238,7 @@ impl Times {
         median(self.rounds(call).to_vec())
     }
 
-    /// Median of what a call took more than another one in the same round.
+    /// Median of the difference to another call in the same round.
     fn above(&self, call: &str, base: &str) -> f64 {
         let rounds = self.rounds(call).iter().zip(self.rounds(base));
         median(rounds.map(|(call, base)| call - base).collect())

@@ -18,7 +18,7 @@ pub struct Key {
     since: u32,
 }
 
-/// Costs nothing to make: the row is made of its number anyway.
+/// Costs nothing to make: each row has its number anyway.
 pub const FREE: &str = "free (row number)";
 /// The default key.
 pub const SNOWFLAKE: &str = "snowflake_nextval()";
@@ -36,7 +36,7 @@ const KEYS: [Key; 6] = [
 /// Sessions that insert at the same time.
 const SESSIONS: [u32; 3] = [2, 8, 32];
 
-/// How many rows a statement of theirs inserts, and the statement after the name of the table.
+/// Rows per statement, and the part of the statement that follows the table's name.
 const STATEMENTS: [(u32, &str); 2] =
     [(1, "(item) VALUES (1)"), (100, "(item) SELECT generate_series(1, 100)")];
 
@@ -202,7 +202,7 @@ fn small(
         for ((sessions, rows, statement, table, key), figures) in
             candidates.iter().zip(&mut measured)
         {
-            // Each run begins with no rows: those of all would fill the disk.
+            // Each run begins with no rows: the rows of all runs together would fill the disk.
             empty(client, table);
             let statement = format!("INSERT INTO {table} {statement}");
             let run = pgbench(cluster, &statement, *sessions, effort.insert_seconds);

@@ -27,8 +27,8 @@ const WAYS: [(&str, &str); 2] = [
     ("in runs", "SELECT count(*) FROM (SELECT snowflake_nextval(2147483647)) AS ids"),
 ];
 
-/// What is measured beside them, each in a session of its own: what the queue for the processors
-/// costs any statement, and what an ID costs.
+/// What is measured beside them, each in its own session: a statement that shows how long any
+/// statement waits for a processor, and an ID.
 const QUERIES: [&str; 2] = ["SELECT 1", NEXT];
 
 /// How long they are measured, and how long the pause before each is.
@@ -120,8 +120,8 @@ fn beside_greedy_sessions() {
     report.print();
 }
 
-/// Milliseconds that each run of each of [`QUERIES`] took, beside so many sessions with a statement
-/// that does not end.
+/// Milliseconds that each run of [`QUERIES`] took, beside so many sessions that take IDs without
+/// end.
 fn latencies_beside(cluster: &Cluster, count: usize, statement: &str) -> [Vec<f64>; 2] {
     let mut sessions = QUERIES.map(|query| {
         let mut client = cluster.connect();
@@ -155,8 +155,8 @@ fn latencies_beside(cluster: &Cluster, count: usize, statement: &str) -> [Vec<f6
     })
 }
 
-/// Sessions with a statement that does not end. It is cancelled when this goes, which it also does
-/// when measuring fails.
+/// Sessions with a statement that does not end. It is cancelled when this is dropped, also when
+/// measuring fails.
 struct Greedy(Vec<CancelToken>);
 
 impl Drop for Greedy {

@@ -1,4 +1,4 @@
-//! What is measured on: figures without it mean nothing to a reader.
+//! The server and machine that are measured.
 
 use std::fmt;
 use std::fs;
@@ -19,11 +19,11 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// The machine that this runs on.
     pub fn here() -> Machine {
         let cluster = cluster().start();
         let mut client = cluster.connect();
-        // A distribution says in the version what it built, which is of no interest here.
+        // Distributions append their package version, which is left out.
         let facts = "SELECT split_part(current_setting('server_version'), ' ', 1), \
                      to_char(now(), 'YYYY-MM')";
         let row = client.query_one(facts, &[]).expect("a version");
@@ -43,7 +43,7 @@ impl fmt::Display for Machine {
     }
 }
 
-/// What the kernel calls a processor. It knows no names on ARM.
+/// What the kernel calls a processor. On ARM, it gives no name.
 fn processor() -> String {
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     processors

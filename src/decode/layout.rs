@@ -22,7 +22,7 @@ pub fn layout() -> Result<Layout, Error> {
     Ok(settings::fixed().layout)
 }
 
-/// The server's layout, where it need not be compared any more.
+/// The server's layout, if this session has compared it for good.
 #[inline(always)]
 pub fn known_layout() -> Option<Layout> {
     COMPARED.load(Relaxed).then(|| settings::fixed().layout)

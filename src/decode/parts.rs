@@ -41,8 +41,9 @@ CREATE FUNCTION snowflake_timestamp(id bigint) RETURNS timestamptz
 );
 
 /// When the ID was issued, to the millisecond. 22023 when negative.
+// The name is that of the first release, whose SQL refers to it.
 #[unsafe(no_mangle)]
-extern "C-unwind" fn snowflake_timestamp_wrapper(
+unsafe extern "C-unwind" fn snowflake_timestamp_wrapper(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pg_sys::Datum {
     // SAFETY: there is one argument, and since the function is strict it is not NULL.

@@ -14,8 +14,8 @@ use snowflake_core::jump::{BootClock, Clocks};
 
 /// The wall clock, in whole milliseconds since the Unix epoch.
 ///
-/// Read with `gettimeofday()`, as PostgreSQL reads it: the C library calls the kernel's page
-/// directly then. Its `clock_gettime()` takes some nanoseconds more, and `SystemTime` more still.
+/// Read with `gettimeofday()`, as PostgreSQL reads it, because the C library answers it fastest.
+/// `clock_gettime()` takes a little more, and `SystemTime` still more.
 #[inline(always)]
 pub fn unix_ms() -> i64 {
     let mut time = MaybeUninit::<libc::timeval>::uninit();

@@ -58,7 +58,7 @@ struct Guarded {
 pub struct Statistics {
     /// The farthest that an ID was ahead of the clock, ms.
     pub max_lead: i64,
-    /// Milliseconds whose sequence was used up when more IDs were wanted.
+    /// Milliseconds in which a claim found no ID left that it may take.
     pub sequence_overflows: u64,
     /// The millisecond that was counted last as an overflow, Unix ms.
     overflowed: i64,
@@ -68,7 +68,7 @@ pub struct Statistics {
     pub waited: u64,
     /// Steps back of the clock that were held.
     pub steps_held: u64,
-    /// Steps back of the clock that were answered with what its milliseconds had left.
+    /// Steps back of the clock after which unused IDs were issued.
     pub steps_reused: u64,
     /// Calls that were refused for a clock that was too far behind or ahead.
     pub steps_refused: u64,
@@ -144,7 +144,7 @@ pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
 
 /// [`Generator::raise_floor`], under the lock: the floor is durable here, and acknowledged where
 /// the synchronous standbys have the WAL up to `lsn`, which is up to `acknowledged`. Also switches
-/// reuse on or off, as it is set now. The library must have been preloaded.
+/// reuse on or off, as the setting says now. The library must have been preloaded.
 pub fn raise_floor(timestamp: i64, lsn: Lsn, acknowledged: Lsn) {
     let reuse = settings::reuse_window() > 0;
     let mut locked = lock();
@@ -269,7 +269,7 @@ impl Statistics {
         }
     }
 
-    /// The sequence of this millisecond is used up: counted once, however many sessions notice.
+    /// Nothing of this millisecond is left for a claim: counted once, however many sessions notice.
     fn overflow(&mut self, timestamp: i64) {
         if self.overflowed != timestamp {
             self.overflowed = timestamp;

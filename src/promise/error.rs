@@ -291,7 +291,7 @@ pub enum LogEntry {
     SteppedBack {
         /// By how much it is behind the last ID, ms.
         lead: i64,
-        /// Whether IDs go on from there; else they are those that the time that comes again has left.
+        /// Whether IDs go on from there; else unused IDs of repeated milliseconds are issued.
         is_held: bool,
     },
     /// The clock has jumped ahead.
@@ -424,8 +424,8 @@ impl LogEntry {
                 "IDs go on from the last timestamp, and run ahead of the clock until it has \
                  caught up."
             } else {
-                "Unused IDs of the time that comes again are issued. IDs do not increase until the \
-                 clock has caught up."
+                "Unused IDs of the milliseconds that the clock repeats are issued. They may be \
+                 smaller than earlier IDs until the clock has passed the highest one."
             }),
             LogEntry::SteppedAhead(jump) => report::message(jumped(jump))
                 .set_detail("Snowflake IDs follow it, and will not go back if it does."),

@@ -7,8 +7,8 @@
 //! - (I1) every claimed timestamp <= the generator's floor <= a floor that is durable;
 //! - (I2) the floor never falls within a timeline, and the rules of WAL recover it;
 //! - (I3) a new incarnation of the server begins above the recovered floor;
-//! - (I4) within one incarnation, the generator's lock makes IDs strictly increase, or distinct
-//!   while unused ones are reused.
+//! - (I4) within one incarnation, the generator's lock makes IDs distinct, and strictly increasing
+//!   unless reuse is on.
 //!
 //! A row's WAL comes after that of its reservation, so every timeline that has the row has the
 //! reservation.
@@ -170,7 +170,7 @@ pub fn keep_upstream(clocks: Clocks) {
     RESERVATIONS.exclusive().upstream = Some(clocks);
 }
 
-/// Logs that the clock was set back, and that the step is held, or answered with unused IDs.
+/// Logs that the clock was set back, and whether the step is held or unused IDs are issued.
 pub fn log_step_back(lead: i64, is_held: bool) -> Result<(), Error> {
     locked(|reservations, entry| {
         reservations.log_now_and_then(entry, LogEntry::SteppedBack { lead, is_held });

@@ -1,17 +1,18 @@
 //! Functions that PostgreSQL calls directly.
 
-/// Tells PostgreSQL how to call this function of ours, which it knows under the same name.
+/// Defines the function in which PostgreSQL looks up how to call one of ours. Its name is `pg_finfo_`
+/// and the name of ours.
 ///
-/// The wrapper of `pg_extern` guards every call and switches memory contexts. That takes longer than
-/// all the rest of a function that only computes. Such a function is called directly. It must not
-/// panic, nor raise an error, but in a function that has `#[pg_guard]`.
+/// The wrapper of `pg_extern` guards every call and switches memory contexts, which is slow beside a
+/// function that only computes. A function that is called directly must not panic or raise an error,
+/// except within a function that has `#[pg_guard]`.
 macro_rules! called_directly {
-    ($version:ident) => {
+    ($finfo:ident) => {
         #[unsafe(no_mangle)]
-        extern "C" fn $version() -> &'static pgrx::pg_sys::Pg_finfo_record {
-            static VERSION: pgrx::pg_sys::Pg_finfo_record =
+        extern "C" fn $finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
+            static INFO: pgrx::pg_sys::Pg_finfo_record =
                 pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
-            &VERSION
+            &INFO
         }
     };
 }

@@ -146,8 +146,9 @@ const LIMITS: [Int; 7] = [
         range: 0..=ring::MILLISECONDS as i32,
         ..limit(
             c"snowflake.reuse_window",
-            c"The largest step back of the clock that is answered with unused IDs of its time.",
-            c"Such IDs are smaller than earlier ones. 0 is off, and IDs always increase.",
+            c"The largest step back of the clock after which unused IDs of repeated milliseconds are \
+                issued.",
+            c"IDs may be smaller than earlier ones until the clock has passed the highest. 0 is off.",
             &REUSE_WINDOW,
         )
     },

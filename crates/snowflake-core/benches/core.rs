@@ -15,7 +15,7 @@ const LIMITS: Limits =
     Limits { max_burst: 0, reuse_window: 0, max_backward_step: 86_400_000, max_wait: 1000 };
 
 /// One ID of the default layout, and one of a sequence that has no end.
-const ONE: Claim = Claim { first: 0, want: 1, last_sequence: 4095 };
+const ONE: Claim = Claim { first: 0, want: 1, last_sequence: 4095, leave: 0 };
 const ENDLESS: Claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
 
 fn ready() -> Generator {

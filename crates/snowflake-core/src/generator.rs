@@ -7,8 +7,7 @@
 //! What holds, each with its property test in `tests/generator.rs`:
 //!
 //! 1. Claimed IDs strictly increase, whatever the clock does and in whatever order sessions claim.
-//!    While unused sequences are reused, they are distinct, and increase once the clock has passed
-//!    the last one.
+//!    With reuse, they are distinct, and increase again once the clock has passed the highest one.
 //! 2. An ID is never behind the clock reading of its claim.
 //! 3. The lead of an ID over the clock grows only by a step of the clock, or within `max_burst`.
 //! 4. While a step is held, every millisecond of the clock still gives a full sequence.
@@ -21,8 +20,8 @@
 //! 9. IDs from [`Generator::claim_at_once`] are those that [`Generator::claim`] would give, and the
 //!    state after it is the same.
 //! 10. Every ID above what is acknowledged is marked so, and no other.
-//! 11. What is reused belongs to the millisecond of the reading, which is at most `reuse_window`
-//!     behind, and later than everything up to which the generator started.
+//! 11. A reused timestamp is that of the reading. It is at most `reuse_window` behind the
+//!     generator's timestamp, and later than the one that the generator started after.
 
 use std::mem::offset_of;
 
@@ -59,8 +58,8 @@ impl Seen {
 pub struct Limits {
     /// How far a burst may run ahead of the clock.
     pub max_burst: i64,
-    /// The largest step back of the clock that is answered with what the milliseconds that come
-    /// again have left; only while [`Generator::set_reuse`] is on.
+    /// The largest step back of the clock after which unused IDs of the reading's millisecond are
+    /// issued; only while [`Generator::set_reuse`] is on.
     pub reuse_window: i64,
     /// The largest step back of the clock that is held: IDs go on from the last timestamp.
     pub max_backward_step: i64,
@@ -77,6 +76,9 @@ pub struct Claim {
     pub want: u32,
     /// The largest sequence.
     pub last_sequence: u32,
+    /// How many of the last sequences of a millisecond are left to other claims, at most
+    /// `last_sequence`. What is reused is taken whole.
+    pub leave: u32,
 }
 
 /// IDs that were claimed at once: `count` sequences of one millisecond, from `first` on.
@@ -112,8 +114,8 @@ pub enum Decision {
         /// The synchronous standbys may not have the floor yet: the commit has to wait for them.
         unacknowledged: bool,
     },
-    /// These IDs are the caller's. Their millisecond had passed already, and comes again, since the
-    /// clock was set back.
+    /// These IDs are the caller's. They are unused IDs of a millisecond that the clock repeats,
+    /// because it was set back.
     Reuse {
         /// The IDs.
         run: Run,
@@ -186,7 +188,7 @@ pub struct Generator {
     /// `floor`.
     free: i64,
     sequence: u32,
-    /// Whether a millisecond is recorded when it is left.
+    /// Whether a millisecond is recorded in the ring when the generator moves on to a later one.
     recording: bool,
     /// The first timestamp above this one asks for a reservation. Never above `floor`.
     reserve_after: i64,
@@ -230,12 +232,12 @@ impl Generator {
         }
     }
 
-    /// Timestamp and sequence that were issued last; `None` before the first of this generator.
+    /// The highest timestamp and sequence that were issued; `None` before the first of this generator.
     pub fn last(&self) -> Option<(i64, u32)> {
         (self.sequence != NOTHING_ISSUED).then_some((self.timestamp, self.sequence))
     }
 
-    /// The timestamp up to which everything is used up, or that is being used.
+    /// The highest timestamp that was issued, or that nothing is issued below; but for what is reused.
     pub fn timestamp(&self) -> i64 {
         self.timestamp
     }
@@ -290,8 +292,8 @@ impl Generator {
         self.set_free();
     }
 
-    /// Whether a step back may be answered from the ring. Nothing is known of what was used before
-    /// this is switched on.
+    /// Whether milliseconds are recorded in the ring, and reused. The ring knows nothing of what was
+    /// used before this is switched on.
     pub fn set_reuse<const N: usize>(&mut self, ring: &mut Ring<N>, on: bool) {
         if on && !self.recording {
             ring.begin(self.timestamp);
@@ -299,7 +301,7 @@ impl Generator {
         self.recording = on;
     }
 
-    /// Claims one ID or more. The ring is always the same one.
+    /// Claims one ID or more. Every call must pass the same ring.
     ///
     /// Integers only, and no loop: this runs under a spinlock.
     pub fn claim<const N: usize>(
@@ -317,7 +319,8 @@ impl Generator {
 
     /// The common case of [`Generator::claim`]: IDs of the clock's millisecond, or of the last one.
     /// `None` means that nothing has changed, and that the caller has to use [`Generator::claim`].
-    /// `max_burst` is asked for only where it matters, and must not do more than read it.
+    /// `max_burst` is called only where its value matters. It may be called under a spinlock, so it
+    /// must only read the setting.
     #[inline(always)]
     pub fn claim_at_once<const N: usize>(
         &mut self,
@@ -337,7 +340,7 @@ impl Generator {
         // The common cases come first, and do not look at hold and max_burst.
         if lead < 0 {
             Some(Next { timestamp: now, first: claim.first, hold: 0 })
-        } else if self.sequence >= claim.last_sequence {
+        } else if self.sequence >= claim.last_sequence - claim.leave {
             None
         } else if lead == 0 {
             Some(Next { timestamp: now, first: self.sequence + 1, hold: 0 })
@@ -399,16 +402,21 @@ impl Generator {
         Seen { timestamp: self.timestamp, hold: self.hold }
     }
 
-    /// What this millisecond, which has passed already, has left.
+    /// Unused IDs of this millisecond, which the clock repeats; `None` if none are known.
     fn reuse<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
         timestamp: i64,
         claim: Claim,
     ) -> Option<Decision> {
-        let first =
-            ring.unused(timestamp, claim.first).filter(|first| *first <= claim.last_sequence);
-        let run = claim.run(timestamp, first.filter(|_| self.recording)?);
+        if !self.recording {
+            return None;
+        }
+        let first = ring.unused(timestamp, claim.first)?;
+        if first > claim.last_sequence {
+            return None;
+        }
+        let run = Claim { leave: 0, ..claim }.run(timestamp, first);
         ring.record(timestamp, run.last());
         Some(Decision::Reuse {
             run,
@@ -453,7 +461,8 @@ impl Claim {
     #[inline(always)]
     fn run(self, timestamp: i64, first: u32) -> Run {
         debug_assert!(first <= self.last_sequence);
-        let more = (self.want - 1).min(self.last_sequence - first);
+        let last = self.last_sequence - self.leave;
+        let more = (self.want - 1).min(last.saturating_sub(first));
         Run { timestamp, first, count: more + 1 }
     }
 }

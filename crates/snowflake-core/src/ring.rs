@@ -1,13 +1,13 @@
-//! What each of the last milliseconds has used of its sequence, so that a small step back of the
-//! clock can be answered with what it has left.
+//! What each of the last milliseconds has used of its sequence, so that the rest can be issued after
+//! a small step back of the clock.
 //!
 //! What holds, with property tests in `tests/ring.rs`:
 //!
-//! 1. Nothing is said to be unused that was used, or that is not known.
-//! 2. As long as there is a place for each millisecond, all that is unused is known.
+//! 1. The ring never reports a sequence as unused that was used, or that it knows nothing of.
+//! 2. While each millisecond has a place of its own, the ring knows every unused sequence.
 
-/// The last `N` milliseconds that were used. A millisecond has one place, which it shares with
-/// those before it, and a place only ever goes to a later one.
+/// The last `N` milliseconds that were used. Milliseconds that are `N` apart share a place, and a
+/// place is only ever given to a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Ring<const N: usize = MILLISECONDS> {
@@ -41,8 +41,8 @@ impl<const N: usize> Ring<N> {
         self.after = after;
     }
 
-    /// The sequences of a millisecond are used up to this one. What is recorded later is of later
-    /// milliseconds, or [`Ring::unused`] gave it.
+    /// The sequences of a millisecond are used up to this one. A caller records later milliseconds
+    /// only, or a sequence that [`Ring::unused`] returned.
     #[inline(always)]
     pub fn record(&mut self, timestamp: i64, sequence: u32) {
         self.places[place::<N>(timestamp)] = Used { timestamp, sequence };
@@ -61,7 +61,7 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// Whether this is the first that is noticed of a step back from this timestamp.
+    /// Whether no step back from this timestamp was noticed before.
     pub fn notice_step(&mut self, from: i64) -> bool {
         std::mem::replace(&mut self.stepped_from, from) != from
     }

@@ -16,7 +16,7 @@ const START: i64 = 1_000_000;
 const LAST_SEQUENCE: u32 = 3;
 
 /// One ID.
-const ONE: Claim = Claim { first: 0, want: 1, last_sequence: LAST_SEQUENCE };
+const ONE: Claim = Claim { first: 0, want: 1, last_sequence: LAST_SEQUENCE, leave: 0 };
 const SESSIONS: usize = 3;
 
 /// One thing that happens.
@@ -27,8 +27,8 @@ enum Event {
     /// A session reads the clock, and claims only later.
     Read(usize),
     /// A session claims, with the reading it has, or else with a new one.
-    Claim { session: usize, first: u32, want: u32 },
-    /// A reservation finds reuse switched on, or off, for sessions that may not know yet.
+    Claim { session: usize, claim: Claim },
+    /// A reservation switches reuse on or off. Other sessions may not have seen the change.
     SetReuse(bool),
 }
 
@@ -90,9 +90,8 @@ impl World {
     }
 
     /// One claim. Returns the reading that it was made with and what was decided.
-    fn claim(&mut self, session: usize, first: u32, want: u32) -> (Reading, Decision) {
+    fn claim(&mut self, session: usize, claim: Claim) -> (Reading, Decision) {
         let reading = self.read(session);
-        let claim = Claim { first, want, last_sequence: LAST_SEQUENCE };
         let (mut at_once, mut ring) = (self.generator, self.ring);
         let run = at_once.claim_at_once(&mut ring, reading.now, claim, || self.limits.max_burst);
         assert!(
@@ -139,7 +138,7 @@ impl World {
     /// or must wait.
     fn insist(&mut self, want: u32) -> Decision {
         for _ in 0..100 {
-            match self.claim(0, 0, want).1 {
+            match self.claim(0, Claim { want, ..ONE }).1 {
                 Decision::Reread { .. } | Decision::Hold { .. } | Decision::Reserve { .. } => {
                     continue;
                 }
@@ -184,13 +183,18 @@ fn ticks() -> impl Strategy<Value = Event> {
     prop_oneof![3 => 0..3i64, 1 => 0..50i64].prop_map(Event::Clock)
 }
 
+/// A claim of more than one ID may leave some to others.
 fn claims() -> impl Strategy<Value = Event> {
     (
         0..SESSIONS,
         prop_oneof![2 => Just(0), 1 => 0..=LAST_SEQUENCE],
         prop_oneof![3 => Just(1), 1 => 1..9u32],
+        0..=LAST_SEQUENCE,
     )
-        .prop_map(|(session, first, want)| Event::Claim { session, first, want })
+        .prop_map(|(session, first, want, leave)| {
+            let leave = if want == 1 { 0 } else { leave };
+            Event::Claim { session, claim: Claim { first, want, leave, ..ONE } }
+        })
 }
 
 /// Everything but a clock that is set back.
@@ -213,11 +217,10 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 /// Everything, and reuse that is switched on and off.
 fn events_with_reuse() -> impl Strategy<Value = Vec<Event>> {
     let small_steps = (-20..20i64).prop_map(Event::Clock);
-    let claims = (0..SESSIONS, 0..2u32, 1..3u32).prop_map(|(session, first, want)| Event::Claim {
-        session,
-        first,
-        want,
-    });
+    let claims =
+        (0..SESSIONS, 0..2u32, 1..3u32, 0..2u32).prop_map(|(session, first, want, leave)| {
+            Event::Claim { session, claim: Claim { first, want, leave, ..ONE } }
+        });
     prop::collection::vec(
         prop_oneof![
             4 => ticks(),
@@ -242,8 +245,8 @@ fn run(
             Event::Read(session) => {
                 world.read(session);
             }
-            Event::Claim { session, first, want } => {
-                let (reading, decision) = world.claim(session, first, want);
+            Event::Claim { session, claim } => {
+                let (reading, decision) = world.claim(session, claim);
                 check(&world, reading, decision)?;
             }
             Event::SetReuse(on) => world.generator.set_reuse(&mut world.ring, on),
@@ -287,7 +290,7 @@ proptest! {
         })?;
     }
 
-    /// 1, with reuse: whoever finds the clock beyond all IDs has the highest one.
+    /// 1, with reuse: a claim that finds the clock beyond all IDs gets the highest one.
     #[test]
     fn ids_increase_again_once_the_clock_has_passed_them(
         limits in limits_with_reuse(),
@@ -360,8 +363,8 @@ proptest! {
                     allowed += (-by).max(0);
                 }
                 Event::Read(_) | Event::SetReuse(_) => {}
-                Event::Claim { want, .. } => {
-                    if let Decision::Issue(run) = world.insist(want) {
+                Event::Claim { claim, .. } => {
+                    if let Decision::Issue(run) = world.insist(claim.want) {
                         let lead = run.timestamp - world.clock;
                         prop_assert!(lead <= limits.max_burst.max(allowed), "lead {lead}, {allowed} explained");
                         allowed = lead;
@@ -689,7 +692,7 @@ fn a_frozen_generator_issues_nothing_later() {
     assert!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0).is_some());
 }
 
-/// For a generator that does not look back.
+/// For a generator without reuse.
 fn no_reuse() -> Ring<1> {
     Ring::new()
 }
@@ -816,4 +819,30 @@ fn what_is_reused_but_not_acknowledged_is_marked() {
             "{decision:?}"
         );
     }
+}
+
+/// Whoever takes many leaves some to others, who need not wait.
+#[test]
+fn a_run_leaves_ids_to_others() {
+    let mut world = World::new(Limits { max_backward_step: 0, ..REUSE });
+    let many = Claim { want: 9, leave: 1, ..ONE };
+    world.insist(1);
+    let Decision::Issue(run) = world.claim(0, many).1 else { panic!("there are IDs") };
+    assert_eq!((run.first, run.count), (1, LAST_SEQUENCE - 1));
+    let waits = |decision| matches!(decision, Decision::Wait { .. } | Decision::Reread { .. });
+    assert!(waits(world.claim(0, many).1) && waits(world.claim(0, many).1));
+    assert!(matches!(world.insist(1), Decision::Issue(run) if run.first == LAST_SEQUENCE));
+    assert!(waits(world.insist(1)));
+    // A new millisecond that begins with one of those gives that one.
+    world.move_clock(1);
+    let late = Claim { first: LAST_SEQUENCE, ..many };
+    let Decision::Issue(run) = world.claim(0, late).1 else { panic!("there are IDs") };
+    assert_eq!((run.first, run.count), (LAST_SEQUENCE, 1));
+    // What is reused is not left.
+    world.move_clock(5);
+    world.insist(1);
+    world.move_clock(-3);
+    world.claim(0, many);
+    let Decision::Reuse { run, .. } = world.claim(0, many).1 else { panic!("a step back") };
+    assert_eq!((run.first, run.count), (0, LAST_SEQUENCE + 1));
 }

@@ -46,9 +46,9 @@ enum Design {
     ForgetTheSynchronousStandby,
     /// A promotion compares its clock with the record's alone.
     ForgetTheUpstream,
-    /// A millisecond that is left is not recorded.
+    /// A millisecond is not recorded when the generator moves on.
     ForgetWhatWasUsed,
-    /// Nothing was used before reuse is switched on, or before the start.
+    /// It is assumed that nothing was used before reuse was switched on, or before the start.
     NothingWasUsedBefore,
     /// What is reused is not recorded.
     ReuseAgain,
@@ -77,7 +77,7 @@ struct Bounds {
     max_forward_step: Option<i64>,
     /// How much time may pass at once, on all clocks.
     passes: &'static [i64],
-    /// How often reuse may be switched on or off, for a session that does not know yet.
+    /// How often a session with an old setting may switch reuse on or off.
     switches: u8,
 }
 
@@ -136,7 +136,7 @@ struct World {
     begun: bool,
     generator: Generator,
     ring: Ring<2>,
-    /// All IDs, where they may be smaller than earlier ones.
+    /// All IDs that were issued, if reuse is on.
     issued_with_reuse: Vec<Id>,
     switches: u8,
     /// What an early reservation has written, and how much WAL has to be flushed before it counts.
@@ -362,7 +362,7 @@ impl World {
             limits.max_burst = 0;
         }
         let lead = self.generator.timestamp() - reading.now;
-        let claim = Claim { first: 0, want: 1, last_sequence: bounds.last_sequence };
+        let claim = Claim { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
         let ring = self.ring;
         let mut decision = self.generator.claim(&mut self.ring, reading, claim, &limits);
         if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (bounds.design, decision) {
@@ -383,7 +383,7 @@ impl World {
         {
             let id = (run.timestamp, run.first);
             if self.issued_with_reuse.contains(&id) {
-                self.broken = Some("an ID was reused");
+                self.broken = Some("an ID was issued twice");
             }
             self.issued_with_reuse.push(id);
         }
@@ -900,7 +900,7 @@ fn promotions(design: Design) -> Bounds {
     }
 }
 
-/// Small steps back that are answered with what milliseconds have left, and a crash.
+/// Small steps back after which unused IDs are issued, and a crash.
 fn reuse(design: Design) -> Bounds {
     Bounds {
         limits: Limits { max_burst: 0, reuse_window: 3, max_backward_step: i64::MAX, max_wait: 0 },
@@ -1020,19 +1020,19 @@ fn a_promotion_that_forgets_its_upstream_is_found() {
     );
 }
 
-const REUSED: Option<&str> = Some("an ID was reused");
+const TWICE: Option<&str> = Some("an ID was issued twice");
 
 #[test]
 fn reuse_of_what_nobody_recorded_is_found() {
-    assert_found(reuse(Design::ForgetWhatWasUsed), REUSED);
+    assert_found(reuse(Design::ForgetWhatWasUsed), TWICE);
 }
 
 #[test]
 fn reuse_from_before_it_was_switched_on_is_found() {
-    assert_found(reuse(Design::NothingWasUsedBefore), REUSED);
+    assert_found(reuse(Design::NothingWasUsedBefore), TWICE);
 }
 
 #[test]
-fn reusing_twice_is_found() {
-    assert_found(reuse(Design::ReuseAgain), REUSED);
+fn issuing_what_was_reused_again_is_found() {
+    assert_found(reuse(Design::ReuseAgain), TWICE);
 }

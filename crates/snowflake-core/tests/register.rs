@@ -160,7 +160,7 @@ proptest! {
     /// ahead of it.
     #[test]
     fn crashes_in_a_row_cost_no_availability(downtimes in prop::collection::vec(prop_oneof![1..100i64, 1..5000i64], 1..50)) {
-        let claim = Claim { first: 0, want: 1, last_sequence: 4095 };
+        let claim = Claim { first: 0, want: 1, last_sequence: 4095, leave: 0 };
         let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
         let server = server(&own());
         let mut record = server.reservation(NOW, NOW - 1, wall(NOW));

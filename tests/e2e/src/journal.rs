@@ -9,8 +9,8 @@ use postgres::Client;
 
 use crate::{Cluster, assert_distinct};
 
-/// Every ID that a client received. Each must be greater than all that any client had received
-/// before it asked.
+/// Every ID that a client received, and which of them were not greater than all that any client had
+/// received before it asked.
 #[derive(Default)]
 pub struct Journal {
     ids: Mutex<Vec<i64>>,

@@ -188,7 +188,8 @@ pub fn signal(pid: i64, name: &str) {
 }
 
 /// Waits until `condition` holds; panics after three minutes, which no machine that is only slow
-/// takes. Where tests are to fail, `SNOWFLAKE_PATIENCE` says how many seconds are enough.
+/// takes, or after `SNOWFLAKE_PATIENCE` seconds, which `tools/break-promises` sets, since its tests
+/// are expected to fail.
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let patience = env::var("SNOWFLAKE_PATIENCE")

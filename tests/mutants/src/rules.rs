@@ -116,17 +116,20 @@ const GENERATOR: &[[&str; 3]] = &[
     ],
     ["reuse_keeps_to_its_window", "if lead <= limits.reuse_window", "if true"],
     ["reuse_keeps_to_its_window", "ring.begin(self.timestamp);", "ring.begin(i64::MIN);"],
-    ["reuse_begins_where_it_is_switched_on", "first.filter(|_| self.recording)?", "first?"],
+    ["reuse_begins_where_it_is_switched_on", "if !self.recording {", "if false {"],
     [
         "reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full",
-        ".filter(|first| *first <= claim.last_sequence)",
-        "",
+        "if first > claim.last_sequence {",
+        "if false {",
     ],
     [
         "what_is_reused_but_not_acknowledged_is_marked",
         "unacknowledged: timestamp > self.acknowledged,",
         "unacknowledged: false,",
     ],
+    ["a_run_leaves_ids_to_others", "claim.last_sequence - claim.leave {", "claim.last_sequence {"],
+    ["a_run_leaves_ids_to_others", "self.last_sequence - self.leave;", "self.last_sequence;"],
+    ["a_run_leaves_ids_to_others", "Claim { leave: 0, ..claim }", "claim"],
 ];
 
 const RING: &[[&str; 3]] = &[

@@ -71,7 +71,10 @@ struct Memory {
     reserved: bool,
 }
 
-/// These servers never reuse what a millisecond has left.
+/// What a claim of more than one ID leaves of each millisecond.
+const LEFT_TO_OTHERS: u32 = 128;
+
+/// These servers run without reuse.
 fn no_reuse() -> Ring<1> {
     Ring::new()
 }
@@ -165,7 +168,8 @@ impl Cluster {
 
     fn wish(&self, rng: &mut Rng, want: u32) -> Claim {
         let first = if self.jitter == 0 { 0 } else { rng.u32(0..=self.jitter) };
-        Claim { first, want, last_sequence: LAYOUT.last_sequence() }
+        let leave = if want == 1 { 0 } else { LEFT_TO_OTHERS };
+        Claim { first, want, last_sequence: LAYOUT.last_sequence(), leave }
     }
 
     fn claim_slowly(

@@ -1,11 +1,13 @@
-//! Small steps back of the clock that are answered with unused IDs of the time that comes again.
+//! Small steps back of the clock, after which unused IDs of the repeated milliseconds are issued.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use postgres::Client;
-use snowflake_e2e::{Cluster, ClusterBuilder, Journal, StopOnDrop, bigint, eventually, signal};
+use postgres::{Client, NoTls};
+use snowflake_e2e::{
+    Cluster, ClusterBuilder, Journal, StopOnDrop, assert_distinct, bigint, eventually, signal,
+};
 
 use super::NEXT;
 
@@ -26,8 +28,8 @@ fn use_the_clock(client: &mut Client, journal: &Journal) {
 }
 
 /// Sets the clock back by a quarter of a second, takes an ID, and sets the clock right. Returns
-/// whether the step was answered with an unused ID: on a machine that stalls, the quarter may be over
-/// before, so there are several tries.
+/// whether that was an unused ID: on a machine that stalls, a quarter of a second may pass before it
+/// is taken, so there are several tries.
 fn is_answered(cluster: &Cluster, client: &mut Client, journal: &Journal) -> bool {
     let before = steps_reused(client);
     (0..5).any(|_| {
@@ -51,6 +53,7 @@ fn ids_carry_the_clocks_own_time_and_increase_again_later() {
     let journal = Journal::new();
     let mut highest = 0;
     eventually("a step is noticed before it is over", || {
+        cluster.set_clock("+0");
         use_the_clock(&mut client, &journal);
         highest = highest.max(journal.highest());
         cluster.set_clock("-0.25");
@@ -65,7 +68,7 @@ fn ids_carry_the_clocks_own_time_and_increase_again_later() {
     assert_eq!(bigint(&mut client, "SELECT last_id FROM snowflake_status"), highest);
     assert_eq!(steps_reused(&mut client), 1);
     assert!(bigint(&mut client, "SELECT largest_step_back FROM pg_stat_snowflake") <= 256);
-    let told = "IDs do not increase until the clock has caught up.";
+    let told = "Unused IDs of the milliseconds that the clock repeats are issued.";
     eventually("the log says so", || cluster.log().contains(told));
 
     thread::sleep(Duration::from_millis(260));
@@ -74,55 +77,73 @@ fn ids_carry_the_clocks_own_time_and_increase_again_later() {
     journal.check();
 }
 
+/// Sessions that take single IDs, and one that takes runs, through small steps of the clock: with
+/// reuse, after a crash, and while reuse is switched off and on.
 #[test]
-fn under_load_no_id_is_reused() {
-    // Sixteen IDs a millisecond, most of which are used.
-    let cluster = with_reuse().set("snowflake.sequence_bits", "4").start();
+fn under_load_no_id_is_issued_twice() {
+    // 32 IDs a millisecond, of which runs leave one to others.
+    let cluster = with_reuse().set("snowflake.sequence_bits", "5").start();
     let journal = Journal::new();
     let stop = AtomicBool::new(false);
-    let mut client = cluster.connect();
     let mut steps = 0;
-    thread::scope(|scope| {
+    let runs = thread::scope(|scope| {
         let _stop = StopOnDrop(&stop);
         for _ in 0..4 {
             journal.client(scope, &cluster, NEXT, &stop);
         }
-        let several = "SELECT min(id) FROM (SELECT snowflake_nextval(3) AS id) AS ids";
-        journal.client(scope, &cluster, several, &stop);
-        for round in 0..60 {
-            journal.wait_for(300);
-            cluster.set_clock(&format!("-0.{:03}", [5, 40, 120, 250, 400][round % 5]));
-            journal.wait_for(100);
-            if round % 20 == 7 {
-                // What was issued before a crash is not known afterwards.
-                steps += steps_reused(&mut client);
-                kill_a_backend(&cluster);
-                eventually("the server is back", || {
-                    cluster.config().connect(postgres::NoTls).is_ok_and(|again| {
-                        client = again;
-                        true
-                    })
-                });
+        let runs = scope.spawn(|| take_runs(&cluster, &stop));
+        let small_steps = |rounds: u32| {
+            for round in 0..rounds {
+                journal.wait_for(300);
+                cluster
+                    .set_clock(["-0.005", "-0.04", "-0.12", "-0.25", "-0.4"][round as usize % 5]);
+                journal.wait_for(100);
+                cluster.set_clock("+0");
             }
-            if round % 7 == 5 {
-                let window = if round % 2 == 0 { "256ms" } else { "0" };
-                cluster.configure(&[("snowflake.reuse_window", window)]);
-                cluster.reload();
-            }
-            cluster.set_clock("+0");
+            steps_reused(&mut cluster.connect())
+        };
+        steps += small_steps(20);
+        crash(&cluster);
+        steps += small_steps(40);
+        for window in ["0", "256ms", "0", "256ms"] {
+            cluster.configure(&[("snowflake.reuse_window", window)]);
+            cluster.reload();
+            small_steps(5);
         }
-        steps += steps_reused(&mut client);
+        drop(_stop);
+        runs.join().expect("runs")
     });
-    assert!(steps > 5 && journal.misplaced() > 0, "{steps} steps were answered");
+    assert!(steps > 0 && journal.misplaced() > 0, "no step was small enough");
+    let (singles, in_runs) = (journal.count(), runs.len());
+    assert_distinct(journal.ids().into_iter().chain(runs).collect());
     println!(
-        "{steps} steps, {} smaller IDs of {}",
-        journal.misplaced(),
-        journal.check_in_any_order()
+        "{steps} steps; {singles} single IDs, {} of them smaller; {in_runs} in runs",
+        journal.misplaced()
     );
 }
 
-fn kill_a_backend(cluster: &Cluster) {
+/// Takes seven IDs at a time until `stop`, and connects again whenever the session ends.
+fn take_runs(cluster: &Cluster, stop: &AtomicBool) -> Vec<i64> {
+    let mut ids = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(mut client) = cluster.config().connect(NoTls) else { continue };
+        while !stop.load(Ordering::Relaxed)
+            && let Ok(rows) = client.query("SELECT snowflake_nextval(7)", &[])
+        {
+            ids.extend(rows.iter().map(|row| row.get::<_, i64>(0)));
+        }
+    }
+    ids
+}
+
+/// Kills a backend, so that the server loses its shared memory, and waits until it is back.
+fn crash(cluster: &Cluster) {
+    let ready = || cluster.log().matches("database system is ready to accept connections").count();
+    let before = ready();
     signal(bigint(&mut cluster.connect(), "SELECT pg_backend_pid()::bigint"), "KILL");
+    eventually("the server is back", || {
+        ready() > before && cluster.config().connect(NoTls).is_ok()
+    });
 }
 
 #[test]
@@ -146,7 +167,7 @@ fn a_reload_switches_it_on_and_off() {
     let mut answers = |window| {
         cluster.configure(&[("snowflake.reuse_window", window)]);
         cluster.reload();
-        // Every reservation looks at it, and one is made each second.
+        // Every reservation reads the setting, and one is made each second.
         for _ in 0..5 {
             use_the_clock(&mut client, &journal);
         }
