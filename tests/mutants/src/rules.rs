@@ -29,7 +29,7 @@ pub fn all() -> impl Iterator<Item = Rule> {
 }
 
 const GENERATOR: &[[&str; 3]] = &[
-    ["ids_strictly_increase", "self.sequence = last;", "self.sequence = next.first;"],
+    ["ids_strictly_increase", "self.sequence = run.last();", "self.sequence = run.first;"],
     [
         "ids_strictly_increase",
         "timestamp: self.timestamp + 1, first, hold }",
