@@ -197,8 +197,8 @@ fn small(
         }
     }
     let mut measured: Vec<[Vec<f64>; 3]> = candidates.iter().map(|_| Default::default()).collect();
-    for round in 0..effort.rounds {
-        eprintln!("    small inserts, round {} of {}", round + 1, effort.rounds);
+    for round in 0..effort.small_rounds {
+        eprintln!("    small inserts, round {} of {}", round + 1, effort.small_rounds);
         for ((sessions, rows, statement, table, key), figures) in
             candidates.iter().zip(&mut measured)
         {
@@ -218,7 +218,7 @@ fn small(
     let title = format!(
         "Inserts of several sessions at the same time, each statement a transaction; medians of \
          {} rounds of {} s",
-        effort.rounds, effort.insert_seconds
+        effort.small_rounds, effort.insert_seconds
     );
     let columns = [
         "sessions",

@@ -44,6 +44,8 @@ struct Effort {
     calls: u32,
     /// Rows of a bulk insert.
     rows: u32,
+    /// Rounds of small inserts, which have the most candidates.
+    small_rounds: usize,
     /// Seconds of small inserts, for each kind of key, number of sessions and number of rows, in a
     /// round.
     insert_seconds: u32,
@@ -53,9 +55,10 @@ struct Effort {
 
 const FULL: Effort = Effort {
     rounds: 7,
-    call_rounds: 101,
+    call_rounds: 61,
     calls: 200_000,
     rows: 1_000_000,
+    small_rounds: 3,
     insert_seconds: 2,
     sustained_seconds: 30.0,
 };
@@ -66,6 +69,7 @@ const QUICK: Effort = Effort {
     call_rounds: 3,
     calls: 100_000,
     rows: 50_000,
+    small_rounds: 1,
     insert_seconds: 1,
     sustained_seconds: 1.0,
 };
