@@ -89,7 +89,7 @@ fn head() -> String {
 }
 
 fn cost_of_an_id(cell: &Area, costs: &Costs) {
-    let note = format!("above a function that does nothing; widths {}", costs.widths);
+    let note = format!("less a function that does nothing; widths {}", costs.widths);
     title(cell, "What an ID costs, nanoseconds", &note);
     let rows = costs.calls.iter().map(|cost| (shown(cost.call), cost.above));
     bars(cell, 0, &rows.collect::<Vec<_>>());
@@ -187,7 +187,7 @@ fn facts(cell: &Area, machine: &Machine, sustained: &[Series; 2]) {
         format!("{} processors", machine.processors),
         machine.processor.clone(),
         machine.month.clone(),
-        format!("widths {}, where nothing else is said", sustained[0].widths),
+        format!("widths {}, unless stated otherwise", sustained[0].widths),
     ];
     // There is no note to begin below.
     for (fact, top) in facts.iter().zip((TOP - LINE..).step_by(LINE as usize)) {

@@ -20,7 +20,7 @@ pub struct Costs {
     pub calls: Vec<Cost>,
 }
 
-/// Cost of one call above that of a built-in function that does nothing, in nanoseconds.
+/// Time of one call, less that of a built-in function that does nothing, in nanoseconds.
 pub struct Cost {
     /// The call.
     pub call: &'static str,
@@ -106,8 +106,8 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
     let widths = widths(&mut client);
 
     let title = format!(
-        "Cost of a call above a built-in function that does nothing (`{NOTHING}`, {:.1} ns with \
-         its row; a set, above a set of constants, {:.1} ns a row); widths {widths}; medians of \
+        "Time of a call, less that of a built-in function that does nothing (`{NOTHING}`, {:.1} ns \
+         with its row), or of a set of constants ({:.1} ns a row); widths {widths}; medians of \
          {} rounds of {}",
         times.of(NOTHING),
         times.of(CONSTANTS),
@@ -148,7 +148,7 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         );
     }
     report.expect(
-        "snowflake_nextval(count), ns above a set of constants",
+        "snowflake_nextval(count), ns, less a set of constants",
         above("snowflake_nextval($n)"),
         Bound::AtMost(5.0),
     );
@@ -184,7 +184,7 @@ fn decoding(effort: &Effort, report: &mut Report) {
     let times = Times::measure(&mut client, &candidates, effort);
     let above = |call: &str| times.above(call, NOTHING);
     let title = format!(
-        "Cost of decoding, above a built-in function that does nothing; medians of {} rounds of {}",
+        "Time of decoding, less that of a built-in function that does nothing; medians of {} rounds of {}",
         effort.call_rounds, effort.calls
     );
     let mut table = Table::new(&title, &["call", "ns"]);
@@ -193,7 +193,7 @@ fn decoding(effort: &Effort, report: &mut Report) {
     }
     table.print();
     report.expect(
-        "snowflake_timestamp(), ns above a built-in function that does nothing",
+        "snowflake_timestamp(), ns, less a built-in function that does nothing",
         above("snowflake_timestamp(id)"),
         Bound::AtMost(10.0),
     );
