@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
-use crate::eventually;
 use crate::server::{Server, as_server_user, forget_other_servers, kill_server};
+use crate::{bigint, eventually, signal};
 
 /// What a cluster is to be like. [`ClusterBuilder::start`] starts it.
 pub struct ClusterBuilder {
@@ -138,6 +138,17 @@ impl Cluster {
     pub fn kill(&mut self) {
         kill_server(self.postmaster.as_ref().expect("a running server").id());
         self.wait_for_exit();
+    }
+
+    /// Kills a backend, so that the server restarts with new shared memory, and waits until it has.
+    pub fn crash_a_backend(&self) {
+        let starts =
+            || self.log().matches("database system is ready to accept connections").count();
+        let before = starts();
+        signal(bigint(&mut self.connect(), "SELECT pg_backend_pid()::bigint"), "KILL");
+        eventually("the server is back", || {
+            starts() > before && self.config().connect(NoTls).is_ok()
+        });
     }
 
     /// Makes a standby a primary.

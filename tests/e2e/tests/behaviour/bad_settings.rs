@@ -155,6 +155,7 @@ fn a_bad_value_stops_the_start() {
         ("snowflake.sequence_bits", "15", "add up to 25 bits; the legal range is 10 to 24"),
         ("snowflake.worker_bits", "25", "The legal range is 0 to 24."),
         ("snowflake.max_backward_step", "soon", "The legal range is -1 to 2147483647 ms."),
+        ("snowflake.reuse_window", "257", "The legal range is 0 to 256 ms."),
         ("snowflake.max_wait", "-2", "The legal range is -1 to 2147483647 ms."),
         ("snowflake.sequence_jitter", "4096", "The legal range is 0 to 4095."),
         (

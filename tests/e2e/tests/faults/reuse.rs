@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use postgres::{Client, NoTls};
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, Journal, StopOnDrop, assert_distinct, bigint, eventually, signal,
+    Cluster, ClusterBuilder, Journal, StopOnDrop, assert_distinct, bigint, eventually,
 };
 
 use super::NEXT;
@@ -87,7 +87,7 @@ fn under_load_no_id_is_issued_twice() {
     let stop = AtomicBool::new(false);
     let mut steps = 0;
     let runs = thread::scope(|scope| {
-        let _stop = StopOnDrop(&stop);
+        let clients = StopOnDrop(&stop);
         for _ in 0..4 {
             journal.client(scope, &cluster, NEXT, &stop);
         }
@@ -103,14 +103,14 @@ fn under_load_no_id_is_issued_twice() {
             steps_reused(&mut cluster.connect())
         };
         steps += small_steps(20);
-        crash(&cluster);
+        cluster.crash_a_backend();
         steps += small_steps(40);
         for window in ["0", "256ms", "0", "256ms"] {
             cluster.configure(&[("snowflake.reuse_window", window)]);
             cluster.reload();
             small_steps(5);
         }
-        drop(_stop);
+        drop(clients);
         runs.join().expect("runs")
     });
     assert!(steps > 0 && journal.misplaced() > 0, "no step was small enough");
@@ -134,16 +134,6 @@ fn take_runs(cluster: &Cluster, stop: &AtomicBool) -> Vec<i64> {
         }
     }
     ids
-}
-
-/// Kills a backend, so that the server loses its shared memory, and waits until it is back.
-fn crash(cluster: &Cluster) {
-    let ready = || cluster.log().matches("database system is ready to accept connections").count();
-    let before = ready();
-    signal(bigint(&mut cluster.connect(), "SELECT pg_backend_pid()::bigint"), "KILL");
-    eventually("the server is back", || {
-        ready() > before && cluster.config().connect(NoTls).is_ok()
-    });
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually, signal};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of};
 
 use super::NEXT;
 
@@ -122,12 +122,7 @@ fn a_refused_jump_stays_refused() {
     journal.take(&mut cluster.connect(), NEXT).expect("an ID");
     cluster.set_clock("+300d");
     assert_jump_is_refused(&cluster, &journal);
-    let mut client = cluster.connect();
-    signal(bigint(&mut client, "SELECT pg_backend_pid()::bigint"), "KILL");
-    eventually("the server is back", || {
-        cluster.log().matches("database system is ready to accept connections").count() == 2
-            && cluster.config().connect(postgres::NoTls).is_ok()
-    });
+    cluster.crash_a_backend();
     assert_jump_is_refused(&cluster, &journal);
     cluster.kill();
     cluster.start_again();
