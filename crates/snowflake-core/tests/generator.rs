@@ -19,6 +19,9 @@ const LAST_SEQUENCE: u32 = 3;
 const ONE: Claim = Claim { first: 0, want: 1, last_sequence: LAST_SEQUENCE, leave: 0 };
 const SESSIONS: usize = 3;
 
+/// No ID ahead of the clock, nothing reused, no step held, no wait.
+const STRICT: Limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+
 /// One thing that happens.
 #[derive(Clone, Debug)]
 enum Event {
@@ -382,12 +385,7 @@ proptest! {
         max_burst in 0..1000i64,
         ticks in 1..50usize,
     ) {
-        let limits = Limits {
-            max_burst,
-            reuse_window: 0,
-            max_backward_step: i64::MAX,
-            max_wait: 0,
-        };
+        let limits = Limits { max_burst, max_backward_step: i64::MAX, ..STRICT };
         let mut world = World::new(limits);
         for _ in 0..before {
             world.insist(1);
@@ -403,7 +401,7 @@ proptest! {
     /// 3 and 4: a hold that has melted below max_burst does not take the burst away.
     #[test]
     fn a_hold_leaves_max_burst_alone(max_burst in 1..50i64, beyond in 1..50i64, ticks in 0..200i64) {
-        let limits = Limits { max_burst, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
+        let limits = Limits { max_burst, max_backward_step: i64::MAX, ..STRICT };
         let mut world = World::new(limits);
         world.insist(1);
         world.move_clock(-(max_burst + beyond));
@@ -477,12 +475,7 @@ proptest! {
     /// 8.
     #[test]
     fn a_step_beyond_max_backward_step_is_never_held(back in 1..100i64, max_backward_step in 0..50i64, max_wait in 0..50i64) {
-        let limits = Limits {
-            max_burst: 0,
-            reuse_window: 0,
-            max_backward_step,
-            max_wait,
-        };
+        let limits = Limits { max_backward_step, max_wait, ..STRICT };
         let mut world = World::new(limits);
         prop_assert!(matches!(world.insist(1), Decision::Issue(_)));
         world.move_clock(-back);
@@ -510,7 +503,7 @@ proptest! {
 /// it.
 #[test]
 fn a_reservation_is_asked_for_early() {
-    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = STRICT;
     let mut generator = Generator::starting_after(START - 1, 0, i64::MAX);
     generator.raise_floor(START + RESERVATION, true);
     let mut reservation = None;
@@ -537,7 +530,7 @@ fn a_reservation_is_asked_for_early() {
 /// A hold that a start explains is no step, and melts as any other.
 #[test]
 fn a_start_ahead_of_the_clock_is_no_step() {
-    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = STRICT;
     let mut world = World::new(limits);
     world.generator = Generator::starting_after(START + 99, 100, START * 2);
     world.floor = START + 99;
@@ -553,7 +546,7 @@ fn a_start_ahead_of_the_clock_is_no_step() {
 /// since.
 #[test]
 fn a_reading_from_before_the_hold_melted_is_stale() {
-    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
+    let limits = Limits { max_backward_step: i64::MAX, ..STRICT };
     let mut generator = Generator::starting_after(START, 1, START * 2);
     generator.raise_floor(START + RESERVATION, true);
     let mut claim =
@@ -575,8 +568,7 @@ fn a_reading_from_before_the_hold_melted_is_stale() {
 /// 6: the last ID of the field is issued, and nothing after it, whatever the clock says.
 #[test]
 fn the_field_ends_without_a_wrap() {
-    let limits =
-        Limits { max_burst: i64::MAX, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
+    let limits = Limits { max_burst: i64::MAX, max_backward_step: i64::MAX, ..STRICT };
     let mut world = World::ending_at(START + 2, limits);
     let mut last = None;
     while let Decision::Issue(run) = world.insist(1) {
@@ -592,7 +584,7 @@ fn the_field_ends_without_a_wrap() {
 /// The trap of the first Snowflake: after a refused call it handed out the same millisecond again.
 #[test]
 fn a_refused_call_forgets_nothing() {
-    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = STRICT;
     let mut world = World::new(limits);
     assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START, first: 0, count: 2 }));
     world.move_clock(-5);
@@ -605,7 +597,7 @@ fn a_refused_call_forgets_nothing() {
 /// have it.
 #[test]
 fn what_is_not_acknowledged_is_marked() {
-    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = STRICT;
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     let claim = |generator: &mut Generator, now| {
         let claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
@@ -633,7 +625,7 @@ fn what_is_not_acknowledged_is_marked() {
 
 #[test]
 fn the_state_says_what_was_issued() {
-    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 100, max_wait: 0 };
+    let limits = Limits { max_backward_step: 100, ..STRICT };
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     assert_eq!(generator.last(), None);
     assert_eq!((generator.timestamp(), generator.floor()), (START - 1, START - 1));
@@ -672,7 +664,7 @@ fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
 /// While it is frozen, every claim of a later millisecond asks for a reservation.
 #[test]
 fn a_frozen_generator_issues_nothing_later() {
-    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = STRICT;
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     generator.raise_floor(START + RESERVATION, true);
     assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
@@ -699,7 +691,7 @@ fn no_reuse() -> Ring<1> {
 
 /// Whether a claim at this time asks for a reservation.
 fn asks(generator: &mut Generator, now: i64) -> bool {
-    let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+    let limits = STRICT;
     match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
         Decision::Issue(_) => false,
         Decision::IssueAnd { reserve, .. } => reserve,
@@ -725,8 +717,8 @@ fn the_last_millisecond_of_the_field_is_used() {
     assert_eq!(generator.last(), Some((START, 0)));
 }
 
-/// A clock that went from START to START + 9 while every other millisecond gave one ID, and that is
-/// set back then.
+/// Every other millisecond from START to START + 8 has given one ID, and then the clock is set to
+/// this.
 fn stepped_back(to: i64, limits: Limits) -> World {
     let mut world = World::new(limits);
     for _ in 0..5 {
@@ -737,8 +729,7 @@ fn stepped_back(to: i64, limits: Limits) -> World {
     world
 }
 
-const REUSE: Limits =
-    Limits { max_burst: 0, reuse_window: 256, max_backward_step: i64::MAX, max_wait: 0 };
+const REUSE: Limits = Limits { reuse_window: 256, max_backward_step: i64::MAX, ..STRICT };
 
 /// A small step is answered with what its milliseconds have left, and held when that is used up.
 #[test]
