@@ -162,6 +162,25 @@ conversion_obstacles AS (
     JOIN pg_depend AS p ON (p.classid, p.objid, p.deptype) = ('pg_class'::regclass, relation, 'e')
     JOIN pg_extension AS e ON (p.refclassid, p.refobjid) = ('pg_extension'::regclass, e.oid)
     UNION ALL
+    -- PostgreSQL 18 creates the parent's constraint again first, in the child too, and then fails to create the child's own.
+    SELECT 9, '55000', child.relation_name, format('cannot change the type of column %s of table %s', child.column_name, child.relation_name),
+           format('The column is inherited from table %s. Its not-null constraint is named %I there, and %I here.', parent.relation_name, inherited.conname, own.conname),
+           format('First run %s.', CASE
+               WHEN child.is_partition THEN format(
+                   'ALTER TABLE %1$s DETACH PARTITION %2$s; ALTER TABLE %1$s ATTACH PARTITION %2$s %3$s',
+                   parent.relation_name, child.relation_name, pg_get_expr(relpartbound, c.oid))
+               ELSE format(
+                   'ALTER TABLE %1$s NO INHERIT %2$s; ALTER TABLE %1$s RENAME CONSTRAINT %3$I TO %4$I; ALTER TABLE %1$s INHERIT %2$s',
+                   child.relation_name, parent.relation_name, own.conname, inherited.conname) END)
+    FROM retyped AS child
+    JOIN pg_class AS c ON c.oid = child.relation
+    JOIN pg_inherits ON inhrelid = child.relation
+    JOIN retyped AS parent ON parent.relation = inhparent AND parent.name = child.name
+    JOIN pg_constraint AS own ON own.contype = 'n' AND own.conrelid = child.relation AND own.conkey = ARRAY[child.number] AND own.conislocal
+    JOIN pg_constraint AS inherited
+         ON inherited.contype = 'n' AND inherited.conrelid = parent.relation AND inherited.conkey = ARRAY[parent.number] AND NOT inherited.connoinherit
+    WHERE own.conname <> inherited.conname
+    UNION ALL
     SELECT 10, '2BP01', relation_name, format('cannot change the type of column %s of table %s', column_name, relation_name),
            format('What depends on it: %s.', all_of_them),
            CASE WHEN can_be_created THEN 'Use dependents => ''recreate'', or drop that, convert the column, and create it again.'

@@ -125,7 +125,8 @@ CREATE TABLE payment (
 );
 COMMENT ON CONSTRAINT payment_of_rental ON payment IS 'both or none: see "Accounts"';
 
--- A tree of inheritance.
+-- A tree of inheritance. The keys of the children come later, so that their columns' not-null
+-- constraints have the name that they inherit: PostgreSQL 18 cannot change the type otherwise.
 CREATE TABLE note (
     id serial PRIMARY KEY,
     author_id smallint CONSTRAINT note_author REFERENCES staff,
@@ -133,13 +134,13 @@ CREATE TABLE note (
 );
 CREATE TABLE film_note (
     film_id integer NOT NULL CONSTRAINT film_note_of_film REFERENCES film,
-    CONSTRAINT film_note_author FOREIGN KEY (author_id) REFERENCES staff,
-    PRIMARY KEY (id)
+    CONSTRAINT film_note_author FOREIGN KEY (author_id) REFERENCES staff
 ) INHERITS (note);
+ALTER TABLE film_note ADD PRIMARY KEY (id);
 CREATE TABLE artist_note (
-    artist_id integer NOT NULL REFERENCES artist,
-    PRIMARY KEY (id)
+    artist_id integer NOT NULL REFERENCES artist
 ) INHERITS (note);
+ALTER TABLE artist_note ADD PRIMARY KEY (id);
 
 -- Names that need quotes.
 CREATE TABLE "Sound ""Track""" (
