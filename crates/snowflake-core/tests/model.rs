@@ -780,11 +780,15 @@ impl Model for Bounds {
     }
 }
 
+/// Every step back is held. No ID ahead of the clock, nothing reused.
+const HOLDING: Limits =
+    Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
+
 /// Everything at once, and little of each.
 fn everything(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        limits: HOLDING,
         last_sequence: 1,
         ids: 3,
         reservations: 3,
@@ -806,7 +810,7 @@ fn everything(design: Design) -> Bounds {
 fn clock_only(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 2, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        limits: Limits { max_burst: 2, ..HOLDING },
         last_sequence: 0,
         ids: 5,
         reservations: 3,
@@ -829,7 +833,7 @@ fn jumps(design: Design) -> Bounds {
     const LIMIT: i64 = 10 * RESERVATION;
     Bounds {
         design,
-        limits: Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        limits: HOLDING,
         last_sequence: 1,
         ids: 2,
         reservations: 3,
@@ -851,7 +855,7 @@ fn jumps(design: Design) -> Bounds {
 fn failovers(design: Design) -> Bounds {
     Bounds {
         design,
-        limits: Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 },
+        limits: HOLDING,
         last_sequence: 0,
         ids: 3,
         reservations: 2,
@@ -903,7 +907,7 @@ fn promotions(design: Design) -> Bounds {
 /// Small steps back after which unused IDs are issued, and a crash.
 fn reuse(design: Design) -> Bounds {
     Bounds {
-        limits: Limits { max_burst: 0, reuse_window: 3, max_backward_step: i64::MAX, max_wait: 0 },
+        limits: Limits { reuse_window: 3, ..HOLDING },
         last_sequence: 1,
         ids: 3,
         reservations: 2,

@@ -169,9 +169,9 @@ fn each_obstacle_is_refused() {
     }
 }
 
-/// A child whose not-null constraint has a name of its own. PostgreSQL 18 cannot change the type of
-/// such a column, and fails halfway. The hint says what to do first. Earlier versions have no names
-/// for not-null constraints.
+/// A child's not-null constraint has a name of its own. PostgreSQL 18 cannot change the type of such
+/// a column; earlier versions do not name not-null constraints. After what the hint says, the
+/// conversion works.
 #[test]
 fn not_null_constraints_of_other_names() {
     let trees = [
