@@ -237,13 +237,15 @@ fn switch_over(from: &Member, to: &Member) -> String {
     answer.lines().last().expect("a line").into()
 }
 
-/// Patroni ends on a primary that goes on: another member is promoted, and clients use both.
+/// Patroni ends on a primary that goes on: another member is promoted, and clients use both. Rows
+/// are inserted from then on: while the WAL of the standbys grows, each finds that the other is
+/// ahead, and does not stand for election.
 fn run_on(outcome: &mut Outcome, fleet: &mut Fleet, end_patroni: fn(&mut Member)) {
     let (old, new) = (Received::default(), Received::default());
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let _stop = StopOnDrop(&stop);
-        for task in [insert, take, take] {
+        for task in [take, take] {
             old.client(scope, fleet.config(&[0]), task, &stop);
         }
         old.wait_for(LOAD);
@@ -252,6 +254,7 @@ fn run_on(outcome: &mut Outcome, fleet: &mut Fleet, end_patroni: fn(&mut Member)
         first_id(fleet, &[1, 2], &new);
         let time = ended.elapsed();
         let primary = fleet.primary(&[1, 2]);
+        old.client(scope, fleet.config(&[0]), insert, &stop);
         for task in [insert, take, take] {
             new.client(scope, fleet.config(&[primary]), task, &stop);
         }

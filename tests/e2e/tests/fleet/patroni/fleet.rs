@@ -189,17 +189,17 @@ postgresql:
         config
     }
 
-    /// Waits until all other members stream from the primary, each once, and as synchronously as
-    /// planned, and until their Patroni knows.
+    /// Waits until all other members stream the primary's timeline, as synchronously as planned, and
+    /// until their Patroni knows.
     pub fn wait_for_standbys(&self, primary: usize) {
         let mut client = self.members[primary].connect();
-        eventually("the others stream", || {
-            let streaming = "SELECT count(DISTINCT application_name) FROM pg_stat_replication
-                             WHERE state = 'streaming'";
-            bigint(&mut client, streaming) == self.members.len() as i64 - 1
-        });
-        for (number, member) in self.members.iter().enumerate() {
-            eventually("Patroni knows it", || number == primary || member.answers("/replica"));
+        let timeline = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)";
+        let timeline: String = client.query_one(timeline, &[]).expect("a primary").get(0);
+        for member in self.others(primary) {
+            let member = &self.members[member];
+            eventually("the others stream", || {
+                member.receives(&timeline) && member.answers("/replica")
+            });
         }
         if self.plan.synchronous_mode {
             let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
@@ -336,17 +336,32 @@ impl Member {
         kill_server(pid.expect("a process ID"));
     }
 
-    /// A session with PostgreSQL, whatever its role is, as soon as it accepts one: a member streams
-    /// before that.
+    /// A session with PostgreSQL, whatever its role is, as soon as it accepts one.
     pub fn connect(&self) -> Client {
-        let mut config = Config::new();
-        config.host("127.0.0.1").port(self.port).user("postgres").dbname("postgres");
         let mut client = None;
         eventually("the member accepts a session", || {
-            client = config.connect(NoTls).ok();
+            client = self.config().connect(NoTls).ok();
             client.is_some()
         });
         client.expect("a session")
+    }
+
+    /// How a client connects to PostgreSQL.
+    fn config(&self) -> Config {
+        let mut config = Config::new();
+        config.host("127.0.0.1").port(self.port).user("postgres").dbname("postgres");
+        config
+    }
+
+    /// Whether it streams WAL of a timeline, which is written as in the names of WAL files. A member
+    /// that has yet to be rewound streams, too, up to where the timelines part.
+    fn receives(&self, timeline: &str) -> bool {
+        let received = "SELECT lpad(upper(to_hex(received_tli)), 8, '0') FROM pg_stat_wal_receiver
+                        WHERE status = 'streaming'";
+        self.config()
+            .connect(NoTls)
+            .and_then(|mut client| client.query(received, &[]))
+            .is_ok_and(|rows| rows.iter().any(|row| row.get::<_, &str>(0) == timeline))
     }
 
     /// Whether Patroni's REST API says yes.
