@@ -4,7 +4,7 @@
 //! lock, reads the clock *before* it takes the lock, and does whatever the [`Decision`] asks for
 //! after it has released it.
 //!
-//! What holds, each with its property test in `tests/generator.rs`:
+//! What holds, each with its property test in `tests/generator/`:
 //!
 //! 1. Claimed IDs strictly increase, whatever the clock does and in whatever order sessions claim.
 //!    With reuse, they are distinct, and increase again once the clock has passed the highest one.

@@ -3,7 +3,7 @@
 /// A rule of the core, what it becomes when it is broken, and the test that has to notice.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    /// The file, which has its tests in the file of that name in `tests/`.
+    /// The file, which has its tests in the file or directory of that name in `tests/`.
     pub file: &'static str,
     /// The test.
     pub test: &'static str,
@@ -29,107 +29,135 @@ pub fn all() -> impl Iterator<Item = Rule> {
 }
 
 const GENERATOR: &[[&str; 3]] = &[
-    ["ids_strictly_increase", "self.sequence = run.last();", "self.sequence = run.first;"],
     [
-        "ids_strictly_increase",
+        "properties::ids_strictly_increase",
+        "self.sequence = run.last();",
+        "self.sequence = run.first;",
+    ],
+    [
+        "properties::ids_strictly_increase",
         "timestamp: self.timestamp + 1, first, hold }",
         "timestamp: self.timestamp, first, hold }",
     ],
-    ["a_refused_call_forgets_nothing", "return if until", "self.sequence = 0; return if until"],
     [
-        "an_id_is_never_behind_its_reading",
+        "cases::a_refused_call_forgets_nothing",
+        "return if until",
+        "self.sequence = 0; return if until",
+    ],
+    [
+        "properties::an_id_is_never_behind_its_reading",
         "timestamp: now, first: claim.first, hold: 0 }",
         "timestamp: self.timestamp + 1, first: claim.first, hold: 0 }",
     ],
-    ["lead_never_grows_by_itself", "hold: self.hold.min(lead),", "hold: self.hold,"],
-    ["lead_is_explained_by_steps_and_max_burst", "if lead < explained {", "if lead <= explained {"],
-    ["lead_never_grows_by_itself", "if lead < explained {", "if lead <= explained {"],
+    ["properties::lead_never_grows_by_itself", "hold: self.hold.min(lead),", "hold: self.hold,"],
     [
-        "a_held_step_keeps_the_full_rate",
+        "properties::lead_is_explained_by_steps_and_max_burst",
+        "if lead < explained {",
+        "if lead <= explained {",
+    ],
+    ["properties::lead_never_grows_by_itself", "if lead < explained {", "if lead <= explained {"],
+    [
+        "properties::a_held_step_keeps_the_full_rate",
         "let explained = limits.max_burst.max(self.hold);",
         "let explained = limits.max_burst;",
     ],
     [
-        "a_hold_leaves_max_burst_alone",
+        "properties::a_hold_leaves_max_burst_alone",
         "let explained = limits.max_burst.max(self.hold);",
         "let explained = if self.hold > 0 { self.hold } else { limits.max_burst };",
     ],
-    ["a_stale_reading_is_no_step", "if reading.seen != seen {", "if false {"],
+    ["properties::a_stale_reading_is_no_step", "if reading.seen != seen {", "if false {"],
     [
-        "a_reading_from_before_the_hold_melted_is_stale",
+        "cases::a_reading_from_before_the_hold_melted_is_stale",
         "if reading.seen != seen {",
         "if reading.seen.timestamp < self.timestamp {",
     ],
-    ["a_wait_is_for_a_time_that_has_not_come", "if reading.seen != seen {", "if false {"],
     [
-        "nothing_beyond_the_reservation_or_the_field",
+        "properties::a_wait_is_for_a_time_that_has_not_come",
+        "if reading.seen != seen {",
+        "if false {",
+    ],
+    [
+        "properties::nothing_beyond_the_reservation_or_the_field",
         "} else if next.timestamp > self.floor {",
         "} else if false {",
     ],
-    ["the_field_ends_without_a_wrap", "timestamp.min(self.last_timestamp)", "timestamp"],
+    ["cases::the_field_ends_without_a_wrap", "timestamp.min(self.last_timestamp)", "timestamp"],
     [
-        "a_step_beyond_max_backward_step_is_never_held",
+        "properties::a_step_beyond_max_backward_step_is_never_held",
         "if lead <= limits.max_backward_step {",
         "if lead - 1 <= limits.max_backward_step {",
     ],
     [
-        "a_reservation_is_asked_for_early",
+        "cases::a_reservation_is_asked_for_early",
         "self.reserve_after = self.floor - RESERVE_EARLY;",
         "self.reserve_after = self.floor;",
     ],
     [
-        "a_reservation_is_asked_for_early",
+        "cases::a_reservation_is_asked_for_early",
         "self.reserve_after = self.floor.min(next.timestamp + RESERVE_EARLY / 4);",
         "",
     ],
     [
-        "ids_strictly_increase",
+        "properties::ids_strictly_increase",
         "(next.timestamp <= self.free).then",
         "(next.timestamp <= self.floor).then",
     ],
     [
-        "a_step_beyond_max_backward_step_is_never_held",
+        "properties::a_step_beyond_max_backward_step_is_never_held",
         "reading.now <= limits.max_wait",
         "reading.now < limits.max_wait",
     ],
-    ["what_is_not_acknowledged_is_marked", "next.timestamp > self.acknowledged;", "false;"],
+    ["cases::what_is_not_acknowledged_is_marked", "next.timestamp > self.acknowledged;", "false;"],
     [
-        "what_is_not_acknowledged_is_marked",
+        "cases::what_is_not_acknowledged_is_marked",
         "self.free = self.reserve_after.min(self.acknowledged).min(self.floor);",
         "self.free = self.reserve_after.min(self.floor);",
     ],
     [
-        "a_frozen_generator_issues_nothing_later",
+        "cases::a_frozen_generator_issues_nothing_later",
         ".min(self.acknowledged).min(self.floor)",
         ".min(self.acknowledged)",
     ],
     [
-        "what_is_reused_is_distinct",
+        "properties::what_is_reused_is_distinct",
         "if next.timestamp != self.timestamp && self.recording {",
         "if false {",
     ],
-    ["what_is_reused_is_distinct", "ring.record(timestamp, run.last());", ""],
+    ["properties::what_is_reused_is_distinct", "ring.record(timestamp, run.last());", ""],
     [
-        "what_is_reused_is_distinct",
+        "properties::what_is_reused_is_distinct",
         "ring.begin(self.timestamp);",
         "ring.begin(self.timestamp - 9);",
     ],
-    ["reuse_keeps_to_its_window", "if lead <= limits.reuse_window", "if true"],
-    ["reuse_keeps_to_its_window", "ring.begin(self.timestamp);", "ring.begin(i64::MIN);"],
-    ["reuse_begins_where_it_is_switched_on", "if !self.recording {", "if false {"],
+    ["properties::reuse_keeps_to_its_window", "if lead <= limits.reuse_window", "if true"],
     [
-        "reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full",
+        "properties::reuse_keeps_to_its_window",
+        "ring.begin(self.timestamp);",
+        "ring.begin(i64::MIN);",
+    ],
+    ["reuse::reuse_begins_where_it_is_switched_on", "if !self.recording {", "if false {"],
+    [
+        "reuse::reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full",
         "if first > claim.last_sequence {",
         "if false {",
     ],
     [
-        "what_is_reused_but_not_acknowledged_is_marked",
+        "reuse::what_is_reused_but_not_acknowledged_is_marked",
         "unacknowledged: timestamp > self.acknowledged,",
         "unacknowledged: false,",
     ],
-    ["a_run_leaves_ids_to_others", "claim.last_sequence - claim.leave {", "claim.last_sequence {"],
-    ["a_run_leaves_ids_to_others", "self.last_sequence - self.leave;", "self.last_sequence;"],
-    ["a_run_leaves_ids_to_others", "Claim { leave: 0, ..claim }", "claim"],
+    [
+        "reuse::a_run_leaves_ids_to_others",
+        "claim.last_sequence - claim.leave {",
+        "claim.last_sequence {",
+    ],
+    [
+        "reuse::a_run_leaves_ids_to_others",
+        "self.last_sequence - self.leave;",
+        "self.last_sequence;",
+    ],
+    ["reuse::a_run_leaves_ids_to_others", "Claim { leave: 0, ..claim }", "claim"],
 ];
 
 const RING: &[[&str; 3]] = &[

@@ -361,6 +361,8 @@ fn the_runbook_of_every_alert_exists() {
 fn the_tests_that_are_named_exist() {
     let directories = [
         "crates/snowflake-core/tests",
+        "crates/snowflake-core/tests/generator",
+        "crates/snowflake-core/tests/model",
         "tests/e2e/tests/behaviour",
         "tests/e2e/tests/clients",
         "tests/e2e/tests/faults",

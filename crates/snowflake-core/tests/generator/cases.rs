@@ -1,0 +1,226 @@
+//! What a property does not show: the ends of what is reserved and of the field, and known traps.
+
+use snowflake_core::generator::{
+    Claim, Decision, Generator, Limits, RESERVATION, Reading, Run, Seen,
+};
+use snowflake_core::ring::Ring;
+
+use crate::world::{LAST_SEQUENCE, ONE, START, STRICT, World};
+
+/// For a generator without reuse.
+fn no_reuse() -> Ring<1> {
+    Ring::new()
+}
+
+/// 7: where a reservation takes no longer than a quarter of what it reserves, nobody ever waits for
+/// it.
+#[test]
+fn a_reservation_is_asked_for_early() {
+    let limits = STRICT;
+    let mut generator = Generator::starting_after(START - 1, 0, i64::MAX);
+    generator.raise_floor(START + RESERVATION, true);
+    let mut reservation = None;
+    let mut asked = 0;
+    for now in START..START + 100 * RESERVATION {
+        if let Some((done, floor)) = reservation
+            && done <= now
+        {
+            generator.raise_floor(floor, true);
+            reservation = None;
+        }
+        match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
+            Decision::Issue(_) => {}
+            Decision::IssueAnd { reserve: true, .. } => {
+                asked += 1;
+                reservation.get_or_insert((now + RESERVATION / 4, now + RESERVATION));
+            }
+            decision => panic!("{decision:?} at {now}"),
+        }
+    }
+    assert!((100..=400).contains(&asked), "asked {asked} times");
+}
+
+/// A hold that a start explains is no step, and melts as any other.
+#[test]
+fn a_start_ahead_of_the_clock_is_no_step() {
+    let limits = STRICT;
+    let mut world = World::new(limits);
+    world.generator = Generator::starting_after(START + 99, 100, START * 2);
+    world.floor = START + 99;
+    for _ in 0..100 {
+        world.move_clock(1);
+        assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp >= START + 100));
+    }
+    world.move_clock(-2);
+    assert!(matches!(world.insist(1), Decision::Refuse { .. }));
+}
+
+/// 5: the timestamp is the one that the reader had seen, but a later reading has let the hold melt
+/// since.
+#[test]
+fn a_reading_from_before_the_hold_melted_is_stale() {
+    let limits = Limits { max_backward_step: i64::MAX, ..STRICT };
+    let mut generator = Generator::starting_after(START, 1, START * 2);
+    generator.raise_floor(START + RESERVATION, true);
+    let mut claim =
+        |now, seen| generator.claim(&mut no_reuse(), Reading { now, seen }, ONE, &limits);
+    let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
+    assert!(matches!(claim(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
+    // One session sees this state, and reads the clock: it is 1 ms behind, which is held.
+    let Decision::Reread { seen } = claim(START - 5, Seen::NOTHING) else {
+        panic!("nothing was seen")
+    };
+    // The clock moves on, and another session claims: nothing is held any more.
+    assert!(
+        matches!(claim(START + 1, Seen::NOTHING), Decision::Issue(run) if run.timestamp == START + 1)
+    );
+    let decision = claim(START, seen);
+    assert!(matches!(decision, Decision::Reread { .. }), "{decision:?}");
+}
+
+/// 6: the last ID of the field is issued, and nothing after it, whatever the clock says.
+#[test]
+fn the_field_ends_without_a_wrap() {
+    let limits = Limits { max_burst: i64::MAX, max_backward_step: i64::MAX, ..STRICT };
+    let mut world = World::ending_at(START + 2, limits);
+    let mut last = None;
+    while let Decision::Issue(run) = world.insist(1) {
+        last = Some((run.timestamp, run.first));
+    }
+    assert_eq!(last, Some((START + 2, LAST_SEQUENCE)));
+    for clock in [START, START + 2, START + 3, i64::MAX / 2, 0] {
+        world.move_clock(clock - world.clock);
+        assert_eq!(world.insist(1), Decision::EndOfField, "at {clock}");
+    }
+}
+
+/// The trap of the first Snowflake: after a refused call it handed out the same millisecond again.
+#[test]
+fn a_refused_call_forgets_nothing() {
+    let limits = STRICT;
+    let mut world = World::new(limits);
+    assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START, first: 0, count: 2 }));
+    world.move_clock(-5);
+    assert_eq!(world.insist(1), Decision::Refuse { timestamp: START, lead: 5, until: START });
+    world.move_clock(5);
+    assert_eq!(world.insist(9), Decision::Issue(Run { timestamp: START, first: 2, count: 2 }));
+}
+
+/// Promise 10: an ID above what the synchronous standbys are known to have is marked, until they
+/// have it.
+#[test]
+fn what_is_not_acknowledged_is_marked() {
+    let limits = STRICT;
+    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    let claim = |generator: &mut Generator, now| {
+        let claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
+        generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, claim, &limits)
+    };
+    let is_marked = |decision| match decision {
+        Decision::Issue(_) => false,
+        Decision::IssueAnd { unacknowledged, .. } => unacknowledged,
+        decision => panic!("{decision:?}"),
+    };
+    generator.raise_floor(START + 10_000, false);
+    assert!(is_marked(claim(&mut generator, START)));
+    generator.acknowledge();
+    assert!(!is_marked(claim(&mut generator, START)));
+    assert!(!is_marked(claim(&mut generator, START + 9000)));
+    // The next floor is marked from where the last one ends.
+    generator.raise_floor(START + 20_000, false);
+    assert!(!is_marked(claim(&mut generator, START + 10_000)));
+    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 10_001, ONE, || 0), None);
+    assert!(is_marked(claim(&mut generator, START + 10_001)));
+    generator.raise_floor(START + 30_000, true);
+    assert!(!is_marked(claim(&mut generator, START + 10_001)));
+    assert!(generator.claim_at_once(&mut no_reuse(), START + 10_002, ONE, || 0).is_some());
+}
+
+#[test]
+fn the_state_says_what_was_issued() {
+    let limits = Limits { max_backward_step: 100, ..STRICT };
+    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    assert_eq!(generator.last(), None);
+    assert_eq!((generator.timestamp(), generator.floor()), (START - 1, START - 1));
+    generator.raise_floor(START + RESERVATION, true);
+    assert_eq!(generator.floor(), START + RESERVATION);
+    for sequence in 0..3 {
+        generator.claim(&mut no_reuse(), Reading { now: START, seen: Seen::NOTHING }, ONE, &limits);
+        assert_eq!((generator.last(), generator.hold()), (Some((START, sequence)), 0));
+    }
+    // A step back of 40 ms is held, and melts as the clock comes back.
+    let reading = Reading { now: START - 40, seen: Seen::NOTHING };
+    let Decision::Reread { seen } = generator.claim(&mut no_reuse(), reading, ONE, &limits) else {
+        panic!()
+    };
+    let held = generator.claim(&mut no_reuse(), Reading { seen, ..reading }, ONE, &limits);
+    assert!(matches!(held, Decision::Hold { lead: 40, .. }));
+    assert_eq!((generator.hold(), generator.timestamp()), (40, START));
+    generator.claim(&mut no_reuse(), Reading { now: START - 10, seen }, ONE, &limits);
+    assert_eq!((generator.hold(), generator.last()), (10, Some((START, 3))));
+}
+
+/// What an old reading asked for is needed only if the clock is there, or the next millisecond is.
+#[test]
+fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
+    let generator = Generator::starting_after(START, 0, START * 2);
+    for (timestamp, now, may) in [
+        (START + 1, START - 50, true),
+        (START + 2, START - 50, false),
+        (START + 50, START + 50, true),
+        (START + 51, START + 50, false),
+    ] {
+        assert_eq!(generator.may_need(timestamp, now), may, "{timestamp} at {now}");
+    }
+}
+
+/// While it is frozen, every claim of a later millisecond asks for a reservation.
+#[test]
+fn a_frozen_generator_issues_nothing_later() {
+    let limits = STRICT;
+    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    generator.raise_floor(START + RESERVATION, true);
+    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
+    let before = generator;
+    generator.freeze();
+    assert_eq!((generator.timestamp(), generator.floor()), (START, START));
+    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
+    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
+    let reading = Reading { now: START + 1, seen: Seen::NOTHING };
+    let refused = generator.claim(&mut no_reuse(), reading, ONE, &limits);
+    assert_eq!(refused, Decision::Reserve { timestamp: START + 1 });
+    // Acknowledged meanwhile: that is no permission.
+    generator.acknowledge();
+    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
+    generator.thaw(&before);
+    assert_eq!(generator.floor(), START + RESERVATION);
+    assert!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0).is_some());
+}
+
+/// Whether a claim at this time asks for a reservation.
+fn asks(generator: &mut Generator, now: i64) -> bool {
+    let limits = STRICT;
+    match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
+        Decision::Issue(_) => false,
+        Decision::IssueAnd { reserve, .. } => reserve,
+        decision => panic!("{decision:?}"),
+    }
+}
+
+#[test]
+fn a_reservation_is_asked_for_again_after_a_quarter_of_a_second() {
+    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    generator.raise_floor(START + RESERVATION, true);
+    let asked: Vec<i64> =
+        (0..=RESERVATION).filter(|passed| asks(&mut generator, START + passed)).collect();
+    assert_eq!(asked, [1001, 1252, 1503, 1754]);
+}
+
+#[test]
+fn the_last_millisecond_of_the_field_is_used() {
+    let mut generator = Generator::starting_after(START - 1, 0, START);
+    generator.raise_floor(START + RESERVATION, true);
+    assert_eq!(generator.floor(), START);
+    asks(&mut generator, START);
+    assert_eq!(generator.last(), Some((START, 0)));
+}

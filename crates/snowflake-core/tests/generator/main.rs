@@ -1,0 +1,9 @@
+//! Tests of the generator.
+//!
+//! The numbers in the comments of tests are those of the promises at the top of `src/generator.rs`.
+//! `make mutants` breaks the rules one by one and shows that these tests notice.
+
+mod cases;
+mod properties;
+mod reuse;
+mod world;

@@ -1,0 +1,126 @@
+//! Small steps back that are answered with unused sequences, and what a run leaves to others.
+
+use snowflake_core::generator::{Claim, Decision, Limits, Run};
+
+use crate::world::{LAST_SEQUENCE, ONE, START, STRICT, World};
+
+/// Every other millisecond from START to START + 8 has given one ID, and then the clock is set to
+/// this.
+fn stepped_back(to: i64, limits: Limits) -> World {
+    let mut world = World::new(limits);
+    for _ in 0..5 {
+        assert!(matches!(world.insist(1), Decision::Issue(_)));
+        world.move_clock(2);
+    }
+    world.move_clock(to - world.clock);
+    world
+}
+
+const REUSE: Limits = Limits { reuse_window: 256, max_backward_step: i64::MAX, ..STRICT };
+
+/// A small step is answered with what its milliseconds have left, and held when that is used up.
+#[test]
+fn reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full() {
+    let mut world = stepped_back(START + 4, REUSE);
+    for (first, is_first) in [(1, true), (2, false), (3, false)] {
+        let run = Run { timestamp: START + 4, first, count: 1 };
+        let reuse = Decision::Reuse { run, lead: 4, is_first, unacknowledged: false };
+        assert_eq!(world.insist(1), reuse);
+    }
+    let held = Run { timestamp: START + 8, first: 1, count: 1 };
+    assert_eq!(world.insist(1), Decision::Issue(held));
+    // What is held stays held, although the next millisecond was not used at all.
+    world.move_clock(1);
+    assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp == START + 8));
+    // A further step reaches a millisecond that has all of its sequence left.
+    world.move_clock(-2);
+    let run = Run { timestamp: START + 3, first: 0, count: 3 };
+    let reuse = Decision::Reuse { run, lead: 5, is_first: false, unacknowledged: false };
+    assert_eq!(world.insist(3), reuse);
+}
+
+/// Where nothing may be held, the call waits or is refused when there is nothing left.
+#[test]
+fn after_reuse_the_other_limits_decide() {
+    let mut world = stepped_back(START + 4, Limits { max_backward_step: 0, ..REUSE });
+    assert!(matches!(world.insist(3), Decision::Reuse { .. }));
+    assert!(matches!(world.insist(1), Decision::Refuse { lead: 4, .. }));
+    world.move_clock(1);
+    assert!(
+        matches!(world.insist(9), Decision::Reuse { run, .. } if run.count == LAST_SEQUENCE + 1)
+    );
+}
+
+#[test]
+fn reuse_reaches_as_far_as_its_window_and_the_start() {
+    let narrow = Limits { reuse_window: 4, max_backward_step: 0, ..REUSE };
+    assert!(matches!(stepped_back(START + 4, narrow).insist(1), Decision::Reuse { .. }));
+    assert!(matches!(stepped_back(START + 3, narrow).insist(1), Decision::Refuse { .. }));
+    let wide = Limits { max_backward_step: 0, ..REUSE };
+    assert!(matches!(stepped_back(START + 1, wide).insist(1), Decision::Reuse { .. }));
+    assert!(matches!(stepped_back(START - 1, wide).insist(1), Decision::Refuse { .. }));
+}
+
+/// What was used before reuse was switched on is not known.
+#[test]
+fn reuse_begins_where_it_is_switched_on() {
+    let mut world = World::new(Limits { max_backward_step: 0, ..REUSE });
+    world.generator.set_reuse(&mut world.ring, false);
+    assert!(matches!(world.insist(1), Decision::Issue(_)));
+    world.move_clock(4);
+    assert!(matches!(world.insist(1), Decision::Issue(_)));
+    world.generator.set_reuse(&mut world.ring, true);
+    world.move_clock(2);
+    assert!(matches!(world.insist(1), Decision::Issue(_)));
+    for (clock, is_known) in [(START, false), (START + 4, false), (START + 5, true)] {
+        world.move_clock(clock - world.clock);
+        assert_eq!(matches!(world.insist(1), Decision::Reuse { .. }), is_known, "{clock}");
+    }
+    world.generator.set_reuse(&mut world.ring, false);
+    assert!(matches!(world.insist(1), Decision::Refuse { .. }));
+}
+
+/// 10, for what is reused.
+#[test]
+fn what_is_reused_but_not_acknowledged_is_marked() {
+    let mut world = World::new(REUSE);
+    world.generator.raise_floor(START + 1, true);
+    world.generator.raise_floor(START + 100, false);
+    world.floor = START + 100;
+    world.move_clock(4);
+    assert!(matches!(world.insist(1), Decision::Issue(_)));
+    for (clock, is_marked) in [(START + 1, false), (START + 2, true)] {
+        world.move_clock(clock - world.clock);
+        let decision = world.insist(1);
+        assert!(
+            matches!(decision, Decision::Reuse { unacknowledged, .. } if unacknowledged == is_marked),
+            "{decision:?}"
+        );
+    }
+}
+
+/// Whoever takes many leaves some to others, who need not wait.
+#[test]
+fn a_run_leaves_ids_to_others() {
+    let mut world = World::new(Limits { max_backward_step: 0, ..REUSE });
+    let many = Claim { want: 9, leave: 1, ..ONE };
+    world.insist(1);
+    let Decision::Issue(run) = world.claim(0, many).1 else { panic!("there are IDs") };
+    assert_eq!((run.first, run.count), (1, LAST_SEQUENCE - 1));
+    let waits = |decision| matches!(decision, Decision::Wait { .. } | Decision::Reread { .. });
+    assert!(waits(world.claim(0, many).1) && waits(world.claim(0, many).1));
+    assert!(matches!(world.insist(1), Decision::Issue(run) if run.first == LAST_SEQUENCE));
+    assert!(waits(world.insist(1)));
+    // A new millisecond that begins with one of those gives that one.
+    world.move_clock(1);
+    let late = Claim { first: LAST_SEQUENCE, ..many };
+    let Decision::Issue(run) = world.claim(0, late).1 else { panic!("there are IDs") };
+    assert_eq!((run.first, run.count), (LAST_SEQUENCE, 1));
+    // What is reused is not left.
+    world.move_clock(5);
+    world.insist(1);
+    world.move_clock(-3);
+    world.claim(0, many);
+    let Decision::Reuse { run, .. } = world.claim(0, many).1 else { panic!("a step back") };
+    assert_eq!((run.first, run.count), (0, LAST_SEQUENCE + 1));
+}

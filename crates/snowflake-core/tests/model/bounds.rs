@@ -1,0 +1,204 @@
+//! The design, the ways in which it could be wrong, and the small worlds that show it.
+
+use snowflake_core::generator::{Limits, RESERVATION};
+
+/// The design, and the ways in which it could be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    Sound,
+    /// The generator may use a reservation that is not durable yet.
+    PublishBeforeFlush,
+    /// A start begins at the recorded time, not above it.
+    StartAtTheRecord,
+    /// The register does not reach the standby.
+    StandbyWithoutRegister,
+    /// A record does not look at what is reserved already.
+    TakeBackWhatIsReserved,
+    /// Overflow and steps are decided on whatever reading there is.
+    JudgeStaleReadings,
+    /// While a step is held, max_burst does not count.
+    HoldReplacesBurst,
+    /// A start does not look at the clocks of the record.
+    ForgetTheClocks,
+    /// A confirmation of the clock is not written to the register.
+    ConfirmInMemory,
+    /// What an old reading asked for is reserved, wherever the clock is now.
+    ReserveForOldReadings,
+    /// A promotion adds one margin, however many timelines have begun since the record.
+    OneMargin,
+    /// What is durable on the primary counts as acknowledged.
+    ForgetTheSynchronousStandby,
+    /// A promotion compares its clock with the record's alone.
+    ForgetTheUpstream,
+    /// A millisecond is not recorded when the generator moves on.
+    ForgetWhatWasUsed,
+    /// It is assumed that nothing was used before reuse was switched on, or before the start.
+    NothingWasUsedBefore,
+    /// What is reused is not recorded.
+    ReuseAgain,
+}
+
+/// What may happen, and how often.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub design: Design,
+    pub limits: Limits,
+    pub last_sequence: u32,
+    pub ids: usize,
+    pub reservations: u8,
+    pub clock_moves: u8,
+    /// By how much a move changes the clock.
+    pub moves: &'static [i64],
+    pub crashes: u8,
+    pub checkpoints: u8,
+    pub standbys: usize,
+    /// Whether commits wait for the standby, and IDs are taken without rows.
+    pub synchronous: bool,
+    /// How far the clocks of standbys are ahead of the primary's.
+    pub offsets: &'static [i64],
+    pub margin: i64,
+    /// The largest jump ahead that is followed; `None` is no limit.
+    pub max_forward_step: Option<i64>,
+    /// How much time may pass at once, on all clocks.
+    pub passes: &'static [i64],
+    /// How often a session with an old setting may switch reuse on or off.
+    pub switches: u8,
+}
+
+/// Every step back is held. No ID ahead of the clock, nothing reused.
+const HOLDING: Limits =
+    Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
+
+/// Everything at once, and little of each.
+pub fn everything(design: Design) -> Bounds {
+    Bounds {
+        design,
+        limits: HOLDING,
+        last_sequence: 1,
+        ids: 3,
+        reservations: 3,
+        clock_moves: 2,
+        moves: &[3 * RESERVATION / 4, -2 * RESERVATION],
+        crashes: 1,
+        checkpoints: 1,
+        standbys: 1,
+        synchronous: false,
+        offsets: &[0],
+        margin: 2,
+        max_forward_step: None,
+        passes: &[],
+        switches: 0,
+    }
+}
+
+/// More IDs and more of the clock, on one server that does not crash.
+pub fn clock_only(design: Design) -> Bounds {
+    Bounds {
+        design,
+        limits: Limits { max_burst: 2, ..HOLDING },
+        last_sequence: 0,
+        ids: 5,
+        reservations: 3,
+        clock_moves: 3,
+        moves: &[1, 2, -3],
+        crashes: 0,
+        checkpoints: 0,
+        standbys: 0,
+        synchronous: false,
+        offsets: &[],
+        margin: 2,
+        max_forward_step: None,
+        passes: &[],
+        switches: 0,
+    }
+}
+
+/// Jumps ahead, time that passes, confirmations and crashes.
+pub fn jumps(design: Design) -> Bounds {
+    const LIMIT: i64 = 10 * RESERVATION;
+    Bounds {
+        design,
+        limits: HOLDING,
+        last_sequence: 1,
+        ids: 2,
+        reservations: 3,
+        clock_moves: 2,
+        moves: &[2 * LIMIT, -2 * LIMIT],
+        crashes: 1,
+        checkpoints: 0,
+        standbys: 0,
+        synchronous: false,
+        offsets: &[],
+        margin: 2,
+        max_forward_step: Some(LIMIT),
+        passes: &[3 * LIMIT],
+        switches: 0,
+    }
+}
+
+/// Two failovers in quick succession, the second one to a standby that may know of the first.
+pub fn failovers(design: Design) -> Bounds {
+    Bounds {
+        design,
+        limits: HOLDING,
+        last_sequence: 0,
+        ids: 3,
+        reservations: 2,
+        clock_moves: 2,
+        moves: &[1, -2 * RESERVATION],
+        crashes: 2,
+        checkpoints: 0,
+        standbys: 2,
+        synchronous: false,
+        offsets: &[0],
+        margin: 2,
+        max_forward_step: None,
+        passes: &[],
+        switches: 0,
+    }
+}
+
+/// A synchronous standby, and IDs that are taken without rows.
+pub fn synchronous(design: Design) -> Bounds {
+    Bounds {
+        reservations: 4,
+        clock_moves: 2,
+        moves: &[2 * RESERVATION, -4 * RESERVATION],
+        crashes: 1,
+        standbys: 1,
+        synchronous: true,
+        margin: 0,
+        ..failovers(design)
+    }
+}
+
+/// Promotions on machines whose clocks are on both sides of the limit.
+pub fn promotions(design: Design) -> Bounds {
+    const LIMIT: i64 = 10 * RESERVATION;
+    Bounds {
+        ids: 2,
+        reservations: 3,
+        clock_moves: 1,
+        moves: &[2 * LIMIT],
+        passes: &[3 * LIMIT],
+        crashes: 2,
+        standbys: 1,
+        offsets: &[0, 2 * LIMIT, -2 * LIMIT, LIMIT / 2],
+        max_forward_step: Some(LIMIT),
+        ..failovers(design)
+    }
+}
+
+/// Small steps back after which unused IDs are issued, and a crash.
+pub fn reuse(design: Design) -> Bounds {
+    Bounds {
+        limits: Limits { reuse_window: 3, ..HOLDING },
+        last_sequence: 1,
+        ids: 3,
+        reservations: 2,
+        moves: &[2, -1],
+        crashes: 1,
+        switches: 1,
+        ..clock_only(design)
+    }
+}

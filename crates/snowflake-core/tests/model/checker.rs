@@ -1,0 +1,273 @@
+//! What may happen in a world, what each event makes of it, and what has to hold.
+
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+use snowflake_core::jump::{Reference, Verdict};
+use snowflake_core::register::Record;
+use snowflake_core::ring::Ring;
+use stateright::{Model, Property};
+
+use crate::bounds::{Bounds, Design};
+use crate::world::{BACKENDS, Entry, START, World, idle, unstarted};
+
+pub const PROMISES: &str = "IDs increase, and every wait has a reason";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    SetReuse(bool),
+    MoveClock(i64),
+    Pass(i64),
+    ConfirmClock,
+    Backend(usize),
+    FlushWal,
+    Checkpoint,
+    /// With or without the part of the WAL that nobody had flushed.
+    Crash {
+        keeps_unflushed: bool,
+    },
+    Restart,
+    Stream(usize),
+    Promote {
+        standby: usize,
+        offset: i64,
+    },
+}
+
+impl Model for Bounds {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World {
+            clock: START,
+            elapsed: 0,
+            reference: None,
+            upstream: None,
+            accepted: 0,
+            confirmed: None,
+            clock_moves: 0,
+            set_back: false,
+            up: true,
+            timeline: 1,
+            begun: false,
+            generator: unstarted(),
+            ring: Ring::new(),
+            issued_with_reuse: Vec::new(),
+            switches: 0,
+            pending: None,
+            backends: idle(),
+            buffer: None,
+            disk: None,
+            redo: 0,
+            wal: Vec::new(),
+            flushed: 0,
+            standbys: [0, 1].map(|standby| (standby < self.standbys).then_some(0)),
+            acknowledged_at: 0,
+            base_of_primary: None,
+            returned: None,
+            waiting: Vec::new(),
+            highest: None,
+            issued: 0,
+            reservations: 0,
+            crashes: 0,
+            checkpoints: 0,
+            broken: None,
+        }]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+        if world.broken.is_some() {
+            return;
+        }
+        if world.clock_moves < self.clock_moves {
+            actions.extend(self.moves.iter().map(|by| Action::MoveClock(*by)));
+            actions.extend(self.passes.iter().map(|by| Action::Pass(*by)));
+        }
+        if world.up {
+            if world.switches < self.switches {
+                actions.extend([true, false].map(Action::SetReuse));
+            }
+            if world.begun && !world.is_locked() && world.verdict(self) == Verdict::Refuse {
+                actions.push(Action::ConfirmClock);
+            }
+            actions.extend((0..BACKENDS).map(Action::Backend));
+            if world.flushed < world.wal.len() {
+                actions.push(Action::FlushWal);
+            }
+            if world.checkpoints < self.checkpoints {
+                actions.push(Action::Checkpoint);
+            }
+            if world.crashes < self.crashes {
+                actions.push(Action::Crash { keeps_unflushed: false });
+                actions.push(Action::Crash { keeps_unflushed: true });
+            }
+        } else {
+            actions.push(Action::Restart);
+        }
+        for standby in 0..2 {
+            let Some(received) = world.standbys[standby] else { continue };
+            if !world.up {
+                actions.extend(
+                    self.offsets.iter().map(|offset| Action::Promote { standby, offset: *offset }),
+                );
+            }
+            if received < world.flushed {
+                actions.push(Action::Stream(standby));
+            }
+        }
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        let mut next = world.clone();
+        match action {
+            Action::SetReuse(on) => {
+                next.set_reuse(self, on);
+                next.switches += 1;
+            }
+            Action::MoveClock(by) => {
+                next.clock += by;
+                next.clock_moves += 1;
+                next.set_back |= by < 0;
+            }
+            Action::Pass(by) => {
+                next.clock += by;
+                next.elapsed += by;
+                next.clock_moves += 1;
+            }
+            Action::ConfirmClock => {
+                // As it stands, with other clocks, and durable before anybody is told.
+                next.reference = Some(Reference::record(next.clocks()));
+                next.upstream = None;
+                next.confirmed = Some(next.ahead());
+                next.accepted = next.accepted.max(next.ahead());
+                if self.design != Design::ConfirmInMemory {
+                    let record = Record { written: next.clocks(), ..next.buffer? };
+                    next.log_durably(record);
+                }
+            }
+            Action::Backend(backend) => next.step(self, backend)?,
+            Action::FlushWal => next.flushed = next.wal.len(),
+            Action::Checkpoint => {
+                // The page goes to disk after the WAL that changed it.
+                next.flushed = next.wal.len();
+                next.disk = next.buffer;
+                next.redo = next.wal.len();
+                next.checkpoints += 1;
+            }
+            Action::Crash { keeps_unflushed } => {
+                if !keeps_unflushed {
+                    next.wal.truncate(next.flushed);
+                }
+                next.up = false;
+                next.crashes += 1;
+                next.lose_memory();
+            }
+            Action::Restart => {
+                next.recover();
+                next.up = true;
+            }
+            Action::Stream(standby) => {
+                next.standbys[standby] = Some(next.flushed);
+                if standby == 0 {
+                    for (lsn, id) in std::mem::take(&mut next.waiting) {
+                        if lsn <= next.flushed {
+                            next.give(id);
+                        } else {
+                            next.waiting.push((lsn, id));
+                        }
+                    }
+                }
+            }
+            Action::Promote { standby, offset } => {
+                // What the standby has not received is gone; it replays all that it has.
+                let received = next.standbys[standby].take()?;
+                let knows_primary = next.known_timeline(received) == next.timeline;
+                let base = next.base_of_primary.take().filter(|_| knows_primary);
+                next.wal.truncate(received);
+                // A standby that is ahead of this one cannot follow it.
+                next.standbys = next
+                    .standbys
+                    .map(|other| other.filter(|other_received| *other_received <= received));
+                next.redo = 0;
+                next.disk = None;
+                next.recover();
+                if self.design == Design::StandbyWithoutRegister {
+                    next.buffer = None;
+                }
+                next.timeline = next.known_timeline(received) + 1;
+                next.wal.push(Entry::Timeline(next.timeline));
+                next.flushed = next.wal.len();
+                // The upstream's clock, as the standby last heard of it, by its own boot clock.
+                next.upstream = self.max_forward_step.map(|_| next.clocks());
+                if next.upstream.is_some() {
+                    next.accepted = next.accepted.max(next.ahead());
+                }
+                next.clock += offset;
+                next.up = true;
+                let row = next.wal.iter().rev().find_map(|entry| match entry {
+                    Entry::Row(id) => Some(*id),
+                    Entry::Reservation(_) | Entry::Timeline(_) => None,
+                });
+                // What is promised of IDs that were lost.
+                let floor = next
+                    .buffer
+                    .map_or(i64::MIN, |record| record.floor.max(base.unwrap_or(i64::MIN)));
+                next.highest = match next.highest {
+                    _ if self.synchronous => row.max(next.returned),
+                    Some(lost) if lost.0 <= floor.saturating_add(self.margin) => Some(lost),
+                    _ => row,
+                };
+            }
+        }
+        // The backends are alike, so that their order means nothing.
+        next.backends
+            .sort_by_key(|backend| BuildHasherDefault::<DefaultHasher>::new().hash_one(backend));
+        Some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(PROMISES, |_, world: &World| world.broken.is_none()),
+            Property::always("what is published is durable (I1)", |_, world: &World| {
+                let durable =
+                    world.wal[..world.flushed].iter().rev().find_map(|entry| match entry {
+                        Entry::Reservation(record) => Some(record.floor),
+                        Entry::Row(_) | Entry::Timeline(_) => None,
+                    });
+                !world.begun
+                    || durable.max(world.disk.map(|record| record.floor)) >= Some(world.generator.floor())
+                    // A promoted server begins a margin above what it has.
+                    || world.generator.timestamp() == world.generator.floor()
+            }),
+            Property::sometimes(
+                "a server issues IDs after a crash",
+                |bounds: &Bounds, world: &World| {
+                    bounds.crashes == 0 || (world.crashes > 0 && world.begun && world.issued > 1)
+                },
+            ),
+            Property::sometimes(
+                "an ID is smaller than an earlier one",
+                |bounds: &Bounds, world: &World| {
+                    bounds.limits.reuse_window == 0 || !world.issued_with_reuse.is_sorted()
+                },
+            ),
+            Property::sometimes(
+                "IDs follow a clock that was confirmed",
+                |bounds: &Bounds, world: &World| {
+                    let followed = world
+                        .generator
+                        .last()
+                        .is_some_and(|(timestamp, _)| timestamp == world.clock);
+                    bounds.max_forward_step.is_none()
+                        || (world.confirmed == Some(world.ahead()) && followed)
+                },
+            ),
+            Property::sometimes(
+                "a promoted server issues IDs",
+                |bounds: &Bounds, world: &World| {
+                    bounds.standbys == 0 || (world.timeline > 1 && world.begun && world.issued > 1)
+                },
+            ),
+        ]
+    }
+}
