@@ -1,5 +1,7 @@
 //! A throwaway cluster.
 
+mod builder;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
@@ -10,16 +12,11 @@ use std::time::{Duration, Instant};
 use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
-use crate::server::{Server, as_server_user, forget_other_servers, kill_server};
+use crate::clock::{clock_of_file, set_clock_of_file};
+use crate::server::{Server, forget_other_servers, kill_server};
 use crate::{bigint, eventually, signal};
 
-/// What a cluster is to be like. [`ClusterBuilder::start`] starts it.
-pub struct ClusterBuilder {
-    server: Server,
-    settings: Vec<(String, String)>,
-    fake_clock: bool,
-    environment: Vec<String>,
-}
+pub use builder::ClusterBuilder;
 
 /// A running cluster, in a directory of its own.
 pub struct Cluster {
@@ -33,11 +30,7 @@ pub struct Cluster {
 impl Cluster {
     /// A cluster that preloads the extension, as datacenter 5 and worker 9.
     pub fn builder() -> ClusterBuilder {
-        let server = Server::from_env();
-        ClusterBuilder { server, settings: Vec::new(), fake_clock: false, environment: Vec::new() }
-            .set("shared_preload_libraries", "snowflake_pg")
-            .set("snowflake.datacenter_id", "5")
-            .set("snowflake.worker_id", "9")
+        ClusterBuilder::new()
     }
 
     /// The same, started, with the extension created in database `postgres`.
@@ -331,99 +324,6 @@ impl Drop for Cluster {
     }
 }
 
-impl ClusterBuilder {
-    /// A line of postgresql.conf; an earlier one of the same name is dropped.
-    pub fn set(mut self, name: &str, value: &str) -> ClusterBuilder {
-        self = self.unset(name);
-        self.settings.push((name.into(), value.into()));
-        self
-    }
-
-    /// Drops a line of postgresql.conf.
-    pub fn unset(mut self, name: &str) -> ClusterBuilder {
-        self.settings.retain(|(other, _)| other != name);
-        self
-    }
-
-    /// Another server than that of the environment.
-    pub fn server(mut self, server: Server) -> ClusterBuilder {
-        self.server = server;
-        self
-    }
-
-    /// Widths of 3, 3 and 16 bits, as worker 7. The limit of the default layout, 244 ns per ID,
-    /// would hide what one costs.
-    pub fn wide_sequence(self) -> ClusterBuilder {
-        self.set("snowflake.datacenter_bits", "3")
-            .set("snowflake.worker_bits", "3")
-            .set("snowflake.sequence_bits", "16")
-            .set("snowflake.worker_id", "7")
-    }
-
-    /// An environment variable of the server, as `NAME=value`.
-    pub fn environment(mut self, variable: String) -> ClusterBuilder {
-        self.environment.push(variable);
-        self
-    }
-
-    /// Lets [`Cluster::set_clock`] move the server's clock.
-    pub fn fake_clock(mut self) -> ClusterBuilder {
-        self.fake_clock = true;
-        self
-    }
-
-    /// Starts the cluster and creates the extension in database `postgres`.
-    pub fn start(self) -> Cluster {
-        match self.try_start() {
-            Ok(cluster) => cluster,
-            Err(log) => panic!("the server does not start\n{log}"),
-        }
-    }
-
-    /// The same; the server's log when it does not start.
-    pub fn try_start(self) -> Result<Cluster, String> {
-        let mut cluster = self.create();
-        if cluster.try_start().is_err() {
-            return Err(cluster.log());
-        }
-        cluster
-            .connect()
-            .batch_execute("CREATE EXTENSION snowflake")
-            .expect("the extension is installed");
-        Ok(cluster)
-    }
-
-    /// The cluster, not started, and without the extension in any database.
-    pub fn create(self) -> Cluster {
-        let server = self.server;
-        let directory = new_directory();
-        let copied = as_server_user(Path::new("cp"))
-            .args(["-a", "--reflink=auto"])
-            .arg(server.template())
-            .arg(directory.path().join("data"))
-            .status()
-            .expect("cp runs");
-        assert!(copied.success(), "cannot copy {}", server.template().display());
-        let (fake_clock, environment) = (self.fake_clock, self.environment);
-        let cluster = Cluster { server, directory, fake_clock, environment, postmaster: None };
-        if fake_clock {
-            cluster.set_clock("+0");
-        }
-        cluster.configure(&[
-            ("unix_socket_directories", &cluster.directory().to_string_lossy()),
-            ("listen_addresses", ""),
-            ("timezone", "UTC"),
-            ("fsync", "on"),
-            ("jit", "off"),
-            ("log_line_prefix", "%m [%p] "),
-        ]);
-        let settings: Vec<_> =
-            self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
-        cluster.configure(&settings);
-        cluster
-    }
-}
-
 /// A temporary directory that belongs to the user that servers run as.
 pub fn new_directory() -> TempDir {
     let directory = tempfile::Builder::new()
@@ -433,34 +333,4 @@ pub fn new_directory() -> TempDir {
     let owner = fs::metadata(Server::from_env().template()).expect("the template");
     chown(directory.path(), Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
     directory
-}
-
-/// The environment of a server whose clock is moved by the offset that stands in a file.
-pub fn clock_of_file(file: &Path) -> [String; 5] {
-    [
-        format!("LD_PRELOAD={}", libfaketime().display()),
-        format!("FAKETIME_TIMESTAMP_FILE={}", file.display()),
-        "FAKETIME_NO_CACHE=1".into(),
-        "FAKETIME_DONT_FAKE_MONOTONIC=1".into(),
-        "FAKETIME_DISABLE_SHM=1".into(),
-    ]
-}
-
-/// Moves the clock of the servers that look at the file.
-pub fn set_clock_of_file(file: &Path, offset: &str) {
-    let next = file.with_extension("next");
-    fs::write(&next, offset).expect("a directory to write to");
-    fs::rename(&next, file).expect("a directory to write to");
-}
-
-fn libfaketime() -> PathBuf {
-    let candidates = fs::read_dir("/usr/lib")
-        .expect("/usr/lib")
-        .flatten()
-        .map(|entry| entry.path().join("faketime/libfaketime.so.1"))
-        .chain([PathBuf::from("/usr/lib/faketime/libfaketime.so.1")]);
-    candidates
-        .into_iter()
-        .find(|path| path.exists())
-        .expect("libfaketime is installed: tools/setup test")
 }

@@ -6,6 +6,7 @@
 //! is stopped and removed when its [`Cluster`] is dropped, and its server goes down when the test
 //! process dies.
 
+mod clock;
 mod cluster;
 mod deaf_client;
 mod fleet;
@@ -14,7 +15,8 @@ mod journal;
 mod register;
 mod server;
 
-pub use cluster::{Cluster, ClusterBuilder, clock_of_file, new_directory, set_clock_of_file};
+pub use clock::{clock_of_file, set_clock_of_file};
+pub use cluster::{Cluster, ClusterBuilder, new_directory};
 pub use deaf_client::DeafClient;
 pub use fleet::{Service, fleet_program, fleet_program_path, free_port};
 pub use http::{http, http_get};
