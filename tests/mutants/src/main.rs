@@ -23,12 +23,11 @@ fn main() -> ExitCode {
     let left = Mutex::new(rules.iter().copied());
     let missed = Mutex::new(0);
     let workers = thread::available_parallelism().map_or(1, |workers| workers.get().min(8));
+    let copies = Copy::several(&root, &target.join("mutants"), workers);
     thread::scope(|scope| {
-        for worker in 0..workers {
-            let (root, target) = (&root, target.join("mutants").join(worker.to_string()));
+        for copy in &copies {
             let (left, missed) = (&left, &missed);
             scope.spawn(move || {
-                let copy = Copy::new(root, target);
                 loop {
                     let next = left.lock().expect("no panic").next();
                     let Some(rule) = next else { break };
@@ -57,6 +56,18 @@ struct Copy {
 }
 
 impl Copy {
+    /// One for each worker. What they depend on is built once.
+    fn several(root: &Path, target: &Path, workers: usize) -> Vec<Copy> {
+        let copies: Vec<Copy> =
+            (0..workers).map(|worker| Copy::new(root, target.join(worker.to_string()))).collect();
+        let (first, others) = copies.split_first().expect("a worker");
+        run(first.cargo_test(FOR_A_BUILD).arg("--no-run"));
+        for other in others.iter().filter(|other| !other.target.exists()) {
+            run(Command::new("cp").arg("-r").arg(&first.target).arg(&other.target));
+        }
+        copies
+    }
+
     fn new(root: &Path, target: PathBuf) -> Copy {
         let directory = tempfile::tempdir().expect("a directory for temporary files");
         let crates = directory.path().join("crates");
@@ -92,10 +103,17 @@ impl Copy {
         test.status().expect("cargo runs").success()
     }
 
-    /// `cargo test` of the rule's file. `timeout` also ends what cargo starts.
+    /// `cargo test` of the rule's file.
     fn test(&self, patience: &str, rule: &Rule) -> Command {
+        let mut test = self.cargo_test(patience);
+        test.args(["--test", rule.file]);
+        test
+    }
+
+    /// `cargo test` of the core. `timeout` also ends what cargo starts.
+    fn cargo_test(&self, patience: &str) -> Command {
         let mut test = Command::new("timeout");
-        test.args([patience, "cargo", "test", "-q", "-p", "snowflake-core", "--test", rule.file]);
+        test.args([patience, "cargo", "test", "-q", "-p", "snowflake-core"]);
         test.current_dir(&self.directory).env("CARGO_TARGET_DIR", &self.target);
         test
     }
