@@ -16,7 +16,7 @@ help:
 	@echo 'make dist          write the last commit as a distribution for PGXN, below target/'
 	@echo 'make psql          open psql on a throwaway cluster with the extension'
 	@echo 'make bench         measure what IDs cost, against other keys (a quarter of an hour; QUICK=1: a minute or two)'
-	@echo 'make instructions  count the instructions of snowflake_nextval()'
+	@echo 'make instructions  count the instructions of snowflake_nextval(); fails above its limit'
 	@echo 'make latency       measure what sessions wait for (three minutes)'
 	@echo 'make test-fleet    test several servers with what operators run around them: Patroni, pooler, backups, shards'
 	@echo 'make test-upgrade  test upgrades from the first release, which is built from the history'
