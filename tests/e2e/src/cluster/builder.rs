@@ -104,6 +104,8 @@ impl ClusterBuilder {
             ("listen_addresses", ""),
             ("timezone", "UTC"),
             ("fsync", "on"),
+            // In files of the cluster, so that what a killed server leaves goes with them.
+            ("dynamic_shared_memory_type", "mmap"),
             ("jit", "off"),
             ("log_line_prefix", "%m [%p] "),
         ]);

@@ -31,7 +31,10 @@ fn archive(cluster: &Cluster) -> PathBuf {
     let archive = cluster.directory().join("archive");
     cluster
         .connect()
-        .batch_execute(&format!("COPY (SELECT) TO PROGRAM 'mkdir {}'", archive.display()))
+        .batch_execute(&format!(
+            "COPY (SELECT WHERE false) TO PROGRAM 'mkdir {}'",
+            archive.display()
+        ))
         .expect("a directory");
     cluster.configure(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
     cluster.reload();
