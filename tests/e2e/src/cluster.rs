@@ -330,7 +330,17 @@ pub fn new_directory() -> TempDir {
         .prefix("snowflake-")
         .tempdir()
         .expect("a directory for temporary files");
-    let owner = fs::metadata(Server::from_env().template()).expect("the template");
-    chown(directory.path(), Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
+    give_to_server_user(directory.path());
     directory
+}
+
+/// Creates a directory that belongs to the user that servers run as.
+pub fn create_directory(directory: &Path) {
+    fs::create_dir(directory).expect("a directory to write to");
+    give_to_server_user(directory);
+}
+
+fn give_to_server_user(directory: &Path) {
+    let owner = fs::metadata(Server::from_env().template()).expect("the template");
+    chown(directory, Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
 }

@@ -16,7 +16,7 @@ mod register;
 mod server;
 
 pub use clock::{clock_of_file, set_clock_of_file};
-pub use cluster::{Cluster, ClusterBuilder, new_directory};
+pub use cluster::{Cluster, ClusterBuilder, create_directory, new_directory};
 pub use deaf_client::DeafClient;
 pub use fleet::{Service, fleet_program, fleet_program_path, free_port};
 pub use http::{http, http_get};

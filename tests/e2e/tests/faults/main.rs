@@ -24,18 +24,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use snowflake_e2e::{Cluster, INSERT, NEXT, create_orders};
+use snowflake_e2e::{Cluster, INSERT, NEXT, create_directory, create_orders};
 
 /// Makes a cluster that was started with `archive_mode` archive its WAL, and returns where to.
 fn archive(cluster: &Cluster) -> PathBuf {
     let archive = cluster.directory().join("archive");
-    cluster
-        .connect()
-        .batch_execute(&format!(
-            "COPY (SELECT WHERE false) TO PROGRAM 'mkdir {}'",
-            archive.display()
-        ))
-        .expect("a directory");
+    create_directory(&archive);
     cluster.configure(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
     cluster.reload();
     archive

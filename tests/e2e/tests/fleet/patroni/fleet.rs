@@ -1,7 +1,7 @@
 //! Three members that Patroni keeps, and the etcd that they ask who leads.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,8 +10,8 @@ use std::time::Duration;
 use postgres::config::TargetSessionAttrs;
 use postgres::{Client, Config, NoTls};
 use snowflake_e2e::{
-    Server, Service, bigint, clock_of_file, eventually, fleet_program, free_port, http, http_get,
-    kill_server, new_directory, set_clock_of_file, signal,
+    Server, Service, bigint, clock_of_file, create_directory, eventually, fleet_program, free_port,
+    http, http_get, kill_server, new_directory, set_clock_of_file, signal,
 };
 use tempfile::TempDir;
 
@@ -261,7 +261,7 @@ pub struct Member {
 impl Member {
     fn new(name: &'static str, fleet: &Path) -> Member {
         let directory = fleet.join(name);
-        create_for_servers(&directory);
+        create_directory(&directory);
         let (port, api) = (free_port(), free_port());
         let member = Member { name, directory, port, api, patroni: None, starts: 0 };
         set_clock_of_file(&member.file("clock"), "+0");
@@ -273,7 +273,7 @@ impl Member {
     fn make_programs(&self) {
         let server = Server::from_env();
         let bin = self.file("bin");
-        create_for_servers(&bin);
+        create_directory(&bin);
         for program in fs::read_dir(server.bin()).expect("programs").flatten() {
             let name = program.file_name();
             // Patroni's libraries are not for the server.
@@ -426,11 +426,4 @@ impl Drop for Postmasters {
         drop(self.guard.stdin.take());
         let _ = self.guard.wait();
     }
-}
-
-/// A directory that belongs to the user that servers run as.
-fn create_for_servers(directory: &Path) {
-    fs::create_dir(directory).expect("a directory to write to");
-    let parent = fs::metadata(directory.parent().expect("a parent")).expect("a directory");
-    chown(directory, Some(parent.uid()), Some(parent.gid())).expect("root, or the same user");
 }
