@@ -20,21 +20,18 @@ use super::epoch::EPOCH;
 use super::identity::{self, DATACENTER_ID, Identity, WORKER_ID};
 use super::start_after::START_AFTER;
 use super::{
-    DATACENTER_BITS, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP, MAX_BURST, MAX_DRIFT,
-    MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, NOT_GIVEN, REUSE_WINDOW, SEQUENCE_BITS, SEQUENCE_JITTER,
-    WORKER_BITS, read,
+    DATACENTER_BITS, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP, MAX_BURST,
+    MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, REUSE_WINDOW, SEQUENCE_BITS, SEQUENCE_JITTER, WORKER_BITS,
+    read,
 };
-use crate::server::report::{self, OrRaise};
-
-const BACKWARD_STEP_NAME: &CStr = c"snowflake.max_backward_step";
-const FORMER_NAME: &CStr = c"snowflake.max_drift";
+use crate::server::report::OrRaise;
 
 /// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a
 /// server, when a value is not legal.
 pub fn init(preloading: bool) {
     // First look, then define: a definition cannot be taken back, and a library whose loading
     // failed is loaded again by the next call.
-    let (layout, settings) = configured(preloading).or_raise();
+    let (layout, settings) = configured().or_raise();
     if FIXED.get().is_some() {
         return;
     }
@@ -70,7 +67,7 @@ pub fn init(preloading: bool) {
 }
 
 /// The layout that is configured, and all integer settings: their values are legal.
-fn configured(preloading: bool) -> Result<(Layout, Vec<Int>), Error> {
+fn configured() -> Result<(Layout, Vec<Int>), Error> {
     for width in &WIDTHS {
         width.configured()?;
     }
@@ -81,20 +78,6 @@ fn configured(preloading: bool) -> Result<(Layout, Vec<Int>), Error> {
     let settings: Vec<Int> = WIDTHS.into_iter().chain(LIMITS).chain([jitter(layout)]).collect();
     for setting in &settings {
         setting.configured()?;
-    }
-    if let Some(value) = placeholder(FORMER_NAME) {
-        let (former, new) = (FORMER_NAME.to_string_lossy(), BACKWARD_STEP_NAME.to_string_lossy());
-        if placeholder(BACKWARD_STEP_NAME).is_some() {
-            let rule = format!("{new} is its new name. Only one of both may be set.");
-            return Err(Error::Setting { name: FORMER_NAME, value, rule });
-        }
-        if preloading {
-            let report = report::message(format!("setting \"{former}\" is now called \"{new}\""));
-            report::log(report.set_hint(
-                "Change the name in the configuration. The next release does not take the former \
-                 one.",
-            ));
-        }
     }
     Ok((layout, settings))
 }
@@ -130,12 +113,11 @@ const fn width(
         range: least..=*SUM_RANGE.end() as i32,
         when: When::Start,
         is_time: false,
-        is_shown: true,
         check: None,
     }
 }
 
-const LIMITS: [Int; 7] = [
+const LIMITS: [Int; 6] = [
     limit(
         c"snowflake.max_burst",
         c"How far a burst of IDs may run ahead of the clock.",
@@ -153,21 +135,11 @@ const LIMITS: [Int; 7] = [
         )
     },
     limit(
-        BACKWARD_STEP_NAME,
+        c"snowflake.max_backward_step",
         c"The largest step back of the clock that is held: IDs go on from the last timestamp.",
         c"0 holds none; -1 is no limit.",
         &MAX_BACKWARD_STEP,
     ),
-    Int {
-        range: NOT_GIVEN..=i32::MAX,
-        is_shown: false,
-        ..limit(
-            FORMER_NAME,
-            c"The former name of snowflake.max_backward_step.",
-            c"The next release does not take it.",
-            &MAX_DRIFT,
-        )
-    },
     limit(
         c"snowflake.max_wait",
         c"The longest wait for a clock that is behind by more than max_backward_step.",
@@ -208,7 +180,6 @@ const fn limit(
         range: NO_LIMIT..=i32::MAX,
         when: When::Reload,
         is_time: true,
-        is_shown: true,
         check: None,
     }
 }
@@ -237,8 +208,6 @@ struct Int {
     when: When,
     /// Whether the unit is the millisecond.
     is_time: bool,
-    /// Whether it is in `pg_settings`.
-    is_shown: bool,
     /// For what the range does not say.
     check: Option<Check>,
 }
@@ -310,7 +279,6 @@ impl Int {
     fn flags(&self) -> GucFlags {
         let mut flags = GucFlags::default();
         flags.set(GucFlags::UNIT_MS, self.is_time);
-        flags.set(GucFlags::NO_SHOW_ALL, !self.is_shown);
         flags
     }
 

@@ -31,15 +31,12 @@ static SEQUENCE_BITS: GucSetting<i32> = GucSetting::<i32>::new(12);
 static MAX_BURST: GucSetting<i32> = GucSetting::<i32>::new(0);
 static REUSE_WINDOW: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MAX_BACKWARD_STEP: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
-/// The former name of [`MAX_BACKWARD_STEP`], which takes its place while it is given.
-static MAX_DRIFT: GucSetting<i32> = GucSetting::<i32>::new(NOT_GIVEN);
 static MAX_WAIT: GucSetting<i32> = GucSetting::<i32>::new(1000);
 static MAX_FORWARD_STEP: GucSetting<i32> = GucSetting::<i32>::new(24 * 60 * 60 * 1000);
 static FAILOVER_MARGIN: GucSetting<i32> = GucSetting::<i32>::new(5000);
 static SEQUENCE_JITTER: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 const NO_LIMIT: i32 = -1;
-const NOT_GIVEN: i32 = -2;
 
 /// The largest limit that a setting can name, in milliseconds: 24 days.
 pub const LARGEST_LIMIT: i64 = i32::MAX as i64;
@@ -102,7 +99,7 @@ pub fn max_wait() -> Option<i64> {
 
 /// `snowflake.max_backward_step`, in milliseconds; `None` is no limit.
 pub fn max_backward_step() -> Option<i64> {
-    milliseconds(if read(&MAX_DRIFT) == NOT_GIVEN { &MAX_BACKWARD_STEP } else { &MAX_DRIFT })
+    milliseconds(&MAX_BACKWARD_STEP)
 }
 
 /// `snowflake.max_forward_step`, in milliseconds; `None` is no limit.

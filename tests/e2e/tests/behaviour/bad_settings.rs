@@ -243,38 +243,6 @@ fn limits_follow_a_reload() {
     assert_eq!(show(&mut client), "90s");
 }
 
-/// One configuration may serve servers before and after the change of the name.
-#[test]
-fn the_former_name_of_max_backward_step_is_taken() {
-    let cluster = Cluster::builder().set("snowflake.max_drift", "0").fake_clock().start();
-    let said =
-        "LOG:  setting \"snowflake.max_drift\" is now called \"snowflake.max_backward_step\"";
-    assert_eq!(cluster.log().matches(said).count(), 1, "{}", cluster.log());
-    let mut client = cluster.connect();
-    let next = "SELECT snowflake_nextval()";
-    bigint(&mut client, next);
-    cluster.set_clock("-1h");
-    error_of(client.query(next, &[]));
-    cluster.configure(&[("snowflake.max_drift", "2h")]);
-    cluster.reload();
-    eventually("the reload reaches the session", || client.query(next, &[]).is_ok());
-    // It is not shown among the settings.
-    assert_eq!(
-        bigint(&mut client, "SELECT count(*) FROM pg_settings WHERE name = 'snowflake.max_drift'"),
-        0
-    );
-
-    let both = Cluster::builder()
-        .set("snowflake.max_drift", "0")
-        .set("snowflake.max_backward_step", "0")
-        .try_start();
-    let log = both.err().expect("only one of both");
-    assert!(
-        log.contains("snowflake.max_backward_step is its new name. Only one of both may be set."),
-        "{log}"
-    );
-}
-
 #[test]
 fn jitter_spreads_the_first_sequence() {
     let cluster = Cluster::builder().set("snowflake.sequence_jitter", "1023").start();
