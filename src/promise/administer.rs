@@ -174,7 +174,7 @@ fn may_replace(server: &Server, found: Result<Option<Record>, RecordError>) -> R
             server.check_owner(&record).map_err(|error| Error::of_start(error, &record))
         }
         Err(error @ RecordError::NewerVersion(_)) => Err(Error::Register(error)),
-        Ok(None) | Err(RecordError::Damaged) => Ok(()),
+        Ok(None) | Err(RecordError::Damaged | RecordError::OlderVersion(_)) => Ok(()),
     }
 }
 

@@ -161,6 +161,10 @@ impl Report for Error {
                     "Install the release that wrote it, or a \
                             later one."
                 }
+                RecordError::OlderVersion(_) => {
+                    "As a superuser, set a floor that is later than the time of every ID: SELECT \
+                     snowflake_set_floor('...')."
+                }
             }),
             Error::RegisterDeleted => refused(&format!(
                 "the register of snowflake IDs, \"{}\", was deleted while the server runs",
@@ -335,14 +339,13 @@ impl Began {
             }
             _ => {}
         }
-        if let Some(recorded) = self.recorded.writer {
-            for (name, from, to) in [
-                ("datacenter", recorded.datacenter_id, writer.datacenter_id),
-                ("worker", recorded.worker_id, writer.worker_id),
-            ] {
-                if from != to {
-                    changes.push(format!("{name} {from} to {to}"));
-                }
+        let recorded = self.recorded.writer;
+        for (name, from, to) in [
+            ("datacenter", recorded.datacenter_id, writer.datacenter_id),
+            ("worker", recorded.worker_id, writer.worker_id),
+        ] {
+            if from != to {
+                changes.push(format!("{name} {from} to {to}"));
             }
         }
         changes.join(", ")
@@ -381,17 +384,15 @@ impl Began {
             return report(detail);
         }
         detail += " This server has followed no other one since it started";
-        let machine = recorded.writer.map_or(0, |writer| writer.machine);
-        detail += match machine != 0 && server.writer.machine != 0 {
-            true if machine != server.writer.machine => {
+        let writer = recorded.writer;
+        detail += match writer.machine != 0 && server.writer.machine != 0 {
+            true if writer.machine != server.writer.machine => {
                 ", and the last record was written on another machine."
             }
             _ => ".",
         };
-        let is_same = recorded.writer.is_none_or(|writer| {
-            (writer.datacenter_id, writer.worker_id)
-                == (server.writer.datacenter_id, server.writer.worker_id)
-        });
+        let is_same = (writer.datacenter_id, writer.worker_id)
+            == (server.writer.datacenter_id, server.writer.worker_id);
         if !is_same {
             return report(detail);
         }

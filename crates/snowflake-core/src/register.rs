@@ -10,15 +10,11 @@ use crate::layout::{Layout, LayoutError, PartsError, Widths};
 /// The first bytes of every record, of whatever version.
 pub const MAGIC: [u8; 8] = *b"snowflk1";
 
-/// The version that this code writes, and the highest that it reads. Version 2 added the boot
-/// clock, the identity and the machine.
+/// The version that this code writes and reads. No release wrote a lower one.
 pub const VERSION: u32 = 2;
 
 /// How many bytes a record takes.
 pub const LENGTH: usize = 112;
-
-/// How many bytes a record of version 1 takes.
-pub const LENGTH_OF_VERSION_1: usize = 64;
 
 /// The timeline of a record that is of none: the next start adds a margin.
 pub const NO_TIMELINE: u32 = 0;
@@ -36,8 +32,8 @@ pub struct Record {
     pub written: Clocks,
     /// What the IDs look like.
     pub layout: Layout,
-    /// Who wrote it; `None` in records that do not say.
-    pub writer: Option<Writer>,
+    /// Who wrote it.
+    pub writer: Writer,
 }
 
 /// The server that wrote a record.
@@ -58,8 +54,14 @@ pub enum RecordError {
     #[error("it does not hold a valid record")]
     Damaged,
     /// A later release wrote it.
-    #[error("its record has version {0}, and this release reads up to {VERSION}")]
+    #[error("its record has version {0}, and this release reads version {VERSION}")]
     NewerVersion(u32),
+    /// No release wrote it.
+    #[error(
+        "its record has version {0}, which only development versions wrote, and this release \
+         reads version {VERSION}"
+    )]
+    OlderVersion(u32),
 }
 
 impl Record {
@@ -71,31 +73,9 @@ impl Record {
     /// The record's bytes.
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
-        self.encode_common(&mut bytes, VERSION);
-        if let Some(BootClock { boot, elapsed }) = self.written.boot {
-            bytes[60..76].copy_from_slice(&boot.to_le_bytes());
-            bytes[76..84].copy_from_slice(&elapsed.to_le_bytes());
-        }
-        let writer = self.writer.unwrap_or(NOBODY);
-        bytes[84..88].copy_from_slice(&writer.datacenter_id.to_le_bytes());
-        bytes[88..92].copy_from_slice(&writer.worker_id.to_le_bytes());
-        bytes[92..108].copy_from_slice(&writer.machine.to_le_bytes());
-        seal(&mut bytes);
-        bytes
-    }
-
-    fn encode_version_1(&self) -> [u8; LENGTH_OF_VERSION_1] {
-        let mut bytes = [0; LENGTH_OF_VERSION_1];
-        self.encode_common(&mut bytes, 1);
-        seal(&mut bytes);
-        bytes
-    }
-
-    /// What all versions have, in the same place.
-    fn encode_common(&self, bytes: &mut [u8], version: u32) {
         let widths = self.layout.widths();
         bytes[0..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&version.to_le_bytes());
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.timeline.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.system_identifier.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.floor.to_le_bytes());
@@ -105,6 +85,16 @@ impl Record {
         bytes[49] = widths.worker as u8;
         bytes[50] = widths.sequence as u8;
         bytes[52..60].copy_from_slice(&self.written.wall.to_le_bytes());
+        if let Some(BootClock { boot, elapsed }) = self.written.boot {
+            bytes[60..76].copy_from_slice(&boot.to_le_bytes());
+            bytes[76..84].copy_from_slice(&elapsed.to_le_bytes());
+        }
+        bytes[84..88].copy_from_slice(&self.writer.datacenter_id.to_le_bytes());
+        bytes[88..92].copy_from_slice(&self.writer.worker_id.to_le_bytes());
+        bytes[92..108].copy_from_slice(&self.writer.machine.to_le_bytes());
+        let checksum = crc32fast::hash(&bytes[..LENGTH - 4]);
+        bytes[LENGTH - 4..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
     }
 
     /// The record that these bytes hold.
@@ -114,11 +104,14 @@ impl Record {
         if bytes[0..8] != MAGIC {
             return Err(RecordError::Damaged);
         }
-        // A later version may be longer, with its checksum elsewhere: all that is known of it is
-        // its number.
+        // Another version may have another length, and its checksum elsewhere: all that is known of
+        // it is its number.
         let version = u32_at(8);
         if version > VERSION {
             return Err(RecordError::NewerVersion(version));
+        }
+        if version < VERSION {
+            return Err(RecordError::OlderVersion(version));
         }
         let widths = Widths {
             datacenter: bytes[48].into(),
@@ -130,11 +123,9 @@ impl Record {
         let u128_at =
             |at: usize| u128::from_le_bytes(bytes[at..at + 16].try_into().expect("16 bytes"));
         let boot = u128_at(60);
-        let boot =
-            (version > 1 && boot != 0).then(|| BootClock { boot, elapsed: u64_at(76) as i64 });
+        let boot = (boot != 0).then(|| BootClock { boot, elapsed: u64_at(76) as i64 });
         let writer =
             Writer { datacenter_id: u32_at(84), worker_id: u32_at(88), machine: u128_at(92) };
-        let writer = (version > 1 && writer != NOBODY).then_some(writer);
         let record = Record {
             system_identifier: u64_at(16),
             timeline: u32_at(12),
@@ -144,21 +135,8 @@ impl Record {
             writer,
         };
         // Encoding the record again checks the checksum, and that no other byte is different.
-        let is_whole = match version {
-            1 => record.encode_version_1() == bytes[..LENGTH_OF_VERSION_1],
-            _ => record.encode() == *bytes,
-        };
-        if is_whole { Ok(record) } else { Err(RecordError::Damaged) }
+        if record.encode() == *bytes { Ok(record) } else { Err(RecordError::Damaged) }
     }
-}
-
-/// What stands for no writer: no ID is that large.
-const NOBODY: Writer = Writer { datacenter_id: u32::MAX, worker_id: u32::MAX, machine: 0 };
-
-/// Puts the checksum behind the rest.
-fn seal(bytes: &mut [u8]) {
-    let (rest, checksum) = bytes.split_at_mut(bytes.len() - 4);
-    checksum.copy_from_slice(&crc32fast::hash(rest).to_le_bytes());
 }
 
 /// What a start begins with.
@@ -306,7 +284,7 @@ impl Server {
             floor: floor.min(self.layout.last_timestamp()),
             written: now,
             layout: self.layout,
-            writer: Some(self.writer),
+            writer: self.writer,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::Cluster;
 /// Where the record begins in the page.
 const HEADER: usize = 24;
 
-/// How long a record of version 2 and one of version 1 are.
+/// How long a record is, and how long one of version 1 was.
 const LENGTH: usize = 112;
 const LENGTH_OF_VERSION_1: usize = 64;
 
@@ -40,17 +40,12 @@ impl Register {
         self
     }
 
-    /// Makes the record one of version 1, which has no boot clock.
+    /// Makes the record one of version 1, which only development versions wrote.
     pub fn of_version_1(mut self) -> Register {
         self.page[HEADER + 8] = 1;
         self.page[HEADER + LENGTH_OF_VERSION_1 - 4..].fill(0);
         self.seal(LENGTH_OF_VERSION_1);
         self
-    }
-
-    /// The version of the record.
-    pub fn version(&self) -> u8 {
-        self.page[HEADER + 8]
     }
 
     /// Writes it back.

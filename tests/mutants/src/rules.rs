@@ -207,12 +207,8 @@ const REGISTER: &[[&str; 3]] = &[
         "now.wall.max(timestamp).max(floor) + RESERVATION",
     ],
     ["a_reservation_only_adds", "timestamp.max(floor)", "timestamp"],
-    ["any_flipped_bit_is_noticed", "_ => record.encode() == *bytes,", "_ => true,"],
-    [
-        "a_record_of_version_1_is_read",
-        "1 => record.encode_version_1() == bytes[..LENGTH_OF_VERSION_1],",
-        "1 => true,",
-    ],
+    ["any_flipped_bit_is_noticed", "if record.encode() == *bytes {", "if true {"],
+    ["a_record_of_an_older_version_is_refused", "if version < VERSION {", "if false {"],
     [
         "a_start_of_another_system_or_layout_is_refused",
         "if record.system_identifier != self.system_identifier {",

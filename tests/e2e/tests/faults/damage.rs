@@ -1,4 +1,4 @@
-//! A register that is damaged, gone, of another layout or of a later release; and a WAL that cannot
+//! A register that is damaged, gone, of another layout or of another version; and a WAL that cannot
 //! be written.
 
 use std::fs;
@@ -134,12 +134,43 @@ fn a_record_of_a_later_release() {
     cluster.start_again();
     assert_refused(
         &cluster,
-        "its record has version 3, and this release reads up to 2",
+        "its record has version 3, and this release reads version 2",
         "Install the release that wrote it",
     );
     // Not even a new floor replaces it.
     let error = error_of(cluster.connect().query("SELECT snowflake_set_floor(now())", &[]));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+}
+
+/// No release wrote it. It is refused, and a new floor replaces it.
+#[test]
+fn a_record_of_version_1() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    take(&journal, &cluster);
+    cluster.stop();
+    Register::of(&cluster).of_version_1().write();
+    cluster.set_clock("-1h");
+    cluster.start_again();
+    assert_refused(
+        &cluster,
+        "its record has version 1, which only development versions wrote, and this release reads \
+         version 2",
+        "As a superuser, set a floor that is later than the time of every ID: SELECT \
+         snowflake_set_floor('...').",
+    );
+    let mut client = cluster.connect();
+    let error = error_of(client.query("SELECT snowflake_floor()", &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    client
+        .execute("SELECT snowflake_set_floor(snowflake_timestamp($1))", &[&journal.highest()])
+        .expect("a new floor");
+    drop(client);
+    take(&journal, &cluster);
+    cluster.stop();
+    cluster.start_again();
+    take(&journal, &cluster);
+    journal.check();
 }
 
 #[test]
