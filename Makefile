@@ -19,7 +19,7 @@ help:
 	@echo 'make instructions  count the instructions of snowflake_nextval(); fails above its limit'
 	@echo 'make latency       measure what sessions wait for (three minutes)'
 	@echo 'make test-fleet    test several servers with what operators run around them: Patroni, pooler, backups, shards'
-	@echo 'make test-upgrade  test upgrades from the first release, which is built from the history'
+	@echo 'make test-upgrade  test upgrades from the former release, which is built from the history'
 	@echo 'make test-all      run all tests on every server that is here (a quarter of an hour each)'
 	@echo 'make test-clients  test psycopg, SQLAlchemy, Django, node-postgres, Drizzle, and clients of Rust'
 	@echo 'make soak HOURS=n  kill, promote and move clocks under load, and look for duplicates'

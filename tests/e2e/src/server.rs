@@ -32,11 +32,11 @@ impl Server {
             .map_or_else(|_| Server::from_env(), |old| Server::of(&old))
     }
 
-    /// The same server with the first release: the one that `SNOWFLAKE_OLD_RELEASE` names.
-    pub fn old_release_from_env() -> Server {
-        let old = env::var("SNOWFLAKE_OLD_RELEASE");
+    /// The same server with the former release: the one that `SNOWFLAKE_FORMER_RELEASE` names.
+    pub fn former_release_from_env() -> Server {
+        let former = env::var("SNOWFLAKE_FORMER_RELEASE");
         Server::of(
-            &old.expect("SNOWFLAKE_OLD_RELEASE is set: run the tests with make test-upgrade"),
+            &former.expect("SNOWFLAKE_FORMER_RELEASE is set: run the tests with make test-upgrade"),
         )
     }
 

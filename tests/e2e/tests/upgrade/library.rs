@@ -1,43 +1,59 @@
 //! The library of one release with the SQL of the other: it works, or says what is wrong.
 
-use snowflake_e2e::{Cluster, NEXT, bigint, call_everything, error_of};
+use postgres::Client;
+use snowflake_e2e::{Cluster, NEXT, bigint, call_everything};
 
-use super::{old_cluster, start_with_new_library, start_with_old_library};
+use super::{former_cluster, start_with_former_library, start_with_new_library};
 
 #[test]
-fn the_older_sql_with_the_newer_library() {
-    let mut cluster = old_cluster();
+fn the_former_sql_with_the_newer_library() {
+    let mut cluster = former_cluster();
     cluster.stop();
     start_with_new_library(&mut cluster);
     call_everything(&cluster, &mut cluster.connect());
 }
 
 /// The files were replaced, and databases updated, but the server was not restarted, or has the
-/// older library again.
+/// former library again.
 #[test]
-fn the_newer_sql_with_the_older_library() {
+fn the_newer_sql_with_the_former_library() {
     let mut cluster = Cluster::builder().fake_clock().start();
     cluster.stop();
-    start_with_old_library(&mut cluster);
+    start_with_former_library(&mut cluster);
     call_everything(&cluster, &mut cluster.connect());
 }
 
-/// An update before the restart fails as a whole, and says what is lacking. The scripts of the newer
-/// release are there, as after the installation of its package: `tools/test-upgrade` puts them there.
+fn text(client: &mut Client, query: &str) -> String {
+    client.query_one(query, &[]).expect("a row").get(0)
+}
+
+/// An update before the restart fails as a whole where it needs a function that the former library
+/// does not have, and says so. The scripts of the newer release are there, as after the installation
+/// of its package: `tools/test-upgrade` puts them there.
 #[test]
-fn an_update_needs_the_newer_library() {
-    let mut cluster = Cluster::builder().fake_clock().create();
-    cluster.start_again();
-    cluster
-        .connect()
-        .batch_execute("CREATE EXTENSION snowflake VERSION '0.1.0'")
-        .expect("the older SQL");
+fn an_update_before_the_restart() {
+    let mut cluster = former_cluster();
     cluster.stop();
-    start_with_old_library(&mut cluster);
+    start_with_new_library(&mut cluster);
+    let newest = text(
+        &mut cluster.connect(),
+        "SELECT default_version FROM pg_available_extensions WHERE name = 'snowflake'",
+    );
+    cluster.stop();
+    start_with_former_library(&mut cluster);
     let mut client = cluster.connect();
-    let error = error_of(client.batch_execute("ALTER EXTENSION snowflake UPDATE TO '0.2.0'"));
-    assert!(error.message().starts_with("could not find function"), "{error}");
-    let version = "SELECT count(*) FROM pg_extension WHERE extversion = '0.1.0'";
-    assert_eq!(bigint(&mut client, version), 1);
+    let installed = "SELECT extversion FROM pg_extension WHERE extname = 'snowflake'";
+    let former = text(&mut client, installed);
+    assert_ne!(former, newest);
+    let updated = client.batch_execute(&format!("ALTER EXTENSION snowflake UPDATE TO '{newest}'"));
+    let expected = match updated {
+        Ok(()) => newest,
+        Err(error) => {
+            let error = error.as_db_error().expect("an error of the server");
+            assert!(error.message().starts_with("could not find function"), "{error}");
+            former
+        }
+    };
+    assert_eq!(text(&mut client, installed), expected);
     assert!(bigint(&mut client, NEXT) > 0);
 }

@@ -1,16 +1,15 @@
-//! Upgrades between releases of snowflake_pg, with servers that really run the older one:
-//! `tools/old-release` builds it.
+//! Upgrades from the former release of snowflake_pg, with servers that really run it:
+//! `tools/former-release` builds it.
 
-mod dump;
 mod library;
 mod register;
 mod rolling;
 
 use snowflake_e2e::{Cluster, INSERT, Journal, Server, bigint, create_orders};
 
-/// A cluster of the older release, with a table.
-fn old_cluster() -> Cluster {
-    let cluster = Cluster::builder().server(Server::old_release_from_env()).fake_clock().start();
+/// A cluster of the former release, with a table.
+fn former_cluster() -> Cluster {
+    let cluster = Cluster::builder().server(Server::former_release_from_env()).fake_clock().start();
     create_orders(&cluster);
     cluster
 }
@@ -34,8 +33,8 @@ fn start_with_new_library(cluster: &mut Cluster) {
     cluster.start_again();
 }
 
-/// Starts the cluster, which is down, with the library of the older release.
-fn start_with_old_library(cluster: &mut Cluster) {
-    cluster.use_server(Server::old_release_from_env());
+/// Starts the cluster, which is down, with the library of the former release.
+fn start_with_former_library(cluster: &mut Cluster) {
+    cluster.use_server(Server::former_release_from_env());
     cluster.start_again();
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use snowflake_e2e::{Cluster, Journal, bigint, eventually};
 
-use super::{assert_well, insert, old_cluster, start_with_new_library};
+use super::{assert_well, former_cluster, insert, start_with_new_library};
 
 fn rows(cluster: &Cluster) -> i64 {
     bigint(&mut cluster.connect(), "SELECT count(*) FROM orders")
@@ -15,7 +15,7 @@ fn rows(cluster: &Cluster) -> i64 {
 #[test]
 fn the_standby_first() {
     let journal = Journal::new();
-    let mut primary = old_cluster();
+    let mut primary = former_cluster();
     let mut standby = primary.standby();
     standby.set_clock("-1h");
     insert(&primary, &journal);
@@ -29,7 +29,7 @@ fn the_standby_first() {
     standby.promote();
     standby.wait_until_primary();
     insert(&standby, &journal);
-    // The SQL of the older release still works.
+    // The SQL of the former release still works.
     standby
         .connect()
         .batch_execute("TABLE pg_stat_snowflake; TABLE snowflake_status")
