@@ -22,8 +22,6 @@ COMMENT ON FUNCTION snowflake_json(bigint) IS 'snowflake ID and its parts as JSO
 COMMENT ON FUNCTION snowflake_to_base62(bigint) IS 'snowflake ID as 11 characters that sort as it does';
 COMMENT ON FUNCTION snowflake_from_base62(text) IS 'snowflake ID of its 11 characters';
 COMMENT ON FUNCTION snowflake_stat() IS 'for pg_stat_snowflake';
-COMMENT ON FUNCTION snowflake_twins() IS 'for pg_stat_snowflake';
-COMMENT ON FUNCTION snowflake_steps_reused() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_stat_reset() IS 'sets the counters of pg_stat_snowflake to zero';
 COMMENT ON FUNCTION snowflake_status() IS 'for the view snowflake_status';
 COMMENT ON FUNCTION snowflake_check() IS 'whether the server issues snowflake IDs, or would if it were promoted';

@@ -5,13 +5,12 @@ CREATE FUNCTION snowflake_within(id bigint, since timestamptz, before timestampt
     RETURN id >= snowflake_within_min(since) AND id <= snowflake_within_max(since, before);
 
 CREATE VIEW pg_stat_snowflake AS
-    SELECT s.*, snowflake_twins() AS twins, snowflake_steps_reused() AS steps_reused
-    FROM snowflake_stat() AS s;
+    SELECT * FROM snowflake_stat();
 
 CREATE VIEW snowflake_status AS
     SELECT s.datacenter_id, s.worker_id, s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits,
            s.ends, s.ends - clock_timestamp() AS remaining,
-           s.last_id, s.last_timestamp, s.reserved_until AS floor, s.lead, s.preloaded, s.in_recovery
+           s.last_id, s.last_timestamp, s.floor, s.lead, s.preloaded, s.in_recovery
     FROM snowflake_status() AS s;
 
 -- As PostgreSQL does for the statistics of the whole server.

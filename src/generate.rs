@@ -26,12 +26,12 @@ const LONGEST_RUN: u32 = 4096;
 /// A claim of more than one ID leaves one in so many of a millisecond's IDs to others.
 const LEFT_TO_OTHERS: u32 = 32;
 
-called_directly!(pg_finfo_snowflake_nextval_wrapper);
+called_directly!(pg_finfo_snowflake_nextval);
 extension_sql!(
     "
 CREATE FUNCTION snowflake_nextval() RETURNS bigint
     LANGUAGE c VOLATILE STRICT PARALLEL SAFE
-    AS 'MODULE_PATHNAME', 'snowflake_nextval_wrapper';
+    AS 'MODULE_PATHNAME', 'snowflake_nextval';
 ",
     name = "nextval"
 );
@@ -39,9 +39,8 @@ CREATE FUNCTION snowflake_nextval() RETURNS bigint
 /// The next ID. 55000 without preloading or identity, when the clock is too far behind or ahead, or
 /// when the register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp
 /// field.
-// The name is that of the first release, whose SQL refers to it.
 #[unsafe(no_mangle)]
-extern "C-unwind" fn snowflake_nextval_wrapper(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+extern "C-unwind" fn snowflake_nextval(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     let fixed = settings::fixed();
     let id = match claim_at_once(fixed, 1) {
         Some(run) => first_id(fixed, run),

@@ -53,8 +53,6 @@ extension_sql_file!(
         decode::range::snowflake_within_min,
         decode::range::snowflake_within_max,
         status::snowflake_stat,
-        status::snowflake_twins,
-        status::snowflake_steps_reused,
         status::snowflake_stat_reset,
         status::snowflake_status,
         check::snowflake_check,

@@ -28,6 +28,8 @@ fn snowflake_stat() -> TableIterator<
         name!(max_lead, i64),
         name!(reservations, i64),
         name!(stats_reset, TimestampWithTimeZone),
+        name!(twins, i64),
+        name!(steps_reused, i64),
     ),
 > {
     settings::require_preloading().or_raise();
@@ -44,23 +46,9 @@ fn snowflake_stat() -> TableIterator<
         statistics.max_lead,
         statistics.reservations as i64,
         from_raw(statistics.since),
+        statistics.twins as i64,
+        statistics.steps_reused as i64,
     ))
-}
-
-/// The column `twins` of `pg_stat_snowflake`. It is apart, so that the row stays as the first release
-/// has it, whose SQL may meet this library. 55000 without preloading.
-#[pg_extern(volatile, strict, parallel_safe)]
-fn snowflake_twins() -> i64 {
-    settings::require_preloading().or_raise();
-    shared::statistics().1.twins as i64
-}
-
-/// The column `steps_reused` of `pg_stat_snowflake`, in a function of its own for the reason given at
-/// [`snowflake_twins`]. 55000 without preloading.
-#[pg_extern(volatile, strict, parallel_safe)]
-fn snowflake_steps_reused() -> i64 {
-    settings::require_preloading().or_raise();
-    shared::statistics().1.steps_reused as i64
 }
 
 /// Sets all counters of `pg_stat_snowflake` to zero. 55000 without preloading.
@@ -87,8 +75,7 @@ fn snowflake_status() -> TableIterator<
         name!(ends, TimestampWithTimeZone),
         name!(last_id, Option<i64>),
         name!(last_timestamp, Option<TimestampWithTimeZone>),
-        // The column `floor` of the view: the first release has it under this name.
-        name!(reserved_until, Option<TimestampWithTimeZone>),
+        name!(floor, Option<TimestampWithTimeZone>),
         name!(lead, Option<i64>),
         name!(preloaded, bool),
         name!(in_recovery, bool),

@@ -75,7 +75,7 @@ CREATE FUNCTION snowflake_convert(relation regclass DEFAULT NULL, column_name na
     RETURNS TABLE (step text, statement text)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
-fn snowflake_convert_keys(
+fn snowflake_convert(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, Bytes), name!(statement, Bytes))> {
     convert(fcinfo).or_raise()
@@ -89,22 +89,10 @@ CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run bo
     RETURNS TABLE (step text, statement text)
     LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
-fn snowflake_revert_key(
+fn snowflake_revert(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, Bytes), name!(statement, Bytes))> {
     table(change_column(fcinfo, Direction::Revert).or_raise())
-}
-
-/// `snowflake_convert()` as SQL of the first release declares it.
-#[pg_extern(sql = false)]
-fn snowflake_convert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Bytes> {
-    texts(fcinfo, Direction::Convert).or_raise()
-}
-
-/// `snowflake_revert()` as SQL of the first release declares it.
-#[pg_extern(sql = false)]
-fn snowflake_revert(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, Bytes> {
-    texts(fcinfo, Direction::Revert).or_raise()
 }
 
 /// All that a conversion would run into: obstacles, which it refuses, and risks for applications;
@@ -300,13 +288,4 @@ fn bytes(text: &str) -> Bytes {
 fn table(statements: Vec<Statement>) -> Statements {
     let row = |statement: Statement| (bytes(statement.step.name()), bytes(&statement.text));
     TableIterator::new(statements.into_iter().map(row))
-}
-
-fn texts(
-    fcinfo: pg_sys::FunctionCallInfo,
-    direction: Direction,
-) -> Result<SetOfIterator<'static, Bytes>, Obstacle> {
-    let mut statements = change_column(fcinfo, direction)?;
-    statements.retain(|statement| statement.step == direction.step());
-    Ok(SetOfIterator::new(statements.into_iter().map(|statement| bytes(&statement.text))))
 }

@@ -31,21 +31,18 @@ fn snowflake_parse_under(
     SnowflakeParts { id, parts: parts(layout, id).or_raise() }
 }
 
-called_directly!(pg_finfo_snowflake_timestamp_wrapper);
+called_directly!(pg_finfo_snowflake_timestamp);
 extension_sql!(
     "
 CREATE FUNCTION snowflake_timestamp(id bigint) RETURNS timestamptz
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_timestamp_wrapper';
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_timestamp';
 ",
     name = "timestamp"
 );
 
 /// When the ID was issued, to the millisecond. 22023 when negative.
-// The name is that of the first release, whose SQL refers to it.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn snowflake_timestamp_wrapper(
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> pg_sys::Datum {
+unsafe extern "C-unwind" fn snowflake_timestamp(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: there is one argument, and since the function is strict it is not NULL.
     let id = unsafe { pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, 0).value() as i64 };
     match known_layout().map(|layout| layout.decompose(id)) {

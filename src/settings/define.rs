@@ -21,8 +21,8 @@ use super::identity::{self, DATACENTER_ID, Identity, WORKER_ID};
 use super::start_after::START_AFTER;
 use super::{
     DATACENTER_BITS, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP, MAX_BURST,
-    MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, REUSE_WINDOW, SEQUENCE_BITS, SEQUENCE_JITTER, WORKER_BITS,
-    read,
+    MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, REUSE_WINDOW, SEQUENCE_BITS, SEQUENCE_JITTER,
+    WORKER_BITS, read,
 };
 use crate::server::report::OrRaise;
 
