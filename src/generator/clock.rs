@@ -43,7 +43,7 @@ pub fn boot_ms() -> i64 {
 
 /// Both clocks.
 pub fn clocks() -> Clocks {
-    Clocks { wall: unix_ms(), boot: Some(BootClock { boot: boot(), elapsed: boot_ms() }) }
+    Clocks { wall: unix_ms(), boot: BootClock { boot: boot(), elapsed: boot_ms() } }
 }
 
 /// Which boot of which machine this is. The server's processes inherit what was read when the

@@ -29,8 +29,8 @@
 pub struct Clocks {
     /// The wall clock, in milliseconds since the Unix epoch.
     pub wall: i64,
-    /// The boot clock; `None` in records that do not hold it.
-    pub boot: Option<BootClock>,
+    /// The boot clock.
+    pub boot: BootClock,
 }
 
 /// The clock that runs since the machine was started, also while it sleeps, and that nobody can
@@ -108,7 +108,7 @@ impl Clocks {
     /// How far the wall clock is ahead of `last`, carried on by the boot clock; `None` where that is
     /// not known.
     pub fn ahead_of(&self, last: &Clocks) -> Option<i64> {
-        let (now, then) = self.boot.zip(last.boot)?;
+        let (now, then) = (self.boot, last.boot);
         // If the boot clock went back, it is not the same one: that of another container, say.
         let is_same = now.boot == then.boot && now.elapsed >= then.elapsed;
         let passed = now.elapsed.saturating_sub(then.elapsed);

@@ -85,10 +85,8 @@ impl Record {
         bytes[49] = widths.worker as u8;
         bytes[50] = widths.sequence as u8;
         bytes[52..60].copy_from_slice(&self.written.wall.to_le_bytes());
-        if let Some(BootClock { boot, elapsed }) = self.written.boot {
-            bytes[60..76].copy_from_slice(&boot.to_le_bytes());
-            bytes[76..84].copy_from_slice(&elapsed.to_le_bytes());
-        }
+        bytes[60..76].copy_from_slice(&self.written.boot.boot.to_le_bytes());
+        bytes[76..84].copy_from_slice(&self.written.boot.elapsed.to_le_bytes());
         bytes[84..88].copy_from_slice(&self.writer.datacenter_id.to_le_bytes());
         bytes[88..92].copy_from_slice(&self.writer.worker_id.to_le_bytes());
         bytes[92..108].copy_from_slice(&self.writer.machine.to_le_bytes());
@@ -122,8 +120,7 @@ impl Record {
             .map_err(|_: LayoutError| RecordError::Damaged)?;
         let u128_at =
             |at: usize| u128::from_le_bytes(bytes[at..at + 16].try_into().expect("16 bytes"));
-        let boot = u128_at(60);
-        let boot = (boot != 0).then(|| BootClock { boot, elapsed: u64_at(76) as i64 });
+        let boot = BootClock { boot: u128_at(60), elapsed: u64_at(76) as i64 };
         let writer =
             Writer { datacenter_id: u32_at(84), worker_id: u32_at(88), machine: u128_at(92) };
         let record = Record {

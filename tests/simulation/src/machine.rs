@@ -53,7 +53,7 @@ impl Machine {
     /// Both clocks.
     pub fn clocks(&self, at: i64) -> Clocks {
         let elapsed = (at - self.booted_at).div_euclid(MILLISECOND);
-        Clocks { wall: self.wall(at), boot: Some(BootClock { boot: self.boot, elapsed }) }
+        Clocks { wall: self.wall(at), boot: BootClock { boot: self.boot, elapsed } }
     }
 
     /// About when the wall clock will show that many milliseconds, and later than `at`.

@@ -1,7 +1,7 @@
 //! The rules hold in a fleet, and a rule that is left out shows.
 
 use fastrand::Rng;
-use snowflake_core::jump::Clocks;
+use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::register::{Server, Writer};
 use snowflake_simulation::cluster::{Cluster, LARGEST_STEP, LAYOUT, MARGIN};
 use snowflake_simulation::fleet::{self, NODES, Options, Steps, World};
@@ -100,7 +100,7 @@ fn a_short_lag_after_an_idle_time_is_not_covered() {
 #[test]
 fn a_floor_from_before_the_first_id_has_the_margin() {
     const NOW: i64 = 1_800_000_000_000;
-    let clocks = |wall| Clocks { wall, boot: None };
+    let clocks = |wall| Clocks { wall, boot: BootClock { boot: 1, elapsed: 0 } };
     let primary = Server {
         system_identifier: 1,
         timeline: 1,

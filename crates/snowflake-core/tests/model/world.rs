@@ -234,9 +234,8 @@ impl World {
             }
             return None;
         }
-        let boot = |clocks: Clocks| clocks.boot.map(|clock| clock.boot);
         if let Some(Reference { record, upstream: None }) = self.reference
-            && boot(record) != boot(now)
+            && record.boot.boot != now.boot.boot
             && bounds.design != Design::ForgetTheUpstream
         {
             // Nobody knows how long ago the record was written.
@@ -413,7 +412,7 @@ impl World {
     pub fn clocks(&self) -> Clocks {
         // Each promotion is on another machine.
         let boot = self.timeline.into();
-        Clocks { wall: self.clock, boot: Some(BootClock { boot, elapsed: self.elapsed }) }
+        Clocks { wall: self.clock, boot: BootClock { boot, elapsed: self.elapsed } }
     }
 
     /// What a reservation makes of the clock.
