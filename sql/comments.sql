@@ -1,3 +1,4 @@
+COMMENT ON SCHEMA snowflake_internal IS 'tables of the extension snowflake';
 COMMENT ON TYPE snowflake_parts IS 'a snowflake ID and what it is made of';
 COMMENT ON FUNCTION snowflake_nextval() IS 'next snowflake ID';
 COMMENT ON FUNCTION snowflake_nextval(integer) IS 'next count snowflake IDs, increasing';
@@ -19,7 +20,7 @@ COMMENT ON FUNCTION snowflake_within(bigint, timestamptz, timestamptz) IS 'wheth
 COMMENT ON FUNCTION snowflake_within_min(timestamptz) IS 'for snowflake_within()';
 COMMENT ON FUNCTION snowflake_within_max(timestamptz, timestamptz) IS 'for snowflake_within()';
 COMMENT ON FUNCTION snowflake_json(bigint) IS 'snowflake ID and its parts as JSON';
-COMMENT ON FUNCTION snowflake_to_base62(bigint) IS 'snowflake ID as 11 characters that sort as it does';
+COMMENT ON FUNCTION snowflake_to_base62(bigint) IS 'snowflake ID as 11 characters, which sort as IDs do with COLLATE "C"';
 COMMENT ON FUNCTION snowflake_from_base62(text) IS 'snowflake ID of its 11 characters';
 COMMENT ON FUNCTION snowflake_stat() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_stat_reset() IS 'sets the counters of pg_stat_snowflake to zero';
@@ -28,15 +29,16 @@ COMMENT ON FUNCTION snowflake_check() IS 'whether the server issues snowflake ID
 COMMENT ON VIEW pg_stat_snowflake IS 'what the server''s generator of snowflake IDs has done since the last reset';
 COMMENT ON VIEW snowflake_status IS 'identity, layout and state of the server''s generator of snowflake IDs';
 COMMENT ON FUNCTION snowflake_watch_twins() IS 'trigger that looks for replicated rows with this server''s own identity';
-COMMENT ON TABLE snowflake_node_claims IS 'for snowflake_nodes';
+COMMENT ON TABLE snowflake_internal.snowflake_node_claims IS 'for snowflake_nodes';
 COMMENT ON VIEW snowflake_nodes IS 'identities that were given to nodes, and those that were released';
 COMMENT ON FUNCTION snowflake_guard_claims() IS 'for snowflake_node_claims';
-COMMENT ON TABLE snowflake_layout IS 'epoch and widths that this database is used with, for dumps';
+COMMENT ON TABLE snowflake_internal.snowflake_layout IS 'epoch and widths that this database is used with, for dumps';
 COMMENT ON FUNCTION snowflake_guard_layout() IS 'for snowflake_layout';
 COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer) IS 'gives a node an identity, as lines of postgresql.conf';
 COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean) IS 'takes the identity back from a node';
 COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean, text, boolean, boolean, regnamespace) IS 'makes columns take snowflake IDs';
 COMMENT ON FUNCTION snowflake_convert_report(regclass, regnamespace) IS 'what a conversion would run into, change and lock';
+COMMENT ON FUNCTION snowflake_convert_execute(text[], regrole) IS 'executes statements of a conversion as the role that owns what they change';
 COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs take values of a sequence';
 COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs may have been issued';
 COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean) IS 'makes snowflake IDs start after a time';

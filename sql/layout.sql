@@ -1,22 +1,17 @@
--- The epoch and the widths that this database is used with, which a dump carries. Everybody may
--- read them, and insert what a trigger lets pass: that is what dumps and restores need, whoever the
--- owner of the database is. Nothing is unique, because a subscriber gets the row of its publisher.
--- The table is unlogged at first, so that its row is not published: a subscriber may not have the
--- table yet.
-CREATE UNLOGGED TABLE snowflake_layout (
+-- The epoch and the widths that this database is used with, which a dump carries. Nothing is unique,
+-- because a subscriber gets the row of its publisher. The table is unlogged at first, so that its
+-- row is not published: a subscriber may not have the table yet.
+CREATE UNLOGGED TABLE snowflake_internal.snowflake_layout (
     epoch timestamptz NOT NULL,
     datacenter_bits integer NOT NULL,
     worker_bits integer NOT NULL,
     sequence_bits integer NOT NULL
 );
-INSERT INTO snowflake_layout
+INSERT INTO snowflake_internal.snowflake_layout
     SELECT s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits FROM snowflake_status() AS s;
-ALTER TABLE snowflake_layout SET LOGGED;
+ALTER TABLE snowflake_internal.snowflake_layout SET LOGGED;
 -- So that it can be updated where it is published.
-ALTER TABLE snowflake_layout REPLICA IDENTITY FULL;
-CREATE TRIGGER guard BEFORE INSERT ON snowflake_layout
+ALTER TABLE snowflake_internal.snowflake_layout REPLICA IDENTITY FULL;
+CREATE TRIGGER guard BEFORE INSERT ON snowflake_internal.snowflake_layout
     FOR EACH ROW EXECUTE FUNCTION snowflake_guard_layout();
-SELECT pg_catalog.pg_extension_config_dump('snowflake_layout', '');
-
-REVOKE EXECUTE ON FUNCTION snowflake_guard_layout() FROM PUBLIC;
-GRANT SELECT, INSERT ON snowflake_layout TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('snowflake_internal.snowflake_layout', '');

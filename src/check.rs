@@ -29,12 +29,16 @@ CREATE FUNCTION snowflake_check() RETURNS TABLE (name text, ok bool, detail text
     LANGUAGE c VOLATILE STRICT AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 #[allow(clippy::type_complexity)]
-fn snowflake_check() -> TableIterator<
+fn snowflake_check(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
     'static,
     (name!(name, String), name!(ok, bool), name!(detail, Bytes), name!(hint, Option<Bytes>)),
 > {
     let fixed = settings::fixed();
     let server = Server {
+        // SAFETY: PostgreSQL calls with a function.
+        function: unsafe { (*(*fcinfo).flinfo).fn_oid },
         fixed,
         in_recovery: reservation::refuse_in_recovery().is_err(),
         now: clock::unix_ms(),
@@ -108,6 +112,8 @@ impl Check {
 
 /// The server that is checked.
 struct Server {
+    /// The function that was called.
+    function: pg_sys::Oid,
     fixed: &'static Fixed,
     in_recovery: bool,
     /// Its clock.
@@ -170,7 +176,7 @@ impl Server {
         let hint = "If the server has a wrong epoch or wrong widths, correct them and restart it. \
                     Otherwise, a superuser confirms them with SELECT snowflake_confirm('layout') \
                     in this database.";
-        match dumps::recorded(self.fixed.layout) {
+        match dumps::recorded(self.function, self.fixed.layout) {
             Recorded::Own => {
                 Check::well(name, "Dumps of this database carry the epoch and the widths.")
             }
@@ -183,12 +189,13 @@ impl Server {
             ),
             Recorded::Nothing => Check::doubtful(
                 name,
-                "The table snowflake_layout is empty. Dumps of this database carry no layout.",
+                "The table snowflake_internal.snowflake_layout is empty. Dumps of this database carry no layout.",
                 hint,
             ),
-            Recorded::Unknown => {
-                Check::well(name, "Not checked: this role cannot read the table snowflake_layout.")
-            }
+            Recorded::Unknown => Check::well(
+                name,
+                "Not checked: this role cannot read the table snowflake_internal.snowflake_layout.",
+            ),
         }
     }
 

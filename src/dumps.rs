@@ -8,6 +8,7 @@ use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
 
 use crate::server::catalog::{self, Argument};
+use crate::server::own_table::{OthersCode, OwnTable};
 use crate::server::report::{self, OrRaise, Report};
 use crate::server::time::{display_timestamptz, raw_timestamptz};
 use crate::settings;
@@ -37,13 +38,16 @@ fn guard(trigger: &PgTrigger) -> Result<Option<pg_sys::HeapTuple>, Error> {
         // NOT NULL refuses it.
         None => Ok(Some(row)),
         Some(dump) if dump != server => Err(Error::OtherLayout { dump, server }),
-        Some(_) => Ok(Some(row).filter(|_| table().is_none_or(|table| table.is_empty()))),
+        Some(_) => {
+            let table = table(trigger.trigger().tgfoid);
+            Ok(Some(row).filter(|_| table.is_none_or(|table| is_empty(&table))))
+        }
     }
 }
 
 /// What the table says of the layout that its database is used with.
 pub enum Recorded {
-    /// There is no such table, as in the first release, or this role may not read it.
+    /// This role may not read it.
     Unknown,
     /// Nothing.
     Nothing,
@@ -53,9 +57,10 @@ pub enum Recorded {
     Others(String),
 }
 
-/// What the table of this database says.
-pub fn recorded(layout: Layout) -> Recorded {
-    let Some(table) = table().filter(|table| table.is_readable) else { return Recorded::Unknown };
+/// What the table beside this function of the extension says.
+pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Recorded {
+    let table = table(function).filter(|table| table.is_readable);
+    let Some(table) = table else { return Recorded::Unknown };
     let query = format!(
         "SELECT string_agg(DISTINCT format('epoch %s, widths %s, %s and %s bits', l.epoch,
                                            l.datacenter_bits, l.worker_bits, l.sequence_bits), '; ')
@@ -65,14 +70,17 @@ pub fn recorded(layout: Layout) -> Recorded {
     );
     match catalog::query(&query, &Named::from(layout).arguments()).swap_remove(0).swap_remove(0) {
         Some(others) => Recorded::Others(others),
-        None if table.is_empty() => Recorded::Nothing,
+        None if is_empty(&table) => Recorded::Nothing,
         None => Recorded::Own,
     }
 }
 
-/// Makes the table of this database name this layout alone. Returns whether it has not done so.
-pub fn record(layout: Layout) -> bool {
-    let Some(Table { name, .. }) = table() else { return false };
+/// Makes the table beside this function of the extension name this layout alone. Returns whether it
+/// has not done so.
+pub fn record(function: pg_sys::Oid, layout: Layout) -> Result<bool, OthersCode> {
+    let Some(table) = table(function) else { return Ok(false) };
+    table.lock()?;
+    let name = &table.name;
     let statement = format!(
         "WITH changed AS (
             UPDATE {name} AS l
@@ -83,36 +91,20 @@ pub fn record(layout: Layout) -> bool {
             SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT FROM {name}) RETURNING 1)
          SELECT FROM changed UNION ALL SELECT FROM added"
     );
-    !catalog::query(&statement, &Named::from(layout).arguments()).is_empty()
+    Ok(!table.write(&statement, &Named::from(layout).arguments()).is_empty())
 }
 
 /// Rows of the table that do not name the layout of the arguments.
 const OTHER: &str =
     "(l.epoch, l.datacenter_bits, l.worker_bits, l.sequence_bits) <> ($1, $2, $3, $4)";
 
-/// The table `snowflake_layout` of this database.
-struct Table {
-    /// Its name, qualified.
-    name: String,
-    /// Whether this role may read it.
-    is_readable: bool,
+/// The table beside this function of the extension.
+fn table(function: pg_sys::Oid) -> Option<OwnTable> {
+    OwnTable::of(function, "snowflake_layout")
 }
 
-/// The table of the extension, if its version in this database has one.
-fn table() -> Option<Table> {
-    const TABLE: &str = "
-        SELECT c.oid::regclass, has_table_privilege(c.oid, 'SELECT')
-        FROM pg_extension AS e JOIN pg_class AS c ON c.oid = ANY (e.extconfig)
-        WHERE c.relname = 'snowflake_layout'";
-    let row = catalog::query(TABLE, &[]).pop()?;
-    let name = row[0].clone().expect("a name");
-    Some(Table { name, is_readable: row[1].as_deref() == Some("t") })
-}
-
-impl Table {
-    fn is_empty(&self) -> bool {
-        catalog::query(&format!("SELECT FROM {} LIMIT 1", self.name), &[]).is_empty()
-    }
+fn is_empty(table: &OwnTable) -> bool {
+    catalog::query(&format!("SELECT FROM {} LIMIT 1", table.name), &[]).is_empty()
 }
 
 /// Epoch and widths, as a row of the table names them. They need not be a legal layout.

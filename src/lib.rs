@@ -58,12 +58,18 @@ extension_sql_file!(
         check::snowflake_check,
     ]
 );
-extension_sql_file!("../sql/nodes.sql", name = "nodes", requires = [nodes::snowflake_guard_claims]);
+extension_sql_file!("../sql/internal.sql", name = "internal");
+extension_sql_file!(
+    "../sql/nodes.sql",
+    name = "nodes",
+    requires = ["internal", nodes::snowflake_guard_claims]
+);
 extension_sql_file!(
     "../sql/layout.sql",
     name = "layout",
-    requires = [dumps::snowflake_guard_layout, status::snowflake_status]
+    requires = ["internal", dumps::snowflake_guard_layout, status::snowflake_status]
 );
+extension_sql_file!("../sql/privileges.sql", name = "privileges", requires = ["nodes", "layout"]);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 
 /// Called by PostgreSQL when the library is loaded.

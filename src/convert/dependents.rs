@@ -6,19 +6,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use pgrx::prelude::*;
 
 use super::Obstacle;
-use super::plan::{Properties, fields, oid, sqlstate_of};
-use super::statement::{Statement, Step};
-use crate::server::catalog::{Argument, Row, query};
+use super::properties::Properties;
+use super::rows::{fields, oid, sqlstate_of};
+use super::statement::{Role, Statement, Step};
+use crate::server::catalog::{Argument, query};
 
 /// The query that finds them.
-const DEPENDENTS: &str = concat!(include_str!("keys.sql"), include_str!("dependents.sql"));
+const DEPENDENTS: &str =
+    concat!(include_str!("keys.sql"), include_str!("objects.sql"), include_str!("dependents.sql"));
 
 /// One object.
 #[derive(Default)]
 struct Dependent {
     drop: Option<Statement>,
     create: Vec<String>,
+    /// What is done once it was found to call only what it may.
+    finish: Vec<String>,
     refresh: Option<String>,
+    /// What finds it by its name.
+    address: Option<String>,
     /// What it consists of, for the properties of all of that.
     parts: Vec<String>,
     /// The others that it depends on.
@@ -32,8 +38,12 @@ pub struct Recreation {
     /// The views among what is dropped, in this order.
     pub views: Vec<pg_sys::Oid>,
     pub creations: Vec<Statement>,
+    /// Indexes, privileges and the like.
+    pub finishes: Vec<Statement>,
     /// These read tables, so they come last.
     pub refreshes: Vec<Statement>,
+    /// Expressions that find the new objects.
+    pub addresses: Vec<String>,
     pub obstacles: Vec<Obstacle>,
 }
 
@@ -42,16 +52,33 @@ pub fn recreation(arguments: &[Argument]) -> Recreation {
     let mut recreation = Recreation::default();
     let mut dependents = BTreeMap::<String, Dependent>::new();
     for row in query(DEPENDENTS, arguments) {
-        let [section, key, text, _, _, _, _] = fields(row.clone());
+        let [section, key, text, detail, sqlstate, is_temporary] = fields(row);
         let text = text.expect("a text");
         let dependent = dependents.entry(key.expect("a key")).or_default();
         match section.as_deref() {
-            Some("drop") => dependent.drop = Some(drop_statement(row)),
+            Some("drop") => {
+                dependent.drop = Some(Statement {
+                    step: Step::Convert,
+                    text,
+                    role: Role::Owner,
+                    is_temporary: is_temporary.as_deref() == Some("t"),
+                    is_qualified: true,
+                });
+            }
             Some("create") => dependent.create.push(text),
+            Some("finish") => dependent.finish.push(text),
+            Some("address") => dependent.address = Some(text),
             Some("part") => dependent.parts.push(text),
             Some("refresh") => dependent.refresh = Some(text),
             Some("need") => _ = dependent.needs.insert(text),
-            _ => recreation.obstacles.push(obstacle(row)),
+            Some("obstacle") => recreation.obstacles.push(Obstacle {
+                sqlstate: sqlstate_of(&sqlstate.expect("a SQLSTATE")),
+                object: text.clone(),
+                message: text,
+                detail,
+                hint: None,
+            }),
+            _ => unreachable!("dependents.sql has no section {section:?}"),
         }
     }
     let parts = dependents.values().flat_map(|dependent| &dependent.parts);
@@ -95,32 +122,11 @@ impl Recreation {
         let drop = dependent.drop.expect("each object can be dropped");
         let like = |text: String| Statement { text, ..drop.clone() };
         self.creations.extend(dependent.create.into_iter().map(like));
-        self.creations.extend(properties.like(&drop, &dependent.parts.join(" ")));
+        self.finishes.extend(dependent.finish.into_iter().map(like));
+        self.finishes.extend(properties.like(&drop, &dependent.parts.join(" ")));
+        self.addresses.extend(dependent.address);
         self.refreshes
             .extend(dependent.refresh.map(|text| Statement { is_qualified: false, ..like(text) }));
         self.drops.push(drop);
-    }
-}
-
-fn drop_statement(row: Row) -> Statement {
-    let [_, _, text, _, _, owner, is_temporary] = fields(row);
-    Statement {
-        step: Step::Convert,
-        text: text.expect("a statement"),
-        owner: owner.map(oid),
-        is_temporary: is_temporary.as_deref() == Some("t"),
-        is_qualified: true,
-    }
-}
-
-fn obstacle(row: Row) -> Obstacle {
-    let [_, _, message, detail, sqlstate, _, _] = fields(row);
-    let message = message.expect("a message");
-    Obstacle {
-        sqlstate: sqlstate_of(&sqlstate.expect("a SQLSTATE")),
-        object: message.clone(),
-        message,
-        detail,
-        hint: None,
     }
 }

@@ -1,20 +1,6 @@
+-- What is dropped so that PostgreSQL changes the type of columns, and how it is created again. The
+-- query begins with keys.sql and objects.sql.
 ,
--- What is dropped so that PostgreSQL changes the type of columns, and how it is created again.
-objects AS (
-    SELECT DISTINCT d.class, d.object, i.type, i.identity,
-           coalesce(relation.relowner, routine.proowner, of_relation.relowner) AS owner,
-           coalesce(relation.relnamespace, routine.pronamespace) AS schema,
-           coalesce(relation.relpersistence, of_relation.relpersistence, 'p') = 't' AS is_temporary
-    FROM dependents AS d
-    JOIN wholes AS w ON (w.class, w.object) = (d.class, d.object) AND (w.part_class, w.part) = (d.class, d.object)
-    LEFT JOIN pg_class AS relation ON d.class = 'pg_class'::regclass AND relation.oid = d.object
-    LEFT JOIN pg_proc AS routine ON d.class = 'pg_proc'::regclass AND routine.oid = d.object
-    LEFT JOIN pg_class AS of_relation ON of_relation.oid = CASE d.class
-        WHEN 'pg_rewrite'::regclass THEN (SELECT ev_class FROM pg_rewrite WHERE oid = d.object)
-        WHEN 'pg_trigger'::regclass THEN (SELECT tgrelid FROM pg_trigger WHERE oid = d.object)
-        WHEN 'pg_policy'::regclass THEN (SELECT polrelid FROM pg_policy WHERE oid = d.object) END,
-    pg_identify_object(d.class, d.object, 0) AS i
-),
 views AS (
     SELECT objects.*, c.relkind, c.relispopulated, c.reltoastrelid, am.amname, spcname,
            (SELECT string_agg(format('%I=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')
@@ -51,6 +37,7 @@ creation(class, object, rank, statement) AS (
              SELECT format('SET (%s)', array_to_string(attoptions, ', ')) WHERE attoptions IS NOT NULL) AS settings (setting)
     WHERE relkind = 'm'
     UNION ALL
+    -- From here on, expressions are evaluated, or things are there that were created.
     SELECT class, object, 4, pg_get_indexdef(indexrelid) || ';'
     FROM views JOIN pg_index ON indrelid = object
     UNION ALL
@@ -106,35 +93,36 @@ obstacles(class, object, sqlstate, message, detail) AS (
     JOIN pg_depend AS p ON (p.classid, p.objid, p.deptype) = (class, object, 'e')
     JOIN pg_extension AS e ON (p.refclassid, p.refobjid) = ('pg_extension'::regclass, e.oid)
     UNION ALL
-    SELECT class, object, '42501', format('must be owner of %s %s', type, identity), 'It has to be dropped and created again.'
-    FROM objects WHERE NOT pg_has_role(owner, 'USAGE')
-    UNION ALL
     SELECT class, object, '42501', format('owner %I of %s %s lacks CREATE on schema %s', pg_get_userbyid(owner), type, identity, schema::regnamespace),
            'It is created again as its owner.'
-    FROM objects WHERE NOT is_temporary AND NOT has_schema_privilege(owner, schema, 'CREATE')
+    FROM objects WHERE class IN ('pg_class'::regclass, 'pg_proc'::regclass) AND NOT is_temporary AND NOT has_schema_privilege(owner, schema, 'CREATE')
     UNION ALL
     SELECT class, object, '2BP01', format('cannot drop %s %s', type, identity), 'It is temporary, and belongs to another session.'
     FROM objects WHERE is_temporary AND schema <> pg_my_temp_schema()
 )
-SELECT section, key, text, detail, sqlstate, owner, is_temporary
+SELECT section, key, text, detail, sqlstate, is_temporary
 FROM (
     SELECT 1 AS number, 'drop' AS section, class, object, 0 AS rank,
            format('DROP %s %s;', CASE WHEN type IN ('function', 'procedure') THEN 'ROUTINE' ELSE upper(type) END, identity) AS text,
-           NULL AS detail, NULL AS sqlstate, owner, is_temporary
+           NULL AS detail, NULL AS sqlstate, is_temporary
     FROM objects
     UNION ALL
-    SELECT 2, 'create', class, object, rank, statement, NULL, NULL, NULL, NULL FROM creation
+    SELECT 2, CASE WHEN rank < 4 THEN 'create' ELSE 'finish' END, class, object, rank, statement, NULL, NULL, NULL FROM creation
     UNION ALL
-    SELECT 3, 'part', class, object, 0, format('%s:%s', w.part_class::oid, w.part), NULL, NULL, NULL, NULL
+    SELECT 3, 'part', class, object, 0, format('%s:%s', w.part_class::oid, w.part), NULL, NULL, NULL
     FROM objects JOIN wholes AS w USING (class, object)
     WHERE w.part_class IN ('pg_class'::regclass, 'pg_statistic_ext'::regclass)
       AND NOT EXISTS (SELECT FROM pg_class WHERE w.part_class = 'pg_class'::regclass AND oid = w.part AND relnamespace = 'pg_toast'::regnamespace)
        OR (w.part_class, w.part) = (class, object)
     UNION ALL
-    SELECT 4, 'refresh', class, object, 0, format('REFRESH MATERIALIZED VIEW %s;', identity), NULL, NULL, NULL, NULL
+    -- What finds it again, once it has been created.
+    SELECT 4, 'address', class, object, 0, format('pg_get_object_address(%L, %L, %L)', a.type, object_names, object_args), NULL, NULL, NULL
+    FROM objects, pg_identify_object_as_address(class, object, 0) AS a
+    UNION ALL
+    SELECT 4, 'refresh', class, object, 0, format('REFRESH MATERIALIZED VIEW %s;', identity), NULL, NULL, NULL
     FROM views WHERE relkind = 'm' AND relispopulated
     UNION ALL
-    SELECT DISTINCT 5, 'need', one.class, one.object, 0, format('%s:%s', other.class::oid, other.object), NULL, NULL, NULL::oid, NULL::boolean
+    SELECT DISTINCT 5, 'need', one.class, one.object, 0, format('%s:%s', other.class::oid, other.object), NULL, NULL, NULL::boolean
     FROM objects AS one
     JOIN wholes AS part ON (part.class, part.object) = (one.class, one.object)
     JOIN pg_depend AS p ON (p.classid, p.objid) = (part.part_class, part.part)
@@ -142,6 +130,6 @@ FROM (
     JOIN objects AS other ON (other.class, other.object) = (needed.class, needed.object)
     WHERE (one.class, one.object) <> (other.class, other.object)
     UNION ALL
-    SELECT 6, 'obstacle', class, object, 0, message, detail, sqlstate, NULL, NULL FROM obstacles
+    SELECT 6, 'obstacle', class, object, 0, message, detail, sqlstate, NULL FROM obstacles
 ) AS rows, LATERAL (SELECT format('%s:%s', class::oid, object) AS key) AS keys
 ORDER BY number, key, rank, text

@@ -3,10 +3,11 @@
 --
 -- $1 is the relation and $2 the column; or $1 alone, for all its keys; or $3 alone, a schema, for
 -- the keys of all its tables. $4 is the schema of this extension, $5 the next ID, $6 whether keys
--- are to be reverted, $7 whether dependents are created again, and $8 whether foreign keys are
--- validated in the same transaction. Paste this and plan.sql into psql 16 or later, followed by,
--- for example,
--- \bind orders id - public 1 false false false \g
+-- are to be reverted, $7 whether dependents are created again, $8 whether foreign keys are validated
+-- in the same transaction, $9 the OIDs of the schemas in the session's search_path, as an array, and
+-- $10 whether dependents are judged that are not created again, too. Paste this, objects.sql,
+-- trust.sql and plan.sql into psql 16 or later, followed by, for example,
+-- \bind orders id - public 1 false false false {2200} false \g
 --
 -- They run with search_path = pg_catalog, pg_temp.
 WITH RECURSIVE
@@ -98,6 +99,8 @@ columns AS (
     LEFT JOIN pg_namespace AS sequence_schema ON sequence_schema.oid = sequence.relnamespace
 ),
 target AS (SELECT * FROM columns WHERE is_named),
+-- The role whose rights all of it has: that of the table, or of most keys of a schema.
+the_owner(role) AS (SELECT owner FROM target GROUP BY owner ORDER BY count(*) DESC, owner LIMIT 1),
 -- The columns that have to become bigint.
 retyped AS (SELECT * FROM columns WHERE NOT $6::boolean AND type IN ('smallint'::regtype, 'integer'::regtype)),
 -- The foreign keys that are dropped and added again, since their columns change.

@@ -1,22 +1,30 @@
 //! From serial, identity and plain integer columns to snowflake IDs, and back.
 //!
 //! The queries beside this file ask the catalog for what stands in the way, and for the statements
-//! to execute. The caller has to own the tables, and locks them. Each statement runs as the owner
-//! of the object that it changes, in a restricted operation: indexes, checks and generated columns
-//! of a table may call code of its owner, and a superuser who converts the table must not run that
-//! code as superuser. All names in the statements are qualified with their schema. `search_path` is
-//! still the caller's where a statement may run the owner's code, since that may depend on it, as
-//! it may in a statement that the owner executes.
+//! to execute. A conversion has one owner: the role that owns the tables, and everything else that
+//! is changed. The caller has to have the rights of this role, and all of it runs as this role, in a
+//! restricted operation: indexes, checks and generated columns of a table may call code, and a
+//! superuser who converts the table must not run that code as superuser. All names in the statements
+//! are qualified with their schema. `search_path` is still the caller's where a statement may run the
+//! owner's code, since that may depend on it, but for schemas in which others create objects.
 //!
 //! - `plan`: what is asked for, and what it takes.
+//! - `trust`: the rule of one owner.
+//! - `trial`: what the next ID is tried with.
 //! - `dependents`: views and other objects that are dropped and created again.
+//! - `properties`: privileges, comments and the like.
 //! - `statement`: a statement, and as whom it runs.
 //! - `report`: everything that a conversion may run into, and what it locks.
+//! - `rows`: what queries return.
 
 mod dependents;
 mod plan;
+mod properties;
 mod report;
+mod rows;
 mod statement;
+mod trial;
+mod trust;
 
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 
@@ -26,10 +34,12 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::server::catalog;
-use crate::server::encoding::encode;
+use crate::server::encoding::{encode, text_array_argument};
 use crate::server::report::{self as server_report, OrRaise, Report};
 use plan::{Direction, Keys, Plan};
-use statement::Statement;
+use statement::{Step, execute_all};
+use trial::Reach;
+use trust::Owner;
 
 /// Why a column cannot be converted or reverted.
 #[derive(Debug)]
@@ -40,6 +50,29 @@ struct Obstacle {
     message: String,
     detail: Option<String>,
     hint: Option<String>,
+}
+
+impl Obstacle {
+    fn denied(message: String) -> Obstacle {
+        Obstacle {
+            sqlstate: PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            object: String::new(),
+            message,
+            detail: None,
+            hint: None,
+        }
+    }
+
+    /// Something was changed since the statements were made.
+    fn changed(what: &str) -> Obstacle {
+        Obstacle {
+            sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+            object: what.into(),
+            message: format!("{what} was changed by somebody else at the same time"),
+            detail: None,
+            hint: Some("Try again.".into()),
+        }
+    }
 }
 
 impl Report for Obstacle {
@@ -92,7 +125,18 @@ CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run bo
 fn snowflake_revert(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, Bytes), name!(statement, Bytes))> {
-    table(change_column(fcinfo, Direction::Revert).or_raise())
+    revert(fcinfo).or_raise()
+}
+
+/// Executes statements that a conversion or a reversion returned as the role that owns what they
+/// change, restricted, with names looked up as in the conversion. 42501 unless the caller may become
+/// this role; 22004 for a NULL among the statements; else what the statements raise.
+#[pg_extern(sql = r#"
+CREATE FUNCTION snowflake_convert_execute(statements text[], owner regrole) RETURNS void
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+"#)]
+fn snowflake_convert_execute(fcinfo: pg_sys::FunctionCallInfo) {
+    execute(fcinfo).or_raise();
 }
 
 /// All that a conversion would run into: obstacles, which it refuses, and risks for applications;
@@ -132,6 +176,25 @@ fn snowflake_convert_report(
     }))
 }
 
+fn execute(fcinfo: pg_sys::FunctionCallInfo) -> Result<(), Obstacle> {
+    // SAFETY: the function is strict, and has these two arguments.
+    let (statements, owner) = unsafe {
+        (text_array_argument(fcinfo, 0), pg_getarg::<pg_sys::Oid>(fcinfo, 1).expect("an owner"))
+    };
+    let statements: Option<Vec<String>> = statements.into_iter().collect();
+    let Some(statements) = statements else {
+        return Err(Obstacle {
+            sqlstate: PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            object: String::new(),
+            message: "a statement must not be NULL".into(),
+            detail: None,
+            hint: None,
+        });
+    };
+    execute_all(&Owner::of_caller(owner)?, statements);
+    Ok(())
+}
+
 fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
     // SAFETY: the function has these arguments. All types are those of the declaration.
     let (keys, dry_run, dependents, validate, rehearse) = unsafe {
@@ -159,7 +222,7 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
             "Leave out dry_run => false, or rehearse => true.",
         ));
     }
-    let plan = Plan { keys, direction: Direction::Convert, recreate, validate };
+    let plan = Plan { keys, direction: Direction::Convert, recreate, validate, is_report: false };
     let statements = if rehearse {
         in_subtransaction_that_is_rolled_back(AssertUnwindSafe(|| change(&plan, false)))?
     } else {
@@ -168,45 +231,51 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
     Ok(table(statements))
 }
 
-/// What a function with a relation, a column and `dry_run` does.
-fn change_column(
-    fcinfo: pg_sys::FunctionCallInfo,
-    direction: Direction,
-) -> Result<Vec<Statement>, Obstacle> {
-    // SAFETY: the functions are strict and have these three arguments.
+fn revert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
+    // SAFETY: the function is strict and has these three arguments.
     let (keys, dry_run) = unsafe {
         (
             Keys::new(fcinfo, argument(fcinfo, 0), argument(fcinfo, 1), None)?,
             pg_getarg::<bool>(fcinfo, 2).unwrap_or(true),
         )
     };
-    change(&Plan { keys, direction, recreate: false, validate: false }, dry_run)
+    let direction = Direction::Revert;
+    let plan = Plan { keys, direction, recreate: false, validate: false, is_report: false };
+    Ok(table(change(&plan, dry_run)?))
 }
 
 /// The statements of a plan, which are executed unless `dry_run`.
-fn change(plan: &Plan, dry_run: bool) -> Result<Vec<Statement>, Obstacle> {
+fn change(plan: &Plan, dry_run: bool) -> Result<Vec<(Step, String)>, Obstacle> {
     refuse_old_snapshot()?;
-    let statements = plan.statements(dry_run)?;
-    let Some(lock) = statements.first() else { return Ok(statements) };
     if dry_run {
-        return Ok(statements);
+        let statements = plan.statements(Reach::Plain)?;
+        if !statements.untried.is_empty() {
+            server_report::send(untried(&statements.untried), PgLogLevel::NOTICE);
+        }
+        return Ok(statements.into_rows());
     }
+    let planned = plan.statements(Reach::OfOwner)?;
+    let Some(lock) = planned.lock() else { return Ok(planned.into_rows()) };
     plan.lock_views();
-    lock.execute();
+    lock.execute(&planned.owner);
+    planned.names.check()?;
     // Before the lock, things may have changed.
-    let locked = plan.statements(dry_run)?;
-    if locked.first() != Some(lock) {
-        return Err(Obstacle {
-            sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
-            object: String::new(),
-            message: "the column was changed by somebody else at the same time".into(),
-            detail: None,
-            hint: Some("Try again.".into()),
-        });
+    let locked = plan.statements(Reach::OfOwner)?;
+    if locked.lock() != Some(lock) {
+        return Err(Obstacle::changed("the column"));
     }
-    let is_executed = |statement: &&Statement| statement.step == plan.direction.step();
-    locked[1..].iter().filter(is_executed).for_each(Statement::execute);
-    Ok(locked)
+    plan.execute(&locked)?;
+    Ok(locked.into_rows())
+}
+
+fn untried(untried: &[Obstacle]) -> ErrorReport {
+    let all: Vec<&str> = untried.iter().map(|obstacle| obstacle.message.as_str()).collect();
+    server_report::message("not everything was tested with the next ID")
+        .set_detail(format!(
+            "Not tested, because that calls what is not PostgreSQL's own: {}.",
+            all.join("; ")
+        ))
+        .set_hint("A rehearsal tests it.")
 }
 
 /// New keys start above those that are there, so all of them have to be seen.
@@ -285,7 +354,7 @@ fn bytes(text: &str) -> Bytes {
     encode(text).into_bytes()
 }
 
-fn table(statements: Vec<Statement>) -> Statements {
-    let row = |statement: Statement| (bytes(statement.step.name()), bytes(&statement.text));
+fn table(statements: Vec<(Step, String)>) -> Statements {
+    let row = |(step, text): (Step, String)| (bytes(step.name()), bytes(&text));
     TableIterator::new(statements.into_iter().map(row))
 }

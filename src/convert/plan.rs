@@ -1,15 +1,16 @@
 //! What is asked for, and what it takes.
 
-use std::collections::HashMap;
-
 use pgrx::prelude::*;
 
 use super::dependents::recreation;
-use super::statement::{Statement, Step, as_owner};
+use super::properties::Properties;
+use super::rows::{fields, oid, sqlstate_of};
+use super::statement::{Role, Statement, Step, session_check};
+use super::trial::{Outcome, Reach, Test, Values};
+use super::trust::{self, Names, Owner, schemas_of_session};
 use super::{Obstacle, wrong_argument};
 use crate::generate;
-use crate::server::catalog::{Argument, Row, query, query_of_users};
-use crate::server::encoding::encode;
+use crate::server::catalog::{Argument, Path, Row, query};
 
 /// One of the two ways.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,20 +30,27 @@ impl Direction {
 }
 
 /// The query that finds what stands in the way, and the statements.
-const PLAN: &str = concat!(include_str!("keys.sql"), include_str!("plan.sql"));
-
-/// The query that finds the statements which give objects their owners, privileges and comments.
-const PROPERTIES: &str = include_str!("properties.sql");
+const PLAN: &str = concat!(
+    include_str!("keys.sql"),
+    include_str!("objects.sql"),
+    include_str!("bound.sql"),
+    include_str!("trust.sql"),
+    include_str!("plan.sql")
+);
 
 /// The ranks of statements that come from elsewhere, between those of `plan.sql`.
 const DROPS: i32 = 20;
 const CREATIONS: i32 = 90;
+/// From this rank on, what was created again is evaluated.
+pub const FINISHES: i32 = 95;
 const REFRESHES: i32 = 100;
 
 /// The keys of a call.
 pub struct Keys {
     /// The relation, the column, the schema, and the schema of this extension.
     arguments: [Argument; 4],
+    /// The function that was called.
+    function: pg_sys::Oid,
 }
 
 impl Keys {
@@ -61,9 +69,10 @@ impl Keys {
             ));
         }
         // SAFETY: PostgreSQL calls with a function, which is in a schema. The text is a copy.
-        let own_schema = unsafe {
-            let namespace = pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid);
-            pg_sys::cstring_to_text(pg_sys::get_namespace_name(namespace))
+        let (function, own_schema) = unsafe {
+            let function = (*(*fcinfo).flinfo).fn_oid;
+            let namespace = pg_sys::get_func_namespace(function);
+            (function, pg_sys::cstring_to_text(pg_sys::get_namespace_name(namespace)))
         };
         Ok(Keys {
             arguments: [
@@ -72,16 +81,8 @@ impl Keys {
                 (schema, pg_sys::REGNAMESPACEOID),
                 (Some(own_schema.into()), pg_sys::TEXTOID),
             ],
+            function,
         })
-    }
-
-    /// The arguments of the queries that begin with `keys.sql`.
-    pub fn arguments(&self, next: Option<i64>, flags: [bool; 3]) -> [Argument; 8] {
-        let [relation, column, schema, own_schema] = self.arguments;
-        let [is_reversion, recreate, validate] =
-            flags.map(|flag| (Some(flag.into()), pg_sys::BOOLOID));
-        let next = (next.map(Into::into), pg_sys::INT8OID);
-        [relation, column, schema, own_schema, next, is_reversion, recreate, validate]
     }
 }
 
@@ -93,6 +94,8 @@ pub struct Plan {
     pub recreate: bool,
     /// Whether foreign keys are validated in the same transaction.
     pub validate: bool,
+    /// Whether this is for a report, which says everything.
+    pub is_report: bool,
 }
 
 /// What the query in `plan.sql` finds.
@@ -100,68 +103,93 @@ pub struct Plan {
 pub struct Answer {
     /// The first is the one to report.
     pub obstacles: Vec<Obstacle>,
+    /// Whose rights everything has; `None` where there are no keys.
+    owner: Option<pg_sys::Oid>,
+    /// The schemas of the session's `search_path` that this owner may rely on.
+    schemas: Vec<String>,
+    names: Names,
+    /// The columns that are keys: the OIDs of their relations, and their numbers.
+    keys: Vec<(String, String)>,
     /// What the next ID has to satisfy, and what it should.
     pub tests: Vec<Test>,
     pub risky_tests: Vec<Test>,
-    values: Vec<Values>,
+    pub values: Vec<Values>,
     statements: Vec<(i32, Statement)>,
     /// Statements after which objects get their properties, with the rank of these.
     described: Vec<(i32, Statement, String)>,
 }
 
-/// A query that returns false where the next ID would stand in the way.
-pub struct Test {
-    query: String,
-    owner: pg_sys::Oid,
-    obstacle: Obstacle,
-}
-
-/// What tells the largest key of a column.
-struct Values {
-    /// The column, for a message.
-    of: String,
-    query: String,
-    owner: pg_sys::Oid,
-    /// Whether an index answers the query.
-    has_index: bool,
+/// The statements of a plan.
+pub struct Statements {
+    pub owner: Owner,
+    pub names: Names,
+    /// The columns that are keys.
+    keys: Vec<(String, String)>,
+    /// In the order in which they are executed, by step, with their ranks.
+    ranked: Vec<(i32, Statement)>,
+    /// What finds the objects that are created again.
+    created: Vec<String>,
+    /// What was not tried in a dry run, since it would have run code of users.
+    pub untried: Vec<Obstacle>,
 }
 
 impl Plan {
-    /// The statements to execute, and those for later; or the obstacle. A dry run scans no table.
-    pub fn statements(&self, dry_run: bool) -> Result<Vec<Statement>, Obstacle> {
-        let answer = self.ask(None);
-        refuse(answer.obstacles)?;
+    /// The statements to execute, and those for later; or the obstacle.
+    pub fn statements(&self, reach: Reach) -> Result<Statements, Obstacle> {
+        let Answer { obstacles, values, owner, schemas, .. } = self.ask(None);
+        refuse(obstacles)?;
+        let owner = owner.expect("there are keys");
+        let owner = Owner { role: owner, path: Path::through(&schemas) };
         let next = match self.direction {
             Direction::Convert => Some(generate::next_id()),
             Direction::Revert => None,
         };
-        refuse(
-            answer
-                .values
-                .iter()
-                .filter(|values| values.has_index || !dry_run)
-                .filter_map(|values| values.obstacle(next)),
-        )?;
+        let mut untried = Vec::new();
+        let mut settle = |outcomes: &mut dyn Iterator<Item = Outcome>| {
+            refuse(outcomes.filter_map(|outcome| match outcome {
+                Outcome::Passed => None,
+                Outcome::Failed(obstacle) => Some(obstacle),
+                Outcome::Untried(obstacle) => {
+                    untried.push(obstacle);
+                    None
+                }
+            }))
+        };
+        let is_tried = |values: &&Values| values.has_index || reach == Reach::OfOwner;
+        let values = values.iter().filter(is_tried);
+        settle(&mut values.map(|values| values.outcome(next, &owner, reach)))?;
         let answer = self.ask(next);
         refuse(answer.obstacles)?;
-        refuse(answer.tests.into_iter().filter_map(Test::obstacle))?;
-        let mut statements = answer.statements;
+        settle(&mut answer.tests.into_iter().map(|test| test.outcome(&owner, reach)))?;
+        let mut ranked = answer.statements;
         let objects = answer.described.iter().map(|(_, _, objects)| objects.as_str());
         let properties = Properties::of(&objects.collect::<Vec<_>>().join(" "));
         for (rank, statement, objects) in &answer.described {
             let following = properties.like(statement, objects);
-            statements.extend(following.map(|following| (*rank, following)));
+            ranked.extend(following.map(|following| (*rank, following)));
         }
+        let mut created = Vec::new();
         if self.recreate {
             let recreation = recreation(&self.arguments(next));
             refuse(recreation.obstacles)?;
-            let ranked = |rank, all: Vec<Statement>| all.into_iter().map(move |one| (rank, one));
-            statements.extend(ranked(DROPS, recreation.drops));
-            statements.extend(ranked(CREATIONS, recreation.creations));
-            statements.extend(ranked(REFRESHES, recreation.refreshes));
+            let ranks = |rank, all: Vec<Statement>| all.into_iter().map(move |one| (rank, one));
+            ranked.extend(ranks(DROPS, recreation.drops));
+            ranked.extend(ranks(CREATIONS, recreation.creations));
+            ranked.extend(ranks(FINISHES, recreation.finishes));
+            ranked.extend(ranks(REFRESHES, recreation.refreshes));
+            created = recreation.addresses;
         }
-        statements.sort_by_key(|(rank, statement)| (statement.step, *rank));
-        Ok(statements.into_iter().map(|(_, statement)| statement).collect())
+        ranked.sort_by_key(|(rank, statement)| (statement.step, *rank));
+        Ok(Statements { owner, names: answer.names, keys: answer.keys, ranked, created, untried })
+    }
+
+    /// Executes what is planned, after its lock.
+    pub fn execute(&self, statements: &Statements) -> Result<(), Obstacle> {
+        statements.execute(self.direction.step())?;
+        match self.direction {
+            Direction::Convert => trust::check_defaults(self.keys.function, &statements.keys),
+            Direction::Revert => Ok(()),
+        }
     }
 
     /// Locks the views that are dropped, as a query does: a view before what it reads. Otherwise, a
@@ -175,9 +203,27 @@ impl Plan {
         }
     }
 
-    pub fn arguments(&self, next: Option<i64>) -> [Argument; 8] {
+    /// The arguments of the queries that begin with `keys.sql`.
+    pub fn arguments(&self, next: Option<i64>) -> [Argument; 10] {
+        let [relation, column, schema, own_schema] = self.keys.arguments;
         let is_reversion = self.direction == Direction::Revert;
-        self.keys.arguments(next, [is_reversion, self.recreate, self.validate])
+        let [is_reversion, recreate, validate, is_report] =
+            [is_reversion, self.recreate, self.validate, self.is_report]
+                .map(|flag| (Some(flag.into()), pg_sys::BOOLOID));
+        let next = (next.map(Into::into), pg_sys::INT8OID);
+        let path = schemas_of_session();
+        [
+            relation,
+            column,
+            schema,
+            own_schema,
+            next,
+            is_reversion,
+            recreate,
+            validate,
+            path,
+            is_report,
+        ]
     }
 
     pub fn ask(&self, next: Option<i64>) -> Answer {
@@ -206,10 +252,16 @@ fn refuse(obstacles: impl IntoIterator<Item = Obstacle>) -> Result<(), Obstacle>
 }
 
 impl Answer {
+    /// As whom trials run in a report; `None` where there are no keys.
+    pub fn owner(&self) -> Option<Owner> {
+        self.owner.map(|role| Owner { role, path: Path::through(&self.schemas) })
+    }
+
     /// A row of the plan. Tests need the next ID.
     fn add(&mut self, row: Row, has_next: bool) {
-        let [section, text, other, object, detail, hint, owner, is_temporary, rank, described] =
+        let [section, text, other, object, detail, hint, flags, is_temporary, rank, more] =
             fields(row);
+        let section = section.expect("a section");
         let text = match text {
             Some(text) => text,
             None => {
@@ -217,20 +269,22 @@ impl Answer {
                 return;
             }
         };
-        let owner = owner.map(oid);
+        let flags = flags.unwrap_or_default();
+        let calls_others = flags.contains("calls others");
         let rank = rank.expect("a rank").parse().expect("a number");
-        let step = match section.as_deref() {
-            Some("obstacle") => {
-                self.obstacles.push(Obstacle {
-                    sqlstate: sqlstate_of(&other.expect("a SQLSTATE")),
-                    object: object.expect("an object"),
-                    message: text,
-                    detail,
-                    hint,
-                });
-                return;
-            }
-            Some(section @ ("test" | "risky test")) => {
+        match section.as_str() {
+            "owner" => self.owner = Some(oid(text)),
+            "path" => self.schemas.push(text),
+            "key" => self.keys.push((text, object.expect("a number"))),
+            "name" => self.names.add(oid(object.expect("a relation")), text),
+            "obstacle" => self.obstacles.push(Obstacle {
+                sqlstate: sqlstate_of(&other.expect("a SQLSTATE")),
+                object: object.expect("an object"),
+                message: text,
+                detail,
+                hint,
+            }),
+            "test" | "risky test" => {
                 let obstacle = Obstacle {
                     sqlstate: PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
                     object: object.expect("an object"),
@@ -238,25 +292,40 @@ impl Answer {
                     detail,
                     hint,
                 };
+                let is_owners = flags.contains("is the owner's");
                 let tests = if section == "test" { &mut self.tests } else { &mut self.risky_tests };
-                tests.push(Test { query: text, owner: owner.expect("an owner"), obstacle });
-                return;
-            }
-            Some(section @ ("values" | "values without index")) => {
-                self.values.push(Values {
-                    of: object.expect("a column"),
+                tests.push(Test {
                     query: text,
-                    owner: owner.expect("an owner"),
-                    has_index: section == "values",
+                    obstacle,
+                    is_owners,
+                    calls_others,
+                    expression: more,
                 });
-                return;
             }
-            Some("convert") => Step::Convert,
-            Some("validate") => Step::Validate,
-            _ => Step::Revert,
-        };
+            "values" | "values without index" => self.values.push(Values {
+                of: object.expect("a column"),
+                query: text,
+                has_index: section == "values",
+                calls_others,
+            }),
+            "convert" => self.add_statement(Step::Convert, text, is_temporary, rank, more),
+            "validate" => self.add_statement(Step::Validate, text, is_temporary, rank, more),
+            "revert" => self.add_statement(Step::Revert, text, is_temporary, rank, more),
+            _ => unreachable!("plan.sql has no section {section}"),
+        }
+    }
+
+    fn add_statement(
+        &mut self,
+        step: Step,
+        text: String,
+        is_temporary: Option<String>,
+        rank: i32,
+        described: Option<String>,
+    ) {
         let is_temporary = is_temporary.as_deref() == Some("t");
-        let statement = Statement { step, text, owner, is_temporary, is_qualified: false };
+        let statement =
+            Statement { step, text, role: Role::Owner, is_temporary, is_qualified: false };
         if let Some(objects) = described {
             self.described.push((rank + 1, statement.clone(), objects));
         }
@@ -264,109 +333,46 @@ impl Answer {
     }
 
     pub fn has_keys(&self) -> bool {
-        !self.values.is_empty()
-    }
-
-    /// Obstacles that an index tells of.
-    pub fn judge_values(&self, next: i64) -> impl Iterator<Item = Obstacle> {
-        let indexed = self.values.iter().filter(|values| values.has_index);
-        indexed.filter_map(move |values| values.obstacle(Some(next)))
+        self.owner.is_some()
     }
 }
 
-/// The statements that give objects what CREATE does not, by object. The objects are separated by
-/// spaces.
-pub struct Properties(HashMap<String, Vec<(String, Option<pg_sys::Oid>)>>);
+impl Statements {
+    /// The statement that locks the tables, which comes first; `None` where there is nothing to do.
+    pub fn lock(&self) -> Option<&Statement> {
+        self.ranked.first().map(|(_, statement)| statement)
+    }
 
-impl Properties {
-    pub fn of(objects: &str) -> Properties {
-        let objects = encode(objects);
-        // SAFETY: a string that ends with zero. The text is a copy.
-        let text = unsafe { pg_sys::cstring_to_text(objects.as_ptr()) };
-        let mut properties = HashMap::<_, Vec<_>>::new();
-        for row in query(PROPERTIES, &[(Some(text.into()), pg_sys::TEXTOID)]) {
-            let [object, statement, grantor] = fields(row);
-            let statement = (statement.expect("a statement"), grantor.map(oid));
-            properties.entry(object.expect("an object")).or_default().push(statement);
+    /// Executes those of a step after the lock, and looks between them whether names still mean what
+    /// they meant: each may run code of the owner.
+    fn execute(&self, step: Step) -> Result<(), Obstacle> {
+        let mut is_checked = false;
+        let of_step = self.ranked.iter().skip(1).filter(|(_, statement)| statement.step == step);
+        for (rank, statement) in of_step {
+            self.names.check()?;
+            if *rank >= FINISHES && !is_checked {
+                trust::check_created(&self.owner, &self.created)?;
+                is_checked = true;
+            }
+            statement.execute(&self.owner);
         }
-        Properties(properties)
-    }
-
-    /// Those of some of the objects. The owner of what another statement changes executes them,
-    /// unless somebody else has granted a privilege.
-    pub fn like(&self, like: &Statement, objects: &str) -> impl Iterator<Item = Statement> {
-        let found = objects.split(' ').filter_map(|object| self.0.get(object)).flatten();
-        found.map(|(text, grantor)| Statement {
-            text: text.clone(),
-            owner: grantor.or(like.owner),
-            is_qualified: true,
-            ..like.clone()
-        })
-    }
-}
-
-impl Test {
-    /// What is in the way, where the test fails.
-    pub fn obstacle(self) -> Option<Obstacle> {
-        let row = as_owner(self.owner, false, || query_of_users(&self.query).swap_remove(0));
-        let [passes] = fields(row);
-        (passes.as_deref() == Some("f")).then_some(self.obstacle)
-    }
-}
-
-impl Values {
-    /// Why keys cannot go on from what is there.
-    fn obstacle(&self, next: Option<i64>) -> Option<Obstacle> {
-        let row = as_owner(self.owner, false, || query(&self.query, &[]).swap_remove(0));
-        let [largest, has_null] = fields(row);
-        let largest: Option<i64> = largest.map(|largest| largest.parse().expect("a bigint"));
-        match (next, largest) {
-            (Some(next), Some(largest)) if largest >= next => Some(self.refusal(
-                "holds values that are not below the next snowflake ID",
-                format!("The largest value is {largest}, and the next ID {next}."),
-                Some(
-                    "New rows would get smaller keys, and eventually a key that already exists. \
-                     Change those values, or choose an earlier snowflake.epoch.",
-                ),
-            )),
-            (None, _) if has_null.as_deref() == Some("t") => Some(self.refusal(
-                "contains NULL",
-                "An identity column cannot hold NULL.".into(),
-                None,
-            )),
-            (None, Some(i64::MAX)) => Some(self.refusal(
-                "is used up",
-                format!("The largest value is {}: no sequence goes beyond it.", i64::MAX),
-                None,
-            )),
-            _ => None,
+        if !is_checked {
+            trust::check_created(&self.owner, &self.created)?;
         }
+        self.names.check()
     }
 
-    fn refusal(&self, what: &str, detail: String, hint: Option<&str>) -> Obstacle {
-        Obstacle {
-            sqlstate: PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            object: self.of.clone(),
-            message: format!("{} {what}", self.of),
-            detail: Some(detail),
-            hint: hint.map(Into::into),
+    /// All of them with the name of the step. Each step begins with a statement that refuses other
+    /// sessions than the owner's.
+    pub fn into_rows(self) -> Vec<(Step, String)> {
+        let check = session_check(self.owner.role);
+        let mut rows = Vec::new();
+        for (_, Statement { step, text, .. }) in self.ranked {
+            if rows.last().is_none_or(|(last, _)| *last != step) {
+                rows.push((step, check.clone()));
+            }
+            rows.push((step, text));
         }
+        rows
     }
-}
-
-pub fn fields<const COUNT: usize>(row: Row) -> [Option<String>; COUNT] {
-    row.try_into().expect("as many columns as the query has")
-}
-
-pub fn oid(text: String) -> pg_sys::Oid {
-    pg_sys::Oid::from(text.parse::<u32>().expect("an OID"))
-}
-
-/// PostgreSQL packs the five characters of a SQLSTATE into six bits each.
-pub fn sqlstate_of(text: &str) -> PgSqlErrorCode {
-    let packed = text
-        .bytes()
-        .rev()
-        .fold(0, |packed, byte| packed << 6 | (i32::from(byte) - i32::from(b'0')) & 0x3f);
-    PgSqlErrorCode::from(packed)
 }

@@ -1,5 +1,5 @@
 -- What stands in the way of converting or reverting keys, and the statements that it takes. The
--- query begins with keys.sql.
+-- query begins with keys.sql, objects.sql, bound.sql and trust.sql.
 ,
 -- What has a column of the row type of a table, directly or by way of arrays, domains and other
 -- types: PostgreSQL does not rewrite the table then.
@@ -44,10 +44,13 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     SELECT 1, '42809', $1::text, format('%s is not a table', $1), NULL, NULL
     FROM pg_class WHERE oid = $1 AND relkind NOT IN ('r', 'p')
     UNION ALL
-    SELECT 2, '42501', relation_name, format('must be owner of table %s', relation_name), NULL, NULL
-    FROM (SELECT relation_name, owner FROM target
+    SELECT 2, '42501', min(relation_name), format('must be owner of table %s', min(relation_name)), NULL, NULL
+    FROM (SELECT relation_name, owner FROM target JOIN the_owner ON role = owner
           UNION SELECT $1::text, relowner FROM pg_class WHERE oid = $1 AND relkind IN ('r', 'p') AND NOT EXISTS (SELECT FROM target)) AS named
     WHERE NOT pg_has_role(owner, 'USAGE')
+    HAVING count(*) > 0
+    UNION ALL
+    SELECT * FROM trust_obstacles
     UNION ALL
     -- What initdb created has the OIDs below this one.
     SELECT 2, '42501', $1::text, format('permission denied: "%s" is a system catalog', $1), NULL, NULL
@@ -64,15 +67,6 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
            format('The table has it from %s.', string_agg(inhparent::regclass::text, ', ')), 'Name that table instead.'
     FROM target JOIN pg_inherits ON inhrelid = relation
     WHERE inherited
-    GROUP BY column_name, relation_name
-    UNION ALL
-    SELECT 20, '42501', relation_name, format('column %s of table %s belongs to tables of several owners', column_name, relation_name),
-           format('One statement would change or check tables of all of them: %s.', string_agg(
-               DISTINCT format('%s (owner %I)', c.oid::regclass, pg_get_userbyid(c.relowner)), ', ')),
-           'Give the tables one owner, or drop what connects them first.'
-    FROM target, reached, pg_class AS c
-    WHERE c.oid IN (reached.relation, reached.other)
-      AND (SELECT count(DISTINCT relowner) FROM pg_class WHERE oid IN (reached.relation, reached.other)) > 1
     GROUP BY column_name, relation_name
     UNION ALL
     SELECT 21, '42501', relation_name, format('owner %I of table %s lacks USAGE on schema %s', pg_get_userbyid(owner), relation_name, schema::regnamespace),
@@ -100,21 +94,6 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     WHERE NOT is_temporary AND NOT has_schema_privilege(owner, schema, 'CREATE')
       AND CASE WHEN $6 THEN is_named AND sequence IS NULL ELSE in_family AND identity <> '' AND sequence IS NOT NULL END
 ),
--- Pairs of tables that one statement changes or checks.
-reached(relation, other) AS (
-    SELECT root, relation FROM family
-    UNION
-    SELECT conrelid, confrelid FROM foreign_keys
-    UNION
-    SELECT conrelid, relid FROM foreign_keys, pg_partition_tree(confrelid)
-    UNION
-    SELECT conrelid, relid FROM foreign_keys, pg_partition_tree(conrelid)
-    UNION
-    SELECT child.relation, parent.relation
-    FROM retyped AS child
-    JOIN pg_inherits ON inhrelid = child.relation
-    JOIN retyped AS parent ON parent.relation = inhparent
-),
 conversion_obstacles AS (
     SELECT 21, '42501', relation_name, format('owner %I of table %s lacks USAGE on schema %I', pg_get_userbyid(owner), relation_name, $4::text),
            'The statements run as the owner of the table, and name snowflake_nextval() in that schema.', NULL
@@ -139,14 +118,6 @@ conversion_obstacles AS (
            'Change the type to bigint first.'
     FROM columns
     WHERE NOT in_family AND type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
-    UNION ALL
-    SELECT 8, '42501', relation_name, format('must be owner of table %s', relation_name),
-           format('Column %s has to become bigint too.', column_name), NULL
-    FROM retyped WHERE NOT pg_has_role(owner, 'USAGE')
-    UNION ALL
-    SELECT 8, '42501', relation_name, format('must be owner of table %s', relation_name),
-           format('Foreign key %I has to be dropped and added again.', conname), NULL
-    FROM foreign_keys WHERE NOT pg_has_role(owner, 'USAGE') AND conrelid NOT IN (SELECT relation FROM retyped)
     UNION ALL
     SELECT 9, '42809', relation_name, format('cannot change the type of column %s of table %s', column_name, relation_name),
            'The table is of a composite type.', NULL
@@ -187,10 +158,10 @@ conversion_obstacles AS (
                 ELSE 'Drop that, convert the column, and create it again.' END
     FROM retyped JOIN dependents_of USING (relation, number)
     UNION ALL
-    SELECT 11, '42501', relation_name, format('triggers of foreign key %I of table %s are disabled', conname, relation_name),
-           'The foreign key is dropped and added again, and only a superuser can disable its triggers then.',
+    SELECT DISTINCT 11, '55000', relation_name, format('triggers of foreign key %I of table %s are disabled', conname, relation_name),
+           'The foreign key is dropped and added again by the owner of the table, and only a superuser can disable its triggers then.',
            format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', disabled.tgrelid::regclass)
-    FROM disabled WHERE NOT current_setting('is_superuser')::boolean
+    FROM disabled, the_owner JOIN pg_roles ON pg_roles.oid = role AND NOT rolsuper
     UNION ALL
     SELECT 11, '55000', relation_name, format('triggers of foreign key %I of table %s are disabled in partition %s', conname, relation_name, partition),
            'The foreign key is dropped and added again, and they would fire then.', format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', partition)
@@ -232,14 +203,19 @@ disabled_in_partitions AS (
     JOIN pg_trigger AS top ON top.tgconstraint = k.oid
     JOIN pg_trigger AS t ON t.tgparentid = top.oid AND t.tgenabled <> top.tgenabled
 ),
--- What the next ID has to satisfy: a query for each, which returns false if it does not.
-tests(rank, object, message, detail, hint, query, owner, is_key) AS (
+-- What the next ID has to satisfy: a query for each, which returns false if it does not. Where it
+-- calls what is not PostgreSQL's own, only a conversion evaluates it. Whether the functions of an
+-- expression are immutable is found out elsewhere: others may execute what they are given as text.
+tests(rank, object, message, detail, hint, query, is_key, is_owners, calls_others, expression) AS (
     SELECT 13, relation_name, format('no row with the next ID could be inserted into table %s', relation_name),
            format('The next ID, %s, does not satisfy check constraint %I.', $5::bigint, conname), 'Drop the constraint, or change it.',
-           format('SELECT %s FROM (SELECT %s::bigint) AS row (%I)', pg_get_expr(conbin, conrelid), $5::bigint, name), owner, in_family
+           format('SELECT %s FROM (SELECT %s::bigint) AS row (%I)', pg_get_expr(conbin, conrelid), $5::bigint, name), in_family, owner = role,
+           EXISTS (SELECT FROM pg_depend WHERE (classid, objid) = ('pg_constraint'::regclass, k.oid)
+                   AND refobjid >= 16384 AND refclassid <> 'pg_class'::regclass), conbin::text
     FROM columns
-    JOIN pg_constraint ON contype = 'c' AND conrelid = relation AND conkey = ARRAY[number] AND conparentid = 0 AND coninhcount = 0
-    WHERE (is_named OR NOT in_family) AND NOT inherited AND pg_get_constraintdef(pg_constraint.oid) !~ ' NOT ENFORCED$'
+    JOIN pg_constraint AS k ON contype = 'c' AND conrelid = relation AND conkey = ARRAY[number] AND conparentid = 0 AND coninhcount = 0,
+    the_owner
+    WHERE (is_named OR NOT in_family) AND NOT inherited AND pg_get_constraintdef(k.oid) !~ ' NOT ENFORCED$'
     UNION ALL
     SELECT 13, relation_name, format('no row with the next ID could be inserted into table %s', relation_name),
            format('The next ID, %s, belongs to none of its partitions.', $5::bigint),
@@ -248,23 +224,46 @@ tests(rank, object, message, detail, hint, query, owner, is_key) AS (
                       format('(%s) IS NOT FALSE', coalesce(regexp_replace(pg_get_partition_constraintdef(relid), '\([^()]+ IS NOT NULL\)', 'true', 'g'), 'true')), ' OR '),
                   (SELECT string_agg(CASE WHEN attnum = number THEN format('%s::bigint AS %I', $5::bigint, attname)
                                           ELSE format('NULL::%s AS %I', format_type(atttypid, atttypmod), attname) END, ', ')
-                   FROM pg_attribute WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped)), owner, true
-    FROM target, pg_partition_tree(relation)
+                   FROM pg_attribute WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped)), true, owner = role,
+           relation IN (SELECT relation FROM calling_partitions), NULL
+    FROM target, the_owner, pg_partition_tree(relation)
     WHERE kind = 'p' AND isleaf AND relid <> relation
-    GROUP BY relation, relation_name, number, owner
+    GROUP BY relation, relation_name, number, owner, role
+),
+-- Partitioned tables whose bounds are compared by what is not PostgreSQL's own, or whose columns are
+-- of such types, somewhere in the tree.
+calling_partitions(relation) AS (
+    SELECT target.relation
+    FROM target, pg_partition_tree(target.relation) JOIN pg_partitioned_table ON partrelid = relid
+    WHERE kind = 'p' AND (partexprs IS NOT NULL OR EXISTS (SELECT FROM unnest(partclass::oid[] || partcollation::oid[]) AS oid WHERE oid >= 16384))
+    UNION
+    SELECT attrelid FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND atttypid >= 16384
+),
+-- Tables for which PostgreSQL cannot plan a query without the evaluation of what is not its own: it
+-- computes the constants in expressions of indexes, statistics and partition keys then.
+calling(relation) AS (
+    SELECT coalesce(indrelid, stxrelid, p.objid)
+    FROM pg_depend AS p
+    LEFT JOIN pg_index ON p.classid = 'pg_class'::regclass AND indexrelid = p.objid
+    LEFT JOIN pg_statistic_ext AS s ON p.classid = 'pg_statistic_ext'::regclass AND s.oid = p.objid
+    LEFT JOIN pg_partitioned_table ON p.classid = 'pg_class'::regclass AND partrelid = p.objid AND p.objsubid = 0
+    WHERE p.refobjid >= 16384 AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)
+      AND (indexprs IS NOT NULL OR indpred IS NOT NULL OR stxexprs IS NOT NULL OR partexprs IS NOT NULL)
 ),
 -- What the largest key is, where an index of each table tells.
-values_of(query, description, owner, has_index) AS (
+values_of(query, description, has_index, calls_others) AS (
     SELECT format('SELECT max(%1$s)::bigint, %2$s FROM %3$s', column_name,
                   CASE WHEN $6 AND sequence IS NULL AND NOT not_null THEN format('EXISTS (SELECT FROM %s WHERE %s IS NULL)', relation_name, column_name) ELSE 'false' END, relation_name),
-           format('column %s of table %s', column_name, relation_name), owner,
+           format('column %s of table %s', column_name, relation_name),
            (NOT $6 OR not_null OR sequence IS NOT NULL) AND NOT EXISTS (
                SELECT FROM family JOIN pg_class AS c ON c.oid = family.relation AND relkind <> 'p'
                WHERE (root, root_number) = (target.relation, target.number)
                  AND NOT EXISTS (SELECT FROM pg_index JOIN pg_class AS i ON i.oid = indexrelid
                                  JOIN pg_am ON pg_am.oid = i.relam AND amname = 'btree'
-                                 WHERE indrelid = family.relation AND indkey[0] = family.number AND indisvalid AND indpred IS NULL))
-    FROM target
+                                 WHERE indrelid = family.relation AND indkey[0] = family.number AND indisvalid AND indpred IS NULL)),
+           EXISTS (SELECT FROM family JOIN calling USING (relation) WHERE (root, root_number) = (target.relation, target.number))
+    FROM target JOIN the_owner ON role = owner
+    WHERE kind IN ('r', 'p') AND type IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
 ),
 is_converted AS (
     SELECT NOT EXISTS (SELECT FROM retyped) AND NOT EXISTS (SELECT FROM columns WHERE in_family AND identity <> '')
@@ -284,20 +283,20 @@ identities AS (
     LATERAL (SELECT s.relname || '_new') AS names (other_name)
     WHERE in_family AND identity <> ''
 ),
-actions(relation, relation_name, owner, is_temporary, rank, action) AS (
-    SELECT relation, relation_name, owner, is_temporary, 1, format('ALTER COLUMN %s DROP IDENTITY', column_name)
+actions(relation, relation_name, is_temporary, rank, action) AS (
+    SELECT relation, relation_name, is_temporary, 1, format('ALTER COLUMN %s DROP IDENTITY', column_name)
     FROM columns WHERE is_named AND identity <> ''
     UNION ALL
     -- Else the old default would be cast to the new type.
-    SELECT relation, relation_name, owner, is_temporary, 2, format('ALTER COLUMN %s DROP DEFAULT', column_name)
+    SELECT relation, relation_name, is_temporary, 2, format('ALTER COLUMN %s DROP DEFAULT', column_name)
     FROM retyped
     WHERE is_named AND EXISTS (SELECT FROM columns JOIN family USING (relation, number)
                                WHERE (root, root_number) = (retyped.relation, retyped.number) AND default_expression IS NOT NULL)
     UNION ALL
-    SELECT relation, relation_name, owner, is_temporary, 3, format('ALTER COLUMN %s TYPE bigint', column_name)
+    SELECT relation, relation_name, is_temporary, 3, format('ALTER COLUMN %s TYPE bigint', column_name)
     FROM retyped WHERE NOT inherited
     UNION ALL
-    SELECT relation, relation_name, owner, is_temporary, 4, format('ALTER COLUMN %s SET DEFAULT %I.snowflake_nextval()', column_name, $4::text)
+    SELECT relation, relation_name, is_temporary, 4, format('ALTER COLUMN %s SET DEFAULT %I.snowflake_nextval()', column_name, $4::text)
     FROM target WHERE default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $4::text)
 ),
 added_keys AS (
@@ -306,48 +305,49 @@ added_keys AS (
                     AND NOT (relkind = 'p' AND current_setting('server_version_num')::integer < 180000) AS is_validated_later
           FROM foreign_keys, pg_get_constraintdef(oid) AS definition) AS k
 ),
-conversion(rank, statement, owner, is_temporary, properties) AS (
-    SELECT 10, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(relation_name, ', ' ORDER BY relation_name)), NULL::oid, NULL::boolean, NULL
-    FROM (SELECT relation_name FROM target
-          UNION SELECT relation_name FROM retyped WHERE NOT inherited
-          UNION SELECT relation_name FROM foreign_keys) AS locked
+conversion(rank, statement, is_temporary, properties) AS (
+    SELECT 10, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(relation_name, ', ' ORDER BY relation_name)), bool_or(is_temporary), NULL
+    FROM (SELECT relation_name, is_temporary FROM target
+          UNION SELECT relation_name, is_temporary FROM retyped WHERE NOT inherited
+          UNION SELECT relation_name, is_temporary FROM foreign_keys) AS locked
     UNION ALL
-    SELECT 30, format('ALTER TABLE %s %s;', relation_name, string_agg(format('DROP CONSTRAINT %I', conname), ', ' ORDER BY conname)), owner, is_temporary, NULL
-    FROM foreign_keys GROUP BY relation_name, owner, is_temporary
+    SELECT 30, format('ALTER TABLE %s %s;', relation_name, string_agg(format('DROP CONSTRAINT %I', conname), ', ' ORDER BY conname)), is_temporary, NULL
+    FROM foreign_keys GROUP BY relation_name, is_temporary
     UNION ALL
     SELECT 40, format('CREATE %sSEQUENCE %s AS %s %s MAXVALUE %s %s;', persistence, new_name, seqtypid::regtype, increment_and_minimum, seqmax, others),
-           owner, is_temporary, NULL
+           is_temporary, NULL
     FROM identities
     UNION ALL
-    SELECT 41, format('SELECT pg_catalog.setval(%L, last_value, is_called) FROM %s;', new_name, sequence_name), owner, is_temporary, NULL
+    SELECT 41, format('SELECT pg_catalog.setval(%L, last_value, is_called) FROM %s;', new_name, sequence_name), is_temporary, NULL
     FROM identities
     UNION ALL
     -- From PostgreSQL 17 on, a partition's identity goes with its parent's.
-    SELECT 50, format('ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY;', relation_name, column_name), owner, is_temporary, NULL
+    SELECT 50, format('ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY;', relation_name, column_name), is_temporary, NULL
     FROM columns
     WHERE in_family AND NOT is_named AND identity <> '' AND NOT (is_partition AND current_setting('server_version_num')::integer >= 170000)
     UNION ALL
-    SELECT 60, format('ALTER TABLE %s %s;', relation_name, string_agg(action, ', ' ORDER BY rank, action)), owner, is_temporary, NULL
-    FROM actions GROUP BY relation_name, owner, is_temporary
+    SELECT 60, format('ALTER TABLE %s %s;', relation_name, string_agg(action, ', ' ORDER BY rank, action)), is_temporary, NULL
+    FROM actions GROUP BY relation_name, is_temporary
     UNION ALL
-    SELECT 70, format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), owner, is_temporary, NULL FROM identities
+    SELECT 70, format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), is_temporary, NULL FROM identities
     UNION ALL
-    SELECT 71, format('ALTER SEQUENCE %s OWNED BY %s.%s;', sequence_name, relation_name, column_name), owner, is_temporary,
+    SELECT 71, format('ALTER SEQUENCE %s OWNED BY %s.%s;', sequence_name, relation_name, column_name), is_temporary,
            format('%s:%s', 'pg_class'::regclass::oid, sequence)
     FROM identities
     UNION ALL
-    SELECT 80, format('ALTER TABLE %s %s;', relation_name, string_agg(format('ADD CONSTRAINT %I %s', conname, addition), ', ' ORDER BY conname)), owner, is_temporary,
+    SELECT 80, format('ALTER TABLE %s %s;', relation_name, string_agg(format('ADD CONSTRAINT %I %s', conname, addition), ', ' ORDER BY conname)), is_temporary,
            string_agg(format('%s:%s', 'pg_constraint'::regclass::oid, oid), ' ')
-    FROM added_keys GROUP BY relation_name, owner, is_temporary
+    FROM added_keys GROUP BY relation_name, is_temporary
     UNION ALL
-    SELECT 81, format('DO %L;', format('BEGIN EXECUTE (SELECT pg_catalog.format(''ALTER TABLE %s %s TRIGGER %%I'', tgname) FROM pg_catalog.pg_trigger '
-                  'JOIN pg_catalog.pg_constraint ON pg_constraint.oid OPERATOR(pg_catalog.=) tgconstraint WHERE conrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass '
-                  'AND conname OPERATOR(pg_catalog.=) %L AND tgrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass AND tgfoid OPERATOR(pg_catalog.=) %s); END',
-                  replace(replace(triggered_name, '''', ''''''), '%', '%%'), state, relation_name, conname, triggered_name, tgfoid::oid)), NULL, NULL, NULL
+    SELECT 81, format('DO LANGUAGE plpgsql %L;', format('BEGIN EXECUTE (SELECT pg_catalog.format(''ALTER TABLE %%s %s TRIGGER %%I'', %L, tgname) FROM pg_catalog.pg_trigger '
+                  'JOIN pg_catalog.pg_constraint ON pg_constraint.oid OPERATOR(pg_catalog.=) tgconstraint WHERE conrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass::pg_catalog.oid '
+                  'AND conname OPERATOR(pg_catalog.=) %L::pg_catalog.name AND tgrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass::pg_catalog.oid '
+                  'AND tgfoid OPERATOR(pg_catalog.=) %s::pg_catalog.oid); END',
+                  state, triggered_name, relation_name, conname, triggered_name, tgfoid::oid)), false, NULL
     FROM disabled
 ),
-validation(statement, owner, is_temporary) AS (
-    SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', relation_name, conname), owner, is_temporary FROM added_keys WHERE is_validated_later
+validation(statement, is_temporary) AS (
+    SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', relation_name, conname), is_temporary FROM added_keys WHERE is_validated_later
 ),
 -- What puts a sequence above the largest key.
 raised AS (
@@ -418,57 +418,85 @@ reversion_obstacles AS (
     WHERE target.sequence IS NULL AND columns.in_family AND columns.relation <> target.relation AND NOT columns.is_partition
     GROUP BY target.relation_name, target.column_name
 ),
-reversion(rank, statement, owner, is_temporary) AS (
-    SELECT 10, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', relation_name), NULL::oid, NULL::boolean FROM target
+reversion(rank, statement, is_temporary) AS (
+    SELECT 10, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', relation_name), is_temporary FROM target
     UNION ALL
     -- The sequence that it has kept.
-    SELECT 20, format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name), owner, is_temporary
+    SELECT 20, format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name), is_temporary
     FROM raised WHERE is_named AND is_narrow AND is_ascending
     UNION ALL
     SELECT 30, format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT pg_catalog.nextval(%L::pg_catalog.regclass);', relation_name, column_name, sequence_name),
-           owner, is_temporary
+           is_temporary
     FROM target WHERE sequence IS NOT NULL
     UNION ALL
-    SELECT 40, raise, owner, is_temporary FROM raised WHERE is_named AND is_ascending
+    SELECT 40, raise, is_temporary FROM raised WHERE is_named AND is_ascending
     UNION ALL
-    SELECT 20, format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT;', relation_name, column_name), owner, is_temporary
+    SELECT 20, format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT;', relation_name, column_name), is_temporary
     FROM target WHERE sequence IS NULL
     UNION ALL
-    SELECT 21, format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', relation_name, column_name), owner, is_temporary
+    SELECT 21, format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', relation_name, column_name), is_temporary
     FROM target WHERE NOT not_null AND sequence IS NULL
     UNION ALL
-    SELECT 30, format('ALTER TABLE %s ALTER COLUMN %s ADD GENERATED BY DEFAULT AS IDENTITY;', relation_name, column_name), owner, is_temporary
+    SELECT 30, format('ALTER TABLE %s ALTER COLUMN %s ADD GENERATED BY DEFAULT AS IDENTITY;', relation_name, column_name), is_temporary
     FROM target WHERE sequence IS NULL AND relation NOT IN (SELECT relation FROM takes_sequence)
     UNION ALL
-    SELECT 30, format('CREATE SEQUENCE %I.%I OWNED BY %s.%s;', schema_name, new_name, relation_name, column_name), owner, is_temporary
+    SELECT 30, format('CREATE SEQUENCE %I.%I OWNED BY %s.%s;', schema_name, new_name, relation_name, column_name), is_temporary
     FROM takes_sequence
     UNION ALL
     SELECT 31, format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT pg_catalog.nextval(%L::pg_catalog.regclass);',
-                      relation_name, column_name, format('%I.%I', schema_name, new_name)), owner, is_temporary
+                      relation_name, column_name, format('%I.%I', schema_name, new_name)), is_temporary
     FROM takes_sequence
     UNION ALL
     SELECT 40, format('SELECT pg_catalog.setval(pg_catalog.pg_get_serial_sequence(%L, %L), max(%s)) FROM %s HAVING max(%3$s) > 0;',
-                      relation_name, name, column_name, relation_name), owner, is_temporary
+                      relation_name, name, column_name, relation_name), is_temporary
     FROM target WHERE sequence IS NULL
+),
+-- The schemas of the session's search_path in which nobody else can create what statements would call.
+path(place, name) AS (
+    SELECT place, nspname
+    FROM unnest($9::text::oid[]) WITH ORDINALITY AS of_session (oid, place)
+    JOIN pg_namespace USING (oid) JOIN schemas ON schema = oid
+    WHERE is_trusted AND creators IS NULL AND nspname !~ '^pg_'
+),
+-- What the statements name: that it is still this is looked at between them.
+names(name, relation) AS (
+    SELECT relation_name, relation FROM columns WHERE in_family
+    UNION SELECT relation_name, relation FROM retyped
+    UNION SELECT format('%I.%I', nspname, relname), c.oid
+    FROM (SELECT object FROM bound WHERE class = 'pg_class'::regclass
+          EXCEPT SELECT object FROM objects WHERE class = 'pg_class'::regclass
+          EXCEPT SELECT sequence FROM columns WHERE identity <> '') AS stays (oid)
+    JOIN pg_class AS c USING (oid) JOIN pg_namespace AS n ON n.oid = relnamespace
 )
-SELECT section, text, sqlstate, object, detail, hint, owner, is_temporary, rank, properties
+SELECT section, text, sqlstate, object, detail, hint, flags, is_temporary, rank, properties
 FROM (
-    SELECT 'obstacle' AS section, message AS text, sqlstate, object, detail, hint, NULL::oid AS owner, NULL::boolean AS is_temporary, rank, NULL AS properties
+    SELECT 'obstacle' AS section, message AS text, sqlstate, object, detail, hint, NULL AS flags, NULL::boolean AS is_temporary, rank, NULL AS properties
     FROM (SELECT * FROM common_obstacles
           UNION ALL SELECT * FROM conversion_obstacles WHERE NOT $6
           UNION ALL SELECT * FROM reversion_obstacles WHERE $6) AS obstacles
     UNION ALL
-    SELECT CASE WHEN is_key THEN 'test' ELSE 'risky test' END, query, message, object, detail, hint, owner, NULL, rank, NULL FROM tests WHERE NOT $6
+    SELECT 'owner', role::oid::text, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL FROM the_owner
     UNION ALL
-    SELECT CASE WHEN has_index THEN 'values' ELSE 'values without index' END, query, NULL, description, NULL, NULL, owner, NULL, 0, NULL FROM values_of
+    SELECT 'key', relation::oid::text, NULL, number::text, NULL, NULL, NULL, NULL, 0, NULL FROM target
     UNION ALL
-    SELECT 'convert', statement, NULL, NULL, NULL, NULL, owner, is_temporary, rank, properties FROM conversion, is_converted WHERE NOT $6 AND NOT is_converted
+    SELECT 'path', name, NULL, NULL, NULL, NULL, NULL, NULL, place::integer, NULL FROM path
     UNION ALL
-    SELECT CASE WHEN $8::boolean THEN 'convert' ELSE 'validate' END, statement, NULL, NULL, NULL, NULL, owner, is_temporary, 110, NULL
+    SELECT 'name', name, NULL, relation::oid::text, NULL, NULL, NULL, NULL, 0, NULL FROM names
+    UNION ALL
+    SELECT CASE WHEN is_key THEN 'test' ELSE 'risky test' END, query, message, object, detail, hint,
+           concat_ws(' ', CASE WHEN calls_others THEN 'calls others' END, CASE WHEN is_owners THEN 'is the owner''s' END), NULL, rank, expression
+    FROM tests WHERE NOT $6
+    UNION ALL
+    SELECT CASE WHEN has_index THEN 'values' ELSE 'values without index' END, query, NULL, description, NULL, NULL,
+           CASE WHEN calls_others THEN 'calls others' END, NULL, 0, NULL FROM values_of
+    UNION ALL
+    SELECT 'convert', statement, NULL, NULL, NULL, NULL, NULL, is_temporary, rank, properties FROM conversion, is_converted WHERE NOT $6 AND NOT is_converted
+    UNION ALL
+    SELECT CASE WHEN $8::boolean THEN 'convert' ELSE 'validate' END, statement, NULL, NULL, NULL, NULL, NULL, is_temporary, 110, NULL
     FROM validation WHERE NOT $6
     UNION ALL
     SELECT 'revert', statement, NULL, NULL, NULL, NULL, NULL, NULL, rank, properties FROM way_back, is_converted WHERE NOT $6 AND NOT is_converted
     UNION ALL
-    SELECT 'revert', statement, NULL, NULL, NULL, NULL, owner, is_temporary, rank, NULL FROM reversion WHERE $6
+    SELECT 'revert', statement, NULL, NULL, NULL, NULL, NULL, is_temporary, rank, NULL FROM reversion WHERE $6
 ) AS plan
 ORDER BY rank, text

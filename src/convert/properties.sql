@@ -1,5 +1,5 @@
--- The statements that give objects what CREATE does not: owner, privileges, comments, security
--- labels, and the extensions that they depend on.
+-- The statements that give objects what CREATE does not: privileges, comments, security labels, and
+-- the extensions that they depend on.
 --
 -- $1 names the objects: the OIDs of their catalog and of themselves, as in 1259:16400, with spaces
 -- between them.
@@ -56,14 +56,7 @@ revoked AS (
        OR (key, grantee, grantor, is_grantable, privileges) NOT IN (SELECT key, grantee, grantor, is_grantable, privileges FROM wanted WHERE of_column IS NULL)
 ),
 statements(key, rank, place, statement, role) AS (
-    SELECT key, 1, 0, format('ALTER %s %s OWNER TO %I;', keyword, identity, pg_get_userbyid(owner)), NULL::oid
-    FROM objects
-    JOIN LATERAL (SELECT relowner FROM pg_class WHERE class = 'pg_class'::regclass AND pg_class.oid = object AND relkind IN ('v', 'm', 'S')
-                  UNION ALL SELECT proowner FROM pg_proc WHERE class = 'pg_proc'::regclass AND pg_proc.oid = object
-                  UNION ALL SELECT stxowner FROM pg_statistic_ext WHERE class = 'pg_statistic_ext'::regclass AND pg_statistic_ext.oid = object) AS owners (owner)
-         ON pg_get_userbyid(owner) <> current_user
-    UNION ALL
-    SELECT key, 2, 0, format('REVOKE ALL ON %s %s FROM %s;', keyword, identity, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), NULL
+    SELECT key, 2, 0, format('REVOKE ALL ON %s %s FROM %s;', keyword, identity, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), NULL::oid
     FROM revoked
     UNION ALL
     -- Those who grant have the right to do so first.

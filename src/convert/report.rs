@@ -4,7 +4,9 @@ use pgrx::prelude::*;
 
 use super::Obstacle;
 use super::dependents::recreation;
-use super::plan::{Direction, Keys, Plan, Test, fields};
+use super::plan::{Direction, Keys, Plan};
+use super::rows::fields;
+use super::trial::{Outcome, Reach};
 use crate::generate;
 use crate::server::catalog::{Row, query};
 
@@ -24,30 +26,57 @@ pub struct Finding {
     pub lock: Option<String>,
 }
 
-/// All findings on keys: obstacles first, then risks, then changes. Where there are no such keys,
-/// there is no report.
+/// All findings on keys: obstacles first, and among these what belongs to others; then risks, then
+/// changes. Where there are no such keys, there is no report.
 pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
-    let plan = Plan { keys, direction: Direction::Convert, recreate: false, validate: false };
+    let plan = Plan {
+        keys,
+        direction: Direction::Convert,
+        recreate: false,
+        validate: false,
+        is_report: true,
+    };
     let next = generate::next_id();
     let mut answer = plan.ask(Some(next));
     if !answer.has_keys() {
         return Err(answer.obstacles.swap_remove(0));
     }
     let arguments = plan.arguments(Some(next));
-    let mut risks = Vec::new();
-    // What the tables hold is read as their owners.
+    let owner = answer.owner().expect("there are keys");
     let denied = PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE;
-    if answer.obstacles.iter().all(|obstacle| obstacle.sqlstate != denied) {
-        let values: Vec<Obstacle> = answer.judge_values(next).collect();
-        answer.obstacles.extend(values);
-        answer.obstacles.extend(answer.tests.into_iter().filter_map(Test::obstacle));
-        risks.extend(answer.risky_tests.into_iter().filter_map(Test::obstacle));
+    let is_denied = |obstacle: &Obstacle| obstacle.sqlstate == denied;
+    let (mut risks, mut untried) = (Vec::new(), Vec::new());
+    // What the tables hold is read as their owner.
+    if !answer.obstacles.iter().any(is_denied) {
+        let mut sort = |outcome, failed: &mut Vec<Obstacle>| match outcome {
+            Outcome::Passed => {}
+            Outcome::Failed(obstacle) => failed.push(obstacle),
+            Outcome::Untried(obstacle) => untried.push(obstacle),
+        };
+        for values in answer.values.iter().filter(|values| values.has_index) {
+            sort(values.outcome(Some(next), &owner, Reach::Plain), &mut answer.obstacles);
+        }
+        for test in answer.tests {
+            sort(test.outcome(&owner, Reach::Plain), &mut answer.obstacles);
+        }
+        for test in answer.risky_tests {
+            sort(test.outcome(&owner, Reach::Plain), &mut risks);
+        }
     }
     answer.obstacles.extend(recreation(&arguments).obstacles);
+    answer.obstacles.sort_by_key(|obstacle| !is_denied(obstacle));
     let obstacles = answer.obstacles.into_iter().map(|obstacle| obstacle.finding("obstacle"));
     let risks = risks.into_iter().map(|risk| risk.finding("risk"));
+    let untried = untried.into_iter().map(|obstacle| Finding {
+        reason: format!(
+            "Not tested, because that calls what is not PostgreSQL's own: {}.",
+            obstacle.message
+        ),
+        remedy: Some("A rehearsal tests it.".into()),
+        ..obstacle.finding("risk")
+    });
     let others = query(REPORT, &arguments).into_iter().map(finding);
-    Ok(obstacles.chain(risks).chain(others).collect())
+    Ok(obstacles.chain(risks).chain(untried).chain(others).collect())
 }
 
 fn finding(row: Row) -> Finding {

@@ -2,7 +2,9 @@
 
 use pgrx::pg_sys;
 
-use crate::server::catalog;
+use super::rows::fields;
+use super::trust::Owner;
+use crate::server::catalog::{self, Path, query};
 
 /// What a statement is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,41 +27,75 @@ impl Step {
     }
 }
 
+/// Whose rights a statement has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Those of the owner of the conversion.
+    Owner,
+    /// Those of a role that has granted a privilege, for GRANT alone.
+    Grantor(pg_sys::Oid),
+}
+
 /// A statement to execute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     pub step: Step,
     pub text: String,
-    /// The owner of what it changes; `None` for a statement that the caller executes.
-    pub owner: Option<pg_sys::Oid>,
-    /// Whether that is temporary. PostgreSQL allows no new temporary relation in a restricted
-    /// operation.
+    pub role: Role,
+    /// Whether what it changes is temporary.
     pub is_temporary: bool,
     /// Whether it was made to be executed with the catalog alone in `search_path`, like those of a
-    /// dump.
+    /// dump. The others may run code of the owner, which may depend on the path of the session.
     pub is_qualified: bool,
 }
 
 impl Statement {
-    pub fn execute(&self) {
-        let execute = || {
-            if self.is_qualified {
-                catalog::execute_qualified(&self.text)
-            } else {
-                catalog::execute(&self.text)
-            }
+    pub fn execute(&self, owner: &Owner) {
+        let role = match self.role {
+            Role::Owner => owner.role,
+            Role::Grantor(grantor) => grantor,
         };
-        match self.owner {
-            Some(owner) => as_owner(owner, self.is_temporary, execute),
-            None => execute(),
+        let path = if self.is_qualified { &Path::catalog() } else { &owner.path };
+        let execute = || catalog::execute(&self.text, path);
+        if self.is_temporary {
+            catalog::as_owner_of_temporary(role, execute);
+        } else {
+            catalog::as_owner(role, execute);
         }
     }
 }
 
-/// Runs `act` as the owner of an object, in a restricted operation. It is not restricted for a
-/// temporary object of the current user, which no other session can use.
-pub fn as_owner<T>(owner: pg_sys::Oid, is_temporary: bool, act: impl FnOnce() -> T) -> T {
-    // SAFETY: reads a variable of this process.
-    let is_own = is_temporary && owner == unsafe { pg_sys::GetUserId() };
-    catalog::as_user(owner, !is_own, act)
+/// The first statement of each step: it fails where a session executes the statements that has other
+/// rights than the owner of what they change. They name objects that this owner can replace, and
+/// which would then run the owner's code with the rights of the session. It also fails where
+/// backslashes in literals mean something.
+pub fn session_check(owner: pg_sys::Oid) -> String {
+    const CHECK: &str = "
+        SELECT format('DO LANGUAGE plpgsql %L;', format(
+            'BEGIN IF session_user OPERATOR(pg_catalog.<>) %L '
+            'OR pg_catalog.current_setting(''standard_conforming_strings'') OPERATOR(pg_catalog.<>) ''on'' '
+            'THEN RAISE insufficient_privilege USING MESSAGE = %L, HINT = %L; END IF; END', name,
+            format('only a session of %I with standard_conforming_strings on may go on', name),
+            'Use snowflake_convert_execute() in other sessions.'))
+        FROM pg_get_userbyid($1) AS name";
+    let row = query(CHECK, &[(Some(owner.into()), pg_sys::OIDOID)]).swap_remove(0);
+    let [check] = fields(row);
+    check.expect("a statement")
+}
+
+/// Executes statements that a conversion or a reversion has returned, as the owner of what they
+/// change. The statement that checks the session is left out: the owner's rights are all that the
+/// others have.
+pub fn execute_all(owner: &Owner, statements: impl IntoIterator<Item = String>) {
+    let check = session_check(owner.role);
+    for text in statements.into_iter().filter(|text| *text != check) {
+        let statement = Statement {
+            step: Step::Revert,
+            text,
+            role: Role::Owner,
+            is_temporary: false,
+            is_qualified: false,
+        };
+        statement.execute(owner);
+    }
 }

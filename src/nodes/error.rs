@@ -5,6 +5,7 @@ use pgrx::prelude::*;
 
 use super::Node;
 use crate::decode;
+use crate::server::own_table::OthersCode;
 use crate::server::report::{self, Report};
 use crate::server::time::display_timestamptz;
 
@@ -61,8 +62,12 @@ pub enum Error {
     OneTime,
     /// A time that is not the floor, of a server that may still run.
     NotFenced,
-    /// A floor that this node cannot have had.
-    FloorBeforeClaim {
+    /// The table would run code of others.
+    OthersCode(OthersCode),
+    /// A time up to which this node cannot have issued IDs.
+    BeforeClaim {
+        /// The argument that has it.
+        argument: &'static str,
         /// The node's name.
         name: String,
         /// When it claimed its identity, as PostgreSQL counts.
@@ -76,6 +81,12 @@ impl From<decode::Error> for Error {
     }
 }
 
+impl From<OthersCode> for Error {
+    fn from(found: OthersCode) -> Error {
+        Error::OthersCode(found)
+    }
+}
+
 impl Report for Error {
     fn report(self) -> ErrorReport {
         use PgSqlErrorCode::*;
@@ -86,7 +97,7 @@ impl Report for Error {
             )
             .set_detail(
                 "Only roles with the privileges of the owner of the extension may, and roles that \
-                 may update snowflake_node_claims.",
+                 may update snowflake_internal.snowflake_node_claims.",
             ),
             Error::NoTrigger => report::new(
                 ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
@@ -158,15 +169,24 @@ impl Report for Error {
                     .set_detail("A server that still runs can issue IDs after that time.")
                     .set_hint("Make sure first that the server can never issue an ID again.")
             }
-            Error::FloorBeforeClaim { name, claimed_at } => report::new(
+            Error::OthersCode(found) => found.report(),
+            Error::BeforeClaim { argument, name, claimed_at } => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("floor is before the time when node \"{name}\" was given its identity"),
+                format!(
+                    "{argument} is before the time when node \"{name}\" was given its identity"
+                ),
             )
             .set_detail(format!("That was at {}.", display_timestamptz(claimed_at)))
-            .set_hint(
-                "Take an ID on that node, and give what snowflake_floor() then returns. If its \
-                 clock is behind, or it cannot be asked, give issued_until and fenced => true.",
-            ),
+            .set_hint(match argument {
+                "floor" => {
+                    "Take an ID on that node, and give what snowflake_floor() then returns. If its \
+                     clock is behind, or it cannot be asked, give issued_until and fenced => true."
+                }
+                _ => {
+                    "Give that time or a later one. A later time does no harm, since the next IDs \
+                     of the identity start after it."
+                }
+            }),
         }
     }
 }

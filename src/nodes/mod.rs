@@ -14,6 +14,7 @@ use crate::decode::layout::timestamp_in;
 use crate::generator::clock;
 use crate::server::catalog::{self, Argument, Row};
 use crate::server::encoding::{encode, text_argument};
+use crate::server::own_table::{OwnTable, text};
 use crate::server::report::{self, OrRaise};
 use crate::server::time::{display_timestamptz, from_raw};
 use crate::settings;
@@ -96,8 +97,9 @@ fn release(fcinfo: pg_sys::FunctionCallInfo) -> Result<TimestampWithTimeZone, Er
     };
     let claims = Claims::locked(fcinfo)?;
     let Some(node) = claims.node(&name) else { return Err(Error::NoNode(name)) };
-    if floor.is_some_and(|floor| floor < node.claimed_at) {
-        return Err(Error::FloorBeforeClaim { name, claimed_at: node.claimed_at });
+    if until < node.claimed_at {
+        let argument = if floor.is_some() { "floor" } else { "issued_until" };
+        return Err(Error::BeforeClaim { argument, name, claimed_at: node.claimed_at });
     }
     Ok(from_raw(claims.release(&name, until)))
 }
@@ -166,37 +168,20 @@ fn snowflake_guard_claims(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     // SAFETY: PostgreSQL calls, as a trigger or not.
     let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) }.map_err(|_| Error::NoTrigger);
     let trigger = trigger.or_raise();
-    Table::of(trigger.trigger().tgfoid).or_raise();
+    table_of(trigger.trigger().tgfoid).or_raise();
     // The row, as it came.
     trigger.trigger_data().tg_trigtuple as i64
 }
 
-/// The table `snowflake_node_claims`.
-struct Table {
-    /// Its name, qualified.
-    name: String,
-    owner: pg_sys::Oid,
-}
-
-impl Table {
-    /// The table beside this function of the extension, if the current role may claim.
-    fn of(function: pg_sys::Oid) -> Result<Table, Error> {
-        const TABLE: &str = "
-            SELECT c.oid::regclass, c.relowner,
-                   pg_has_role(e.extowner, 'USAGE') OR has_table_privilege(c.oid, 'UPDATE')
-            FROM pg_depend AS d
-            JOIN pg_extension AS e ON e.oid = d.refobjid
-            JOIN pg_class AS c
-                ON c.relnamespace = e.extnamespace AND c.relname = 'snowflake_node_claims'
-            WHERE d.classid = 'pg_proc'::regclass AND d.objid = $1 AND d.deptype = 'e'";
-        let function = (Some(function.into()), pg_sys::OIDOID);
-        let row = catalog::query(TABLE, &[function]).pop().ok_or(Error::NotAllowed)?;
-        if row[2].as_deref() != Some("t") {
-            return Err(Error::NotAllowed);
-        }
-        let name = row[0].clone().expect("a name");
-        Ok(Table { name, owner: pg_sys::Oid::from(integer(&row, 1) as u32) })
-    }
+/// The table beside this function of the extension, if the current role may claim.
+fn table_of(function: pg_sys::Oid) -> Result<OwnTable, Error> {
+    const MAY_CLAIM: &str = "
+        SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid
+        WHERE d.classid = 'pg_class'::regclass AND d.objid = $1 AND d.deptype = 'e'
+          AND (pg_has_role(e.extowner, 'USAGE') OR has_table_privilege(d.objid, 'UPDATE'))";
+    OwnTable::of(function, "snowflake_node_claims")
+        .filter(|table| !catalog::query(MAY_CLAIM, &[table.argument()]).is_empty())
+        .ok_or(Error::NotAllowed)
 }
 
 /// A node that has an identity.
@@ -235,7 +220,7 @@ impl Node {
 
 /// The table, with nobody else who changes it until the transaction ends.
 struct Claims {
-    table: Table,
+    table: OwnTable,
 }
 
 impl Claims {
@@ -244,23 +229,16 @@ impl Claims {
             return Err(Error::OldSnapshot);
         }
         // SAFETY: PostgreSQL calls with a function.
-        let table = Table::of(unsafe { (*(*fcinfo).flinfo).fn_oid })?;
-        let claims = Claims { table };
-        let lock = format!("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE", claims.table.name);
-        catalog::as_user(claims.table.owner, false, || catalog::execute(&lock));
-        Ok(claims)
+        let table = table_of(unsafe { (*(*fcinfo).flinfo).fn_oid })?;
+        table.lock()?;
+        Ok(Claims { table })
     }
 
     /// Runs a query on `claims`.
     fn query(&self, query: &str, arguments: &[Argument]) -> Vec<Row> {
-        let Table { name, .. } = &self.table;
+        let name = &self.table.name;
         let claims = format!("WITH claims AS NOT MATERIALIZED (SELECT * FROM {name})");
-        self.run(&format!("{claims} {query}"), arguments)
-    }
-
-    /// Runs a query as the owner of the table.
-    fn run(&self, query: &str, arguments: &[Argument]) -> Vec<Row> {
-        catalog::as_user(self.table.owner, false, || catalog::query(query, arguments))
+        self.table.write(&format!("{claims} {query}"), arguments)
     }
 
     /// The node of that name, if it has an identity.
@@ -300,7 +278,7 @@ impl Claims {
 
     /// Gives the identity to the node of that name.
     fn give(&self, name: &str, [datacenter_id, worker_id]: [i32; 2]) {
-        let Table { name: table, .. } = &self.table;
+        let table = &self.table.name;
         let statement = format!(
             "WITH given AS (
                 INSERT INTO {table} (datacenter_id, worker_id, name, claimed_at)
@@ -310,13 +288,13 @@ impl Claims {
                 RETURNING 1)
              SELECT FROM given"
         );
-        self.run(&statement, &[int4(datacenter_id), int4(worker_id), text(name)]);
+        self.table.write(&statement, &[int4(datacenter_id), int4(worker_id), text(name)]);
     }
 
     /// Takes the identity back from the node of that name, and returns the time after which its
     /// next IDs start.
     fn release(&self, name: &str, until: pg_sys::TimestampTz) -> pg_sys::TimestampTz {
-        let Table { name: table, .. } = &self.table;
+        let table = &self.table.name;
         let statement = format!(
             "WITH released AS (
                 UPDATE {table} SET released_at = clock_timestamp(),
@@ -326,7 +304,7 @@ impl Claims {
             raw("start_after")
         );
         let until = (Some(until.into()), pg_sys::TIMESTAMPTZOID);
-        integer(&self.run(&statement, &[text(name), until])[0], 0)
+        integer(&self.table.write(&statement, &[text(name), until])[0], 0)
     }
 }
 
@@ -344,10 +322,4 @@ fn integer(row: &Row, column: usize) -> i64 {
 
 fn int4(value: i32) -> Argument {
     (Some(value.into()), pg_sys::INT4OID)
-}
-
-fn text(value: &str) -> Argument {
-    // SAFETY: makes a copy in memory of the call.
-    let text = unsafe { pg_sys::cstring_to_text(encode(value).as_ptr()) };
-    (Some(text.into()), pg_sys::TEXTOID)
 }

@@ -73,7 +73,12 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     // SAFETY: the function is strict, and its argument is a text.
     let what = unsafe { text_argument(fcinfo, 0) };
     let confirmed = match what.as_str() {
-        "layout" => confirm_layout(fixed),
+        "layout" => {
+            // SAFETY: PostgreSQL calls with a function.
+            let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
+            let is_new_here = dumps::record(function, fixed.layout).or_raise();
+            confirm_layout(fixed).map(|is_new| is_new || is_new_here)
+        }
         "system_identifier" => confirm_system_identifier(fixed),
         "clock" => confirm_clock(fixed),
         _ => Error::NoSuchConfirmation(what.clone()).raise(),
@@ -193,10 +198,9 @@ fn confirm_system_identifier(fixed: &Fixed) -> Result<bool, Error> {
 }
 
 /// Continues under the configured layout, if every new ID will be above all that were issued
-/// before. Dumps of this database carry it from now on.
+/// before.
 fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
-    let is_new_here = dumps::record(fixed.layout);
-    let is_new = locked(|_, _| {
+    locked(|_, _| {
         let server = server(fixed);
         change(|record| {
             if record.layout == server.layout {
@@ -207,8 +211,7 @@ fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
             }
             Ok(Some(Record { layout: server.layout, ..record }))
         })
-    })?;
-    Ok(is_new || is_new_here)
+    })
 }
 
 /// Goes on from the clock as it is now, however far it has jumped ahead since the last record.

@@ -1,7 +1,20 @@
-//! Queries to the catalog, and statements, through SPI.
+//! Queries to the catalog, and statements, through SPI: with whose rights they run, and where their
+//! names are looked up.
+//!
+//! Whatever the extension executes that could call code of a user (an operator, a function, a cast, a
+//! trigger, a rule, a policy, a check, a default, an index expression) runs with no right that the
+//! caller lacks, and with none that the writer of that code lacks. So:
+//!
+//! - Names in queries of ours are looked up in the catalog alone ([`query`]), where nobody but
+//!   PostgreSQL has operators and functions.
+//! - What may run code of a user runs as the owner of what is read or changed, in a restricted
+//!   operation ([`as_owner`]), after the caller was found to have the rights of that owner.
+//! - Backslashes in literals mean nothing: `standard_conforming_strings` is on wherever SQL is made
+//!   or run.
 
 use std::ffi::{CStr, CString, c_char};
 
+use pgrx::PgList;
 use pgrx::pg_sys;
 use pgrx::spi::Spi;
 
@@ -19,28 +32,55 @@ pub fn keeps_snapshot() -> bool {
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
 }
 
-/// Names are resolved in the catalog alone.
-const CATALOG_ALONE: (&CStr, &CStr) = (c"search_path", c"pg_catalog, pg_temp");
+/// Where names are looked up, as `search_path` says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path(CString);
 
-/// Runs a query of ours in the latest snapshot that the transaction may have, with names resolved
+impl Path {
+    /// The catalog alone.
+    pub fn catalog() -> Path {
+        Path::through(&[])
+    }
+
+    /// The catalog, and then these schemas. A type or relation of the session's own comes last, and
+    /// takes nobody's place.
+    pub fn through(schemas: &[String]) -> Path {
+        let quoted = schemas.iter().map(|name| format!("\"{}\", ", name.replace('"', "\"\"")));
+        Path(encode(&format!("pg_catalog, {}pg_temp", quoted.collect::<String>())))
+    }
+
+    /// The schemas of the session's own `search_path` that exist, in this order.
+    pub fn schemas_of_session() -> Vec<pg_sys::Oid> {
+        // SAFETY: a copy of a list of OIDs.
+        let schemas = unsafe { PgList::<pg_sys::Oid>::from_pg(pg_sys::fetch_search_path(false)) };
+        schemas.iter_oid().collect()
+    }
+}
+
+/// With this off, the end of a literal is elsewhere.
+const PLAIN_LITERALS: (&CStr, &CStr) = (c"standard_conforming_strings", c"on");
+
+/// Runs a query of ours in the latest snapshot that the transaction may have, with names looked up
 /// in the catalog alone.
 pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
-    // To compile a long query takes longer than to run it, and the planner cannot know how many rows
-    // a part of it gives, which nested loops depend on.
-    let settings =
-        [CATALOG_ALONE, (c"row_security", c"off"), (c"jit", c"off"), (c"enable_nestloop", c"off")];
+    let path = Path::catalog();
+    let settings = [
+        (c"search_path", &*path.0),
+        PLAIN_LITERALS,
+        (c"row_security", c"off"),
+        // Expressions of users are recognized by how PostgreSQL writes them.
+        (c"quote_all_identifiers", c"off"),
+        // To compile a long query takes longer than to run it, and the planner cannot know how many
+        // rows a part of it gives, which nested loops depend on.
+        (c"jit", c"off"),
+        (c"enable_nestloop", c"off"),
+    ];
     with_settings(&settings, || select(query, arguments))
 }
 
-/// Runs a query that calls functions of users: names are resolved in the catalog first, and then as
-/// the caller's settings say.
-pub fn query_of_users(query: &str) -> Vec<Row> {
-    // SAFETY: the setting exists. Its value is copied.
-    let path =
-        unsafe { CStr::from_ptr(pg_sys::GetConfigOption(c"search_path".as_ptr(), false, false)) };
-    let path = [c"pg_catalog, ".to_bytes(), path.to_bytes()].concat();
-    let path = CString::new(path).expect("a setting has no zero byte");
-    with_settings(&[(c"search_path", &path)], || select(query, &[]))
+/// Runs a query that evaluates an expression of a user. The caller has become its owner.
+pub fn query_of_users(query: &str, path: &Path) -> Vec<Row> {
+    with_settings(&[(c"search_path", &path.0), PLAIN_LITERALS], || select(query, &[]))
 }
 
 fn select(query: &str, arguments: &[Argument]) -> Vec<Row> {
@@ -68,35 +108,45 @@ fn select(query: &str, arguments: &[Argument]) -> Vec<Row> {
     })
 }
 
-/// Executes a statement as the user that is current, under the settings that are in force.
-pub fn execute(statement: &str) {
+/// Executes a statement as the current user, with names looked up in this path. The bodies of
+/// functions are not checked, as in the restoration of a dump.
+pub fn execute(statement: &str, path: &Path) {
     let statement = encode(statement);
-    Spi::connect(|_| {
-        // SAFETY: SPI is connected.
-        let status = unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) };
-        assert!(status >= 0, "{statement:?}: {status}");
+    let settings = [(c"search_path", &*path.0), PLAIN_LITERALS, (c"check_function_bodies", c"off")];
+    with_settings(&settings, || {
+        Spi::connect(|_| {
+            // SAFETY: SPI is connected.
+            let status = unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) };
+            assert!(status >= 0, "{statement:?}: {status}");
+        });
     });
 }
 
-/// The same with names resolved in the catalog alone, and with the bodies of functions unchecked,
-/// as in the restoration of a dump.
-pub fn execute_qualified(statement: &str) {
-    let settings = [CATALOG_ALONE, (c"check_function_bodies", c"off")];
-    with_settings(&settings, || execute(statement));
-}
-
-/// Runs `act` as another user, and puts settings back afterwards. If `is_restricted`, the operation
-/// is restricted in the way that REINDEX and VACUUM are, so that code of that user can do nothing
-/// that outlasts the call.
+/// Runs `act` as the owner of what it reads or changes, and puts settings back afterwards. The
+/// operation is restricted in the way that REINDEX and VACUUM are, so that code of that user cannot
+/// become another user, and can leave nothing behind in the session.
 ///
 /// After an error, the end of the transaction or subtransaction puts everything back.
-pub fn as_user<T>(user: pg_sys::Oid, is_restricted: bool, act: impl FnOnce() -> T) -> T {
+pub fn as_owner<T>(owner: pg_sys::Oid, act: impl FnOnce() -> T) -> T {
+    as_user(owner, pg_sys::SECURITY_RESTRICTED_OPERATION as i32, act)
+}
+
+/// The same for temporary objects of the current user, which PostgreSQL does not let a restricted
+/// operation create. No other session can use them.
+pub fn as_owner_of_temporary<T>(owner: pg_sys::Oid, act: impl FnOnce() -> T) -> T {
+    // SAFETY: reads a variable of this process.
+    if owner == unsafe { pg_sys::GetUserId() } {
+        as_user(owner, 0, act)
+    } else {
+        as_owner(owner, act)
+    }
+}
+
+fn as_user<T>(user: pg_sys::Oid, restriction: i32, act: impl FnOnce() -> T) -> T {
     let (mut before, mut context) = (pg_sys::InvalidOid, 0);
     // SAFETY: the user exists; what was in force is put back.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&raw mut before, &raw mut context);
-        let restriction =
-            if is_restricted { pg_sys::SECURITY_RESTRICTED_OPERATION as i32 } else { 0 };
         pg_sys::SetUserIdAndSecContext(user, context | restriction);
     }
     let done = with_settings(&[], act);

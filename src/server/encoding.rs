@@ -6,6 +6,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::RangeInclusive;
+use std::ptr;
 
 use pgrx::pg_sys;
 
@@ -71,6 +72,38 @@ pub unsafe fn text_argument(fcinfo: pg_sys::FunctionCallInfo, number: usize) -> 
     unsafe {
         let text = pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, number);
         decode(CStr::from_ptr(pg_sys::text_to_cstring(text.cast_mut_ptr())))
+    }
+}
+
+/// The texts of an argument that is an array, decoded; `None` for NULL.
+///
+/// # Safety
+///
+/// `fcinfo` belongs to a call that has this argument.
+pub unsafe fn text_array_argument(
+    fcinfo: pg_sys::FunctionCallInfo,
+    number: usize,
+) -> Vec<Option<String>> {
+    let (mut texts, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
+    // SAFETY: the argument is an array of texts, and what PostgreSQL makes of it is read at once.
+    unsafe {
+        let array = pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, number);
+        pg_sys::deconstruct_array(
+            pg_sys::pg_detoast_datum(array.cast_mut_ptr()).cast(),
+            pg_sys::TEXTOID,
+            -1,
+            false,
+            pg_sys::TYPALIGN_INT as c_char,
+            &raw mut texts,
+            &raw mut nulls,
+            &raw mut count,
+        );
+        let text = |at| {
+            decode(CStr::from_ptr(pg_sys::text_to_cstring(
+                (*texts.add(at)).cast_mut_ptr::<pg_sys::text>(),
+            )))
+        };
+        (0..count as usize).map(|at| (!*nulls.add(at)).then(|| text(at))).collect()
     }
 }
 

@@ -3,11 +3,13 @@
 //! - `catalog`: queries to the catalog, and statements.
 //! - `direct`: functions that PostgreSQL calls without a wrapper.
 //! - `encoding`: texts of the database, and texts of ours.
+//! - `own_table`: the extension's tables.
 //! - `report`: how errors and log entries reach PostgreSQL.
 //! - `time`: PostgreSQL's times and ours.
 
 pub mod catalog;
 pub mod direct;
 pub mod encoding;
+pub mod own_table;
 pub mod report;
 pub mod time;

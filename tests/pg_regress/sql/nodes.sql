@@ -23,7 +23,7 @@ SELECT snowflake_claim_node(repeat('n', 255)) LIKE '%worker%' AS longest;
 \set VERBOSITY terse
 SELECT snowflake_claim_node(repeat('n', 256)) LIKE '%worker%' AS too_long;
 \set VERBOSITY default
-DELETE FROM snowflake_node_claims WHERE name LIKE 'nnn%';
+DELETE FROM snowflake_internal.snowflake_node_claims WHERE name LIKE 'nnn%';
 SELECT snowflake_claim_node(E'db\nsnowflake.worker_id = 1');
 SELECT snowflake_claim_node('db-5', 32);
 \echo :LAST_ERROR_SQLSTATE
@@ -55,6 +55,11 @@ SELECT name, datacenter_id, worker_id, claimed_at < released_at AS released, sta
 -- lowered.
 SELECT snowflake_claim_node('db-6');
 SELECT snowflake_claim_node('db-2') ~ 'worker_id = 1\nsnowflake.start_after = .2.*Z' AS has_floor;
+\set VERBOSITY terse
+SELECT snowflake_release_node('db-2', issued_until => '2026-01-01 00:00:00+00', fenced => true);
+\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
+UPDATE snowflake_internal.snowflake_node_claims SET claimed_at = '2025-12-31 23:00:00+00';
 SELECT snowflake_release_node('db-2', issued_until => '2026-01-01 00:00:00+00', fenced => true)
        > now() AS floor_stays;
 SELECT snowflake_release_node('db-6', issued_until => '2026-01-01 00:00:00.0001+00', fenced => true);
@@ -66,6 +71,7 @@ BEGIN;
 SELECT count(snowflake_claim_node('rest-' || n)) FROM generate_series(1, 1020) AS n;
 SELECT snowflake_claim_node('db-8');
 \echo :LAST_ERROR_SQLSTATE
+UPDATE snowflake_internal.snowflake_node_claims SET claimed_at = '2025-12-31 23:00:00+00';
 SELECT snowflake_claim_node('db-8', 3);
 SELECT snowflake_claim_node('db-8', 3, 3);
 \echo :LAST_ERROR_SQLSTATE
@@ -90,28 +96,34 @@ ROLLBACK;
 CREATE ROLE provisioner;
 SET ROLE provisioner;
 SELECT name FROM snowflake_nodes WHERE worker_id = 0 AND datacenter_id = 0;
-SELECT name FROM snowflake_node_claims WHERE worker_id = 0 AND datacenter_id = 0;
+SELECT name FROM snowflake_internal.snowflake_node_claims WHERE worker_id = 0 AND datacenter_id = 0;
 SELECT snowflake_claim_node('db-10');
 \echo :LAST_ERROR_SQLSTATE
 SELECT snowflake_release_node('db-1', now());
-INSERT INTO snowflake_node_claims VALUES (0, 3, 'db-10', now());
-UPDATE snowflake_node_claims SET name = 'db-10';
+INSERT INTO snowflake_internal.snowflake_node_claims VALUES (0, 3, 'db-10', now());
+UPDATE snowflake_internal.snowflake_node_claims SET name = 'db-10';
 SELECT snowflake_guard_claims();
 RESET ROLE;
-GRANT UPDATE ON snowflake_node_claims TO provisioner;
+GRANT UPDATE ON snowflake_internal.snowflake_node_claims TO provisioner;
 SET ROLE provisioner;
 SELECT snowflake_claim_node('db-10');
 RESET ROLE;
 -- The constraints hold whatever somebody does to the table.
-INSERT INTO snowflake_node_claims VALUES (0, 0, 'db-11', now());
-INSERT INTO snowflake_node_claims VALUES (20, 20, 'db-1', now());
+INSERT INTO snowflake_internal.snowflake_node_claims VALUES (0, 0, 'db-11', now());
+INSERT INTO snowflake_internal.snowflake_node_claims VALUES (20, 20, 'db-1', now());
 \set VERBOSITY terse
-UPDATE snowflake_node_claims SET released_at = now() WHERE name = 'db-3';
-INSERT INTO snowflake_node_claims VALUES (0, -1, 'db-11', now());
+UPDATE snowflake_internal.snowflake_node_claims SET released_at = now() WHERE name = 'db-3';
+INSERT INTO snowflake_internal.snowflake_node_claims VALUES (0, -1, 'db-11', now());
+-- A time that no line of a configuration file has.
+INSERT INTO snowflake_internal.snowflake_node_claims VALUES (0, 4, 'db-11', now(), NULL, 'infinity');
+INSERT INTO snowflake_internal.snowflake_node_claims VALUES (0, 4, 'db-11', now(), NULL, '4000-01-01 00:00:00+00 BC');
+UPDATE snowflake_internal.snowflake_node_claims SET claimed_at = '-infinity';
+-- The view is for looking only, whatever somebody grants.
+UPDATE snowflake_nodes SET name = 'db-12';
 -- An identity that the widths do not have is not given out, and not confirmed.
-INSERT INTO snowflake_node_claims VALUES (0, 900, 'wide', now(), now(), now()), (1, 900, 'wider', now(), NULL, NULL);
+INSERT INTO snowflake_internal.snowflake_node_claims VALUES (0, 900, 'wide', now(), now(), now()), (1, 900, 'wider', now(), NULL, NULL);
 SELECT snowflake_claim_node('wide') LIKE '%worker_id = 900%' AS too_wide;
 SELECT snowflake_claim_node('wider');
-DELETE FROM snowflake_node_claims;
+DELETE FROM snowflake_internal.snowflake_node_claims;
 DROP OWNED BY provisioner;
 DROP ROLE provisioner;

@@ -33,3 +33,4 @@ CREATE OR REPLACE FUNCTION new_loan(p_lender text) RETURNS bigint LANGUAGE sql A
 ALTER TABLE edit_log ALTER film_id TYPE bigint, ALTER artist_id TYPE bigint;
 ALTER TABLE loan DROP CONSTRAINT loan_of_old_discs;
 RESET SESSION AUTHORIZATION;
+ALTER TABLE "Film Shop".loan ENABLE TRIGGER ALL;

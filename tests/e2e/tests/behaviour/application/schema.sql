@@ -6,7 +6,6 @@ CREATE ROLE "Shop Owner" LOGIN;
 CREATE ROLE shop_reporting LOGIN;
 CREATE ROLE shop_clerk LOGIN;
 CREATE ROLE "till-1" LOGIN;
-GRANT shop_reporting TO "Shop Owner";
 ALTER ROLE ALL SET search_path = "Film Shop", public;
 
 CREATE SCHEMA "Film Shop" AUTHORIZATION "Shop Owner";
@@ -14,7 +13,6 @@ SET search_path = "Film Shop", public;
 SET SESSION AUTHORIZATION "Shop Owner";
 SET search_path = "Film Shop", public;
 GRANT USAGE ON SCHEMA "Film Shop" TO shop_reporting, shop_clerk, "till-1";
-GRANT CREATE ON SCHEMA "Film Shop" TO shop_reporting;
 -- What is created again must not have these, where they were taken away.
 ALTER DEFAULT PRIVILEGES IN SCHEMA "Film Shop" GRANT SELECT ON TABLES TO shop_reporting;
 ALTER DEFAULT PRIVILEGES IN SCHEMA "Film Shop" GRANT USAGE ON SEQUENCES TO shop_clerk;
@@ -279,7 +277,6 @@ COMMENT ON COLUMN film_list.film_id IS 'the film''s "number"';
 GRANT SELECT (film_id, title) ON film_list TO "till-1";
 GRANT SELECT ON film_list TO shop_clerk WITH GRANT OPTION;
 GRANT SELECT ON film, artist, film_artist, rental, inventory, payment TO shop_reporting;
-ALTER VIEW film_list OWNER TO shop_reporting;
 CREATE FUNCTION list_films() RETURNS SETOF film_list LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY SELECT * FROM film_list ORDER BY film_id;
@@ -291,7 +288,6 @@ CREATE FUNCTION listed(prefix text) RETURNS SETOF film_list LANGUAGE sql STABLE 
 BEGIN ATOMIC
     SELECT * FROM film_list WHERE starts_with(title, prefix);
 END;
-ALTER FUNCTION listed(text) OWNER TO shop_reporting;
 
 CREATE VIEW "Long ""List""" AS
     SELECT l.film_id AS "Film Id", l.title, "Film's label"(f.*) AS label,
@@ -347,7 +343,6 @@ CREATE VIEW open_rental AS
 GRANT SELECT ON open_rental, by_ada TO shop_clerk;
 
 CREATE VIEW news AS SELECT film_id, title FROM listed('New');
-ALTER VIEW news OWNER TO shop_reporting;
 
 -- These need no key: they stay as they are.
 CREATE VIEW price_list AS SELECT title, with_tax(price) AS price FROM film;
@@ -372,7 +367,6 @@ CREATE MATERIALIZED VIEW shelf AS SELECT film_id, store_id FROM inventory WITH N
 CREATE INDEX shelf_film ON shelf (film_id);
 CREATE VIEW best_seller AS
     SELECT film_id, title, revenue FROM film_revenue JOIN film_list USING (film_id);
-ALTER VIEW best_seller OWNER TO shop_reporting;
 
 -- Triggers
 

@@ -1,0 +1,37 @@
+-- What ALTER DEFAULT PRIVILEGES has given to anybody is taken back, so that the privileges are those
+-- of the list below. All names are qualified: the search_path of this script has the schema of the
+-- extension, in which others may have operators and functions.
+DO LANGUAGE plpgsql $$
+DECLARE
+    revocation text;
+BEGIN
+    FOR revocation IN
+        SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %s %I.%I FROM %s', 'TABLE', n.nspname, c.relname, g.name)
+        FROM pg_catalog.pg_class AS c
+        JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
+        pg_catalog.aclexplode(c.relacl) AS a,
+        LATERAL (SELECT CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
+                             ELSE pg_catalog.format('%I', pg_catalog.pg_get_userbyid(a.grantee)) END) AS g (name)
+        WHERE n.nspname OPERATOR(pg_catalog.=) 'snowflake_internal'::pg_catalog.name
+          AND c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog."char"
+          AND a.grantee OPERATOR(pg_catalog.<>) c.relowner
+        UNION ALL
+        SELECT DISTINCT pg_catalog.format('REVOKE ALL ON SCHEMA %I FROM %s', n.nspname, g.name)
+        FROM pg_catalog.pg_namespace AS n,
+        pg_catalog.aclexplode(n.nspacl) AS a,
+        LATERAL (SELECT CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
+                             ELSE pg_catalog.format('%I', pg_catalog.pg_get_userbyid(a.grantee)) END) AS g (name)
+        WHERE n.nspname OPERATOR(pg_catalog.=) 'snowflake_internal'::pg_catalog.name
+          AND a.grantee OPERATOR(pg_catalog.<>) n.nspowner
+    LOOP
+        EXECUTE revocation;
+    END LOOP;
+END $$;
+
+-- Everybody may look, because a dump reads all tables. Restores write as who creates the extension.
+GRANT USAGE ON SCHEMA snowflake_internal TO PUBLIC;
+GRANT SELECT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO PUBLIC;
+GRANT INSERT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO @extowner@;
+
+GRANT SELECT ON snowflake_nodes TO PUBLIC;
+REVOKE EXECUTE ON FUNCTION snowflake_guard_claims(), snowflake_guard_layout() FROM PUBLIC;

@@ -1,0 +1,42 @@
+//! What CREATE does not give to an object: privileges, comments and the like.
+
+use std::collections::HashMap;
+
+use pgrx::prelude::*;
+
+use super::rows::{fields, oid};
+use super::statement::{Role, Statement};
+use crate::server::catalog::query;
+use crate::server::own_table::text;
+
+/// The query that finds the statements.
+const PROPERTIES: &str = include_str!("properties.sql");
+
+/// The statements, by object.
+pub struct Properties(HashMap<String, Vec<(String, Option<pg_sys::Oid>)>>);
+
+impl Properties {
+    /// Those of objects that are separated by spaces.
+    pub fn of(objects: &str) -> Properties {
+        let mut properties = HashMap::<_, Vec<_>>::new();
+        for row in query(PROPERTIES, &[text(objects)]) {
+            let [object, statement, grantor] = fields(row);
+            let statement = (statement.expect("a statement"), grantor.map(oid));
+            properties.entry(object.expect("an object")).or_default().push(statement);
+        }
+        Properties(properties)
+    }
+
+    /// Those of some of the objects, as statements like another one. A privilege that another role
+    /// than the owner has granted is granted by that role again: PostgreSQL lets nobody else name
+    /// it as the grantor, and GRANT calls no code of a user.
+    pub fn like(&self, like: &Statement, objects: &str) -> impl Iterator<Item = Statement> {
+        let found = objects.split(' ').filter_map(|object| self.0.get(object)).flatten();
+        found.map(|(text, grantor)| Statement {
+            text: text.clone(),
+            role: grantor.map_or(Role::Owner, Role::Grantor),
+            is_qualified: true,
+            ..like.clone()
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! What the next ID is tried with, before keys are converted: checks, bounds of partitions, and the
+//! keys that are there.
+
+use std::ffi::c_void;
+
+use pgrx::prelude::*;
+
+use super::Obstacle;
+use super::rows::fields;
+use super::trust::Owner;
+use crate::server::catalog::{self, query, query_of_users};
+use crate::server::encoding::encode;
+
+/// Whether code of users may run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Not at all: for reports and dry runs, of which nothing may stay.
+    Plain,
+    /// With the rights of the owner, restricted: for conversions and rehearsals.
+    OfOwner,
+}
+
+/// What came of a trial.
+pub enum Outcome {
+    Passed,
+    Failed(Obstacle),
+    /// It was not tried, since it would have called code of users: an obstacle that may be one.
+    Untried(Obstacle),
+}
+
+/// A query that returns false where the next ID would stand in the way.
+pub struct Test {
+    pub query: String,
+    pub obstacle: Obstacle,
+    /// Whether its table belongs to the owner of the conversion.
+    pub is_owners: bool,
+    /// Whether it names what is not PostgreSQL's own.
+    pub calls_others: bool,
+    /// What it evaluates, as a tree of nodes, if it is an expression of a user.
+    pub expression: Option<String>,
+}
+
+/// What tells the largest key of a column.
+pub struct Values {
+    /// The column, for a message.
+    pub of: String,
+    pub query: String,
+    /// Whether an index answers the query.
+    pub has_index: bool,
+    /// Whether PostgreSQL evaluates what is not its own when it plans the query.
+    pub calls_others: bool,
+}
+
+impl Test {
+    /// Tries it.
+    pub fn outcome(self, owner: &Owner, reach: Reach) -> Outcome {
+        let is_plain = !self.calls_others && self.expression.as_deref().is_none_or(is_immutable);
+        let row = if is_plain {
+            catalog::as_owner(owner.role, || query(&self.query, &[]))
+        } else if reach == Reach::OfOwner && self.is_owners {
+            catalog::as_owner(owner.role, || query_of_users(&self.query, &owner.path))
+        } else {
+            return Outcome::Untried(self.obstacle);
+        };
+        let [passes] = fields(row.into_iter().next().expect("a row"));
+        match passes.as_deref() {
+            Some("f") => Outcome::Failed(self.obstacle),
+            _ => Outcome::Passed,
+        }
+    }
+}
+
+/// Whether the functions of an expression are immutable. The others of PostgreSQL's own include some
+/// that execute what they are given as a text.
+fn is_immutable(expression: &str) -> bool {
+    let expression = encode(expression);
+    // SAFETY: a tree of nodes as the catalog has it.
+    unsafe {
+        let tree: *mut c_void = pg_sys::stringToNode(expression.as_ptr());
+        !pg_sys::contain_mutable_functions(tree.cast())
+    }
+}
+
+impl Values {
+    /// Why keys cannot go on from what is there. In a dry run, a table is not scanned.
+    pub fn outcome(&self, next: Option<i64>, owner: &Owner, reach: Reach) -> Outcome {
+        if reach == Reach::Plain && (self.calls_others || !self.has_index) {
+            return Outcome::Untried(self.refusal(
+                "may hold values that are not below the next snowflake ID",
+                "The largest value was not read.".into(),
+                None,
+            ));
+        }
+        let row = catalog::as_owner(owner.role, || query(&self.query, &[]).swap_remove(0));
+        let [largest, has_null] = fields(row);
+        let largest: Option<i64> = largest.map(|largest| largest.parse().expect("a bigint"));
+        match (next, largest) {
+            (Some(next), Some(largest)) if largest >= next => Outcome::Failed(self.refusal(
+                "holds values that are not below the next snowflake ID",
+                format!("The largest value is {largest}, and the next ID {next}."),
+                Some(
+                    "New rows would get smaller keys, and eventually a key that already exists. \
+                     Change those values, or choose an earlier snowflake.epoch.",
+                ),
+            )),
+            (None, _) if has_null.as_deref() == Some("t") => Outcome::Failed(self.refusal(
+                "contains NULL",
+                "An identity column cannot hold NULL.".into(),
+                None,
+            )),
+            (None, Some(i64::MAX)) => Outcome::Failed(self.refusal(
+                "is used up",
+                format!("The largest value is {}: no sequence goes beyond it.", i64::MAX),
+                None,
+            )),
+            _ => Outcome::Passed,
+        }
+    }
+
+    fn refusal(&self, what: &str, detail: String, hint: Option<&str>) -> Obstacle {
+        Obstacle {
+            sqlstate: PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            object: self.of.clone(),
+            message: format!("{} {what}", self.of),
+            detail: Some(detail),
+            hint: hint.map(Into::into),
+        }
+    }
+}

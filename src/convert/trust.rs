@@ -1,0 +1,152 @@
+//! The rule that keeps a conversion from running code with rights that its writer lacks: all of it
+//! runs as the one owner of what it changes, and what that calls or reads belongs to this owner or
+//! to a superuser. `trust.sql` has the rule.
+
+use std::collections::BTreeMap;
+
+use pgrx::prelude::*;
+
+use super::Obstacle;
+use super::rows::{fields, oid, sqlstate_of};
+use crate::server::catalog::{Argument, Path, Row, query};
+use crate::server::own_table::text;
+
+/// The rule, for a query that says before what it is asked of.
+pub const RULE: &str = include_str!("trust.sql");
+
+/// Whose rights a conversion has, and where names are looked up then.
+pub struct Owner {
+    pub role: pg_sys::Oid,
+    pub path: Path,
+}
+
+impl Owner {
+    /// The owner whose rights the caller has: 42501 unless the caller could become this role. Of the
+    /// session's `search_path`, the schemas are left in which only this role and superusers create
+    /// objects.
+    pub fn of_caller(role: pg_sys::Oid) -> Result<Owner, Obstacle> {
+        const MAY_BECOME: &str = "
+            SELECT pg_has_role($1, CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END),
+                   pg_get_userbyid($1)";
+        let argument = (Some(role.into()), pg_sys::OIDOID);
+        let [may_become, name] = fields(query(MAY_BECOME, &[argument]).swap_remove(0));
+        if may_become.as_deref() != Some("t") {
+            let name = name.unwrap_or_default();
+            return Err(Obstacle::denied(format!(
+                "permission denied to execute as role \"{name}\""
+            )));
+        }
+        let path = format!(
+            "WITH RECURSIVE the_owner(role) AS (SELECT $1), {NOTHING} {RULE}
+             SELECT nspname FROM unnest($2::oid[]) WITH ORDINALITY AS of_session (oid, place)
+             JOIN pg_namespace USING (oid) JOIN schemas ON schema = oid
+             WHERE is_trusted AND creators IS NULL AND nspname !~ '^pg_' ORDER BY place"
+        );
+        let rows = query(&path, &[argument, schemas_of_session()]);
+        let schemas: Vec<String> = rows.into_iter().flatten().flatten().collect();
+        Ok(Owner { role, path: Path::through(&schemas) })
+    }
+}
+
+/// Nothing is asked of the rule but whom it trusts.
+const NOTHING: &str = "
+    bound(class, object, owner, schema) AS (SELECT 0::oid, 0::oid, 0::oid, 0::oid WHERE false),
+    executed(class, object) AS (SELECT 0::oid, 0::oid WHERE false)";
+
+/// The schemas of the session's `search_path`, as an argument of a query: an array, as text.
+pub fn schemas_of_session() -> Argument {
+    let schemas = Path::schemas_of_session();
+    let schemas: Vec<String> = schemas.iter().map(|oid| oid.to_u32().to_string()).collect();
+    text(&format!("{{{}}}", schemas.join(",")))
+}
+
+/// Relations, and their names when a conversion was planned, which its statements use.
+#[derive(Default)]
+pub struct Names(BTreeMap<u32, String>);
+
+impl Names {
+    pub fn add(&mut self, relation: pg_sys::Oid, name: String) {
+        self.0.insert(relation.to_u32(), name);
+    }
+
+    /// Fails if a relation has another name by now, and so its name may be that of something else. A
+    /// statement may have run code of the owner since.
+    pub fn check(&self) -> Result<(), Obstacle> {
+        const NAMES: &str = "
+            SELECT c.oid, format('%I.%I', n.nspname, c.relname)
+            FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+            WHERE c.oid = ANY ($1::oid[])";
+        let relations: Vec<String> = self.0.keys().map(u32::to_string).collect();
+        let mut planned = self.0.clone();
+        for row in query(NAMES, &[text(&format!("{{{}}}", relations.join(",")))]) {
+            let [relation, name] = fields(row);
+            let relation = oid(relation.expect("an OID")).to_u32();
+            if planned.get(&relation) == name.as_ref() {
+                planned.remove(&relation);
+            }
+        }
+        planned.into_values().next().map_or(Ok(()), |name| Err(Obstacle::changed(&name)))
+    }
+}
+
+/// Fails if what was created again calls or reads what the rule does not allow: a name in its
+/// definition may be that of something else by now, or of another function, since types have
+/// changed. `addresses` are expressions that give the new objects.
+pub fn check_created(owner: &Owner, addresses: &[String]) -> Result<(), Obstacle> {
+    if addresses.is_empty() {
+        return Ok(());
+    }
+    let found: Vec<String> =
+        addresses.iter().map(|address| format!("SELECT classid, objid FROM {address}")).collect();
+    let found = found.join(" UNION ALL ");
+    let obstacles = format!(
+        "WITH RECURSIVE the_owner(role) AS (SELECT $1),
+         executed(class, object) AS ({found}),
+         bound(class, object, owner, schema) AS (
+             SELECT 0::oid, 0::oid, 0::oid, 0::oid WHERE false)
+         {RULE}
+         SELECT sqlstate, object, message, detail, hint FROM trust_obstacles ORDER BY rank, message"
+    );
+    let argument = (Some(owner.role.into()), pg_sys::OIDOID);
+    match query(&obstacles, &[argument]).into_iter().next() {
+        None => Ok(()),
+        Some(row) => Err(obstacle(row)),
+    }
+}
+
+/// Fails unless each of these columns has the `snowflake_nextval()` of the extension as its default
+/// that has the function which was called: the schema of the extension may have another owner, who
+/// may have put another schema in its place.
+pub fn check_defaults(function: pg_sys::Oid, keys: &[(String, String)]) -> Result<(), Obstacle> {
+    const OTHERS: &str = "
+        SELECT FROM unnest($2::oid[], $3::smallint[]) AS key (relation, number)
+        WHERE NOT EXISTS (
+            SELECT FROM pg_attrdef AS d
+            JOIN pg_depend AS p ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
+                 AND p.refclassid = 'pg_proc'::regclass
+            JOIN pg_proc AS f ON f.oid = p.refobjid AND f.proname = 'snowflake_nextval' AND f.pronargs = 0
+            JOIN pg_depend AS own ON own.classid = 'pg_proc'::regclass AND own.objid = f.oid AND own.deptype = 'e'
+            JOIN pg_depend AS called ON called.classid = 'pg_proc'::regclass AND called.objid = $1
+                 AND called.deptype = 'e' AND called.refobjid = own.refobjid
+            WHERE d.adrelid = key.relation AND d.adnum = key.number)";
+    let all = |values: Vec<&str>| text(&format!("{{{}}}", values.join(",")));
+    let relations = all(keys.iter().map(|(relation, _)| relation.as_str()).collect());
+    let numbers = all(keys.iter().map(|(_, number)| number.as_str()).collect());
+    let function = (Some(function.into()), pg_sys::OIDOID);
+    match query(OTHERS, &[function, relations, numbers]).is_empty() {
+        true => Ok(()),
+        false => Err(Obstacle::changed("the schema of the extension")),
+    }
+}
+
+/// SQLSTATE, object, message, detail and hint.
+fn obstacle(row: Row) -> Obstacle {
+    let [sqlstate, object, message, detail, hint] = fields(row);
+    Obstacle {
+        sqlstate: sqlstate_of(&sqlstate.expect("a SQLSTATE")),
+        object: object.expect("an object"),
+        message: message.expect("a message"),
+        detail,
+        hint,
+    }
+}

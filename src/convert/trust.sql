@@ -1,0 +1,99 @@
+,
+-- The rule that keeps a conversion from running anybody's code with the rights of another role: it
+-- has one owner, as whom all of it runs. What it changes belongs to this role. What that calls or
+-- reads, and the schemas in which names are looked up, belong to this role or to a superuser.
+--
+-- The query defines before: the_owner(role); bound(class, object, owner, schema), what is changed;
+-- and executed(class, object), what has expressions that are evaluated, or parsed again.
+
+-- Who may own the rest. pg_database_owner stands for the owner of the database.
+trusted(role) AS (
+    SELECT role FROM the_owner
+    UNION
+    SELECT oid FROM pg_roles WHERE rolsuper
+    UNION
+    SELECT 'pg_database_owner'::regrole
+    FROM pg_database JOIN pg_roles AS r ON r.oid = datdba
+    WHERE datname = current_database() AND (r.rolsuper OR r.oid = (SELECT role FROM the_owner))
+),
+-- Who may create objects in a schema, besides those.
+schemas(schema, name, owner, is_trusted, creators) AS (
+    SELECT oid, quote_ident(nspname), nspowner, nspowner IN (SELECT role FROM trusted),
+           (SELECT string_agg(DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END, ', ')
+            FROM aclexplode(coalesce(nspacl, acldefault('n', nspowner)))
+            WHERE privilege_type = 'CREATE' AND grantee NOT IN (SELECT role FROM trusted))
+    FROM pg_namespace
+),
+owners(class, object, owner, schema) AS (
+    SELECT 'pg_class'::regclass, oid, relowner, relnamespace FROM pg_class
+    UNION ALL SELECT 'pg_proc'::regclass, oid, proowner, pronamespace FROM pg_proc
+    UNION ALL SELECT 'pg_type'::regclass, oid, typowner, typnamespace FROM pg_type
+    UNION ALL SELECT 'pg_operator'::regclass, oid, oprowner, oprnamespace FROM pg_operator
+    UNION ALL SELECT 'pg_opclass'::regclass, oid, opcowner, opcnamespace FROM pg_opclass
+    UNION ALL SELECT 'pg_opfamily'::regclass, oid, opfowner, opfnamespace FROM pg_opfamily
+    UNION ALL SELECT 'pg_collation'::regclass, oid, collowner, collnamespace FROM pg_collation
+    UNION ALL SELECT 'pg_ts_config'::regclass, oid, cfgowner, cfgnamespace FROM pg_ts_config
+    UNION ALL SELECT 'pg_ts_dict'::regclass, oid, dictowner, dictnamespace FROM pg_ts_dict
+    UNION ALL SELECT 'pg_language'::regclass, oid, lanowner, NULL FROM pg_language
+),
+-- What is called or read where something is evaluated or parsed again: by the rule of a view, the
+-- constraints of a domain, the checks, indexes and statistics of a table and of what inherits it, and
+-- by everything else by itself.
+needs(class, object, needed_class, needed) AS (
+    SELECT CASE WHEN relation IS NOT NULL THEN 'pg_class'::regclass WHEN contypid <> 0 THEN 'pg_type'::regclass ELSE p.classid END,
+           coalesce(relation, nullif(contypid, 0), p.objid), p.refclassid, p.refobjid
+    FROM pg_depend AS p
+    LEFT JOIN pg_constraint AS k ON p.classid = 'pg_constraint'::regclass AND k.oid = p.objid
+    LEFT JOIN LATERAL (
+        SELECT ev_class FROM pg_rewrite WHERE p.classid = 'pg_rewrite'::regclass AND oid = p.objid AND rulename = '_RETURN'
+        UNION ALL SELECT indrelid FROM pg_index WHERE p.classid = 'pg_class'::regclass AND indexrelid = p.objid
+        UNION ALL SELECT stxrelid FROM pg_statistic_ext WHERE p.classid = 'pg_statistic_ext'::regclass AND oid = p.objid
+        UNION ALL SELECT conrelid WHERE conrelid <> 0 AND contype IN ('c', 'x')) AS whole (relation) ON true
+    -- What initdb created has the OIDs below this one.
+    WHERE p.deptype IN ('n', 'a') AND p.refobjid >= 16384 AND (p.classid <> 'pg_class'::regclass OR relation IS NOT NULL)
+    UNION ALL
+    SELECT 'pg_class'::regclass, inhparent, 'pg_class'::regclass, inhrelid FROM pg_inherits
+),
+uses(class, object) AS (
+    SELECT needed_class, needed FROM executed JOIN needs USING (class, object)
+    UNION
+    SELECT needed_class, needed FROM uses JOIN needs USING (class, object)
+),
+used(class, object, owner, schema, description) AS (
+    SELECT class, object, owner, schema, pg_describe_object(class, object, 0)
+    FROM uses JOIN owners USING (class, object)
+    WHERE (class, object) NOT IN (SELECT class, object FROM bound)
+),
+-- One row for each role or schema that is in the way.
+trust_obstacles(rank, sqlstate, object, message, detail, hint) AS (
+    SELECT 2, '42501', format('role %I', pg_get_userbyid(bound.owner)),
+           format('what is to be changed belongs to %I and to %I', pg_get_userbyid(role), pg_get_userbyid(bound.owner)),
+           format('A conversion has one owner, as whom it runs. Of %I: %s.', pg_get_userbyid(bound.owner),
+                  string_agg(DISTINCT pg_describe_object(class, object, 0), ', ' ORDER BY pg_describe_object(class, object, 0))),
+           'Give all of it one owner, or drop what connects it first. Keys that are not connected can be converted table by table.'
+    FROM the_owner, bound WHERE bound.owner <> role
+    GROUP BY role, bound.owner
+    UNION ALL
+    SELECT 3, '42501', format('schema %s', name),
+           format('schema %s belongs to %I, and not to %I or a superuser', name, pg_get_userbyid(owner), pg_get_userbyid(role)),
+           'The owner of a schema can put other objects in the place of those that the statements name.',
+           format('Run ALTER SCHEMA %s OWNER TO %I first.', name, pg_get_userbyid(role))
+    FROM the_owner, schemas
+    WHERE NOT is_trusted AND schema IN (SELECT schema FROM bound UNION SELECT schema FROM used)
+    UNION ALL
+    SELECT 3, '42501', format('role %I', pg_get_userbyid(owner)),
+           format('what is called or read belongs to %I, and not to %I or a superuser', pg_get_userbyid(owner), pg_get_userbyid(role)),
+           format('It would run with the rights of %I: %s.', pg_get_userbyid(role), string_agg(description, ', ' ORDER BY description)),
+           format('Give it to %I, or drop what uses it first.', pg_get_userbyid(role))
+    FROM the_owner, used
+    WHERE owner NOT IN (SELECT * FROM trusted)
+    GROUP BY role, owner
+    UNION ALL
+    -- Which function or operator a name is that of depends on the types of arguments, which change.
+    SELECT 4, '42501', format('schema %s', schemas.name), format('others than %I can create objects in schema %s', pg_get_userbyid(role), schemas.name),
+           format('What is called there could become another function or operator: %s.', string_agg(description, ', ' ORDER BY description)),
+           format('Run REVOKE CREATE ON SCHEMA %s FROM %s first.', schemas.name, creators)
+    FROM the_owner, used JOIN schemas USING (schema)
+    WHERE creators <> '' AND (class = 'pg_operator'::regclass OR class = 'pg_proc'::regclass AND (SELECT pronargs FROM pg_proc WHERE oid = object) > 0)
+    GROUP BY role, schemas.name, creators
+)
