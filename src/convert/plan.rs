@@ -296,6 +296,7 @@ impl Answer {
                 let tests = if section == "test" { &mut self.tests } else { &mut self.risky_tests };
                 tests.push(Test {
                     query: text,
+                    is_generated: flags.contains("is generated"),
                     obstacle,
                     is_owners,
                     calls_others,

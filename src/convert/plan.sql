@@ -206,12 +206,12 @@ disabled_in_partitions AS (
 -- What the next ID has to satisfy: a query for each, which returns false if it does not. Where it
 -- calls what is not PostgreSQL's own, only a conversion evaluates it. Whether the functions of an
 -- expression are immutable is found out elsewhere: others may execute what they are given as text.
-tests(rank, object, message, detail, hint, query, is_key, is_owners, calls_others, expression) AS (
+tests(rank, object, message, detail, hint, query, is_key, is_owners, calls_others, expression, is_generated) AS (
     SELECT 13, relation_name, format('no row with the next ID could be inserted into table %s', relation_name),
            format('The next ID, %s, does not satisfy check constraint %I.', $5::bigint, conname), 'Drop the constraint, or change it.',
            format('SELECT %s FROM (SELECT %s::bigint) AS row (%I)', pg_get_expr(conbin, conrelid), $5::bigint, name), in_family, owner = role,
            EXISTS (SELECT FROM pg_depend WHERE (classid, objid) = ('pg_constraint'::regclass, k.oid)
-                   AND refobjid >= 16384 AND refclassid <> 'pg_class'::regclass), conbin::text
+                   AND refobjid >= 16384 AND refclassid <> 'pg_class'::regclass), conbin::text, false
     FROM columns
     JOIN pg_constraint AS k ON contype = 'c' AND conrelid = relation AND conkey = ARRAY[number] AND conparentid = 0 AND coninhcount = 0,
     the_owner
@@ -220,15 +220,18 @@ tests(rank, object, message, detail, hint, query, is_key, is_owners, calls_other
     SELECT 13, relation_name, format('no row with the next ID could be inserted into table %s', relation_name),
            format('The next ID, %s, belongs to none of its partitions.', $5::bigint),
            'Add a partition for it, or a default partition.',
-           format('SELECT %s FROM (SELECT %s) AS row', string_agg(
-                      format('(%s) IS NOT FALSE', coalesce(regexp_replace(pg_get_partition_constraintdef(relid), '\([^()]+ IS NOT NULL\)', 'true', 'g'), 'true')), ' OR '),
-                  (SELECT string_agg(CASE WHEN attnum = number THEN format('%s::bigint AS %I', $5::bigint, attname)
-                                          ELSE format('NULL::%s AS %I', format_type(atttypid, atttypmod), attname) END, ', ')
-                   FROM pg_attribute WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped)), true, owner = role,
-           relation IN (SELECT relation FROM calling_partitions), NULL
-    FROM target, the_owner, pg_partition_tree(relation)
-    WHERE kind = 'p' AND isleaf AND relid <> relation
-    GROUP BY relation, relation_name, number, owner, role
+           -- This query makes the one to run: the bounds are not asked for here, since PostgreSQL computes the constants in
+           -- the expressions of a partition key when it looks at them.
+           format('SELECT format(%L, string_agg(format(''(%%s) IS NOT FALSE'', coalesce(regexp_replace(pg_get_partition_constraintdef(relid), %L, ''true'', ''g''), ''true'')), '' OR '')) '
+                  'FROM pg_partition_tree(%s::oid::regclass) WHERE isleaf AND relid <> %3$s::oid::regclass',
+                  format('SELECT %%s FROM (SELECT %s) AS row', (
+                      SELECT replace(string_agg(CASE WHEN attnum = number THEN format('%s::bigint AS %I', $5::bigint, attname)
+                                             ELSE format('NULL::%s AS %I', format_type(atttypid, atttypmod), attname) END, ', '), '%', '%%')
+                      FROM pg_attribute WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped)),
+                  '\([^()]+ IS NOT NULL\)', relation::oid), true, owner = role,
+           relation IN (SELECT relation FROM calling_partitions), NULL, true
+    FROM target, the_owner
+    WHERE kind = 'p' AND $5 IS NOT NULL AND EXISTS (SELECT FROM pg_partition_tree(relation) WHERE isleaf AND relid <> relation)
 ),
 -- Partitioned tables whose bounds are compared by what is not PostgreSQL's own, or whose columns are
 -- of such types, somewhere in the tree.
@@ -484,7 +487,7 @@ FROM (
     SELECT 'name', name, NULL, relation::oid::text, NULL, NULL, NULL, NULL, 0, NULL FROM names
     UNION ALL
     SELECT CASE WHEN is_key THEN 'test' ELSE 'risky test' END, query, message, object, detail, hint,
-           concat_ws(' ', CASE WHEN calls_others THEN 'calls others' END, CASE WHEN is_owners THEN 'is the owner''s' END), NULL, rank, expression
+           concat_ws(' ', CASE WHEN calls_others THEN 'calls others' END, CASE WHEN is_owners THEN 'is the owner''s' END, CASE WHEN is_generated THEN 'is generated' END), NULL, rank, expression
     FROM tests WHERE NOT $6
     UNION ALL
     SELECT CASE WHEN has_index THEN 'values' ELSE 'values without index' END, query, NULL, description, NULL, NULL,

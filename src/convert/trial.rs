@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use super::Obstacle;
 use super::rows::fields;
 use super::trust::Owner;
-use crate::server::catalog::{self, query, query_of_users};
+use crate::server::catalog::{self, Path, query, query_of_users};
 use crate::server::encoding::encode;
 
 /// Whether code of users may run.
@@ -31,6 +31,8 @@ pub enum Outcome {
 /// A query that returns false where the next ID would stand in the way.
 pub struct Test {
     pub query: String,
+    /// Whether the query returns the one to run.
+    pub is_generated: bool,
     pub obstacle: Obstacle,
     /// Whether its table belongs to the owner of the conversion.
     pub is_owners: bool,
@@ -55,14 +57,18 @@ impl Test {
     /// Tries it.
     pub fn outcome(self, owner: &Owner, reach: Reach) -> Outcome {
         let is_plain = !self.calls_others && self.expression.as_deref().is_none_or(is_immutable);
-        let row = if is_plain {
-            catalog::as_owner(owner.role, || query(&self.query, &[]))
-        } else if reach == Reach::OfOwner && self.is_owners {
-            catalog::as_owner(owner.role, || query_of_users(&self.query, &owner.path))
-        } else {
+        if !is_plain && !(reach == Reach::OfOwner && self.is_owners) {
             return Outcome::Untried(self.obstacle);
-        };
-        let [passes] = fields(row.into_iter().next().expect("a row"));
+        }
+        let path = if is_plain { &Path::catalog() } else { &owner.path };
+        let [passes] = catalog::as_owner(owner.role, || {
+            let mut text = self.query;
+            if self.is_generated {
+                let [generated] = fields(query(&text, &[]).swap_remove(0));
+                text = generated.expect("a query");
+            }
+            fields(query_of_users(&text, path).swap_remove(0))
+        });
         match passes.as_deref() {
             Some("f") => Outcome::Failed(self.obstacle),
             _ => Outcome::Passed,

@@ -22,7 +22,7 @@ use super::start_after::START_AFTER;
 use super::{
     DATACENTER_BITS, Error, FAILOVER_MARGIN, FIXED, Fixed, MAX_BACKWARD_STEP, MAX_BURST,
     MAX_FORWARD_STEP, MAX_WAIT, NO_LIMIT, REUSE_WINDOW, SEQUENCE_BITS, SEQUENCE_JITTER,
-    WORKER_BITS, read,
+    WORKER_BITS, placeholder, read,
 };
 use crate::server::report::OrRaise;
 
@@ -35,6 +35,11 @@ pub fn init(preloading: bool) {
     if FIXED.get().is_some() {
         return;
     }
+    let fixed_at_start = WIDTHS.each_ref().map(|width| width.name).into_iter();
+    let fixed_at_start =
+        fixed_at_start.chain([EPOCH.name, DATACENTER_ID.name, WORKER_ID.name, START_AFTER.name]);
+    let reloaded: Vec<_> =
+        fixed_at_start.filter_map(|name| Some((name, placeholder::reloaded(name)?))).collect();
     for setting in &settings {
         setting.define(preloading);
     }
@@ -43,6 +48,9 @@ pub fn init(preloading: bool) {
     DATACENTER_ID.define(at_start());
     WORKER_ID.define(at_start());
     START_AFTER.define(at_start());
+    for (name, value) in reloaded {
+        placeholder::give(name, &value);
+    }
     // SAFETY: the name is a string of the library; called while it is loaded.
     unsafe { pg_sys::MarkGUCPrefixReserved(c"snowflake".as_ptr()) };
 
@@ -253,7 +261,7 @@ const FORWARD_STEP_CHECK: Check = Check {
 impl Int {
     /// The value in the configuration, or the default; an error when the value is not legal.
     fn configured(&self) -> Result<i32, Error> {
-        let Some(text) = placeholder(self.name) else { return Ok(read(self.setting)) };
+        let Some(text) = placeholder::configured(self.name) else { return Ok(read(self.setting)) };
         let mut value = 0;
         // SAFETY: both pointers are valid for the call, which is PostgreSQL's own reading of a
         // setting.
@@ -325,14 +333,5 @@ pub fn explain(rule: String) {
         pg_sys::pre_format_elog_string(0, std::ptr::null());
         pg_sys::GUC_check_errdetail_string =
             pg_sys::format_elog_string(c"%s".as_ptr(), rule.as_ptr());
-    }
-}
-
-/// What the configuration says of a setting that is not defined yet.
-pub fn placeholder(name: &CStr) -> Option<CString> {
-    // SAFETY: the name is valid, and the answer is copied before anything can change it.
-    unsafe {
-        let value = pg_sys::GetConfigOption(name.as_ptr(), true, false);
-        (!value.is_null()).then(|| CStr::from_ptr(value).to_owned())
     }
 }

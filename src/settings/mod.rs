@@ -5,6 +5,7 @@
 //! wants. No setting can be changed by an ordinary user.
 //!
 //! - `define`: names, ranges and defaults.
+//! - `placeholder`: what is said of a setting before it is defined.
 //! - `text`: settings that are texts, which `epoch`, `identity` and `start_after` are.
 //! - `error`: what is wrong with a configuration.
 
@@ -12,6 +13,7 @@ mod define;
 mod epoch;
 mod error;
 mod identity;
+mod placeholder;
 mod start_after;
 mod text;
 

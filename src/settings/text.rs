@@ -5,7 +5,8 @@ use std::ffi::{CStr, CString, c_char};
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 
 use super::Error;
-use super::define::{explain, placeholder};
+use super::define::explain;
+use super::placeholder;
 
 /// A setting that is a text.
 pub struct Text<T: 'static> {
@@ -32,7 +33,7 @@ type Hook = unsafe extern "C-unwind" fn(
 impl<T> Text<T> {
     /// What the configuration says, before the setting is defined; `None` where it says nothing.
     pub fn configured(&self) -> Result<Option<T>, Error> {
-        placeholder(self.name).map(|text| self.legal(text)).transpose()
+        placeholder::configured(self.name).map(|text| self.legal(text)).transpose()
     }
 
     /// What the setting says.

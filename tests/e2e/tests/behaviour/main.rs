@@ -10,6 +10,7 @@ mod concurrent_sessions;
 mod configured_layouts;
 mod conversion;
 mod conversion_as_owner;
+mod conversion_attacks;
 mod conversion_obstacles;
 mod deaf_clients;
 mod documents;

@@ -2,7 +2,7 @@
 //! generates.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, ClusterBuilder, bigint, error_of};
+use snowflake_e2e::{Cluster, ClusterBuilder, bigint, error_of, eventually};
 
 fn unloaded() -> ClusterBuilder {
     Cluster::builder().unset("shared_preload_libraries")
@@ -88,4 +88,52 @@ fn a_bad_epoch_is_an_error_each_time() {
             "invalid value for parameter \"snowflake.epoch\": \"yesterday\""
         );
     }
+}
+
+/// What a reload reads again counts in the sessions that begin after it.
+#[test]
+fn a_reload_keeps_the_configured_epoch() {
+    let cluster = unloaded().set("snowflake.epoch", "1420070400000").start();
+    cluster.configure(&[("work_mem", "5MB")]);
+    cluster.connect().batch_execute("SELECT pg_reload_conf()").expect("reloaded");
+    let reloaded = "SELECT (current_setting('work_mem') = '5MB')::int::bigint";
+    eventually("a new session has it", || bigint(&mut cluster.connect(), reloaded) == 1);
+    let decode = "SELECT snowflake_timestamp(175928847299117063)::text";
+    let timestamp: String = cluster.connect().query_one(decode, &[]).expect("decoded").get(0);
+    assert_eq!(timestamp, "2016-04-30 11:18:25.796+00");
+}
+
+/// What a session has set before the library is loaded is dropped with a warning, whatever it is.
+#[test]
+fn what_a_session_has_set_before_does_not_spoil_decoding() {
+    let cluster = unloaded().set("snowflake.epoch", "1420070400000").start();
+    cluster
+        .connect()
+        .batch_execute(
+            "CREATE ROLE ordinary LOGIN; CREATE ROLE setter LOGIN;
+             ALTER ROLE setter SET snowflake.datacenter_bits = 99",
+        )
+        .expect("roles");
+    let decode = "SELECT snowflake_timestamp(175928847299117063)::text";
+    for (user, set) in [
+        ("ordinary", "SET snowflake.datacenter_bits = 99"),
+        ("ordinary", "SET snowflake.datacenter_bits = 'many'"),
+        ("ordinary", "SET snowflake.sequence_bits = 24"),
+        ("ordinary", "SET snowflake.epoch = 'yesterday'"),
+        ("ordinary", "SET snowflake.worker_id = 'one'; SET snowflake.max_wait = 'long'"),
+        ("ordinary", "BEGIN; SET LOCAL snowflake.worker_bits = 0; SET snowflake.start_after = 'x'"),
+        ("postgres", "SET snowflake.datacenter_bits = 3; SET snowflake.epoch = '0'"),
+        ("setter", "SELECT"),
+    ] {
+        let mut client = cluster.config().user(user).connect(postgres::NoTls).expect("a session");
+        client.batch_execute(set).unwrap_or_else(|error| panic!("{set}: {error}"));
+        // Twice: the library is loaded by the first.
+        for _ in 0..2 {
+            let row = client.query_one(decode, &[]);
+            let row = row.unwrap_or_else(|error| panic!("{user}, {set}: {error:?}"));
+            assert_eq!(row.get::<_, &str>(0), "2016-04-30 11:18:25.796+00", "{user}, {set}");
+        }
+    }
+    let warned = cluster.log().matches("WARNING:").count();
+    assert!(warned >= 8, "{warned} warnings");
 }
