@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
+use std::io::Read;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -84,4 +85,36 @@ pub fn free_port() -> u16 {
             return port;
         }
     }
+}
+
+/// A password that nobody can guess, for a program that takes no socket of a directory.
+pub fn new_password() -> String {
+    let mut bytes = [0; 16];
+    let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    random.expect("random bytes");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The TCP ports that a process listens on.
+pub fn listening_ports(pid: i64) -> BTreeSet<u16> {
+    let mut sockets = Vec::new();
+    for file in fs::read_dir(format!("/proc/{pid}/fd")).expect("a process of ours").flatten() {
+        // socket:[inode]
+        let target = fs::read_link(file.path()).unwrap_or_default();
+        let inode = target.to_str().and_then(|name| name.strip_prefix("socket:["));
+        sockets.extend(inode.map(|inode| inode.trim_end_matches(']').to_owned()));
+    }
+    let mut ports = BTreeSet::new();
+    for table in ["tcp", "tcp6"] {
+        let table = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+        for line in table.lines().skip(1) {
+            // Number, address:port, of the other end, state (0A: listens), and the inode as 10th.
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            if fields[3] == "0A" && sockets.iter().any(|inode| inode == fields[9]) {
+                let (_, port) = fields[1].rsplit_once(':').expect("address:port");
+                ports.insert(u16::from_str_radix(port, 16).expect("a port"));
+            }
+        }
+    }
+    ports
 }

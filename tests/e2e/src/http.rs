@@ -2,24 +2,58 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
-/// What the program at a port of this machine answers; `None` while it does not answer, or answers
-/// with an error.
-pub fn http(port: u16, method: &str, path: &str, body: &str) -> Option<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
-    // Version 1.0: the answer is in one piece, and ends with the connection.
-    let length = body.len();
-    write!(stream, "{method} {path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{body}").ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    let is_well = head.split(' ').nth(1) == Some("200");
-    is_well.then(|| body.to_owned())
+/// A request to a program of this machine.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Such as `GET`.
+    pub method: &'a str,
+    /// What it asks for, such as `/metrics`.
+    pub path: &'a str,
+    /// Who asks: the value of the header `Authorization`.
+    pub authorization: Option<&'a str>,
+    /// What it sends.
+    pub body: &'a str,
 }
 
-/// What it has at `path`.
+impl<'a> Request<'a> {
+    /// A request of nobody in particular that sends this.
+    pub fn new(method: &'a str, path: &'a str, body: &'a str) -> Request<'a> {
+        Request { method, path, authorization: None, body }
+    }
+
+    /// What the program at a port answers: the status and the body. `None` while there is none.
+    pub fn ask(self, port: u16) -> Option<(u16, String)> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
+        self.send(stream)
+    }
+
+    /// The same of the program that listens on a socket.
+    pub fn ask_socket(self, socket: &Path) -> Option<(u16, String)> {
+        self.send(UnixStream::connect(socket).ok()?)
+    }
+
+    fn send(self, mut stream: impl Read + Write) -> Option<(u16, String)> {
+        let Request { method, path, authorization, body } = self;
+        let who = authorization.map(|value| format!("Authorization: {value}\r\n"));
+        let (who, length) = (who.unwrap_or_default(), body.len());
+        // Version 1.0: the answer is in one piece, and ends with the connection.
+        let head = format!("{method} {path} HTTP/1.0\r\n{who}Content-Length: {length}\r\n\r\n");
+        stream.write_all((head + body).as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+    }
+}
+
+/// What the program at a port of this machine has at `path`; `None` while it does not answer, or
+/// answers with an error.
 pub fn http_get(port: u16, path: &str) -> Option<String> {
-    http(port, "GET", path, "")
+    let (status, body) = Request::new("GET", path, "").ask(port)?;
+    (status == 200).then_some(body)
 }

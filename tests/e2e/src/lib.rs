@@ -18,8 +18,10 @@ mod server;
 pub use clock::{clock_of_file, set_clock_of_file};
 pub use cluster::{Cluster, ClusterBuilder, create_directory, new_directory};
 pub use deaf_client::DeafClient;
-pub use fleet::{Service, fleet_program, fleet_program_path, free_port};
-pub use http::{http, http_get};
+pub use fleet::{
+    Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password,
+};
+pub use http::{Request, http_get};
 pub use journal::{Journal, StopOnDrop};
 pub use register::Register;
 pub use server::{Server, kill_server};

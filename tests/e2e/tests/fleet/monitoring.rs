@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::Value;
-use snowflake_e2e::{Cluster, Service, eventually, fleet_program, free_port, http_get};
+use snowflake_e2e::{
+    Cluster, Request, Service, bigint, eventually, fleet_program, free_port, http_get,
+    listening_ports,
+};
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../monitoring").join(name)
@@ -55,7 +58,7 @@ fn the_alerts_pass_their_unit_tests() {
 /// A server with an exporter.
 struct Watched {
     // Goes first: its log is in the directory of the cluster.
-    _exporter: Service,
+    exporter: Service,
     cluster: Cluster,
     port: u16,
 }
@@ -82,7 +85,7 @@ impl Watched {
             .args(line("ARGS").split(' '))
             .arg(format!("--web.listen-address=127.0.0.1:{port}"));
         let exporter = Service::start(command, directory.join("exporter.log"));
-        Watched { cluster, port, _exporter: exporter }
+        Watched { cluster, port, exporter }
     }
 
     /// A primary that has taken an ID. The role that README.md creates has the search path that
@@ -136,6 +139,27 @@ impl Watched {
     }
 }
 
+/// The exporter and Prometheus answer everybody at their ports. They tell, and give no power over a
+/// server.
+#[test]
+fn who_comes_to_the_ports_can_only_read() {
+    let server = Watched::primary(Cluster::start());
+    let prometheus = Prometheus::start(server.cluster.directory(), &[&server]);
+    server.metrics();
+    assert_eq!(listening_ports(server.exporter.pid()), [server.port].into());
+    assert_eq!(listening_ports(prometheus.service.pid()), [prometheus.port].into());
+    for path in ["/-/reload", "/-/quit", "/api/v1/admin/tsdb/clean_tombstones", "/api/v1/write"] {
+        let answer = Request::new("POST", path, "").ask(prometheus.port);
+        let (status, _) = answer.expect("an answer");
+        assert!(status >= 400, "{path}: {status}");
+    }
+    let powers = "
+        SELECT count(*) FROM pg_roles
+        WHERE pg_has_role('prometheus', oid, 'MEMBER') AND (rolsuper OR rolcreaterole OR rolcreatedb
+            OR rolreplication OR rolname ~ '^pg_(write|execute|read_server|signal|checkpoint)')";
+    assert_eq!(bigint(&mut server.cluster.connect(), powers), 0);
+}
+
 /// Starts the server with an identity that is not in its data directory: every check is well.
 fn start_well(cluster: &mut Cluster, more: &[&str]) {
     let identity = ["-c", "snowflake.datacenter_id=5", "-c", "snowflake.worker_id=8"];
@@ -145,7 +169,7 @@ fn start_well(cluster: &mut Cluster, more: &[&str]) {
 /// Prometheus, which asks the exporters every second.
 struct Prometheus {
     port: u16,
-    _service: Service,
+    service: Service,
 }
 
 impl Prometheus {
@@ -174,7 +198,7 @@ impl Prometheus {
             .arg(format!("--web.listen-address=127.0.0.1:{port}"));
         let service = Service::start(command, directory.join("prometheus.log"));
         eventually("Prometheus is ready", || http_get(port, "/-/ready").is_some());
-        Prometheus { port, _service: service }
+        Prometheus { port, service }
     }
 
     /// The data that its API has at this path.

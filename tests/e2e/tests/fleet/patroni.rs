@@ -16,7 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::NoTls;
-use snowflake_e2e::{StopOnDrop, bigint, bigints, eventually};
+use postgres::error::SqlState;
+use snowflake_e2e::{StopOnDrop, bigint, bigints, error_of, eventually};
 
 use fleet::{Fleet, Identity, Member, Plan};
 use received::{Received, Task, insert, take, take_and_commit};
@@ -159,6 +160,51 @@ fn assert_register_is_kept(member: &Member, primary: &Member) {
     let expected = bigint(&mut primary.connect(), floor);
     let mut client = member.connect();
     eventually("the floor comes to the member", || bigint(&mut client, floor) >= expected);
+}
+
+/// Each port of a fleet is open to everybody on the machine. Who does not know the password gets
+/// no session, and changes nothing in Patroni or etcd.
+#[test]
+#[ignore = "starts a fleet: make test-fleet"]
+fn nobody_gets_power_over_a_fleet_without_its_password() {
+    let plan = Plan { identity: Identity::Shared, failover_margin: "0", synchronous_mode: false };
+    let fleet = Fleet::start(plan);
+    for member in &fleet.members {
+        member.assert_ports();
+        for user in ["postgres", "replicator"] {
+            let mut config = member.config_without_password();
+            assert!(config.user(user).connect(NoTls).is_err(), "{user} needs no password");
+            let error = error_of(config.password("wrong").connect(NoTls));
+            assert_eq!(error.code(), &SqlState::INVALID_PASSWORD);
+        }
+        for (method, path, body) in [
+            ("PATCH", "/config", r#"{"postgresql": {"parameters": {"archive_mode": "on"}}}"#),
+            ("PUT", "/config", "{}"),
+            ("POST", "/reload", ""),
+            ("POST", "/restart", "{}"),
+            ("POST", "/reinitialize", "{}"),
+            ("POST", "/switchover", r#"{"leader": "one", "candidate": "two"}"#),
+            ("POST", "/failover", r#"{"candidate": "two"}"#),
+        ] {
+            let status = member.status_without_password(method, path, body);
+            assert_eq!(status, 401, "{method} {path} of {}", member.name);
+        }
+        let permissions = "SHOW unix_socket_permissions";
+        let permissions = member.connect().query_one(permissions, &[]).expect("a setting");
+        assert_eq!(permissions.get::<_, &str>(0), "0700");
+    }
+    fleet.etcd.assert_port();
+    // The key "a".
+    for (path, body) in [
+        ("/v3/kv/put", r#"{"key": "YQ==", "value": "YQ=="}"#),
+        ("/v3/kv/range", r#"{"key": "YQ=="}"#),
+        ("/v3/kv/deleterange", r#"{"key": "YQ=="}"#),
+        ("/v3/auth/disable", "{}"),
+        ("/v3/auth/user/add", r#"{"name": "other", "password": "other"}"#),
+    ] {
+        let (status, said) = fleet.etcd.answer_without_password(path, body);
+        assert!(status == 400 && said.contains("user name is empty"), "{path}: {status} {said}");
+    }
 }
 
 /// The margin covers WAL that was lost, failover after failover.

@@ -1,11 +1,13 @@
 //! Poolers between the clients and the server.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use postgres::{Client, Config, NoTls};
 use snowflake_e2e::{
     Cluster, Service, assert_distinct, assert_increasing, bigint, create_orders, eventually,
-    fleet_program,
+    fleet_program, listening_ports,
 };
 
 /// Fewer sessions of the server than clients.
@@ -24,16 +26,20 @@ fn pgbouncer_in_transaction_mode() {
     let socket = directory.display();
     let text = format!(
         "[databases]\npostgres = host={socket} port=5432 user=postgres pool_size={POOL}\n\
-         [pgbouncer]\nunix_socket_dir = {socket}\nlisten_port = 6432\nauth_type = any\n\
-         pool_mode = transaction\n"
+         [pgbouncer]\nunix_socket_dir = {socket}\nunix_socket_mode = 0700\nlisten_port = 6432\n\
+         auth_type = any\npool_mode = transaction\n"
     );
     fs::write(&ini, text).expect("a directory to write to");
     let mut command = fleet_program("pgbouncer");
     command.arg(&ini);
-    let _pgbouncer = Service::start(command, directory.join("pgbouncer.log"));
+    let pgbouncer = Service::start(command, directory.join("pgbouncer.log"));
     let mut config = Config::new();
     config.host_path(directory).port(6432).user("postgres").dbname("postgres");
     eventually("pgbouncer is up", || config.connect(NoTls).is_ok());
+    // It asks nobody who they are, so only the user that servers run as may get to it.
+    assert_eq!(listening_ports(pgbouncer.pid()), BTreeSet::new());
+    let socket = fs::metadata(directory.join(".s.PGSQL.6432")).expect("a socket");
+    assert_eq!(socket.mode() & 0o777, 0o700);
 
     let ids: Vec<Vec<i64>> = std::thread::scope(|scope| {
         let clients: Vec<_> =

@@ -1,4 +1,5 @@
-//! Three members that Patroni keeps, and the etcd that they ask who leads.
+//! Three members that Patroni keeps, and the etcd that they ask who leads. They meet at ports of the
+//! machine, where everybody else can knock, so each of them asks for a password.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,11 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use postgres::config::TargetSessionAttrs;
 use postgres::{Client, Config, NoTls};
 use snowflake_e2e::{
-    Server, Service, bigint, clock_of_file, create_directory, eventually, fleet_program, free_port,
-    http, http_get, kill_server, new_directory, set_clock_of_file, signal,
+    Request, Server, Service, bigint, clock_of_file, create_directory, eventually, fleet_program,
+    free_port, http_get, kill_server, listening_ports, new_directory, new_password,
+    set_clock_of_file, signal,
 };
 use tempfile::TempDir;
 
@@ -39,20 +43,22 @@ pub struct Plan {
 pub struct Fleet {
     pub members: Vec<Member>,
     _postmasters: Postmasters,
-    etcd: Etcd,
+    pub etcd: Etcd,
     plan: Plan,
+    password: String,
     directory: TempDir,
 }
 
 impl Fleet {
     /// Patroni makes the first member with initdb, and the others with pg_basebackup.
     pub fn start(plan: Plan) -> Fleet {
-        let directory = new_directory();
+        let (directory, password) = (new_directory(), new_password());
         let mut fleet = Fleet {
             members: Vec::new(),
             _postmasters: Postmasters::of(directory.path()),
-            etcd: Etcd::start(directory.path()),
+            etcd: Etcd::start(directory.path(), &password),
             plan,
+            password,
             directory,
         };
         fleet.add_member();
@@ -74,7 +80,7 @@ impl Fleet {
 
     fn add_member(&mut self) {
         let number = self.members.len();
-        let mut member = Member::new(NAMES[number], self.directory.path());
+        let mut member = Member::new(NAMES[number], self.directory.path(), &self.password);
         fs::write(member.file("patroni.yml"), self.configuration(&member, number + 1))
             .expect("a directory to write to");
         if self.plan.identity == Identity::OwnFile {
@@ -109,8 +115,13 @@ name: {name}
 restapi:
   listen: 127.0.0.1:{api}
   connect_address: 127.0.0.1:{api}
+  authentication:
+    username: patroni
+    password: {password}
 etcd3:
   host: 127.0.0.1:{etcd}
+  username: root
+  password: {password}
 bootstrap:
   dcs:
     ttl: 30
@@ -131,7 +142,8 @@ bootstrap:
         {dynamic}
   initdb:
   - encoding: UTF8
-  - auth: trust
+  - auth-local: trust
+  - auth-host: scram-sha-256
 postgresql:
   listen: 127.0.0.1:{port}
   connect_address: 127.0.0.1:{port}
@@ -141,18 +153,22 @@ postgresql:
   authentication:
     superuser:
       username: postgres
+      password: {password}
     replication:
       username: replicator
+      password: {password}
   pg_hba:
   - local all all trust
-  - host all all 127.0.0.1/32 trust
-  - host replication all 127.0.0.1/32 trust
+  - host all all 127.0.0.1/32 scram-sha-256
+  - host replication all 127.0.0.1/32 scram-sha-256
   parameters:
     unix_socket_directories: {socket}
+    unix_socket_permissions: '0700'
     {local}
   {file}
 ",
             name = member.name,
+            password = self.password,
             api = member.api,
             etcd = self.etcd.port,
             port = member.port,
@@ -184,7 +200,8 @@ postgresql:
         for number in among {
             config.host("127.0.0.1").port(self.members[*number].port);
         }
-        config.user("postgres").dbname("postgres").connect_timeout(Duration::from_secs(2));
+        config.user("postgres").password(&self.password).dbname("postgres");
+        config.connect_timeout(Duration::from_secs(2));
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         config
     }
@@ -254,16 +271,18 @@ pub struct Member {
     directory: PathBuf,
     port: u16,
     api: u16,
+    password: String,
     patroni: Option<Service>,
     starts: usize,
 }
 
 impl Member {
-    fn new(name: &'static str, fleet: &Path) -> Member {
+    fn new(name: &'static str, fleet: &Path, password: &str) -> Member {
         let directory = fleet.join(name);
         create_directory(&directory);
         let (port, api) = (free_port(), free_port());
-        let member = Member { name, directory, port, api, patroni: None, starts: 0 };
+        let password = password.to_owned();
+        let member = Member { name, directory, port, api, password, patroni: None, starts: 0 };
         set_clock_of_file(&member.file("clock"), "+0");
         member.make_programs();
         member
@@ -330,10 +349,14 @@ impl Member {
     /// Kills Patroni and PostgreSQL, as a power loss does.
     pub fn lose_power(&mut self) {
         self.kill_patroni();
+        kill_server(self.postmaster());
+    }
+
+    fn postmaster(&self) -> u32 {
         let file =
             fs::read_to_string(self.data().join("postmaster.pid")).expect("a running server");
         let pid = file.lines().next().and_then(|pid| pid.parse().ok());
-        kill_server(pid.expect("a process ID"));
+        pid.expect("a process ID")
     }
 
     /// A session with PostgreSQL, whatever its role is, as soon as it accepts one.
@@ -348,9 +371,23 @@ impl Member {
 
     /// How a client connects to PostgreSQL.
     fn config(&self) -> Config {
+        let mut config = self.config_without_password();
+        config.password(&self.password);
+        config
+    }
+
+    /// How somebody tries to connect who only knows where PostgreSQL is.
+    pub fn config_without_password(&self) -> Config {
         let mut config = Config::new();
         config.host("127.0.0.1").port(self.port).user("postgres").dbname("postgres");
         config
+    }
+
+    /// Asserts that PostgreSQL and Patroni listen on no other ports than those that this knows.
+    pub fn assert_ports(&self) {
+        let patroni = self.patroni.as_ref().expect("a running Patroni");
+        assert_eq!(listening_ports(self.postmaster().into()), [self.port].into());
+        assert_eq!(listening_ports(patroni.pid()), [self.api].into());
     }
 
     /// Whether it streams WAL of a timeline, which is written as in the names of WAL files. A member
@@ -371,30 +408,74 @@ impl Member {
 
     /// What Patroni's REST API answers to a request that changes something.
     pub fn post(&self, path: &str, body: &str) -> Option<String> {
-        http(self.api, "POST", path, body)
+        let user = BASE64_STANDARD.encode(format!("patroni:{}", self.password));
+        let who = format!("Basic {user}");
+        let request = Request { authorization: Some(&who), ..Request::new("POST", path, body) };
+        request.ask(self.api).filter(|(status, _)| *status == 200).map(|(_, answer)| answer)
+    }
+
+    /// The status with which it answers the same of somebody who does not say who they are.
+    pub fn status_without_password(&self, method: &str, path: &str, body: &str) -> u16 {
+        Request::new(method, path, body).ask(self.api).expect("an answer").0
     }
 }
 
-struct Etcd {
-    _service: Service,
+/// The one etcd of a fleet.
+pub struct Etcd {
+    service: Service,
     port: u16,
 }
 
 impl Etcd {
-    fn start(directory: &Path) -> Etcd {
-        let (port, peers) = (free_port(), free_port());
-        let [clients, peers] = [port, peers].map(|port| format!("http://127.0.0.1:{port}"));
-        let mut command = fleet_program("etcd");
-        command.arg("--data-dir").arg(directory.join("etcd"));
-        command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients]);
-        command.args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers]);
-        command.arg("--initial-cluster").arg(format!("default={peers}"));
-        let service = Service::start(command, directory.join("etcd.log"));
-        eventually("etcd is up", || {
-            http_get(port, "/health").is_some_and(|answer| answer.contains("true"))
-        });
-        Etcd { _service: service, port }
+    /// Starts it twice, because a new etcd asks nobody for a password: at first it has nothing but a
+    /// socket, through which it gets one.
+    fn start(fleet: &Path, password: &str) -> Etcd {
+        let directory = fleet.join("etcd");
+        create_directory(&directory);
+        let (port, socket) = (free_port(), "clients:0");
+        let first = Etcd::run(&directory, &format!("unix://{socket}"));
+        let ask = |request: Request| request.ask_socket(&directory.join(socket));
+        eventually("etcd is up", || is_healthy(ask(Request::new("GET", "/health", ""))));
+        let user = format!(r#"{{"name": "root", "password": "{password}"}}"#);
+        for (path, body) in [
+            ("/v3/auth/role/add", r#"{"name": "root"}"#),
+            ("/v3/auth/user/add", &user),
+            ("/v3/auth/user/grant", r#"{"user": "root", "role": "root"}"#),
+            ("/v3/auth/enable", "{}"),
+        ] {
+            let answer = ask(Request::new("POST", path, body));
+            assert!(matches!(answer, Some((200, _))), "{path}: {answer:?}");
+        }
+        drop(first);
+        let service = Etcd::run(&directory, &format!("http://127.0.0.1:{port}"));
+        eventually("etcd is up", || is_healthy(Request::new("GET", "/health", "").ask(port)));
+        Etcd { service, port }
     }
+
+    /// Sockets of etcd are in its current directory, and their names look like a port of a host.
+    fn run(directory: &Path, clients: &str) -> Service {
+        let peers = "unix://peers:0";
+        let mut command = fleet_program("etcd");
+        command.current_dir(directory).arg("--data-dir=data");
+        command.args(["--listen-client-urls", clients, "--advertise-client-urls", clients]);
+        command.args(["--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers]);
+        command.arg(format!("--initial-cluster=default={peers}"));
+        Service::start(command, directory.join("log"))
+    }
+
+    /// What it answers to a request of somebody who does not say who they are.
+    pub fn answer_without_password(&self, path: &str, body: &str) -> (u16, String) {
+        Request::new("POST", path, body).ask(self.port).expect("an answer")
+    }
+
+    /// Asserts that it listens on no other port than the one that this knows.
+    pub fn assert_port(&self) {
+        assert_eq!(listening_ports(self.service.pid()), [self.port].into());
+    }
+}
+
+fn is_healthy(answer: Option<(u16, String)>) -> bool {
+    answer.is_some_and(|(status, body)| status == 200 && body.contains("true"))
 }
 
 /// Ends the servers of a fleet, also when the test process dies: Patroni's servers outlive Patroni.
