@@ -103,6 +103,7 @@ pub mod pg_test {
             "snowflake.datacenter_id = 5",
             "snowflake.worker_id = 9",
             "timezone = 'UTC'",
+            "unix_socket_permissions = 0700",
         ]
     }
 }
