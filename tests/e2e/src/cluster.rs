@@ -2,8 +2,8 @@
 
 mod builder;
 
-use std::fs;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -324,19 +324,21 @@ impl Drop for Cluster {
     }
 }
 
-/// A temporary directory that belongs to the user that servers run as.
+/// A temporary directory that belongs to the user that servers run as, and that no other user but
+/// root can enter.
 pub fn new_directory() -> TempDir {
     let directory = tempfile::Builder::new()
         .prefix("snowflake-")
+        .permissions(Permissions::from_mode(0o700))
         .tempdir()
         .expect("a directory for temporary files");
     give_to_server_user(directory.path());
     directory
 }
 
-/// Creates a directory that belongs to the user that servers run as.
+/// Creates such a directory at this path.
 pub fn create_directory(directory: &Path) {
-    fs::create_dir(directory).expect("a directory to write to");
+    DirBuilder::new().mode(0o700).create(directory).expect("a directory to write to");
     give_to_server_user(directory);
 }
 

@@ -101,6 +101,8 @@ impl ClusterBuilder {
         }
         cluster.configure(&[
             ("unix_socket_directories", &cluster.directory().to_string_lossy()),
+            // Whoever connects is let in as superuser.
+            ("unix_socket_permissions", "0700"),
             ("listen_addresses", ""),
             ("timezone", "UTC"),
             ("fsync", "on"),

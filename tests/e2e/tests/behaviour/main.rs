@@ -23,6 +23,7 @@ mod fuzz;
 mod image_root;
 mod installation;
 mod layout_check;
+mod other_users;
 mod recipes;
 mod regress;
 mod standby;
