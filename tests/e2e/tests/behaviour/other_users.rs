@@ -1,10 +1,11 @@
 //! Other users of the machine: they cannot connect to the clusters of tests, whose superuser runs
-//! programs as the user who tests.
+//! programs as the user who tests, and cannot put a server of their own in the place of the private
+//! one.
 
 use std::env;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use snowflake_e2e::{Cluster, bigint};
@@ -69,4 +70,87 @@ fn they_are_not_let_in_over_tcp() {
     let rules = "SELECT count(*) FROM pg_hba_file_rules WHERE type LIKE 'host%'";
     assert!(bigint(&mut client, rules) > 0);
     assert_eq!(bigint(&mut client, &format!("{rules} AND auth_method <> 'reject'")), 0);
+}
+
+/// Runs commands in bash after `tools/environment`, for a tree that builds into this directory.
+fn with_environment(target: &Path, commands: &str) -> Output {
+    let environment = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/environment");
+    let mut bash = Command::new("bash");
+    bash.args(["-euo", "pipefail", "-c", &format!(". {environment}\n{commands}")]);
+    bash.env("CARGO_TARGET_DIR", target).output().expect("bash runs")
+}
+
+/// Asserts that commands fail, and that a line of their error says this.
+#[track_caller]
+fn assert_refused(output: &Output, said: &str) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && stderr.contains(said), "{output:?}");
+}
+
+/// Where root builds in a place that the user of servers cannot enter, the private server is at a
+/// path that everybody knows, and can create first. Nothing is run from there then.
+#[test]
+fn they_do_not_take_the_place_of_the_private_server() {
+    let below = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir();
+    let below = below.expect("a directory for temporary files");
+    let (target, mark) = (below.path().join("target"), below.path().join("mark"));
+    // Other users than root run their servers themselves, and always have them in the tree.
+    let find = match is_root() {
+        true => "home=$(private_home)",
+        false => "home=$CARGO_TARGET_DIR; own_directory \"$home\"",
+    };
+    let use_it = format!("{find}\nPG_CONFIG=$home/pg_config\nrequire_server");
+
+    let find_home = || {
+        let found = with_environment(&target, &format!("{find}\necho \"$home\""));
+        assert!(found.status.success(), "{found:?}");
+        PathBuf::from(String::from_utf8(found.stdout).expect("UTF-8").trim())
+    };
+    let home = find_home();
+    assert_eq!((mode(&home), &find_home()), (0o755, &home));
+    fs::remove_dir(&home).expect("an empty directory");
+
+    type Trap<'a> = (&'a str, Box<dyn Fn() + 'a>);
+    let make = |permissions| {
+        fs::create_dir(&home).expect("a directory");
+        fs::set_permissions(&home, Permissions::from_mode(permissions)).expect("our own");
+    };
+    let elsewhere = below.path().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("a directory");
+    let mut traps: Vec<Trap> = vec![
+        ("a link", Box::new(|| symlink(&elsewhere, &home).expect("a link"))),
+        ("writable for a group", Box::new(|| make(0o775))),
+        ("writable for everybody", Box::new(|| make(0o757))),
+    ];
+    if is_root() {
+        let theirs = || {
+            make(0o755);
+            chown(&home, Some(65534), None).expect("root may");
+        };
+        traps.push(("of another user", Box::new(theirs)));
+    } else {
+        assert_refused(&with_environment(&target, "own_directory /usr"), "/usr is not a directory");
+    }
+    for (name, set) in traps {
+        println!("{name}");
+        set();
+        let program = home.join("pg_config");
+        fs::write(&program, format!("#!/bin/sh\ntouch {}\n", mark.display())).expect("a file");
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("our own");
+        let used = with_environment(&target, &use_it);
+        let named = format!("PG_CONFIG={}\nrequire_server", program.display());
+        let named = is_root().then(|| with_environment(&target, &named));
+        fs::remove_file(&program).expect("our own");
+        fs::remove_dir(&home).or_else(|_| fs::remove_file(&home)).expect("our own");
+        assert!(!mark.exists(), "it was run");
+        for refused in [Some(used), named].iter().flatten() {
+            assert_refused(refused, &format!("{} is not a directory of this user", home.display()));
+        }
+    }
+
+    let open = below.path().join("open");
+    fs::create_dir(&open).expect("a directory");
+    fs::set_permissions(&open, Permissions::from_mode(0o777)).expect("our own");
+    let refused = with_environment(&target, &format!("own_directory {}/home", open.display()));
+    assert_refused(&refused, "every user may replace");
 }
