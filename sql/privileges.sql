@@ -28,10 +28,29 @@ BEGIN
     END LOOP;
 END $$;
 
--- Everybody may look, because a dump reads all tables. Restores write as who creates the extension.
+-- Everybody may look, because a dump reads all tables. Restores write as the owner of the database.
 GRANT USAGE ON SCHEMA snowflake_internal TO PUBLIC;
 GRANT SELECT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO PUBLIC;
-GRANT INSERT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO @extowner@;
+GRANT INSERT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO pg_database_owner;
+
+-- A role that may create in the database of another one restores, too. No other role is named: before
+-- PostgreSQL 17, the dump of a database revokes what a dropped role was given here, by its number, and
+-- cannot be restored.
+DO LANGUAGE plpgsql $$
+DECLARE
+    creator pg_catalog.name;
+BEGIN
+    FOR creator IN
+        SELECT pg_catalog.pg_get_userbyid(extowner) FROM pg_catalog.pg_extension
+        WHERE extname OPERATOR(pg_catalog.=) 'snowflake'::pg_catalog.name
+          AND NOT pg_catalog.pg_has_role(extowner, 'pg_database_owner', 'USAGE')
+    LOOP
+        EXECUTE pg_catalog.format(
+            'GRANT INSERT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO %I',
+            creator
+        );
+    END LOOP;
+END $$;
 
 GRANT SELECT ON snowflake_nodes TO PUBLIC;
 REVOKE EXECUTE ON FUNCTION snowflake_guard_claims(), snowflake_guard_layout() FROM PUBLIC;

@@ -63,6 +63,11 @@ const PLAIN_LITERALS: (&CStr, &CStr) = (c"standard_conforming_strings", c"on");
 /// Runs a query of ours in the latest snapshot that the transaction may have, with names looked up
 /// in the catalog alone.
 pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
+    query_in(query, arguments, false)
+}
+
+/// In the active snapshot, or in a newer one of the transaction's.
+fn query_in(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
     let path = Path::catalog();
     let settings = [
         (c"search_path", &*path.0),
@@ -75,15 +80,27 @@ pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
         (c"jit", c"off"),
         (c"enable_nestloop", c"off"),
     ];
-    with_settings(&settings, || select(query, arguments))
+    with_settings(&settings, || select(query, arguments, active))
+}
+
+/// The same in a snapshot of now, also if the transaction keeps its first one. So the query sees the
+/// catalog as PostgreSQL does when it executes a statement.
+pub fn query_now(query: &str, arguments: &[Argument]) -> Vec<Row> {
+    // SAFETY: what is pushed is popped, by the end of the transaction after an error.
+    unsafe {
+        pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
+        let rows = query_in(query, arguments, true);
+        pg_sys::PopActiveSnapshot();
+        rows
+    }
 }
 
 /// Runs a query that evaluates an expression of a user. The caller has become its owner.
 pub fn query_of_users(query: &str, path: &Path) -> Vec<Row> {
-    with_settings(&[(c"search_path", &path.0), PLAIN_LITERALS], || select(query, &[]))
+    with_settings(&[(c"search_path", &path.0), PLAIN_LITERALS], || select(query, &[], false))
 }
 
-fn select(query: &str, arguments: &[Argument]) -> Vec<Row> {
+fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
     let mut types: Vec<_> = arguments.iter().map(|(_, of)| *of).collect();
     let mut values: Vec<_> =
         arguments.iter().map(|(value, _)| value.unwrap_or(pg_sys::Datum::null())).collect();
@@ -99,7 +116,7 @@ fn select(query: &str, arguments: &[Argument]) -> Vec<Row> {
                 types.as_mut_ptr(),
                 values.as_mut_ptr(),
                 nulls.as_ptr().cast(),
-                false,
+                active,
                 0,
             )
         };

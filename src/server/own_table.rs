@@ -96,7 +96,7 @@ impl OwnTable {
         unsafe {
             pg_sys::LockRelationOid(self.relation, pg_sys::ShareRowExclusiveLock as i32);
         }
-        match query(OTHERS_CODE, &[self.argument()]).swap_remove(0).swap_remove(0) {
+        match catalog::query_now(OTHERS_CODE, &[self.argument()]).swap_remove(0).swap_remove(0) {
             Some(found) => Err(OthersCode { table: self.name.clone(), found }),
             None => Ok(()),
         }
