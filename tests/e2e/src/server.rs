@@ -54,6 +54,19 @@ impl Server {
 
     /// A copy of the server in a directory, which is empty, without the files of the extension.
     pub fn without_the_extension(&self, directory: &Path) -> Server {
+        let copy = self.copy(directory);
+        for directory in [copy.modules.clone(), copy.extensions()] {
+            for file in fs::read_dir(directory).expect("a directory").flatten() {
+                if file.file_name().to_string_lossy().starts_with("snowflake") {
+                    fs::remove_file(file.path()).expect("a file of the copy");
+                }
+            }
+        }
+        copy
+    }
+
+    /// A copy of the server in a directory, which is empty.
+    pub fn copy(&self, directory: &Path) -> Server {
         let root = self.template.parent().expect("the template is beside the server");
         let moved = |path: &Path| match path.strip_prefix(root) {
             Ok(rest) => directory.join(rest),
@@ -80,14 +93,12 @@ impl Server {
                 assert!(status.expect("cp runs").success(), "cannot copy {}", from.display());
             }
         }
-        for directory in [copy.modules.clone(), copy.share.join("extension")] {
-            for file in fs::read_dir(directory).expect("a directory").flatten() {
-                if file.file_name().to_string_lossy().starts_with("snowflake") {
-                    fs::remove_file(file.path()).expect("a file of the copy");
-                }
-            }
-        }
         copy
+    }
+
+    /// Where the SQL of extensions is.
+    pub fn extensions(&self) -> PathBuf {
+        self.share.join("extension")
     }
 
     /// The major version, such as 15.
@@ -136,7 +147,7 @@ impl Server {
 
     /// Whether an extension, such as `pg_partman`, is installed.
     pub fn has_extension(&self, name: &str) -> bool {
-        self.share.join("extension").join(name).with_extension("control").exists()
+        self.extensions().join(name).with_extension("control").exists()
     }
 
     /// Where the server's own libpq is, if it is not that of the system.

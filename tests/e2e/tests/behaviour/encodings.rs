@@ -121,7 +121,8 @@ fn bytes_of_no_known_encoding() {
     let said = client
         .query(
             "SELECT position('\\xff41'::bytea IN statement::bytea) > 0
-             FROM snowflake_convert(to_regclass(quote_ident(name_of('\\xff41'))), name_of('\\xff41')::name, false)",
+             FROM snowflake_convert(to_regclass(quote_ident(name_of('\\xff41'))), name_of('\\xff41')::name, false)
+             WHERE statement NOT LIKE 'DO %'",
             &[],
         )
         .expect("converted");

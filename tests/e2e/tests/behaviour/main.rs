@@ -24,6 +24,8 @@ mod image_root;
 mod installation;
 mod layout_check;
 mod other_users;
+mod own_schema;
+mod own_tables;
 mod recipes;
 mod regress;
 mod standby;

@@ -1,0 +1,388 @@
+//! The schema of the extension's tables: who creates it, who may do what in it, and what dumps and
+//! publications do with the tables.
+
+use std::path::Path;
+use std::process::Output;
+
+use postgres::error::SqlState;
+use postgres::{Client, NoTls};
+use snowflake_e2e::{
+    Cluster, bigint, connect_to, dump_and_restore, error_of, eventually, new_directory, output,
+};
+
+/// Two roles that own databases.
+fn start() -> Cluster {
+    let cluster = Cluster::builder().set("wal_level", "logical").start();
+    cluster
+        .connect()
+        .batch_execute("CREATE ROLE owner LOGIN CREATEDB; CREATE ROLE other LOGIN CREATEDB")
+        .expect("roles");
+    cluster
+}
+
+/// A session of this user with a new database of theirs.
+fn create_database(cluster: &Cluster, user: &str, name: &str) -> Client {
+    session(cluster, user, "postgres")
+        .batch_execute(&format!("CREATE DATABASE {name}"))
+        .expect("a database");
+    session(cluster, user, name)
+}
+
+fn session(cluster: &Cluster, user: &str, database: &str) -> Client {
+    cluster.config().user(user).dbname(database).connect(NoTls).expect("a session")
+}
+
+fn texts(client: &mut Client, query: &str) -> Vec<String> {
+    client.query(query, &[]).expect(query).iter().map(|row| row.get(0)).collect()
+}
+
+#[test]
+fn a_schema_of_this_name_that_is_there_already_is_an_error() {
+    let cluster = start();
+    for user in ["owner", "postgres"] {
+        let mut client = create_database(&cluster, user, &format!("of_{user}"));
+        client.batch_execute("CREATE SCHEMA snowflake_internal").expect("a schema");
+        let error = error_of(client.batch_execute("CREATE EXTENSION snowflake"));
+        assert_eq!(error.code(), &SqlState::DUPLICATE_SCHEMA, "{error}");
+        assert_eq!(error.message(), "schema \"snowflake_internal\" already exists");
+        let left = "SELECT count(*) FROM pg_proc AS p FULL JOIN pg_class AS c ON false
+                    WHERE p.proname LIKE '%snowflake%' OR c.relname LIKE '%snowflake%'";
+        assert_eq!(bigint(&mut client, left), 0);
+        client
+            .batch_execute("DROP SCHEMA snowflake_internal; CREATE EXTENSION snowflake")
+            .expect("nothing is in the way");
+    }
+}
+
+#[test]
+fn the_extension_is_created_in_any_schema_and_stays_there() {
+    let cluster = start();
+    for user in ["owner", "postgres"] {
+        let mut client = create_database(&cluster, user, &format!("of_{user}"));
+        client
+            .batch_execute(
+                "CREATE SCHEMA \"My IDs\";
+                 CREATE EXTENSION snowflake SCHEMA \"My IDs\";
+                 CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT \"My IDs\".snowflake_nextval());
+                 INSERT INTO orders DEFAULT VALUES;
+                 SELECT \"My IDs\".snowflake_parse(id) FROM orders;
+                 SELECT \"My IDs\".snowflake_claim_node('db-1');
+                 TABLE \"My IDs\".snowflake_nodes;
+                 TABLE snowflake_internal.snowflake_layout",
+            )
+            .expect("it works there");
+        let error = error_of(client.batch_execute("ALTER EXTENSION snowflake SET SCHEMA public"));
+        assert_eq!(error.code(), &SqlState::FEATURE_NOT_SUPPORTED, "{error}");
+        assert_eq!(error.message(), "extension \"snowflake\" does not support SET SCHEMA");
+
+        // The schema is a superuser's, and nobody else may create or change anything there.
+        let owner = "SELECT pg_get_userbyid(nspowner)::text FROM pg_namespace
+                     WHERE nspname = 'snowflake_internal'";
+        assert_eq!(texts(&mut client, owner), ["postgres"]);
+        let mut owner = session(&cluster, "owner", &format!("of_{user}"));
+        for attempt in [
+            "CREATE TABLE snowflake_internal.mine ()",
+            "CREATE FUNCTION snowflake_internal.mine() RETURNS int LANGUAGE sql RETURN 1",
+            "ALTER SCHEMA snowflake_internal RENAME TO mine",
+            "DROP TABLE snowflake_internal.snowflake_layout",
+            "ALTER TABLE snowflake_internal.snowflake_layout ADD mine int",
+        ] {
+            let error = error_of(owner.batch_execute(attempt));
+            assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{attempt}: {error}");
+        }
+        client.batch_execute("DROP TABLE orders; DROP EXTENSION snowflake").expect("dropped");
+        let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'snowflake_internal'";
+        assert_eq!(bigint(&mut client, schemas), 0);
+    }
+}
+
+/// A role whose name is hard to quote.
+const ODD: &str = r#""We""ird $ \ 'role'""#;
+
+/// Who else than the owner has which privilege.
+const PRIVILEGES: &str = "
+    WITH objects (object, owner, acl) AS (
+        SELECT relname, relowner, relacl FROM pg_class
+        WHERE relnamespace = 'snowflake_internal'::regnamespace AND relkind = 'r'
+        UNION ALL
+        SELECT nspname, nspowner, nspacl FROM pg_namespace WHERE nspname = 'snowflake_internal')
+    SELECT format('%s: %s to %s', object, privilege_type,
+                  CASE grantee WHEN 0 THEN 'all' ELSE pg_get_userbyid(grantee) END)
+           || CASE WHEN is_grantable THEN ' with grant option' ELSE '' END
+    FROM objects, aclexplode(acl) WHERE grantee <> owner ORDER BY 1";
+
+const FIXED: [&str; 5] = [
+    "snowflake_internal: USAGE to all",
+    "snowflake_layout: INSERT to pg_database_owner",
+    "snowflake_layout: SELECT to all",
+    "snowflake_node_claims: INSERT to pg_database_owner",
+    "snowflake_node_claims: SELECT to all",
+];
+
+/// Whatever the default privileges of the database are, and whoever creates the extension.
+#[test]
+fn privileges_are_those_of_a_list() {
+    let cluster = start();
+    cluster
+        .connect()
+        .batch_execute(&format!(
+            "CREATE ROLE {ODD} LOGIN CREATEDB; CREATE ROLE admin LOGIN SUPERUSER; CREATE ROLE app"
+        ))
+        .expect("roles");
+    let odd = &ODD[1..ODD.len() - 1].replace("\"\"", "\"");
+    for (number, (owner, creator)) in [
+        ("owner", "owner"),
+        ("postgres", "postgres"),
+        ("owner", "postgres"),
+        ("owner", "admin"),
+        (odd, odd),
+        // These may create in a database of another one's.
+        ("owner", "other"),
+        ("postgres", odd),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("number_{number}");
+        create_database(&cluster, owner, &name)
+            .batch_execute(&format!("GRANT CREATE ON DATABASE {name} TO other, {ODD}"))
+            .expect("privileges");
+        let mut client = connect_to(&cluster, &name);
+        for of in ["postgres", "admin", "owner", ODD] {
+            for (to, option) in [("PUBLIC", ""), ("app", "WITH GRANT OPTION"), (ODD, "")] {
+                for objects in ["TABLES", "SCHEMAS", "SEQUENCES", "FUNCTIONS", "TYPES"] {
+                    let alter = format!(
+                        "ALTER DEFAULT PRIVILEGES FOR ROLE {of} GRANT ALL ON {objects} TO {to} {option}"
+                    );
+                    client.batch_execute(&alter).expect(&alter);
+                }
+            }
+        }
+        let mut creation = session(&cluster, creator, &name);
+        creation
+            .batch_execute("CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids")
+            .expect("an extension");
+        let mut expected = FIXED.map(str::to_owned).to_vec();
+        if creator == "other" || (creator == odd && owner != odd) {
+            for table in ["snowflake_layout", "snowflake_node_claims"] {
+                expected.push(format!("{table}: INSERT to {creator}"));
+            }
+        }
+        let mut found = texts(&mut client, PRIVILEGES);
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "{creator} in a database of {owner}");
+        creation
+            .batch_execute(
+                "SELECT ids.snowflake_claim_node('db-1'); SELECT ids.snowflake_nextval()",
+            )
+            .expect("it works");
+    }
+}
+
+/// A dump in a format, as this user.
+fn dump(cluster: &Cluster, user: &str, database: &str, format: &str, file: &Path) {
+    let mut command = cluster.client_program("pg_dump");
+    let arguments = ["--no-owner", "--format", format, "--dbname", database, "--file"];
+    output(command.env("PGUSER", user).args(arguments).arg(file));
+}
+
+/// Restores a dump as this user, up to the end.
+fn restore(cluster: &Cluster, user: &str, database: &str, format: &str, file: &Path) -> Output {
+    let (program, options) = match format {
+        "plain" => ("psql", &["-Xq", "-f"][..]),
+        _ => ("pg_restore", &["--no-owner"][..]),
+    };
+    let mut command = cluster.client_program(program);
+    command.env("PGUSER", user).args(["--dbname", database]).args(options).arg(file);
+    command.output().expect("the program runs")
+}
+
+const CLAIMS: &str = "
+    CREATE EXTENSION snowflake;
+    SELECT snowflake_claim_node('db-' || n) FROM generate_series(1, 5) AS n;
+    SELECT snowflake_release_node('db-2', issued_until => clock_timestamp(), fenced => true);";
+
+/// All rows of both tables.
+fn rows(client: &mut Client) -> Vec<String> {
+    texts(
+        client,
+        "SELECT c::text FROM snowflake_internal.snowflake_node_claims AS c
+         UNION ALL SELECT l::text FROM snowflake_internal.snowflake_layout AS l ORDER BY 1",
+    )
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn an_ordinary_owner_dumps_and_restores_both_tables() {
+    let cluster = start();
+    let mut client = create_database(&cluster, "owner", "original");
+    client.batch_execute(CLAIMS).expect("claims");
+    let expected = rows(&mut client);
+    assert_eq!(expected.len(), 6);
+    // This role may create in the database of somebody else.
+    let mut guest = create_database(&cluster, "owner", "shared");
+    guest.batch_execute("CREATE ROLE guest LOGIN").expect_err("not allowed");
+    cluster.connect().batch_execute("CREATE ROLE guest LOGIN").expect("a role");
+    guest.batch_execute("GRANT CREATE ON DATABASE shared TO guest").expect("a privilege");
+    let directory = new_directory();
+    for format in ["plain", "custom"] {
+        let file = directory.path().join(format);
+        dump(&cluster, "owner", "original", format, &file);
+        for user in ["owner", "other", "guest", "postgres"] {
+            let database = match user {
+                "guest" => "shared".to_owned(),
+                _ => format!("{user}_{format}"),
+            };
+            if user != "guest" {
+                create_database(&cluster, user, &database);
+            }
+            let restored = restore(&cluster, user, &database, format, &file);
+            assert!(restored.status.success(), "{format}, {user}: {}", said(&restored));
+            assert_eq!(said(&restored), "", "{format}, {user}");
+            let mut client = session(&cluster, user, &database);
+            assert_eq!(rows(&mut client), expected, "{format}, {user}");
+            if user == "guest" {
+                client.batch_execute("DROP EXTENSION snowflake").expect("dropped");
+            } else {
+                client.batch_execute("SELECT snowflake_claim_node('db-6')").expect("it goes on");
+            }
+        }
+    }
+    dump_and_restore(&cluster, "original", "once_more");
+}
+
+/// What a superuser grants is in the dump. Only a superuser can restore it; the rows arrive anyway.
+#[test]
+fn a_dump_with_more_privileges() {
+    let cluster = start();
+    let mut client = create_database(&cluster, "owner", "original");
+    client.batch_execute(CLAIMS).expect("claims");
+    let expected = rows(&mut client);
+    connect_to(&cluster, "original")
+        .batch_execute(
+            "CREATE ROLE ops LOGIN; CREATE ROLE app LOGIN;
+             GRANT UPDATE ON snowflake_internal.snowflake_node_claims TO ops;
+             GRANT INSERT ON snowflake_internal.snowflake_layout TO app",
+        )
+        .expect("privileges");
+    let granted = |client: &mut Client| -> Vec<String> {
+        texts(client, PRIVILEGES).into_iter().filter(|line| !FIXED.contains(&&**line)).collect()
+    };
+    let more = ["snowflake_layout: INSERT to app", "snowflake_node_claims: UPDATE to ops"];
+    let directory = new_directory();
+    for format in ["plain", "custom"] {
+        let file = directory.path().join(format);
+        dump(&cluster, "owner", "original", format, &file);
+        for user in ["postgres", "owner"] {
+            let database = format!("{user}_{format}");
+            create_database(&cluster, user, &database);
+            let restored = restore(&cluster, user, &database, format, &file);
+            assert!(restored.status.success(), "{format}, {user}: {}", said(&restored));
+            let mut client = session(&cluster, user, &database);
+            assert_eq!(rows(&mut client), expected, "{format}, {user}");
+            if user == "postgres" {
+                assert_eq!(said(&restored), "", "{format}");
+                assert_eq!(granted(&mut client), more, "{format}");
+                // An operator with that privilege claims.
+                session(&cluster, "ops", &database)
+                    .batch_execute("SELECT snowflake_claim_node('db-7')")
+                    .expect("allowed");
+            } else {
+                // pg_restore does not show warnings.
+                for table in ["snowflake_layout", "snowflake_node_claims"] {
+                    let warning = format!("WARNING:  no privileges were granted for \"{table}\"");
+                    assert_eq!(said(&restored).contains(&warning), format == "plain");
+                }
+                assert!(granted(&mut client).is_empty(), "{format}");
+            }
+        }
+    }
+}
+
+/// Who does not own the extension that is there already gets an error for its rows.
+#[test]
+fn a_restore_where_somebody_else_has_the_extension() {
+    let cluster = start();
+    create_database(&cluster, "owner", "original").batch_execute(CLAIMS).expect("claims");
+    let directory = new_directory();
+    let file = directory.path().join("dump");
+    dump(&cluster, "owner", "original", "custom", &file);
+    for (database, error) in [
+        // As the owner of the database, and as anybody.
+        (
+            "of_other",
+            "COPY failed for table \"snowflake_node_claims\": ERROR:  permission denied to claim",
+        ),
+        ("of_postgres", "ERROR:  permission denied for table snowflake_node_claims"),
+    ] {
+        create_database(&cluster, &database[3..], database);
+        let mut client = connect_to(&cluster, database);
+        client.batch_execute("CREATE EXTENSION snowflake").expect("an extension");
+        let said = said(&restore(&cluster, "other", database, "custom", &file));
+        assert!(said.contains(error), "{said}");
+        assert_eq!(rows(&mut client).len(), 1, "its own layout");
+    }
+}
+
+/// A role that created the extension and was dropped leaves no trace that dumps stumble over.
+#[test]
+fn a_dump_does_not_name_a_role_that_was_dropped() {
+    let cluster = start();
+    create_database(&cluster, "other", "theirs").batch_execute(CLAIMS).expect("claims");
+    connect_to(&cluster, "theirs")
+        .batch_execute(
+            "ALTER DATABASE theirs OWNER TO owner; REASSIGN OWNED BY other TO owner;
+             DROP OWNED BY other; DROP ROLE other",
+        )
+        .expect("the role has gone");
+    let mut command = cluster.client_program("pg_dump");
+    let text = output(command.env("PGUSER", "owner").arg("theirs"));
+    assert!(!text.contains("REVOKE") && !text.contains("GRANT"), "{text}");
+    dump_and_restore(&cluster, "theirs", "restored");
+}
+
+/// A publication of all tables has those of the extension, too, unlike one of a schema.
+#[test]
+fn the_tables_in_a_publication() {
+    for (publication, claims_of_subscriber, claims_there) in
+        [("FOR ALL TABLES", None, 2), ("FOR TABLES IN SCHEMA public", Some("db-7"), 1)]
+    {
+        let (publisher, subscriber) = (start(), start());
+        let [mut published, mut client] = [&publisher, &subscriber].map(Cluster::connect);
+        let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
+        published.batch_execute(table).expect("a table");
+        client.batch_execute(table).expect("a table");
+        let claim = |name: &str| format!("SELECT snowflake_claim_node('{name}')");
+        let publish = format!("CREATE PUBLICATION p {publication}; {}", claim("db-1"));
+        published.batch_execute(&publish).expect("a publication");
+        client
+            .batch_execute(&claims_of_subscriber.map(claim).unwrap_or_default())
+            .expect("the same identity");
+        let connection =
+            format!("host={} port=5432 user=postgres", publisher.directory().display());
+        let subscribe = format!("CREATE SUBSCRIPTION s CONNECTION '{connection}' PUBLICATION p");
+        client.batch_execute(&subscribe).expect("a subscription");
+        let copying = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'";
+        eventually("the tables were copied", || bigint(&mut client, copying) == 0);
+        // Changes of the tables arrive, and what comes after them.
+        let layout = "snowflake_internal.snowflake_layout";
+        let changes = [&claim("db-2"), "; INSERT INTO orders DEFAULT VALUES"].concat();
+        published.batch_execute(&changes).expect("rows");
+        published
+            .batch_execute(&format!(
+                "UPDATE {layout} SET worker_bits = 5;
+                 SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true);
+                 INSERT INTO orders DEFAULT VALUES"
+            ))
+            .expect("rows");
+        eventually("the rows arrive", || bigint(&mut client, "SELECT count(*) FROM orders") == 2);
+        let nodes = "SELECT count(*) FROM snowflake_nodes";
+        assert_eq!(bigint(&mut client, nodes), claims_there, "{publication}");
+        let log = publisher.log() + &subscriber.log();
+        assert!(!log.contains("ERROR"), "{log}");
+    }
+}
