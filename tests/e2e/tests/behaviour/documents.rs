@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use snowflake_e2e::Cluster;
 
 /// A document of the project.
@@ -143,6 +145,19 @@ fn run_examples(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
     examples.len()
 }
 
+/// The time at which the pages are run: half an hour before that of a server that died in one of
+/// them, Unix time in s.
+const TIME_OF_PAGES: u64 = 1_795_260_600;
+
+/// What to set a clock forward or back by, so that it shows the time at which the pages are run.
+fn until_time_of_pages() -> String {
+    let then = UNIX_EPOCH + Duration::from_secs(TIME_OF_PAGES);
+    match SystemTime::now().duration_since(then) {
+        Ok(since) => format!("-{}s", since.as_secs()),
+        Err(error) => format!("+{}s", error.duration().as_secs()),
+    }
+}
+
 #[test]
 fn the_sql_of_every_page_runs_and_prints_what_the_page_says() {
     let (mut shown, mut examples) = (0, 0);
@@ -150,7 +165,8 @@ fn the_sql_of_every_page_runs_and_prints_what_the_page_says() {
         if page.examples().is_empty() && page.blocks().iter().all(|block| block.language != "sql") {
             continue;
         }
-        let cluster = Cluster::start();
+        let cluster = Cluster::builder().fake_clock().start();
+        cluster.set_clock(&until_time_of_pages());
         let directory = tempfile::tempdir().expect("a directory for temporary files");
         shown += run_blocks(&page, &cluster, directory.path());
         examples += run_examples(&page, &cluster, directory.path());

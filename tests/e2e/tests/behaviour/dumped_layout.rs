@@ -50,7 +50,7 @@ fn orders(client: &mut Client) -> String {
     client.query_one(rows, &[]).expect("rows").get(0)
 }
 
-const LAYOUTS: &str = "SELECT count(*) FROM snowflake_layout";
+const LAYOUTS: &str = "SELECT count(*) FROM snowflake_internal.snowflake_layout";
 
 /// How the parts of the error say what is wrong.
 const SAID: [&str; 4] = [
@@ -125,7 +125,7 @@ fn a_dump_can_be_restored_under_another_layout() {
     let other = cluster(&[]);
     for (name, options, is_said) in [
         ("whole", &[][..], true),
-        ("but_the_layout", &["--exclude-table-data=*.snowflake_layout"], false),
+        ("but_the_layout", &["--exclude-table-data=snowflake_internal.snowflake_layout"], false),
     ] {
         let file = directory.path().join(name);
         dump(&original, "orders", "custom", &file, options);
@@ -166,7 +166,8 @@ fn data_that_is_restored_without_triggers_is_noticed() {
     let (ok, detail) = layout_of_database(&mut client);
     assert!(!ok && detail.contains("epoch 2015-01-01 00:00:00+00, widths 5, 5 and 13 bits"));
     // The trigger is as it was.
-    let dumped = "INSERT INTO snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)";
+    let dumped =
+        "INSERT INTO snowflake_internal.snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)";
     error_of(client.batch_execute(dumped));
 }
 
@@ -230,11 +231,11 @@ fn without_preloading_it_is_the_same() {
     let mut cluster = builder.set(BITS.0, BITS.1).start();
     let mut client = cluster.connect();
     assert!(layout_of_database(&mut client).0);
-    let row = "SELECT sequence_bits::bigint FROM snowflake_layout";
+    let row = "SELECT sequence_bits::bigint FROM snowflake_internal.snowflake_layout";
     assert_eq!(bigint(&mut client, row), 13);
-    error_of(
-        client.batch_execute("INSERT INTO snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)"),
-    );
+    error_of(client.batch_execute(
+        "INSERT INTO snowflake_internal.snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)",
+    ));
     // Preloaded, and with another layout, before the first ID.
     drop(client);
     cluster.stop();

@@ -3,7 +3,9 @@
 mod application;
 mod application_locks;
 mod bad_settings;
+mod base62;
 mod check;
+mod claim_times;
 mod claimed_runs;
 mod clock_steps;
 mod concurrent_sessions;

@@ -26,21 +26,6 @@ fn an_owner_of_a_database_creates_the_extension_and_anyone_uses_it() {
 }
 
 #[test]
-fn the_extension_can_be_moved_to_another_schema() {
-    let cluster = Cluster::start();
-    cluster
-        .connect()
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
-             CREATE SCHEMA ids;
-             ALTER EXTENSION snowflake SET SCHEMA ids;
-             INSERT INTO orders DEFAULT VALUES;
-             SELECT ids.snowflake_parse(id) FROM orders;",
-        )
-        .expect("relocatable");
-}
-
-#[test]
 fn a_guest_generates_and_decodes_and_administers_nothing() {
     let cluster = Cluster::start();
     cluster

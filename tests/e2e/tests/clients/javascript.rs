@@ -81,7 +81,8 @@ fn drizzle_kit_and_the_relations_of_the_extension() {
     let log = program.cluster.log();
     assert!(log.contains(error), "{}\n{log}", String::from_utf8_lossy(&output.stdout));
 
-    move_extension(&program.cluster);
+    use_own_schema(&program.cluster);
+    assert!(push(&program).contains("Changes applied"));
     assert!(push(&program).contains("No changes detected"));
     stdout(program.package("drizzle-kit", &["pull"]));
     let pulled = program.read("drizzle/schema.ts");
@@ -89,8 +90,10 @@ fn drizzle_kit_and_the_relations_of_the_extension() {
     assert!(!pulled.contains("Claims"), "{pulled}");
 }
 
-fn move_extension(cluster: &Cluster) {
-    let statements = "CREATE SCHEMA tools; ALTER EXTENSION snowflake SET SCHEMA tools;
+/// Creates the extension anew in a schema of its own. The table goes with the former default.
+fn use_own_schema(cluster: &Cluster) {
+    let statements = "DROP TABLE orders; DROP EXTENSION snowflake;
+         CREATE SCHEMA tools; CREATE EXTENSION snowflake SCHEMA tools;
          ALTER DATABASE postgres SET search_path = public, tools";
-    cluster.connect().batch_execute(statements).expect("the extension moves");
+    cluster.connect().batch_execute(statements).expect("the extension is created there");
 }

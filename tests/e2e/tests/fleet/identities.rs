@@ -106,8 +106,8 @@ fn an_ordinary_owner_dumps_and_restores_the_claims() {
         .batch_execute(
             "CREATE EXTENSION snowflake;
              SELECT snowflake_claim_node('db-' || n) FROM generate_series(1, 5) AS n;
-             SELECT snowflake_release_node('db-2', issued_until => now(), fenced => true);
-             SELECT snowflake_release_node('db-3', issued_until => now(), fenced => true);
+             SELECT snowflake_release_node('db-2', issued_until => clock_timestamp(), fenced => true);
+             SELECT snowflake_release_node('db-3', issued_until => clock_timestamp(), fenced => true);
              SELECT snowflake_claim_node('db-3')",
         )
         .expect("identities");
@@ -184,7 +184,7 @@ fn a_claim_that_waits_for_a_release_sees_it() {
     let mut transaction = operator.transaction().expect("a transaction");
     transaction
         .batch_execute(
-            "SELECT snowflake_release_node('old', issued_until => now(), fenced => true);
+            "SELECT snowflake_release_node('old', issued_until => clock_timestamp(), fenced => true);
              SELECT snowflake_claim_node('new', 0, 0)",
         )
         .expect("handed over");
