@@ -64,3 +64,63 @@ fn a_guest_generates_and_decodes_and_administers_nothing() {
         assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{query}: {error}");
     }
 }
+
+/// What a role gets with the rights of PUBLIC blocks no claim.
+#[test]
+fn claims_cannot_be_blocked_by_an_ordinary_role() {
+    let cluster = Cluster::start();
+    let mut superuser = cluster.connect();
+    superuser.batch_execute("CREATE ROLE guest LOGIN").expect("a role");
+    let mut guest = cluster.config().user("guest").connect(NoTls).expect("a session");
+    let relations = [
+        "snowflake_internal.snowflake_node_claims",
+        "snowflake_internal.snowflake_layout",
+        "snowflake_nodes",
+    ];
+    let mut got = Vec::new();
+    guest.batch_execute("BEGIN").expect("a transaction");
+    let modes = [
+        "ACCESS SHARE",
+        "ROW SHARE",
+        "ROW EXCLUSIVE",
+        "SHARE UPDATE EXCLUSIVE",
+        "SHARE",
+        "SHARE ROW EXCLUSIVE",
+        "EXCLUSIVE",
+        "ACCESS EXCLUSIVE",
+    ]
+    .map(|mode| format!("LOCK TABLE {{}} IN {mode} MODE"));
+    let rows = ["UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"]
+        .map(|strength| format!("SELECT FROM {{}} FOR {strength}"));
+    for relation in relations {
+        for attempt in modes.iter().chain(&rows).map(|attempt| attempt.replace("{}", relation)) {
+            guest.batch_execute("SAVEPOINT before").expect("a savepoint");
+            match guest.batch_execute(&attempt) {
+                Ok(()) => got.push(attempt),
+                Err(error) => {
+                    let error = error_of::<()>(Err(error));
+                    assert_eq!(
+                        error.code(),
+                        &SqlState::INSUFFICIENT_PRIVILEGE,
+                        "{attempt}: {error}"
+                    );
+                    guest.batch_execute("ROLLBACK TO before").expect("back");
+                }
+            }
+        }
+    }
+    guest.batch_execute("TABLE snowflake_nodes").expect("may be read");
+    assert_eq!(
+        got,
+        relations.map(|relation| format!("LOCK TABLE {relation} IN ACCESS SHARE MODE"))
+    );
+    superuser.batch_execute("SET lock_timeout = '2s'").expect("a setting");
+    for call in [
+        "SELECT snowflake_claim_node('db-1')",
+        "SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true)",
+        "SELECT snowflake_confirm('layout')",
+    ] {
+        superuser.batch_execute(call).expect("nobody is waited for");
+    }
+    guest.batch_execute("COMMIT").expect("the locks were held until now");
+}
