@@ -15,10 +15,11 @@
 use std::ffi::{CStr, CString, c_char};
 
 use pgrx::PgList;
-use pgrx::pg_sys;
-use pgrx::spi::Spi;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
 
 use super::encoding::{decode, encode};
+use super::report::{self, Report};
 
 /// What a query is given: a value, and its type.
 pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);
@@ -134,9 +135,26 @@ pub fn execute(statement: &str, path: &Path) {
         Spi::connect(|_| {
             // SAFETY: SPI is connected.
             let status = unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) };
-            assert!(status >= 0, "{statement:?}: {status}");
+            if status < 0 {
+                Refused(decode(&statement)).raise();
+            }
         });
     });
+}
+
+/// A statement that PostgreSQL does not execute within a function: one that begins or ends a
+/// transaction, or copies to the client.
+#[derive(Debug)]
+struct Refused(String);
+
+impl Report for Refused {
+    fn report(self) -> ErrorReport {
+        report::new(
+            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+            "cannot execute this statement in a function",
+        )
+        .set_detail(format!("The statement is: {}", self.0))
+    }
 }
 
 /// Runs `act` as the owner of what it reads or changes, and puts settings back afterwards. The
