@@ -64,7 +64,7 @@ fn catalog(client: &mut Client) -> Vec<String> {
 }
 
 /// The releases whose SQL is kept. There are none before the second release.
-fn releases() -> Vec<String> {
+pub fn releases() -> Vec<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../upgrade");
     let files = fs::read_dir(directory).expect("a directory").map(|file| file.expect("a file"));
     let names = files.map(|file| file.file_name().into_string().expect("UTF-8"));

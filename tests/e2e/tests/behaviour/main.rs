@@ -32,5 +32,6 @@ mod recipes;
 mod regress;
 mod standby;
 mod statistics;
+mod traps;
 mod unprivileged;
 mod without_preload;

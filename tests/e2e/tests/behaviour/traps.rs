@@ -1,0 +1,354 @@
+//! Nothing of the extension calls an operator or function that somebody else has put into its way.
+//!
+//! The script of an extension looks names up in the schema of the extension, and it runs as
+//! superuser. PostgreSQL searches `pg_catalog` first, but takes what has exactly the types of the
+//! arguments before what they have to be converted for: where a script compares an `oid` with a
+//! `regclass`, an operator in that schema for these two types takes the place of PostgreSQL's own.
+//! The queries of the library could meet such a trap in the `search_path` of the caller.
+//!
+//! So these tests set all of these traps, and do everything that the extension can do.
+
+use std::fs;
+use std::path::Path;
+
+use postgres::{Client, NoTls, SimpleQueryMessage};
+use snowflake_e2e::{Cluster, bigint, connect_to, error_of};
+
+use crate::extension_update::releases;
+
+/// The schema `ids` of the extension, and the schema `first` of the caller's path; all of it belongs
+/// to a role that is no superuser.
+const SCHEMAS: &str = "
+    SET ROLE app;
+    CREATE SCHEMA ids;
+    CREATE SCHEMA first;
+    CREATE SCHEMA shop;
+    CREATE SCHEMA traps;
+    CREATE FUNCTION traps.spring(trap text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+    BEGIN
+        RAISE LOG 'trap sprung: % as %', trap, current_user;
+        RAISE EXCEPTION 'trap sprung: % as %', trap, current_user;
+    END $$;
+    RESET ROLE";
+
+/// What a parameter of each type takes without a cast: values of the types that are converted to it,
+/// and a literal, which is a text as soon as a function takes one there.
+const ACCEPTED: &str = r#"
+    CREATE TEMP TABLE accepted AS
+    WITH several(type) AS (SELECT unnest('{bool, "\"char\"", name, text, varchar, bpchar, int2, int4, int8, numeric, float8, oid, regclass,
+        regproc, regtype, regrole, regnamespace, timestamptz, timestamp, date, interval, aclitem}'::regtype[])::oid),
+    plain(parameter, argument) AS (
+        SELECT oid, oid FROM pg_type WHERE typtype IN ('b', 'r', 'm')
+        UNION SELECT casttarget, castsource FROM pg_cast WHERE castcontext = 'i')
+    SELECT * FROM plain
+    UNION SELECT p.typarray, a.typarray FROM plain JOIN pg_type AS p ON p.oid = parameter JOIN pg_type AS a ON a.oid = argument
+    WHERE p.typarray <> 0 AND a.typarray <> 0
+    UNION SELECT oid, 'text'::regtype FROM pg_type WHERE typtype <> 'p'
+    UNION SELECT pseudo, type
+    FROM several, unnest('{"\"any\"", anyelement, anynonarray, anycompatible, anycompatiblenonarray}'::regtype[]::oid[]) AS pseudo
+    UNION SELECT pseudo, typarray
+    FROM several JOIN pg_type ON oid = type, unnest('{anyarray, anycompatiblearray}'::regtype[]::oid[]) AS pseudo;
+    ANALYZE accepted"#;
+
+/// All operators of `pg_catalog`, and the functions among these words. The traps are the same names
+/// with all types that PostgreSQL's own accept inexactly, of up to three arguments; for VARIADIC, of
+/// up to six, where those after the first are of one type.
+const SIGNATURES: &str = r#"
+    CREATE TEMP TABLE signatures AS
+    SELECT true AS is_operator, oprname AS name, array_remove(ARRAY[oprleft, oprright], 0::oid) AS types,
+           oprresult AS result, NULL::int AS repeated, 0 AS defaults
+    FROM pg_operator WHERE oprnamespace = 'pg_catalog'::regnamespace
+    UNION ALL
+    SELECT false, proname, ARRAY(SELECT unnest(proargtypes)), prorettype, CASE WHEN provariadic <> 0 AND prokind = 'f' THEN pronargs END, pronargdefaults
+    FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND proname = ANY (string_to_array('$words', ' '));
+    DELETE FROM signatures WHERE types && '{internal, cstring, record}'::regtype[]::oid[];
+    CREATE TEMP TABLE traps AS
+    WITH RECURSIVE calls AS (
+        SELECT s.*, number, '{}'::oid[] AS arguments
+        FROM signatures AS s,
+             generate_series(greatest(cardinality(types) - defaults, 1), CASE WHEN repeated IS NULL THEN least(cardinality(types), 3) ELSE 6 END) AS number
+        UNION
+        SELECT is_operator, name, types, result, repeated, defaults, number, arguments || argument
+        FROM calls JOIN accepted ON parameter = types[least(cardinality(arguments) + 1, repeated)]
+        WHERE cardinality(arguments) < number AND (cardinality(arguments) < 3 OR argument = ALL (arguments[2:])))
+    SELECT is_operator, name, arguments, min(result) AS result, false AS is_exact FROM calls
+    WHERE cardinality(arguments) = number AND (is_operator, name, arguments) NOT IN (SELECT is_operator, name, types FROM signatures)
+    GROUP BY is_operator, name, arguments
+    UNION ALL
+    SELECT is_operator, name, types, min(result), true FROM signatures
+    WHERE NOT types && '{"\"any\""}'::regtype[]::oid[]
+    GROUP BY is_operator, name, types;
+    GRANT SELECT ON traps TO app"#;
+
+/// Sets the traps in a schema. The planner looks into such a function, and springs it where no row
+/// does. The statements are made before, since each operator makes PostgreSQL plan queries again.
+const SET_TRAPS: &str = r#"
+    SET ROLE app;
+    SET check_function_bodies = off;
+    DO $set$
+    DECLARE
+        creation text;
+    BEGIN
+        FOREACH creation IN ARRAY (
+            WITH named AS (
+                SELECT *, CASE WHEN is_operator THEN 'trap ' || row_number() OVER () ELSE name END AS function,
+                       ARRAY(SELECT format_type(type, NULL) FROM unnest(arguments) AS type) AS types,
+                       CASE typtype WHEN 'p' THEN 'boolean' ELSE format_type(result, NULL) END AS returned
+                FROM traps JOIN pg_type ON oid = result WHERE NOT is_exact OR $with_exact)
+            SELECT array_agg(format('CREATE FUNCTION $schema.%I(%s) RETURNS %s LANGUAGE sql IMMUTABLE AS %L', function,
+                array_to_string(types, ', '), returned, format('SELECT CASE WHEN traps.spring(%L::pg_catalog.text) THEN NULL::%s END',
+                format('$schema.%s(%s)', name, array_to_string(types, ', ')), returned)))
+                || array_agg(format('CREATE OPERATOR $schema.%s (FUNCTION = $schema.%I, %s RIGHTARG = %s)', name, function,
+                'LEFTARG = ' || types[cardinality(types) - 1] || ',', types[cardinality(types)])) FILTER (WHERE is_operator)
+            FROM named)
+        LOOP
+            EXECUTE creation;
+        END LOOP;
+    END $set$;
+    RESET check_function_bodies;
+    RESET ROLE"#;
+
+/// What a conversion changes. Its types are those that PostgreSQL's operators take exactly, before it
+/// and after it: what is inexact in an expression of a user is the user's own affair.
+const SHOP: &str = "
+    SET ROLE app;
+    CREATE TABLE shop.orders (id serial PRIMARY KEY CHECK (id > 0), item text CHECK (length(item) < 100));
+    CREATE TABLE shop.lines (id serial PRIMARY KEY, order_id int NOT NULL REFERENCES shop.orders);
+    CREATE INDEX ON shop.orders (abs(id), lower(item));
+    CREATE VIEW shop.recent AS SELECT id, item FROM shop.orders WHERE id > 1;
+    INSERT INTO shop.orders (item) VALUES ('book'), ('pen');
+    INSERT INTO shop.lines (order_id) SELECT id FROM shop.orders;
+    RESET ROLE";
+
+/// In the path of the caller, everything of PostgreSQL's own is behind the traps.
+const PATH: &str = "SET search_path = first, ids, pg_catalog";
+
+/// What everybody may do.
+const USE: &str = "
+    SELECT ids.snowflake_nextval(), ids.snowflake_nextval(3), ids.snowflake_currval(), ids.snowflake_floor();
+    SELECT ids.snowflake_parse(id), ids.snowflake_timestamp(id), ids.snowflake_datacenter_id(id), ids.snowflake_worker_id(id),
+           ids.snowflake_sequence(id), ids.snowflake_json(id), ids.snowflake_from_base62(ids.snowflake_to_base62(id)),
+           ids.snowflake_within(id, '2026-01-01 00:00:00+00', 'infinity'),
+           ids.snowflake_parse(id, '2026-01-01 00:00:00+00'), ids.snowflake_timestamp(id, '2026-01-01 00:00:00+00')
+    FROM ids.snowflake_nextval() AS id;
+    SELECT ids.snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0), ids.snowflake_min('2026-01-01 00:00:00+00'),
+           ids.snowflake_max('2026-01-01 00:00:00+00');
+    SELECT ids.snowflake_claim_node('db-1');
+    SELECT ids.snowflake_claim_node('db-1');
+    SELECT ids.snowflake_claim_node('db-2', 3, 4);
+    SELECT ids.snowflake_release_node('db-1', 'now');
+    SELECT ids.snowflake_claim_node('db-3');
+    INSERT INTO snowflake_internal.snowflake_node_claims VALUES (7, 7, 'db-7', '2026-01-01 00:00:00+00');
+    INSERT INTO snowflake_internal.snowflake_layout SELECT * FROM snowflake_internal.snowflake_layout;
+    TABLE ids.snowflake_nodes;
+    TABLE ids.snowflake_status;
+    TABLE ids.pg_stat_snowflake;
+    SELECT * FROM ids.snowflake_check();
+    CREATE TABLE shop.visits (id bigint DEFAULT ids.snowflake_nextval());
+    CREATE TRIGGER watch AFTER INSERT ON shop.visits FOR EACH ROW EXECUTE FUNCTION ids.snowflake_watch_twins('id');
+    INSERT INTO shop.visits DEFAULT VALUES;
+    SELECT * FROM ids.snowflake_check();
+    SELECT * FROM ids.snowflake_convert_report('shop.orders');
+    SELECT * FROM ids.snowflake_convert_report(schema => 'shop');
+    SELECT ids.snowflake_convert('shop.orders', 'id', dependents => 'recreate');
+    SELECT ids.snowflake_convert('shop.orders', 'id', dependents => 'recreate', rehearse => true)";
+
+/// What a superuser may do. The row that is replicated carries the identity of the server.
+const ADMINISTER: &str = "
+    SELECT ids.snowflake_confirm('layout'), ids.snowflake_confirm('clock'), ids.snowflake_set_floor(ids.snowflake_floor());
+    ALTER TABLE shop.visits ENABLE REPLICA TRIGGER watch;
+    SET session_replication_role = replica;
+    INSERT INTO shop.visits VALUES (ids.snowflake_make('2026-01-01 00:00:00+00', 5, 9, 1));
+    RESET session_replication_role;
+    SELECT * FROM ids.snowflake_check();
+    SELECT ids.snowflake_stat_reset()";
+
+/// Converts, which executes the statements that are for later, and reverts.
+fn convert(client: &mut Client) {
+    let call = "SELECT * FROM ids.snowflake_convert('shop.orders', 'id', dry_run => false, dependents => 'recreate')";
+    let rows = client.simple_query(call).expect("converted");
+    let later: Vec<_> = rows
+        .iter()
+        .filter_map(|row| match row {
+            SimpleQueryMessage::Row(row) if row.get(0) == Some("validate") => row.get(1),
+            _ => None,
+        })
+        .map(|statement| format!("'{}'", statement.replace('\'', "''")))
+        .collect();
+    assert!(!later.is_empty());
+    let execute =
+        format!("SELECT ids.snowflake_convert_execute(ARRAY[{}], 'app')", later.join(","));
+    client.batch_execute(&execute).expect("validated");
+    client
+        .batch_execute("INSERT INTO shop.orders (item) VALUES ('cup'); TABLE shop.recent")
+        .expect("a row");
+    client
+        .batch_execute("DELETE FROM shop.lines; TRUNCATE shop.orders, shop.lines")
+        .expect("no rows");
+    client.batch_execute("DROP VIEW shop.recent; SELECT ids.snowflake_revert('shop.orders', 'id', dry_run => false)").expect("reverted");
+}
+
+/// The words of all scripts and queries, those of former releases included.
+fn words(directory: &Path, words: &mut Vec<String>) {
+    for file in fs::read_dir(directory).expect("a directory") {
+        let path = file.expect("a file").path();
+        if path.is_dir() {
+            self::words(&path, words);
+        } else {
+            let text = fs::read_to_string(&path).expect("UTF-8").to_lowercase();
+            words.extend(
+                text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(str::to_owned),
+            );
+        }
+    }
+}
+
+/// A database of `app` with traps in `ids` and in `first`, and with the extension if it is one of a
+/// former release. Returns the number of traps.
+fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> i64 {
+    cluster
+        .connect()
+        .batch_execute(&format!("CREATE DATABASE {name} OWNER app"))
+        .expect("a database");
+    let mut client = connect_to(cluster, name);
+    client.batch_execute(SCHEMAS).expect("schemas");
+    client.batch_execute(SHOP).expect("tables");
+    if let Some(release) = release {
+        let create = format!(
+            "SET ROLE app; CREATE EXTENSION snowflake SCHEMA ids VERSION '{release}'; RESET ROLE"
+        );
+        client.batch_execute(&create).expect("created");
+    }
+    let (root, mut found) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), Vec::new());
+    for directory in ["sql", "src", "tests/upgrade"] {
+        words(&root.join(directory), &mut found);
+    }
+    found.sort_unstable();
+    found.dedup();
+    client.batch_execute(ACCEPTED).expect("types");
+    client.batch_execute(&SIGNATURES.replace("$words", &found.join(" "))).expect("signatures");
+    for (schema, with_exact) in [("ids", "false"), ("first", "true")] {
+        let set = SET_TRAPS.replace("$schema", schema).replace("$with_exact", with_exact);
+        client.batch_execute(&set).expect("traps");
+    }
+    // As autovacuum would, in time: the queries of a conversion join large parts of the catalog.
+    client.batch_execute("ANALYZE").expect("statistics");
+    bigint(&mut client, "SELECT count(*) * 2 - count(*) FILTER (WHERE is_exact) FROM traps")
+}
+
+fn session(cluster: &Cluster, user: &str, database: &str) -> Client {
+    let mut client =
+        cluster.config().user(user).dbname(database).connect(NoTls).expect("a session");
+    client.batch_execute(PATH).expect("a path");
+    client
+}
+
+fn sprung(cluster: &Cluster) -> Vec<String> {
+    let log = cluster.log();
+    log.lines()
+        .filter_map(|line| line.split_once("LOG:  trap sprung: "))
+        .map(|(_, trap)| trap.to_owned())
+        .collect()
+}
+
+fn start() -> Cluster {
+    let cluster = Cluster::start();
+    cluster.connect().batch_execute("CREATE ROLE app LOGIN").expect("a role");
+    cluster
+}
+
+#[test]
+fn nothing_of_the_extension_springs_a_trap() {
+    /// What has a trap in its definition, and may not have sprung it yet.
+    const CAUGHT: &str = "
+        SELECT string_agg(pg_describe_object(classid, objid, objsubid), ', ') FROM pg_depend
+        WHERE classid <> 'pg_operator'::regclass
+        AND (refclassid = 'pg_operator'::regclass AND refobjid IN (SELECT oid FROM pg_operator WHERE oprnamespace <> 11)
+             OR refclassid = 'pg_proc'::regclass AND refobjid IN (SELECT oid FROM pg_proc WHERE prosrc LIKE '%traps.spring(%'))";
+    let cluster = start();
+    let mut versions = vec![None];
+    versions.extend(releases().into_iter().map(Some));
+    for (number, release) in versions.iter().enumerate() {
+        let database_of = |user| format!("{user}_{number}");
+        let traps = database(&cluster, &database_of("app"), release.as_deref());
+        println!("{traps} traps");
+        assert!(traps > 100_000, "{traps} traps");
+        let copy = format!(
+            "CREATE DATABASE {} OWNER app TEMPLATE {}",
+            database_of("postgres"),
+            database_of("app")
+        );
+        cluster.connect().batch_execute(&copy).expect("a copy");
+        for user in ["app", "postgres"] {
+            let mut client = session(&cluster, user, &database_of(user));
+            let mut act = |statements: &str| {
+                for statement in statements.split(';') {
+                    let done = client.batch_execute(statement);
+                    done.unwrap_or_else(|error| panic!("{user}: {statement}: {error:?}"));
+                }
+            };
+            act(match release {
+                None => "CREATE EXTENSION snowflake SCHEMA ids",
+                Some(_) => "ALTER EXTENSION snowflake UPDATE",
+            });
+            act(USE);
+            if user == "postgres" {
+                act("ALTER TABLE shop.visits OWNER TO app");
+                act(ADMINISTER);
+            }
+            convert(&mut client);
+            let caught =
+                connect_to(&cluster, &database_of(user)).query_one(CAUGHT, &[]).expect("a row");
+            assert_eq!(caught.get::<_, Option<String>>(0), None, "{user}");
+            client.batch_execute("DROP EXTENSION snowflake CASCADE").expect("dropped");
+        }
+    }
+    assert_eq!(sprung(&cluster), [""; 0]);
+}
+
+/// Without this, the test above could not fail.
+#[test]
+fn a_trap_takes_the_place_of_postgresqls_own() {
+    let cluster = start();
+    database(&cluster, "trapped", None);
+    let mut client = session(&cluster, "postgres", "trapped");
+    let (in_script, of_caller) = ("SET search_path = ids, pg_temp", PATH);
+    for (path, query, trap) in [
+        (
+            in_script,
+            "SELECT FROM pg_class WHERE oid = 'pg_class'::regclass",
+            "ids.=(oid, regclass)",
+        ),
+        (
+            in_script,
+            "SELECT FROM pg_roles WHERE pg_get_userbyid(oid) = rolname::text AND false",
+            "",
+        ),
+        (
+            in_script,
+            "SELECT format('%s', relnamespace, relname) FROM pg_class WHERE oid > 4294967294",
+            "ids.format(text, oid, name)",
+        ),
+        (
+            in_script,
+            "SELECT pg_describe_object('pg_class'::regclass, 1259, 0)",
+            "ids.pg_describe_object(regclass, integer, integer)",
+        ),
+        (in_script, "SELECT 1 = 1", ""),
+        (of_caller, "SELECT 1 = 1", "first.=(integer, integer)"),
+        (of_caller, "SELECT now()", "first.now()"),
+    ] {
+        let before = sprung(&cluster).len();
+        client.batch_execute(path).expect("a path");
+        let result = client.batch_execute(query);
+        let sprung = sprung(&cluster).split_off(before);
+        if trap.is_empty() {
+            result.unwrap_or_else(|error| panic!("{query}: {error}"));
+            assert_eq!(sprung, [""; 0], "{query}");
+        } else {
+            let mark = format!("{trap} as postgres");
+            assert_eq!(error_of(result).message(), format!("trap sprung: {mark}"), "{query}");
+            assert_eq!(sprung, [mark], "{query}");
+        }
+    }
+}
