@@ -1,5 +1,4 @@
--- The extension's tables are in a schema of their own. What reaches all tables of a user's schema,
--- such as GRANT ... ON ALL TABLES or a program that takes them for the application's, does not reach
--- them, and only the script of the extension creates anything here. So this fails where a schema of
--- this name is there already.
+-- The extension's tables are in a schema of their own, so that GRANT ... ON ALL TABLES, or a program
+-- that changes all tables of a user's schema, leaves them alone. Nobody else may have created objects
+-- in it, so CREATE SCHEMA has no IF NOT EXISTS.
 CREATE SCHEMA snowflake_internal;

@@ -10,7 +10,7 @@ CREATE UNLOGGED TABLE snowflake_internal.snowflake_layout (
 INSERT INTO snowflake_internal.snowflake_layout
     SELECT s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits FROM snowflake_status() AS s;
 ALTER TABLE snowflake_internal.snowflake_layout SET LOGGED;
--- So that it can be updated where it is published.
+-- A published table without a key needs a replica identity before it can be updated.
 ALTER TABLE snowflake_internal.snowflake_layout REPLICA IDENTITY FULL;
 CREATE TRIGGER guard BEFORE INSERT ON snowflake_internal.snowflake_layout
     FOR EACH ROW EXECUTE FUNCTION snowflake_guard_layout();

@@ -19,8 +19,9 @@ CREATE TRIGGER guard BEFORE INSERT ON snowflake_internal.snowflake_node_claims
     FOR EACH ROW EXECUTE FUNCTION snowflake_guard_claims();
 SELECT pg_catalog.pg_extension_config_dump('snowflake_internal.snowflake_node_claims', '');
 
--- This view is where GRANT ... ON ALL TABLES reaches it. OFFSET 0, so that it cannot be updated, and
--- with the rights of who uses it, because LOCK TABLE and FOR UPDATE reach the table below.
+-- GRANT ... ON ALL TABLES in a user's schema also grants privileges on this view. They must not
+-- extend to the table: OFFSET 0 keeps the view from being updatable, and security_invoker makes
+-- LOCK TABLE and FOR UPDATE check the caller's own privileges on the table.
 CREATE VIEW snowflake_nodes WITH (security_invoker) AS
     SELECT name, datacenter_id, worker_id, claimed_at, released_at, start_after
     FROM snowflake_internal.snowflake_node_claims OFFSET 0;

@@ -28,14 +28,15 @@ BEGIN
     END LOOP;
 END $$;
 
--- Everybody may look, because a dump reads all tables. Restores write as the owner of the database.
+-- All roles may read, because pg_dump reads all tables. The owner of the database may insert, because
+-- a restore does.
 GRANT USAGE ON SCHEMA snowflake_internal TO PUBLIC;
 GRANT SELECT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO PUBLIC;
 GRANT INSERT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO pg_database_owner;
 
--- A role that may create in the database of another one restores, too. No other role is named: before
--- PostgreSQL 17, the dump of a database revokes what a dropped role was given here, by its number, and
--- cannot be restored.
+-- A role with CREATE on a database of another role may create the extension, and then has to restore
+-- the rows too. No other role is named here: before PostgreSQL 17, if a role is dropped, a dump
+-- revokes its privileges by its OID, and cannot be restored.
 DO LANGUAGE plpgsql $$
 DECLARE
     creator pg_catalog.name;

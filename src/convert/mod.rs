@@ -68,9 +68,12 @@ impl Obstacle {
         Obstacle {
             sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
             object: what.into(),
-            message: format!("{what} was changed by somebody else at the same time"),
+            message: format!("{what} was changed during the conversion"),
             detail: None,
-            hint: Some("Try again.".into()),
+            hint: Some(
+                "Try again. If the error recurs, look for code of the owner that renames objects."
+                    .into(),
+            ),
         }
     }
 }
@@ -272,10 +275,10 @@ fn untried(untried: &[Obstacle]) -> ErrorReport {
     let all: Vec<&str> = untried.iter().map(|obstacle| obstacle.message.as_str()).collect();
     server_report::message("not everything was tested with the next ID")
         .set_detail(format!(
-            "Not tested, because that calls what is not PostgreSQL's own: {}.",
+            "The following could not be ruled out, because a test could run code of users: {}.",
             all.join("; ")
         ))
-        .set_hint("A rehearsal tests it.")
+        .set_hint("Call snowflake_convert() with rehearse => true to test it.")
 }
 
 /// New keys start above those that are there, so all of them have to be seen.

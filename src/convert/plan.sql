@@ -164,7 +164,7 @@ conversion_obstacles AS (
     FROM disabled, the_owner JOIN pg_roles ON pg_roles.oid = role AND NOT rolsuper
     UNION ALL
     SELECT 11, '55000', relation_name, format('triggers of foreign key %I of table %s are disabled in partition %s', conname, relation_name, partition),
-           'The foreign key is dropped and added again, and they would fire then.', format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', partition)
+           'The foreign key is dropped and added again, and its new triggers would be enabled in all partitions.', format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', partition)
     FROM disabled_in_partitions
     UNION ALL
     SELECT 12, '53400', format('%s locks', wanted), 'the statements need more locks than there may be',

@@ -69,10 +69,10 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
     let risks = risks.into_iter().map(|risk| risk.finding("risk"));
     let untried = untried.into_iter().map(|obstacle| Finding {
         reason: format!(
-            "Not tested, because that calls what is not PostgreSQL's own: {}.",
+            "The following could not be ruled out, because a test could run code of users: {}.",
             obstacle.message
         ),
-        remedy: Some("A rehearsal tests it.".into()),
+        remedy: Some("Call snowflake_convert() with rehearse => true to test it.".into()),
         ..obstacle.finding("risk")
     });
     let others = query(REPORT, &arguments).into_iter().map(finding);

@@ -57,7 +57,8 @@ impl Test {
     /// Tries it.
     pub fn outcome(self, owner: &Owner, reach: Reach) -> Outcome {
         let is_plain = !self.calls_others && self.expression.as_deref().is_none_or(is_immutable);
-        if !is_plain && !(reach == Reach::OfOwner && self.is_owners) {
+        let may_run = is_plain || reach == Reach::OfOwner && self.is_owners;
+        if !may_run {
             return Outcome::Untried(self.obstacle);
         }
         let path = if is_plain { &Path::catalog() } else { &owner.path };

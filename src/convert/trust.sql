@@ -67,10 +67,10 @@ used(class, object, owner, schema, description) AS (
 -- One row for each role or schema that is in the way.
 trust_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     SELECT 2, '42501', format('role %I', pg_get_userbyid(bound.owner)),
-           format('what is to be changed belongs to %I and to %I', pg_get_userbyid(role), pg_get_userbyid(bound.owner)),
-           format('A conversion has one owner, as whom it runs. Of %I: %s.', pg_get_userbyid(bound.owner),
+           format('objects to be changed belong to %I and to %I', pg_get_userbyid(role), pg_get_userbyid(bound.owner)),
+           format('A conversion runs as one role, which must own everything that it changes. Of %I: %s.', pg_get_userbyid(bound.owner),
                   string_agg(DISTINCT pg_describe_object(class, object, 0), ', ' ORDER BY pg_describe_object(class, object, 0))),
-           'Give all of it one owner, or drop what connects it first. Keys that are not connected can be converted table by table.'
+           'Give all of these objects one owner, or drop what connects them. Tables that are not connected can be converted one by one.'
     FROM the_owner, bound WHERE bound.owner <> role
     GROUP BY role, bound.owner
     UNION ALL
@@ -82,16 +82,16 @@ trust_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     WHERE NOT is_trusted AND schema IN (SELECT schema FROM bound UNION SELECT schema FROM used)
     UNION ALL
     SELECT 3, '42501', format('role %I', pg_get_userbyid(owner)),
-           format('what is called or read belongs to %I, and not to %I or a superuser', pg_get_userbyid(owner), pg_get_userbyid(role)),
-           format('It would run with the rights of %I: %s.', pg_get_userbyid(role), string_agg(description, ', ' ORDER BY description)),
-           format('Give it to %I, or drop what uses it first.', pg_get_userbyid(role))
+           format('objects that are called or read belong to %I, and not to %I or a superuser', pg_get_userbyid(owner), pg_get_userbyid(role)),
+           format('They would be used with the rights of %I: %s.', pg_get_userbyid(role), string_agg(description, ', ' ORDER BY description)),
+           format('Change their owner to %I, or drop the objects that use them first.', pg_get_userbyid(role))
     FROM the_owner, used
     WHERE owner NOT IN (SELECT * FROM trusted)
     GROUP BY role, owner
     UNION ALL
     -- Which function or operator a name is that of depends on the types of arguments, which change.
     SELECT 4, '42501', format('schema %s', schemas.name), format('others than %I can create objects in schema %s', pg_get_userbyid(role), schemas.name),
-           format('What is called there could become another function or operator: %s.', string_agg(description, ', ' ORDER BY description)),
+           format('After columns change their type, another function or operator could be called in place of: %s.', string_agg(description, ', ' ORDER BY description)),
            format('Run REVOKE CREATE ON SCHEMA %s FROM %s first.', schemas.name, creators)
     FROM the_owner, used JOIN schemas USING (schema)
     WHERE creators <> '' AND (class = 'pg_operator'::regclass OR class = 'pg_proc'::regclass AND (SELECT pronargs FROM pg_proc WHERE oid = object) > 0)

@@ -151,9 +151,9 @@ impl Report for Refused {
     fn report(self) -> ErrorReport {
         report::new(
             PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-            "cannot execute this statement in a function",
+            "cannot execute this statement within a function",
         )
-        .set_detail(format!("The statement is: {}", self.0))
+        .set_detail(format!("Statement: {}", self.0))
     }
 }
 

@@ -113,10 +113,12 @@ impl Report for OthersCode {
         let OthersCode { table, found } = self;
         report::new(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("table {table} has what the extension did not create"),
+            format!("table {table} has objects that the extension did not create"),
         )
-        .set_detail(format!("It would run with the rights of the owner of the table: {found}."))
-        .set_hint("Drop it first.")
+        .set_detail(format!(
+            "A write would run or change them with the rights of the owner of the table: {found}."
+        ))
+        .set_hint("Drop these objects first.")
     }
 }
 

@@ -373,7 +373,7 @@ fn an_owner_converts_and_reverts_a_schema() {
     for client in [&mut owner, &mut superuser] {
         let error = error_of(client.query(&convert, &[]));
         assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{error}");
-        let message = "what is to be changed belongs to \"Shop Owner\" and to shop_reporting";
+        let message = "objects to be changed belong to \"Shop Owner\" and to shop_reporting";
         assert_eq!(error.message(), message);
         let detail =
             "Of shop_reporting: function \"Film Shop\".listed(text), view \"Film Shop\".news.";

@@ -88,16 +88,17 @@ fn assert_no_mark(cluster: &Cluster) {
     assert_eq!(bigint(&mut client, claims), 0);
 }
 
-/// Asserts that an error says that this table has what the extension did not create, and what.
+/// Asserts that an error says that this table has objects that the extension did not create, and what.
 #[track_caller]
 fn assert_refused(error: &DbError, table: &str, found: &str) {
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
-    let message = format!("table {table} has what the extension did not create");
-    assert_eq!((error.message(), error.hint()), (&*message, Some("Drop it first.")));
+    let message = format!("table {table} has objects that the extension did not create");
+    assert_eq!((error.message(), error.hint()), (&*message, Some("Drop these objects first.")));
     let detail = error.detail().expect("a detail");
     assert!(
-        detail.starts_with("It would run with the rights of the owner of the table: ")
-            && detail.contains(found)
+        detail.starts_with(
+            "A write would run or change them with the rights of the owner of the table: "
+        ) && detail.contains(found)
             && detail.ends_with('.'),
         "{found}: {detail}"
     );
