@@ -124,3 +124,43 @@ fn claims_cannot_be_blocked_by_an_ordinary_role() {
     }
     guest.batch_execute("COMMIT").expect("the locks were held until now");
 }
+
+/// All settings are those of the server's configuration: no session, role or database has its own,
+/// whoever asks.
+#[test]
+fn nobody_changes_a_setting_in_a_session() {
+    let cluster = Cluster::start();
+    for statement in ["CREATE ROLE guest LOGIN", "CREATE DATABASE theirs OWNER guest"] {
+        cluster.connect().batch_execute(statement).expect(statement);
+    }
+    let names = "SELECT name FROM pg_settings WHERE name LIKE 'snowflake.%'";
+    let names = cluster.connect().query(names, &[]).expect("settings");
+    assert!(names.len() > 10, "{} settings", names.len());
+    for name in names.iter().map(|row| row.get::<_, String>(0)) {
+        for user in ["guest", "postgres"] {
+            let mut client =
+                cluster.config().user(user).dbname("theirs").connect(NoTls).expect("a session");
+            for statement in [
+                format!("SET {name} = 1"),
+                format!("SET LOCAL {name} = DEFAULT"),
+                format!("SELECT set_config('{name}', '1', false)"),
+                format!("ALTER ROLE {user} SET {name} = 1"),
+                format!("ALTER DATABASE theirs SET {name} = 1"),
+                format!(
+                    "CREATE FUNCTION f() RETURNS int LANGUAGE sql SET {name} = 1 AS 'SELECT 1'"
+                ),
+            ] {
+                let error = error_of(client.batch_execute(&statement));
+                let code = error.code();
+                let denied =
+                    [SqlState::CANT_CHANGE_RUNTIME_PARAM, SqlState::INSUFFICIENT_PRIVILEGE];
+                assert!(denied.contains(code), "{user}: {statement}: {error}");
+            }
+            let system = client.batch_execute(&format!("ALTER SYSTEM SET {name} = 1"));
+            assert!(user == "postgres" || system.is_err(), "{name}");
+            if system.is_ok() {
+                client.batch_execute(&format!("ALTER SYSTEM RESET {name}")).expect("reset");
+            }
+        }
+    }
+}
