@@ -194,8 +194,10 @@ fn execute(fcinfo: pg_sys::FunctionCallInfo) -> Result<(), Obstacle> {
             hint: None,
         });
     };
-    execute_all(&Owner::of_caller(owner)?, statements);
-    Ok(())
+    let owner = Owner::of_caller(owner)?;
+    execute_all(&owner, statements)?;
+    // SAFETY: PostgreSQL calls with a function.
+    trust::check_defaults(unsafe { (*(*fcinfo).flinfo).fn_oid }, &owner)
 }
 
 fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
@@ -260,7 +262,7 @@ fn change(plan: &Plan, dry_run: bool) -> Result<Vec<(Step, String)>, Obstacle> {
     let planned = plan.statements(Reach::OfOwner)?;
     let Some(lock) = planned.lock() else { return Ok(planned.into_rows()) };
     plan.lock_views();
-    lock.execute(&planned.owner);
+    lock.execute(&planned.owner)?;
     planned.names.check()?;
     // Before the lock, things may have changed.
     let locked = plan.statements(Reach::OfOwner)?;

@@ -108,8 +108,6 @@ pub struct Answer {
     /// The schemas of the session's `search_path` that this owner may rely on.
     schemas: Vec<String>,
     names: Names,
-    /// The columns that are keys: the OIDs of their relations, and their numbers.
-    keys: Vec<(String, String)>,
     /// What the next ID has to satisfy, and what it should.
     pub tests: Vec<Test>,
     pub risky_tests: Vec<Test>,
@@ -123,8 +121,6 @@ pub struct Answer {
 pub struct Statements {
     pub owner: Owner,
     pub names: Names,
-    /// The columns that are keys.
-    keys: Vec<(String, String)>,
     /// In the order in which they are executed, by step, with their ranks.
     ranked: Vec<(i32, Statement)>,
     /// What finds the objects that are created again.
@@ -180,14 +176,14 @@ impl Plan {
             created = recreation.addresses;
         }
         ranked.sort_by_key(|(rank, statement)| (statement.step, *rank));
-        Ok(Statements { owner, names: answer.names, keys: answer.keys, ranked, created, untried })
+        Ok(Statements { owner, names: answer.names, ranked, created, untried })
     }
 
     /// Executes what is planned, after its lock.
     pub fn execute(&self, statements: &Statements) -> Result<(), Obstacle> {
         statements.execute(self.direction.step())?;
         match self.direction {
-            Direction::Convert => trust::check_defaults(self.keys.function, &statements.keys),
+            Direction::Convert => trust::check_defaults(self.keys.function, &statements.owner),
             Direction::Revert => Ok(()),
         }
     }
@@ -275,7 +271,6 @@ impl Answer {
         match section.as_str() {
             "owner" => self.owner = Some(oid(text)),
             "path" => self.schemas.push(text),
-            "key" => self.keys.push((text, object.expect("a number"))),
             "name" => self.names.add(oid(object.expect("a relation")), text),
             "obstacle" => self.obstacles.push(Obstacle {
                 sqlstate: sqlstate_of(&other.expect("a SQLSTATE")),
@@ -355,7 +350,7 @@ impl Statements {
                 trust::check_created(&self.owner, &self.created)?;
                 is_checked = true;
             }
-            statement.execute(&self.owner);
+            statement.execute(&self.owner)?;
         }
         if !is_checked {
             trust::check_created(&self.owner, &self.created)?;

@@ -480,8 +480,6 @@ FROM (
     UNION ALL
     SELECT 'owner', role::oid::text, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL FROM the_owner
     UNION ALL
-    SELECT 'key', relation::oid::text, NULL, number::text, NULL, NULL, NULL, NULL, 0, NULL FROM target
-    UNION ALL
     SELECT 'path', name, NULL, NULL, NULL, NULL, NULL, NULL, place::integer, NULL FROM path
     UNION ALL
     SELECT 'name', name, NULL, relation::oid::text, NULL, NULL, NULL, NULL, 0, NULL FROM names

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use pgrx::prelude::*;
-
 use super::rows::{fields, oid};
 use super::statement::{Role, Statement};
 use crate::server::catalog::query;
@@ -13,15 +11,19 @@ use crate::server::own_table::text;
 const PROPERTIES: &str = include_str!("properties.sql");
 
 /// The statements, by object.
-pub struct Properties(HashMap<String, Vec<(String, Option<pg_sys::Oid>)>>);
+pub struct Properties(HashMap<String, Vec<(String, Role)>>);
 
 impl Properties {
     /// Those of objects that are separated by spaces.
     pub fn of(objects: &str) -> Properties {
         let mut properties = HashMap::<_, Vec<_>>::new();
         for row in query(PROPERTIES, &[text(objects)]) {
-            let [object, statement, grantor] = fields(row);
-            let statement = (statement.expect("a statement"), grantor.map(oid));
+            let [object, statement, grantor, address] = fields(row);
+            let role = grantor.map_or(Role::Owner, |role| Role::Grantor {
+                role: oid(role),
+                address: address.expect("an address"),
+            });
+            let statement = (statement.expect("a statement"), role);
             properties.entry(object.expect("an object")).or_default().push(statement);
         }
         Properties(properties)
@@ -32,9 +34,9 @@ impl Properties {
     /// it as the grantor, and GRANT calls no code of a user.
     pub fn like(&self, like: &Statement, objects: &str) -> impl Iterator<Item = Statement> {
         let found = objects.split(' ').filter_map(|object| self.0.get(object)).flatten();
-        found.map(|(text, grantor)| Statement {
+        found.map(|(text, role)| Statement {
             text: text.clone(),
-            role: grantor.map_or(Role::Owner, Role::Grantor),
+            role: role.clone(),
             is_qualified: true,
             ..like.clone()
         })

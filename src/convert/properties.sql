@@ -78,4 +78,6 @@ statements(key, rank, place, statement, role) AS (
     JOIN pg_depend AS d ON (d.classid, d.objid, d.deptype) = (class, object, 'x')
     JOIN pg_extension AS e ON (d.refclassid, d.refobjid) = ('pg_extension'::regclass, e.oid)
 )
-SELECT key, statement, role FROM statements ORDER BY key, rank, place, statement
+SELECT key, statement, role, format('pg_get_object_address(%L, %L, %L)', a.type, object_names, object_args)
+FROM statements JOIN objects USING (key), pg_identify_object_as_address(class, object, 0) AS a
+ORDER BY key, rank, place, statement

@@ -2,8 +2,9 @@
 
 use pgrx::pg_sys;
 
+use super::Obstacle;
 use super::rows::fields;
-use super::trust::Owner;
+use super::trust::{Owner, check_granted};
 use crate::server::catalog::{self, Path, query};
 
 /// What a statement is for.
@@ -28,12 +29,16 @@ impl Step {
 }
 
 /// Whose rights a statement has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Those of the owner of the conversion.
     Owner,
     /// Those of a role that has granted a privilege, for GRANT alone.
-    Grantor(pg_sys::Oid),
+    Grantor {
+        role: pg_sys::Oid,
+        /// An expression that gives the object by its name.
+        address: String,
+    },
 }
 
 /// A statement to execute.
@@ -50,10 +55,10 @@ pub struct Statement {
 }
 
 impl Statement {
-    pub fn execute(&self, owner: &Owner) {
+    pub fn execute(&self, owner: &Owner) -> Result<(), Obstacle> {
         let role = match self.role {
             Role::Owner => owner.role,
-            Role::Grantor(grantor) => grantor,
+            Role::Grantor { role, .. } => role,
         };
         let path = if self.is_qualified { &Path::catalog() } else { &owner.path };
         let execute = || catalog::execute(&self.text, path);
@@ -61,6 +66,10 @@ impl Statement {
             catalog::as_owner_of_temporary(role, execute);
         } else {
             catalog::as_owner(role, execute);
+        }
+        match &self.role {
+            Role::Owner => Ok(()),
+            Role::Grantor { address, .. } => check_granted(owner, address),
         }
     }
 }
@@ -87,7 +96,10 @@ pub fn session_check(owner: pg_sys::Oid) -> String {
 /// Executes statements that a conversion or a reversion has returned, as the owner of what they
 /// change. The statement that checks the session is left out: the owner's rights are all that the
 /// others have.
-pub fn execute_all(owner: &Owner, statements: impl IntoIterator<Item = String>) {
+pub fn execute_all(
+    owner: &Owner,
+    statements: impl IntoIterator<Item = String>,
+) -> Result<(), Obstacle> {
     let check = session_check(owner.role);
     for text in statements.into_iter().filter(|text| *text != check) {
         let statement = Statement {
@@ -97,6 +109,7 @@ pub fn execute_all(owner: &Owner, statements: impl IntoIterator<Item = String>) 
             is_temporary: false,
             is_qualified: false,
         };
-        statement.execute(owner);
+        statement.execute(owner)?;
     }
+    Ok(())
 }

@@ -114,28 +114,39 @@ pub fn check_created(owner: &Owner, addresses: &[String]) -> Result<(), Obstacle
     }
 }
 
-/// Fails unless each of these columns has the `snowflake_nextval()` of the extension as its default
-/// that has the function which was called: the schema of the extension may have another owner, who
-/// may have put another schema in its place.
-pub fn check_defaults(function: pg_sys::Oid, keys: &[(String, String)]) -> Result<(), Obstacle> {
+/// Fails if a table of the owner has a default that calls a `snowflake_nextval()` of somebody else.
+/// The schema of the extension may have another owner, who may have put another schema in its place,
+/// and then a statement names what is in that. Only superusers create functions in C, so one of the
+/// library of `function`, which was called, is the extension's.
+pub fn check_defaults(function: pg_sys::Oid, owner: &Owner) -> Result<(), Obstacle> {
     const OTHERS: &str = "
-        SELECT FROM unnest($2::oid[], $3::smallint[]) AS key (relation, number)
-        WHERE NOT EXISTS (
-            SELECT FROM pg_attrdef AS d
-            JOIN pg_depend AS p ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
-                 AND p.refclassid = 'pg_proc'::regclass
-            JOIN pg_proc AS f ON f.oid = p.refobjid AND f.proname = 'snowflake_nextval' AND f.pronargs = 0
-            JOIN pg_depend AS own ON own.classid = 'pg_proc'::regclass AND own.objid = f.oid AND own.deptype = 'e'
-            JOIN pg_depend AS called ON called.classid = 'pg_proc'::regclass AND called.objid = $1
-                 AND called.deptype = 'e' AND called.refobjid = own.refobjid
-            WHERE d.adrelid = key.relation AND d.adnum = key.number)";
-    let all = |values: Vec<&str>| text(&format!("{{{}}}", values.join(",")));
-    let relations = all(keys.iter().map(|(relation, _)| relation.as_str()).collect());
-    let numbers = all(keys.iter().map(|(_, number)| number.as_str()).collect());
-    let function = (Some(function.into()), pg_sys::OIDOID);
-    match query(OTHERS, &[function, relations, numbers]).is_empty() {
+        SELECT FROM pg_attrdef AS d
+        JOIN pg_class AS c ON c.oid = d.adrelid AND c.relowner = $2
+        JOIN pg_depend AS p ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
+             AND p.refclassid = 'pg_proc'::regclass
+        JOIN pg_proc AS f ON f.oid = p.refobjid AND f.proname = 'snowflake_nextval'
+        JOIN pg_proc AS called ON called.oid = $1
+        WHERE (f.prolang, f.probin) IS DISTINCT FROM (called.prolang, called.probin)";
+    let [function, owner] = [function, owner.role].map(|oid| (Some(oid.into()), pg_sys::OIDOID));
+    match query(OTHERS, &[function, owner]).is_empty() {
         true => Ok(()),
         false => Err(Obstacle::changed("the schema of the extension")),
+    }
+}
+
+/// Fails unless an object belongs to the owner: a role that has granted a privilege on it has just
+/// done so again, by the name of the object, which may be that of something else by now.
+/// `address` is an expression that gives the object.
+pub fn check_granted(owner: &Owner, address: &str) -> Result<(), Obstacle> {
+    let granted = format!(
+        "SELECT FROM {address} AS a
+         LEFT JOIN pg_class AS c ON a.classid = 'pg_class'::regclass AND c.oid = a.objid
+         LEFT JOIN pg_proc AS f ON a.classid = 'pg_proc'::regclass AND f.oid = a.objid
+         WHERE coalesce(relowner, proowner) = $1"
+    );
+    match query(&granted, &[(Some(owner.role.into()), pg_sys::OIDOID)]).is_empty() {
+        true => Err(Obstacle::changed("an object that privileges were granted on")),
+        false => Ok(()),
     }
 }
 

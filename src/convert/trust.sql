@@ -37,8 +37,8 @@ owners(class, object, owner, schema) AS (
     UNION ALL SELECT 'pg_language'::regclass, oid, lanowner, NULL FROM pg_language
 ),
 -- What is called or read where something is evaluated or parsed again: by the rule of a view, the
--- constraints of a domain, the checks, indexes and statistics of a table and of what inherits it, and
--- by everything else by itself.
+-- constraints of a domain, the checks, indexes, statistics and virtual columns of a table and of what
+-- inherits it, by policies that hold for the owner, and by everything else by itself.
 needs(class, object, needed_class, needed) AS (
     SELECT CASE WHEN relation IS NOT NULL THEN 'pg_class'::regclass WHEN contypid <> 0 THEN 'pg_type'::regclass ELSE p.classid END,
            coalesce(relation, nullif(contypid, 0), p.objid), p.refclassid, p.refobjid
@@ -48,11 +48,35 @@ needs(class, object, needed_class, needed) AS (
         SELECT ev_class FROM pg_rewrite WHERE p.classid = 'pg_rewrite'::regclass AND oid = p.objid AND rulename = '_RETURN'
         UNION ALL SELECT indrelid FROM pg_index WHERE p.classid = 'pg_class'::regclass AND indexrelid = p.objid
         UNION ALL SELECT stxrelid FROM pg_statistic_ext WHERE p.classid = 'pg_statistic_ext'::regclass AND oid = p.objid
+        UNION ALL SELECT attrelid FROM pg_attrdef AS d JOIN pg_attribute ON (attrelid, attnum) = (adrelid, adnum) AND attgenerated = 'v'
+                  WHERE p.classid = 'pg_attrdef'::regclass AND d.oid = p.objid
+        UNION ALL SELECT polrelid FROM pg_policy JOIN pg_class AS c ON c.oid = polrelid
+                  WHERE p.classid = 'pg_policy'::regclass AND pg_policy.oid = p.objid
+                    AND relrowsecurity AND (relforcerowsecurity OR relowner <> (SELECT role FROM the_owner))
         UNION ALL SELECT conrelid WHERE conrelid <> 0 AND contype IN ('c', 'x')) AS whole (relation) ON true
     -- What initdb created has the OIDs below this one.
     WHERE p.deptype IN ('n', 'a') AND p.refobjid >= 16384 AND (p.classid <> 'pg_class'::regclass OR relation IS NOT NULL)
     UNION ALL
     SELECT 'pg_class'::regclass, inhparent, 'pg_class'::regclass, inhrelid FROM pg_inherits
+    UNION ALL
+    -- Types bring casts with them, which an expression need not depend on, and which it can get later.
+    SELECT 'pg_class'::regclass, attrelid, 'pg_type'::regclass, atttypid
+    FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND atttypid >= 16384
+    UNION ALL
+    SELECT 'pg_type'::regclass, oid, 'pg_type'::regclass, typelem FROM pg_type WHERE typelem >= 16384
+    UNION ALL
+    SELECT 'pg_type'::regclass, t.oid, 'pg_type'::regclass, atttypid
+    FROM pg_type AS t JOIN pg_attribute ON attrelid = typrelid AND attnum > 0 AND NOT attisdropped AND atttypid >= 16384
+    UNION ALL
+    SELECT 'pg_type'::regclass, rngmultitypid, 'pg_type'::regclass, rngtypid FROM pg_range WHERE rngtypid >= 16384
+    UNION ALL
+    -- Who owns one of the two types creates a cast. That of a type which is not called by anything is
+    -- nobody's concern.
+    SELECT 'pg_type'::regclass, one.oid, 'pg_proc'::regclass, castfunc
+    FROM pg_cast
+    JOIN pg_type AS one ON one.oid IN (castsource, casttarget) AND one.oid >= 16384
+    JOIN pg_type AS other ON other.oid = castsource::bigint + casttarget::bigint - one.oid::bigint
+    WHERE castfunc >= 16384 AND (other.oid < 16384 OR other.typowner = one.typowner)
 ),
 uses(class, object) AS (
     SELECT needed_class, needed FROM executed JOIN needs USING (class, object)

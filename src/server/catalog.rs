@@ -58,8 +58,14 @@ impl Path {
     }
 }
 
-/// With this off, the end of a literal is elsewhere.
-const PLAIN_LITERALS: (&CStr, &CStr) = (c"standard_conforming_strings", c"on");
+/// How literals are written and read. With `standard_conforming_strings` off, the end of a literal is
+/// elsewhere; the others are so that what is written now is read alike later.
+const LITERALS: [(&CStr, &CStr); 4] = [
+    (c"standard_conforming_strings", c"on"),
+    (c"DateStyle", c"ISO"),
+    (c"IntervalStyle", c"postgres"),
+    (c"array_nulls", c"on"),
+];
 
 /// Runs a query of ours in the latest snapshot that the transaction may have, with names looked up
 /// in the catalog alone.
@@ -72,16 +78,18 @@ fn query_in(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
     let path = Path::catalog();
     let settings = [
         (c"search_path", &*path.0),
-        PLAIN_LITERALS,
         (c"row_security", c"off"),
         // Expressions of users are recognized by how PostgreSQL writes them.
         (c"quote_all_identifiers", c"off"),
+        // The checks of children and partitions are not looked at, which PostgreSQL would compute the
+        // constants of.
+        (c"constraint_exclusion", c"off"),
         // To compile a long query takes longer than to run it, and the planner cannot know how many
         // rows a part of it gives, which nested loops depend on.
         (c"jit", c"off"),
         (c"enable_nestloop", c"off"),
     ];
-    with_settings(&settings, || select(query, arguments, active))
+    with_settings(&[&LITERALS[..], &settings].concat(), || select(query, arguments, active))
 }
 
 /// The same in a snapshot of now, also if the transaction keeps its first one. So the query sees the
@@ -98,7 +106,8 @@ pub fn query_now(query: &str, arguments: &[Argument]) -> Vec<Row> {
 
 /// Runs a query that evaluates an expression of a user. The caller has become its owner.
 pub fn query_of_users(query: &str, path: &Path) -> Vec<Row> {
-    with_settings(&[(c"search_path", &path.0), PLAIN_LITERALS], || select(query, &[], false))
+    let settings = [(c"search_path", &*path.0)];
+    with_settings(&[&LITERALS[..], &settings].concat(), || select(query, &[], false))
 }
 
 fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
@@ -130,8 +139,8 @@ fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
 /// functions are not checked, as in the restoration of a dump.
 pub fn execute(statement: &str, path: &Path) {
     let statement = encode(statement);
-    let settings = [(c"search_path", &*path.0), PLAIN_LITERALS, (c"check_function_bodies", c"off")];
-    with_settings(&settings, || {
+    let settings = [(c"search_path", &*path.0), (c"check_function_bodies", c"off")];
+    with_settings(&[&LITERALS[..], &settings].concat(), || {
         Spi::connect(|_| {
             // SAFETY: SPI is connected.
             let status = unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) };

@@ -23,20 +23,20 @@ const ROLES: &str = "
         $$ BEGIN PERFORM mallory.act(place); RETURN id; END $$;
     RESET SESSION AUTHORIZATION;";
 
-fn start() -> (Cluster, Client) {
+pub fn start() -> (Cluster, Client) {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client.batch_execute(ROLES).expect("roles");
     (cluster, client)
 }
 
-fn mallory(cluster: &Cluster) -> Client {
+pub fn mallory(cluster: &Cluster) -> Client {
     cluster.config().user("mallory").connect(postgres::NoTls).expect("a session")
 }
 
 /// The places in which the spies ran, and as whom. Nobody has become a superuser.
 #[track_caller]
-fn spied(cluster: &Cluster) -> Vec<String> {
+pub fn spied(cluster: &Cluster) -> Vec<String> {
     let supers = "SELECT count(*) FROM pg_roles WHERE rolsuper";
     assert_eq!(bigint(&mut cluster.connect(), supers), 1, "{}", cluster.log());
     let log = cluster.log();
@@ -44,7 +44,7 @@ fn spied(cluster: &Cluster) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-fn statements(client: &mut Client, query: &str) -> Vec<String> {
+pub fn statements(client: &mut Client, query: &str) -> Vec<String> {
     let rows = client.query(query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
     rows.iter().map(|row| row.get(0)).collect()
 }

@@ -14,6 +14,7 @@ mod conversion;
 mod conversion_as_owner;
 mod conversion_attacks;
 mod conversion_obstacles;
+mod conversion_reach;
 mod deaf_clients;
 mod documents;
 mod dump_and_restore;
