@@ -42,7 +42,7 @@ const PLAN: &str = concat!(
 const DROPS: i32 = 20;
 const CREATIONS: i32 = 90;
 /// From this rank on, what was created again is evaluated.
-pub const FINISHES: i32 = 95;
+const FINISHES: i32 = 95;
 const REFRESHES: i32 = 100;
 
 /// The keys of a call.
@@ -132,10 +132,10 @@ pub struct Statements {
 impl Plan {
     /// The statements to execute, and those for later; or the obstacle.
     pub fn statements(&self, reach: Reach) -> Result<Statements, Obstacle> {
-        let Answer { obstacles, values, owner, schemas, .. } = self.ask(None);
-        refuse(obstacles)?;
+        let first = self.ask(None);
+        let owner = first.owner();
+        refuse(first.obstacles)?;
         let owner = owner.expect("there are keys");
-        let owner = Owner { role: owner, path: Path::through(&schemas) };
         let next = match self.direction {
             Direction::Convert => Some(generate::next_id()),
             Direction::Revert => None,
@@ -152,7 +152,7 @@ impl Plan {
             }))
         };
         let is_tried = |values: &&Values| values.has_index || reach == Reach::OfOwner;
-        let values = values.iter().filter(is_tried);
+        let values = first.values.iter().filter(is_tried);
         settle(&mut values.map(|values| values.outcome(next, &owner, reach)))?;
         let answer = self.ask(next);
         refuse(answer.obstacles)?;
@@ -248,7 +248,7 @@ fn refuse(obstacles: impl IntoIterator<Item = Obstacle>) -> Result<(), Obstacle>
 }
 
 impl Answer {
-    /// As whom trials run in a report; `None` where there are no keys.
+    /// As whom everything runs; `None` where there are no keys.
     pub fn owner(&self) -> Option<Owner> {
         self.owner.map(|role| Owner { role, path: Path::through(&self.schemas) })
     }
@@ -326,10 +326,6 @@ impl Answer {
             self.described.push((rank + 1, statement.clone(), objects));
         }
         self.statements.push((rank, statement));
-    }
-
-    pub fn has_keys(&self) -> bool {
-        self.owner.is_some()
     }
 }
 

@@ -38,11 +38,8 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
     };
     let next = generate::next_id();
     let mut answer = plan.ask(Some(next));
-    if !answer.has_keys() {
-        return Err(answer.obstacles.swap_remove(0));
-    }
+    let Some(owner) = answer.owner() else { return Err(answer.obstacles.swap_remove(0)) };
     let arguments = plan.arguments(Some(next));
-    let owner = answer.owner().expect("there are keys");
     let denied = PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE;
     let is_denied = |obstacle: &Obstacle| obstacle.sqlstate == denied;
     let (mut risks, mut untried) = (Vec::new(), Vec::new());
