@@ -23,6 +23,7 @@ help:
 	@echo 'make test-all      run all tests on every server that is here (a quarter of an hour each)'
 	@echo 'make test-clients  test psycopg, SQLAlchemy, Django, node-postgres, Drizzle, and clients of Rust'
 	@echo 'make soak HOURS=n  kill, promote and move clocks under load, and look for duplicates'
+	@echo '                   (SYNCHRONOUS=with or without; both in turn by default)'
 	@echo 'make mutants       break the rules one by one, switch the register off, and see the tests notice'
 	@echo 'make clean         remove everything that was built'
 
@@ -77,7 +78,7 @@ instructions:
 	@tools/instructions
 
 soak:
-	@tools/soak $(or $(HOURS),1) $(SEED)
+	@tools/soak $(or $(HOURS),1) $(SYNCHRONOUS) $(SEED)
 
 mutants:
 	@cargo run --quiet -p snowflake-mutants

@@ -267,8 +267,8 @@ impl Server {
             Check::well(name, "Checked on the primary.")
         } else if !replication::has_synchronous_standbys() {
             Check::well(name, "There are none.")
-        } else if !self.fixed.preloaded || replication::have_the_floor() {
-            Check::well(name, "They have the floor.")
+        } else if !self.fixed.preloaded {
+            Check::well(name, "There are some.")
         } else {
             Check::doubtful(
                 name,

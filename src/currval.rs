@@ -15,6 +15,10 @@ use crate::server::report::{self, Report};
 static LAST: AtomicI64 = AtomicI64::new(NONE);
 const NONE: i64 = -1;
 
+/// What [`LAST`] was when it was forgotten. It stays where it is: whether a transaction has taken an
+/// ID is seen by it.
+static FORGOTTEN: AtomicI64 = AtomicI64::new(NONE);
+
 /// Keeps the ID.
 #[inline(always)]
 pub fn issued(id: i64) -> i64 {
@@ -31,7 +35,12 @@ fn snowflake_currval() -> i64 {
 
 /// The same; `None` before the first.
 pub fn last() -> Option<i64> {
-    Some(LAST.load(Relaxed)).filter(|id| *id != NONE)
+    Some(LAST.load(Relaxed)).filter(|id| *id != FORGOTTEN.load(Relaxed))
+}
+
+/// Differs after this session has taken an ID, whether or not it was forgotten.
+pub fn mark() -> i64 {
+    LAST.load(Relaxed)
 }
 
 struct NoCurrval;
@@ -106,7 +115,7 @@ unsafe extern "C-unwind" fn forget(
             completion,
         );
         if forgets {
-            LAST.store(NONE, Relaxed);
+            FORGOTTEN.store(LAST.load(Relaxed), Relaxed);
         }
     }
 }

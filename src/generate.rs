@@ -14,7 +14,7 @@ use snowflake_core::generator::{Claim, Decision, Reading, Run, Seen, WaitReason}
 
 use crate::currval::issued;
 use crate::generator::{clock, shared};
-use crate::promise::{self, replication, reservation};
+use crate::promise::{self, reservation};
 use crate::server::direct::called_directly;
 use crate::server::report::{self, OrRaise, Report};
 use crate::server::time;
@@ -142,21 +142,13 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
         let reading = Reading { now: clock::unix_ms(), seen };
         seen = match shared::claim(reading, wish(fixed, want), &limits) {
             Decision::Issue(run) => return Ok(run),
-            Decision::IssueAnd { run, reserve, unacknowledged } => {
-                if reserve {
-                    reservation::reserve_early(fixed)?;
-                }
-                if unacknowledged {
-                    replication::let_commit_wait();
-                }
+            Decision::IssueAndReserve(run) => {
+                reservation::reserve_early(fixed)?;
                 return Ok(run);
             }
-            Decision::Reuse { run, lead, is_first, unacknowledged } => {
+            Decision::Reuse { run, lead, is_first } => {
                 if is_first {
                     reservation::log_step_back(lead, false)?;
-                }
-                if unacknowledged {
-                    replication::let_commit_wait();
                 }
                 return Ok(run);
             }

@@ -40,7 +40,7 @@ mod tests;
 mod twins;
 
 use generator::{clock, shared};
-use promise::{register, reservation, upstream};
+use promise::{register, replication, reservation, upstream};
 use server::report;
 
 pg_module_magic!(name, version);
@@ -83,6 +83,7 @@ pub extern "C-unwind" fn _PG_init() {
         shared::init();
         register::init();
         reservation::init();
+        replication::init();
         upstream::init();
         clock::boot();
         currval::init();

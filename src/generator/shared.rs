@@ -19,7 +19,6 @@ use snowflake_core::generator::{Claim, Decision, Generator, Limits, Reading, Run
 use snowflake_core::ring::Ring;
 
 use super::spinlock::SpinLock;
-use crate::promise::register::Lsn;
 use crate::server::report;
 use crate::settings;
 
@@ -44,9 +43,6 @@ struct Guarded {
     /// IDs that were claimed since the last reset.
     issued: u64,
     generator: Generator,
-    /// The synchronous standbys have what the generator was told, once they have the WAL up to here.
-    /// An [`Lsn`].
-    acknowledged_at: Lsn,
     statistics: Statistics,
     /// Used while `snowflake.reuse_window` is on.
     ring: Ring,
@@ -111,7 +107,7 @@ pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
     let decision = generator.claim(ring, reading, claim, limits);
     match decision {
-        Decision::Issue(run) | Decision::IssueAnd { run, .. } => {
+        Decision::Issue(run) | Decision::IssueAndReserve(run) => {
             *issued += u64::from(run.count);
             statistics.issue(run, reading.now);
             if run.timestamp > timestamp.max(reading.now) {
@@ -142,27 +138,14 @@ pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
     decision
 }
 
-/// [`Generator::raise_floor`], under the lock: the floor is durable here, and acknowledged where
-/// the synchronous standbys have the WAL up to `lsn`, which is up to `acknowledged`. Also switches
-/// reuse on or off, as the setting says now. The library must have been preloaded.
-pub fn raise_floor(timestamp: i64, lsn: Lsn, acknowledged: Lsn) {
+/// [`Generator::raise_floor`], under the lock: the reservation is durable. Also switches reuse on or
+/// off, as the setting says now. The library must have been preloaded.
+pub fn raise_floor(floor: i64, reserve_after: i64) {
     let reuse = settings::reuse_window() > 0;
     let mut locked = lock();
-    let Guarded { generator, acknowledged_at, ring, .. } = &mut *locked;
-    *acknowledged_at = lsn;
-    generator.raise_floor(timestamp, lsn <= acknowledged);
+    let Guarded { generator, ring, .. } = &mut *locked;
+    generator.raise_floor(floor, reserve_after);
     generator.set_reuse(ring, reuse);
-}
-
-/// [`Generator::acknowledge`], under the lock, if the WAL up to `acknowledged` says so; else the
-/// position in the WAL that is waited for. The library must have been preloaded.
-pub fn acknowledge(acknowledged: Lsn) -> Result<(), Lsn> {
-    let mut locked = lock();
-    if locked.acknowledged_at > acknowledged {
-        return Err(locked.acknowledged_at);
-    }
-    locked.generator.acknowledge();
-    Ok(())
 }
 
 /// The generator as it is now. The library must have been preloaded.
@@ -331,7 +314,6 @@ impl Shared {
             guarded: UnsafeCell::new(Guarded {
                 issued: 0,
                 generator,
-                acknowledged_at: 0,
                 statistics,
                 ring: Ring::new(),
             }),

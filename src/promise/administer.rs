@@ -47,7 +47,7 @@ fn snowflake_set_floor(
         Error::FloorAhead { lead }.raise();
     }
     let issued = set_floor(fixed, floor, force).or_raise();
-    replication::let_commit_wait_for_own_wal();
+    replication::let_commit_wait();
     if floor < issued {
         let issued = time::display(issued);
         let report =
@@ -85,7 +85,7 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     };
     let confirmed = confirmed.or_raise();
     if confirmed {
-        replication::let_commit_wait_for_own_wal();
+        replication::let_commit_wait();
         let risk = match what.as_str() {
             "layout" => risk_of_layout(),
             "clock" => report::message(

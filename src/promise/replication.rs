@@ -1,55 +1,157 @@
-//! Synchronous replication: an ID that a committed transaction returned does not come back after a
-//! failover, even if no row was written.
+//! Synchronous replication: an ID that a committed transaction returned is as safe as a row of that
+//! transaction, even if no row was written.
 //!
 //! PostgreSQL does the same for a sequence. Its `nextval()` takes a transaction ID when it writes
 //! WAL, so that the commit waits for the synchronous standbys as `synchronous_commit` says. Here,
-//! the WAL is the reservation, which another session may have written, and earlier. So it is known
-//! up to where the standbys have the WAL, and only an ID from a reservation beyond that makes its
-//! commit wait.
+//! the WAL is the reservation. Another session may have written it, and earlier, when other standbys
+//! were synchronous, or none. That a standby has it is a fact about the standbys of that time.
 //!
-//! A parallel query cannot take a transaction ID. What it is given while a reservation is not
-//! acknowledged may come back after a failover, unless its transaction has an ID already.
+//! So no account is kept of who has which reservation. A transaction that took an ID has a commit
+//! record, where there are standbys to wait for. The record is newer than the reservation: whoever
+//! has it has both. What the commit waits for, and what can be cancelled, is PostgreSQL's own, and
+//! stays so when standbys come and go or the setting changes.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
+use std::mem::size_of;
+use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
+use pg_sys::XactEvent::{
+    XACT_EVENT_ABORT, XACT_EVENT_COMMIT, XACT_EVENT_PARALLEL_ABORT, XACT_EVENT_PARALLEL_PRE_COMMIT,
+    XACT_EVENT_PRE_COMMIT, XACT_EVENT_PREPARE,
+};
 use pgrx::prelude::*;
+use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 
-use super::register::Lsn;
-use crate::generator::shared;
+use crate::currval;
 
 /// Set in a build that only shows that the tests notice.
-const WITHOUT_ACKNOWLEDGEMENT: bool = cfg!(feature = "test_without_acknowledgement");
+const WITHOUT_COMMIT_RECORDS: bool = cfg!(feature = "test_without_commit_records");
 
-/// Up to where the synchronous standbys have the WAL on disk; everything, where there are none.
-pub fn acknowledged() -> Lsn {
-    if WITHOUT_ACKNOWLEDGEMENT || !has_synchronous_standbys() {
-        return Lsn::MAX;
-    }
-    // SAFETY: memory that all processes of the server share, and that is there before any session
-    // is: 64 bits that are written at once, and that only grow.
-    unsafe { positions().add(pg_sys::SYNC_REP_WAIT_FLUSH as usize).read_volatile() }
+/// [`currval::mark`] when the last transaction of this session ended. Memory of one process.
+static MARK: AtomicI64 = AtomicI64::new(-1);
+
+/// Whether this transaction has written to the register itself. Memory of one process.
+static WROTE: AtomicBool = AtomicBool::new(false);
+
+/// What [`Workers`] counted for this session when its last transaction ended; [`UNKNOWN`] before
+/// the first. Memory of one process.
+static COUNTED: AtomicU64 = AtomicU64::new(UNKNOWN);
+const UNKNOWN: u64 = u64::MAX;
+
+/// Counts the parallel workers that took IDs, by the process that leads them. Processes may share a
+/// count: a commit then waits without need, and no commit fails to wait.
+struct Workers([AtomicU64; 512]);
+
+// SAFETY: no pointers, and nothing that belongs to one process.
+unsafe impl PGRXSharedMemory for Workers {}
+
+// SAFETY: nobody else names shared memory like this.
+static WORKERS: PgAtomic<Workers> = unsafe { PgAtomic::new(c"snowflake_parallel_workers") };
+
+/// Asks for the shared memory, and to be told of the end of each transaction. Called while the
+/// library is preloaded.
+pub fn init() {
+    pg_shmem_init!(WORKERS = Workers([const { AtomicU64::new(0) }; 512]));
+    defined();
+    // SAFETY: the server starts, and each of its processes inherits this.
+    unsafe { pg_sys::RegisterXactCallback(Some(at_end), ptr::null_mut()) };
 }
 
-/// Whether commits wait for standbys, as far as this session or the server knows. A statement that
-/// runs for long goes on with an old `synchronous_standby_names`, and what it finds counts for all
-/// sessions. So PostgreSQL keeps in shared memory what the checkpointer has seen; both have to say
-/// that there are none.
+/// A transaction of this process ends.
+unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_void) {
+    match event {
+        XACT_EVENT_PRE_COMMIT => {
+            if has_something_to_wait_for() && waits_for_standbys() {
+                write_commit_record();
+            }
+        }
+        XACT_EVENT_PARALLEL_PRE_COMMIT | XACT_EVENT_PARALLEL_ABORT => {
+            if took_ids() {
+                // SAFETY: shared memory of the server. A worker's leader outlives it.
+                let leader = unsafe { (*pg_sys::MyProc).lockGroupLeader };
+                counter(leader).fetch_add(1, Relaxed);
+            }
+        }
+        XACT_EVENT_COMMIT | XACT_EVENT_ABORT | XACT_EVENT_PREPARE => {
+            MARK.store(currval::mark(), Relaxed);
+            WROTE.store(false, Relaxed);
+            COUNTED.store(counted(), Relaxed);
+        }
+        _ => {}
+    }
+}
+
+/// Makes the commit of this transaction wait for what it has written to the register itself.
+pub fn let_commit_wait() {
+    WROTE.store(true, Relaxed);
+}
+
+/// Whether this transaction took an ID, also one of a subtransaction that was rolled back, or wrote
+/// to the register. A prepared transaction always has a record of its own, and waits.
+fn has_something_to_wait_for() -> bool {
+    let workers = COUNTED.load(Relaxed);
+    took_ids() || WROTE.load(Relaxed) || (workers != UNKNOWN && workers != counted())
+}
+
+/// Whether this process has taken an ID since its last transaction ended.
+fn took_ids() -> bool {
+    currval::mark() != MARK.load(Relaxed)
+}
+
+/// How many workers of this process have taken IDs.
+fn counted() -> u64 {
+    // SAFETY: a pointer of this process, which is in a transaction.
+    counter(unsafe { pg_sys::MyProc }).load(Relaxed)
+}
+
+/// The processes of a server are an array in shared memory.
+fn counter(leader: *mut pg_sys::PGPROC) -> &'static AtomicU64 {
+    let Workers(counters) = WORKERS.get();
+    &counters[leader.addr() / size_of::<pg_sys::PGPROC>() % counters.len()]
+}
+
+/// Whether a commit of this transaction waits for standbys, were there something to wait for.
+fn waits_for_standbys() -> bool {
+    // SAFETY: a variable of this process.
+    let level = unsafe { pg_sys::synchronous_commit };
+    !WITHOUT_COMMIT_RECORDS && level > LOCAL_FLUSH && has_synchronous_standbys()
+}
+
+/// The highest `synchronous_commit` with which a commit waits for no standby.
+const LOCAL_FLUSH: i32 = pg_sys::SyncCommitLevel::SYNCHRONOUS_COMMIT_LOCAL_FLUSH as i32;
+
+/// Lets the commit of this transaction write a record, flush it and wait, as if the transaction had
+/// written a row. Fails where no transaction ID can be given out, as the row would.
+#[cold]
+#[inline(never)]
+#[pg_guard]
+extern "C-unwind" fn write_commit_record() {
+    // SAFETY: in a transaction that is about to commit. PostgreSQL asks whether the transaction has
+    // an ID and has written WAL before it writes the record of the commit. It waits for the end of
+    // that record, so that any position does here.
+    unsafe {
+        pg_sys::GetTopTransactionId();
+        if pg_sys::XactLastRecEnd == 0 {
+            pg_sys::XactLastRecEnd = pg_sys::GetFlushRecPtr(ptr::null_mut());
+        }
+    }
+}
+
+/// Whether commits wait for standbys, as far as this session or the server knows. A session learns
+/// of a change of the setting between two of its statements, and the server's shared memory has
+/// what the checkpointer has seen. Both have to say that there are none.
 pub fn has_synchronous_standbys() -> bool {
     // SAFETY: variables of this process, and a byte of the server's shared memory, right behind the
-    // positions.
+    // positions up to which standbys have the WAL.
     unsafe {
         let names = pg_sys::SyncRepStandbyNames;
-        let state = positions().add(pg_sys::NUM_SYNC_REP_WAIT_MODE as usize).cast::<u8>();
+        let positions: *const u64 = (&raw const (*pg_sys::WalSndCtl).lsn).cast();
+        let state = positions.add(pg_sys::NUM_SYNC_REP_WAIT_MODE as usize).cast::<u8>();
         let is_defined = state.read_volatile() & defined() != 0;
         pg_sys::max_wal_senders > 0 && (is_defined || (!names.is_null() && *names != 0))
     }
-}
-
-/// Up to where the synchronous standbys have the WAL, for each way of waiting.
-fn positions() -> *const Lsn {
-    // SAFETY: the server has set this up before any session is.
-    unsafe { (&raw const (*pg_sys::WalSndCtl).lsn).cast() }
 }
 
 /// The bit that says that there are synchronous standbys. Before 15.13, 16.9 and 17.5, a `bool`
@@ -68,37 +170,3 @@ fn defined() -> u8 {
         }
     })
 }
-
-/// Whether the synchronous standbys have everything that the generator may use.
-pub fn have_the_floor() -> bool {
-    shared::acknowledge(acknowledged()).is_ok()
-}
-
-/// Makes the commit of this transaction wait for the synchronous standbys, unless they have what
-/// was reserved by now, or `synchronous_commit` says that it does not wait. No lock is held.
-pub fn let_commit_wait() {
-    let Err(lsn) = shared::acknowledge(acknowledged()) else { return };
-    // SAFETY: in a transaction, whose commit waits if it has an ID and depends on WAL. What a
-    // parallel worker depends on, its leader is told.
-    unsafe {
-        if pg_sys::synchronous_commit <= LOCAL_FLUSH {
-            return;
-        }
-        pg_sys::XactLastRecEnd = pg_sys::XactLastRecEnd.max(lsn);
-        if !pg_sys::IsInParallelMode() {
-            pg_sys::GetTopTransactionId();
-        }
-    }
-}
-
-/// Makes the commit of this transaction wait for what it has written to the register itself. No
-/// lock is held, and the query is not a parallel one.
-pub fn let_commit_wait_for_own_wal() {
-    if has_synchronous_standbys() {
-        // SAFETY: in a transaction.
-        unsafe { pg_sys::GetTopTransactionId() };
-    }
-}
-
-/// The highest `synchronous_commit` with which a commit waits for no standby.
-const LOCAL_FLUSH: i32 = pg_sys::SyncCommitLevel::SYNCHRONOUS_COMMIT_LOCAL_FLUSH as i32;

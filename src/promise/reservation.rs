@@ -34,11 +34,11 @@ use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::generator::Generator;
 use snowflake_core::jump::{Clocks, Jump, Reference, Verdict};
-use snowflake_core::register::{Record, Server, Start, Writer};
+use snowflake_core::register::{Record, Reservation, Server, Start, Writer};
 
 use super::error::{Began, Error, LogEntry};
 use super::register::{self, Lsn};
-use super::{replication, upstream};
+use super::upstream;
 use crate::generator::{clock, shared};
 use crate::server::report;
 use crate::settings::{self, Fixed, Identity};
@@ -51,6 +51,8 @@ static RESERVATIONS: PgLwLock<Reservations> = unsafe { PgLwLock::new(c"snowflake
 pub struct Reservations {
     /// Whether this incarnation has begun: the generator was started from the register.
     begun: bool,
+    /// [`clock::boot_ms`] when it began first. A floor that is set lets it begin again.
+    began: Option<i64>,
     /// A record that was written, but neither known to be durable nor published.
     pending: Option<Pending>,
     /// What the clocks are compared with: what they said when the last record was written, which
@@ -66,6 +68,7 @@ pub struct Reservations {
 #[derive(Clone, Copy)]
 struct Pending {
     floor: i64,
+    next_after: i64,
     lsn: Lsn,
 }
 
@@ -144,7 +147,7 @@ pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
         match reservations.pending {
             // A floor was set meanwhile: the next call begins above it.
             _ if !reservations.begun => {}
-            Some(pending) if pending.is_safe() => reservations.publish_pending(),
+            Some(pending) if register::is_flushed(pending.lsn) => reservations.publish_pending(),
             Some(_) => {}
             None => {
                 let pending = {
@@ -261,15 +264,10 @@ fn first_start(fixed: &Fixed, server: &Server, now: i64) -> Result<Start, Error>
 }
 
 impl Pending {
-    /// Whether it is durable here, and on the synchronous standbys.
-    fn is_safe(&self) -> bool {
-        register::is_flushed(self.lsn) && self.lsn <= replication::acknowledged()
-    }
-
-    /// Waits until it is durable here, and lets the generator use it.
+    /// Waits until it is durable, and lets the generator use it.
     fn publish(self) {
         register::flush(self.lsn);
-        shared::raise_floor(self.floor, self.lsn, replication::acknowledged());
+        shared::raise_floor(self.floor, self.next_after);
     }
 }
 
@@ -306,6 +304,7 @@ impl Reservations {
             fixed.layout.last_timestamp(),
         ));
         self.begun = true;
+        self.began.get_or_insert(clocks.boot.elapsed);
         self.pending = None;
         Ok(())
     }
@@ -320,11 +319,14 @@ impl Reservations {
         entry: &mut Option<LogEntry>,
     ) -> Result<Pending, Error> {
         self.judge(clocks, entry)?;
-        let record = server(fixed).reservation(timestamp, shared::generator().floor(), clocks);
+        let elapsed = clocks.boot.elapsed;
+        let age = elapsed - self.began.unwrap_or(elapsed);
+        let Reservation { record, next_after } =
+            server(fixed).reservation(timestamp, shared::generator().floor(), clocks, age);
         let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
         self.reference = Some(Reference::record(clocks));
         shared::count(|statistics| statistics.reservations += 1);
-        Ok(Pending { lsn, floor: record.floor })
+        Ok(Pending { floor: record.floor, next_after, lsn })
     }
 
     /// Waits for what an early reservation has written, and publishes it.

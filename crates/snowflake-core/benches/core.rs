@@ -20,7 +20,7 @@ const ENDLESS: Claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
 
 fn ready() -> Generator {
     let mut generator = Generator::starting_after(NOW - 1, 0, Layout::TWITTER.last_timestamp());
-    generator.raise_floor(NOW + 1_000_000, true);
+    generator.raise_floor(NOW + 1_000_000, NOW + 999_000);
     generator
 }
 
@@ -36,7 +36,7 @@ fn generator(criterion: &mut Criterion) {
     criterion.bench_function("claim_at_once: a new millisecond each time", |bencher| {
         bencher.iter(|| {
             now += 1;
-            next.raise_floor(now + 2000, true);
+            next.raise_floor(now + 2000, now + 1000);
             next.claim_at_once(&mut ring, black_box(now), ONE, || LIMITS.max_burst)
         });
     });

@@ -19,9 +19,10 @@
 //!    `max_wait` allows it, and is refused otherwise.
 //! 9. IDs from [`Generator::claim_at_once`] are those that [`Generator::claim`] would give, and the
 //!    state after it is the same.
-//! 10. Every ID above what is acknowledged is marked so, and no other.
-//! 11. A reused timestamp is that of the reading. It is at most `reuse_window` behind the
+//! 10. A reused timestamp is that of the reading. It is at most `reuse_window` behind the
 //!     generator's timestamp, and later than the one that the generator started after.
+//! 11. A lead that a burst built up stays explained after `max_burst` is lowered: it is not taken
+//!     for a step of the clock.
 
 use std::mem::offset_of;
 
@@ -104,16 +105,9 @@ struct Next {
 pub enum Decision {
     /// These IDs are the caller's.
     Issue(Run),
-    /// These IDs are the caller's, who does what is asked for.
-    IssueAnd {
-        /// The IDs.
-        run: Run,
-        /// The floor is near: make a reservation, in the background if possible. No other caller
-        /// is asked before some more timestamps have passed.
-        reserve: bool,
-        /// The synchronous standbys may not have the floor yet: the commit has to wait for them.
-        unacknowledged: bool,
-    },
+    /// These IDs are the caller's, and the floor is near: make a reservation, in the background if
+    /// possible. No other caller is asked before some more timestamps have passed.
+    IssueAndReserve(Run),
     /// These IDs are the caller's. They are unused IDs of a millisecond that the clock repeats,
     /// because it was set back.
     Reuse {
@@ -123,8 +117,6 @@ pub enum Decision {
         lead: i64,
         /// Whether this caller is the first that notices the step.
         is_first: bool,
-        /// As in [`Decision::IssueAnd`].
-        unacknowledged: bool,
     },
     /// The clock was set back, and the step is held from now on: read the clock again, having
     /// `seen` this, then claim again. Only the first caller that notices the step gets this.
@@ -181,22 +173,16 @@ pub enum WaitReason {
 #[repr(C)]
 pub struct Generator {
     timestamp: i64,
-    /// The part of the lead over the clock that a step of the clock explains; it shrinks as the
-    /// clock catches up.
+    /// The part of the lead over the clock that is explained without `max_burst` as it is now: by a
+    /// step of the clock, by the start, or by a burst. It shrinks as the clock catches up.
     hold: i64,
-    /// Timestamps up to this one ask for nothing: the lowest of `reserve_after`, `acknowledged` and
-    /// `floor`.
-    free: i64,
+    /// The first timestamp above this one asks for a reservation. Never above `floor`.
+    reserve_after: i64,
     sequence: u32,
     /// Whether a millisecond is recorded in the ring when the generator moves on to a later one.
     recording: bool,
-    /// The first timestamp above this one asks for a reservation. Never above `floor`.
-    reserve_after: i64,
     /// No timestamp above this one may be issued. Never above `last_timestamp`.
     floor: i64,
-    /// The synchronous standbys are known to have a floor that is at least this, or there are none.
-    /// Never above `floor`.
-    acknowledged: i64,
     /// The last timestamp of the field.
     last_timestamp: i64,
 }
@@ -204,16 +190,16 @@ pub struct Generator {
 /// How many timestamps a reservation holds, in milliseconds.
 pub const RESERVATION: i64 = 2000;
 
-/// When this much of a reservation is left, a session is asked for the next one. Another session is
-/// asked after each further quarter of this that passes without a new reservation.
-const RESERVE_EARLY: i64 = RESERVATION / 2;
+/// A session that is asked for a reservation may not make one, because another one is under way.
+/// After so many more timestamps without a new floor, another session is asked, in milliseconds.
+const ASK_AGAIN: i64 = RESERVATION / 8;
 
 /// More than any sequence: a generator that has not issued anything has no sequence left.
 const NOTHING_ISSUED: u32 = u32::MAX;
 
 impl Generator {
     /// How many bytes at its beginning [`Generator::claim_at_once`] reads and writes.
-    pub const HOT: usize = offset_of!(Generator, reserve_after);
+    pub const HOT: usize = offset_of!(Generator, floor);
 
     /// A generator that has used up everything up to `timestamp`, which is its floor: its first
     /// claim asks for a reservation. `hold` is what the start explains of a lead over the clock,
@@ -222,12 +208,10 @@ impl Generator {
         Generator {
             timestamp,
             hold,
-            free: timestamp,
+            reserve_after: timestamp,
             sequence: NOTHING_ISSUED,
             recording: false,
-            reserve_after: timestamp,
             floor: timestamp,
-            acknowledged: timestamp,
             last_timestamp,
         }
     }
@@ -242,7 +226,7 @@ impl Generator {
         self.timestamp
     }
 
-    /// The part of the lead over the clock that a step of the clock explains.
+    /// The part of the lead over the clock that is explained without `max_burst` as it is now.
     pub fn hold(&self) -> i64 {
         self.hold
     }
@@ -253,25 +237,10 @@ impl Generator {
     }
 
     /// Allows timestamps up to `timestamp`, or up to the end of the field if that comes first. A
-    /// floor never falls. Unless `acknowledged`, IDs above the floor as it was are marked, until
-    /// [`Generator::acknowledge`].
-    pub fn raise_floor(&mut self, timestamp: i64, acknowledged: bool) {
+    /// floor never falls. The first timestamp above `reserve_after` asks for the next reservation.
+    pub fn raise_floor(&mut self, timestamp: i64, reserve_after: i64) {
         self.floor = self.floor.max(timestamp.min(self.last_timestamp));
-        self.reserve_after = self.floor - RESERVE_EARLY;
-        if acknowledged {
-            self.acknowledged = self.floor;
-        }
-        self.set_free();
-    }
-
-    /// The synchronous standbys have the present floor, or there are none any more.
-    pub fn acknowledge(&mut self) {
-        self.acknowledged = self.acknowledged.max(self.floor);
-        self.set_free();
-    }
-
-    fn set_free(&mut self) {
-        self.free = self.reserve_after.min(self.acknowledged).min(self.floor);
+        self.reserve_after = reserve_after.min(self.floor);
     }
 
     /// Whether a claim with this clock reading could need the timestamp. The timestamp may come
@@ -283,13 +252,13 @@ impl Generator {
     /// Allows nothing above the present timestamp, until [`Generator::thaw`].
     pub fn freeze(&mut self) {
         self.floor = self.timestamp;
-        self.set_free();
+        self.reserve_after = self.timestamp;
     }
 
     /// Allows again what was allowed `before` the [`Generator::freeze`].
     pub fn thaw(&mut self, before: &Generator) {
         self.floor = before.floor;
-        self.set_free();
+        self.reserve_after = before.reserve_after;
     }
 
     /// Whether milliseconds are recorded in the ring, and reused. The ring knows nothing of what was
@@ -330,7 +299,7 @@ impl Generator {
         max_burst: impl FnOnce() -> i64,
     ) -> Option<Run> {
         let next = self.next(now, claim, max_burst)?;
-        (next.timestamp <= self.free).then(|| self.take(ring, next, claim))
+        (next.timestamp <= self.reserve_after).then(|| self.take(ring, next, claim))
     }
 
     /// What comes next without a wait, however old the reading.
@@ -387,9 +356,9 @@ impl Generator {
             };
         }
         if lead < explained {
-            let (first, hold) = (claim.first, self.hold.min(lead + 1));
-            let next = Next { timestamp: self.timestamp + 1, first, hold };
-            return self.issue(ring, next, claim);
+            // However the new lead came about, it is explained, also after `max_burst` is lowered.
+            let (timestamp, hold) = (self.timestamp + 1, lead + 1);
+            return self.issue(ring, Next { timestamp, first: claim.first, hold }, claim);
         }
         Decision::Wait {
             seen,
@@ -422,25 +391,19 @@ impl Generator {
             run,
             lead: self.timestamp - timestamp,
             is_first: ring.notice_step(self.timestamp),
-            unacknowledged: timestamp > self.acknowledged,
         })
     }
 
     fn issue<const N: usize>(&mut self, ring: &mut Ring<N>, next: Next, claim: Claim) -> Decision {
-        if next.timestamp <= self.free {
+        if next.timestamp <= self.reserve_after {
             return Decision::Issue(self.take(ring, next, claim));
         } else if next.timestamp > self.last_timestamp {
             return Decision::EndOfField;
         } else if next.timestamp > self.floor {
             return Decision::Reserve { timestamp: next.timestamp };
         }
-        let reserve = next.timestamp > self.reserve_after;
-        if reserve {
-            self.reserve_after = self.floor.min(next.timestamp + RESERVE_EARLY / 4);
-            self.set_free();
-        }
-        let unacknowledged = next.timestamp > self.acknowledged;
-        Decision::IssueAnd { run: self.take(ring, next, claim), reserve, unacknowledged }
+        self.reserve_after = self.floor.min(next.timestamp + ASK_AGAIN);
+        Decision::IssueAndReserve(self.take(ring, next, claim))
     }
 
     #[inline(always)]

@@ -166,6 +166,26 @@ pub struct Server {
     pub start_after: Option<i64>,
 }
 
+/// A record that raises the floor ahead of use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reservation {
+    /// What is written.
+    pub record: Record,
+    /// The first timestamp above this one asks for the next reservation. Half of this one is left
+    /// then, so that nobody has to wait for it.
+    pub next_after: i64,
+}
+
+/// How far beyond the highest timestamp a reservation reaches that is made when timestamps are
+/// ahead of the clock, in milliseconds. A crash leaves the next incarnation ahead by so much more.
+///
+/// A server that crashes again and again must not run further and further ahead of the clock, so the
+/// reach is small at first. A server that has issued IDs for 14 seconds reserves as much as one
+/// whose timestamps are those of the clock. So its standby then has as much of the floor in advance.
+fn reach(age: i64) -> i64 {
+    ((RESERVATION + age) / 8).clamp(RESERVATION / 8, RESERVATION)
+}
+
 /// Why a server must not start from a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StartError {
@@ -285,12 +305,17 @@ impl Server {
         }
     }
 
-    /// The record that makes `timestamp` available, and more than the present `floor` does: a
-    /// record never takes back what an earlier one has promised. Its floor is one reservation ahead
-    /// of the clock. If timestamps are that far ahead already, it adds only a little, so that a
-    /// series of crashes does not drive them further and further ahead of the clock.
-    pub fn reservation(&self, timestamp: i64, floor: i64, now: Clocks) -> Record {
-        self.record((now.wall + RESERVATION).max(timestamp.max(floor) + RESERVATION / 8), now)
+    /// The reservation that makes `timestamp` available, and more. Its floor is one reservation
+    /// ahead of the clock, and never below the present `floor`: a record never takes back what an
+    /// earlier one has promised.
+    ///
+    /// Where timestamps are ahead of the clock, the floor is [`reach`] ahead of `timestamp`. `age`
+    /// says for how long this incarnation has issued IDs, in milliseconds.
+    pub fn reservation(&self, timestamp: i64, floor: i64, now: Clocks, age: i64) -> Reservation {
+        let ahead = (now.wall + RESERVATION).max(timestamp + reach(age));
+        let record = self.record(ahead.max(floor), now);
+        let left = record.floor.saturating_sub(timestamp.max(now.wall)).clamp(0, RESERVATION);
+        Reservation { record, next_after: record.floor - left / 2 }
     }
 
     /// Whether every ID after the record, under this server's layout, is above every ID that the

@@ -67,6 +67,8 @@ const GENERATOR: &[[&str; 3]] = &[
         "let explained = if self.hold > 0 { self.hold } else { limits.max_burst };",
     ],
     ["properties::a_stale_reading_is_no_step", "if reading.seen != seen {", "if false {"],
+    ["cases::a_lead_of_a_burst_is_no_step", "lead + 1);", "self.hold.min(lead + 1));"],
+    ["properties::a_stale_reading_is_no_step", "lead + 1);", "self.hold.min(lead + 1));"],
     [
         "cases::a_reading_from_before_the_hold_melted_is_stale",
         "if reading.seen != seen {",
@@ -90,17 +92,17 @@ const GENERATOR: &[[&str; 3]] = &[
     ],
     [
         "cases::a_reservation_is_asked_for_early",
-        "self.reserve_after = self.floor - RESERVE_EARLY;",
+        "self.reserve_after = reserve_after.min(self.floor);",
         "self.reserve_after = self.floor;",
     ],
     [
         "cases::a_reservation_is_asked_for_early",
-        "self.reserve_after = self.floor.min(next.timestamp + RESERVE_EARLY / 4);",
+        "self.reserve_after = self.floor.min(next.timestamp + ASK_AGAIN);",
         "",
     ],
     [
         "properties::ids_strictly_increase",
-        "(next.timestamp <= self.free).then",
+        "(next.timestamp <= self.reserve_after).then",
         "(next.timestamp <= self.floor).then",
     ],
     [
@@ -108,17 +110,7 @@ const GENERATOR: &[[&str; 3]] = &[
         "reading.now <= limits.max_wait",
         "reading.now < limits.max_wait",
     ],
-    ["cases::what_is_not_acknowledged_is_marked", "next.timestamp > self.acknowledged;", "false;"],
-    [
-        "cases::what_is_not_acknowledged_is_marked",
-        "self.free = self.reserve_after.min(self.acknowledged).min(self.floor);",
-        "self.free = self.reserve_after.min(self.floor);",
-    ],
-    [
-        "cases::a_frozen_generator_issues_nothing_later",
-        ".min(self.acknowledged).min(self.floor)",
-        ".min(self.acknowledged)",
-    ],
+    ["cases::a_frozen_generator_issues_nothing_later", "self.reserve_after = self.timestamp;", ""],
     [
         "properties::what_is_reused_is_distinct",
         "if next.timestamp != self.timestamp && self.recording {",
@@ -141,11 +133,6 @@ const GENERATOR: &[[&str; 3]] = &[
         "reuse::reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full",
         "if first > claim.last_sequence {",
         "if false {",
-    ],
-    [
-        "reuse::what_is_reused_but_not_acknowledged_is_marked",
-        "unacknowledged: timestamp > self.acknowledged,",
-        "unacknowledged: false,",
     ],
     [
         "reuse::a_run_leaves_ids_to_others",
@@ -187,7 +174,7 @@ const REGISTER: &[[&str; 3]] = &[
     ["a_start_begins_above_the_record", "=> timelines.into(),", "=> 0,"],
     ["every_timeline_adds_a_margin", "=> timelines.into(),", "=> 1,"],
     ["a_start_begins_above_the_record", "lead.min(explained) };", "lead };"],
-    ["crashes_in_a_row_cost_no_availability", "lead.min(explained) };", "lead.min(RESERVATION) };"],
+    ["a_crash_adds_little_to_the_lead", "lead.min(explained) };", "lead.min(RESERVATION) };"],
     ["a_promotion_explains_its_lead", " && lead <= self.max_backward_step", ""],
     ["a_promotion_explains_its_lead", "record.timeline != self.timeline && lead", "false && lead"],
     ["a_start_begins_above_start_after", "if lead > self.max_backward_step {", "if false {"],
@@ -201,12 +188,15 @@ const REGISTER: &[[&str; 3]] = &[
         "upstream.filter(|_| record.timeline != self.timeline)",
         "upstream",
     ],
+    ["a_crash_adds_little_to_the_lead", "timestamp + reach(age)", "timestamp + RESERVATION"],
     [
-        "crashes_in_a_row_cost_no_availability",
-        "(now.wall + RESERVATION).max(timestamp.max(floor) + RESERVATION / 8)",
-        "now.wall.max(timestamp).max(floor) + RESERVATION",
+        "a_crash_adds_little_to_the_lead",
+        "timestamp + reach(age)",
+        "timestamp.max(floor) + reach(age)",
     ],
-    ["a_reservation_only_adds", "timestamp.max(floor)", "timestamp"],
+    ["a_lag_of_a_second_is_covered", "timestamp + reach(age)", "timestamp + reach(0)"],
+    ["a_lag_of_a_second_is_covered", "record.floor - left / 2", "record.floor - left / 4"],
+    ["a_reservation_only_adds", "self.record(ahead.max(floor), now)", "self.record(ahead, now)"],
     ["any_flipped_bit_is_noticed", "if record.encode() == *bytes {", "if true {"],
     ["a_record_of_an_older_version_is_refused", "if version < VERSION {", "if false {"],
     [

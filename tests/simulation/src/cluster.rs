@@ -8,7 +8,7 @@ use snowflake_core::generator::{
 };
 use snowflake_core::jump::{Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{LENGTH, Record, Server, Start, StartError, Writer};
+use snowflake_core::register::{LENGTH, Record, Reservation, Server, Start, StartError, Writer};
 use snowflake_core::ring::Ring;
 
 use crate::machine::{MILLISECOND, Machine, SECOND};
@@ -63,11 +63,13 @@ struct Entry {
 /// What a server has in shared memory, and loses when it ends.
 struct Memory {
     begun: bool,
+    /// When it began, by the boot clock.
+    began: i64,
     generator: Generator,
     reference: Option<Reference>,
     upstream: Option<Clocks>,
-    /// The floor of the last entry, if that was written early and is not published.
-    pending: Option<i64>,
+    /// The last entry, if that was written early and is not published.
+    pending: Option<Reservation>,
     reserved: bool,
 }
 
@@ -83,7 +85,7 @@ impl Memory {
     fn new(upstream: Option<Clocks>) -> Memory {
         let generator = Generator::starting_after(0, 0, LAYOUT.last_timestamp());
         let (reference, pending) = (None, None);
-        Memory { begun: false, generator, reference, upstream, pending, reserved: false }
+        Memory { begun: false, began: 0, generator, reference, upstream, pending, reserved: false }
     }
 }
 
@@ -190,11 +192,9 @@ impl Cluster {
             let decision = self.memory.generator.claim(&mut no_reuse(), reading, claim, &limits);
             let seen = match decision {
                 Decision::Issue(run) | Decision::Reuse { run, .. } => return Ok(self.issue(run)),
-                Decision::IssueAnd { run, reserve, .. } => {
-                    if reserve {
-                        // The IDs are the session's only if this succeeds.
-                        self.reserve_early(rng, *at)?;
-                    }
+                Decision::IssueAndReserve(run) => {
+                    // The IDs are the session's only if this succeeds.
+                    self.reserve_early(rng, *at)?;
                     return Ok(self.issue(run));
                 }
                 Decision::Reread { seen } | Decision::Hold { seen, .. } => seen,
@@ -230,19 +230,19 @@ impl Cluster {
             return self.begin(*at);
         }
         if timestamp > self.memory.generator.floor()
-            && let Some(floor) = self.memory.pending.take()
+            && let Some(reservation) = self.memory.pending.take()
         {
             self.flush(rng, at);
-            self.memory.generator.raise_floor(floor, true);
+            self.publish(reservation);
         }
         if timestamp > self.memory.generator.floor() {
             let clocks = self.machine.clocks(*at);
             if !self.memory.generator.may_need(timestamp, clocks.wall) {
                 return Ok(());
             }
-            let floor = self.write(i64::MAX, clocks, timestamp)?;
+            let reservation = self.write(i64::MAX, clocks, timestamp)?;
             self.flush(rng, at);
-            self.memory.generator.raise_floor(floor, true);
+            self.publish(reservation);
         }
         Ok(())
     }
@@ -250,33 +250,44 @@ impl Cluster {
     /// Writes the next record, or publishes it once it is durable.
     fn reserve_early(&mut self, rng: &mut Rng, at: i64) -> Result<(), Refusal> {
         match self.memory.pending {
-            Some(floor) if self.last().durable_at <= at => {
+            Some(reservation) if self.last().durable_at <= at => {
                 self.memory.pending = None;
-                self.memory.generator.raise_floor(floor, true);
+                self.publish(reservation);
             }
             Some(_) => {}
             None => {
                 let durable_at = at + rng.i64(0..LOOK * MILLISECOND);
                 let timestamp = self.memory.generator.timestamp();
-                let floor = self.write(durable_at, self.machine.clocks(at), timestamp)?;
-                self.memory.pending = Some(floor);
+                let clocks = self.machine.clocks(at);
+                self.memory.pending = Some(self.write(durable_at, clocks, timestamp)?);
             }
         }
         Ok(())
     }
 
-    fn write(&mut self, durable_at: i64, clocks: Clocks, timestamp: i64) -> Result<i64, Refusal> {
+    fn publish(&mut self, reservation: Reservation) {
+        let Reservation { record, next_after } = reservation;
+        self.memory.generator.raise_floor(record.floor, next_after);
+    }
+
+    fn write(
+        &mut self,
+        durable_at: i64,
+        clocks: Clocks,
+        timestamp: i64,
+    ) -> Result<Reservation, Refusal> {
         let generator = &self.memory.generator;
         let reference = self.memory.reference.expect("it has begun");
         let limit = Some(LARGEST_STEP);
         if clocks.judge(&reference, generator.timestamp(), limit).0 == Verdict::Refuse {
             return Err(Refusal::ClockAhead { at_start: !self.memory.reserved });
         }
-        let record = self.server().reservation(timestamp, generator.floor(), clocks);
-        self.log(durable_at, &record);
+        let age = clocks.boot.elapsed - self.memory.began;
+        let reservation = self.server().reservation(timestamp, generator.floor(), clocks, age);
+        self.log(durable_at, &reservation.record);
         self.memory.reference = Some(Reference::record(clocks));
         self.memory.reserved = true;
-        Ok(record.floor)
+        Ok(reservation)
     }
 
     /// Starts the generator above everything that the register permits.
@@ -308,6 +319,7 @@ impl Cluster {
             Generator::starting_after(start.after, start.hold, LAYOUT.last_timestamp());
         self.memory.reference = Some(reference);
         self.memory.begun = true;
+        self.memory.began = clocks.boot.elapsed;
         Ok(())
     }
 

@@ -110,7 +110,7 @@ fn a_floor_from_before_the_first_id_has_the_margin() {
         max_backward_step: LARGEST_STEP,
         start_after: None,
     };
-    let received = primary.reservation(NOW, NOW, clocks(NOW));
+    let received = primary.reservation(NOW, NOW, clocks(NOW), 0).record;
     let lost = received.floor + 1000;
     let promoted = Server { timeline: 2, ..primary };
     let behind = lost - 10_000;

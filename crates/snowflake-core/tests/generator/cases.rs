@@ -1,7 +1,7 @@
 //! What a property does not show: the ends of what is reserved and of the field, and known traps.
 
 use snowflake_core::generator::{
-    Claim, Decision, Generator, Limits, RESERVATION, Reading, Run, Seen,
+    Decision, Generator, Limits, RESERVATION, Reading, Run, Seen, WaitReason,
 };
 use snowflake_core::ring::Ring;
 
@@ -12,25 +12,30 @@ fn no_reuse() -> Ring<1> {
     Ring::new()
 }
 
+/// A reservation that asks for the next one when half of it is left.
+fn raise_floor(generator: &mut Generator, floor: i64) {
+    generator.raise_floor(floor, floor - RESERVATION / 2);
+}
+
 /// 7: where a reservation takes no longer than a quarter of what it reserves, nobody ever waits for
 /// it.
 #[test]
 fn a_reservation_is_asked_for_early() {
     let limits = STRICT;
     let mut generator = Generator::starting_after(START - 1, 0, i64::MAX);
-    generator.raise_floor(START + RESERVATION, true);
+    raise_floor(&mut generator, START + RESERVATION);
     let mut reservation = None;
     let mut asked = 0;
     for now in START..START + 100 * RESERVATION {
         if let Some((done, floor)) = reservation
             && done <= now
         {
-            generator.raise_floor(floor, true);
+            raise_floor(&mut generator, floor);
             reservation = None;
         }
         match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
             Decision::Issue(_) => {}
-            Decision::IssueAnd { reserve: true, .. } => {
+            Decision::IssueAndReserve(_) => {
                 asked += 1;
                 reservation.get_or_insert((now + RESERVATION / 4, now + RESERVATION));
             }
@@ -61,7 +66,7 @@ fn a_start_ahead_of_the_clock_is_no_step() {
 fn a_reading_from_before_the_hold_melted_is_stale() {
     let limits = Limits { max_backward_step: i64::MAX, ..STRICT };
     let mut generator = Generator::starting_after(START, 1, START * 2);
-    generator.raise_floor(START + RESERVATION, true);
+    raise_floor(&mut generator, START + RESERVATION);
     let mut claim =
         |now, seen| generator.claim(&mut no_reuse(), Reading { now, seen }, ONE, &limits);
     let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
@@ -106,34 +111,20 @@ fn a_refused_call_forgets_nothing() {
     assert_eq!(world.insist(9), Decision::Issue(Run { timestamp: START, first: 2, count: 2 }));
 }
 
-/// Promise 10: an ID above what the synchronous standbys are known to have is marked, until they
-/// have it.
+/// 11: `max_burst` is lowered while IDs are ahead of the clock by as much as it allowed.
 #[test]
-fn what_is_not_acknowledged_is_marked() {
-    let limits = STRICT;
-    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
-    let claim = |generator: &mut Generator, now| {
-        let claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
-        generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, claim, &limits)
-    };
-    let is_marked = |decision| match decision {
-        Decision::Issue(_) => false,
-        Decision::IssueAnd { unacknowledged, .. } => unacknowledged,
-        decision => panic!("{decision:?}"),
-    };
-    generator.raise_floor(START + 10_000, false);
-    assert!(is_marked(claim(&mut generator, START)));
-    generator.acknowledge();
-    assert!(!is_marked(claim(&mut generator, START)));
-    assert!(!is_marked(claim(&mut generator, START + 9000)));
-    // The next floor is marked from where the last one ends.
-    generator.raise_floor(START + 20_000, false);
-    assert!(!is_marked(claim(&mut generator, START + 10_000)));
-    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 10_001, ONE, || 0), None);
-    assert!(is_marked(claim(&mut generator, START + 10_001)));
-    generator.raise_floor(START + 30_000, true);
-    assert!(!is_marked(claim(&mut generator, START + 10_001)));
-    assert!(generator.claim_at_once(&mut no_reuse(), START + 10_002, ONE, || 0).is_some());
+fn a_lead_of_a_burst_is_no_step() {
+    let mut world = World::new(Limits { max_burst: 100, ..STRICT });
+    world.drain();
+    let lead = world.generator.timestamp() - world.clock;
+    assert_eq!((lead, world.generator.hold()), (100, 100));
+    world.limits.max_burst = 0;
+    for _ in 0..200 {
+        let waits = world.insist(1);
+        assert!(matches!(waits, Decision::Wait { reason: WaitReason::NextMillisecond, .. }));
+        world.move_clock(1);
+        assert_eq!(world.drain(), LAST_SEQUENCE + 1);
+    }
 }
 
 #[test]
@@ -142,7 +133,7 @@ fn the_state_says_what_was_issued() {
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     assert_eq!(generator.last(), None);
     assert_eq!((generator.timestamp(), generator.floor()), (START - 1, START - 1));
-    generator.raise_floor(START + RESERVATION, true);
+    raise_floor(&mut generator, START + RESERVATION);
     assert_eq!(generator.floor(), START + RESERVATION);
     for sequence in 0..3 {
         generator.claim(&mut no_reuse(), Reading { now: START, seen: Seen::NOTHING }, ONE, &limits);
@@ -179,7 +170,7 @@ fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
 fn a_frozen_generator_issues_nothing_later() {
     let limits = STRICT;
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
-    generator.raise_floor(START + RESERVATION, true);
+    raise_floor(&mut generator, START + RESERVATION);
     assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
     let before = generator;
     generator.freeze();
@@ -189,9 +180,6 @@ fn a_frozen_generator_issues_nothing_later() {
     let reading = Reading { now: START + 1, seen: Seen::NOTHING };
     let refused = generator.claim(&mut no_reuse(), reading, ONE, &limits);
     assert_eq!(refused, Decision::Reserve { timestamp: START + 1 });
-    // Acknowledged meanwhile: that is no permission.
-    generator.acknowledge();
-    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
     generator.thaw(&before);
     assert_eq!(generator.floor(), START + RESERVATION);
     assert!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0).is_some());
@@ -202,7 +190,7 @@ fn asks(generator: &mut Generator, now: i64) -> bool {
     let limits = STRICT;
     match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
         Decision::Issue(_) => false,
-        Decision::IssueAnd { reserve, .. } => reserve,
+        Decision::IssueAndReserve(_) => true,
         decision => panic!("{decision:?}"),
     }
 }
@@ -210,7 +198,7 @@ fn asks(generator: &mut Generator, now: i64) -> bool {
 #[test]
 fn a_reservation_is_asked_for_again_after_a_quarter_of_a_second() {
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
-    generator.raise_floor(START + RESERVATION, true);
+    raise_floor(&mut generator, START + RESERVATION);
     let asked: Vec<i64> =
         (0..=RESERVATION).filter(|passed| asks(&mut generator, START + passed)).collect();
     assert_eq!(asked, [1001, 1252, 1503, 1754]);
@@ -219,7 +207,7 @@ fn a_reservation_is_asked_for_again_after_a_quarter_of_a_second() {
 #[test]
 fn the_last_millisecond_of_the_field_is_used() {
     let mut generator = Generator::starting_after(START - 1, 0, START);
-    generator.raise_floor(START + RESERVATION, true);
+    raise_floor(&mut generator, START + RESERVATION);
     assert_eq!(generator.floor(), START);
     asks(&mut generator, START);
     assert_eq!(generator.last(), Some((START, 0)));

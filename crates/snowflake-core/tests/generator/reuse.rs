@@ -24,7 +24,7 @@ fn reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full() {
     let mut world = stepped_back(START + 4, REUSE);
     for (first, is_first) in [(1, true), (2, false), (3, false)] {
         let run = Run { timestamp: START + 4, first, count: 1 };
-        let reuse = Decision::Reuse { run, lead: 4, is_first, unacknowledged: false };
+        let reuse = Decision::Reuse { run, lead: 4, is_first };
         assert_eq!(world.insist(1), reuse);
     }
     let held = Run { timestamp: START + 8, first: 1, count: 1 };
@@ -35,7 +35,7 @@ fn reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full() {
     // A further step reaches a millisecond that has all of its sequence left.
     world.move_clock(-2);
     let run = Run { timestamp: START + 3, first: 0, count: 3 };
-    let reuse = Decision::Reuse { run, lead: 5, is_first: false, unacknowledged: false };
+    let reuse = Decision::Reuse { run, lead: 5, is_first: false };
     assert_eq!(world.insist(3), reuse);
 }
 
@@ -78,25 +78,6 @@ fn reuse_begins_where_it_is_switched_on() {
     }
     world.generator.set_reuse(&mut world.ring, false);
     assert!(matches!(world.insist(1), Decision::Refuse { .. }));
-}
-
-/// 10, for what is reused.
-#[test]
-fn what_is_reused_but_not_acknowledged_is_marked() {
-    let mut world = World::new(REUSE);
-    world.generator.raise_floor(START + 1, true);
-    world.generator.raise_floor(START + 100, false);
-    world.floor = START + 100;
-    world.move_clock(4);
-    assert!(matches!(world.insist(1), Decision::Issue(_)));
-    for (clock, is_marked) in [(START + 1, false), (START + 2, true)] {
-        world.move_clock(clock - world.clock);
-        let decision = world.insist(1);
-        assert!(
-            matches!(decision, Decision::Reuse { unacknowledged, .. } if unacknowledged == is_marked),
-            "{decision:?}"
-        );
-    }
 }
 
 /// Whoever takes many leaves some to others, who need not wait.

@@ -87,7 +87,7 @@ impl World {
             assert_eq!((Decision::Issue(run), (at_once, ring)), (decision, state));
         }
         // A reservation is made in the background, or not at all: here it is not.
-        if let Decision::IssueAnd { run, .. } = decision {
+        if let Decision::IssueAndReserve(run) = decision {
             decision = Decision::Issue(run);
         }
         let seen = match decision {
@@ -95,14 +95,14 @@ impl World {
             | Decision::Wait { seen, .. }
             | Decision::Hold { seen, .. } => seen,
             Decision::Issue(_)
-            | Decision::IssueAnd { .. }
+            | Decision::IssueAndReserve(_)
             | Decision::Reuse { .. }
             | Decision::Refuse { .. }
             | Decision::EndOfField => Seen::NOTHING,
             Decision::Reserve { timestamp } => {
                 assert!(timestamp > self.floor, "{timestamp} was reserved already");
                 self.floor = timestamp + 5;
-                self.generator.raise_floor(self.floor, true);
+                self.generator.raise_floor(self.floor, self.floor);
                 reading.seen
             }
         };

@@ -26,8 +26,14 @@ pub enum Design {
     ReserveForOldReadings,
     /// A promotion adds one margin, however many timelines have begun since the record.
     OneMargin,
-    /// What is durable on the primary counts as acknowledged.
+    /// A commit waits for no standby, where no row was written.
     ForgetTheSynchronousStandby,
+    /// That a standby has a reservation, or that there is none to wait for, is kept as a fact: IDs
+    /// of this reservation never wait again.
+    KeepAcknowledgements,
+    /// Where IDs are ahead of the clock, a reservation reaches as little as the first one of an
+    /// incarnation.
+    ReachLittle,
     /// A promotion compares its clock with the record's alone.
     ForgetTheUpstream,
     /// A millisecond is not recorded when the generator moves on.
@@ -36,6 +42,17 @@ pub enum Design {
     NothingWasUsedBefore,
     /// What is reused is not recorded.
     ReuseAgain,
+}
+
+/// What IDs are taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Each is written into a row, whose transaction commits.
+    Each,
+    /// None is written, and each transaction commits.
+    None,
+    /// What clients do with them never reaches the WAL: only the formula holds.
+    Lost,
 }
 
 /// What may happen, and how often.
@@ -52,8 +69,10 @@ pub struct Bounds {
     pub crashes: u8,
     pub checkpoints: u8,
     pub standbys: usize,
-    /// Whether commits wait for the standby, and IDs are taken without rows.
-    pub synchronous: bool,
+    /// What IDs are taken for.
+    pub rows: Rows,
+    /// How often it changes which standby commits wait for.
+    pub requirements: u8,
     /// How far the clocks of standbys are ahead of the primary's.
     pub offsets: &'static [i64],
     pub margin: i64,
@@ -61,6 +80,8 @@ pub struct Bounds {
     pub max_forward_step: Option<i64>,
     /// How much time may pass at once, on all clocks.
     pub passes: &'static [i64],
+    /// For how long sessions may take every ID that there is.
+    pub rushes: &'static [i64],
     /// How often a session with an old setting may switch reuse on or off.
     pub switches: u8,
 }
@@ -82,11 +103,13 @@ pub fn everything(design: Design) -> Bounds {
         crashes: 1,
         checkpoints: 1,
         standbys: 1,
-        synchronous: false,
+        rows: Rows::Each,
+        requirements: 0,
         offsets: &[0],
         margin: 2,
         max_forward_step: None,
         passes: &[],
+        rushes: &[],
         switches: 0,
     }
 }
@@ -104,11 +127,13 @@ pub fn clock_only(design: Design) -> Bounds {
         crashes: 0,
         checkpoints: 0,
         standbys: 0,
-        synchronous: false,
+        rows: Rows::Each,
+        requirements: 0,
         offsets: &[],
         margin: 2,
         max_forward_step: None,
         passes: &[],
+        rushes: &[],
         switches: 0,
     }
 }
@@ -127,11 +152,13 @@ pub fn jumps(design: Design) -> Bounds {
         crashes: 1,
         checkpoints: 0,
         standbys: 0,
-        synchronous: false,
+        rows: Rows::Each,
+        requirements: 0,
         offsets: &[],
         margin: 2,
         max_forward_step: Some(LIMIT),
         passes: &[3 * LIMIT],
+        rushes: &[],
         switches: 0,
     }
 }
@@ -149,24 +176,45 @@ pub fn failovers(design: Design) -> Bounds {
         crashes: 2,
         checkpoints: 0,
         standbys: 2,
-        synchronous: false,
+        rows: Rows::Each,
+        requirements: 0,
         offsets: &[0],
         margin: 2,
         max_forward_step: None,
         passes: &[],
+        rushes: &[],
         switches: 0,
     }
 }
 
-/// A synchronous standby, and IDs that are taken without rows.
+/// Two standbys, each of which may be the one that commits wait for, and IDs that are taken without
+/// rows.
 pub fn synchronous(design: Design) -> Bounds {
     Bounds {
-        reservations: 4,
-        clock_moves: 2,
-        moves: &[2 * RESERVATION, -4 * RESERVATION],
+        ids: 3,
+        reservations: 2,
+        clock_moves: 1,
+        moves: &[-4 * RESERVATION],
+        crashes: 1,
+        rows: Rows::None,
+        requirements: 2,
+        margin: 0,
+        ..failovers(design)
+    }
+}
+
+/// A standby that lags, while IDs that are ahead of the clock are taken as fast as there are any.
+pub fn lags(design: Design) -> Bounds {
+    Bounds {
+        ids: 2,
+        reservations: u8::MAX,
+        clock_moves: 6,
+        moves: &[-600_000],
+        passes: &[14_000],
+        rushes: &[900, 2000],
         crashes: 1,
         standbys: 1,
-        synchronous: true,
+        rows: Rows::Lost,
         margin: 0,
         ..failovers(design)
     }

@@ -2,12 +2,13 @@
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
+use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{Reference, Verdict};
 use snowflake_core::register::Record;
 use snowflake_core::ring::Ring;
 use stateright::{Model, Property};
 
-use crate::bounds::{Bounds, Design};
+use crate::bounds::{Bounds, Design, Rows};
 use crate::world::{BACKENDS, Entry, START, World, idle, unstarted};
 
 pub const PROMISES: &str = "IDs increase, and every wait has a reason";
@@ -17,6 +18,10 @@ pub enum Action {
     SetReuse(bool),
     MoveClock(i64),
     Pass(i64),
+    /// Sessions take every ID that there is; what each of them does is no choice.
+    Rush(i64),
+    /// Commits wait for this standby from now on.
+    Require(Option<usize>),
     ConfirmClock,
     Backend(usize),
     FlushWal,
@@ -62,10 +67,16 @@ impl Model for Bounds {
             wal: Vec::new(),
             flushed: 0,
             standbys: [0, 1].map(|standby| (standby < self.standbys).then_some(0)),
-            acknowledged_at: 0,
+            required: None,
+            requirements: 0,
             base_of_primary: None,
-            returned: None,
+            returned: [None; 2],
             waiting: Vec::new(),
+            acknowledged_at: 0,
+            acknowledged: i64::MIN,
+            began: 0,
+            busy: 0,
+            lag: None,
             highest: None,
             issued: 0,
             reservations: 0,
@@ -90,7 +101,16 @@ impl Model for Bounds {
             if world.begun && !world.is_locked() && world.verdict(self) == Verdict::Refuse {
                 actions.push(Action::ConfirmClock);
             }
-            actions.extend((0..BACKENDS).map(Action::Backend));
+            if world.requirements < self.requirements {
+                let others =
+                    [None, Some(0), Some(1)].into_iter().filter(|to| *to != world.required);
+                actions.extend(others.map(Action::Require));
+            }
+            if self.rushes.is_empty() {
+                actions.extend((0..BACKENDS).map(Action::Backend));
+            } else if world.clock_moves < self.clock_moves {
+                actions.extend(self.rushes.iter().map(|by| Action::Rush(*by)));
+            }
             if world.flushed < world.wal.len() {
                 actions.push(Action::FlushWal);
             }
@@ -119,6 +139,9 @@ impl Model for Bounds {
 
     fn next_state(&self, world: &World, action: Action) -> Option<World> {
         let mut next = world.clone();
+        if !matches!(action, Action::Rush(_) | Action::Stream(_) | Action::FlushWal) {
+            next.busy = 0;
+        }
         match action {
             Action::SetReuse(on) => {
                 next.set_reuse(self, on);
@@ -128,11 +151,13 @@ impl Model for Bounds {
                 next.clock += by;
                 next.clock_moves += 1;
                 next.set_back |= by < 0;
+                next.lag = None;
             }
             Action::Pass(by) => {
                 next.clock += by;
                 next.elapsed += by;
                 next.clock_moves += 1;
+                next.lag = None;
             }
             Action::ConfirmClock => {
                 // As it stands, with other clocks, and durable before anybody is told.
@@ -144,6 +169,12 @@ impl Model for Bounds {
                     let record = Record { written: next.clocks(), ..next.buffer? };
                     next.log_durably(record);
                 }
+            }
+            Action::Rush(by) => next.take_everything(self, by)?,
+            Action::Require(standby) => {
+                next.required = standby;
+                next.requirements += 1;
+                next.release();
             }
             Action::Backend(backend) => next.step(self, backend)?,
             Action::FlushWal => next.flushed = next.wal.len(),
@@ -168,15 +199,9 @@ impl Model for Bounds {
             }
             Action::Stream(standby) => {
                 next.standbys[standby] = Some(next.flushed);
-                if standby == 0 {
-                    for (lsn, id) in std::mem::take(&mut next.waiting) {
-                        if lsn <= next.flushed {
-                            next.give(id);
-                        } else {
-                            next.waiting.push((lsn, id));
-                        }
-                    }
-                }
+                next.release();
+                let is_old_enough = next.elapsed - next.began >= 14_000 + RESERVATION;
+                next.lag = (is_old_enough && next.busy >= RESERVATION).then_some(0);
             }
             Action::Promote { standby, offset } => {
                 // What the standby has not received is gone; it replays all that it has.
@@ -205,15 +230,19 @@ impl Model for Bounds {
                 next.clock += offset;
                 next.up = true;
                 let row = next.wal.iter().rev().find_map(|entry| match entry {
-                    Entry::Row(id) => Some(*id),
+                    Entry::Commit(id) => Some(*id),
                     Entry::Reservation(_) | Entry::Timeline(_) => None,
                 });
                 // What is promised of IDs that were lost.
                 let floor = next
                     .buffer
                     .map_or(i64::MIN, |record| record.floor.max(base.unwrap_or(i64::MIN)));
+                let covers = next.lag.take().is_some_and(|lag| lag < self.margin + RESERVATION / 2);
+                let returned = std::mem::take(&mut next.returned)[standby];
+                next.required = None;
                 next.highest = match next.highest {
-                    _ if self.synchronous => row.max(next.returned),
+                    _ if self.rows == Rows::None => row.max(returned),
+                    lost if covers => lost,
                     Some(lost) if lost.0 <= floor.saturating_add(self.margin) => Some(lost),
                     _ => row,
                 };
@@ -232,7 +261,7 @@ impl Model for Bounds {
                 let durable =
                     world.wal[..world.flushed].iter().rev().find_map(|entry| match entry {
                         Entry::Reservation(record) => Some(record.floor),
-                        Entry::Row(_) | Entry::Timeline(_) => None,
+                        Entry::Commit(_) | Entry::Timeline(_) => None,
                     });
                 !world.begun
                     || durable.max(world.disk.map(|record| record.floor)) >= Some(world.generator.floor())

@@ -13,7 +13,7 @@ use snowflake_core::generator::RESERVATION;
 use stateright::{Checker, HasDiscoveries, Model};
 
 use bounds::{
-    Bounds, Design, clock_only, everything, failovers, jumps, promotions, reuse, synchronous,
+    Bounds, Design, clock_only, everything, failovers, jumps, lags, promotions, reuse, synchronous,
 };
 use checker::PROMISES;
 
@@ -23,7 +23,7 @@ fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
 
 #[test]
 fn the_design_holds() {
-    for world in [everything, clock_only, jumps, failovers, synchronous, promotions, reuse] {
+    for world in [everything, clock_only, jumps, failovers, synchronous, lags, promotions, reuse] {
         let bounds = world(Design::Sound);
         let checker = check(bounds, HasDiscoveries::All);
         println!("{} states of {bounds:?}", checker.unique_state_count());
@@ -113,6 +113,16 @@ fn a_margin_that_is_lost_over_two_failovers_is_found() {
 #[test]
 fn an_id_that_no_standby_knows_of_is_found() {
     assert_found(synchronous(Design::ForgetTheSynchronousStandby), AGAIN);
+}
+
+#[test]
+fn an_acknowledgement_that_outlives_the_set_of_standbys_is_found() {
+    assert_found(synchronous(Design::KeepAcknowledgements), AGAIN);
+}
+
+#[test]
+fn a_reservation_that_reaches_little_is_found() {
+    assert_found(lags(Design::ReachLittle), AGAIN);
 }
 
 #[test]

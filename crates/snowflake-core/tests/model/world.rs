@@ -6,10 +6,10 @@ use snowflake_core::generator::{
 };
 use snowflake_core::jump::{BootClock, Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{Record, Server, Start, Writer};
+use snowflake_core::register::{Record, Reservation, Server, Start, Writer};
 use snowflake_core::ring::Ring;
 
-use crate::bounds::{Bounds, Design};
+use crate::bounds::{Bounds, Design, Rows};
 
 pub const START: i64 = 1_800_000_000_000;
 pub const BACKENDS: usize = 2;
@@ -20,8 +20,8 @@ pub type Id = (i64, u32);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Entry {
     Reservation(Record),
-    /// Of a transaction that has an ID, or that only returned it and waits.
-    Row(Id),
+    /// The commit of a transaction that has written the ID, or has only returned it.
+    Commit(Id),
     /// A promotion.
     Timeline(u32),
 }
@@ -39,10 +39,10 @@ pub enum Backend {
         timestamp: i64,
     },
     Flush {
-        floor: i64,
+        reservation: Reservation,
     },
     Publish {
-        floor: i64,
+        reservation: Reservation,
     },
     /// Reserve without a wait, or publish what an early reservation has written.
     ReserveEarly,
@@ -73,7 +73,7 @@ pub struct World {
     pub issued_with_reuse: Vec<Id>,
     pub switches: u8,
     /// What an early reservation has written, and how much WAL has to be flushed before it counts.
-    pub pending: Option<(i64, usize)>,
+    pub pending: Option<(Reservation, usize)>,
     pub backends: [Backend; BACKENDS],
     /// The page in the buffer pool, and on disk.
     pub buffer: Option<Record>,
@@ -84,14 +84,25 @@ pub struct World {
     pub flushed: usize,
     /// How much of the WAL each standby has, until it is promoted.
     pub standbys: [Option<usize>; 2],
-    /// How much of it the generator's floor needs to be acknowledged.
-    pub acknowledged_at: usize,
+    /// The standby that commits wait for.
+    pub required: Option<usize>,
+    pub requirements: u8,
     /// Where this primary began, in its first life.
     pub base_of_primary: Option<i64>,
-    /// The highest ID that a client was given, where commits wait for the standby.
-    pub returned: Option<Id>,
+    /// The highest ID whose commit returned while it had to be on this standby.
+    pub returned: [Option<Id>; 2],
     /// Commits that wait until the standby has so much of the WAL.
     pub waiting: Vec<(usize, Id)>,
+    /// What a design that keeps accounts knows of the generator's floor: up to where the WAL has to
+    /// be on the standby, and the floor of which it was seen there.
+    pub acknowledged_at: usize,
+    pub acknowledged: i64,
+    /// When this incarnation began, in true time.
+    pub began: i64,
+    /// For how long IDs have been taken all the time, and for how long of that the standby has not
+    /// received anything, where nothing else has happened since.
+    pub busy: i64,
+    pub lag: Option<i64>,
     /// The highest ID that must never come again: of all that were issued, or after a promotion, of
     /// all rows.
     pub highest: Option<Id>,
@@ -139,14 +150,14 @@ impl World {
                         && !self.generator.may_need(timestamp, self.clock)
                 {
                     Backend::Read { seen: Seen::NOTHING }
-                } else if let Some((floor, _)) = self.pending.take() {
-                    Backend::Flush { floor }
+                } else if let Some((reservation, _)) = self.pending.take() {
+                    Backend::Flush { reservation }
                 } else {
-                    let floor = self.write(bounds, timestamp)?;
+                    let reservation = self.write(bounds, timestamp)?;
                     if bounds.design == Design::PublishBeforeFlush {
-                        self.generator.raise_floor(floor, true);
+                        self.publish(bounds, reservation);
                     }
-                    Backend::Flush { floor }
+                    Backend::Flush { reservation }
                 };
             }
             Backend::ReserveEarly => {
@@ -154,49 +165,129 @@ impl World {
                     return None;
                 }
                 match self.pending {
-                    Some((floor, lsn)) if lsn <= self.flushed.min(self.acknowledged(bounds)) => {
-                        self.raise_floor(bounds, floor, lsn);
+                    Some((reservation, lsn)) if lsn <= self.flushed => {
+                        self.publish(bounds, reservation);
                         self.pending = None;
                     }
                     Some(_) => {}
                     None => {
-                        let floor = self.write(bounds, self.generator.timestamp())?;
-                        self.pending = Some((floor, self.wal.len()));
+                        let reservation = self.write(bounds, self.generator.timestamp())?;
+                        self.pending = Some((reservation, self.wal.len()));
                     }
                 }
                 self.backends[backend] = Backend::Read { seen: Seen::NOTHING };
             }
-            Backend::Flush { floor } => {
+            Backend::Flush { reservation } => {
                 self.flushed = self.wal.len();
-                self.backends[backend] = Backend::Publish { floor };
+                self.backends[backend] = Backend::Publish { reservation };
             }
-            Backend::Publish { floor } => {
-                let lsn = self.wal.iter().rposition(
-                    |entry| matches!(entry, Entry::Reservation(record) if record.floor == floor),
-                );
-                self.raise_floor(bounds, floor, lsn.expect("it was written") + 1);
+            Backend::Publish { reservation } => {
+                self.publish(bounds, reservation);
                 self.backends[backend] = Backend::Read { seen: Seen::NOTHING };
             }
         }
         Some(())
     }
 
-    /// Up to where the synchronous standby has the WAL.
-    fn acknowledged(&self, bounds: &Bounds) -> usize {
-        match self.standbys[0] {
-            Some(received)
-                if bounds.synchronous && bounds.design != Design::ForgetTheSynchronousStandby =>
-            {
-                received
-            }
-            _ => usize::MAX,
+    fn publish(&mut self, bounds: &Bounds, reservation: Reservation) {
+        let Reservation { record, next_after } = reservation;
+        self.generator.raise_floor(record.floor, next_after);
+        self.set_reuse(bounds, bounds.limits.reuse_window > 0);
+        if bounds.design == Design::KeepAcknowledgements {
+            let written = |entry: &Entry| *entry == Entry::Reservation(record);
+            self.acknowledged_at = self.wal.iter().rposition(written).map_or(0, |at| at + 1);
+            self.note_acknowledgement();
         }
     }
 
-    fn raise_floor(&mut self, bounds: &Bounds, floor: i64, lsn: usize) {
-        self.acknowledged_at = lsn;
-        self.generator.raise_floor(floor, lsn <= self.acknowledged(bounds));
-        self.set_reuse(bounds, bounds.limits.reuse_window > 0);
+    /// Keeps it as a fact, for a design that does, that the standby has the floor, or that there is
+    /// none to wait for.
+    fn note_acknowledgement(&mut self) {
+        let received = self.required.map_or(Some(usize::MAX), |standby| self.standbys[standby]);
+        if received.is_some_and(|received| self.acknowledged_at <= received) {
+            self.acknowledged = self.generator.floor();
+        }
+    }
+
+    /// A transaction commits that took this ID, and wrote nothing.
+    fn commit(&mut self, bounds: &Bounds, id: Id) {
+        let waits = match bounds.design {
+            Design::ForgetTheSynchronousStandby => false,
+            Design::KeepAcknowledgements => {
+                if id.0 > self.acknowledged {
+                    self.note_acknowledgement();
+                }
+                id.0 > self.acknowledged
+            }
+            _ => self.required.is_some(),
+        };
+        if waits {
+            self.wal.push(Entry::Commit(id));
+            self.flushed = self.wal.len();
+            self.waiting.push((self.wal.len(), id));
+        } else {
+            self.give(id);
+        }
+    }
+
+    /// A commit returns.
+    fn give(&mut self, id: Id) {
+        if let Some(standby) = self.required {
+            self.returned[standby] = self.returned[standby].max(Some(id));
+        }
+    }
+
+    /// Lets commits return that have nothing to wait for any more.
+    pub fn release(&mut self) {
+        let received =
+            self.required.map_or(usize::MAX, |standby| self.standbys[standby].unwrap_or(0));
+        for (lsn, id) in std::mem::take(&mut self.waiting) {
+            if lsn <= received {
+                self.give(id);
+            } else {
+                self.waiting.push((lsn, id));
+            }
+        }
+    }
+
+    /// Time passes in which every ID is taken that there is; `None` where the bounds allow no
+    /// further reservation.
+    pub fn take_everything(&mut self, bounds: &Bounds, by: i64) -> Option<()> {
+        let end = self.clock + by;
+        let mut backend = Backend::Read { seen: Seen::NOTHING };
+        loop {
+            // A wait ends when the clock has gone on.
+            if let Backend::Read { seen } = backend
+                && self.waits(bounds, seen)
+            {
+                if self.clock == end {
+                    break;
+                }
+                self.clock += 1;
+                self.elapsed += 1;
+            }
+            self.backends[0] = backend;
+            self.issued = 0;
+            self.step(bounds, 0)?;
+            backend = self.backends[0].clone();
+        }
+        // The WAL writer does not wait for a crash.
+        self.flushed = self.wal.len();
+        self.backends = idle();
+        self.issued = bounds.ids;
+        self.clock_moves += 1;
+        self.busy += by;
+        self.lag = self.lag.map(|lag| lag + by);
+        Some(())
+    }
+
+    /// Whether a claim that has seen this waits for the clock.
+    fn waits(&self, bounds: &Bounds, seen: Seen) -> bool {
+        let claim = Claim { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
+        let (mut generator, mut ring) = (self.generator, self.ring);
+        let reading = Reading { now: self.clock, seen };
+        let decision = generator.claim(&mut ring, reading, claim, &bounds.limits);
+        matches!(decision, Decision::Wait { .. })
     }
 
     pub fn set_reuse(&mut self, bounds: &Bounds, on: bool) {
@@ -209,11 +300,6 @@ impl World {
         }
     }
 
-    /// A client is given its ID.
-    pub fn give(&mut self, id: Id) {
-        self.returned = self.returned.max(Some(id));
-    }
-
     /// Whether a backend is between writing and publishing, with the lock held.
     pub fn is_locked(&self) -> bool {
         self.backends
@@ -222,17 +308,16 @@ impl World {
     }
 
     /// Writes the record that makes `timestamp` available; `None` where the bounds allow no more.
-    fn write(&mut self, bounds: &Bounds, timestamp: i64) -> Option<i64> {
+    fn write(&mut self, bounds: &Bounds, timestamp: i64) -> Option<Reservation> {
         if self.reservations >= bounds.reservations {
             return None;
         }
         let now = self.clocks();
         if self.verdict(bounds) == Verdict::Refuse {
-            if self.confirmed == Some(self.ahead()) {
-                self.broken = Some("a clock that was confirmed is refused");
-                return Some(self.generator.floor());
+            if self.confirmed != Some(self.ahead()) {
+                return None;
             }
-            return None;
+            self.broken = Some("a clock that was confirmed is refused");
         }
         if let Some(Reference { record, upstream: None }) = self.reference
             && record.boot.boot != now.boot.boot
@@ -244,7 +329,7 @@ impl World {
         // Timestamps are ahead of the clock by a reservation, and a little more after a crash.
         let explained = self.accepted + 2 * RESERVATION;
         if bounds.max_forward_step.is_some_and(|limit| self.ahead() > explained + limit) {
-            self.broken = Some("a record follows a clock that jumped, unconfirmed");
+            self.broken.get_or_insert("a record follows a clock that jumped, unconfirmed");
         }
         self.accepted = self.accepted.max(self.ahead());
         self.reference = Some(Reference::record(now));
@@ -253,7 +338,12 @@ impl World {
             Design::TakeBackWhatIsReserved => i64::MIN,
             _ => self.generator.floor(),
         };
-        let record = self.server(bounds).reservation(timestamp, before, now);
+        let age = match bounds.design {
+            Design::ReachLittle => 0,
+            _ => self.elapsed - self.began,
+        };
+        let reservation = self.server(bounds).reservation(timestamp, before, now, age);
+        let record = reservation.record;
         if self.buffer.is_some_and(|before| before.floor > record.floor) {
             self.broken = Some("a record took back what an earlier one had promised (I2)");
         }
@@ -264,7 +354,7 @@ impl World {
         }
         self.wal.push(Entry::Reservation(record));
         self.buffer = Some(record);
-        Some(record.floor)
+        Some(reservation)
     }
 
     fn claim(&mut self, bounds: &Bounds, reading: Reading) -> Backend {
@@ -289,7 +379,7 @@ impl World {
         }
         if limits.reuse_window > 0
             && let Decision::Issue(run)
-            | Decision::IssueAnd { run, .. }
+            | Decision::IssueAndReserve(run)
             | Decision::Reuse { run, .. } = decision
         {
             let id = (run.timestamp, run.first);
@@ -306,26 +396,20 @@ impl World {
                 self.issued += 1;
                 Backend::Read { seen: Seen::NOTHING }
             }
-            Decision::Issue(run) | Decision::IssueAnd { run, .. } => {
+            Decision::Issue(run) | Decision::IssueAndReserve(run) => {
                 let id = (run.timestamp, run.first);
                 if self.highest.is_some_and(|highest| id <= highest) {
                     self.broken = Some("an ID came again, or did not increase");
                 }
                 self.highest = Some(id);
                 self.issued += 1;
-                if !bounds.synchronous {
-                    self.wal.push(Entry::Row(id));
-                } else if !matches!(decision, Decision::IssueAnd { unacknowledged: true, .. }) {
-                    self.give(id);
-                } else if self.acknowledged_at <= self.acknowledged(bounds) {
-                    self.generator.acknowledge();
-                    self.give(id);
-                } else {
-                    self.wal.push(Entry::Row(id));
-                    self.waiting.push((self.wal.len(), id));
+                match bounds.rows {
+                    Rows::Each => self.wal.push(Entry::Commit(id)),
+                    Rows::None => self.commit(bounds, id),
+                    Rows::Lost => {}
                 }
                 match decision {
-                    Decision::IssueAnd { reserve: true, .. } => Backend::ReserveEarly,
+                    Decision::IssueAndReserve(_) => Backend::ReserveEarly,
                     _ => Backend::Read { seen: Seen::NOTHING },
                 }
             }
@@ -386,6 +470,7 @@ impl World {
         self.generator =
             Generator::starting_after(start.after, start.hold, server.layout.last_timestamp());
         self.begun = true;
+        self.began = self.elapsed;
         self.base_of_primary.get_or_insert(start.after);
     }
 
@@ -430,6 +515,8 @@ impl World {
         // What a client was not told of is nobody's.
         self.waiting.clear();
         self.pending = None;
+        (self.acknowledged_at, self.acknowledged) = (0, i64::MIN);
+        self.busy = 0;
         self.generator = unstarted();
         self.ring = Ring::new();
         self.backends = idle();

@@ -13,10 +13,12 @@ mod promoted_clocks;
 mod promotion;
 mod recovery;
 mod reuse;
+mod standbys_that_change;
 mod start_after;
 mod steps;
 mod synchronous;
 mod upgrade;
+mod waiting_commits;
 mod wrong_clocks;
 
 use std::fs;

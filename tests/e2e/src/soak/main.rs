@@ -1,0 +1,427 @@
+//! A primary and two standbys under load, for hours: random kills, promotions, restarts, steps of the
+//! clocks, standbys that lag, leave and come back, and sets of synchronous standbys that change.
+//! Every ID that a client received is kept, and none may come twice.
+//!
+//! A promotion may lose WAL. What is promised then, in `docs/operations.md`: an ID does not return
+//! if its time is at most the recovered floor plus the margin. With synchronous replication, it does
+//! not return either if its transaction committed while commits waited for the standby that was
+//! promoted. An INSERT's row is there in the same cases, which is looked at, too.
+
+mod clients;
+mod sets;
+
+use std::collections::HashSet;
+use std::env;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use postgres::{Client, NoTls};
+use snowflake_e2e::{Cluster, bigint, bigints, create_orders, eventually, signal};
+
+use clients::{Receipt, Shared, client};
+use sets::{NAMES, STANDBYS, Set, only, required};
+
+const CLIENTS: usize = 4;
+
+/// After a change of the configuration, so that every process of the server has read it.
+const RELOAD: Duration = Duration::from_millis(500);
+
+fn main() -> ExitCode {
+    let usage = "usage: soak HOURS with|without [SEED]";
+    let mut arguments = env::args().skip(1);
+    let hours = arguments.next().and_then(|hours| hours.parse::<f64>().ok()).expect(usage);
+    let is_synchronous = match arguments.next().as_deref() {
+        Some("with") => true,
+        Some("without") => false,
+        _ => panic!("{usage}"),
+    };
+    let seed = arguments.next().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    fastrand::seed(seed);
+    println!("{hours} hours, seed {seed}");
+    let end = Instant::now() + Duration::from_secs_f64(hours * 3600.0);
+    let mut soak = Soak::start(is_synchronous);
+    let mut reported = Instant::now();
+    while Instant::now() < end && soak.failures() == 0 {
+        soak.happen();
+        if reported.elapsed() > Duration::from_secs(60) {
+            reported = Instant::now();
+            soak.report();
+        }
+    }
+    soak.collect();
+    soak.report();
+    match soak.failures() {
+        0 => {
+            println!("test result: ok. No ID came twice.");
+            ExitCode::SUCCESS
+        }
+        failures => {
+            println!("test result: FAILED. {failures} failures; seed {seed}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Soak {
+    primary: Cluster,
+    standbys: [Standby; 2],
+    is_synchronous: bool,
+    names: &'static str,
+    shared: Arc<Shared>,
+    clients: Vec<JoinHandle<()>>,
+    /// IDs in increasing order, and those that came after a higher one.
+    ids: Vec<i64>,
+    late: HashSet<i64>,
+    /// What was received since the last promotion.
+    recent: Vec<Receipt>,
+    /// IDs that were lost, and of which nothing was promised.
+    unpromised: HashSet<i64>,
+    duplicates: usize,
+    allowed: usize,
+    broken: usize,
+    /// IDs that were committed while the standby that was promoted later had to have them.
+    kept: usize,
+    counts: [(&'static str, usize); EVENTS],
+    started: Instant,
+}
+
+struct Standby {
+    cluster: Cluster,
+    is_up: bool,
+}
+
+const EVENTS: usize = 9;
+
+impl Soak {
+    fn start(is_synchronous: bool) -> Soak {
+        let primary = Cluster::builder()
+            .fake_clock()
+            // Without a margin, the commits alone keep IDs from coming again.
+            .set("snowflake.failover_margin", if is_synchronous { "0" } else { "5s" })
+            .set("synchronous_commit", "on")
+            // A clock that is moved must not end connections: nobody would notice that the set is
+            // another one.
+            .set("wal_sender_timeout", "0")
+            .set("wal_receiver_timeout", "0")
+            .set("wal_retrieve_retry_interval", "200ms")
+            .set("wal_keep_size", "256MB")
+            .set("max_wal_size", "512MB")
+            .set("autovacuum_naptime", "5s")
+            .start();
+        create_orders(&primary);
+        let standbys = [0, 1].map(|number| standby_of(&primary, number));
+        let shared = Arc::new(Shared::default());
+        let clients = (0..CLIENTS)
+            .map(|number| {
+                let shared = shared.clone();
+                thread::spawn(move || client(&shared, number))
+            })
+            .collect();
+        let mut soak = Soak {
+            primary,
+            standbys,
+            is_synchronous,
+            names: "",
+            shared,
+            clients,
+            ids: Vec::new(),
+            late: HashSet::new(),
+            recent: Vec::new(),
+            unpromised: HashSet::new(),
+            duplicates: 0,
+            allowed: 0,
+            broken: 0,
+            kept: 0,
+            counts: [
+                ("promotions", 0),
+                ("crashes of the primary", 0),
+                ("crashes of a backend", 0),
+                ("restarts of the primary", 0),
+                ("standbys that left or came back", 0),
+                ("lags of a standby", 0),
+                ("changes of the names", 0),
+                ("waits that were cancelled", 0),
+                ("steps of a clock", 0),
+            ],
+            started: Instant::now(),
+        };
+        soak.serve();
+        soak
+    }
+
+    /// Lets the clients at the primary.
+    fn serve(&mut self) {
+        *self.shared.primary.lock().expect("no panic") = Some(self.primary.config());
+    }
+
+    /// One event, after a while of load.
+    fn happen(&mut self) {
+        thread::sleep(Duration::from_millis(fastrand::u64(200..2500)));
+        let event = match fastrand::u32(0..100) {
+            0..25 => self.promote(),
+            25..33 => self.while_unknown(|soak| {
+                soak.primary.kill();
+                soak.primary.start_again();
+                1
+            }),
+            33..41 => self.while_unknown(Soak::kill_a_backend),
+            41..45 => self.while_unknown(|soak| {
+                soak.primary.stop();
+                soak.primary.start_again();
+                3
+            }),
+            45..58 => self.while_unknown(Soak::leave_or_come_back),
+            58..66 => {
+                let lagging = self.lag();
+                thread::sleep(Duration::from_millis(fastrand::u64(0..3000)));
+                drop(lagging);
+                5
+            }
+            66..82 if self.is_synchronous => self.while_unknown(|soak| {
+                soak.names = NAMES[fastrand::usize(..NAMES.len())];
+                soak.primary.configure(&[("synchronous_standby_names", soak.names)]);
+                soak.primary.reload();
+                6
+            }),
+            82..86 if self.is_synchronous => {
+                let waits = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+                             WHERE wait_event = 'SyncRep' LIMIT 1";
+                let _ = self.primary.connect().query(waits, &[]);
+                7
+            }
+            _ => {
+                let cluster = match fastrand::usize(0..4) {
+                    standby @ 0..2 => &self.standbys[standby].cluster,
+                    _ => &self.primary,
+                };
+                cluster.set_clock(&any_clock());
+                8
+            }
+        };
+        self.counts[event].1 += 1;
+        self.collect();
+    }
+
+    /// Something changes what commits wait for: nobody knows it until that is over.
+    fn while_unknown(&mut self, change: impl FnOnce(&mut Soak) -> usize) -> usize {
+        self.shared.require(0);
+        let event = change(self);
+        let connected = self.connected();
+        if self.is_synchronous {
+            thread::sleep(RELOAD);
+        }
+        self.shared.require(required(self.names, connected));
+        event
+    }
+
+    /// The standbys that are up, once they stream and the primary knows of no other.
+    fn connected(&self) -> Set {
+        let expected: Set = (0..2).filter(|number| self.standbys[*number].is_up).map(only).sum();
+        eventually("the standbys that are up stream", || {
+            let Ok(mut client) = self.primary.config().connect(NoTls) else { return false };
+            let names = "SELECT application_name FROM pg_stat_replication
+                         WHERE state = 'streaming' AND application_name IN ('a', 'b')";
+            let rows = client.query(names, &[]).unwrap_or_default();
+            let bit = |name: &str| STANDBYS.iter().position(|standby| *standby == name).map(only);
+            rows.iter().filter_map(|row| bit(row.get(0))).sum::<Set>() == expected
+        });
+        expected
+    }
+
+    fn kill_a_backend(&mut self) -> usize {
+        let sessions = "SELECT pid::bigint FROM pg_stat_activity
+                        WHERE query LIKE '%snowflake%' AND pid <> pg_backend_pid() LIMIT 1";
+        let mut client = self.primary.connect();
+        if let Some(row) = client.query(sessions, &[]).expect("sessions").first() {
+            signal(row.get(0), "KILL");
+        }
+        drop(client);
+        thread::sleep(Duration::from_millis(200));
+        eventually("the primary is back", || self.primary.config().connect(NoTls).is_ok());
+        2
+    }
+
+    fn leave_or_come_back(&mut self) -> usize {
+        let standby = &mut self.standbys[fastrand::usize(0..2)];
+        if !standby.is_up {
+            standby.cluster.start_again();
+        } else if fastrand::bool() {
+            standby.cluster.kill();
+        } else {
+            standby.cluster.stop();
+        }
+        standby.is_up = !standby.is_up;
+        4
+    }
+
+    /// A standby that gets no more WAL, until this is dropped.
+    fn lag(&self) -> Option<Lagging> {
+        let name = STANDBYS[fastrand::usize(0..2)];
+        let mut client = self.primary.connect();
+        let senders = "SELECT pid::bigint FROM pg_stat_replication WHERE application_name = $1";
+        let sender = client.query_opt(senders, &[&name]).expect("a view")?.get(0);
+        signal(sender, "STOP");
+        Some(Lagging(sender))
+    }
+
+    /// The primary dies, perhaps some time after its standbys got the last WAL, and one of them takes
+    /// its place. The clock of the primary may have been set back before, so that its IDs are ahead
+    /// of it. Two new standbys are made.
+    fn promote(&mut self) -> usize {
+        if fastrand::bool() {
+            self.primary.set_clock(&format!("-{}s", fastrand::i32(60..600)));
+            thread::sleep(Duration::from_millis(fastrand::u64(0..2000)));
+        }
+        let lagging = [self.lag(), self.lag()];
+        thread::sleep(Duration::from_millis(fastrand::u64(0..4000)));
+        let set = self.shared.required();
+        *self.shared.primary.lock().expect("no panic") = None;
+        self.primary.kill();
+        std::mem::forget(lagging);
+        thread::sleep(Duration::from_millis(100));
+        self.collect();
+        self.shared.require(0);
+        // Whoever fails over takes one of the set, as a rule.
+        let number = match set.count_ones() {
+            1 if fastrand::u32(0..4) > 0 => set.trailing_zeros() as usize,
+            _ => fastrand::usize(0..2),
+        };
+        if !self.standbys[number].is_up {
+            self.standbys[number].cluster.start_again();
+        }
+        self.standbys[number].cluster.promote();
+        let mut client = self.standbys[number].cluster.connect();
+        self.judge(&mut client, number);
+        drop(client);
+        let promoted = &self.standbys[number].cluster;
+        self.names = "";
+        promoted.configure(&[("synchronous_standby_names", ""), ("cluster_name", "")]);
+        promoted.reload();
+        let next = [0, 1].map(|number| standby_of(promoted, number));
+        let former = std::mem::replace(&mut self.standbys, next);
+        let mut former = former.map(|standby| Some(standby.cluster));
+        self.primary = former[number].take().expect("it was promoted");
+        self.while_unknown(|_| 0);
+        self.serve();
+        0
+    }
+
+    /// What was promised of the IDs that the promoted server does not know of.
+    fn judge(&mut self, client: &mut Client, promoted: usize) {
+        client.batch_execute("SET synchronous_commit = local").expect("set");
+        let floor = bigint(client, "SELECT snowflake_max(snowflake_floor())");
+        let rows: HashSet<i64> = bigints(client, "SELECT id FROM orders").into_iter().collect();
+        let mut highest = floor;
+        for Receipt { id, is_row, required } in std::mem::take(&mut self.recent) {
+            let is_kept = required & only(promoted) != 0;
+            self.kept += usize::from(is_kept);
+            if is_kept && is_row && !rows.contains(&id) {
+                println!("the row of {id} is lost: it did not have to be on the standby");
+                self.broken += 1;
+            }
+            if id <= floor {
+                continue;
+            }
+            if is_kept {
+                println!(
+                    "{id} was committed, and the standby that had to have it begins at {floor}"
+                );
+                self.broken += 1;
+                highest = highest.max(id);
+            } else {
+                self.unpromised.insert(id);
+            }
+        }
+        client.batch_execute("TRUNCATE orders").expect("truncated");
+        self.shared.highest.fetch_min(highest, SeqCst);
+    }
+
+    /// Looks for duplicates in what was received since the last time.
+    fn collect(&mut self) {
+        let mut fresh = std::mem::take(&mut *self.shared.fresh.lock().expect("no panic"));
+        fresh.sort_unstable_by_key(|receipt| receipt.id);
+        for pair in fresh.windows(2).filter(|pair| pair[0].id == pair[1].id) {
+            println!("{} was received twice", pair[0].id);
+            self.duplicates += 1;
+        }
+        for Receipt { id, .. } in &fresh {
+            if self.ids.last().is_none_or(|last| id > last) {
+                self.ids.push(*id);
+            } else if self.ids.binary_search(id).is_ok() || !self.late.insert(*id) {
+                if self.unpromised.remove(id) {
+                    self.allowed += 1;
+                } else {
+                    println!("{id} was received twice");
+                    self.duplicates += 1;
+                }
+            }
+        }
+        self.recent.extend(fresh);
+        for (before, id) in self.shared.misplaced.lock().expect("no panic").drain(..) {
+            println!("{id} was asked for after {before} was received");
+            self.broken += 1;
+        }
+    }
+
+    fn failures(&self) -> usize {
+        self.duplicates + self.broken
+    }
+
+    fn report(&self) {
+        let counts: Vec<String> =
+            self.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        println!(
+            "{} min: {} IDs, {} duplicates, {} more among those that were lost and not promised, {} \
+             IDs whose commits waited for the standby that was promoted; {}",
+            self.started.elapsed().as_secs() / 60,
+            self.ids.len() + self.late.len(),
+            self.duplicates,
+            self.allowed,
+            self.kept,
+            counts.join(", ")
+        );
+    }
+}
+
+/// A standby of that number, with a clock of its own.
+fn standby_of(primary: &Cluster, number: usize) -> Standby {
+    let mut cluster = primary.base_backup(&["--write-recovery-conf"]);
+    cluster.configure(&[("cluster_name", STANDBYS[number])]);
+    cluster.set_clock(&any_clock());
+    cluster.start_again();
+    Standby { cluster, is_up: true }
+}
+
+/// An offset, which is a large one now and then.
+fn any_clock() -> String {
+    let seconds = if fastrand::u32(0..5) == 0 { -600..=0 } else { -30..=30 };
+    format!("{:+}s", fastrand::i32(seconds))
+}
+
+/// A walsender that was stopped. Nothing ends before it goes on, not even the server.
+struct Lagging(i64);
+
+impl Drop for Lagging {
+    fn drop(&mut self) {
+        signal(self.0, "CONT");
+    }
+}
+
+impl Drop for Soak {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, SeqCst);
+        *self.shared.primary.lock().expect("no panic") = None;
+        if thread::panicking() {
+            return;
+        }
+        // Sessions end with their servers.
+        self.primary.kill();
+        for client in self.clients.drain(..) {
+            let _ = client.join();
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Sets of synchronous standbys that change: an ID whose transaction has committed does not come back
+//! after a failover to a standby that was in the set when the commit returned.
+//!
+//! IDs are ahead of the clock of the primary, so that one reservation lasts for minutes: it was made
+//! before the set changed, and IDs are taken from it afterwards.
+
+use std::thread::{self, JoinHandle};
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, error_of, eventually, signal};
+
+use super::NEXT;
+
+const NAMES: &str = "synchronous_standby_names";
+
+/// A primary with standbys named a and b, whose clocks are further behind than its own.
+struct Fleet {
+    primary: Cluster,
+    a: Cluster,
+    b: Cluster,
+}
+
+impl Fleet {
+    /// The primary's clock was set back after it had issued IDs.
+    fn start(names: &str) -> Fleet {
+        let primary = Cluster::builder()
+            .fake_clock()
+            .set("snowflake.failover_margin", "0")
+            .set("snowflake.max_backward_step", "-1")
+            .start();
+        let [a, b] = ["a", "b"].map(|name| {
+            let mut standby = primary.base_backup(&["--write-recovery-conf"]);
+            standby.configure(&[("cluster_name", name)]);
+            standby.set_clock("-1200s");
+            standby.start_again();
+            standby
+        });
+        let mut client = primary.connect();
+        eventually("both stream", || {
+            bigint(
+                &mut client,
+                "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'",
+            ) == 2
+        });
+        let fleet = Fleet { primary, a, b };
+        fleet.require(names);
+        client.batch_execute(NEXT).expect("an ID");
+        fleet.primary.set_clock("-600s");
+        client.batch_execute(NEXT).expect("an ID");
+        fleet
+    }
+
+    /// Changes the set, and waits until sessions know.
+    fn require(&self, names: &str) {
+        self.primary.configure(&[(NAMES, names)]);
+        self.primary.reload();
+        eventually("sessions know the names", || {
+            let mut client = self.primary.connect();
+            client
+                .query_one("SHOW synchronous_standby_names", &[])
+                .expect("a row")
+                .get::<_, String>(0)
+                == names
+        });
+        // The checkpointer tells the server.
+        thread::sleep(std::time::Duration::from_millis(300));
+    }
+
+    /// Keeps the standby connected, and sends it nothing more until this is dropped.
+    fn lag(&self, name: &str) -> Lagging {
+        let sender = format!(
+            "SELECT pid::bigint FROM pg_stat_replication WHERE application_name = '{name}'"
+        );
+        let sender = bigint(&mut self.primary.connect(), &sender);
+        signal(sender, "STOP");
+        Lagging { sender }
+    }
+
+    /// Takes an ID, whose commit has to wait.
+    #[track_caller]
+    fn take_and_wait(&self) -> JoinHandle<i64> {
+        let mut client = self.primary.connect();
+        let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+        let taken = thread::spawn(move || bigint(&mut client, NEXT));
+        let mut watcher = self.primary.connect();
+        let waiting = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
+        );
+        eventually("the commit waits", || {
+            assert!(
+                !taken.is_finished(),
+                "the commit returned, and nobody in the set has its record"
+            );
+            bigint(&mut watcher, &waiting) == 1
+        });
+        taken
+    }
+
+    /// The primary dies. What the promoted standby issues is none of these.
+    fn fail_over(mut self, to: fn(&mut Fleet) -> &mut Cluster, returned: Vec<i64>) {
+        self.primary.kill();
+        let promoted = to(&mut self);
+        promoted.promote();
+        let mut client = promoted.connect();
+        client.batch_execute("SET synchronous_commit = local").expect("set");
+        let mut ids = bigints(&mut client, "SELECT snowflake_nextval(20000)");
+        ids.extend(returned);
+        assert_distinct(ids);
+    }
+}
+
+/// A walsender that was stopped. Nothing else ends, not even the server, before it goes on.
+struct Lagging {
+    sender: i64,
+}
+
+impl Drop for Lagging {
+    fn drop(&mut self) {
+        signal(self.sender, "CONT");
+    }
+}
+
+/// Takes an ID, and waits as long as that takes.
+fn take(client: &mut Client) -> i64 {
+    bigint(client, NEXT)
+}
+
+/// Names are switched on after the reservation was made.
+#[test]
+fn names_that_are_switched_on() {
+    let mut fleet = Fleet::start("");
+    fleet.a.stop();
+    let mut client = fleet.primary.connect();
+    take(&mut client);
+    fleet.require("a");
+    let taken = fleet.take_and_wait();
+    fleet.a.start_again();
+    let id = taken.join().expect("an ID");
+    fleet.fail_over(|fleet| &mut fleet.a, vec![id]);
+}
+
+/// The set changes from one standby to another, which lags.
+#[test]
+fn another_name() {
+    let fleet = Fleet::start("a");
+    let lagging = fleet.lag("b");
+    let mut client = fleet.primary.connect();
+    take(&mut client);
+    fleet.primary.set_clock("+10s");
+    take(&mut client);
+    fleet.primary.set_clock("-600s");
+    take(&mut client);
+    fleet.require("b");
+    let taken = fleet.take_and_wait();
+    drop(lagging);
+    let id = taken.join().expect("an ID");
+    fleet.fail_over(|fleet| &mut fleet.b, vec![id]);
+}
+
+/// The first of two standbys leaves, and the second one takes over, which lags.
+#[test]
+fn the_first_one_leaves() {
+    let mut fleet = Fleet::start("FIRST 1 (a, b)");
+    let lagging = fleet.lag("b");
+    let mut client = fleet.primary.connect();
+    take(&mut client);
+    fleet.primary.set_clock("+10s");
+    take(&mut client);
+    fleet.primary.set_clock("-600s");
+    take(&mut client);
+    fleet.a.stop();
+    let taken = fleet.take_and_wait();
+    drop(lagging);
+    let id = taken.join().expect("an ID");
+    fleet.fail_over(|fleet| &mut fleet.b, vec![id]);
+}
+
+/// No standby has the name. Whoever cancels the wait is warned, as after an INSERT.
+#[test]
+fn a_name_that_nobody_has() {
+    let fleet = Fleet::start("");
+    fleet.require("nobody");
+    let taken = fleet.take_and_wait();
+    let mut client = fleet.primary.connect();
+    let row = client
+        .query_one(
+            "SELECT ok, detail FROM snowflake_check() WHERE name = 'synchronous standbys'",
+            &[],
+        )
+        .expect("a row");
+    assert!(!row.get::<_, bool>(0), "{}", row.get::<_, &str>(1));
+    fleet.require("");
+    taken.join().expect("an ID");
+    // A session that is ended while it waits has no answer.
+    fleet.require("nobody");
+    let mut ended = fleet.primary.connect();
+    let pid = bigint(&mut ended, "SELECT pg_backend_pid()::bigint");
+    let ended = thread::spawn(move || ended.query(NEXT, &[]).map(|_| ()));
+    eventually("it waits", || {
+        let waiting = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
+        );
+        bigint(&mut client, &waiting) == 1
+    });
+    client.query(&format!("SELECT pg_terminate_backend({pid})"), &[]).expect("a signal");
+    error_of(ended.join().expect("a thread"));
+}

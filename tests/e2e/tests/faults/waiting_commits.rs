@@ -1,0 +1,158 @@
+//! Which transactions wait for synchronous standbys: those that took an ID, whatever else they are,
+//! and no others.
+
+use std::thread;
+use std::time::Duration;
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, bigint, eventually, explain, within};
+
+/// A server whose commits wait for a standby that does not come. Sessions begin with a setting with
+/// which they do not wait.
+fn without_standby() -> Cluster {
+    let cluster = Cluster::builder()
+        .set("max_prepared_transactions", "5")
+        .set("synchronous_commit", "local")
+        .set("synchronous_standby_names", "nobody")
+        .start();
+    cluster
+        .connect()
+        .batch_execute(
+            "CREATE UNLOGGED TABLE unlogged (id bigint DEFAULT snowflake_nextval());
+             CREATE TABLE source AS SELECT generate_series(1, 20000) AS n; ANALYZE source;
+             CREATE PROCEDURE commits() LANGUAGE plpgsql AS $$
+             BEGIN PERFORM snowflake_nextval(); COMMIT; END $$;
+             CREATE FUNCTION catches() RETURNS void LANGUAGE plpgsql AS $$
+             BEGIN
+                 PERFORM snowflake_nextval();
+                 RAISE EXCEPTION 'rolled back';
+             EXCEPTION WHEN raise_exception THEN NULL;
+             END $$;
+             CREATE FUNCTION takes() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN PERFORM snowflake_nextval(); RETURN NULL; END $$",
+        )
+        .expect("created");
+    let mut client = cluster.connect();
+    client.batch_execute(PARALLEL).expect("set");
+    let plan = explain(&mut client, "SELECT count(snowflake_nextval()) FROM source");
+    assert!(plan.contains("Gather"), "{plan}");
+    cluster
+}
+
+/// Makes the queries of a session parallel.
+const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
+    SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
+
+/// What is done before, and what then waits.
+const WAITING: &[(&str, &str)] = &[
+    // The control: what an INSERT does.
+    ("", "INSERT INTO source VALUES (0)"),
+    ("", "SELECT snowflake_nextval()"),
+    ("", "SELECT snowflake_nextval(3)"),
+    ("BEGIN READ ONLY; SELECT snowflake_nextval()", "COMMIT"),
+    (
+        "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE; SELECT snowflake_nextval()",
+        "COMMIT",
+    ),
+    ("BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT snowflake_nextval()", "COMMIT"),
+    (
+        "CREATE TEMP TABLE rows (id bigint DEFAULT snowflake_nextval())",
+        "INSERT INTO rows DEFAULT VALUES",
+    ),
+    ("", "INSERT INTO unlogged DEFAULT VALUES"),
+    ("", "CALL commits()"),
+    ("BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT snowflake_nextval()", "COMMIT"),
+    ("BEGIN; DECLARE c CURSOR FOR SELECT snowflake_nextval(); FETCH c", "COMMIT"),
+    ("BEGIN; SAVEPOINT s; SELECT snowflake_nextval(); ROLLBACK TO s", "COMMIT"),
+    ("BEGIN; SAVEPOINT s; SELECT snowflake_nextval(); RELEASE s", "COMMIT"),
+    ("BEGIN; SELECT snowflake_nextval()", "PREPARE TRANSACTION 'p'"),
+    ("", "SELECT catches()"),
+    ("BEGIN; SELECT snowflake_nextval(); DISCARD SEQUENCES", "COMMIT"),
+    ("BEGIN; SELECT snowflake_nextval(); SET LOCAL synchronous_commit = remote_write", "COMMIT"),
+    (
+        "CREATE TEMP TABLE rows (id int);
+         CREATE CONSTRAINT TRIGGER takes AFTER INSERT ON rows DEFERRABLE INITIALLY DEFERRED
+             FOR EACH ROW EXECUTE FUNCTION takes()",
+        "INSERT INTO rows VALUES (1)",
+    ),
+    ("", "SELECT snowflake_set_floor(now() + interval '1 min')"),
+    // Parallel workers take the IDs, and not their leader.
+    (PARALLEL, "SELECT count(snowflake_nextval()) FROM source"),
+    (
+        "BEGIN; SAVEPOINT s; @PARALLEL; SELECT count(snowflake_nextval()) FROM source;
+         ROLLBACK TO s",
+        "COMMIT",
+    ),
+    // What an earlier transaction took is no reason to wait; what this one took is.
+    ("SELECT snowflake_nextval()", "SELECT snowflake_nextval()"),
+];
+
+/// What is done before, and what does not wait.
+const AT_ONCE: &[(&str, &str)] = &[
+    ("", "SELECT 1"),
+    ("SELECT snowflake_nextval()", "SELECT 1"),
+    ("SELECT snowflake_nextval()", "SELECT snowflake_currval()"),
+    ("BEGIN; SELECT snowflake_nextval()", "ROLLBACK"),
+    ("BEGIN; SELECT snowflake_nextval(); ROLLBACK", "SELECT 1"),
+    ("BEGIN; SELECT snowflake_nextval(); PREPARE TRANSACTION 'q'", "SELECT 1"),
+    ("SELECT snowflake_nextval(); DISCARD SEQUENCES", "SELECT 1"),
+    (PARALLEL, "SELECT count(*) FROM source"),
+    ("@PARALLEL; SELECT count(snowflake_nextval()) FROM source", "SELECT 1"),
+    ("BEGIN; SELECT snowflake_nextval(); SET LOCAL synchronous_commit = local", "COMMIT"),
+    ("BEGIN; SELECT snowflake_nextval(); SET LOCAL synchronous_commit = off", "COMMIT"),
+    ("", "SELECT snowflake_min(now())"),
+];
+
+/// A session that has done this, and waits from now on.
+fn session(cluster: &Cluster, before: &str) -> (Client, i64) {
+    let mut client = cluster.connect();
+    client.batch_execute(&before.replace("@PARALLEL", PARALLEL)).expect(before);
+    // Where the transaction goes on, it is the setting at its end that counts.
+    if !before.contains("SET LOCAL") {
+        client.batch_execute("SET synchronous_commit = on").expect("set");
+    }
+    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+    (client, pid)
+}
+
+#[test]
+fn transactions_that_took_an_id_wait() {
+    let cluster = without_standby();
+    let mut watcher = cluster.connect();
+    for (before, statement) in WAITING {
+        let (mut client, pid) = session(&cluster, before);
+        let done = thread::spawn(move || client.batch_execute(statement));
+        let waiting = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
+        );
+        eventually(&format!("{before}; {statement} waits"), || {
+            assert!(!done.is_finished(), "{before}; {statement} did not wait");
+            bigint(&mut watcher, &waiting) == 1
+        });
+        watcher.execute(&format!("SELECT pg_cancel_backend({pid})"), &[]).expect("a signal");
+        done.join().expect("a thread").expect("committed, with a warning");
+    }
+}
+
+#[test]
+fn other_transactions_do_not_wait() {
+    let cluster = without_standby();
+    for (before, statement) in AT_ONCE {
+        let (mut client, _) = session(&cluster, before);
+        let done = within(Duration::from_secs(20), move || client.batch_execute(statement));
+        assert!(matches!(done, Some(Ok(()))), "{before}; {statement} waits");
+    }
+}
+
+/// Where nobody waits for a standby, an ID takes no transaction ID.
+#[test]
+fn without_standbys_an_id_takes_no_transaction_id() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    let next = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+    let before = bigint(&mut client, next);
+    for _ in 0..100 {
+        client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    }
+    assert_eq!(bigint(&mut client, next), before);
+}
