@@ -6,7 +6,7 @@ use snowflake_core::jump::{Clocks, Jump, NOTABLE, Reference};
 use snowflake_core::layout::Layout;
 use snowflake_core::register::{NO_TIMELINE, Record, RecordError, Server, Start, StartError};
 
-use super::register;
+use super::{register, upstream};
 use crate::server::report::{self, Report};
 use crate::server::time;
 use crate::settings;
@@ -381,6 +381,10 @@ impl Began {
                 .set_detail(detail)
         };
         if recorded.timeline == server.timeline || ahead_of_upstream.is_some() {
+            return report(detail);
+        }
+        if upstream::was_connected() {
+            detail += " The clock was not compared with that of the server that this one followed.";
             return report(detail);
         }
         detail += " This server has followed no other one since it started";

@@ -6,13 +6,20 @@
 //!
 //! In a cascade, it is the clock of the standby that sends. Without a message in this life of the
 //! server, nothing is known: after a restart, or where WAL comes from an archive alone.
+//!
+//! What the last message says depends on how long ago it came, which the wall clock alone does not
+//! tell, since it may have been set meanwhile. So each message is used once, at the first look after
+//! it came. A worker that is started again must not take the message that is there for a new one.
 
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::time::Duration;
 
 use pgrx::bgworkers::{
     BackgroundWorker, BackgroundWorkerBuilder, BgWorkerStartTime, SignalWakeFlags,
 };
 use pgrx::prelude::*;
+use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::jump::Clocks;
 
 use super::reservation;
@@ -23,8 +30,34 @@ use crate::server::time;
 /// How often the worker looks.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Asks for the worker. Called while the library is preloaded.
+// SAFETY: nobody else names shared memory like this.
+static LAST_LOOK: PgAtomic<Look> = unsafe { PgAtomic::new(c"snowflake_upstream") };
+
+/// What the worker found when it looked last. It is the only one that writes this, and it goes on
+/// from here when it was started again.
+struct Look {
+    /// When it looked: [`clock::boot_ms`]. At first, when the server started.
+    at: AtomicI64,
+    /// The last message that it used, in the fields of [`Message`]. 0 before the first one.
+    sent: AtomicI64,
+    received: AtomicI64,
+    /// Whether the server was connected to another one, at this look or an earlier one.
+    connected: AtomicBool,
+}
+
+// SAFETY: no pointers, and nothing that belongs to one process.
+unsafe impl PGRXSharedMemory for Look {}
+
+/// Asks for the shared memory and for the worker. Called while the library is preloaded.
 pub fn init() {
+    pg_shmem_init!(
+        LAST_LOOK = Look {
+            at: clock::boot_ms().into(),
+            sent: 0.into(),
+            received: 0.into(),
+            connected: false.into(),
+        }
+    );
     // SAFETY: a variable of the server. pg_upgrade starts it without workers.
     if unsafe { pg_sys::IsBinaryUpgrade } {
         return;
@@ -51,20 +84,43 @@ pub struct Message {
 
 /// The last message, if a walreceiver streams.
 pub fn last_message() -> Option<Message> {
+    let Walreceiver { streams, message, .. } = walreceiver();
+    // A walreceiver that starts sets both times to its own, before it connects.
+    (streams && message.sent != message.received).then_some(message)
+}
+
+/// Whether a walreceiver of this server has been connected to another server since this one started.
+/// PostgreSQL 19 forgets the sender when it tries to connect again, so what the worker saw counts,
+/// too.
+pub fn was_connected() -> bool {
+    walreceiver().has_sender || LAST_LOOK.get().connected.load(Relaxed)
+}
+
+/// What PostgreSQL knows of the walreceiver that runs, or ran last.
+struct Walreceiver {
+    streams: bool,
+    message: Message,
+    /// The host that it was connected to is still there.
+    has_sender: bool,
+}
+
+fn walreceiver() -> Walreceiver {
     // SAFETY: shared memory of the server, which is read as PostgreSQL reads it. Between lock and
     // release there are copies of integers.
-    let (state, message) = unsafe {
+    unsafe {
         let receiver = pg_sys::WalRcv;
         let lock = SpinLock::of(&raw mut (*receiver).mutex);
         lock.lock();
         let state = (*receiver).walRcvState;
         let (sent, received) = ((*receiver).lastMsgSendTime, (*receiver).lastMsgReceiptTime);
+        let host = (*receiver).sender_host[0];
         lock.unlock();
-        (state, Message { sent, received })
-    };
-    // A walreceiver that starts sets both times to its own, before it connects.
-    let streams = state == pg_sys::WalRcvState::WALRCV_STREAMING;
-    (streams && message.sent != message.received).then_some(message)
+        Walreceiver {
+            streams: state == pg_sys::WalRcvState::WALRCV_STREAMING,
+            message: Message { sent, received },
+            has_sender: host != 0,
+        }
+    }
 }
 
 impl Message {
@@ -80,20 +136,26 @@ impl Message {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn snowflake_upstream_main(_argument: pg_sys::Datum) {
     BackgroundWorker::attach_signal_handlers(SignalWakeFlags::SIGTERM);
-    let mut seen = None;
-    let mut looked = clock::boot_ms();
     while reservation::refuse_in_recovery().is_err() {
-        let message = last_message();
-        let now = clock::boot_ms();
-        if let Some(message) = message.filter(|message| Some(*message) != seen) {
-            reservation::keep_upstream(message.clocks(now - looked));
-            seen = Some(message);
-        }
-        looked = now;
+        look();
         if !BackgroundWorker::wait_latch(Some(PERIOD)) {
             // Unless the server stops, it starts the worker again.
             // SAFETY: a process of the server may end itself like this.
             unsafe { pg_sys::proc_exit(1) };
         }
     }
+}
+
+/// Keeps what a message says that came since the last look.
+fn look() {
+    let last = LAST_LOOK.get();
+    last.connected.store(was_connected(), Relaxed);
+    let (message, now) = (last_message(), clock::boot_ms());
+    let seen = Message { sent: last.sent.load(Relaxed), received: last.received.load(Relaxed) };
+    if let Some(message) = message.filter(|message| *message != seen) {
+        reservation::keep_upstream(message.clocks(now - last.at.load(Relaxed)));
+        last.sent.store(message.sent, Relaxed);
+        last.received.store(message.received, Relaxed);
+    }
+    last.at.store(now, Relaxed);
 }

@@ -1,10 +1,10 @@
 //! A standby whose clock is wrong is promoted. While it streamed, it learned its upstream's clock.
 
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually, signal};
 
 use super::{NEXT, archive};
 
@@ -90,6 +90,8 @@ fn a_confirmation_right_after_a_promotion_works() {
     let confirmed = standby.connect().query_one("SELECT snowflake_confirm('clock')", &[]);
     assert!(confirmed.expect("a confirmation").get::<_, bool>(0));
     assert_eq!(days_ahead(&standby), 0);
+    let log = standby.log();
+    assert!(!log.contains("has followed no other one"), "{log}");
 }
 
 #[test]
@@ -178,7 +180,7 @@ fn promoted_from_an_archive(clock: &str) -> (Cluster, Cluster) {
     let archive = archive(&primary);
     let mut standby = primary.base_backup(&[]);
     standby.configure(&[("restore_command", &format!("cp {}/%f %p", archive.display()))]);
-    std::fs::write(standby.data().join("standby.signal"), "").expect("root, or the owner");
+    fs::write(standby.data().join("standby.signal"), "").expect("root, or the owner");
     standby.set_clock(clock);
     let mut client = primary.connect();
     client.batch_execute("CREATE TABLE arrived (); SELECT snowflake_nextval()").expect("an ID");
@@ -210,6 +212,120 @@ fn from_an_archive_it_is_judged_by_the_register() {
             "{log}"
         );
     }
+}
+
+/// The background worker's process; it has no database, so `pg_stat_activity` does not show it.
+fn worker(standby: &Cluster) -> Option<i64> {
+    let lines = fs::read_to_string(standby.data().join("postmaster.pid")).expect("it runs");
+    let postmaster = lines.lines().next().expect("the postmaster's process");
+    let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"));
+    let children = children.expect("a process");
+    let mut pids = children.split_whitespace();
+    let pid = pids.find(|pid| {
+        let title = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        title.contains("snowflake upstream clock")
+    });
+    pid.map(|pid| pid.parse().expect("a number"))
+}
+
+/// Ends the background worker, and waits until the server has started it again.
+fn restart_worker(standby: &Cluster) {
+    let first = worker(standby).expect("it runs on a standby");
+    signal(first, "TERM");
+    eventually("the worker is started again", || worker(standby).is_some_and(|pid| pid != first));
+    // It looks at once, and then five times a second.
+    thread::sleep(Duration::from_secs(1));
+}
+
+/// A primary that sends nothing while nothing happens, and whose standbys do not ask it.
+fn idle_primary() -> Cluster {
+    let primary = Cluster::builder()
+        .fake_clock()
+        .set("wal_sender_timeout", "0")
+        .set("wal_receiver_timeout", "0")
+        .set("snowflake.max_forward_step", "3s")
+        .start();
+    primary.connect().batch_execute(NEXT).expect("an ID");
+    primary
+}
+
+/// The age of the last message is no difference of clocks.
+#[test]
+fn a_worker_that_restarts_on_an_idle_standby_learns_nothing_wrong() {
+    let mut primary = idle_primary();
+    let standby = standby(&primary, "+0");
+    let age = "SELECT extract(epoch FROM now() - last_msg_receipt_time)::bigint
+               FROM pg_stat_wal_receiver";
+    let mut reader = standby.connect();
+    eventually("no message comes", || bigint(&mut reader, age) > 4);
+    restart_worker(&standby);
+    let agrees = "SELECT (detail LIKE 'It agrees %')::int::bigint FROM snowflake_check()
+                  WHERE name = 'clock'";
+    assert_eq!(bigint(&mut reader, agrees), 1);
+    primary.kill();
+    standby.promote();
+    standby.connect().batch_execute(NEXT).expect("an ID");
+}
+
+#[test]
+fn what_a_worker_learned_outlives_it() {
+    let mut primary = idle_primary();
+    let standby = standby(&primary, "+1h");
+    restart_worker(&standby);
+    primary.kill();
+    standby.promote();
+    assert_refused(&standby, "ms ahead of that of the server that this one followed");
+}
+
+/// A standby can stream without a message: it has all of the WAL, and nothing happens.
+#[test]
+fn without_a_message_the_log_does_not_deny_that_it_streamed() {
+    let mut primary = idle_primary();
+    let mut standby = standby(&primary, "+0");
+    let switch = "SELECT pg_switch_wal()";
+    let unknown = "SELECT (detail LIKE '%no message has come%')::int::bigint
+                   FROM snowflake_check() WHERE name = 'clock'";
+    let streams = "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'";
+    let caught_up = "SELECT (pg_last_wal_replay_lsn() = pg_last_wal_receive_lsn())::int::bigint";
+    eventually("it streams and has got no message", || {
+        primary.connect().batch_execute(switch).expect("a superuser");
+        let mut reader = standby.connect();
+        eventually("all is replayed", || bigint(&mut reader, caught_up) == 1);
+        drop(reader);
+        standby.stop();
+        standby.start_again();
+        let mut reader = standby.connect();
+        eventually("it streams", || bigint(&mut reader, streams) == 1);
+        thread::sleep(Duration::from_secs(1));
+        bigint(&mut reader, unknown) == 1
+    });
+    assert_not_compared(&mut primary, &standby);
+}
+
+/// Nobody looks at the messages.
+#[test]
+fn without_the_worker_the_log_does_not_deny_that_it_streamed() {
+    let mut primary = Cluster::builder().fake_clock().set("max_worker_processes", "0").start();
+    primary.connect().batch_execute(NEXT).expect("an ID");
+    let standby = primary.standby();
+    let mut reader = standby.connect();
+    eventually("the register is there", || {
+        bigint(&mut reader, "SELECT count(snowflake_floor())") == 1
+    });
+    assert_not_compared(&mut primary, &standby);
+}
+
+#[track_caller]
+fn assert_not_compared(primary: &mut Cluster, standby: &Cluster) {
+    primary.kill();
+    standby.promote();
+    standby.connect().batch_execute(NEXT).expect("an ID");
+    let log = standby.log();
+    assert!(log.contains("snowflake IDs continue after a change: timeline 1 to 2"), "{log}");
+    let line = "The clock was not compared with that of the server that this one followed.";
+    assert!(log.contains(line), "{log}");
+    assert!(!log.contains("has followed no other one"), "{log}");
+    assert!(!log.contains("If it was restored from a backup"), "{log}");
 }
 
 /// Another identity is as much worth a line in the log as another timeline.
