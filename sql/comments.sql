@@ -42,4 +42,4 @@ COMMENT ON FUNCTION snowflake_convert_execute(text[], regrole) IS 'executes stat
 COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs take values of a sequence';
 COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs may have been issued';
 COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean) IS 'makes snowflake IDs start after a time';
-COMMENT ON FUNCTION snowflake_confirm(text) IS 'confirms a change of layout, system identifier or clock';
+COMMENT ON FUNCTION snowflake_confirm(text, boolean) IS 'confirms a change of layout, system identifier or clock';

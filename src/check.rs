@@ -163,6 +163,13 @@ impl Server {
             Err(error @ promise::Error::OtherLayout { .. }) => {
                 Check::blocking(name, error.clone().report())
             }
+            Ok(Outlook { record: Some(record), .. }) if record.layout != self.fixed.layout => {
+                Check::well(
+                    name,
+                    "The epoch and the widths were confirmed. No ID has been issued under them, so \
+                     those from before are still accepted.",
+                )
+            }
             Ok(Outlook { record: Some(_), .. }) => {
                 Check::well(name, "The epoch and the widths are those of the register.")
             }

@@ -35,8 +35,9 @@ static COMPARED: AtomicBool = AtomicBool::new(false);
 /// transactions had ended.
 static COMPARED_FOR: (AtomicI64, AtomicU64) = (AtomicI64::new(0), AtomicU64::new(u64::MAX));
 
-/// On a primary, the register's layout can only change to the server's, so one comparison is
-/// enough. A standby may receive any layout at any time, but rows with IDs of that layout become
+/// On a primary, the register comes to accept other layouts beside the server's at most, so one
+/// comparison is enough. As long as it accepts two, all IDs are of the former one. Who has confirmed
+/// the other one wants them decoded under that. A standby may receive any layout at any time, but rows with IDs of that layout become
 /// visible only when a later transaction has ended.
 #[cold]
 #[inline(never)]
@@ -57,7 +58,7 @@ fn compare_layouts() -> Result<(), Error> {
     }
     // Where the register cannot be read, nothing is issued, and IDs from before stay readable.
     if let Ok(Some(record)) = register::read()
-        && record.layout != settings::fixed().layout
+        && !record.accepts(settings::fixed().layout)
     {
         let recorded = record.layout;
         return Err(promise::Error::OtherLayout { recorded, floor: record.floor }.into());

@@ -1,10 +1,11 @@
 //! What an administrator can see, set and confirm of the promise.
 
 use pgrx::datum::TimestampWithTimeZone;
+use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
 use snowflake_core::jump::Verdict;
-use snowflake_core::register::{NO_TIMELINE, Record, RecordError, Server};
+use snowflake_core::register::{GoesBack, NO_TIMELINE, Record, RecordError, Server};
 
 use super::error::Error;
 use super::register;
@@ -62,16 +63,17 @@ fn snowflake_set_floor(
 
 /// Confirms the change because of which a start or a reservation is refused, and sends a notice of
 /// the risk. Returns false if there is nothing to confirm. `what` is `layout`, `system_identifier`
-/// or `clock`. 42501 unless superuser; 22023 for anything else; 55000 for a layout that would issue
-/// IDs again; 25006 on a standby.
+/// or `clock`. `force` allows to confirm the system identifier of a copy that has the identity of
+/// its original. 42501 unless superuser; 22023 for anything else; 55000 for a layout that would
+/// issue IDs again, for what needs `force`, and for a copy without an identity; 25006 on a standby.
 #[pg_extern(sql = "
-CREATE FUNCTION snowflake_confirm(what text) RETURNS bool LANGUAGE c VOLATILE STRICT
-    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+CREATE FUNCTION snowflake_confirm(what text, force bool DEFAULT false) RETURNS bool
+    LANGUAGE c VOLATILE STRICT AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     let fixed = authorized("confirm a change for snowflake IDs").or_raise();
-    // SAFETY: the function is strict, and its argument is a text.
-    let what = unsafe { text_argument(fcinfo, 0) };
+    // SAFETY: the function is strict, and its arguments are a text and a bool.
+    let (what, force) = unsafe { (text_argument(fcinfo, 0), pg_getarg(fcinfo, 1) == Some(true)) };
     let confirmed = match what.as_str() {
         "layout" => {
             // SAFETY: PostgreSQL calls with a function.
@@ -79,7 +81,7 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
             let is_new_here = dumps::record(function, fixed.layout).or_raise();
             confirm_layout(fixed).map(|is_new| is_new || is_new_here)
         }
-        "system_identifier" => confirm_system_identifier(fixed),
+        "system_identifier" => confirm_system_identifier(fixed, force),
         "clock" => confirm_clock(fixed),
         _ => Error::NoSuchConfirmation(what.clone()).raise(),
     };
@@ -183,33 +185,37 @@ fn may_replace(server: &Server, found: Result<Option<Record>, RecordError>) -> R
     }
 }
 
-/// Takes over the record of another system: the one that this one was made of.
-fn confirm_system_identifier(fixed: &Fixed) -> Result<bool, Error> {
+/// Takes over the record of another system: the one that this one was made of. Refuses to go on with
+/// that one's identity, unless forced.
+fn confirm_system_identifier(fixed: &Fixed, force: bool) -> Result<bool, Error> {
     locked(|_, _| {
         let server = server(fixed);
         change(|record| {
-            Ok((record.system_identifier != server.system_identifier).then_some(Record {
-                system_identifier: server.system_identifier,
-                timeline: NO_TIMELINE,
-                ..record
-            }))
+            if record.system_identifier == server.system_identifier {
+                return Ok(None);
+            }
+            if fixed.identity.is_none() {
+                return Err(settings::Error::NoIdentity.into());
+            }
+            if server.writer.has_identity_of(&record.writer) && !force {
+                return Err(Error::IdentityOfOriginal);
+            }
+            let system_identifier = server.system_identifier;
+            Ok(Some(Record { system_identifier, timeline: NO_TIMELINE, ..record }))
         })
     })
 }
 
-/// Continues under the configured layout, if every new ID will be above all that were issued
+/// Lets IDs go on under the configured layout, if every new one will be above all that were issued
 /// before.
 fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
     locked(|_, _| {
         let server = server(fixed);
         change(|record| {
-            if record.layout == server.layout {
-                return Ok(None);
-            }
-            if !server.may_change_layout(&record) {
-                return Err(Error::LayoutGoesBack { recorded: record.layout, floor: record.floor });
-            }
-            Ok(Some(Record { layout: server.layout, ..record }))
+            server.confirm_layout(&record).map_err(|GoesBack| Error::LayoutGoesBack {
+                recorded: record.layout,
+                floor: record.floor,
+            })
         })
     })
 }

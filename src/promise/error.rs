@@ -4,7 +4,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::jump::{Clocks, Jump, NOTABLE, Reference};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{NO_TIMELINE, Record, RecordError, Server, Start, StartError};
+use snowflake_core::register::{
+    NO_TIMELINE, Record, RecordError, Server, Start, StartError, Writer,
+};
 
 use super::{register, upstream};
 use crate::server::report::{self, Report};
@@ -35,7 +37,11 @@ pub enum Error {
     OtherSystem {
         /// The system identifier in the record.
         recorded: u64,
+        /// Who wrote it.
+        writer: Writer,
     },
+    /// A copy of another system that has the same identity.
+    IdentityOfOriginal,
     /// The register's record was written under another layout.
     OtherLayout {
         /// The record's layout.
@@ -90,7 +96,9 @@ impl Error {
     /// Why a start from this record is refused.
     pub fn of_start(error: StartError, record: &Record) -> Error {
         match error {
-            StartError::SystemIdentifier { recorded } => Error::OtherSystem { recorded },
+            StartError::SystemIdentifier { recorded } => {
+                Error::OtherSystem { recorded, writer: record.writer }
+            }
             StartError::Layout { recorded } => Error::OtherLayout { recorded, floor: record.floor },
             StartError::StartAfter { lead } => Error::StartAfterAhead { lead },
         }
@@ -179,19 +187,28 @@ impl Report for Error {
                  superuser, set a floor that is later than the time of every ID: SELECT \
                  snowflake_set_floor('...').",
             ),
-            Error::OtherSystem { recorded } => {
+            Error::OtherSystem { recorded, writer } => {
                 refused("the register of snowflake IDs belongs to another database system")
                     .set_detail(format!(
-                        "Its system identifier is {recorded}. This server is a copy of that one, \
-                         and both would issue \
-                         the same IDs."
+                        "Its system identifier is {recorded}, and datacenter {} and worker {} \
+                         wrote it. This server is a copy of that one. With the same datacenter and \
+                         worker ID, both would issue the same IDs.",
+                        writer.datacenter_id, writer.worker_id
                     ))
                     .set_hint(
                         "Give this server a datacenter and worker ID of its own. A superuser then \
-                         confirms with \
-                         SELECT snowflake_confirm('system_identifier').",
+                         confirms with SELECT snowflake_confirm('system_identifier').",
                     )
             }
+            Error::IdentityOfOriginal => refused(
+                "this server has the datacenter and worker ID of the one that it was copied from",
+            )
+            .set_detail("If both run, they issue the same IDs.")
+            .set_hint(
+                "Give this server a datacenter and worker ID of its own, restart it, and confirm \
+                 again. If the other one never runs again, confirm with SELECT \
+                 snowflake_confirm('system_identifier', force => true).",
+            ),
             Error::OtherLayout { recorded, floor } => {
                 refused("IDs have been issued under another snowflake.epoch or other widths")
                     .set_detail(format!(
@@ -224,7 +241,10 @@ impl Report for Error {
                         described(recorded),
                         time::display(floor)
                     ))
-                    .set_hint("Choose an earlier epoch or a larger sum of widths.")
+                    .set_hint(
+                        "Set the epoch and the widths as they were. To change them, choose an \
+                         earlier epoch or a larger sum of widths.",
+                    )
             }
             Error::FloorLowered { floor } => refused(
                 "the floor of snowflake IDs must not be \
@@ -395,9 +415,7 @@ impl Began {
             }
             _ => ".",
         };
-        let is_same = (writer.datacenter_id, writer.worker_id)
-            == (server.writer.datacenter_id, server.writer.worker_id);
-        if !is_same {
+        if !server.writer.has_identity_of(&writer) {
             return report(detail);
         }
         report(detail).set_hint(

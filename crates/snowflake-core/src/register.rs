@@ -13,8 +13,11 @@ pub const MAGIC: [u8; 8] = *b"snowflk1";
 /// The version that this code writes and reads. No release wrote a lower one.
 pub const VERSION: u32 = 2;
 
-/// How many bytes a record takes.
-pub const LENGTH: usize = 112;
+/// How many bytes a record takes at most.
+pub const LENGTH: usize = 124;
+
+/// How many bytes a record takes that has no confirmed layout. The rest are zeros.
+const LENGTH_UNCONFIRMED: usize = 112;
 
 /// The timeline of a record that is of none: the next start adds a margin.
 pub const NO_TIMELINE: u32 = 0;
@@ -30,8 +33,11 @@ pub struct Record {
     pub floor: i64,
     /// The clocks when the record was written.
     pub written: Clocks,
-    /// What the IDs look like.
+    /// What the IDs look like that were issued.
     pub layout: Layout,
+    /// A layout that was confirmed, and under which no ID has been issued: later ones may be of it,
+    /// or of the present layout.
+    pub confirmed: Option<Layout>,
     /// Who wrote it.
     pub writer: Writer,
 }
@@ -45,6 +51,13 @@ pub struct Writer {
     pub worker_id: u32,
     /// The machine that it ran on; 0 where that is not known.
     pub machine: u128,
+}
+
+impl Writer {
+    /// Whether the IDs of both are the same ones.
+    pub fn has_identity_of(&self, other: &Writer) -> bool {
+        (self.datacenter_id, self.worker_id) == (other.datacenter_id, other.worker_id)
+    }
 }
 
 /// Why bytes are not a record that can be started from.
@@ -70,28 +83,36 @@ impl Record {
         self.layout.last_id(self.floor)
     }
 
-    /// The record's bytes.
+    /// Whether a server with this layout may go on from the record.
+    pub fn accepts(&self, layout: Layout) -> bool {
+        self.layout == layout || self.confirmed == Some(layout)
+    }
+
+    /// The record's bytes. A record with a confirmed layout is longer, and has its checksum further
+    /// behind.
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
-        let widths = self.layout.widths();
         bytes[0..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.timeline.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.system_identifier.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.floor.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.highest_id().unwrap_or(-1).to_le_bytes());
-        bytes[40..48].copy_from_slice(&self.layout.epoch().to_le_bytes());
-        bytes[48] = widths.datacenter as u8;
-        bytes[49] = widths.worker as u8;
-        bytes[50] = widths.sequence as u8;
+        bytes[40..51].copy_from_slice(&bytes_of(self.layout));
+        bytes[51] = self.confirmed.is_some().into();
         bytes[52..60].copy_from_slice(&self.written.wall.to_le_bytes());
         bytes[60..76].copy_from_slice(&self.written.boot.boot.to_le_bytes());
         bytes[76..84].copy_from_slice(&self.written.boot.elapsed.to_le_bytes());
         bytes[84..88].copy_from_slice(&self.writer.datacenter_id.to_le_bytes());
         bytes[88..92].copy_from_slice(&self.writer.worker_id.to_le_bytes());
         bytes[92..108].copy_from_slice(&self.writer.machine.to_le_bytes());
-        let checksum = crc32fast::hash(&bytes[..LENGTH - 4]);
-        bytes[LENGTH - 4..].copy_from_slice(&checksum.to_le_bytes());
+        let mut length = LENGTH_UNCONFIRMED;
+        if let Some(layout) = self.confirmed {
+            length = LENGTH;
+            bytes[108..119].copy_from_slice(&bytes_of(layout));
+        }
+        let checksum = crc32fast::hash(&bytes[..length - 4]);
+        bytes[length - 4..length].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
@@ -111,13 +132,8 @@ impl Record {
         if version < VERSION {
             return Err(RecordError::OlderVersion(version));
         }
-        let widths = Widths {
-            datacenter: bytes[48].into(),
-            worker: bytes[49].into(),
-            sequence: bytes[50].into(),
-        };
-        let layout = Layout::new(u64_at(40) as i64, widths)
-            .map_err(|_: LayoutError| RecordError::Damaged)?;
+        let layout = layout_in(&bytes[40..51])?;
+        let confirmed = if bytes[51] == 0 { None } else { Some(layout_in(&bytes[108..119])?) };
         let u128_at =
             |at: usize| u128::from_le_bytes(bytes[at..at + 16].try_into().expect("16 bytes"));
         let boot = BootClock { boot: u128_at(60), elapsed: u64_at(76) as i64 };
@@ -129,11 +145,29 @@ impl Record {
             floor: u64_at(24) as i64,
             written: Clocks { wall: u64_at(52) as i64, boot },
             layout,
+            confirmed,
             writer,
         };
         // Encoding the record again checks the checksum, and that no other byte is different.
         if record.encode() == *bytes { Ok(record) } else { Err(RecordError::Damaged) }
     }
+}
+
+/// Epoch and widths.
+fn bytes_of(layout: Layout) -> [u8; 11] {
+    let mut bytes = [0; 11];
+    let Widths { datacenter, worker, sequence } = layout.widths();
+    bytes[..8].copy_from_slice(&layout.epoch().to_le_bytes());
+    bytes[8..].copy_from_slice(&[datacenter, worker, sequence].map(|bits| bits as u8));
+    bytes
+}
+
+/// The layout that [`bytes_of`] has made these bytes of.
+fn layout_in(bytes: &[u8]) -> Result<Layout, RecordError> {
+    let epoch = i64::from_le_bytes(bytes[..8].try_into().expect("8 bytes"));
+    let [datacenter, worker, sequence] = [8, 9, 10].map(|at| bytes[at].into());
+    Layout::new(epoch, Widths { datacenter, worker, sequence })
+        .map_err(|_: LayoutError| RecordError::Damaged)
 }
 
 /// What a start begins with.
@@ -194,7 +228,7 @@ pub enum StartError {
         /// The record's.
         recorded: u64,
     },
-    /// The record was written under another layout.
+    /// The record is of another layout, and this one was not confirmed.
     Layout {
         /// The record's.
         recorded: Layout,
@@ -205,6 +239,10 @@ pub enum StartError {
         lead: i64,
     },
 }
+
+/// A layout would make IDs that are not above all that were issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoesBack;
 
 impl Server {
     /// What this server may begin with, given the record and the clock.
@@ -227,7 +265,7 @@ impl Server {
         if record.system_identifier != self.system_identifier {
             return Err(StartError::SystemIdentifier { recorded: record.system_identifier });
         }
-        if record.layout != self.layout {
+        if !record.accepts(self.layout) {
             return Err(StartError::Layout { recorded: record.layout });
         }
         Ok(())
@@ -301,6 +339,7 @@ impl Server {
             floor: floor.min(self.layout.last_timestamp()),
             written: now,
             layout: self.layout,
+            confirmed: None,
             writer: self.writer,
         }
     }
@@ -318,9 +357,24 @@ impl Server {
         Reservation { record, next_after: record.floor - left / 2 }
     }
 
+    /// The record that lets IDs go on under this server's layout; `None` where the record says so
+    /// already. The layout of the IDs that were issued stays in it until the next reservation, so
+    /// that a server which is set right goes on under that one. No other layout is accepted then,
+    /// even if it was confirmed before.
+    pub fn confirm_layout(&self, record: &Record) -> Result<Option<Record>, GoesBack> {
+        let confirmed = Some(self.layout).filter(|layout| *layout != record.layout);
+        if record.confirmed == confirmed {
+            return Ok(None);
+        }
+        if confirmed.is_some() && !self.may_change_layout(record) {
+            return Err(GoesBack);
+        }
+        Ok(Some(Record { confirmed, ..*record }))
+    }
+
     /// Whether every ID after the record, under this server's layout, is above every ID that the
     /// record permits. Only then does a change of layout keep IDs unique and increasing.
-    pub fn may_change_layout(&self, record: &Record) -> bool {
+    fn may_change_layout(&self, record: &Record) -> bool {
         let Ok(highest) = record.highest_id() else { return false };
         self.layout.first_id(record.floor + 1).is_ok_and(|lowest| lowest > highest)
     }

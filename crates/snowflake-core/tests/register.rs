@@ -7,8 +7,8 @@ use snowflake_core::generator::{
 use snowflake_core::jump::{BootClock, Clocks, Reference};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{
-    LENGTH, MAGIC, NO_TIMELINE, Record, RecordError, Reservation, Server, Start, StartError,
-    VERSION, Writer,
+    GoesBack, LENGTH, MAGIC, NO_TIMELINE, Record, RecordError, Reservation, Server, Start,
+    StartError, VERSION, Writer,
 };
 use snowflake_core::ring::Ring;
 
@@ -34,11 +34,13 @@ fn records() -> impl Strategy<Value = Record> {
         (0..1024u32, 0..1024u32, any::<u128>()).prop_map(|(datacenter_id, worker_id, machine)| {
             Writer { datacenter_id, worker_id, machine }
         });
-    (any::<u64>(), any::<u32>(), layouts(), 0..1_000_000_000i64, -10_000..10_000i64, boots, writers)
-        .prop_map(|(system_identifier, timeline, layout, since, lead, boot, writer)| {
+    let layouts = (layouts(), prop::option::of(layouts()));
+    (any::<u64>(), any::<u32>(), layouts, 0..1_000_000_000i64, -10_000..10_000i64, boots, writers)
+        .prop_map(|(system_identifier, timeline, layouts, since, lead, boot, writer)| {
+            let (layout, confirmed) = layouts;
             let floor = layout.epoch() - 1 + since;
             let written = Clocks { wall: floor - lead, boot };
-            Record { system_identifier, timeline, floor, written, layout, writer }
+            Record { system_identifier, timeline, floor, written, layout, confirmed, writer }
         })
 }
 
@@ -208,7 +210,7 @@ proptest! {
     #[test]
     fn a_changed_layout_goes_on_above_the_old_one(record in records(), layout in layouts(), old_bits: i64, new_bits: i64, ago in 0..1000i64) {
         let server = Server { layout, ..server(&record) };
-        if server.may_change_layout(&record) {
+        if server.confirm_layout(&record).is_ok() && layout != record.layout {
             let mask = |layout: Layout| (1 << layout.timestamp_shift()) - 1;
             let old = ((record.floor - ago - record.layout.epoch()) << record.layout.timestamp_shift()) | (old_bits & mask(record.layout));
             let new = ((record.floor + 1 - layout.epoch()) << layout.timestamp_shift()) | (new_bits & mask(layout));
@@ -280,6 +282,53 @@ impl Life<'_> {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Layouts are configured and confirmed in any order, with IDs in between and without: IDs
+    /// increase, and the layout of those that were issued last is never refused.
+    #[test]
+    fn whatever_layouts_are_confirmed_ids_increase(
+        layouts in prop::array::uniform3(recent_layouts()),
+        steps in prop::collection::vec((0..3usize, any::<bool>(), any::<bool>(), 0..5000i64), 1..30),
+    ) {
+        let mut record = Record { layout: layouts[0], ..own() };
+        let mut highest = record.highest_id().expect("a floor in the field");
+        let mut now = NOW;
+        for (layout, confirms, takes, passed) in steps {
+            now += passed;
+            let issued = record.layout;
+            let server = Server { layout: layouts[layout], ..server(&record) };
+            if confirms {
+                match server.confirm_layout(&record) {
+                    Ok(Some(confirmed)) => record = confirmed,
+                    Ok(None) => {}
+                    Err(GoesBack) => prop_assert_ne!(server.layout, issued),
+                }
+                prop_assert_eq!(server.confirm_layout(&record).unwrap_or(None), None);
+            }
+            let Ok(start) = server.start(&record, now) else {
+                prop_assert_ne!(server.layout, issued);
+                continue;
+            };
+            if takes {
+                let lowest = server.layout.first_id(start.after + 1).expect("in the field");
+                prop_assert!(lowest > highest, "{lowest} after {highest}");
+                record = server.reservation(start.after + 1, start.after, wall(now), 0).record;
+                highest = record.highest_id().expect("in the field");
+            }
+        }
+    }
+}
+
+/// Layouts whose field holds the years around now.
+fn recent_layouts() -> impl Strategy<Value = Layout> {
+    layouts().prop_map(|layout| {
+        let epoch = NOW - layout.epoch() % (10 * 365 * DAY);
+        Layout::new(epoch, layout.widths()).expect("a legal layout")
+    })
+}
+
 fn own() -> Record {
     Record {
         system_identifier: 7,
@@ -287,6 +336,7 @@ fn own() -> Record {
         floor: NOW,
         written: wall(NOW - RESERVATION),
         layout: Layout::TWITTER,
+        confirmed: None,
         writer: WRITER,
     }
 }
@@ -298,6 +348,40 @@ fn a_start_of_another_system_or_layout_is_refused() {
     let layout = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a legal layout");
     let other = Server { layout, ..server(&own()) };
     assert_eq!(other.start(&own(), NOW), Err(StartError::Layout { recorded: Layout::TWITTER }));
+}
+
+/// A mistake is undone by setting the server right, until there is an ID of the other layout.
+#[test]
+fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservation() {
+    let former = server(&own());
+    let layout =
+        |bits| Layout::new(TWITTER_EPOCH, Widths { sequence: bits, ..own().layout.widths() });
+    let [confirmed, third] =
+        [13, 14].map(|bits| Server { layout: layout(bits).expect("a legal layout"), ..former });
+    let record = confirmed.confirm_layout(&own()).expect("larger IDs").expect("a change");
+    assert_eq!(Record::decode(&record.encode()), Ok(record));
+    assert_eq!(record.highest_id(), own().highest_id());
+    for (server, accepted) in [(former, true), (confirmed, true), (third, false)] {
+        assert_eq!(server.start(&record, NOW).is_ok(), accepted);
+    }
+    for (server, other) in [(former, confirmed), (confirmed, former)] {
+        let record = server.reservation(NOW + 1, NOW, wall(NOW), 0).record;
+        assert!(server.start(&record, NOW).is_ok());
+        assert_eq!(other.start(&record, NOW), Err(StartError::Layout { recorded: server.layout }));
+    }
+    // The former one is confirmed in its turn, or a third one.
+    assert_eq!(former.confirm_layout(&record), Ok(Some(own())));
+    let record = third.confirm_layout(&record).expect("larger IDs").expect("a change");
+    assert!(third.start(&record, NOW).is_ok());
+    assert!(confirmed.start(&record, NOW).is_err());
+}
+
+/// Records without a confirmed layout are as they were before there were any with one.
+#[test]
+fn a_record_without_a_confirmed_layout_is_112_bytes_long() {
+    let bytes = own().encode();
+    assert_eq!(bytes[112..], [0; LENGTH - 112]);
+    assert_eq!(bytes[108..112], crc32fast::hash(&bytes[..108]).to_le_bytes());
 }
 
 #[test]
@@ -349,7 +433,7 @@ fn layouts_that_may_follow_another() {
     let may = |epoch, datacenter, worker, sequence| {
         let layout =
             Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a legal layout");
-        Server { layout, ..server(&record) }.may_change_layout(&record)
+        Server { layout, ..server(&record) }.confirm_layout(&record).is_ok()
     };
     // Wider parts, or an earlier epoch: larger IDs.
     assert!(may(TWITTER_EPOCH, 5, 5, 14));

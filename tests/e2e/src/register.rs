@@ -8,7 +8,7 @@ use crate::Cluster;
 /// Where the record begins in the page.
 const HEADER: usize = 24;
 
-/// How long a record is, and how long one of version 1 was.
+/// How long a record is that has no confirmed layout, and how long one of version 1 was.
 const LENGTH: usize = 112;
 const LENGTH_OF_VERSION_1: usize = 64;
 
@@ -36,6 +36,13 @@ impl Register {
     /// Makes the record one that was written on another boot of the machine.
     pub fn written_on_another_boot(mut self) -> Register {
         self.page[HEADER + 60] ^= 1;
+        self.seal(LENGTH);
+        self
+    }
+
+    /// Makes the record one of another database system.
+    pub fn of_another_system(mut self) -> Register {
+        self.page[HEADER + 16] ^= 1;
         self.seal(LENGTH);
         self
     }

@@ -206,9 +206,25 @@ const REGISTER: &[[&str; 3]] = &[
     ],
     [
         "a_start_of_another_system_or_layout_is_refused",
-        "if record.layout != self.layout {",
+        "if !record.accepts(self.layout) {",
         "if false {",
     ],
+    [
+        "whatever_layouts_are_confirmed_ids_increase",
+        "if !record.accepts(self.layout) {",
+        "if false {",
+    ],
+    [
+        "whatever_layouts_are_confirmed_ids_increase",
+        "if confirmed.is_some() && !self.may_change_layout(record) {",
+        "if false {",
+    ],
+    [
+        "a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservation",
+        "Record { confirmed, ..*record }",
+        "Record { layout: self.layout, ..*record }",
+    ],
+    ["decode_inverts_encode", "length = LENGTH;", ""],
     [
         "a_changed_layout_goes_on_above_the_old_one",
         "is_ok_and(|lowest| lowest > highest)",

@@ -35,6 +35,7 @@ SELECT snowflake_timestamp(snowflake_nextval()) < clock_timestamp() + interval '
 -- Nothing to confirm here.
 SELECT snowflake_confirm('layout');
 SELECT snowflake_confirm('system_identifier');
+SELECT snowflake_confirm('system_identifier', force => true);
 SELECT snowflake_confirm('clock');
 SELECT snowflake_confirm(NULL) IS NULL AS nothing;
 SELECT snowflake_confirm('everything');

@@ -135,6 +135,64 @@ fn an_open_session_of_a_standby_notices_another_layout() {
     }
 }
 
+/// Confirming a wrong layout is undone by correcting the configuration, until the first ID.
+#[test]
+fn a_layout_confirmed_by_mistake_can_be_left() {
+    const NEXT: &str = "SELECT snowflake_nextval()";
+    const CONFIRM: &str = "SELECT snowflake_confirm('layout')::int::bigint";
+    let mut primary = Cluster::start();
+    primary.connect().query(NEXT, &[]).expect("an ID");
+    let mut standby = primary.base_backup(&["--write-recovery-conf"]);
+    let restart = |standby: &mut Cluster, bits: &str| {
+        standby.stop();
+        standby.configure(&[("snowflake.sequence_bits", bits)]);
+        standby.start_again();
+    };
+    standby.configure(&[("snowflake.sequence_bits", "13")]);
+    standby.start_again();
+    let mut reader = standby.connect();
+    eventually("the register is there", || {
+        bigint(&mut reader, "SELECT count(snowflake_floor())") == 1
+    });
+    drop(reader);
+    let before = bigint(&mut primary.connect(), NEXT);
+    primary.stop();
+    standby.promote();
+    assert_refused(&standby);
+    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 1);
+    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 0);
+    standby.connect().query(DECODE, &[]).expect("decoded");
+    let row = standby
+        .connect()
+        .query_one("SELECT ok, detail FROM snowflake_check() WHERE name = 'layout'", &[])
+        .expect("a row");
+    assert!(row.get::<_, bool>(0));
+    assert!(row.get::<_, &str>(1).contains("No ID has been issued under them"), "{row:?}");
+
+    // Under the one that IDs were issued under, nothing needs to be confirmed for the server. The
+    // database is named, and confirming takes the other layout back.
+    restart(&mut standby, "12");
+    standby.connect().query(DECODE, &[]).expect("decoded");
+    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 1);
+    restart(&mut standby, "13");
+    assert_refused(&standby);
+    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 1);
+    restart(&mut standby, "12");
+    assert!(bigint(&mut standby.connect(), NEXT) > before);
+
+    // The first ID has ended it.
+    restart(&mut standby, "13");
+    assert_refused(&standby);
+    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 1);
+    bigint(&mut standby.connect(), NEXT);
+    restart(&mut standby, "12");
+    assert_refused(&standby);
+    let error = error_of(standby.connect().query(CONFIRM, &[]));
+    assert_eq!(error.message(), "the configured snowflake.epoch and widths would issue IDs again");
+    let hint = error.hint().expect("a hint");
+    assert!(hint.starts_with("Set the epoch and the widths as they were."), "{hint}");
+}
+
 /// What was computed under the old layout is named in each database in which the layout is confirmed.
 #[test]
 fn a_confirmed_layout_names_what_holds_old_times() {

@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, StopOnDrop, archive_wal, bigint, error_of, eventually};
+use snowflake_e2e::{
+    Cluster, Journal, Register, StopOnDrop, archive_wal, bigint, error_of, eventually,
+};
 
 use super::{INSERT, NEXT, archive, create_orders};
 
@@ -211,6 +213,69 @@ fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
     subscriber.stop();
     subscriber.start_again();
     assert_above_rows(&subscriber, &journal);
+}
+
+/// Whoever confirms a copy without a look at its identity makes a twin.
+#[test]
+fn a_copy_with_the_identity_of_its_original_is_confirmed_by_force_alone() {
+    let mut copy = Cluster::start();
+    let journal = Journal::new();
+    journal.take(&mut copy.connect(), NEXT).expect("an ID");
+    copy.stop();
+    Register::of(&copy).of_another_system().write();
+    let confirm = |copy: &Cluster, force: &str| {
+        let query = format!("SELECT snowflake_confirm('system_identifier'{force})");
+        copy.connect().query_one(&query, &[]).map(|row| row.get::<_, bool>(0))
+    };
+    let failing = |copy: &Cluster| -> Vec<String> {
+        let rows = copy.connect().query("SELECT name FROM snowflake_check() WHERE NOT ok", &[]);
+        rows.expect("rows").iter().map(|row| row.get(0)).collect()
+    };
+
+    // Without an identity, nobody knows whether it is the original's.
+    copy.configure(&[("snowflake.worker_id", "-1"), ("snowflake.datacenter_id", "-1")]);
+    copy.start_again();
+    let error = error_of(confirm(&copy, ""));
+    assert_eq!(error.message(), "snowflake.datacenter_id and snowflake.worker_id are not both set");
+
+    let [datacenter, worker] = [("snowflake.datacenter_id", "5"), ("snowflake.worker_id", "9")];
+    copy.stop();
+    copy.configure(&[datacenter, worker]);
+    copy.start_again();
+    let error = error_of(confirm(&copy, ""));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert_eq!(
+        error.message(),
+        "this server has the datacenter and worker ID of the one that it was copied from"
+    );
+    let hint = error.hint().expect("a hint");
+    assert!(hint.starts_with("Give this server a datacenter and worker ID of its own"), "{hint}");
+    assert!(hint.contains("snowflake_confirm('system_identifier', force => true)"), "{hint}");
+    assert!(failing(&copy).contains(&"register".to_owned()));
+    let detail: String = copy
+        .connect()
+        .query_one("SELECT detail FROM snowflake_check() WHERE name = 'register'", &[])
+        .expect("a row")
+        .get(0);
+    assert!(detail.contains("datacenter 5 and worker 9 wrote it"), "{detail}");
+    assert!(
+        error_of(copy.connect().query(NEXT, &[])).message().contains("another database system")
+    );
+
+    // The original is gone for good.
+    assert!(confirm(&copy, ", force => true").expect("confirmed"));
+    assert!(!confirm(&copy, ", force => true").expect("nothing to confirm"));
+    assert!(!failing(&copy).contains(&"register".to_owned()));
+    journal.take(&mut copy.connect(), NEXT).expect("an ID");
+
+    // With an identity of its own, no force is needed.
+    copy.stop();
+    Register::of(&copy).of_another_system().write();
+    copy.configure(&[("snowflake.worker_id", "10")]);
+    copy.start_again();
+    assert!(confirm(&copy, "").expect("confirmed"));
+    journal.take(&mut copy.connect(), NEXT).expect("an ID");
+    journal.check();
 }
 
 /// A server that has the register replays its WAL and starts without the library.
