@@ -55,6 +55,9 @@ fn the_alerts_pass_their_unit_tests() {
     }
 }
 
+/// What README.md adds to the exporter's arguments for new servers.
+const NO_BGWRITER: &str = "--no-collector.bgwriter";
+
 /// A server with an exporter.
 struct Watched {
     // Goes first: its log is in the directory of the cluster.
@@ -84,6 +87,11 @@ impl Watched {
             .env("DATA_SOURCE_NAME", line("DATA_SOURCE_NAME"))
             .args(line("ARGS").split(' '))
             .arg(format!("--web.listen-address=127.0.0.1:{port}"));
+        if cluster.server().major() >= 17 {
+            let line = format!("On PostgreSQL 17 and later, add `{NO_BGWRITER}` to `ARGS`.");
+            assert!(text("README.md").contains(&line));
+            command.arg(NO_BGWRITER);
+        }
         let exporter = Service::start(command, directory.join("exporter.log"));
         Watched { cluster, port, exporter }
     }
@@ -158,6 +166,14 @@ fn who_comes_to_the_ports_can_only_read() {
         WHERE pg_has_role('prometheus', oid, 'MEMBER') AND (rolsuper OR rolcreaterole OR rolcreatedb
             OR rolreplication OR rolname ~ '^pg_(write|execute|read_server|signal|checkpoint)')";
     assert_eq!(bigint(&mut server.cluster.connect(), powers), 0);
+}
+
+#[test]
+fn a_scrape_logs_no_error() {
+    let server = Watched::primary(Cluster::start());
+    server.metrics();
+    let log = server.exporter.log();
+    assert!(!log.contains("level=error"), "{log}");
 }
 
 /// Starts the server with an identity that is not in its data directory: every check is well.
