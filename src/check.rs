@@ -100,7 +100,11 @@ impl Check {
     /// What the next ID would raise.
     fn blocking(name: &'static str, error: ErrorReport) -> Check {
         let mut message = error.message().to_owned();
-        message[..1].make_ascii_uppercase();
+        // The name of a setting or of the library begins no sentence in another way.
+        let is_name = message.split(' ').next().is_some_and(|word| word.contains(['.', '_']));
+        if !is_name {
+            message[..1].make_ascii_uppercase();
+        }
         let detail = match error.detail() {
             Some(detail) => format!("{message}. {detail}"),
             None => format!("{message}."),

@@ -249,7 +249,9 @@ impl Report for Error {
                 time::display(until)
             ))
             .set_hint(if lead <= settings::LARGEST_LIMIT {
-                "Correct the clock, or raise snowflake.max_backward_step or snowflake.max_wait."
+                "If the clock is wrong, set it right. If it is right, earlier IDs followed a clock \
+                 that was ahead: raise snowflake.max_backward_step, and IDs go on ahead of the \
+                 clock, or snowflake.max_wait, and calls wait for it."
             } else {
                 "If the clock is wrong, set it right. If it is right, earlier IDs followed a \
                  clock that was ahead. A superuser can set the floor back with \

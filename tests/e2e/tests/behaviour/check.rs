@@ -110,7 +110,7 @@ fn assert_shown_before_it_fails(standby: &Cluster, name: &str, what: &str, advic
 fn a_standby_without_the_library_shows() {
     let primary = primary();
     let standby = standby(&primary, &[("shared_preload_libraries", "")]);
-    let (what, advice) = ("must be loaded via", "shared_preload_libraries");
+    let (what, advice) = ("snowflake_pg must be loaded via", "shared_preload_libraries");
     assert_shown_before_it_fails(&standby, "preloading", what, advice);
 }
 
@@ -118,7 +118,8 @@ fn a_standby_without_the_library_shows() {
 fn a_standby_without_a_worker_id_shows() {
     let primary = primary();
     let standby = standby(&primary, &[("snowflake.worker_id", "-1")]);
-    let (what, advice) = ("there is no default", "snowflake.worker_id = 1");
+    // The name of a setting is never written in another way.
+    let (what, advice) = ("snowflake.datacenter_id and", "snowflake.worker_id = 1");
     assert_shown_before_it_fails(&standby, "identity", what, advice);
 }
 
@@ -138,7 +139,7 @@ fn a_standby_whose_clock_is_two_days_behind_shows() {
     let mut client = primary.connect();
     eventually("the primary sees it", || !row(&mut client, "clocks of standbys").0);
     assert_not_well(&mut client, "clocks of standbys", "which may be behind", "Set the clocks");
-    assert_shown_before_it_fails(&standby, "lead", "The clock is 17", "Correct the clock");
+    assert_shown_before_it_fails(&standby, "lead", "The clock is 17", "set it right");
 }
 
 #[test]

@@ -86,5 +86,5 @@ fn absurdly_far_ahead_it_is_refused_and_says_so() {
         .query_one("SELECT detail FROM snowflake_check() WHERE name = 'lead' AND NOT ok", &[])
         .expect("a row that says so")
         .get(0);
-    assert!(detail.contains("Snowflake.start_after is"), "{detail}");
+    assert!(detail.contains("snowflake.start_after is"), "{detail}");
 }

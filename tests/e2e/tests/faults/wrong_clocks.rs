@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually};
 
 use super::NEXT;
 
@@ -150,6 +150,33 @@ fn a_confirmation_works_before_the_first_id_and_lasts() {
     cluster.kill();
     cluster.start_again();
     journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    journal.check();
+}
+
+/// The clock is right then: nobody is told to correct it.
+#[test]
+fn a_wrong_clock_that_was_confirmed_can_be_corrected() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    cluster.set_clock("+3d");
+    assert_jump_is_refused(&cluster, &journal);
+    assert!(confirm(&cluster));
+    journal.take(&mut client, NEXT).expect("an ID");
+    cluster.set_clock("+0");
+    let error = error_of(journal.take(&mut client, NEXT));
+    let hint = error.hint().expect("a hint");
+    assert!(hint.starts_with("If the clock is wrong, set it right. If it is right, "), "{hint}");
+    assert!(hint.contains("raise snowflake.max_backward_step"), "{hint}");
+    cluster.configure(&[("snowflake.max_backward_step", "4d")]);
+    cluster.reload();
+    eventually("the setting is in force", || {
+        let is_raised =
+            "SELECT (current_setting('snowflake.max_backward_step') = '4d')::int::bigint";
+        bigint(&mut client, is_raised) == 1
+    });
+    journal.take(&mut client, NEXT).expect("an ID");
     journal.check();
 }
 
