@@ -1,5 +1,6 @@
 //! What uses the extension survives pg_dump and pg_restore.
 
+use std::fs;
 use std::process::Output;
 
 use postgres::Client;
@@ -179,4 +180,61 @@ fn a_server_without_the_extension_names_it() {
     assert!(first.ends_with("ERROR:  extension \"snowflake\" is not available"), "{said}");
     let tables = "SELECT count(*) FROM pg_class WHERE relname IN ('orders', 'visits')";
     assert_eq!(bigint(&mut cluster.connect(), tables), 0);
+}
+
+/// The query and the remedy of docs/operations.md: a block that begins like this.
+fn documented(beginning: &str) -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operations.md");
+    let page = fs::read_to_string(page).expect("docs/operations.md");
+    let start = page.find(&format!("```console\n{beginning}")).expect("a block");
+    let block = &page[start + "```console\n".len()..];
+    block[..block.find("```").expect("the end of the block")].to_owned()
+}
+
+/// A server that does not know the floor would issue IDs again that ran ahead of the clock. The
+/// documented query finds them, of its own identity alone, and by the index.
+#[test]
+fn restored_keys_ahead_of_the_clock_are_found_and_passed() {
+    let old = Cluster::builder().fake_clock().start();
+    let mut client = old.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
+             INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 10000);",
+        )
+        .expect("rows");
+    old.set_clock("+2h");
+    client
+        .batch_execute(
+            "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100);
+             INSERT INTO orders VALUES (snowflake_make(now() + interval '3 hours', 7, 9, 0));",
+        )
+        .expect("rows");
+    let newest = bigint(&mut client, "SELECT max(id) FROM orders WHERE item IS NOT NULL");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    run_well(&old, "pg_dump", "postgres", &["--format=custom", "--file", path]);
+
+    let new = Cluster::start();
+    new.connect().batch_execute("CREATE DATABASE restored").expect("a database");
+    run_well(&new, "pg_restore", "restored", &["--exit-on-error", path]);
+    let mut client = connect_to(&new, "restored");
+    let query = documented("SELECT max(snowflake_timestamp(o.id))");
+    let latest = |client: &mut Client| -> Option<String> {
+        let query = format!("SELECT max::text FROM ({}) AS latest", query.replace(';', ""));
+        client.query_one(&query, &[]).expect("a row").get(0)
+    };
+    let time_of = |id: i64| format!("SELECT snowflake_timestamp({id})::text");
+    let expected: String = client.query_one(&time_of(newest), &[]).expect("a time").get(0);
+    client.batch_execute("ANALYZE orders").expect("analyzed");
+    let plan = snowflake_e2e::explain(&mut client, query.trim());
+    assert!(plan.contains("orders_pkey"), "{plan}");
+    assert_eq!(latest(&mut client).as_ref(), Some(&expected));
+    // An ID from before the remedy is smaller.
+    assert!(bigint(&mut client, "SELECT snowflake_nextval()") < newest);
+
+    let remedy = documented("SELECT snowflake_set_floor('");
+    let given = remedy.split('\'').nth(1).expect("a time");
+    client.batch_execute(&remedy.replace(given, &expected)).expect("a floor");
+    assert!(bigint(&mut client, "SELECT snowflake_nextval()") > newest);
 }
