@@ -18,8 +18,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::{fs, ptr};
 
 // PostgreSQL 19 made the modes of its buffer locks a type.
 #[cfg(feature = "pg19")]
@@ -47,6 +47,9 @@ const HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
 
 /// DELAY_CHKPT_START of the server. The end of a transaction clears it too.
 const DELAY_CHECKPOINT: i32 = 1;
+
+/// Set in a build that only shows that the tests notice.
+const WITHOUT_SYNC: bool = cfg!(feature = "test_without_sync");
 
 /// A position in the WAL.
 pub type Lsn = pg_sys::XLogRecPtr;
@@ -147,9 +150,19 @@ pub fn write(record: &Record) -> Lsn {
 pub fn overwrite(record: &Record) -> Result<(), Error> {
     if exists() && !is_empty() {
         flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record));
-        Ok(())
     } else {
-        create(record)
+        create(record)?;
+    }
+    sync_entry();
+    Ok(())
+}
+
+/// Makes the file's entry in its directory durable, whether a session or recovery created it. An
+/// entry is not WAL-logged, and a checkpoint syncs no directory.
+pub fn sync_entry() {
+    if !WITHOUT_SYNC {
+        // SAFETY: a directory of the server.
+        unsafe { pg_sys::fsync_fname(c"global".as_ptr(), true) };
     }
 }
 
@@ -161,8 +174,8 @@ pub fn may_create() -> Result<(), Error> {
     Ok(())
 }
 
-/// Creates the register, durably. Fails if it was deleted while the server runs: other processes
-/// may not see what is written to a new file.
+/// Creates the register. It is durable once its entry is, too. Fails if it was deleted while the
+/// server runs: other processes may not see what is written to a new file.
 pub fn create(record: &Record) -> Result<(), Error> {
     let is_new = !exists();
     if is_new {
@@ -180,7 +193,7 @@ pub fn create(record: &Record) -> Result<(), Error> {
     }
     let created = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: as above. The WAL comes first and is flushed, so that a crash at any point leaves
-        // no page, or the whole page. An entry in a directory is not WAL-logged: it is synced.
+        // no page, or the whole page. The next checkpoint syncs the file, as it was told to.
         unsafe {
             let lsn = pg_sys::log_newpage(&mut locator(), FORK, BLOCK, start.cast(), true);
             pg_sys::XLogFlush(lsn);
@@ -189,18 +202,16 @@ pub fn create(record: &Record) -> Result<(), Error> {
             }
             pg_sys::PageSetChecksumInplace(start.cast(), BLOCK);
             pg_sys::smgrextend(storage(), FORK, BLOCK, start.cast(), false);
-            pg_sys::smgrimmedsync(storage(), FORK);
-            pg_sys::fsync_fname(c"global".as_ptr(), true);
         }
     }));
     // SAFETY: this process's own flags.
     unsafe { (*pg_sys::MyProc).delayChkptFlags &= !DELAY_CHECKPOINT };
     if let Err(error) = created {
         if is_new {
-            // Nothing was issued from it, so the next call starts over.
-            // SAFETY: closes the file, where it is open.
-            unsafe { pg_sys::smgrclose(storage()) };
-            let _ = fs::remove_file(PATH);
+            // Nothing was issued from it, so the next call starts over. A checkpoint must not find
+            // that a file is gone which it was told to sync: as in recovery, it is told so.
+            // SAFETY: the file is new, and the lock is held.
+            unsafe { pg_sys::smgrdounlinkall(&mut storage(), 1, true) };
         }
         resume_unwind(error);
     }

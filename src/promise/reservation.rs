@@ -78,6 +78,9 @@ unsafe impl PGRXSharedMemory for Reservations {}
 /// Set in a build that only shows that the tests notice.
 const WITHOUT_REGISTER: bool = cfg!(feature = "test_without_register");
 
+/// The same.
+const WITHOUT_FLUSH: bool = cfg!(feature = "test_without_flush");
+
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
     pg_shmem_init!(RESERVATIONS);
@@ -266,7 +269,9 @@ fn first_start(fixed: &Fixed, server: &Server, now: i64) -> Result<Start, Error>
 impl Pending {
     /// Waits until it is durable, and lets the generator use it.
     fn publish(self) {
-        register::flush(self.lsn);
+        if !WITHOUT_FLUSH {
+            register::flush(self.lsn);
+        }
         shared::raise_floor(self.floor, self.next_after);
     }
 }
@@ -298,6 +303,7 @@ impl Reservations {
             self.reference = Some(Reference::record(clocks));
             start
         };
+        register::sync_entry();
         shared::restart(Generator::starting_after(
             start.after,
             start.hold,

@@ -189,6 +189,12 @@ impl Cluster {
         if self.fake_clock {
             environment.extend(clock_of_file(&self.directory().join("clock")));
         }
+        // A server may have several libraries before all others.
+        let (libraries, mut environment): (Vec<_>, Vec<_>) =
+            environment.into_iter().partition(|variable| variable.starts_with("LD_PRELOAD="));
+        let libraries: Vec<_> =
+            libraries.iter().filter_map(|variable| variable.strip_prefix("LD_PRELOAD=")).collect();
+        environment.push(format!("LD_PRELOAD={}", libraries.join(":")));
         self.server.program_with(&environment, "postgres")
     }
 
