@@ -54,6 +54,13 @@ pub enum Error {
         /// The name of the node that has it.
         holder: String,
     },
+    /// This server has the released identity.
+    OfThisServer {
+        /// The identity's datacenter.
+        datacenter_id: i32,
+        /// The identity's worker.
+        worker_id: i32,
+    },
     /// Every identity is given out.
     NoneLeft,
     /// The node has no identity.
@@ -149,6 +156,14 @@ impl Report for Error {
                 ),
             )
             .set_hint("Release it first with snowflake_release_node(), or claim another identity."),
+            Error::OfThisServer { datacenter_id, worker_id } => report::new(
+                ERRCODE_OBJECT_IN_USE,
+                format!(
+                    "datacenter {datacenter_id}, worker {worker_id} is the identity of this server"
+                ),
+            )
+            .set_detail("It was released, but the configuration of this server still has it.")
+            .set_hint("Give this server another identity and restart it, or claim another one."),
             Error::NoneLeft => {
                 report::new(ERRCODE_PROGRAM_LIMIT_EXCEEDED, "no identity is left to give out")
                     .set_hint("Release those of servers that are gone: see snowflake_nodes.")

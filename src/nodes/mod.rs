@@ -24,7 +24,7 @@ use error::Error;
 /// identity until it is released. Without `datacenter_id` or `worker_id`, the first that nobody has
 /// had is taken. 42501 for roles that may not claim; 25001 in a REPEATABLE READ transaction; 22004
 /// without a name; 22023 for a name or a number that is not legal; 55000 if the node has another
-/// identity; 55006 if another node has this one; 54000 if there is none left.
+/// identity; 55006 if another node, or this very server, has this one; 54000 if there is none left.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_claim_node(name text, datacenter_id integer DEFAULT NULL,
                                      worker_id integer DEFAULT NULL)
@@ -67,17 +67,23 @@ fn claim(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Error> {
         in_range("datacenter_id", node.datacenter_id, last[0])?;
         in_range("worker_id", node.worker_id, last[1])?;
         report::send(node.notice(&name), PgLogLevel::NOTICE);
+        claims.keep(&name);
         return Ok(node.fragment(&name));
     }
     match claims.choose(&name, wanted, last) {
         Some(chosen) => {
             claims.give(&name, chosen);
+            if Some(chosen) == own_identity() {
+                report::send(notice_of_own(&name), PgLogLevel::NOTICE);
+            }
             Ok(claims.node(&name).expect("it was given one").fragment(&name))
         }
         None => match wanted {
             [Some(datacenter_id), Some(worker_id)] => {
-                let holder = claims.holder([datacenter_id, worker_id]);
-                Err(Error::Taken { datacenter_id, worker_id, holder })
+                Err(match claims.holder([datacenter_id, worker_id]) {
+                    Some(holder) => Error::Taken { datacenter_id, worker_id, holder },
+                    None => Error::OfThisServer { datacenter_id, worker_id },
+                })
             }
             _ => Err(Error::NoneLeft),
         },
@@ -158,6 +164,18 @@ fn time(
     Ok(Some(time.into_inner()))
 }
 
+/// The identity that this server itself has.
+fn own_identity() -> Option<[i32; 2]> {
+    let identity = settings::fixed().identity?;
+    Some([identity.datacenter_id, identity.worker_id].map(|id| id as i32))
+}
+
+/// What whoever claims that by its numbers is told.
+fn notice_of_own(name: &str) -> ErrorReport {
+    report::message("this server has this identity in its configuration".to_owned())
+        .set_hint(format!("If node \"{name}\" is another server, both issue the same IDs."))
+}
+
 /// Lets rows of `snowflake_node_claims` pass that come from roles that may claim: those of a dump
 /// that is restored, too.
 #[pg_extern(sql = "
@@ -231,6 +249,7 @@ impl Claims {
         // SAFETY: PostgreSQL calls with a function.
         let table = table_of(unsafe { (*(*fcinfo).flinfo).fn_oid })?;
         table.lock()?;
+        catalog::let_commit_be_synchronous();
         Ok(Claims { table })
     }
 
@@ -259,21 +278,32 @@ impl Claims {
         })
     }
 
-    /// The name of the node that has this identity.
-    fn holder(&self, [datacenter_id, worker_id]: [i32; 2]) -> String {
+    /// The name of the node that has this identity, if there is one.
+    fn holder(&self, [datacenter_id, worker_id]: [i32; 2]) -> Option<String> {
         let query = "SELECT c.name FROM claims AS c
                      WHERE c.released_at IS NULL AND c.datacenter_id = $1 AND c.worker_id = $2";
-        let row = self.query(query, &[int4(datacenter_id), int4(worker_id)]).pop();
-        row.and_then(|mut row| row.swap_remove(0)).expect("a node, since the identity is taken")
+        self.query(query, &[int4(datacenter_id), int4(worker_id)]).pop()?.swap_remove(0)
     }
 
     /// The identity to give to a node that has none; `None` if none is left.
     fn choose(&self, name: &str, wanted: [Option<i32>; 2], last: [u32; 2]) -> Option<[i32; 2]> {
-        let wanted = wanted.map(|wanted| (wanted.map(pg_sys::Datum::from), pg_sys::INT4OID));
-        let last = last.map(|last| int4(last as i32));
-        let arguments = [text(name), wanted[0], wanted[1], last[0], last[1]];
+        let optional = |number: Option<i32>| (number.map(pg_sys::Datum::from), pg_sys::INT4OID);
+        let (wanted, last) = (wanted.map(optional), last.map(|last| int4(last as i32)));
+        let own = own_identity();
+        let own = [0, 1].map(|part| optional(own.map(|own| own[part])));
+        let arguments = [text(name), wanted[0], wanted[1], last[0], last[1], own[0], own[1]];
         let row = self.query(include_str!("choice.sql"), &arguments).pop()?;
         Some([0, 1].map(|column| integer(&row, column) as i32))
+    }
+
+    /// Lets the commit wait until the claim of the node of that name is where every claim has to be:
+    /// who made it may have been cut off from that wait. Locking a row is a change.
+    fn keep(&self, name: &str) {
+        let table = &self.table.name;
+        let query = format!(
+            "SELECT FROM {table} AS c WHERE c.released_at IS NULL AND c.name = $1 FOR UPDATE"
+        );
+        self.table.write(&query, &[text(name)]);
     }
 
     /// Gives the identity to the node of that name.

@@ -199,6 +199,43 @@ fn as_user<T>(user: pg_sys::Oid, restriction: i32, act: impl FnOnce() -> T) -> T
     done
 }
 
+/// Lets the commit of this transaction wait until it is durable, here and on synchronous standbys,
+/// also where `synchronous_commit` says that it need not.
+pub fn let_commit_be_synchronous() {
+    pgrx::register_xact_callback(pgrx::PgXactCallbackEvent::PreCommit, || {
+        // SAFETY: a variable of this process, and one of the server's settings.
+        unsafe {
+            if pg_sys::synchronous_commit
+                < pg_sys::SyncCommitLevel::SYNCHRONOUS_COMMIT_REMOTE_FLUSH as i32
+            {
+                // SET LOCAL: it holds until the transaction is over.
+                set(c"synchronous_commit", c"on", pg_sys::GucAction::GUC_ACTION_LOCAL);
+            }
+        }
+    });
+}
+
+/// Sets a setting for as long as the action says.
+///
+/// # Safety
+///
+/// The name and the value are those of one of the server's settings.
+unsafe fn set(name: &CStr, value: &CStr, action: pg_sys::GucAction::Type) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        pg_sys::set_config_option(
+            name.as_ptr(),
+            value.as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            action,
+            true,
+            0,
+            false,
+        );
+    }
+}
+
 /// Acts under settings of its own, and puts back what it or others changed meanwhile.
 fn with_settings<T>(settings: &[(&CStr, &CStr)], act: impl FnOnce() -> T) -> T {
     // SAFETY: names and values are those of the server's own settings. What is set is put back, by
@@ -206,16 +243,7 @@ fn with_settings<T>(settings: &[(&CStr, &CStr)], act: impl FnOnce() -> T) -> T {
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
         for (name, value) in settings {
-            pg_sys::set_config_option(
-                name.as_ptr(),
-                value.as_ptr(),
-                pg_sys::GucContext::PGC_USERSET,
-                pg_sys::GucSource::PGC_S_SESSION,
-                pg_sys::GucAction::GUC_ACTION_SAVE,
-                true,
-                0,
-                false,
-            );
+            set(name, value, pg_sys::GucAction::GUC_ACTION_SAVE);
         }
         let done = act();
         pg_sys::AtEOXact_GUC(false, level);

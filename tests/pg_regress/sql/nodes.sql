@@ -65,10 +65,30 @@ SELECT snowflake_release_node('db-2', issued_until => '2026-01-01 00:00:00+00', 
 SELECT snowflake_release_node('db-6', issued_until => '2026-01-01 00:00:00.0001+00', fenced => true);
 SELECT snowflake_claim_node('db-7', 0, 2);
 
+-- The identity of this server itself is given to nobody who does not ask for it by both numbers, and
+-- after its release to nobody else.
+SHOW snowflake.datacenter_id;
+SHOW snowflake.worker_id;
+BEGIN;
+\set ON_ERROR_ROLLBACK on
+SELECT count(snowflake_claim_node('five-' || n, 5)) FROM generate_series(1, 9) AS n;
+SELECT snowflake_claim_node('five-10', 5);
+SET LOCAL client_min_messages = notice;
+SELECT snowflake_claim_node('here', 5, 9);
+SELECT snowflake_release_node('here', issued_until => clock_timestamp(), fenced => true) IS NULL AS lost;
+SELECT snowflake_claim_node('five-11', 5, 9);
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_claim_node('here') ~ 'datacenter_id = 5\n.*worker_id = 9\n.*start_after' AS again;
+ROLLBACK;
+\set ON_ERROR_ROLLBACK off
+
 -- When none is left that nobody has had, the one with the earliest floor goes first.
 BEGIN;
 \set ON_ERROR_ROLLBACK on
-SELECT count(snowflake_claim_node('rest-' || n)) FROM generate_series(1, 1020) AS n;
+SELECT count(snowflake_claim_node('rest-' || n)) FROM generate_series(1, 1019) AS n;
+SELECT snowflake_claim_node('db-8');
+\echo :LAST_ERROR_SQLSTATE
+SELECT snowflake_claim_node('here', 5, 9);
 SELECT snowflake_claim_node('db-8');
 \echo :LAST_ERROR_SQLSTATE
 UPDATE snowflake_internal.snowflake_node_claims SET claimed_at = '2025-12-31 23:00:00+00';

@@ -4,14 +4,17 @@
 use std::fs;
 use std::thread;
 
+use postgres::error::SqlState;
 use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, bigint, connect_to, dump_and_restore, eventually, output};
+use snowflake_e2e::{
+    Cluster, bigint, connect_to, dump_and_restore, error_of, eventually, output, signal,
+};
 
 /// What one line of psql prints, as in the documentation.
 fn claim(registry: &Cluster, name: &str) -> String {
     let query = format!("SELECT snowflake_claim_node('{name}')");
     let mut psql = registry.client_program("psql");
-    output(psql.args(["-XAtqc", &query]))
+    output(psql.args(["-XAtqc", &query])).trim_end().to_owned()
 }
 
 /// A server that has this fragment in its configuration.
@@ -50,7 +53,8 @@ fn claims_at_the_same_time_are_different() {
     let count = "SELECT count(*) FROM snowflake_nodes";
     assert_eq!(bigint(&mut client, count), 200);
     let largest = "SELECT max(datacenter_id * 32 + worker_id)::bigint FROM snowflake_nodes";
-    assert_eq!(bigint(&mut client, largest), 199, "the first ones are taken first");
+    // One of them is the identity of the registry's own server.
+    assert_eq!(bigint(&mut client, largest), 200, "the first ones are taken first");
 }
 
 /// A server whose clock is an hour ahead hands its identity over to one whose clock is right. Its
@@ -199,4 +203,88 @@ fn a_claim_that_waits_for_a_release_sees_it() {
         let fragment: String = waiting.join().expect("a session").expect("an identity").get(0);
         assert!(fragment.contains("worker_id = 1"), "{fragment}");
     });
+}
+
+/// However asynchronous the sessions of the database are.
+#[test]
+fn a_claim_outlives_a_crash_of_its_database() {
+    let builder = Cluster::builder().set("synchronous_commit", "off");
+    let mut registry = builder.set("wal_writer_delay", "10s").start();
+    for number in 0..3 {
+        let fragment = claim(&registry, &format!("db-{number}"));
+        assert!(fragment.ends_with(&format!("snowflake.worker_id = {number}")), "{fragment}");
+        registry.kill();
+        registry.start_again();
+    }
+}
+
+/// A claim waits for the synchronous standbys, whatever `synchronous_commit` says, and so does one
+/// that is made again after its wait was cancelled.
+#[test]
+fn a_claim_outlives_a_synchronous_failover_of_its_database() {
+    let mut registry = Cluster::start();
+    let mut standby = registry.standby();
+    standby.stop();
+    registry.configure(&[("synchronous_standby_names", "*"), ("synchronous_commit", "off")]);
+    registry.reload();
+    let mut operator = registry.connect();
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    thread::scope(|scope| {
+        let claim = || scope.spawn(|| claim(&registry, "db-1"));
+        let waits = |operator: &mut Client| {
+            eventually("the claim waits", || bigint(operator, waiting) == 1);
+        };
+        let cancelled = claim();
+        waits(&mut operator);
+        operator
+            .batch_execute(
+                "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+            )
+            .expect("a signal");
+        cancelled.join().expect("committed here alone");
+        let again = claim();
+        waits(&mut operator);
+        standby.start_again();
+        assert!(again.join().expect("committed").ends_with("worker_id = 0"));
+    });
+    drop(operator);
+    registry.kill();
+    standby.configure(&[("synchronous_standby_names", "")]);
+    standby.reload();
+    standby.promote();
+    assert!(claim(&standby, "db-2").ends_with("worker_id = 1"));
+}
+
+/// The claims that an asynchronous standby has not received are gone with the primary. Servers that
+/// enter themselves before anybody claims keep what they have.
+#[test]
+fn after_an_asynchronous_failover_running_servers_enter_themselves() {
+    let mut registry = Cluster::start();
+    let standby = registry.standby();
+    let mut operator = registry.connect();
+    assert!(claim(&registry, "db-1").ends_with("worker_id = 0"));
+    eventually("the standby has it", || {
+        bigint(&mut standby.connect(), "SELECT count(*) FROM snowflake_nodes") == 1
+    });
+    signal(bigint(&mut operator, "SELECT pid::bigint FROM pg_stat_replication"), "STOP");
+    assert!(claim(&registry, "db-2").ends_with("worker_id = 1"));
+    drop(operator);
+    registry.kill();
+    standby.promote();
+    standby.wait_until_primary();
+    let mut operator = standby.connect();
+    // What would happen otherwise.
+    let mut careless = operator.transaction().expect("a transaction");
+    let row = careless.query_one("SELECT snowflake_claim_node('db-3')", &[]).expect("an identity");
+    assert!(row.get::<_, &str>(0).ends_with("worker_id = 1"), "that of db-2");
+    careless.rollback().expect("a rollback");
+
+    for (name, worker) in [("db-1", 0), ("db-2", 1)] {
+        operator
+            .execute("SELECT snowflake_claim_node($1, 0, $2)", &[&name, &worker])
+            .expect("its own");
+    }
+    let error = error_of(operator.query("SELECT snowflake_claim_node('db-3', 0, 1)", &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_IN_USE, "{error}");
+    assert!(claim(&standby, "db-3").ends_with("worker_id = 2"));
 }
