@@ -1,5 +1,6 @@
 //! What clients were given, written down outside of the server.
 
+use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
 use std::thread::{self, Scope};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use postgres::Client;
 
-use crate::{Cluster, assert_distinct};
+use crate::{Cluster, NEXT, assert_distinct, bigint, bigints};
 
 /// Every ID that a client received, and which of them were not greater than all that any client had
 /// received before it asked.
@@ -106,6 +107,24 @@ impl Journal {
         let count = ids.len();
         assert_distinct(ids);
         count
+    }
+
+    /// Takes IDs that never become rows until they are above the server's floor of now, so that a
+    /// copy that was made before does not know of the last ones. Returns the server's new floor.
+    pub fn issue_beyond_the_floor(&self, client: &mut Client) -> String {
+        let beyond = "SELECT snowflake_max(snowflake_floor() + interval '100 ms')";
+        let beyond = bigint(client, beyond);
+        while self.highest() < beyond {
+            self.take(client, NEXT).expect("an ID");
+        }
+        client.query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
+    }
+
+    /// How many of the IDs come again if a server issues a million.
+    pub fn returned(&self, client: &mut Client) -> usize {
+        let ids: HashSet<i64> = self.ids().into_iter().collect();
+        let next = bigints(client, "SELECT snowflake_nextval(1000000)");
+        next.iter().filter(|id| ids.contains(id)).count()
     }
 
     /// How many IDs were not greater than those before them.

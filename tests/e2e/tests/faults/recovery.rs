@@ -24,35 +24,53 @@ fn assert_above_rows(cluster: &Cluster, journal: &Journal) {
     journal.check();
 }
 
+/// Without a signal file, the copy is on the timeline of its original, and nothing is added to its
+/// floor.
 #[test]
 fn a_base_backup_under_load() {
     let mut cluster = Cluster::builder().fake_clock().start();
     create_orders(&cluster);
     let journal = Journal::new();
     let stop = AtomicBool::new(false);
-    let copies = thread::scope(|scope| {
+    let (before, copies) = thread::scope(|scope| {
         let _stop = StopOnDrop(&stop);
-        for _ in 0..3 {
+        journal.client(scope, &cluster, NEXT, &stop);
+        for _ in 0..2 {
             journal.client(scope, &cluster, INSERT, &stop);
         }
         journal.wait_for(300);
-        let copies = [cluster.base_backup(&[]), cluster.base_backup(&[])];
+        let before = journal.highest();
+        let copies = [(); 3].map(|()| cluster.base_backup(&[]));
         journal.wait_for(300);
-        copies
+        (before, copies)
     });
+    let floor = journal.issue_beyond_the_floor(&mut cluster.connect());
     cluster.kill();
-    let [mut right, mut behind] = copies;
+    let [mut right, mut behind, mut told] = copies;
     // With the clock right, everything is above all that the original ever issued.
     right.start_again();
     journal.take(&mut right.connect(), NEXT).expect("an ID");
     assert_above_rows(&right, &journal);
-    // With the clock behind, above all that the copy has.
+    // With the clock behind, above all that the original had issued before the backup: what it
+    // issued later comes again.
     behind.set_clock("-1h");
     behind.start_again();
+    let next = bigint(&mut behind.connect(), NEXT);
+    assert!(next > before, "{next} is not above {before}");
     assert_above_rows(&behind, &journal);
-    println!("2 backups under load, {} IDs", journal.check());
+    let returned = journal.returned(&mut behind.connect());
+    assert!(returned > 0);
+    // Above that, too, if it is told how far the original came.
+    told.set_clock("-1h");
+    told.configure(&[("snowflake.start_after", &floor)]);
+    told.start_again();
+    journal.take(&mut told.connect(), NEXT).expect("an ID");
+    assert_above_rows(&told, &journal);
+    println!("3 backups under load, {} IDs, of which {returned} came again", journal.check());
 }
 
+/// What the original issued after the target is covered by the margin, or by the clock, or by
+/// `start_after`; otherwise it comes again.
 #[test]
 fn point_in_time_recovery() {
     let mut cluster = Cluster::builder()
@@ -64,35 +82,52 @@ fn point_in_time_recovery() {
     create_orders(&cluster);
     let journal = Journal::new();
     let mut client = cluster.connect();
-    let copies = [cluster.base_backup(&[]), cluster.base_backup(&[])];
+    let copies = [(); 4].map(|()| cluster.base_backup(&[]));
     for _ in 0..200 {
         journal.take(&mut client, INSERT).expect("an ID");
+        journal.take(&mut client, NEXT).expect("an ID");
     }
     client.batch_execute("SELECT pg_create_restore_point('here')").expect("a restore point");
+    let before = journal.highest();
     for _ in 0..200 {
         journal.take(&mut client, INSERT).expect("an ID");
     }
+    let floor = journal.issue_beyond_the_floor(&mut client);
     archive_wal(&mut client);
     drop(client);
     cluster.stop();
-    for (mut copy, offset) in copies.into_iter().zip(["+0", "-1h"]) {
+    let recover = |mut copy: Cluster, clock: &str, settings: &[(&str, &str)]| {
         copy.configure(&[
             ("archive_mode", "off"),
             ("restore_command", &format!("cp {}/%f %p", archive.display())),
             ("recovery_target_name", "here"),
             ("recovery_target_action", "promote"),
         ]);
+        copy.configure(settings);
         fs::write(copy.data().join("recovery.signal"), "").expect("a file");
-        copy.set_clock(offset);
+        copy.set_clock(clock);
         copy.start_again();
         copy.wait_until_primary();
         assert_eq!(bigint(&mut copy.connect(), "SELECT count(*) FROM orders"), 200);
-        if offset == "+0" {
-            journal.take(&mut copy.connect(), NEXT).expect("an ID");
-        }
+        copy
+    };
+    let [behind, covered, told, right] = copies;
+    let without_margin = ("snowflake.failover_margin", "0");
+    let behind = recover(behind, "-1h", &[without_margin]);
+    let next = bigint(&mut behind.connect(), NEXT);
+    assert!(next > before, "{next} is not above {before}");
+    assert_above_rows(&behind, &journal);
+    let returned = journal.returned(&mut behind.connect());
+    assert!(returned > 0);
+
+    let covered = recover(covered, "-1h", &[("snowflake.failover_margin", "10s")]);
+    let told = recover(told, "-1h", &[without_margin, ("snowflake.start_after", &floor)]);
+    let right = recover(right, "+0", &[without_margin]);
+    for copy in [covered, told, right] {
+        assert!(bigint(&mut copy.connect(), NEXT) > journal.highest());
         assert_above_rows(&copy, &journal);
     }
-    println!("2 recoveries to a point in time, {} IDs", journal.check());
+    println!("4 recoveries to a point in time, {} IDs, {returned} came again", journal.check());
 }
 
 #[test]
@@ -127,6 +162,7 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
     first.stop();
     let mut client = second.connect();
     for _ in 0..200 {
+        journal.take(&mut client, NEXT).expect("an ID");
         journal.take(&mut client, INSERT).expect("an ID");
     }
     let rewound = first
@@ -158,6 +194,10 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
     eventually("the rows reach the rewound server", || {
         bigint(&mut reader, "SELECT max(id) FROM orders") == highest
     });
+    // No row of these, either, tells the standby.
+    for _ in 0..200 {
+        journal.take(&mut client, NEXT).expect("an ID");
+    }
     drop(client);
     second.kill();
     first.promote();
@@ -177,6 +217,7 @@ fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
     create_orders(&primary);
     let journal = Journal::new();
     journal.take(&mut primary.connect(), INSERT).expect("an ID");
+    journal.take(&mut primary.connect(), NEXT).expect("an ID");
     let mut subscriber = primary.base_backup(&["--write-recovery-conf"]);
     let created = subscriber
         .server()
@@ -208,6 +249,7 @@ fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
         .expect("a row")
         .get(0);
     assert!(confirmed);
+    journal.take(&mut client, NEXT).expect("an ID");
     assert_above_rows(&subscriber, &journal);
     // Once is enough.
     subscriber.stop();
@@ -287,6 +329,7 @@ fn a_server_without_the_library() {
     let mut client = cluster.connect();
     for _ in 0..200 {
         journal.take(&mut client, INSERT).expect("an ID");
+        journal.take(&mut client, NEXT).expect("an ID");
     }
     cluster.kill();
     cluster.set_clock("-1h");
