@@ -26,6 +26,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use snowflake_e2e::{Cluster, INSERT, NEXT, create_directory, create_orders};
 
@@ -36,6 +37,13 @@ fn archive(cluster: &Cluster) -> PathBuf {
     cluster.configure(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
     cluster.reload();
     archive
+}
+
+/// Sets a server's clock back to the time of an ID in the default layout.
+fn set_clock_back_to(cluster: &Cluster, id: i64) {
+    let issued = Duration::from_millis((id >> 22) as u64 + 1_288_834_974_657);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    cluster.set_clock(&format!("-{:.3}s", (now - issued).as_secs_f64()));
 }
 
 /// A library that servers load before all others, and that stands between them and the disk. It

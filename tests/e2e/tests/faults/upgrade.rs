@@ -1,9 +1,9 @@
 //! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by
 //! hand: as `snowflake.start_after`, or with `snowflake_set_floor()`.
 
-use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Server, bigint};
+use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Register, Server, bigint};
 
-use super::{INSERT, create_orders};
+use super::{INSERT, create_orders, set_clock_back_to};
 
 /// A layout that is not the default one.
 const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
@@ -15,7 +15,18 @@ fn old_cluster(journal: &Journal) -> Cluster {
     for _ in 0..100 {
         journal.take(&mut client, INSERT).expect("an ID");
     }
+    journal.issue_beyond_the_floor(&mut client);
     cluster
+}
+
+/// A server that starts from its clock, which is back where the IDs in the journal were issued.
+/// Without their floor, they come again.
+fn assert_return(cluster: &Cluster, journal: &Journal) {
+    let mut client = cluster.connect();
+    set_clock_back_to(cluster, journal.ids()[0]);
+    let returned = journal.returned(&mut client);
+    println!("without the floor, {returned} of {} IDs come again", journal.count());
+    assert!(returned > 0);
 }
 
 fn old_server() -> ClusterBuilder {
@@ -44,6 +55,9 @@ fn pg_upgrade() {
     let mut new = Cluster::builder().fake_clock().create();
     println!("from PostgreSQL {} to {}", old.server().major(), new.server().major());
     new.upgrade_from(&old);
+    new.start_again();
+    assert_return(&new, &journal);
+    new.stop();
     new.set_clock("-1h");
     // The floor of the old cluster is in force before anybody can connect.
     new.configure(&[("snowflake.start_after", &floor)]);
@@ -89,9 +103,8 @@ fn dump_and_restore() {
     assert!(dump.status.success());
     let file = old.directory().join("dump.sql");
     std::fs::write(&file, dump.stdout).expect("a file");
-    let new = Cluster::builder().fake_clock().start();
+    let mut new = Cluster::builder().fake_clock().start();
     new.connect().batch_execute("DROP EXTENSION snowflake").expect("dropped");
-    new.set_clock("-1h");
     let restored = new
         .client_program("psql")
         .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-f"])
@@ -100,7 +113,13 @@ fn dump_and_restore() {
         .expect("psql runs");
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     old.stop();
+    assert_return(&new, &journal);
+    // As it was before these.
+    new.stop();
+    std::fs::remove_file(Register::path(&new)).expect("the register");
+    new.start_again();
     let set_floor = format!("SELECT snowflake_set_floor('{floor}')");
     new.connect().batch_execute(&set_floor).expect("a floor");
+    new.set_clock("-1h");
     go_on(&new, &journal);
 }
