@@ -6,6 +6,7 @@ mod foreign_tables;
 mod identities;
 mod monitoring;
 mod patroni;
+mod pgbackrest;
 mod poolers;
 mod provisioning;
 mod twins;
