@@ -193,7 +193,8 @@ pub fn create(record: &Record) -> Result<(), Error> {
     }
     let created = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: as above. The WAL comes first and is flushed, so that a crash at any point leaves
-        // no page, or the whole page. The next checkpoint syncs the file, as it was told to.
+        // no page, or the whole page. smgrextend() asks the next checkpoint to sync the file; until
+        // then, the WAL has the page.
         unsafe {
             let lsn = pg_sys::log_newpage(&mut locator(), FORK, BLOCK, start.cast(), true);
             pg_sys::XLogFlush(lsn);

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use snowflake_e2e::{Cluster, Journal, Register, StopOnDrop, bigints, create_directory};
+use snowflake_e2e::{Cluster, Journal, Register, StopOnDrop, bigint, bigints, create_directory};
 
 use super::{INSERT, NEXT, Preloaded, create_orders};
 
@@ -139,6 +139,18 @@ fn nothing_that_was_issued_comes_again() {
     let lost = inserted.ids().into_iter().filter(|id| !rows.contains(id)).count();
     assert_eq!(lost, 0, "of {} rows", inserted.count());
     println!("{} power losses, {} IDs", CYCLES + 2, journal.check() + inserted.check());
+}
+
+/// No reservation writes the page that creates the register here.
+#[test]
+fn a_floor_that_creates_the_register_is_durable() {
+    let mut machine = Machine::start();
+    let floor = "SELECT snowflake_max(snowflake_set_floor(clock_timestamp() + interval '10 s'))";
+    let floor = bigint(&mut machine.cluster.connect(), floor);
+    machine.checkpoint();
+    machine.lose_power("-1h");
+    let next = bigint(&mut machine.cluster.connect(), NEXT);
+    assert!(next > floor, "{next} is not above {floor}");
 }
 
 /// As on a standby, and where a session is killed while it creates the register: the WAL has the
