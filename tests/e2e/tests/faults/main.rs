@@ -9,6 +9,7 @@ mod creation;
 mod damage;
 mod floor;
 mod interruption;
+mod lags;
 mod power_loss;
 mod promoted_clocks;
 mod promotion;

@@ -68,6 +68,21 @@ fn after_a_crash_of_the_primary() {
     promote_and_check(&pair);
 }
 
+/// The clock of the primary was set back, and its IDs go on from where they were.
+#[test]
+fn after_a_crash_of_a_primary_whose_ids_are_ahead() {
+    let mut pair = pair();
+    pair.primary.set_clock("-10min");
+    load(&pair.primary, &pair.journal, 1000);
+    let rows = pair.journal.count() as i64;
+    let mut reader = pair.standby.connect();
+    eventually("the rows reach the standby", || {
+        bigint(&mut reader, "SELECT count(*) FROM orders") == rows
+    });
+    pair.primary.kill();
+    promote_and_check(&pair);
+}
+
 #[test]
 fn after_a_restart_of_the_standby() {
     let mut pair = pair();

@@ -192,3 +192,35 @@ fn under_saturation_the_lead_of_a_held_step_does_not_grow() {
     assert!(first.is_some_and(|lead| (9_000..=10_000).contains(lead)), "{first:?}");
     assert!(second <= first, "the lead grew from {first:?} to {second:?}");
 }
+
+/// A burst has run ahead of the clock when a reload lowers `max_burst`. Nobody set the clock back.
+#[test]
+fn a_burst_is_no_step_after_max_burst_was_lowered() {
+    let cluster = Cluster::builder()
+        .set("snowflake.sequence_bits", "4")
+        .set("snowflake.max_burst", "20s")
+        .set("snowflake.max_backward_step", "0")
+        .set("snowflake.max_wait", "0")
+        .start();
+    let mut client = cluster.connect();
+    let mut ids = bigints(&mut client, "SELECT snowflake_nextval(400000)");
+    let lead = "SELECT lead FROM pg_stat_snowflake";
+    let lead = |client: &mut postgres::Client| {
+        client
+            .query_one(&format!("SELECT extract(epoch FROM lead)::float8 FROM ({lead}) AS s"), &[])
+            .expect("a row")
+            .get::<_, f64>(0)
+    };
+    assert!(lead(&mut client) > 5.0, "{}", lead(&mut client));
+    cluster.configure(&[("snowflake.max_burst", "0")]);
+    cluster.reload();
+    eventually("the session knows", || {
+        client.query_one("SHOW snowflake.max_burst", &[]).expect("a row").get::<_, &str>(0) == "0"
+    });
+    ids.extend(bigints(&mut client, "SELECT snowflake_nextval(1000)"));
+    assert!(lead(&mut client) > 2.0, "{}", lead(&mut client));
+    snowflake_e2e::assert_increasing(&ids);
+    let steps = "SELECT steps_held + steps_refused FROM pg_stat_snowflake";
+    assert_eq!(bigint(&mut client, steps), 0);
+    assert!(!cluster.log().contains("set back"));
+}

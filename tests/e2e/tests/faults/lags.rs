@@ -1,0 +1,103 @@
+//! A standby that lags behind an asynchronous primary, in seconds: what `docs/operations.md` says of
+//! IDs that are lost with the WAL, also where they are ahead of the clock.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use snowflake_e2e::{Cluster, StopOnDrop, bigint, bigints, eventually, signal};
+
+use super::NEXT;
+
+/// A primary whose sequence is short, so that sessions use up every millisecond, and its standby.
+struct Scenario {
+    /// How far IDs are ahead of the primary's clock, in seconds.
+    lead: u32,
+    margin: &'static str,
+    max_burst: &'static str,
+    lag: Duration,
+}
+
+/// So old is a server whose reservations reach as far where IDs are ahead of the clock.
+const OLD_ENOUGH: Duration = Duration::from_secs(16);
+
+impl Scenario {
+    /// How many of the IDs that clients received come again after the failover.
+    fn returned(&self) -> usize {
+        let mut primary = Cluster::builder()
+            .fake_clock()
+            .set("snowflake.sequence_bits", "4")
+            .set("snowflake.failover_margin", self.margin)
+            .set("snowflake.max_burst", self.max_burst)
+            // What is written is flushed at once, as on a server whose transactions write.
+            .set("wal_writer_delay", "10ms")
+            .start();
+        let mut standby = primary.base_backup(&["--write-recovery-conf"]);
+        standby.set_clock("-1200s");
+        standby.start_again();
+        let mut client = primary.connect();
+        client.batch_execute(NEXT).expect("an ID");
+        primary.set_clock(&format!("-{}s", self.lead));
+        let mut sender = 0;
+        eventually("the standby streams", || {
+            let streaming = "SELECT coalesce(max(pid), 0)::bigint FROM pg_stat_replication
+                             WHERE state = 'streaming'";
+            sender = bigint(&mut client, streaming);
+            sender != 0
+        });
+        let (received, stop) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let _stop = StopOnDrop(&stop);
+            let mut client = primary.connect();
+            let (received, stop) = (&received, &stop);
+            scope.spawn(move || {
+                while !stop.load(SeqCst) {
+                    let Ok(rows) = client.query("SELECT snowflake_nextval(1000)", &[]) else {
+                        break;
+                    };
+                    let ids = rows.iter().map(|row| row.get::<_, i64>(0));
+                    received.lock().expect("no panic").extend(ids);
+                }
+            });
+            thread::sleep(OLD_ENOUGH);
+            signal(sender, "STOP");
+            thread::sleep(self.lag);
+            primary.kill();
+        });
+        standby.promote();
+        let mut received = received.into_inner().expect("no panic");
+        received.sort_unstable();
+        let next = bigints(&mut standby.connect(), "SELECT snowflake_nextval(50000)");
+        next.iter().filter(|id| received.binary_search(id).is_ok()).count()
+    }
+}
+
+const AHEAD: Scenario =
+    Scenario { lead: 600, margin: "0", max_burst: "0", lag: Duration::from_millis(900) };
+
+#[test]
+fn less_than_a_second_is_covered() {
+    assert_eq!(Scenario { lead: 0, ..AHEAD }.returned(), 0);
+}
+
+#[test]
+fn less_than_a_second_is_covered_while_ids_are_ahead() {
+    assert_eq!(AHEAD.returned(), 0);
+}
+
+#[test]
+fn the_margin_and_less_than_a_second_is_covered_while_ids_are_ahead() {
+    assert_eq!(Scenario { margin: "5s", lag: Duration::from_millis(5500), ..AHEAD }.returned(), 0);
+}
+
+#[test]
+fn more_than_a_second_is_not_covered() {
+    assert!(Scenario { lag: Duration::from_secs(3), ..AHEAD }.returned() > 0);
+}
+
+#[test]
+fn nothing_is_covered_where_bursts_have_no_limit() {
+    let scenario = Scenario { margin: "5s", max_burst: "-1", lag: Duration::from_secs(1), ..AHEAD };
+    assert!(scenario.returned() > 0);
+}
