@@ -57,6 +57,7 @@ fn snowflake_check(
         server.synchronous_standbys(),
         server.field(),
         server.twins(),
+        subscriptions(),
     ];
     checks.push(server.verdict(&checks));
     let bytes = |text: String| encode(&text).into_bytes();
@@ -369,6 +370,44 @@ const IDLE_WATCHES: &str = "SELECT string_agg(DISTINCT t.tgrelid::regclass::text
     FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid
     JOIN pg_language AS l ON l.oid = p.prolang
     WHERE p.prosrc = 'snowflake_watch_twins_wrapper' AND l.lanname = 'c' AND t.tgenabled = 'O'";
+
+/// Whether the subscriptions that bring rows to watched tables are enabled. `disable_on_error` lets
+/// PostgreSQL disable one without anybody's doing.
+fn subscriptions() -> Check {
+    let name = "subscriptions";
+    if !may_read_subscriptions() {
+        return Check::well(name, "Not checked: this role may not read pg_subscription.");
+    }
+    match catalog::query(DISABLED, &[])[0][0].as_deref() {
+        None => Check::well(name, "None that brings rows to a watched table is disabled."),
+        Some(disabled) => Check::doubtful(
+            name,
+            format!("These bring rows to watched tables, and are disabled: {disabled}."),
+            "The log says why. Enable them with ALTER SUBSCRIPTION ... ENABLE, or drop them: until \
+             then, their publishers keep WAL.",
+        ),
+    }
+}
+
+/// The disabled subscriptions of this database to tables with the trigger `snowflake_watch_twins()`.
+const DISABLED: &str = "SELECT string_agg(s.subname, ', ' ORDER BY s.subname)
+    FROM pg_subscription AS s
+    WHERE NOT s.subenabled
+        AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND EXISTS (
+            SELECT FROM pg_subscription_rel AS r JOIN pg_trigger AS t ON t.tgrelid = r.srrelid
+            JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_language AS l ON l.oid = p.prolang
+            WHERE r.srsubid = s.oid AND p.prosrc = 'snowflake_watch_twins_wrapper'
+                AND l.lanname = 'c')";
+
+/// Whether this role may read what [`DISABLED`] does. Of `pg_subscription`, only superusers may read
+/// every column.
+fn may_read_subscriptions() -> bool {
+    let column =
+        |name| format!("has_column_privilege('pg_catalog.pg_subscription', '{name}', 'SELECT')");
+    let columns = ["oid", "subdbid", "subname", "subenabled"].map(column);
+    holds(&columns.join(" AND ")) && may_read("pg_subscription_rel")
+}
 
 /// Where the identity comes from. What lies inside the data directory is in every copy of it.
 fn origin_of_identity() -> Check {

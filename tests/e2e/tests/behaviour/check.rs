@@ -248,7 +248,7 @@ fn any_role_may_check() {
     cluster.connect().batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
     let ordinary = cluster.config().user("ordinary").connect(postgres::NoTls);
     let mut ordinary = ordinary.expect("a session");
-    assert_eq!(bigint(&mut ordinary, "SELECT count(*) FROM snowflake_check()"), 13);
+    assert_eq!(bigint(&mut ordinary, "SELECT count(*) FROM snowflake_check()"), 14);
     let (_, detail, _) = row(&mut ordinary, "origin of the identity");
     assert!(!detail.contains("postgresql.conf"), "{detail}");
 }
@@ -272,13 +272,17 @@ fn without_privileges_on_the_catalog_the_rest_is_checked() {
     cluster
         .connect()
         .batch_execute(
-            "CREATE ROLE ordinary LOGIN; REVOKE SELECT ON pg_settings, pg_stat_replication FROM PUBLIC",
+            "CREATE ROLE ordinary LOGIN;
+             REVOKE SELECT ON pg_settings, pg_stat_replication FROM PUBLIC;
+             REVOKE SELECT (subenabled) ON pg_subscription FROM PUBLIC",
         )
         .expect("a role");
     let ordinary = cluster.config().user("ordinary").connect(postgres::NoTls);
     let mut ordinary = ordinary.expect("a session");
     assert_eq!(row(&mut ordinary, VERDICT).1, "This server issues IDs.");
-    assert!(row(&mut ordinary, "origin of the identity").1.starts_with("Not checked"));
+    for name in ["origin of the identity", "clocks of standbys", "subscriptions"] {
+        assert!(row(&mut ordinary, name).1.starts_with("Not checked"), "{name}");
+    }
 }
 
 /// Without a synchronous standby's answer, commits wait.
