@@ -319,8 +319,9 @@ impl Server {
                     "Replicated rows had the identity of this server. Their number since the \
                      counters were reset is {received}."
                 ),
-                "The log names the subscriptions. Give one of the two servers another identity, \
-                 and restart it. Then call snowflake_stat_reset(), which resets all counters.",
+                "The log names the subscriptions, and says what else it can be. Give one of the \
+                 two servers another identity, and restart it. Then call snowflake_stat_reset(), \
+                 which resets all counters.",
             )
         } else if let Some(tables) = idle[0][0].as_deref() {
             Check::doubtful(

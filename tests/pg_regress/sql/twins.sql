@@ -1,10 +1,10 @@
--- The trigger that looks for rows of another server with this one's identity. It looks at rows that
--- are replicated, which session_replication_role says of a session.
+-- The trigger that looks for rows of another server with this one's identity. It looks at rows of
+-- transactions that are replayed, with the time at which they were committed elsewhere.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 CREATE TABLE watched (id bigint, other text);
-CREATE TRIGGER watch_twins AFTER INSERT ON watched
+CREATE TRIGGER watch_twins AFTER INSERT OR DELETE ON watched
     FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id', 'refuse');
 SELECT snowflake_stat_reset();
 -- Without this, it never fires for them, and the check says so.
@@ -12,30 +12,70 @@ SELECT ok, detail, hint FROM snowflake_check() WHERE name = 'twins';
 ALTER TABLE watched ENABLE REPLICA TRIGGER watch_twins;
 SELECT ok, detail FROM snowflake_check() WHERE name = 'twins';
 
--- What this server inserts, what another one has made, and what is no ID.
+-- What this server inserts, and what fills a gap: nothing is replayed.
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0));
 SET session_replication_role = replica;
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0)),
+                           (snowflake_nextval() + 1);
+SELECT pg_replication_origin_create('elsewhere') > 0;
+SELECT pg_replication_origin_session_setup('elsewhere');
+-- What another server has made, and what is no ID.
+SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:59.999999+00');
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 8, 0)),
                            (snowflake_make('2026-01-01 00:00:00+00', 4, 9, 0)), (NULL), (-1);
--- This server's own identity.
+SELECT twins FROM pg_stat_snowflake;
+-- This server's own identity. What is refused has to be sent again, so the position stays.
+SELECT pg_replication_origin_xact_setup('0/2', '2026-01-01 00:00:59.999999+00');
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 1));
 \echo :LAST_ERROR_SQLSTATE
+INSERT INTO watched VALUES (NULL);
+SELECT pg_replication_origin_session_progress(false);
 SELECT twins FROM pg_stat_snowflake;
 SELECT ok, detail, hint FROM snowflake_check() WHERE name = 'twins';
+-- A row that is older than a minute when it is committed may be one that this server has made.
+SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:01:00.001+00');
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 2));
+SELECT twins FROM pg_stat_snowflake;
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 2));
+\echo :LAST_ERROR_SQLSTATE
+-- So may one that was deleted here, also by an earlier transaction.
+SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:01+00');
+BEGIN;
+DELETE FROM watched;
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0));
+COMMIT;
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 2));
+SELECT id = snowflake_make('2026-01-01 00:00:00+00', 5, 9, 2), twins FROM watched, pg_stat_snowflake;
+-- What is rolled back is forgotten.
+BEGIN;
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 3));
+ROLLBACK;
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 8, 0));
+SELECT twins FROM pg_stat_snowflake;
+
+-- The time for which an ID is fresh.
+CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT OR DELETE ON watched
+    FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id', 'refuse', '2 min');
+ALTER TABLE watched ENABLE REPLICA TRIGGER watch_twins;
+SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:02:00.001+00');
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 4));
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 4));
 
 -- IDs from before a time pass.
 CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT ON watched
-    FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id', 'refuse', '2026-01-01T00:00:00.001Z');
+    FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id', 'refuse', '1min', '2026-01-01T00:00:00.001Z');
 ALTER TABLE watched ENABLE ALWAYS TRIGGER watch_twins;
-INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 2));
-INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 0));
+SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:00+00');
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 5));
+INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 5));
 
 -- Without refuse, rows are counted.
 CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT ON watched
     FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
 ALTER TABLE watched ENABLE REPLICA TRIGGER watch_twins;
+SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:00+00');
 INSERT INTO watched SELECT snowflake_make('2026-01-01 00:00:00+00', 5, 9, n)
-    FROM generate_series(1, 100) AS n;
+    FROM generate_series(101, 200) AS n;
 SELECT twins FROM pg_stat_snowflake;
 
 -- A domain over bigint is as good.
@@ -50,6 +90,8 @@ INSERT INTO watched_domain DEFAULT VALUES;
 SELECT twins FROM pg_stat_snowflake;
 DROP TABLE watched_domain;
 DROP DOMAIN order_id;
+SELECT pg_replication_origin_session_reset();
+SELECT pg_replication_origin_drop('elsewhere');
 
 -- Triggers that are wrong.
 CREATE FUNCTION pg_temp.try(timing text, arguments text) RETURNS void LANGUAGE plpgsql AS $$
@@ -70,7 +112,9 @@ SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''other''');
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''ignore''');
 \echo :LAST_ERROR_SQLSTATE
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''yesterday''');
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''0'', ''more''');
+SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''0''');
+SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''1min'', ''yesterday''');
+SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''1min'', ''0'', ''more''');
 RESET session_replication_role;
 -- Local rows show what is wrong, too, and none is lost.
 CREATE OR REPLACE TRIGGER watch_twins BEFORE INSERT OR UPDATE ON watched

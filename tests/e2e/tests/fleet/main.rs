@@ -1,10 +1,12 @@
 //! Fleets: several servers, and what operators run around them. One module per kind.
 
+mod after_twins;
 mod backups;
 mod citus;
 mod foreign_tables;
 mod identities;
 mod monitoring;
+mod own_rows;
 mod patroni;
 mod pgbackrest;
 mod poolers;

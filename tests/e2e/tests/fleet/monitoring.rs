@@ -322,7 +322,7 @@ fn replicate_a_row(one: &Cluster, other: &Cluster) {
     target
         .batch_execute(&format!(
             "{table};
-             CREATE TRIGGER twins AFTER INSERT ON orders
+             CREATE TRIGGER twins AFTER INSERT OR DELETE ON orders
                  FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
              ALTER TABLE orders ENABLE REPLICA TRIGGER twins"
         ))

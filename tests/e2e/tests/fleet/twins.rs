@@ -6,20 +6,23 @@ use std::time::Duration;
 use postgres::Client;
 use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, eventually};
 
-const INSERT: &str = "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100)";
+pub const INSERT: &str = "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100)";
 
 /// A server that can publish, and whose table is watched; the trigger is created with `arguments`.
-fn server(worker_id: &str, arguments: &str) -> Cluster {
+pub fn server(worker_id: &str, arguments: &str) -> Cluster {
     let server = Cluster::builder()
         .set("wal_level", "logical")
         .set("snowflake.worker_id", worker_id)
         .set("max_worker_processes", "16")
+        .set("max_prepared_transactions", "1")
+        .set("wal_retrieve_retry_interval", "100ms")
+        .set("logical_decoding_work_mem", "64kB")
         .start();
     server
         .connect()
         .batch_execute(&format!(
             "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
-             CREATE TRIGGER watch_twins AFTER INSERT ON orders
+             CREATE TRIGGER watch_twins AFTER INSERT OR DELETE ON orders
                  FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins({arguments});
              ALTER TABLE orders ENABLE REPLICA TRIGGER watch_twins;
              CREATE PUBLICATION orders FOR TABLE orders"
@@ -34,7 +37,7 @@ fn connection(publisher: &Cluster) -> String {
     format!("host={directory} port=5432 user=postgres dbname=postgres")
 }
 
-fn subscribe(subscriber: &Cluster, publisher: &Cluster, name: &str, options: &str) {
+pub fn subscribe(subscriber: &Cluster, publisher: &Cluster, name: &str, options: &str) {
     let statement = format!(
         "CREATE SUBSCRIPTION {name} CONNECTION '{}' PUBLICATION orders WITH ({options})",
         connection(publisher)
@@ -59,11 +62,11 @@ fn send_rows(publisher: &Cluster, subscriber: &Cluster) -> Client {
     client
 }
 
-fn rows(client: &mut Client) -> i64 {
+pub fn rows(client: &mut Client) -> i64 {
     bigint(client, "SELECT count(*) FROM orders")
 }
 
-fn twins(client: &mut Client) -> i64 {
+pub fn twins(client: &mut Client) -> i64 {
     bigint(client, "SELECT twins FROM pg_stat_snowflake")
 }
 
@@ -87,6 +90,68 @@ fn rows_of_a_twin_are_counted_and_logged() {
     assert_eq!(twins(&mut publisher.connect()), 0);
 }
 
+/// What counts is the time between an ID and the commit on the publisher, not the time until the row
+/// arrives.
+#[test]
+fn a_twin_is_noticed_however_late_its_rows_arrive() {
+    for action in ["log", "refuse"] {
+        let arguments = format!("'id', '{action}', '1s'");
+        let (publisher, subscriber) = (server("9", "'id'"), server("9", &arguments));
+        subscribe(&subscriber, &publisher, "s", "copy_data = false");
+        let mut client = subscriber.connect();
+        client.batch_execute("ALTER SUBSCRIPTION s DISABLE").expect("an alteration");
+        publisher.connect().batch_execute(INSERT).expect("rows");
+        thread::sleep(Duration::from_millis(1500));
+        client.batch_execute("ALTER SUBSCRIPTION s ENABLE").expect("an alteration");
+        if action == "log" {
+            eventually("the rows arrive", || rows(&mut client) == 100);
+            assert_eq!(twins(&mut client), 100);
+        } else {
+            eventually("the twin is noticed", || twins(&mut client) > 0);
+            assert_eq!(rows(&mut client), 0);
+        }
+    }
+}
+
+/// However a transaction is sent, the time of its commit, or that of PREPARE, is known.
+#[test]
+fn a_twin_is_noticed_in_any_kind_of_transaction() {
+    let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id', 'log', '1s'"));
+    let mut client = subscriber.connect();
+    for (kind, statements) in kinds_of_transactions(&subscriber) {
+        client.batch_execute("TRUNCATE orders; SELECT snowflake_stat_reset()").expect("no rows");
+        subscribe(&subscriber, &publisher, "s", &format!("copy_data = false, {kind}"));
+        let mut sender = publisher.connect();
+        sender.batch_execute(&statements).expect("rows");
+        if kind == "two_phase = true" {
+            eventually("the transaction is prepared", || twins(&mut client) == 3000);
+            sender.batch_execute("COMMIT PREPARED 'p'").expect("a commit");
+        }
+        eventually("the rows arrive", || rows(&mut client) == 3000);
+        assert_eq!(twins(&mut client), 3000, "{kind}");
+        client.batch_execute("DROP SUBSCRIPTION s").expect("no subscription");
+    }
+}
+
+/// An ID that was taken long before the commit could be an old one of the subscriber.
+#[test]
+fn old_ids_of_a_twin_pass() {
+    let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id', 'refuse', '10min'"));
+    subscribe(&subscriber, &publisher, "s", "copy_data = false");
+    let mut client = subscriber.connect();
+    let insert = |age| {
+        let row = format!("(snowflake_make(now() - interval '{age}', 5, 9, 0))");
+        let mut client = publisher.connect();
+        client.batch_execute(&format!("INSERT INTO orders VALUES {row}")).expect("a row");
+    };
+    insert("11 minutes");
+    eventually("the row arrives", || rows(&mut client) == 1);
+    assert_eq!(twins(&mut client), 0);
+    insert("9 minutes");
+    eventually("the twin is noticed", || twins(&mut client) > 0);
+    assert_eq!(rows(&mut client), 1);
+}
+
 #[test]
 fn rows_of_another_identity_pass() {
     let (publisher, subscriber) = (server("8", "'id'"), server("9", "'id', 'refuse'"));
@@ -95,32 +160,70 @@ fn rows_of_another_identity_pass() {
     assert_eq!(twins(&mut client), 0);
 }
 
+/// Ways in which a publisher sends a transaction, and statements that send 3000 rows so.
+fn kinds_of_transactions(subscriber: &Cluster) -> Vec<(&'static str, String)> {
+    let many = "INSERT INTO orders (item) SELECT repeat('x', 100) FROM generate_series(1, 3000)";
+    let mut kinds = vec![
+        ("streaming = off", many.to_owned()),
+        ("streaming = on", many.to_owned()),
+        ("two_phase = true", format!("BEGIN; {many}; PREPARE TRANSACTION 'p'")),
+    ];
+    if subscriber.server().major() >= 16 {
+        kinds.push(("streaming = parallel", many.to_owned()));
+    }
+    kinds
+}
+
 /// With `disable_on_error`, the subscription stops at the row, instead of trying it again and again
-/// while the publisher keeps its WAL. It goes on when the trigger lets the row pass.
+/// while the publisher keeps its WAL. In both cases it goes on, with that row, when the trigger lets
+/// the row pass.
 #[test]
-fn a_refused_row_disables_the_subscription() {
-    let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id', 'refuse'"));
-    subscribe(&subscriber, &publisher, "s", "copy_data = false, disable_on_error = true");
-    publisher.connect().batch_execute(INSERT).expect("rows");
-    let mut client = subscriber.connect();
-    eventually("the subscription is disabled", || {
-        bigint(&mut client, "SELECT count(*) FROM pg_subscription WHERE subenabled") == 0
-    });
-    assert_eq!(rows(&mut client), 0);
-    let log = subscriber.log();
-    let error = "ERROR:  row was issued by another server with the identity of this one: \
-                 datacenter 5, worker 9\n";
-    assert_eq!(log.matches(error).count(), 1, "{log}");
-    assert!(log.contains("came through subscription \"s\" with ID "), "{log}");
+fn a_refused_row_is_not_lost() {
+    for disables in [true, false] {
+        let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id', 'refuse'"));
+        let mut client = subscriber.connect();
+        for (kind, statements) in kinds_of_transactions(&subscriber) {
+            refuse_rows(&mut client, "refuse");
+            client.batch_execute("TRUNCATE orders; SELECT snowflake_stat_reset()").expect("none");
+            let options = format!("copy_data = false, disable_on_error = {disables}, {kind}");
+            subscribe(&subscriber, &publisher, "s", &options);
+            let mut sender = publisher.connect();
+            sender.batch_execute(&statements).expect("rows");
+            if disables {
+                eventually("the subscription is disabled", || {
+                    let enabled = "SELECT count(*) FROM pg_subscription WHERE subenabled";
+                    bigint(&mut client, enabled) == 0
+                });
+                assert_eq!(twins(&mut client), 1);
+            } else {
+                eventually("it is tried again", || twins(&mut client) >= 2);
+            }
+            assert_eq!(rows(&mut client), 0);
+            refuse_rows(&mut client, "log");
+            client.batch_execute("ALTER SUBSCRIPTION s ENABLE").expect("an alteration");
+            if kind == "two_phase = true" {
+                sender.batch_execute("COMMIT PREPARED 'p'").expect("a commit");
+            }
+            eventually(kind, || rows(&mut client) == 3000);
+            client.batch_execute("DROP SUBSCRIPTION s").expect("no subscription");
+        }
+        let log = subscriber.log();
+        let error = "ERROR:  row was issued by another server with the identity of this one: \
+                     datacenter 5, worker 9\n";
+        assert!(log.contains(error), "{log}");
+        assert!(log.contains("came through subscription \"s\" with ID "), "{log}");
+    }
+}
+
+/// Creates the trigger anew, with `refuse` or `log`.
+pub fn refuse_rows(client: &mut Client, action: &str) {
     client
-        .batch_execute(
-            "CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT ON orders
-                 FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id', 'log');
-             ALTER TABLE orders ENABLE REPLICA TRIGGER watch_twins;
-             ALTER SUBSCRIPTION s ENABLE",
-        )
-        .expect("the trigger logs");
-    eventually("the rows arrive", || rows(&mut client) == 100);
+        .batch_execute(&format!(
+            "CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT OR DELETE ON orders
+                 FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id', '{action}');
+             ALTER TABLE orders ENABLE REPLICA TRIGGER watch_twins"
+        ))
+        .expect("a trigger");
 }
 
 /// The first copy of a table, and a later one, bring back what the subscriber issued itself.
@@ -205,7 +308,7 @@ fn partitions_are_watched() {
                  CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text)
                      PARTITION BY RANGE (id);
                  CREATE TABLE orders_all PARTITION OF orders DEFAULT;
-                 CREATE TRIGGER watch_twins AFTER INSERT ON orders
+                 CREATE TRIGGER watch_twins AFTER INSERT OR DELETE ON orders
                      FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
                  ALTER TABLE orders ENABLE REPLICA TRIGGER watch_twins;
                  ALTER PUBLICATION orders SET TABLE orders",
@@ -256,7 +359,7 @@ fn a_failover_with_a_shared_identity_makes_no_twin() {
 
 /// Two servers that follow each other, with these workers; `None` before PostgreSQL 16, where a
 /// subscription would bring a server's own rows back.
-fn two_that_follow_each_other(workers: [&str; 2]) -> Option<[Cluster; 2]> {
+pub fn two_that_follow_each_other(workers: [&str; 2]) -> Option<[Cluster; 2]> {
     let servers = workers.map(|worker| server(worker, "'id'"));
     if servers[0].server().major() < 16 {
         println!("skipped: subscriptions have no origin before PostgreSQL 16");

@@ -1,0 +1,133 @@
+//! What is said of a twin's rows, and of a trigger that cannot look for them.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::origin::Origin;
+use crate::server::encoding::decode;
+use crate::server::report::{self, Report};
+use crate::server::time;
+use crate::settings::{self, Identity};
+
+/// A row that another server with this server's identity has made.
+#[derive(Debug)]
+pub struct Twin {
+    own: Option<Identity>,
+    id: i64,
+    /// When the ID was issued, and when the row was committed, Unix ms.
+    timestamp: i64,
+    committed: i64,
+    table: String,
+    /// The subscription that brought it, if one did.
+    subscription: Option<String>,
+}
+
+impl Twin {
+    pub fn new(id: i64, timestamp: i64, committed: i64, table: pg_sys::Oid) -> Twin {
+        let own = settings::fixed().identity;
+        // SAFETY: looks a name up, which is a copy. NULL if there is none any more.
+        let table = unsafe {
+            let name = pg_sys::get_rel_name(table);
+            if name.is_null() { table.to_string() } else { decode(CStr::from_ptr(name)) }
+        };
+        let subscription = Origin::current().subscription();
+        Twin { own, id, timestamp, committed, table, subscription }
+    }
+
+    /// What the log says of this row, which is the last of so many.
+    pub fn entry(self, count: u64) -> ErrorReport {
+        let report = report::message(format!(
+            "another server issues snowflake IDs with the identity of this one: {}",
+            self.identity()
+        ));
+        let count = format!("Such rows since the counters were reset: {count}.");
+        report.set_detail(format!("{} {count}", self.row())).set_hint(HINT)
+    }
+
+    fn identity(&self) -> String {
+        let Identity { datacenter_id, worker_id } = self.own.expect("an identity to share");
+        format!("datacenter {datacenter_id}, worker {worker_id}")
+    }
+
+    fn row(&self) -> String {
+        let Twin { id, table, .. } = self;
+        let through = match &self.subscription {
+            Some(subscription) => format!(" through subscription \"{subscription}\""),
+            None => String::new(),
+        };
+        let [issued, committed] = [self.timestamp, self.committed].map(time::display);
+        format!(
+            "A row of table \"{table}\" came{through} with ID {id}, issued at {issued}, and \
+             committed at {committed}."
+        )
+    }
+}
+
+const HINT: &str = "Give one of the two servers another identity, and restart it. Until then, both \
+                    can issue the same ID. If this server made the row itself, and another one \
+                    inserted it again, create the trigger with a shorter time as the third \
+                    argument. If this server took the identity over, create it with a time before \
+                    which IDs pass as the fourth.";
+
+/// Why a row is not taken.
+#[derive(Debug)]
+pub enum Error {
+    /// The trigger is fired at another event.
+    Event,
+    /// An argument of the trigger that is not legal; `None` where there are none.
+    Arguments(Option<String>),
+    /// The column is not in the table.
+    NoColumn { column: String, table: String },
+    /// The column is not a bigint.
+    NoBigint { column: String, table: String },
+    /// The row is a twin's.
+    Twin(Twin),
+}
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            Error::Event => report::new(
+                ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+                "snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW",
+            ),
+            Error::Arguments(argument) => {
+                let report = report::new(
+                    ERRCODE_INVALID_PARAMETER_VALUE,
+                    match argument {
+                        None => "snowflake_watch_twins() needs the name of a column".to_owned(),
+                        Some(argument) => {
+                            format!("invalid argument for snowflake_watch_twins(): \"{argument}\"")
+                        }
+                    },
+                );
+                report.set_detail(
+                    "The arguments are the name of the column, and optionally, in this order, \
+                     \"log\" or \"refuse\"; the time for which an ID is fresh, such as \"1min\"; \
+                     and a time before which IDs pass, as ISO 8601 with an offset or as Unix \
+                     milliseconds.",
+                )
+            }
+            Error::NoColumn { column, table } => report::new(
+                ERRCODE_UNDEFINED_COLUMN,
+                format!("table \"{table}\" has no column \"{column}\""),
+            ),
+            Error::NoBigint { column, table } => report::new(
+                ERRCODE_DATATYPE_MISMATCH,
+                format!("column \"{column}\" of table \"{table}\" is not of type bigint"),
+            ),
+            Error::Twin(twin) => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!(
+                    "row was issued by another server with the identity of this one: {}",
+                    twin.identity()
+                ),
+            )
+            .set_detail(twin.row())
+            .set_hint(HINT),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Twins: two servers with one identity. Nothing tells them so until a key collides, unless one of
+//! them receives rows of the other by replication. A trigger looks for such rows.
+//!
+//! A row that carries this server's identity may also be its own: another server has moved, restored
+//! or otherwise inserted it again. A twin's rows are fresh when they are committed, and one of these
+//! is usually old by then, or was deleted here before.
+
+mod error;
+mod judge;
+mod origin;
+
+use std::ffi::{CStr, c_int};
+use std::ptr;
+
+use pgrx::prelude::*;
+use snowflake_core::epoch;
+
+use crate::currval;
+use crate::server::encoding::decode;
+use crate::server::report::OrRaise;
+use crate::settings::{self, Identity};
+use error::Error;
+use judge::Suspect;
+use origin::Origin;
+
+/// Looks for replicated rows whose IDs carry this server's own identity: counts and logs, or
+/// refuses them. Arguments of the trigger: the column of the IDs; `log`, which is the default, or
+/// `refuse`; for how long an ID is fresh, which is a minute by default, in the form of a setting
+/// of milliseconds; and a time before which IDs pass, in the form of `snowflake.start_after`. 39P01
+/// unless it is fired AFTER INSERT OR DELETE FOR EACH ROW; 22023 for other arguments; 42703 and
+/// 42804 for a column that is not there or is not a bigint; 55000 for a row that is refused, when
+/// its transaction commits.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_watch_twins() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
+fn snowflake_watch_twins(fcinfo: pg_sys::FunctionCallInfo) -> bool {
+    // SAFETY: PostgreSQL calls, as a trigger or not.
+    let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) };
+    watch(&trigger.map_err(|_| Error::Event).or_raise()).or_raise();
+    // Nobody looks at what an AFTER trigger returns.
+    false
+}
+
+fn watch(trigger: &PgTrigger) -> Result<(), Error> {
+    // A mistake shows at the first row that fires the trigger, a local one included.
+    let watch = Watch::new(trigger)?;
+    let id = bigint(trigger, watch.column)?;
+    let settings = settings::fixed();
+    let (Some(id), Some(own)) = (id, settings.identity) else { return Ok(()) };
+    if !settings.preloaded || !origin::is_replayed() {
+        return Ok(());
+    }
+    let Ok(parts) = settings.layout.decompose(id) else { return Ok(()) };
+    let identity = Identity { datacenter_id: parts.datacenter_id, worker_id: parts.worker_id };
+    if identity != own {
+        return Ok(());
+    }
+    if watch.is_deletion {
+        judge::deleted(id);
+        return Ok(());
+    }
+    // A default or a trigger may have taken the ID here.
+    let is_own = judge::was_deleted(id) || currval::last() == Some(id);
+    if is_own || parts.timestamp < watch.since || Origin::current().is_first_copy() {
+        return Ok(());
+    }
+    let Watch { refuses, fresh_for, .. } = watch;
+    // SAFETY: the trigger's relation is open.
+    let table = unsafe { (*trigger.trigger_data().tg_relation).rd_id.to_u32() };
+    judge::suspect((id, table), Suspect { timestamp: parts.timestamp, fresh_for, refuses });
+    Ok(())
+}
+
+/// For how long an ID is fresh, ms, if the trigger does not say it: transactions that insert rows
+/// are mostly shorter, and clocks of servers differ by less.
+const FRESH_FOR: i64 = 60_000;
+
+/// What the trigger was created with, and what has fired it.
+struct Watch<'a> {
+    is_deletion: bool,
+    column: &'a CStr,
+    refuses: bool,
+    /// For how long after its time a twin would commit an ID, ms.
+    fresh_for: i64,
+    /// Unix ms.
+    since: i64,
+}
+
+impl<'a> Watch<'a> {
+    fn new(trigger: &'a PgTrigger) -> Result<Watch<'a>, Error> {
+        let (event, trigger) = (trigger.trigger_data().tg_event, trigger.trigger());
+        let is_deletion = match event & pg_sys::TRIGGER_EVENT_OPMASK {
+            pg_sys::TRIGGER_EVENT_INSERT => false,
+            pg_sys::TRIGGER_EVENT_DELETE => true,
+            _ => return Err(Error::Event),
+        };
+        let is_after = event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_AFTER;
+        if !is_after || event & pg_sys::TRIGGER_EVENT_ROW == 0 {
+            return Err(Error::Event);
+        }
+        // SAFETY: a trigger has as many arguments, which are strings.
+        let arguments: Vec<&CStr> = (0..trigger.tgnargs as usize)
+            .map(|number| unsafe { CStr::from_ptr(*trigger.tgargs.add(number)) })
+            .collect();
+        let (column, options) = arguments.split_first().ok_or(Error::Arguments(None))?;
+        let wrong = |argument: &CStr| Error::Arguments(Some(decode(argument)));
+        if let Some(surplus) = options.get(3) {
+            return Err(wrong(surplus));
+        }
+        let refuses = match options.first() {
+            Some(action) if *action == c"refuse" => true,
+            Some(action) if *action != c"log" => return Err(wrong(action)),
+            _ => false,
+        };
+        let fresh_for = match options.get(1) {
+            Some(duration) => milliseconds(duration).ok_or_else(|| wrong(duration))?,
+            None => FRESH_FOR,
+        };
+        let since = match options.get(2) {
+            Some(since) => epoch::parse_time(&decode(since)).map_err(|_| wrong(since))?,
+            None => i64::MIN,
+        };
+        Ok(Watch { is_deletion, column, refuses, fresh_for, since })
+    }
+}
+
+/// A duration, read as the value of a setting is; `None` if it is none, or not above 0.
+fn milliseconds(duration: &CStr) -> Option<i64> {
+    let mut value: c_int = 0;
+    // SAFETY: reads a string, and writes a number.
+    let is_one = unsafe {
+        pg_sys::parse_int(
+            duration.as_ptr(),
+            &raw mut value,
+            pg_sys::GUC_UNIT_MS as c_int,
+            ptr::null_mut(),
+        )
+    };
+    (is_one && value > 0).then(|| value.into())
+}
+
+/// The value of a column in the row that was inserted or deleted; `None` for NULL.
+fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, Error> {
+    let data = trigger.trigger_data();
+    // SAFETY: the trigger's relation is open, and the row is of its type.
+    unsafe {
+        let row_type = (*data.tg_relation).rd_att;
+        let number = pg_sys::SPI_fnumber(row_type, column.as_ptr());
+        if number <= 0 {
+            let (column, table) = (decode(column), table(trigger));
+            return Err(Error::NoColumn { column, table });
+        }
+        // A domain is as good.
+        if pg_sys::getBaseType(pg_sys::SPI_gettypeid(row_type, number)) != pg_sys::INT8OID {
+            let (column, table) = (decode(column), table(trigger));
+            return Err(Error::NoBigint { column, table });
+        }
+        let mut is_null = false;
+        let value = pg_sys::SPI_getbinval(data.tg_trigtuple, row_type, number, &raw mut is_null);
+        Ok((!is_null).then(|| value.value() as i64))
+    }
+}
+
+/// The trigger's table, for a message.
+fn table(trigger: &PgTrigger) -> String {
+    // SAFETY: the relation is open, and has a name.
+    decode(unsafe {
+        CStr::from_ptr((*(*trigger.trigger_data().tg_relation).rd_rel).relname.data.as_ptr())
+    })
+}

@@ -1,0 +1,93 @@
+//! Where the rows of this session come from.
+
+use std::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+
+use pgrx::prelude::*;
+
+use crate::server::catalog;
+use crate::server::encoding::decode;
+
+/// Whether this session replays transactions of another server, as apply workers do, and other
+/// programs that use replication origins. Setting `session_replication_role` alone is no replay.
+pub fn is_replayed() -> bool {
+    // SAFETY: reads a variable of this process.
+    unsafe { pg_sys::replorigin_session_origin != pg_sys::InvalidRepOriginId as u16 }
+}
+
+/// What brings rows into this session.
+#[derive(Clone, Copy)]
+pub enum Origin {
+    /// A subscription that follows its publisher.
+    Subscription(pg_sys::Oid),
+    /// A subscription that copies a table, and then follows the publisher until all tables do.
+    Synchronization { subscription: pg_sys::Oid, table: pg_sys::Oid },
+    /// Something else that replicates.
+    Other,
+}
+
+impl Origin {
+    /// PostgreSQL names its workers "logical replication worker for subscription 16400", and adds
+    /// "sync" and the table to the name of one that copies it. Versions differ in the words before.
+    pub fn current() -> Origin {
+        // SAFETY: a variable of this process: NULL, or the worker that it is, with its name.
+        let name = unsafe {
+            let Some(worker) = pg_sys::MyBgworkerEntry.as_ref() else { return Origin::Other };
+            CStr::from_ptr(worker.bgw_name.as_ptr()).to_string_lossy()
+        };
+        let Some((_, numbers)) = name
+            .strip_prefix("logical replication ")
+            .and_then(|name| name.split_once(" for subscription "))
+        else {
+            return Origin::Other;
+        };
+        let mut words = numbers.split(' ');
+        let mut oid = || words.next().and_then(|word| word.parse().ok()).map(pg_sys::Oid::from_u32);
+        match (oid(), words.next(), words.next().and_then(|word| word.parse().ok())) {
+            (Some(subscription), Some("sync"), Some(table)) => {
+                Origin::Synchronization { subscription, table: pg_sys::Oid::from_u32(table) }
+            }
+            (Some(subscription), ..) => Origin::Subscription(subscription),
+            (None, ..) => Origin::Other,
+        }
+    }
+
+    /// Whether rows are those of the first copy of a table. It contains what this server issued
+    /// itself. The copy is one transaction, so it is looked up once for each.
+    pub fn is_first_copy(self) -> bool {
+        /// The start of the transaction that was looked up last, and whether it copies. Memory of
+        /// one process.
+        static LOOKED_UP: (AtomicI64, AtomicBool) = (AtomicI64::new(0), AtomicBool::new(false));
+        let Origin::Synchronization { subscription, table } = self else { return false };
+        // SAFETY: reads a variable of this process.
+        let transaction = unsafe { pg_sys::GetCurrentTransactionStartTimestamp() };
+        if LOOKED_UP.0.load(Relaxed) != transaction {
+            const COPIES: &str = "SELECT FROM pg_subscription_rel AS r
+                WHERE r.srsubid = $1 AND r.srrelid = $2 AND r.srsubstate = 'd'";
+            let argument = |oid: pg_sys::Oid| (Some(oid.into()), pg_sys::OIDOID);
+            let copies =
+                !catalog::query(COPIES, &[argument(subscription), argument(table)]).is_empty();
+            LOOKED_UP.1.store(copies, Relaxed);
+            LOOKED_UP.0.store(transaction, Relaxed);
+        }
+        LOOKED_UP.1.load(Relaxed)
+    }
+
+    /// The name of the subscription.
+    pub fn subscription(self) -> Option<String> {
+        let (Origin::Subscription(oid) | Origin::Synchronization { subscription: oid, .. }) = self
+        else {
+            return None;
+        };
+        // SAFETY: looks a name up, which is a copy. NULL if there is none any more.
+        unsafe {
+            let name = get_subscription_name(oid, true);
+            (!name.is_null()).then(|| decode(CStr::from_ptr(name)))
+        }
+    }
+}
+
+unsafe extern "C-unwind" {
+    // pgrx does not bind it. A query would need a privilege that the owner of the table may lack.
+    fn get_subscription_name(subscription: pg_sys::Oid, missing_ok: bool) -> *mut c_char;
+}
