@@ -4,8 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, StopOnDrop, bigint, bigints, error_of, eventually};
+use snowflake_e2e::{
+    Cluster, Journal, StopOnDrop, assert_increasing, bigint, bigints, error_of, eventually,
+};
 
 use super::NEXT;
 
@@ -204,22 +207,18 @@ fn a_burst_is_no_step_after_max_burst_was_lowered() {
         .start();
     let mut client = cluster.connect();
     let mut ids = bigints(&mut client, "SELECT snowflake_nextval(400000)");
-    let lead = "SELECT lead FROM pg_stat_snowflake";
-    let lead = |client: &mut postgres::Client| {
-        client
-            .query_one(&format!("SELECT extract(epoch FROM lead)::float8 FROM ({lead}) AS s"), &[])
-            .expect("a row")
-            .get::<_, f64>(0)
+    let lead = |client: &mut Client| {
+        bigint(client, "SELECT floor(lead)::bigint FROM pg_stat_snowflake")
     };
-    assert!(lead(&mut client) > 5.0, "{}", lead(&mut client));
+    assert!(lead(&mut client) > 5000, "{}", lead(&mut client));
     cluster.configure(&[("snowflake.max_burst", "0")]);
     cluster.reload();
     eventually("the session knows", || {
         client.query_one("SHOW snowflake.max_burst", &[]).expect("a row").get::<_, &str>(0) == "0"
     });
     ids.extend(bigints(&mut client, "SELECT snowflake_nextval(1000)"));
-    assert!(lead(&mut client) > 2.0, "{}", lead(&mut client));
-    snowflake_e2e::assert_increasing(&ids);
+    assert!(lead(&mut client) > 2000, "{}", lead(&mut client));
+    assert_increasing(&ids);
     let steps = "SELECT steps_held + steps_refused FROM pg_stat_snowflake";
     assert_eq!(bigint(&mut client, steps), 0);
     assert!(!cluster.log().contains("set back"));
