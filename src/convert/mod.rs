@@ -26,16 +26,13 @@ mod statement;
 mod trial;
 mod trust;
 
-use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
-
-use pgrx::PgTryBuilder;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::server::catalog;
 use crate::server::encoding::{encode, text_array_argument};
 use crate::server::report::{self as server_report, OrRaise, Report};
+use crate::server::{catalog, subtransaction};
 use plan::{Direction, Keys, Plan};
 use statement::{Step, execute_all};
 use trial::Reach;
@@ -229,7 +226,7 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
     }
     let plan = Plan { keys, direction: Direction::Convert, recreate, validate, is_report: false };
     let statements = if rehearse {
-        in_subtransaction_that_is_rolled_back(AssertUnwindSafe(|| change(&plan, false)))?
+        subtransaction::rolled_back(|| change(&plan, false), |error| error.rethrow())?
     } else {
         change(&plan, dry_run)?
     };
@@ -301,35 +298,6 @@ fn refuse_old_snapshot() -> Result<(), Obstacle> {
         ),
         hint: Some("Use a READ COMMITTED transaction.".into()),
     })
-}
-
-/// Acts in a subtransaction of which nothing stays, not even locks, also after an error.
-fn in_subtransaction_that_is_rolled_back<T>(
-    act: impl FnOnce() -> T + UnwindSafe + RefUnwindSafe,
-) -> T {
-    // SAFETY: what the subtransaction replaces is put back after it, as PL/pgSQL does for a block.
-    unsafe {
-        let (context, owner) = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
-        pg_sys::BeginInternalSubTransaction(std::ptr::null());
-        pg_sys::MemoryContextSwitchTo(context);
-        let roll_back = || {
-            pg_sys::RollbackAndReleaseCurrentSubTransaction();
-            pg_sys::MemoryContextSwitchTo(context);
-            pg_sys::CurrentResourceOwner = owner;
-        };
-        let done = PgTryBuilder::new(act)
-            .catch_others(|error| {
-                roll_back();
-                error.rethrow()
-            })
-            .catch_rust_panic(|error| {
-                roll_back();
-                error.rethrow()
-            })
-            .execute();
-        roll_back();
-        done
-    }
 }
 
 fn wrong_argument(message: String, hint: &str) -> Obstacle {

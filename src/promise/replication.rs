@@ -154,6 +154,13 @@ pub fn has_synchronous_standbys() -> bool {
     }
 }
 
+/// How many standbys commits wait for, as far as this session knows.
+pub fn standbys_needed() -> usize {
+    // SAFETY: what PostgreSQL has made of the setting; NULL where it is empty.
+    let config = unsafe { pg_sys::SyncRepConfig.as_ref() };
+    config.map_or(1, |config| config.num_sync as usize)
+}
+
 /// The bit that says that there are synchronous standbys. Before 15.13, 16.9 and 17.5, a `bool`
 /// said it, and no bit that it had been set at all.
 fn defined() -> u8 {

@@ -5,6 +5,7 @@
 //! - `encoding`: texts of the database, and texts of ours.
 //! - `own_table`: the extension's tables.
 //! - `report`: how errors and log entries reach PostgreSQL.
+//! - `subtransaction`: subtransactions of which nothing stays.
 //! - `time`: PostgreSQL's times and ours.
 
 pub mod catalog;
@@ -12,4 +13,5 @@ pub mod direct;
 pub mod encoding;
 pub mod own_table;
 pub mod report;
+pub mod subtransaction;
 pub mod time;

@@ -1,6 +1,7 @@
 //! `snowflake_check()` shows before a promotion what would fail after it.
 
 use postgres::Client;
+use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, bigint, error_of, eventually};
 
 /// What a row says: whether it is well, the detail and the hint.
@@ -301,4 +302,47 @@ fn a_synchronous_standby_that_is_away_shows() {
         !row(&mut client, "synchronous standbys").0
     });
     assert_not_well(&mut client, "synchronous standbys", "waits for them", "pg_stat_replication");
+}
+
+#[test]
+fn an_error_in_one_row_hides_no_other() {
+    let primary = primary();
+    let standby = standby(&primary, &[]);
+    let revoked = "CREATE ROLE ordinary LOGIN; REVOKE SELECT ON pg_trigger FROM PUBLIC";
+    primary.connect().batch_execute(revoked).expect("a role");
+    let role = "SELECT FROM pg_roles WHERE rolname = 'ordinary'";
+    eventually("the role is on the standby", || {
+        standby.connect().query_opt(role, &[]).expect("the catalog").is_some()
+    });
+    for server in [&primary, &standby] {
+        let ordinary = server.config().user("ordinary").connect(postgres::NoTls);
+        let mut ordinary = ordinary.expect("a session");
+        let expected = "Not checked, because of an error: permission denied for table pg_trigger.";
+        assert_eq!(row(&mut ordinary, "twins"), (false, expected.into(), None));
+        assert_well(&mut ordinary, VERDICT);
+        // The transaction goes on.
+        let mut transaction = ordinary.transaction().expect("a transaction");
+        for _ in 0..3 {
+            let rows = transaction.query("SELECT FROM snowflake_check()", &[]);
+            assert_eq!(rows.expect("a check").len(), 13);
+        }
+        transaction.commit().expect("committed");
+    }
+}
+
+/// Whoever cancels the query, or limits its time, wants it to end.
+#[test]
+fn a_check_that_waits_can_be_cancelled() {
+    let cluster = Cluster::start();
+    let (mut holder, mut client) = (cluster.connect(), cluster.connect());
+    let lock = "BEGIN; LOCK TABLE snowflake_internal.snowflake_layout";
+    holder.batch_execute(lock).expect("a lock");
+    client.batch_execute("SET statement_timeout = '1s'").expect("set");
+    let error = error_of(client.query("SELECT FROM snowflake_check()", &[]));
+    assert_eq!(error.code(), &SqlState::QUERY_CANCELED, "{error}");
+    // An error that ends the wait for the lock alone is one of that row.
+    client.batch_execute("SET lock_timeout = '100ms'").expect("set");
+    let (ok, detail, _) = row(&mut client, "layout of the database");
+    assert!(!ok && detail.contains("lock timeout"), "{detail}");
+    assert_well(&mut client, VERDICT);
 }

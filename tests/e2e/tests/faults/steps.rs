@@ -207,9 +207,8 @@ fn a_burst_is_no_step_after_max_burst_was_lowered() {
         .start();
     let mut client = cluster.connect();
     let mut ids = bigints(&mut client, "SELECT snowflake_nextval(400000)");
-    let lead = |client: &mut Client| {
-        bigint(client, "SELECT floor(lead)::bigint FROM pg_stat_snowflake")
-    };
+    let lead =
+        |client: &mut Client| bigint(client, "SELECT floor(lead)::bigint FROM pg_stat_snowflake");
     assert!(lead(&mut client) > 5000, "{}", lead(&mut client));
     cluster.configure(&[("snowflake.max_burst", "0")]);
     cluster.reload();

@@ -1,0 +1,81 @@
+//! Where the identity of this server comes from.
+
+use std::ffi::{CStr, OsStr};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use pgrx::prelude::*;
+
+use super::{Finding, Server, holds, may_read};
+use crate::server::catalog;
+use crate::server::encoding::encode;
+
+/// Where the identity comes from. What lies inside the data directory is in every copy of it.
+pub fn of_identity(_: &Server) -> Finding {
+    if !may_read("pg_settings") {
+        return Finding::well("Not checked: this role may not read pg_settings.");
+    }
+    let overridden = if may_read_files() { OVERRIDDEN } else { "NULL" };
+    let rows = catalog::query(
+        &format!(
+            "SELECT s.name, s.source, s.sourcefile, s.sourceline, {overridden} FROM pg_settings AS s
+             WHERE s.name IN ('snowflake.datacenter_id', 'snowflake.worker_id') ORDER BY s.name"
+        ),
+        &[],
+    );
+    // SAFETY: a string of the server, from its start on.
+    let directory = unsafe { CStr::from_ptr(pg_sys::DataDir) };
+    let directory = PathBuf::from(OsStr::from_bytes(directory.to_bytes()));
+    let directory = fs::canonicalize(&directory).unwrap_or(directory);
+    let (mut origins, mut overridden, mut is_copied) = (Vec::new(), Vec::new(), false);
+    for row in rows {
+        let [setting, source, file, line, others] =
+            [0, 1, 2, 3, 4].map(|number| row[number].clone());
+        let (setting, source) = (setting.unwrap_or_default(), source.unwrap_or_default());
+        overridden.extend(others.map(|others| format!("{setting} = {others}")));
+        origins.push(match file.zip(line) {
+            Some((file, line)) => {
+                // The name as the server has it, whatever the encoding of the database.
+                let name = encode(&file);
+                let path = Path::new(OsStr::from_bytes(name.as_bytes()));
+                is_copied |= fs::canonicalize(path).is_ok_and(|file| file.starts_with(&directory));
+                format!("{setting}: {file}, line {line}")
+            }
+            None => format!("{setting}: {source}"),
+        });
+    }
+    let origins = origins.join("; ");
+    if !overridden.is_empty() {
+        Finding::doubtful(
+            format!("{origins}. These values are not in force: {}.", overridden.join("; ")),
+            "Set the identity in one place. If the server is started in another way, another of \
+             these values may take effect.",
+        )
+    } else if is_copied {
+        Finding::doubtful(
+            format!(
+                "{origins}. This is inside the data directory, so every copy of it has this identity."
+            ),
+            "Set the identity on the command line, or in a file outside the data directory that \
+             postgresql.conf includes.",
+        )
+    } else {
+        Finding::well(format!("{origins}."))
+    }
+}
+
+/// Other numbers that files give to a setting. Of each file, the last line counts.
+const OVERRIDDEN: &str = "
+    (SELECT string_agg(f.setting || ' in ' || f.sourcefile || ', line ' || f.sourceline, ', '
+                       ORDER BY f.seqno)
+     FROM (SELECT DISTINCT ON (f.sourcefile) f.* FROM pg_file_settings AS f
+           WHERE f.name = s.name
+           ORDER BY f.sourcefile, f.seqno DESC) AS f
+     WHERE ltrim(f.setting, '0') <> ltrim(s.setting, '0'))";
+
+/// Whether this role may read `pg_file_settings`: the view, and the function that it calls.
+fn may_read_files() -> bool {
+    may_read("pg_file_settings")
+        && holds("has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'EXECUTE')")
+}

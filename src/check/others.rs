@@ -1,0 +1,160 @@
+//! What this server knows of other servers.
+
+use snowflake_core::jump::NOTABLE;
+
+use super::{Finding, Server, holds, may_read};
+use crate::generator::shared;
+use crate::promise::replication;
+use crate::server::catalog;
+
+/// A standby that does not answer for longer than this is late, or its clock is behind, ms.
+const LATE: i64 = 60_000;
+
+/// What the answers of standbys say about their clocks.
+pub fn clocks_of_standbys(_: &Server) -> Finding {
+    if !may_read("pg_stat_replication") {
+        return Finding::well("Not checked: this role may not read pg_stat_replication.");
+    }
+    let rows = catalog::query(
+        "SELECT r.application_name,
+                (extract(epoch FROM r.reply_time - clock_timestamp()) * 1000)::bigint
+         FROM pg_stat_replication AS r
+         WHERE r.state = 'streaming' AND r.reply_time IS NOT NULL ORDER BY r.application_name",
+        &[],
+    );
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let standby = row[0].as_deref().unwrap_or_default();
+        match row[1].as_deref().and_then(|by| by.parse::<i64>().ok()) {
+            Some(by) if by > NOTABLE => wrong.push(format!("that of {standby} is {by} ms ahead")),
+            Some(by) if by < -LATE => wrong.push(format!(
+                "{standby} answered {} ms ago by its own clock, which may be behind",
+                -by
+            )),
+            _ => {}
+        }
+    }
+    match (rows.len(), wrong.is_empty()) {
+        (0, _) => Finding::well("No standby is seen to stream from this server."),
+        (_, true) => Finding::well("They agree with the clock of this server."),
+        _ => Finding::doubtful(
+            format!("Compared with the clock of this server, {}.", wrong.join("; ")),
+            "Set the clocks right before one of these standbys is promoted.",
+        ),
+    }
+}
+
+/// The standbys that commits wait for, and whether there are enough of them.
+pub fn synchronous_standbys(server: &Server) -> Finding {
+    if server.in_recovery {
+        return Finding::well("Checked on the primary.");
+    } else if !replication::has_synchronous_standbys() {
+        return Finding::well("There are none.");
+    } else if !may_read("pg_stat_replication") {
+        return Finding::well("Not checked: this role may not read pg_stat_replication.");
+    }
+    let standbys = catalog::query(STANDBYS, &[]);
+    if standbys.iter().any(|standby| standby[1].is_none()) {
+        return Finding::well("Not checked: this role may not read all of pg_stat_replication.");
+    }
+    let waited_for: Vec<_> = standbys
+        .iter()
+        .filter(|standby| matches!(standby[1].as_deref(), Some("sync" | "quorum")))
+        .filter_map(|standby| standby[0].clone())
+        .collect();
+    let (connected, needed) = (waited_for.len(), replication::standbys_needed());
+    let waited_for = match connected {
+        0 => "none is".to_owned(),
+        _ => format!("these are: {}", waited_for.join(", ")),
+    };
+    if connected < needed {
+        Finding::doubtful(
+            format!(
+                "Commits wait for {needed} of the standbys that synchronous_standby_names names. \
+                 Of those that are connected and stream, {waited_for}. A transaction that took an \
+                 ID or wrote a row waits when it commits."
+            ),
+            "Look at pg_stat_replication. Start the standbys, or correct \
+             synchronous_standby_names.",
+        )
+    } else {
+        Finding::well(format!(
+            "Commits wait for {needed} of them. Of those that are connected and stream, \
+             {waited_for}."
+        ))
+    }
+}
+
+/// A role that may not see them gets NULL.
+const STANDBYS: &str = "SELECT r.application_name, r.sync_state FROM pg_stat_replication AS r
+    ORDER BY r.application_name";
+
+/// Whether rows of another server with this identity came.
+pub fn twins(server: &Server) -> Finding {
+    let idle = catalog::query(IDLE_WATCHES, &[]);
+    let received = if server.fixed.preloaded { shared::statistics().1.twins } else { 0 };
+    if received > 0 {
+        Finding::doubtful(
+            format!(
+                "Replicated rows had the identity of this server. Their number since the \
+                 counters were reset is {received}."
+            ),
+            "The log names the subscriptions, and says what else it can be. Give one of the two \
+             servers another identity, and restart it. Then call snowflake_stat_reset(), which \
+             resets all counters.",
+        )
+    } else if let Some(tables) = idle[0][0].as_deref() {
+        Finding::doubtful(
+            format!(
+                "The trigger of snowflake_watch_twins() is not fired by replicated rows of: \
+                 {tables}."
+            ),
+            "Enable the trigger with ALTER TABLE ... ENABLE REPLICA TRIGGER.",
+        )
+    } else {
+        Finding::well("No replicated row with the identity of this server was noticed.")
+    }
+}
+
+/// The tables of this database whose trigger `snowflake_watch_twins()` fires for local rows alone,
+/// where it does nothing. Somebody wants a disabled one to be so.
+const IDLE_WATCHES: &str = "SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ')
+    FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid
+    JOIN pg_language AS l ON l.oid = p.prolang
+    WHERE p.prosrc = 'snowflake_watch_twins_wrapper' AND l.lanname = 'c' AND t.tgenabled = 'O'";
+
+/// Whether the subscriptions that bring rows to watched tables are enabled. `disable_on_error` lets
+/// PostgreSQL disable one without anybody's doing.
+pub fn subscriptions(_: &Server) -> Finding {
+    if !may_read_subscriptions() {
+        return Finding::well("Not checked: this role may not read pg_subscription.");
+    }
+    match catalog::query(DISABLED, &[])[0][0].as_deref() {
+        None => Finding::well("None that brings rows to a watched table is disabled."),
+        Some(disabled) => Finding::doubtful(
+            format!("These bring rows to watched tables, and are disabled: {disabled}."),
+            "The log says why. Enable them with ALTER SUBSCRIPTION ... ENABLE, or drop them: until \
+             then, their publishers keep WAL.",
+        ),
+    }
+}
+
+/// The disabled subscriptions of this database to tables with the trigger `snowflake_watch_twins()`.
+const DISABLED: &str = "SELECT string_agg(s.subname, ', ' ORDER BY s.subname)
+    FROM pg_subscription AS s
+    WHERE NOT s.subenabled
+        AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND EXISTS (
+            SELECT FROM pg_subscription_rel AS r JOIN pg_trigger AS t ON t.tgrelid = r.srrelid
+            JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_language AS l ON l.oid = p.prolang
+            WHERE r.srsubid = s.oid AND p.prosrc = 'snowflake_watch_twins_wrapper'
+                AND l.lanname = 'c')";
+
+/// Whether this role may read what [`DISABLED`] does. Of `pg_subscription`, only superusers may read
+/// every column.
+fn may_read_subscriptions() -> bool {
+    let column =
+        |name| format!("has_column_privilege('pg_catalog.pg_subscription', '{name}', 'SELECT')");
+    let columns = ["oid", "subdbid", "subname", "subenabled"].map(column);
+    holds(&columns.join(" AND ")) && may_read("pg_subscription_rel")
+}

@@ -1,0 +1,164 @@
+//! What this server is configured with, and what its next ID would find.
+
+use snowflake_core::jump::{NOTABLE, Verdict};
+
+use super::{Finding, Obstacle, Server, State, sentence};
+use crate::dumps::{self, Recorded};
+use crate::generate;
+use crate::promise;
+use crate::promise::reservation::Outlook;
+use crate::server::report::Report;
+use crate::server::time;
+use crate::settings::{self, Identity};
+use crate::status::{DAY, LITTLE_TIME};
+
+/// Nothing was found in the register to check this with.
+const UNKNOWN: &str = "Not checked: see the other rows.";
+
+impl Server {
+    pub(super) fn preloading(&self) -> Finding {
+        match settings::require_preloading() {
+            Ok(_) => Finding::well("The library is in shared_preload_libraries."),
+            Err(error) => Finding::blocking(error.report()),
+        }
+    }
+
+    pub(super) fn identity(&self) -> Finding {
+        match self.fixed.identity {
+            Some(Identity { datacenter_id, worker_id }) => {
+                Finding::well(format!("Datacenter {datacenter_id}, worker {worker_id}."))
+            }
+            None => Finding::blocking(settings::Error::NoIdentity.report()),
+        }
+    }
+
+    pub(super) fn register(&self) -> Finding {
+        use promise::Error::{OtherSystem, Register, RegisterDeleted};
+        match &self.outlook {
+            Err(Obstacle::Refused(
+                error @ (Register(_) | RegisterDeleted | OtherSystem { .. }),
+            )) => Finding::blocking(error.clone().report()),
+            Err(Obstacle::Raised(message)) => {
+                Finding { state: State::Blocking, detail: sentence(message), hint: None }
+            }
+            Err(Obstacle::Refused(_)) => Finding::well("It can be read."),
+            Ok(Outlook { record: Some(record), .. }) => {
+                Finding::well(format!("The floor is {}.", time::display(record.floor)))
+            }
+            Ok(_) => Finding::well("There is none. The first ID creates it."),
+        }
+    }
+
+    pub(super) fn layout(&self) -> Finding {
+        match &self.outlook {
+            Err(Obstacle::Refused(error @ promise::Error::OtherLayout { .. })) => {
+                Finding::blocking(error.clone().report())
+            }
+            Ok(Outlook { record: Some(record), .. }) if record.layout != self.fixed.layout => {
+                Finding::well(
+                    "The epoch and the widths were confirmed. No ID has been issued under them, so \
+                     those from before are still accepted.",
+                )
+            }
+            Ok(Outlook { record: Some(_), .. }) => {
+                Finding::well("The epoch and the widths are those of the register.")
+            }
+            Ok(_) => Finding::well("The first ID fixes the epoch and the widths."),
+            Err(_) => Finding::well(UNKNOWN),
+        }
+    }
+
+    pub(super) fn layout_of_database(&self) -> Finding {
+        let hint = "If the server has a wrong epoch or wrong widths, correct them and restart it. \
+                    Otherwise, a superuser confirms them with SELECT snowflake_confirm('layout') \
+                    in this database.";
+        match dumps::recorded(self.function, self.fixed.layout) {
+            Recorded::Own => {
+                Finding::well("Dumps of this database carry the epoch and the widths.")
+            }
+            Recorded::Others(layouts) => Finding::doubtful(
+                format!(
+                    "This database has been used with another layout than the server's: {layouts}."
+                ),
+                hint,
+            ),
+            Recorded::Nothing => Finding::doubtful(
+                "The table snowflake_internal.snowflake_layout is empty. Dumps of this database carry no layout.",
+                hint,
+            ),
+            Recorded::Unknown => Finding::well(
+                "Not checked: this role cannot read the table snowflake_internal.snowflake_layout.",
+            ),
+        }
+    }
+
+    pub(super) fn lead(&self) -> Finding {
+        let outlook = match &self.outlook {
+            Ok(outlook) => outlook,
+            Err(Obstacle::Refused(error @ promise::Error::StartAfterAhead { .. })) => {
+                return Finding::blocking(error.clone().report());
+            }
+            Err(_) => return Finding::well(UNKNOWN),
+        };
+        let limits = settings::limits();
+        let lead = outlook.after - self.now;
+        let largest = limits.max_burst.max(outlook.hold).max(limits.max_backward_step);
+        if lead > largest && lead - largest > limits.max_wait {
+            let until = outlook.after - largest;
+            let error = generate::Error::ClockBehind { timestamp: outlook.after, lead, until };
+            return Finding::blocking(error.report());
+        }
+        let after = time::display(outlook.after);
+        match lead {
+            ..=0 => Finding::well("IDs carry the time of the clock."),
+            _ => Finding::well(format!(
+                "The next ID is after {after}, {lead} ms ahead of the clock."
+            )),
+        }
+    }
+
+    pub(super) fn clock(&self) -> Finding {
+        let outlook = match &self.outlook {
+            Ok(outlook) => outlook,
+            Err(Obstacle::Refused(error @ promise::Error::ClockBeforeEpoch { .. })) => {
+                return Finding::blocking(error.clone().report());
+            }
+            Err(_) => return Finding::well(UNKNOWN),
+        };
+        if let (Verdict::Refuse, jump) = outlook.verdict {
+            return Finding::blocking(promise::Error::ClockAhead(jump).report());
+        }
+        match outlook.ahead_of_upstream {
+            Some(by) if by.abs() > NOTABLE => Finding::doubtful(
+                format!(
+                    "It is {} ms {} that of the server that this one follows.",
+                    by.abs(),
+                    if by > 0 { "ahead of" } else { "behind" }
+                ),
+                "Set the clock right before this server is promoted.",
+            ),
+            Some(_) => Finding::well("It agrees with that of the server that this one follows."),
+            None if self.in_recovery => Finding::well(
+                "It does not contradict the register. Nothing is known of the clock of the server \
+                 that this one follows: no message has come since this server started, or its \
+                 background worker does not run.",
+            ),
+            None => Finding::well("It does not contradict the register."),
+        }
+    }
+
+    pub(super) fn field(&self) -> Finding {
+        let last = self.fixed.layout.last_timestamp();
+        let (left, end) = (last - self.now, time::display(last));
+        if left < 0 {
+            Finding::blocking(generate::Error::EndOfField { last }.report())
+        } else if left < LITTLE_TIME {
+            Finding::doubtful(
+                format!("It ends at {end}, in {} days.", left / DAY),
+                "Plan for new IDs, with a later snowflake.epoch or smaller widths.",
+            )
+        } else {
+            Finding::well(format!("It ends at {end}."))
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Subtransactions of which nothing stays.
+
+use std::panic::AssertUnwindSafe;
+
+use pgrx::PgTryBuilder;
+use pgrx::pg_sys::panic::CaughtError;
+use pgrx::prelude::*;
+
+/// Acts in a subtransaction of which nothing stays, not even locks. After an error, once everything
+/// is put back, `handle` gives the result, or raises the error again.
+pub fn rolled_back<T>(act: impl FnOnce() -> T, handle: impl Fn(CaughtError) -> T) -> T {
+    // SAFETY: what the subtransaction replaces is put back after it, as PL/pgSQL does for a block.
+    unsafe {
+        let (memory, owner) = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
+        let callbacks = pg_sys::error_context_stack;
+        let roll_back = || {
+            pg_sys::error_context_stack = callbacks;
+            pg_sys::RollbackAndReleaseCurrentSubTransaction();
+            pg_sys::MemoryContextSwitchTo(memory);
+            pg_sys::CurrentResourceOwner = owner;
+        };
+        pg_sys::BeginInternalSubTransaction(std::ptr::null());
+        pg_sys::MemoryContextSwitchTo(memory);
+        let handle = AssertUnwindSafe(handle);
+        let (result, is_open) = PgTryBuilder::new(AssertUnwindSafe(|| (act(), true)))
+            .catch_others(|error| {
+                let handle = &handle;
+                roll_back();
+                (handle(error), false)
+            })
+            .execute();
+        if is_open {
+            roll_back();
+        }
+        result
+    }
+}
