@@ -5,8 +5,8 @@ use snowflake_core::jump::{NOTABLE, Verdict};
 use super::{Finding, Obstacle, Server, State, sentence};
 use crate::dumps::{self, Recorded};
 use crate::generate;
-use crate::promise;
 use crate::promise::reservation::Outlook;
+use crate::promise::{self, register};
 use crate::server::report::Report;
 use crate::server::time;
 use crate::settings::{self, Identity};
@@ -36,16 +36,21 @@ impl Server {
         use promise::Error::{OtherSystem, Register, RegisterDeleted};
         match &self.outlook {
             Err(Obstacle::Refused(
-                error @ (Register(_) | RegisterDeleted | OtherSystem { .. }),
-            )) => Finding::blocking(error.clone().report()),
+                error @ (Register(_) | RegisterDeleted { .. } | OtherSystem { .. }),
+            )) => return Finding::blocking(error.clone().report()),
             Err(Obstacle::Raised(message)) => {
-                Finding { state: State::Blocking, detail: sentence(message), hint: None }
+                return Finding { state: State::Blocking, detail: sentence(message), hint: None };
             }
-            Err(Obstacle::Refused(_)) => Finding::well("It can be read."),
-            Ok(Outlook { record: Some(record), .. }) => {
+            Err(Obstacle::Refused(_)) => return Finding::well("It can be read."),
+            Ok(_) => {}
+        }
+        // A server that has issued IDs issues more without it, for as long as it runs.
+        match register::read() {
+            Ok(Some(record)) => {
                 Finding::well(format!("The floor is {}.", time::display(record.floor)))
             }
-            Ok(_) => Finding::well("There is none. The first ID creates it."),
+            Ok(None) => Finding::well("There is none. The first ID creates it."),
+            Err(error) => Finding { state: State::Doubtful, ..Finding::blocking(error.report()) },
         }
     }
 
@@ -54,13 +59,11 @@ impl Server {
             Err(Obstacle::Refused(error @ promise::Error::OtherLayout { .. })) => {
                 Finding::blocking(error.clone().report())
             }
-            Ok(Outlook { record: Some(record), .. }) if record.layout != self.fixed.layout => {
-                Finding::well(
-                    "The epoch and the widths were confirmed. No ID has been issued under them, so \
-                     those from before are still accepted.",
-                )
-            }
-            Ok(Outlook { record: Some(_), .. }) => {
+            Ok(Outlook { was_confirmed: true, .. }) => Finding::well(
+                "The epoch and the widths were confirmed. No ID has been issued under them, so \
+                 those from before are still accepted.",
+            ),
+            Ok(Outlook { is_first: false, .. }) => {
                 Finding::well("The epoch and the widths are those of the register.")
             }
             Ok(_) => Finding::well("The first ID fixes the epoch and the widths."),

@@ -21,10 +21,10 @@ use crate::settings::{self, Fixed};
 
 /// The time up to which IDs may have been issued, and above which every later start begins; NULL
 /// before the first ID. On a standby, what it has received of it. 55000 when the register cannot be
-/// read.
+/// read, or was deleted while the server runs.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_floor() -> Option<TimestampWithTimeZone> {
-    let record = register::read().map_err(Error::Register).or_raise();
+    let record = register::read().or_raise();
     let floor = match refuse_in_recovery() {
         Ok(()) => server(settings::fixed()).floor(record.as_ref()),
         Err(_) => record.map(|record| record.floor),
@@ -33,9 +33,9 @@ fn snowflake_floor() -> Option<TimestampWithTimeZone> {
 }
 
 /// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to
-/// lower it, and to set it further ahead of the clock than `snowflake.max_backward_step`. 42501
-/// unless superuser; 55000 for what needs `force`, and when the register was deleted while the
-/// server runs; 25006 on a standby; 22003 when the timestamp field does not hold `ts`.
+/// lower it, and to set it further ahead of the clock than `snowflake.max_backward_step`. Writes the
+/// register again if it was deleted while the server runs. 42501 unless superuser; 55000 for what
+/// needs `force`; 25006 on a standby; 22003 when the timestamp field does not hold `ts`.
 #[pg_extern(volatile, strict)]
 fn snowflake_set_floor(
     ts: TimestampWithTimeZone,
@@ -142,12 +142,13 @@ fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
 /// above it. Refuses to go below what has been issued, or to take the place of a record that is not
 /// this server's own, unless forced. Returns the time up to which IDs may have been issued before.
 fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
+    let closed = register::close_deleted();
     locked(|reservations, _| {
         let server = server(fixed);
         let found = register::read();
         // Nobody claims a later millisecond before the new floor is in force.
         let frozen = shared::freeze();
-        let recorded = found.ok().flatten();
+        let recorded = found.as_ref().ok().copied().flatten();
         let least = frozen.timestamp().max(recorded.map_or(i64::MIN, |record| record.floor));
         if !force {
             may_replace(&server, found)?;
@@ -164,7 +165,7 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
         // A floor is no confirmation of the clock.
         let written = recorded.map_or_else(clock::clocks, |record| record.written);
         let record = Record { timeline, ..server.record(floor, written) };
-        register::overwrite(&record)?;
+        register::overwrite(&record, &closed)?;
         // The lead of the floor is not a step of the clock, however large it is: the next ID begins
         // above the floor.
         let last_timestamp = fixed.layout.last_timestamp();
@@ -175,13 +176,15 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
 }
 
 /// Whether what was found may be replaced without force: a record of this server's own, or nothing.
-fn may_replace(server: &Server, found: Result<Option<Record>, RecordError>) -> Result<(), Error> {
+fn may_replace(server: &Server, found: Result<Option<Record>, Error>) -> Result<(), Error> {
+    use RecordError::{Damaged, OlderVersion};
     match found {
         Ok(Some(record)) => {
             server.check_owner(&record).map_err(|error| Error::of_start(error, &record))
         }
-        Err(error @ RecordError::NewerVersion(_)) => Err(Error::Register(error)),
-        Ok(None) | Err(RecordError::Damaged | RecordError::OlderVersion(_)) => Ok(()),
+        Ok(None)
+        | Err(Error::Register(Damaged | OlderVersion(_)) | Error::RegisterDeleted { .. }) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

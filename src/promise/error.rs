@@ -8,6 +8,7 @@ use snowflake_core::register::{
     NO_TIMELINE, Record, RecordError, Server, Start, StartError, Writer,
 };
 
+use super::reservation::refuse_in_recovery;
 use super::{register, upstream};
 use crate::server::report::{self, Report};
 use crate::server::time;
@@ -32,7 +33,11 @@ pub enum Error {
     /// The register cannot be read.
     Register(RecordError),
     /// The register's file was deleted while the server runs.
-    RegisterDeleted,
+    RegisterDeleted {
+        /// Up to when IDs may have been issued since the server started, Unix ms; `None` if it has
+        /// issued none.
+        promised: Option<i64>,
+    },
     /// The register's record is another system's.
     OtherSystem {
         /// The system identifier in the record.
@@ -174,19 +179,7 @@ impl Report for Error {
                      snowflake_set_floor('...')."
                 }
             }),
-            Error::RegisterDeleted => refused(&format!(
-                "the register of snowflake IDs, \"{}\", was deleted while the server runs",
-                register::PATH
-            ))
-            .set_detail(
-                "Other processes of the server may not see what would be written to a new \
-                file.",
-            )
-            .set_hint(
-                "Stop the server with pg_ctl stop -m immediate and start it again. Then, as a \
-                 superuser, set a floor that is later than the time of every ID: SELECT \
-                 snowflake_set_floor('...').",
-            ),
+            Error::RegisterDeleted { promised } => deleted(promised),
             Error::OtherSystem { recorded, writer } => {
                 refused("the register of snowflake IDs belongs to another database system")
                     .set_detail(format!(
@@ -277,6 +270,41 @@ impl Report for Error {
     }
 }
 
+/// The register was deleted while the server runs. What this server has issued is in its memory.
+fn deleted(promised: Option<i64>) -> ErrorReport {
+    let report = report::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!(
+            "the register of snowflake IDs, \"{}\", was deleted while the server runs",
+            register::PATH
+        ),
+    );
+    match promised.map(time::display) {
+        Some(time) => report
+            .set_detail(format!(
+                "IDs up to {time} may have been issued. After the next start, they may be issued \
+                 again."
+            ))
+            .set_hint(format!(
+                "As a superuser, write it again: SELECT \
+                 snowflake_set_floor(greatest(clock_timestamp(), '{time}'))."
+            )),
+        None if refuse_in_recovery().is_err() => report
+            .set_detail("After a promotion, IDs that have been issued may be issued again.")
+            .set_hint(
+                "Stop this standby with pg_ctl stop -m immediate and start it again. Then, as a \
+                 superuser on the primary, let the register be replicated again: SELECT \
+                 snowflake_set_floor(snowflake_floor()).",
+            ),
+        None => report
+            .set_detail("It says which IDs may have been issued, and none was since the start.")
+            .set_hint(
+                "As a superuser, set a floor that is later than the time of every ID: SELECT \
+                 snowflake_set_floor('...').",
+            ),
+    }
+}
+
 /// What the clock did.
 fn jumped(jump: Jump) -> String {
     match jump {
@@ -310,6 +338,11 @@ pub enum LogEntry {
     Created {
         /// Where IDs start, Unix ms.
         after: i64,
+    },
+    /// The register was deleted while the server runs.
+    RegisterDeleted {
+        /// Up to when IDs may be issued, Unix ms.
+        promised: i64,
     },
     /// The clock was set back.
     SteppedBack {
@@ -440,6 +473,7 @@ impl LogEntry {
                  above them: \
                          SELECT snowflake_set_floor('...').",
             ),
+            LogEntry::RegisterDeleted { promised } => deleted(Some(promised)),
             LogEntry::SteppedBack { lead, is_held } => report::message(format!(
                 "the clock was set back: it is {lead} ms behind the last snowflake ID"
             ))

@@ -18,8 +18,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{fs, io, ptr};
 
 // PostgreSQL 19 made the modes of its buffer locks a type.
 #[cfg(feature = "pg19")]
@@ -31,6 +31,7 @@ use pgrx::{PgAtomic, pg_shmem_init};
 use snowflake_core::register::{LENGTH, Record, RecordError};
 
 use super::error::Error;
+use crate::generator::shared;
 use crate::settings;
 
 /// The file's name. The number is far above those that PostgreSQL assigns, and PostgreSQL would
@@ -100,13 +101,15 @@ pub fn init() {
     pg_shmem_init!(SEEN = AtomicBool::new(Path::new(PATH).exists()));
 }
 
-/// The record, or `None` where there is no register yet.
-pub fn read() -> Result<Option<Record>, RecordError> {
+/// The record, or `None` where there is no register yet. Fails where the file was deleted while the
+/// server runs, although its page may still be in the buffer pool: the next start may not find it.
+pub fn read() -> Result<Option<Record>, Error> {
     if !exists() {
+        refuse_deleted()?;
         return Ok(None);
     }
     if is_empty() {
-        return Err(RecordError::Damaged);
+        return Err(RecordError::Damaged.into());
     }
     // Not before: who creates the file removes it again if that fails.
     if settings::fixed().preloaded {
@@ -122,12 +125,17 @@ pub fn read() -> Result<Option<Record>, RecordError> {
         pg_sys::UnlockReleaseBuffer(buffer);
         bytes
     };
-    Record::decode(&bytes).map(Some)
+    Ok(Some(Record::decode(&bytes)?))
 }
 
 fn exists() -> bool {
     // SAFETY: `storage()` is valid.
     unsafe { pg_sys::smgrexists(storage(), FORK) }
+}
+
+/// Whether the file is gone, by its name alone: that can be asked wherever the page is written.
+pub fn is_gone() -> bool {
+    fs::symlink_metadata(PATH).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 fn is_empty() -> bool {
@@ -145,18 +153,6 @@ pub fn write(record: &Record) -> Lsn {
     log(buffer, record)
 }
 
-/// Makes the register hold the record, durably, whatever it holds now. Creates it if it does not
-/// exist, but fails if it was deleted while the server runs.
-pub fn overwrite(record: &Record) -> Result<(), Error> {
-    if exists() && !is_empty() {
-        flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record));
-    } else {
-        create(record)?;
-    }
-    sync_entry();
-    Ok(())
-}
-
 /// Makes the file's entry in its directory durable, whether a session or recovery created it. An
 /// entry is not WAL-logged, and a checkpoint syncs no directory.
 pub fn sync_entry() {
@@ -166,21 +162,51 @@ pub fn sync_entry() {
     }
 }
 
-/// Fails where the file was deleted under the running server; there is none.
-pub fn may_create() -> Result<(), Error> {
+/// That no process has a deleted file open.
+pub struct Closed(bool);
+
+/// Lets all processes of the server close the file, if it was deleted: what one of them wrote to the
+/// deleted file after there is a new one would be lost. Waits for them, so no lock may be held.
+pub fn close_deleted() -> Closed {
+    let is_deleted = !exists() && refuse_deleted().is_err();
+    if is_deleted {
+        // SAFETY: what DROP TABLESPACE does, for the same reason.
+        unsafe {
+            pg_sys::WaitForProcSignalBarrier(pg_sys::EmitProcSignalBarrier(
+                pg_sys::ProcSignalBarrierType::PROCSIGNAL_BARRIER_SMGRRELEASE,
+            ));
+        }
+    }
+    Closed(is_deleted)
+}
+
+/// Makes the register hold the record, durably, whatever it holds now. Creates it if it does not
+/// exist, but fails if it was deleted, and a process may have the deleted file open.
+pub fn overwrite(record: &Record, closed: &Closed) -> Result<(), Error> {
+    match exists() {
+        true if !is_empty() => flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record)),
+        false if !closed.0 => {
+            refuse_deleted()?;
+            create(record);
+        }
+        _ => create(record),
+    }
+    sync_entry();
+    Ok(())
+}
+
+/// Fails where there was a file; there is none.
+fn refuse_deleted() -> Result<(), Error> {
     if settings::fixed().preloaded && SEEN.get().load(Relaxed) {
-        return Err(Error::RegisterDeleted);
+        return Err(Error::RegisterDeleted { promised: shared::promised() });
     }
     Ok(())
 }
 
-/// Creates the register. It is durable once its entry is, too. Fails if it was deleted while the
-/// server runs: other processes may not see what is written to a new file.
-pub fn create(record: &Record) -> Result<(), Error> {
+/// Creates the register. It is durable once its entry is, too. No process may have a deleted one
+/// open.
+pub fn create(record: &Record) {
     let is_new = !exists();
-    if is_new {
-        may_create()?;
-    }
     let mut page = Page([0; PAGE_SIZE]);
     let start = page.0.as_mut_ptr();
     // SAFETY: the page is ours and of the right size and alignment. Nobody writes to the register
@@ -217,7 +243,6 @@ pub fn create(record: &Record) -> Result<(), Error> {
         resume_unwind(error);
     }
     SEEN.get().store(true, Relaxed);
-    Ok(())
 }
 
 /// Forgets what the buffer pool holds of a file that has no page.

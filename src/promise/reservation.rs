@@ -15,9 +15,10 @@
 //!
 //! # Locking contract
 //!
-//! One LWLock guards [`Reservations`] and all writing to the register. It is taken by [`locked`]
-//! alone. Publishing is the last step: an error before it leaves the generator as it was. While the
-//! lock is held:
+//! One LWLock guards [`Reservations`] and all writing to the register. It is taken by [`locked`], and
+//! for a copy of what it guards by [`keep_upstream`] and [`outlook`], which do nothing else while
+//! they hold it. Publishing is the last step: an error before it leaves the generator as it was.
+//! While the lock is held:
 //!
 //! - other locks that may be taken are the generator's spinlock, and those that PostgreSQL takes to
 //!   read, write and flush the register's page;
@@ -60,9 +61,9 @@ pub struct Reservations {
     reference: Option<Reference>,
     /// What the clock of the server that this standby follows said last.
     upstream: Option<Clocks>,
-    /// [`clock::boot_ms`] of the last log entry about a clock that was set back, and of one that
-    /// has jumped ahead.
-    logged: [Option<i64>; 2],
+    /// [`clock::boot_ms`] of the last log entry about a clock that was set back, of one about a
+    /// clock that has jumped ahead, and of one about a register that was deleted.
+    logged: [Option<i64>; 3],
 }
 
 #[derive(Clone, Copy)]
@@ -208,8 +209,10 @@ fn server_on(fixed: &Fixed, timeline: u32) -> Server {
 
 /// What the next ID of this server would find, or the first one after a promotion.
 pub struct Outlook {
-    /// What is in the register.
-    pub record: Option<Record>,
+    /// Whether there is no register yet.
+    pub is_first: bool,
+    /// Whether the layout was confirmed, and no ID was issued since.
+    pub was_confirmed: bool,
     /// It would be above this timestamp,
     pub after: i64,
     /// of whose lead over the clock this much is explained.
@@ -233,13 +236,20 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     } else {
         server(fixed)
     };
-    let record = register::read()?;
     if let Some(reference) = state.reference.filter(|_| state.begun) {
         let generator = shared::generator();
         let (after, hold) = (generator.timestamp(), generator.hold());
         let verdict = clocks.judge(&reference, after, settings::max_forward_step());
-        return Ok(Outlook { record, after, hold, verdict, ahead_of_upstream: None });
+        return Ok(Outlook {
+            is_first: false,
+            was_confirmed: false,
+            after,
+            hold,
+            verdict,
+            ahead_of_upstream: None,
+        });
     }
+    let record = register::read()?;
     // Without preloading, nobody has kept what the last message said.
     if in_recovery && !fixed.preloaded {
         state.upstream = upstream::last_message().map(|message| message.clocks(i64::MAX));
@@ -249,7 +259,8 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         None => (first_start(fixed, &server, clocks.wall)?, Reference::record(clocks)),
     };
     Ok(Outlook {
-        record,
+        is_first: record.is_none(),
+        was_confirmed: record.is_some_and(|record| record.layout != server.layout),
         after: start.after,
         hold: start.hold,
         verdict: clocks.judge(&reference, start.after, settings::max_forward_step()),
@@ -259,7 +270,6 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
 
 /// Where a server starts that has no register.
 fn first_start(fixed: &Fixed, server: &Server, now: i64) -> Result<Start, Error> {
-    register::may_create()?;
     if now < fixed.layout.epoch() {
         return Err(Error::ClockBeforeEpoch { now, epoch: fixed.layout.epoch() });
     }
@@ -298,7 +308,7 @@ impl Reservations {
         } else {
             let start = first_start(fixed, &server, now)?;
             let record = server.record(start.after, clocks);
-            register::create(&record)?;
+            register::create(&record);
             *entry = Some(LogEntry::Created { after: record.floor });
             self.reference = Some(Reference::record(clocks));
             start
@@ -330,6 +340,9 @@ impl Reservations {
         let Reservation { record, next_after } =
             server(fixed).reservation(timestamp, shared::generator().floor(), clocks, age);
         let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
+        if !WITHOUT_REGISTER && register::is_gone() {
+            self.log_now_and_then(entry, LogEntry::RegisterDeleted { promised: record.floor });
+        }
         self.reference = Some(Reference::record(clocks));
         shared::count(|statistics| statistics.reservations += 1);
         Ok(Pending { floor: record.floor, next_after, lsn })
@@ -392,7 +405,11 @@ impl Reservations {
 
     fn log_now_and_then(&mut self, entry: &mut Option<LogEntry>, new: LogEntry) {
         let now = clock::boot_ms();
-        let logged = &mut self.logged[usize::from(matches!(new, LogEntry::SteppedAhead(_)))];
+        let logged = &mut self.logged[match new {
+            LogEntry::SteppedAhead(_) => 1,
+            LogEntry::RegisterDeleted { .. } => 2,
+            _ => 0,
+        }];
         if logged.is_none_or(|last| now - last >= report::BETWEEN_ENTRIES) {
             *logged = Some(now);
             *entry = Some(new);

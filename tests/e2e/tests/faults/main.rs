@@ -7,6 +7,7 @@
 mod crash;
 mod creation;
 mod damage;
+mod deleted_register;
 mod floor;
 mod interruption;
 mod lags;

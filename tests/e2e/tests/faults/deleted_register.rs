@@ -1,0 +1,189 @@
+//! The register is deleted under a running server: everybody who asks is told, and what the server
+//! says to do keeps the floor.
+
+use std::fs;
+
+use postgres::Client;
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually};
+
+use super::NEXT;
+
+/// The row of the check: whether it is well, the detail and the hint.
+fn row(client: &mut Client, name: &str) -> (bool, String, Option<String>) {
+    let query = "SELECT ok, detail, hint FROM snowflake_check() WHERE name = $1";
+    let row = client.query_one(query, &[&name]).expect("a row");
+    (row.get(0), row.get(1), row.get(2))
+}
+
+/// Asserts that the check and the floor say that the register was deleted. Returns the hint.
+#[track_caller]
+fn assert_said(client: &mut Client) -> String {
+    let (ok, detail, hint) = row(client, "register");
+    assert!(!ok && detail.contains("was deleted while the server runs."), "{detail}");
+    let error = error_of(client.query("SELECT snowflake_floor()", &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+    assert_eq!(error.hint(), hint.as_deref());
+    hint.expect("a hint")
+}
+
+fn delete(cluster: &Cluster) {
+    fs::remove_file(Register::path(cluster)).expect("root, or the owner");
+}
+
+/// The statement that a hint ends with.
+fn statement(hint: &str) -> &str {
+    hint[hint.find("SELECT").expect("a statement")..].trim_end_matches('.')
+}
+
+/// The page is not written any more, so checkpoints succeed without it: only the server's memory
+/// says what was issued.
+#[test]
+fn ids_ahead_of_the_clock_do_not_come_back() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    cluster.set_clock("-10m");
+    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    delete(&cluster);
+    journal.take(&mut client, NEXT).expect("an ID");
+    client.batch_execute("CHECKPOINT").expect("a checkpoint that has nothing to write");
+    let hint = assert_said(&mut client);
+    // IDs are issued, as the last row says.
+    assert_eq!(row(&mut client, "issues IDs").1, "This server issues IDs.");
+    journal.take(&mut client, NEXT).expect("an ID");
+    client.batch_execute(statement(&hint)).expect("a floor");
+    assert!(row(&mut client, "register").0);
+    client.batch_execute("SELECT snowflake_floor(); CHECKPOINT").expect("a register");
+    journal.take(&mut client, NEXT).expect("an ID");
+    drop(client);
+    cluster.kill();
+    cluster.start_again();
+    let highest = journal.highest();
+    assert!(bigint(&mut cluster.connect(), NEXT) > highest);
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    journal.check();
+}
+
+#[test]
+fn the_log_says_it_with_the_next_reservation() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let mut client = cluster.connect();
+    client.batch_execute(NEXT).expect("an ID");
+    delete(&cluster);
+    for seconds in [10, 20] {
+        cluster.set_clock(&format!("+{seconds}s"));
+        client.batch_execute(NEXT).expect("an ID");
+    }
+    let said = "LOG:  the register of snowflake IDs, \"global/4294965250\", was deleted while";
+    assert_eq!(cluster.log().matches(said).count(), 1, "at most once a minute");
+    let hint = assert_said(&mut client);
+    client.batch_execute(statement(&hint)).expect("a floor");
+    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+}
+
+/// A session that had the file open writes its page to the new one: each process has closed the
+/// deleted one.
+#[test]
+fn nobody_writes_to_the_deleted_file() {
+    let mut cluster = Cluster::builder().set("shared_buffers", "400kB").fake_clock().start();
+    let journal = Journal::new();
+    let (mut writer, mut administrator) = (cluster.connect(), cluster.connect());
+    journal.take(&mut writer, NEXT).expect("an ID");
+    administrator.batch_execute("CHECKPOINT").expect("a page that nobody has to write");
+    // The writer has the file open, to the end of its transaction.
+    writer.batch_execute("BEGIN; SELECT snowflake_floor()").expect("a floor");
+    delete(&cluster);
+    let hint = assert_said(&mut administrator);
+    administrator.batch_execute(statement(&hint)).expect("a floor");
+    // The first ID looks for the file by its name, others do not.
+    journal.take(&mut administrator, NEXT).expect("an ID");
+    // What is promised now is in the buffer pool alone, until the writer needs the buffer.
+    cluster.set_clock("+1h");
+    let before = fs::read(Register::path(&cluster)).expect("the register");
+    journal.take(&mut writer, NEXT).expect("an ID");
+    writer
+        .batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
+        .expect("scans that use all buffers");
+    eventually("the page is in the new file", || {
+        let scan = "SELECT count(attname) FROM pg_attribute WHERE attrelid > 0";
+        writer.batch_execute(scan).expect("a scan");
+        fs::read(Register::path(&cluster)).expect("the register") != before
+    });
+    administrator.batch_execute("CHECKPOINT").expect("a checkpoint");
+    drop((writer, administrator));
+    cluster.kill();
+    cluster.set_clock("+0");
+    cluster.start_again();
+    let highest = journal.highest();
+    assert!(bigint(&mut cluster.connect(), NEXT) > highest);
+    journal.check();
+}
+
+#[test]
+fn a_standby_says_it_and_gets_it_again() {
+    let primary = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    journal.take(&mut primary.connect(), NEXT).expect("an ID");
+    let mut standby = primary.standby();
+    let mut client = standby.connect();
+    eventually("the register is on the standby", || row(&mut client, "register").0);
+    client.batch_execute("SELECT snowflake_floor(); CHECKPOINT").expect("a floor");
+    delete(&standby);
+    let hint = assert_said(&mut client);
+    assert!(hint.contains("on the primary"), "{hint}");
+    assert_eq!(
+        row(&mut client, "issues IDs").1,
+        "This standby would issue no ID if it were promoted now, because of: register."
+    );
+    drop(client);
+    standby.kill();
+    standby.start_again();
+    primary.connect().batch_execute(statement(&hint)).expect("a floor");
+    let mut client = standby.connect();
+    let floor = "SELECT (extract(epoch FROM snowflake_floor()) * 1000)::bigint";
+    let expected = bigint(&mut primary.connect(), floor);
+    eventually("the register is on the standby", || {
+        row(&mut client, "register").1 != "There is none. The first ID creates it."
+    });
+    assert!(bigint(&mut client, floor) >= expected);
+    drop(primary);
+    standby.set_clock("-1h");
+    standby.promote();
+    let highest = journal.highest();
+    assert!(bigint(&mut client, NEXT) > highest);
+}
+
+/// It cannot be opened, which is an error of PostgreSQL's own: a row, and not an end of the check.
+#[test]
+fn a_register_that_cannot_be_opened_is_a_row() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let mut cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client.batch_execute(NEXT).expect("an ID");
+    let mode = |mode| {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(Register::path(&cluster), mode).expect("root, or the owner");
+    };
+    mode(0o000);
+    let (ok, detail, _) = row(&mut client, "register");
+    let denied = "could not open file \"global/4294965250\": Permission denied.";
+    assert!(!ok && detail.ends_with(denied), "{detail}");
+    // IDs are issued, from what is in memory.
+    assert_eq!(row(&mut client, "issues IDs").1, "This server issues IDs.");
+    client.batch_execute(NEXT).expect("an ID");
+    mode(0o600);
+    drop(client);
+    cluster.stop();
+    let path = Register::path(&cluster);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("root, or the owner");
+    cluster.start_again();
+    let mut client = cluster.connect();
+    let (ok, detail, _) = row(&mut client, "register");
+    assert!(!ok && detail == denied.replacen('c', "C", 1), "{detail}");
+    let expected = "This server issues no ID, because of: register.";
+    assert_eq!(row(&mut client, "issues IDs").1, expected);
+    error_of(client.batch_execute(NEXT));
+}
