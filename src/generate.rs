@@ -212,7 +212,7 @@ pub enum Error {
     /// The clock is behind by more than max_backward_step, and waiting would take longer than
     /// max_wait.
     ClockBehind {
-        /// The last timestamp issued, Unix ms.
+        /// The generator's timestamp, Unix ms: the last one issued, or where a start has put it.
         timestamp: i64,
         /// By how much the clock is behind it, ms.
         lead: i64,
@@ -244,7 +244,7 @@ impl Report for Error {
                 format!("the clock is {lead} ms behind the last snowflake ID"),
             )
             .set_detail(format!(
-                "IDs have been issued up to {}. They go on when the clock has reached {}.",
+                "The next ID is not before {}. IDs go on when the clock has reached {}.",
                 time::display(timestamp),
                 time::display(until)
             ))

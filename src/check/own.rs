@@ -1,5 +1,6 @@
 //! What this server is configured with, and what its next ID would find.
 
+use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
 
 use super::{Finding, Obstacle, Server, State, sentence};
@@ -8,12 +9,25 @@ use crate::generate;
 use crate::promise::reservation::Outlook;
 use crate::promise::{self, register};
 use crate::server::report::Report;
-use crate::server::time;
+use crate::server::{catalog, time};
 use crate::settings::{self, Identity};
 use crate::status::{DAY, LITTLE_TIME};
 
 /// Nothing was found in the register to check this with.
 const UNKNOWN: &str = "Not checked: see the other rows.";
+
+/// A lead of more than this, in milliseconds, is not one that a start leaves, unless the settings
+/// allow it.
+const NOTABLE_LEAD: i64 = 60_000;
+
+/// A table of this database that is not empty, and has a default that takes snowflake IDs.
+const TABLE_WITH_KEYS: &str = "SELECT a.adrelid::regclass::text
+    FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
+    JOIN pg_depend AS d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid
+         AND d.classid = 'pg_attrdef'::regclass
+    JOIN pg_attrdef AS a ON a.oid = d.objid
+    WHERE p.prosrc = 'snowflake_nextval' AND l.lanname = 'c' AND pg_relation_size(a.adrelid) > 0
+    ORDER BY 1 LIMIT 1";
 
 impl Server {
     pub(super) fn preloading(&self) -> Finding {
@@ -49,8 +63,26 @@ impl Server {
             Ok(Some(record)) => {
                 Finding::well(format!("The floor is {}.", time::display(record.floor)))
             }
-            Ok(None) => Finding::well("There is none. The first ID creates it."),
+            Ok(None) => self.without_register(),
             Err(error) => Finding { state: State::Doubtful, ..Finding::blocking(error.report()) },
+        }
+    }
+
+    /// The first ID starts from the clock, unless somebody has said from where else.
+    fn without_register(&self) -> Finding {
+        let first = "There is none. The first ID creates it";
+        if let Some(start_after) = self.fixed.start_after {
+            return Finding::well(format!("{first}, and is after {}.", time::display(start_after)));
+        }
+        match catalog::query(TABLE_WITH_KEYS, &[]).first().and_then(|row| row[0].as_deref()) {
+            None => Finding::well(format!("{first}.")),
+            Some(table) => Finding::doubtful(
+                format!(
+                    "{first}. But the table {table}, whose default is a snowflake ID, is not empty."
+                ),
+                "If its keys were issued before this server was upgraded, or restored from a dump, \
+                 a superuser sets a floor above them: SELECT snowflake_set_floor('...').",
+            ),
         }
     }
 
@@ -111,13 +143,21 @@ impl Server {
             let error = generate::Error::ClockBehind { timestamp: outlook.after, lead, until };
             return Finding::blocking(error.report());
         }
-        let after = time::display(outlook.after);
-        match lead {
-            ..=0 => Finding::well("IDs carry the time of the clock."),
-            _ => Finding::well(format!(
-                "The next ID is after {after}, {lead} ms ahead of the clock."
-            )),
+        if lead <= 0 {
+            return Finding::well("IDs carry the time of the clock.");
         }
+        let after = time::display(outlook.after);
+        let detail = format!("The next ID is after {after}, {lead} ms ahead of the clock.");
+        let wanted = limits.max_burst.max(settings::failover_margin().saturating_add(RESERVATION));
+        if lead <= wanted.max(NOTABLE_LEAD) {
+            return Finding::well(detail);
+        }
+        Finding::doubtful(
+            detail,
+            "The clock was set back, the floor was set ahead of it, or several promotions added \
+             snowflake.failover_margin each. If the clock is behind, set it right. Otherwise, the \
+             lead shrinks as the clock goes on.",
+        )
     }
 
     pub(super) fn clock(&self) -> Finding {
@@ -152,7 +192,10 @@ impl Server {
 
     pub(super) fn field(&self) -> Finding {
         let last = self.fixed.layout.last_timestamp();
-        let (left, end) = (last - self.now, time::display(last));
+        // Of the millisecond that was reached last, only the rest of the sequence is left.
+        let next =
+            self.outlook.as_ref().map_or(self.now, |outlook| self.now.max(outlook.after + 1));
+        let (left, end) = (last - next, time::display(last));
         if left < 0 {
             Finding::blocking(generate::Error::EndOfField { last }.report())
         } else if left < LITTLE_TIME {

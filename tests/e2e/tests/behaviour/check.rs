@@ -346,3 +346,78 @@ fn a_check_that_waits_can_be_cancelled() {
     assert!(!ok && detail.contains("lock timeout"), "{detail}");
     assert_well(&mut client, VERDICT);
 }
+
+#[test]
+fn a_floor_at_the_end_of_the_timestamp_field_shows() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    let floor = "SELECT snowflake_set_floor(ends, force => true) FROM snowflake_status";
+    client.batch_execute(floor).expect("a floor");
+    let error = error_of(client.query("SELECT snowflake_nextval()", &[]));
+    assert_eq!(error.code(), &SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED, "{error}");
+    assert_not_well(&mut client, "timestamp field", "is used up", "new IDs");
+    assert_verdict(&mut client, "This server issues no ID, because of: timestamp field.");
+}
+
+/// As after pg_upgrade: rows are there, and the register is not.
+#[test]
+fn keys_without_a_register_show() {
+    let mut cluster = Cluster::start();
+    let mut client = cluster.connect();
+    let key = "id bigint PRIMARY KEY DEFAULT snowflake_nextval()";
+    client.batch_execute(&format!("CREATE TABLE orders ({key})")).expect("a table");
+    // A new server has tables without rows.
+    assert_eq!(row(&mut client, "register").1, "There is none. The first ID creates it.");
+    assert_well(&mut client, "register");
+    client.batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
+    drop(client);
+    cluster.stop();
+    std::fs::remove_file(snowflake_e2e::Register::path(&cluster)).expect("the register");
+    cluster.start_again();
+    let mut client = cluster.connect();
+    assert_not_well(
+        &mut client,
+        "register",
+        "But the table public.orders, whose",
+        "set_floor('...')",
+    );
+    assert_well(&mut client, VERDICT);
+    drop(client);
+    cluster.stop();
+    cluster.configure(&[("snowflake.start_after", "2026-01-01 00:00:00+00")]);
+    cluster.start_again();
+    let (ok, detail, _) = row(&mut cluster.connect(), "register");
+    assert!(ok && detail.ends_with("and is after 2026-01-01 00:00:00+00."), "{detail}");
+}
+
+/// Each promotion adds its margin, although nobody has set a clock back.
+#[test]
+fn the_lead_of_promotions_shows() {
+    let first = Cluster::builder().set("snowflake.failover_margin", "40s").start();
+    first.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    let second = first.standby();
+    second.promote();
+    second.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    // One promotion explains it.
+    assert_well(&mut second.connect(), "lead");
+    let third = second.standby();
+    third.promote();
+    third.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    let mut client = third.connect();
+    assert_not_well(&mut client, "lead", "ms ahead of the clock", "several promotions");
+    assert_well(&mut client, VERDICT);
+}
+
+/// The lead that is refused has a margin in it, in which no ID was issued.
+#[test]
+fn a_refusal_claims_no_more_ids_than_were_issued() {
+    let primary =
+        Cluster::builder().set("snowflake.max_backward_step", "1min").fake_clock().start();
+    primary.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    let standby = primary.standby();
+    standby.set_clock("-1h");
+    standby.promote();
+    let error = error_of(standby.connect().query("SELECT snowflake_nextval()", &[]));
+    let detail = error.detail().expect("a detail");
+    assert!(detail.starts_with("The next ID is not before 20"), "{detail}");
+}
