@@ -62,17 +62,13 @@ pub fn init() {
 /// A transaction of this process ends.
 unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_void) {
     match event {
-        XACT_EVENT_PRE_COMMIT => {
-            if has_something_to_wait_for() && waits_for_standbys() {
-                write_commit_record();
-            }
+        XACT_EVENT_PRE_COMMIT if has_something_to_wait_for() && waits_for_standbys() => {
+            write_commit_record();
         }
-        XACT_EVENT_PARALLEL_PRE_COMMIT | XACT_EVENT_PARALLEL_ABORT => {
-            if took_ids() {
-                // SAFETY: shared memory of the server. A worker's leader outlives it.
-                let leader = unsafe { (*pg_sys::MyProc).lockGroupLeader };
-                counter(leader).fetch_add(1, Relaxed);
-            }
+        XACT_EVENT_PARALLEL_PRE_COMMIT | XACT_EVENT_PARALLEL_ABORT if took_ids() => {
+            // SAFETY: shared memory of the server. A worker's leader outlives it.
+            let leader = unsafe { (*pg_sys::MyProc).lockGroupLeader };
+            counter(leader).fetch_add(1, Relaxed);
         }
         XACT_EVENT_COMMIT | XACT_EVENT_ABORT | XACT_EVENT_PREPARE => {
             MARK.store(currval::mark(), Relaxed);

@@ -5,10 +5,10 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgrx::prelude::*;
 use pgrx::{PgXactCallbackEvent, register_xact_callback};
 
 use super::error::{Error, Twin};
+use super::origin;
 use crate::generator::{clock, shared};
 use crate::server::report::{self, OrRaise};
 use crate::server::time;
@@ -75,8 +75,7 @@ pub fn suspect(row: Row, suspect: Suspect) {
 /// Counts and logs a twin's rows, or refuses the first of them.
 fn judge() -> Result<(), Error> {
     let suspects = SUSPECTS.take();
-    // SAFETY: reads a variable of this process.
-    let committed = time::unix_ms(unsafe { pg_sys::replorigin_session_origin_timestamp });
+    let committed = time::unix_ms(origin::committed());
     for ((id, table), Suspect { timestamp, fresh_for, refuses }) in suspects {
         if timestamp.saturating_add(fresh_for) < committed {
             continue;
@@ -84,7 +83,7 @@ fn judge() -> Result<(), Error> {
         let entry = shared::count_twin((!refuses).then(clock::boot_ms));
         let twin = || Twin::new(id, timestamp, committed, table.into());
         if refuses {
-            forget_progress();
+            origin::forget_progress();
             return Err(Error::Twin(twin()));
         }
         if let Some(count) = entry {
@@ -92,16 +91,4 @@ fn judge() -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Lets an error at the commit of a replayed transaction leave the origin where it was, as
-/// `pg_replication_origin_xact_reset()` does. An apply worker may disable its subscription after
-/// an error, and not every version of PostgreSQL forgets the position first: that commit would take
-/// it along, and the refused transaction would never be sent again.
-fn forget_progress() {
-    // SAFETY: writes variables of this process.
-    unsafe {
-        pg_sys::replorigin_session_origin_lsn = pg_sys::InvalidXLogRecPtr.into();
-        pg_sys::replorigin_session_origin_timestamp = 0;
-    }
 }

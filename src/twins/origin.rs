@@ -8,11 +8,59 @@ use pgrx::prelude::*;
 use crate::server::catalog;
 use crate::server::encoding::decode;
 
+/// What this session replays: the origin, its position and its time of the transaction, in variables
+/// that PostgreSQL 19 made one.
+struct Replay {
+    origin: *mut u16,
+    position: *mut pg_sys::XLogRecPtr,
+    committed: *mut pg_sys::TimestampTz,
+}
+
+#[cfg(not(feature = "pg19"))]
+fn replay() -> Replay {
+    Replay {
+        origin: &raw mut pg_sys::replorigin_session_origin,
+        position: &raw mut pg_sys::replorigin_session_origin_lsn,
+        committed: &raw mut pg_sys::replorigin_session_origin_timestamp,
+    }
+}
+
+#[cfg(feature = "pg19")]
+fn replay() -> Replay {
+    // SAFETY: addresses of parts of a variable.
+    unsafe {
+        Replay {
+            origin: &raw mut pg_sys::replorigin_xact_state.origin,
+            position: &raw mut pg_sys::replorigin_xact_state.origin_lsn,
+            committed: &raw mut pg_sys::replorigin_xact_state.origin_timestamp,
+        }
+    }
+}
+
 /// Whether this session replays transactions of another server, as apply workers do, and other
 /// programs that use replication origins. Setting `session_replication_role` alone is no replay.
 pub fn is_replayed() -> bool {
+    const NONE: u16 = 0;
     // SAFETY: reads a variable of this process.
-    unsafe { pg_sys::replorigin_session_origin != pg_sys::InvalidRepOriginId as u16 }
+    unsafe { *replay().origin != NONE }
+}
+
+/// When the transaction that is replayed was committed. It is known when this one commits.
+pub fn committed() -> pg_sys::TimestampTz {
+    // SAFETY: reads a variable of this process.
+    unsafe { *replay().committed }
+}
+
+/// Lets an error at the commit of a replayed transaction leave the origin where it was, as
+/// `pg_replication_origin_xact_reset()` does. An apply worker may disable its subscription after
+/// an error, and not every version of PostgreSQL forgets the position first: that commit would take
+/// it along, and the refused transaction would never be sent again.
+pub fn forget_progress() {
+    // SAFETY: writes variables of this process.
+    unsafe {
+        *replay().position = pg_sys::InvalidXLogRecPtr.into();
+        *replay().committed = 0;
+    }
 }
 
 /// What brings rows into this session.

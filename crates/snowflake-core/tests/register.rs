@@ -179,7 +179,7 @@ proptest! {
             let mut life = Life { server: &server, record, generator, began: now, now };
             life.take_everything(age)?;
             Life { now, record, .. } = life;
-            furthest += RESERVATION / 8 + age / 8 + 1;
+            furthest += ((RESERVATION + age) / 8).min(RESERVATION) + 1;
         }
     }
 
