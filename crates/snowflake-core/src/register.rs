@@ -348,7 +348,7 @@ impl Server {
     /// ahead of the clock, and never below the present `floor`: a record never takes back what an
     /// earlier one has promised.
     ///
-    /// Where timestamps are ahead of the clock, the floor is [`reach`] ahead of `timestamp`. `age`
+    /// Where timestamps are ahead of the clock, the floor is `reach(age)` ahead of `timestamp`. `age`
     /// says for how long this incarnation has issued IDs, in milliseconds.
     pub fn reservation(&self, timestamp: i64, floor: i64, now: Clocks, age: i64) -> Reservation {
         let ahead = (now.wall + RESERVATION).max(timestamp + reach(age));
