@@ -290,7 +290,10 @@ fn deleted(promised: Option<i64>) -> ErrorReport {
                  snowflake_set_floor(greatest(clock_timestamp(), '{time}'))."
             )),
         None if refuse_in_recovery().is_err() => report
-            .set_detail("After a promotion, IDs that have been issued may be issued again.")
+            .set_detail(
+                "After its next start and a promotion, IDs that have been issued may be issued \
+                 again.",
+            )
             .set_hint(
                 "Stop this standby with pg_ctl stop -m immediate and start it again. Then, as a \
                  superuser on the primary, let the register be replicated again: SELECT \

@@ -153,7 +153,7 @@ impl Soak {
         soak
     }
 
-    /// Lets the clients at the primary.
+    /// Lets the clients connect to the primary.
     fn serve(&mut self) {
         *self.shared.primary.lock().expect("no panic") = Some(self.primary.config());
     }
