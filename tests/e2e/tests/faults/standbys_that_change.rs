@@ -161,6 +161,9 @@ fn another_name() {
 #[test]
 fn the_first_one_leaves() {
     let mut fleet = Fleet::start("FIRST 1 (a, b)");
+    let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'synchronous standbys'";
+    let row = fleet.primary.connect().query_one(row, &[]).expect("a row");
+    assert!(row.get::<_, bool>(0) && row.get::<_, &str>(1).ends_with("these are: a."));
     let lagging = fleet.lag("b");
     let mut client = fleet.primary.connect();
     take(&mut client);
