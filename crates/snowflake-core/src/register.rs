@@ -373,9 +373,12 @@ impl Server {
     }
 
     /// Whether every ID after the record, under this server's layout, is above every ID that the
-    /// record permits. Only then does a change of layout keep IDs unique and increasing.
+    /// record permits, or that of a lost server within the margin. Only then does a change of layout
+    /// keep IDs unique and increasing.
     fn may_change_layout(&self, record: &Record) -> bool {
-        let Ok(highest) = record.highest_id() else { return false };
-        self.layout.first_id(record.floor + 1).is_ok_and(|lowest| lowest > highest)
+        let floor = record.floor.saturating_add(self.margin(record));
+        let floor = floor.min(record.layout.last_timestamp());
+        let Ok(highest) = record.layout.last_id(floor) else { return false };
+        self.layout.first_id(floor + 1).is_ok_and(|lowest| lowest > highest)
     }
 }

@@ -376,6 +376,24 @@ fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservatio
     assert!(confirmed.start(&record, NOW).is_err());
 }
 
+/// A server whose timeline is new may have lost records of another one, which are up to a margin
+/// above the one that it has.
+#[test]
+fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
+    let record = own();
+    // Just above the floor. Its IDs grow half as fast.
+    let former = record.layout;
+    let widths = Widths { sequence: former.widths().sequence - 1, ..former.widths() };
+    let epoch = 2 * former.epoch() - (NOW + 1);
+    let layout = Layout::new(epoch, widths).expect("a legal layout");
+    let server = Server { layout, failover_margin: 5000, ..server(&record) };
+    assert!(server.confirm_layout(&record).is_ok());
+    let promoted = Server { timeline: record.timeline + 1, ..server };
+    assert_eq!(promoted.confirm_layout(&record), Err(GoesBack));
+    let layout = Layout::new(epoch - 5000, widths).expect("a legal layout");
+    assert!(Server { layout, ..promoted }.confirm_layout(&record).is_ok());
+}
+
 /// Records without a confirmed layout are as they were before there were any with one.
 #[test]
 fn a_record_without_a_confirmed_layout_is_112_bytes_long() {
