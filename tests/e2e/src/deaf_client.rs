@@ -36,6 +36,11 @@ impl DeafClient {
         client
     }
 
+    /// The process of the server that waits for it.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
     fn connect(cluster: &Cluster) -> DeafClient {
         let mut stream =
             UnixStream::connect(cluster.directory().join(".s.PGSQL.5432")).expect("a connection");

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::thread;
 use std::time::Duration;
 
 use postgres::NoTls;
-use snowflake_e2e::{Cluster, DeafClient, Register, within};
+use snowflake_e2e::{Cluster, DeafClient, Register, eventually, within};
 
 /// What another session gets that wants an ID: an error's SQLSTATE, if it is one.
 #[track_caller]
@@ -54,6 +55,29 @@ fn while_an_error_of_postgresql_is_reported() {
     fs::set_permissions(Register::path(&cluster), fs::Permissions::from_mode(0o600))
         .expect("root, or the owner");
     assert_eq!(assert_others_are_answered(&cluster), None);
+}
+
+/// What writes a deleted register again waits until every process has closed the file. The log names
+/// one that waits for its client, and others take IDs meanwhile.
+#[test]
+fn while_a_deleted_register_is_written_again() {
+    let cluster = Cluster::start();
+    let client = DeafClient::take_an_id_when_full(&cluster);
+    fs::remove_file(Register::path(&cluster)).expect("root, or the owner");
+    let mut operator = cluster.connect();
+    let written = thread::spawn(move || {
+        operator.batch_execute("SELECT snowflake_set_floor(clock_timestamp() + interval '1min')")
+    });
+    let said = format!("still waiting for backend with PID {}", client.pid());
+    eventually("the log names it", || {
+        assert!(!written.is_finished(), "it did not wait");
+        cluster.log().contains(&said)
+    });
+    assert_eq!(assert_others_are_answered(&cluster), None);
+    let terminate = format!("SELECT pg_terminate_backend({})", client.pid());
+    cluster.connect().batch_execute(&terminate).expect("a signal");
+    written.join().expect("a thread").expect("a floor");
+    cluster.connect().batch_execute("SELECT snowflake_floor()").expect("a register");
 }
 
 /// What concerns the administrator is not sent to whoever takes an ID.
