@@ -199,20 +199,23 @@ fn as_user<T>(user: pg_sys::Oid, restriction: i32, act: impl FnOnce() -> T) -> T
     done
 }
 
-/// Lets the commit of this transaction wait until it is durable, here and on synchronous standbys,
-/// also where `synchronous_commit` says that it need not.
+/// Lets the commit of this transaction, or PREPARE TRANSACTION, wait until it is durable, here and on
+/// synchronous standbys, also where `synchronous_commit` says that it need not.
 pub fn let_commit_be_synchronous() {
-    pgrx::register_xact_callback(pgrx::PgXactCallbackEvent::PreCommit, || {
-        // SAFETY: a variable of this process, and one of the server's settings.
-        unsafe {
-            if pg_sys::synchronous_commit
-                < pg_sys::SyncCommitLevel::SYNCHRONOUS_COMMIT_REMOTE_FLUSH as i32
-            {
-                // SET LOCAL: it holds until the transaction is over.
-                set(c"synchronous_commit", c"on", pg_sys::GucAction::GUC_ACTION_LOCAL);
+    use pgrx::PgXactCallbackEvent::{PreCommit, PrePrepare};
+    for event in [PreCommit, PrePrepare] {
+        pgrx::register_xact_callback(event, || {
+            // SAFETY: a variable of this process, and one of the server's settings.
+            unsafe {
+                if pg_sys::synchronous_commit
+                    < pg_sys::SyncCommitLevel::SYNCHRONOUS_COMMIT_REMOTE_FLUSH as i32
+                {
+                    // SET LOCAL: it holds until the transaction is over.
+                    set(c"synchronous_commit", c"on", pg_sys::GucAction::GUC_ACTION_LOCAL);
+                }
             }
-        }
-    });
+        });
+    }
 }
 
 /// Sets a setting for as long as the action says.

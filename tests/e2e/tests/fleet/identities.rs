@@ -255,6 +255,37 @@ fn a_claim_outlives_a_synchronous_failover_of_its_database() {
     assert!(claim(&standby, "db-2").ends_with("worker_id = 1"));
 }
 
+/// A claim that is prepared waits for the synchronous standbys, too: with the prepared transaction,
+/// they have its lock, and nobody else claims before it ends.
+#[test]
+fn a_claim_that_is_prepared_waits_for_synchronous_standbys() {
+    let registry = Cluster::builder()
+        .set("max_prepared_transactions", "1")
+        .set("synchronous_commit", "off")
+        .set("synchronous_standby_names", "nobody")
+        .start();
+    let mut operator = registry.connect();
+    operator.batch_execute("BEGIN; SELECT snowflake_claim_node('db-1')").expect("an identity");
+    let prepared = thread::spawn(move || operator.batch_execute("PREPARE TRANSACTION 'p'"));
+    let mut watcher = registry.connect();
+    let waiting = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
+        WHERE wait_event = 'SyncRep'";
+    eventually("it waits", || {
+        assert!(!prepared.is_finished(), "it did not wait");
+        bigint(&mut watcher, waiting) == 1
+    });
+    prepared.join().expect("a thread").expect("prepared, with a warning");
+
+    watcher.batch_execute("SET lock_timeout = '100ms'").expect("set");
+    let claim = "SELECT snowflake_claim_node('db-2')";
+    let error = error_of(watcher.query(claim, &[]));
+    assert_eq!(error.code(), &SqlState::LOCK_NOT_AVAILABLE, "{error}");
+    watcher.batch_execute("COMMIT PREPARED 'p'").expect("a commit");
+    let mut transaction = watcher.transaction().expect("a transaction");
+    let row = transaction.query_one(claim, &[]).expect("an identity");
+    assert!(row.get::<_, &str>(0).ends_with("worker_id = 1"), "that of db-1");
+}
+
 /// The claims that an asynchronous standby has not received are gone with the primary. Servers that
 /// enter themselves before anybody claims keep what they have.
 #[test]
