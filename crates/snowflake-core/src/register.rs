@@ -265,8 +265,9 @@ impl Server {
         if record.system_identifier != self.system_identifier {
             return Err(StartError::SystemIdentifier { recorded: record.system_identifier });
         }
-        if !record.accepts(self.layout) {
-            return Err(StartError::Layout { recorded: record.layout });
+        if !record.accepts(self.layout) || !self.is_above_all(record) {
+            let confirmed = record.confirmed.filter(|_| record.layout == self.layout);
+            return Err(StartError::Layout { recorded: confirmed.unwrap_or(record.layout) });
         }
         Ok(())
     }
@@ -363,22 +364,33 @@ impl Server {
     /// even if it was confirmed before.
     pub fn confirm_layout(&self, record: &Record) -> Result<Option<Record>, GoesBack> {
         let confirmed = Some(self.layout).filter(|layout| *layout != record.layout);
+        if record.confirmed == confirmed && record.timeline == self.timeline {
+            return Ok(None);
+        }
+        if !self.is_above_all(record) {
+            return Err(GoesBack);
+        }
         if record.confirmed == confirmed {
             return Ok(None);
         }
-        if confirmed.is_some() && !self.may_change_layout(record) {
-            return Err(GoesBack);
-        }
-        Ok(Some(Record { confirmed, ..*record }))
+        // Whether both layouts are accepted depends on the timeline: it is this one from here on.
+        let floor = record.floor.saturating_add(self.margin(record));
+        let floor = floor.min(record.layout.last_timestamp());
+        Ok(Some(Record { confirmed, floor, timeline: self.timeline, ..*record }))
     }
 
     /// Whether every ID after the record, under this server's layout, is above every ID that the
     /// record permits, or that of a lost server within the margin. Only then does a change of layout
-    /// keep IDs unique and increasing.
-    fn may_change_layout(&self, record: &Record) -> bool {
+    /// keep IDs unique and increasing. On a later timeline than that of the record, a lost server may
+    /// have issued IDs of the confirmed layout, too.
+    fn is_above_all(&self, record: &Record) -> bool {
+        let confirmed = record.confirmed.filter(|_| record.timeline != self.timeline);
         let floor = record.floor.saturating_add(self.margin(record));
-        let floor = floor.min(record.layout.last_timestamp());
-        let Ok(highest) = record.layout.last_id(floor) else { return false };
-        self.layout.first_id(floor + 1).is_ok_and(|lowest| lowest > highest)
+        [Some(record.layout), confirmed].into_iter().flatten().all(|issued| {
+            let floor = floor.min(issued.last_timestamp());
+            let lowest = self.layout.first_id(floor + 1);
+            issued == self.layout
+                || issued.last_id(floor).is_ok_and(|highest| lowest.is_ok_and(|id| id > highest))
+        })
     }
 }

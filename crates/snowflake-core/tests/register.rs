@@ -85,6 +85,8 @@ proptest! {
     /// What makes IDs unique across a start: it begins above the record, whatever the clock says.
     #[test]
     fn a_start_begins_above_the_record(record in records(), other in prop::option::of(any::<u32>()), now in 0..2 * NOW) {
+        // With a confirmed layout, it depends on the timeline whether there is a start.
+        let record = Record { confirmed: record.confirmed.filter(|_| other.is_none()), ..record };
         let timeline = other.unwrap_or(record.timeline);
         let server = Server { timeline, ..server(&record) };
         let start = server.start(&record, now).expect("the record is the server's own");
@@ -317,6 +319,30 @@ proptest! {
                 record = server.reservation(start.after + 1, start.after, wall(now), 0).record;
                 highest = record.highest_id().expect("in the field");
             }
+        }
+    }
+
+    /// A server is lost with the first IDs after a layout was confirmed. Whichever of the two layouts
+    /// they were of, and whichever the promoted server has, what it issues is above those within the
+    /// margin, or it issues nothing.
+    #[test]
+    fn a_confirmed_layout_that_is_lost_with_its_first_ids(
+        issued in prop::array::uniform2(recent_layouts()),
+        promoted in 0..2usize,
+        margin in 0..10_000_000i64,
+    ) {
+        let record = Record { layout: issued[0], ..own() };
+        let lost = Server { layout: issued[1], failover_margin: margin, ..server(&record) };
+        let Ok(Some(confirmed)) = lost.confirm_layout(&record) else { return Ok(()) };
+        let server = Server { layout: issued[promoted], timeline: lost.timeline + 1, ..lost };
+        let Ok(start) = server.start(&confirmed, NOW) else {
+            prop_assert!(server.confirm_layout(&confirmed).is_err() || issued[0] == issued[1]);
+            return Ok(());
+        };
+        let lowest = server.layout.first_id(start.after + 1).expect("in the field");
+        for layout in issued {
+            let highest = layout.last_id(confirmed.floor + margin).expect("in the field");
+            prop_assert!(lowest > highest, "{lowest} after {highest}");
         }
     }
 }

@@ -36,8 +36,8 @@ const GENERATOR: &[[&str; 3]] = &[
     ],
     [
         "properties::ids_strictly_increase",
-        "timestamp: self.timestamp + 1, first, hold }",
-        "timestamp: self.timestamp, first, hold }",
+        "= (self.timestamp + 1, lead + 1);",
+        "= (self.timestamp, lead + 1);",
     ],
     [
         "cases::a_refused_call_forgets_nothing",
@@ -67,8 +67,8 @@ const GENERATOR: &[[&str; 3]] = &[
         "let explained = if self.hold > 0 { self.hold } else { limits.max_burst };",
     ],
     ["properties::a_stale_reading_is_no_step", "if reading.seen != seen {", "if false {"],
-    ["cases::a_lead_of_a_burst_is_no_step", "lead + 1);", "self.hold.min(lead + 1));"],
-    ["properties::a_stale_reading_is_no_step", "lead + 1);", "self.hold.min(lead + 1));"],
+    ["cases::a_lead_of_a_burst_is_no_step", "1, lead + 1);", "1, self.hold.min(lead + 1));"],
+    ["properties::a_stale_reading_is_no_step", "1, lead + 1);", "1, self.hold.min(lead + 1));"],
     [
         "cases::a_reading_from_before_the_hold_melted_is_stale",
         "if reading.seen != seen {",
@@ -206,29 +206,39 @@ const REGISTER: &[[&str; 3]] = &[
     ],
     [
         "a_start_of_another_system_or_layout_is_refused",
-        "if !record.accepts(self.layout) {",
+        "if !record.accepts(self.layout) || !self.is_above_all(record) {",
         "if false {",
     ],
     [
         "whatever_layouts_are_confirmed_ids_increase",
-        "if !record.accepts(self.layout) {",
+        "if !record.accepts(self.layout) || !self.is_above_all(record) {",
         "if false {",
     ],
     [
         "whatever_layouts_are_confirmed_ids_increase",
-        "if confirmed.is_some() && !self.may_change_layout(record) {",
+        "if !self.is_above_all(record) {",
         "if false {",
     ],
     [
         "a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservation",
-        "Record { confirmed, ..*record }",
+        "Record { confirmed, floor, timeline: self.timeline, ..*record }",
         "Record { layout: self.layout, ..*record }",
     ],
     ["decode_inverts_encode", "length = LENGTH;", ""],
     [
         "a_changed_layout_goes_on_above_the_old_one",
-        "is_ok_and(|lowest| lowest > highest)",
-        "is_ok()",
+        "lowest.is_ok_and(|id| id > highest)",
+        "lowest.is_ok()",
+    ],
+    [
+        "a_confirmed_layout_that_is_lost_with_its_first_ids",
+        " || !self.is_above_all(record) {",
+        " {",
+    ],
+    [
+        "a_confirmed_layout_that_is_lost_with_its_first_ids",
+        "record.confirmed.filter(|_| record.timeline != self.timeline)",
+        "None::<Layout>",
     ],
 ];
 
