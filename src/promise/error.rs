@@ -1,15 +1,13 @@
-//! Errors of starts, reservations and administration, and the entries of the log.
+//! Errors of starts, reservations and administration.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_core::jump::{Clocks, Jump, NOTABLE, Reference};
+use snowflake_core::jump::Jump;
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{
-    NO_TIMELINE, Record, RecordError, Server, Start, StartError, Writer,
-};
+use snowflake_core::register::{Record, RecordError, StartError, Writer};
 
+use super::register;
 use super::reservation::refuse_in_recovery;
-use super::{register, upstream};
 use crate::server::report::{self, Report};
 use crate::server::time;
 use crate::settings;
@@ -271,7 +269,7 @@ impl Report for Error {
 }
 
 /// The register was deleted while the server runs. What this server has issued is in its memory.
-fn deleted(promised: Option<i64>) -> ErrorReport {
+pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
     let report = report::new(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!(
@@ -309,7 +307,7 @@ fn deleted(promised: Option<i64>) -> ErrorReport {
 }
 
 /// What the clock did.
-fn jumped(jump: Jump) -> String {
+pub(super) fn jumped(jump: Jump) -> String {
     match jump {
         Jump::Measured(by) => format!("the clock has jumped ahead by {by} ms"),
         Jump::SinceRecord(by) => {
@@ -331,164 +329,4 @@ fn described(layout: Layout) -> String {
         widths.worker,
         widths.sequence
     )
-}
-
-/// What an administrator should know. It goes to the server's log alone: the client that happens to
-/// take an ID can do nothing about it.
-#[derive(Clone, Debug)]
-pub enum LogEntry {
-    /// There was no register, so one was created.
-    Created {
-        /// Where IDs start, Unix ms.
-        after: i64,
-    },
-    /// The register was deleted while the server runs.
-    RegisterDeleted {
-        /// Up to when IDs may be issued, Unix ms.
-        promised: i64,
-    },
-    /// The clock was set back.
-    SteppedBack {
-        /// By how much it is behind the last ID, ms.
-        lead: i64,
-        /// Whether IDs go on from there; else unused IDs of repeated milliseconds are issued.
-        is_held: bool,
-    },
-    /// The clock has jumped ahead.
-    SteppedAhead(Jump),
-    /// The first ID after a change.
-    Began(Box<Began>),
-}
-
-/// A first ID that is not simply the next one of the same server.
-#[derive(Clone, Copy, Debug)]
-pub struct Began {
-    recorded: Record,
-    server: Server,
-    start: Start,
-    /// How far the clock is ahead of that of the upstream, ms; `None` where nothing is known of it.
-    ahead_of_upstream: Option<i64>,
-}
-
-impl Began {
-    /// What is worth a line of a start from this record.
-    pub fn after(
-        recorded: &Record,
-        server: &Server,
-        start: Start,
-        reference: Reference,
-        clocks: Clocks,
-    ) -> Option<LogEntry> {
-        let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
-        let began = Began { recorded: *recorded, server: *server, start, ahead_of_upstream };
-        (!began.changes().is_empty()).then(|| LogEntry::Began(Box::new(began)))
-    }
-
-    /// What has changed, from what to what.
-    fn changes(&self) -> String {
-        let Server { timeline, writer, .. } = self.server;
-        let mut changes = Vec::new();
-        match self.recorded.timeline {
-            NO_TIMELINE => changes.push(format!("another system to timeline {timeline}")),
-            recorded if recorded != timeline => {
-                changes.push(format!("timeline {recorded} to {timeline}"));
-            }
-            _ => {}
-        }
-        let recorded = self.recorded.writer;
-        for (name, from, to) in [
-            ("datacenter", recorded.datacenter_id, writer.datacenter_id),
-            ("worker", recorded.worker_id, writer.worker_id),
-        ] {
-            if from != to {
-                changes.push(format!("{name} {from} to {to}"));
-            }
-        }
-        changes.join(", ")
-    }
-
-    fn report(&self) -> ErrorReport {
-        let Began { recorded, server, start, ahead_of_upstream } = self;
-        let floor = time::display(recorded.floor);
-        let mut detail = format!(
-            "IDs start after {}: the floor is {floor}, and the margin {} ms.",
-            time::display(start.after),
-            start.margin
-        );
-        if start.after > recorded.floor + start.margin {
-            detail += " snowflake.start_after is later than that.";
-        }
-        match ahead_of_upstream {
-            Some(by) if *by > NOTABLE => {
-                detail += &format!(
-                    " The clock is {by} ms ahead of that of the server that this one followed."
-                )
-            }
-            Some(by) if *by < -NOTABLE => {
-                detail += &format!(
-                    " The clock is {} ms behind that of the server that this one followed.",
-                    -by
-                )
-            }
-            _ => {}
-        }
-        let report = |detail| {
-            report::message(format!("snowflake IDs continue after a change: {}", self.changes()))
-                .set_detail(detail)
-        };
-        if recorded.timeline == server.timeline || ahead_of_upstream.is_some() {
-            return report(detail);
-        }
-        if upstream::was_connected() {
-            detail += " The clock was not compared with that of the server that this one followed.";
-            return report(detail);
-        }
-        detail += " This server has followed no other one since it started";
-        let writer = recorded.writer;
-        detail += match writer.machine != 0 && server.writer.machine != 0 {
-            true if writer.machine != server.writer.machine => {
-                ", and the last record was written on another machine."
-            }
-            _ => ".",
-        };
-        if !server.writer.has_identity_of(&writer) {
-            return report(detail);
-        }
-        report(detail).set_hint(
-            "If it was restored from a backup while the original runs on, both issue the same IDs: \
-             give this one a datacenter and worker ID of its own.",
-        )
-    }
-}
-
-impl LogEntry {
-    /// Writes it to the server's log.
-    pub fn log(self) {
-        report::log(match self {
-            LogEntry::Began(began) => began.report(),
-            LogEntry::Created { after } => report::message(format!(
-                "created the register of snowflake IDs, \"{}\"",
-                register::PATH
-            ))
-            .set_detail(format!("IDs start after {}.", time::display(after)))
-            .set_hint(
-                "If this server, or one that it was made of, has issued later IDs, set a floor \
-                 above them: \
-                         SELECT snowflake_set_floor('...').",
-            ),
-            LogEntry::RegisterDeleted { promised } => deleted(Some(promised)),
-            LogEntry::SteppedBack { lead, is_held } => report::message(format!(
-                "the clock was set back: it is {lead} ms behind the last snowflake ID"
-            ))
-            .set_detail(if is_held {
-                "IDs go on from the last timestamp, and run ahead of the clock until it has \
-                 caught up."
-            } else {
-                "Unused IDs of the milliseconds that the clock repeats are issued. They may be \
-                 smaller than earlier IDs until the clock has passed the highest one."
-            }),
-            LogEntry::SteppedAhead(jump) => report::message(jumped(jump))
-                .set_detail("Snowflake IDs follow it, and will not go back if it does."),
-        });
-    }
 }

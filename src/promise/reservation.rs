@@ -37,7 +37,8 @@ use snowflake_core::generator::Generator;
 use snowflake_core::jump::{Clocks, Jump, Reference, Verdict};
 use snowflake_core::register::{Record, Reservation, Server, Start, Writer};
 
-use super::error::{Began, Error, LogEntry};
+use super::entry::{Began, LogEntry};
+use super::error::Error;
 use super::register::{self, Lsn};
 use super::upstream;
 use crate::generator::{clock, shared};

@@ -66,6 +66,16 @@ impl Fleet {
         thread::sleep(std::time::Duration::from_millis(300));
     }
 
+    /// Makes another reservation that lasts for minutes.
+    fn reserve_again(&self) {
+        let mut client = self.primary.connect();
+        take(&mut client);
+        for offset in ["+10s", "-600s"] {
+            self.primary.set_clock(offset);
+            take(&mut client);
+        }
+    }
+
     /// Keeps the standby connected, and sends it nothing more until this is dropped.
     fn lag(&self, name: &str) -> Lagging {
         let sender = format!(
@@ -144,12 +154,7 @@ fn names_that_are_switched_on() {
 fn another_name() {
     let fleet = Fleet::start("a");
     let lagging = fleet.lag("b");
-    let mut client = fleet.primary.connect();
-    take(&mut client);
-    fleet.primary.set_clock("+10s");
-    take(&mut client);
-    fleet.primary.set_clock("-600s");
-    take(&mut client);
+    fleet.reserve_again();
     fleet.require("b");
     let taken = fleet.take_and_wait();
     drop(lagging);
@@ -165,12 +170,7 @@ fn the_first_one_leaves() {
     let row = fleet.primary.connect().query_one(row, &[]).expect("a row");
     assert!(row.get::<_, bool>(0) && row.get::<_, &str>(1).ends_with("these are: a."));
     let lagging = fleet.lag("b");
-    let mut client = fleet.primary.connect();
-    take(&mut client);
-    fleet.primary.set_clock("+10s");
-    take(&mut client);
-    fleet.primary.set_clock("-600s");
-    take(&mut client);
+    fleet.reserve_again();
     fleet.a.stop();
     let taken = fleet.take_and_wait();
     drop(lagging);
