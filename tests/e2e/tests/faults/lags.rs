@@ -36,9 +36,12 @@ impl Scenario {
         let mut standby = primary.base_backup(&["--write-recovery-conf"]);
         standby.set_clock("-1200s");
         standby.start_again();
-        let mut client = primary.connect();
-        client.batch_execute(NEXT).expect("an ID");
+        primary.connect().batch_execute(NEXT).expect("an ID");
+        // What it reserves after a start is all that it has in advance.
+        primary.stop();
         primary.set_clock(&format!("-{}s", self.lead));
+        primary.start_again();
+        let mut client = primary.connect();
         let mut sender = 0;
         eventually("the standby streams", || {
             let streaming = "SELECT coalesce(max(pid), 0)::bigint FROM pg_stat_replication
