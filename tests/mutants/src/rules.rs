@@ -103,6 +103,11 @@ const GENERATOR: &[[&str; 3]] = &[
     [
         "properties::ids_strictly_increase",
         "(next.timestamp <= self.reserve_after).then",
+        "true.then",
+    ],
+    [
+        "cases::a_reservation_is_asked_for_early",
+        "(next.timestamp <= self.reserve_after).then",
         "(next.timestamp <= self.floor).then",
     ],
     [
@@ -215,7 +220,7 @@ const REGISTER: &[[&str; 3]] = &[
         "if false {",
     ],
     [
-        "whatever_layouts_are_confirmed_ids_increase",
+        "a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion",
         "if !self.is_above_all(record) {",
         "if false {",
     ],

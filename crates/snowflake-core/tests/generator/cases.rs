@@ -33,8 +33,10 @@ fn a_reservation_is_asked_for_early() {
             raise_floor(&mut generator, floor);
             reservation = None;
         }
+        if generator.claim_at_once(&mut no_reuse(), now, ONE, || 0).is_some() {
+            continue;
+        }
         match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
-            Decision::Issue(_) => {}
             Decision::IssueAndReserve(_) => {
                 asked += 1;
                 reservation.get_or_insert((now + RESERVATION / 4, now + RESERVATION));
