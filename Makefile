@@ -85,13 +85,13 @@ mutants:
 	@tools/break-promises
 
 test-fleet:
-	@MAY_INSTALL=1 tools/test-fleet
+	@tools/test-fleet
 
 test-all:
 	@tools/test-all
 
 test-upgrade:
-	@MAY_INSTALL=1 tools/test-upgrade
+	@tools/test-upgrade
 
 test-clients:
 	@tools/test-clients

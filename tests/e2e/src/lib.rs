@@ -12,6 +12,7 @@ mod deaf_client;
 mod fleet;
 mod http;
 mod journal;
+mod means;
 mod register;
 mod server;
 
@@ -23,6 +24,7 @@ pub use fleet::{
 };
 pub use http::{Request, http_get};
 pub use journal::{Journal, StopOnDrop};
+pub use means::{Means, lacks, skip, without_network};
 pub use register::Register;
 pub use server::{Server, kill_server};
 

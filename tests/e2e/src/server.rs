@@ -229,7 +229,7 @@ pub fn forget_other_servers(command: &mut Command) {
     }
 }
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }

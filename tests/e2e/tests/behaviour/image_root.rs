@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, Server, bigint, connect_to, dump_and_restore, new_directory, output,
+    Cluster, ClusterBuilder, Means, Server, bigint, connect_to, dump_and_restore, lacks,
+    new_directory, output,
 };
 
 /// The tree that `make image-root` makes for the server.
@@ -30,11 +31,11 @@ fn mounted(cluster: ClusterBuilder, directory: &Path) -> ClusterBuilder {
 /// the library, creates the extension in two databases, restores a dump, and is upgraded.
 #[test]
 fn a_server_finds_the_extension_in_the_tree() {
-    let server = Server::from_env();
-    if server.major() < 18 {
-        println!("skipped: PostgreSQL {} has no extension_control_path", server.major());
+    // extension_control_path is new there.
+    if lacks(&[Means::PostgreSQL(18)]) {
         return;
     }
+    let server = Server::from_env();
     let directory = new_directory();
     let bare = server.without_the_extension(&directory.path().join("server"));
     let log = Cluster::builder().server(bare.clone()).try_start().err().expect("no library");

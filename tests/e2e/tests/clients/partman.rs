@@ -4,7 +4,7 @@
 use std::fs;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Server, bigint, error_of};
+use snowflake_e2e::{Cluster, Means, bigint, error_of, lacks, skip};
 
 use crate::program::source;
 
@@ -12,8 +12,7 @@ const DAY: &str = "(snowflake_min('2025-01-02+00') - snowflake_min('2025-01-01+0
 
 /// A cluster with pg_partman; `None` where there is none.
 fn cluster() -> Option<Cluster> {
-    if !Server::from_env().has_extension("pg_partman") {
-        println!("skipped: the server has no extension pg_partman");
+    if lacks(&[Means::Extension("pg_partman")]) {
         return None;
     }
     let cluster = Cluster::start();
@@ -22,7 +21,7 @@ fn cluster() -> Option<Cluster> {
     let version = "SELECT count(*) FROM pg_extension WHERE extname = 'pg_partman'
         AND string_to_array(extversion, '.')::integer[] >= '{5,3}'";
     if bigint(&mut cluster.connect(), version) == 0 {
-        println!("skipped: pg_partman is older than 5.3");
+        skip(Means::Other("pg_partman 5.3"));
         return None;
     }
     Some(cluster)

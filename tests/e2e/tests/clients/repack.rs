@@ -5,14 +5,14 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, Server, StopOnDrop, assert_distinct, assert_increasing, bigint, eventually, output,
+    Cluster, Means, StopOnDrop, assert_distinct, assert_increasing, bigint, eventually, lacks,
+    output,
 };
 
 /// A table is repacked while rows are inserted. No row is lost, and IDs go on.
 #[test]
 fn a_table_is_repacked_under_inserts() {
-    if !Server::from_env().has_extension("pg_repack") {
-        println!("skipped: the server has no extension pg_repack");
+    if lacks(&[Means::Extension("pg_repack")]) {
         return;
     }
     let cluster = Cluster::start();

@@ -7,7 +7,7 @@ use std::thread;
 
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, Register, StopOnDrop, archive_wal, bigint, error_of, eventually,
+    Cluster, Journal, Means, Register, StopOnDrop, archive_wal, bigint, error_of, eventually, lacks,
 };
 
 use super::{INSERT, NEXT, archive, create_orders};
@@ -209,11 +209,11 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
 
 #[test]
 fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
-    let primary = Cluster::builder().set("wal_level", "logical").start();
-    if primary.server().major() < 17 {
-        println!("skipped: pg_createsubscriber comes with PostgreSQL 17");
+    // pg_createsubscriber is new there.
+    if lacks(&[Means::PostgreSQL(17)]) {
         return;
     }
+    let primary = Cluster::builder().set("wal_level", "logical").start();
     create_orders(&primary);
     let journal = Journal::new();
     journal.take(&mut primary.connect(), INSERT).expect("an ID");

@@ -9,8 +9,8 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, INSERT, Journal, NEXT, Register, Server, StopOnDrop, bigint,
-    create_orders, eventually, output,
+    Cluster, ClusterBuilder, INSERT, Journal, Means, NEXT, Register, StopOnDrop, bigint,
+    create_orders, eventually, lacks, output,
 };
 
 /// The largest ID that the register promises to be above.
@@ -94,8 +94,8 @@ fn combined(original: &Cluster, backups: &[&PathBuf]) -> Cluster {
 /// The full backup is from before the first ID, and has none.
 #[test]
 fn incremental_backups_are_combined_with_the_register() {
-    if Server::from_env().major() < 17 {
-        println!("skipped: incremental base backups come with PostgreSQL 17");
+    // Incremental base backups are new there.
+    if lacks(&[Means::PostgreSQL(17)]) {
         return;
     }
     let mut original = start_with_identity_outside(Cluster::builder().set("summarize_wal", "on"));

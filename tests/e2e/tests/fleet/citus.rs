@@ -6,8 +6,8 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, Journal, Server, StopOnDrop, assert_distinct, bigint, bigints,
-    eventually, explain,
+    Cluster, ClusterBuilder, Journal, Means, StopOnDrop, assert_distinct, bigint, bigints,
+    eventually, explain, lacks,
 };
 
 const STATEMENTS: usize = 50;
@@ -19,17 +19,9 @@ struct Citus {
     nodes: Vec<Cluster>,
 }
 
-fn citus_is_installed() -> bool {
-    let installed = Server::from_env().has_library("citus");
-    if !installed {
-        println!("skipped: the server has no library citus.so");
-    }
-    installed
-}
-
 /// The servers, with shards on the nodes only; `None` without Citus.
 fn citus(workers: [u32; 2]) -> Option<Citus> {
-    if !citus_is_installed() {
+    if lacks(&[Means::Library("citus")]) {
         return None;
     }
     let coordinator = start(node(1));
@@ -147,7 +139,7 @@ fn the_coordinator_creates_the_extension_and_checks_all_nodes() {
 /// In the other order, the server does not start.
 #[test]
 fn citus_has_to_be_preloaded_first() {
-    if !citus_is_installed() {
+    if lacks(&[Means::Library("citus")]) {
         return;
     }
     let started = node(2).set("shared_preload_libraries", "snowflake_pg,citus").try_start();

@@ -5,7 +5,7 @@ use std::thread;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Server, assert_distinct, bigint, bigints, error_of, explain};
+use snowflake_e2e::{Cluster, Means, assert_distinct, bigint, bigints, error_of, explain, lacks};
 
 const ORDERS: &str = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
                                            item text)";
@@ -21,8 +21,7 @@ struct Fleet {
 /// The three servers; `None` where postgres_fdw is not installed. The parent knows the shards as
 /// `shard2` and `shard3`, after their workers.
 fn fleet() -> Option<Fleet> {
-    if !Server::from_env().has_extension("postgres_fdw") {
-        println!("skipped: the server has no extension postgres_fdw");
+    if lacks(&[Means::Extension("postgres_fdw")]) {
         return None;
     }
     let fleet = Fleet { parent: worker(1), shards: [worker(2), worker(3)] };

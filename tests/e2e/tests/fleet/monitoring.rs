@@ -9,9 +9,15 @@ use std::process::Stdio;
 
 use serde_json::Value;
 use snowflake_e2e::{
-    Cluster, Request, Service, bigint, eventually, fleet_program, free_port, http_get,
-    listening_ports,
+    Cluster, Means, Request, Service, bigint, eventually, fleet_program, free_port, http_get,
+    lacks, listening_ports,
 };
+
+const PROGRAMS: &[Means] = &[
+    Means::Program("prometheus"),
+    Means::Program("prometheus-postgres-exporter"),
+    Means::Program("promtool"),
+];
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../monitoring").join(name)
@@ -42,6 +48,9 @@ fn promtool(arguments: &[&str], file: &str) {
 /// Each alert fires for a series that is not well, and not for one that is.
 #[test]
 fn the_alerts_pass_their_unit_tests() {
+    if lacks(&[Means::Program("promtool")]) {
+        return;
+    }
     promtool(&["check", "rules"], "alerts.yaml");
     promtool(&["test", "rules"], "alerts.test.yaml");
     let (tests, readme) = (text("alerts.test.yaml"), text("README.md"));
@@ -151,6 +160,9 @@ impl Watched {
 /// server.
 #[test]
 fn who_comes_to_the_ports_can_only_read() {
+    if lacks(PROGRAMS) {
+        return;
+    }
     let server = Watched::primary(Cluster::start());
     let prometheus = Prometheus::start(server.cluster.directory(), &[&server]);
     server.metrics();
@@ -170,6 +182,9 @@ fn who_comes_to_the_ports_can_only_read() {
 
 #[test]
 fn a_scrape_logs_no_error() {
+    if lacks(&[Means::Program("prometheus-postgres-exporter")]) {
+        return;
+    }
     let server = Watched::primary(Cluster::start());
     server.metrics();
     let log = server.exporter.log();
@@ -365,6 +380,9 @@ fn assert_only_the_generator_is_lacking(server: &Watched, exported: &BTreeSet<St
 /// would issue no IDs. The role of the exporters is only a member of pg_monitor.
 #[test]
 fn prometheus_finds_twins_and_who_is_not_well() {
+    if lacks(PROGRAMS) {
+        return;
+    }
     let [one, mut other] =
         [(), ()].map(|()| Watched::primary(Cluster::builder().set("wal_level", "logical").start()));
     let (well, mut standby) = well_pair();

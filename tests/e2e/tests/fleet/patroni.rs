@@ -17,10 +17,13 @@ use std::time::{Duration, Instant};
 
 use postgres::NoTls;
 use postgres::error::SqlState;
-use snowflake_e2e::{StopOnDrop, bigint, bigints, error_of, eventually};
+use snowflake_e2e::{Means, StopOnDrop, bigint, bigints, error_of, eventually, lacks};
 
 use fleet::{Fleet, Identity, Member, Plan};
 use received::{Received, Task, insert, take, take_and_commit};
+
+/// What the members and their fleet are run by.
+const NEEDED: &[Means] = &[Means::Program("patroni"), Means::Program("etcd")];
 
 /// How many failovers all tests together have.
 const FAILOVERS: usize = 11;
@@ -167,6 +170,9 @@ fn assert_register_is_kept(member: &Member, primary: &Member) {
 #[test]
 #[ignore = "starts a fleet: make test-fleet"]
 fn nobody_gets_power_over_a_fleet_without_its_password() {
+    if lacks(NEEDED) {
+        return;
+    }
     let plan = Plan { identity: Identity::Shared, failover_margin: "0", synchronous_mode: false };
     let fleet = Fleet::start(plan);
     for member in &fleet.members {
@@ -211,6 +217,9 @@ fn nobody_gets_power_over_a_fleet_without_its_password() {
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn lost_wal_is_covered_by_the_margin() {
+    if lacks(NEEDED) {
+        return;
+    }
     let plan = Plan { identity: Identity::Shared, failover_margin: "15s", synchronous_mode: false };
     let mut outcome = Outcome::of("a: power loss, 3 s of WAL lost, shared identity, 15 s", "0");
     lose_power(&mut outcome, plan, take, 3);
@@ -222,6 +231,9 @@ fn lost_wal_is_covered_by_the_margin() {
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn lost_wal_without_a_margin_brings_ids_back() {
+    if lacks(NEEDED) {
+        return;
+    }
     let plan = Plan { identity: Identity::Shared, failover_margin: "0", synchronous_mode: false };
     let mut outcome = Outcome::of("a: the same, margin 0", "more than 0");
     lose_power(&mut outcome, plan, take, 1);
@@ -235,6 +247,9 @@ fn lost_wal_without_a_margin_brings_ids_back() {
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn committed_ids_are_covered_by_synchronous_mode() {
+    if lacks(NEEDED) {
+        return;
+    }
     let plan = Plan { identity: Identity::Shared, failover_margin: "0", synchronous_mode: true };
     let mut outcome = Outcome::of("b: power loss, synchronous_mode, shared identity, 0", "0");
     lose_power(&mut outcome, plan, take_and_commit, 2);
@@ -246,6 +261,9 @@ fn committed_ids_are_covered_by_synchronous_mode() {
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn planned_switchovers() {
+    if lacks(NEEDED) {
+        return;
+    }
     let plan = Plan { identity: Identity::Shared, failover_margin: "0", synchronous_mode: false };
     let mut outcome = Outcome::of("c: switchover, shared identity, 0", "0");
     let fleet = Fleet::start(plan);
@@ -335,6 +353,9 @@ fn assert_own_identities(fleet: &Fleet, file: impl Fn(&Member) -> PathBuf) {
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn an_old_primary_runs_on_with_an_identity_in_parameters() {
+    if lacks(NEEDED) {
+        return;
+    }
     let plan =
         Plan { identity: Identity::OwnParameters, failover_margin: "0", synchronous_mode: false };
     let mut outcome = Outcome::of("d: old primary runs on, an identity for each member, 0", "0");
@@ -355,6 +376,9 @@ fn an_old_primary_runs_on_with_an_identity_in_parameters() {
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn an_old_primary_runs_on_with_an_identity_in_a_file() {
+    if lacks(NEEDED) {
+        return;
+    }
     let plan = Plan { identity: Identity::OwnFile, failover_margin: "0", synchronous_mode: false };
     let mut outcome = Outcome::of("d: the same, identities in files", "0");
     let mut fleet = Fleet::start(plan);
@@ -372,6 +396,9 @@ fn an_old_primary_runs_on_with_an_identity_in_a_file() {
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn an_old_primary_runs_on_with_a_shared_identity() {
+    if lacks(NEEDED) {
+        return;
+    }
     let plan = Plan { identity: Identity::Shared, failover_margin: "0", synchronous_mode: false };
     let mut outcome = Outcome::of("e: old primary runs on, shared identity, 0", "more than 0");
     let mut fleet = Fleet::start(plan);

@@ -9,8 +9,8 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, Journal, NEXT, archive_wal, assert_increasing, bigint, bigints, create_orders,
-    eventually, fleet_program, fleet_program_path, output,
+    Cluster, Journal, Means, NEXT, archive_wal, assert_increasing, bigint, bigints, create_orders,
+    eventually, fleet_program, fleet_program_path, lacks, output, skip,
 };
 
 use super::backups::{
@@ -46,16 +46,20 @@ struct Repository {
 }
 
 impl Repository {
-    /// Makes a running cluster archive into a new repository. `None` if this pgBackRest does not
-    /// know the server's version.
+    /// Makes a running cluster archive into a new repository. `None` without pgBackRest, or if it
+    /// does not know the server's version.
     fn of(cluster: &Cluster) -> Option<Repository> {
+        if lacks(&[Means::Program("pgbackrest")]) {
+            return None;
+        }
         let config = cluster.directory().join("pgbackrest.conf");
         let directory = cluster.directory().display();
         let text = format!(
             "[global]\nrepo1-path={directory}/repository\nrepo1-retention-full=2\n\
              beta=y\nrepo1-bundle=y\nrepo1-block=y\ncompress-type=lz4\nstart-fast=y\n\
              lock-path={directory}/lock\nlog-level-file=off\n\
-             [main]\npg1-path={directory}/data\npg1-socket-path={directory}\npg1-port=5432\n"
+             [main]\npg1-path={directory}/data\npg1-socket-path={directory}\npg1-port=5432\n\
+             pg1-user=postgres\n"
         );
         fs::write(&config, text).expect("a directory to write to");
         let repository = Repository { config };
@@ -63,8 +67,7 @@ impl Repository {
         let text =
             String::from_utf8_lossy(&created.stdout) + String::from_utf8_lossy(&created.stderr);
         if text.contains("is this version of PostgreSQL supported?") {
-            let version = repository.run(&["version"]);
-            println!("skipped: {} does not know this PostgreSQL", version.trim());
+            skip(Means::Other("pgBackRest for this PostgreSQL"));
             return None;
         }
         assert!(created.status.success(), "{text}");

@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 
 use postgres::{Client, Config, NoTls};
 use snowflake_e2e::{
-    Cluster, Service, assert_distinct, assert_increasing, bigint, create_orders, eventually,
-    fleet_program, listening_ports,
+    Cluster, Means, Service, assert_distinct, assert_increasing, bigint, create_orders, eventually,
+    fleet_program, lacks, listening_ports,
 };
 
 /// Fewer sessions of the server than clients.
@@ -20,6 +20,9 @@ const TRANSACTIONS: usize = 200;
 /// right in the transaction that took the ID, and not after it, as `currval()` is.
 #[test]
 fn pgbouncer_in_transaction_mode() {
+    if lacks(&[Means::Program("pgbouncer")]) {
+        return;
+    }
     let cluster = Cluster::start();
     create_orders(&cluster);
     let (directory, ini) = (cluster.directory(), cluster.directory().join("pgbouncer.ini"));

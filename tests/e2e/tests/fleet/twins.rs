@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, eventually};
+use snowflake_e2e::{Cluster, Means, assert_distinct, bigint, bigints, eventually, lacks};
 
 pub const INSERT: &str = "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100)";
 
@@ -360,11 +360,10 @@ fn a_failover_with_a_shared_identity_makes_no_twin() {
 /// Two servers that follow each other, with these workers; `None` before PostgreSQL 16, where a
 /// subscription would bring a server's own rows back.
 pub fn two_that_follow_each_other(workers: [&str; 2]) -> Option<[Cluster; 2]> {
-    let servers = workers.map(|worker| server(worker, "'id'"));
-    if servers[0].server().major() < 16 {
-        println!("skipped: subscriptions have no origin before PostgreSQL 16");
+    if lacks(&[Means::PostgreSQL(16)]) {
         return None;
     }
+    let servers = workers.map(|worker| server(worker, "'id'"));
     let options = "copy_data = false, origin = none";
     subscribe(&servers[0], &servers[1], "from_1", options);
     subscribe(&servers[1], &servers[0], "from_0", options);
