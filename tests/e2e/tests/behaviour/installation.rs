@@ -1,9 +1,9 @@
 //! `make install` and `make uninstall`, into a directory of their own.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::{env, fs};
 
 use snowflake_e2e::{Means, Server, lacks, without_network};
 
@@ -40,7 +40,7 @@ impl Installation {
             fs::set_permissions(shims.join(name), fs::Permissions::from_mode(0o755))
                 .expect("our own");
         }
-        let path = std::env::var("PATH").expect("a PATH");
+        let path = env::var("PATH").expect("a PATH");
         let mut command = Command::new("make");
         command
             .args(["-C", TREE, "install"])
@@ -139,6 +139,36 @@ fn sudo_is_not_used_where_the_user_may_write() {
         .expect("make runs");
     assert!(output.status.success(), "{output:?}");
     assert!(!used.exists(), "{output:?}");
+}
+
+/// What is missing is named as other distributions name it.
+#[test]
+fn a_system_without_apt_is_told_what_to_install() {
+    let programs = tempfile::tempdir().expect("a directory for temporary files");
+    for directory in env::split_paths(&env::var_os("PATH").expect("a path")) {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if !["apt-get", "perl", "pkg-config"].contains(&&*name.to_string_lossy()) {
+                // The first one of a name counts.
+                let _ = symlink(entry.path(), programs.path().join(name));
+            }
+        }
+    }
+    let mut setup = Command::new(Path::new(TREE).join("tools/setup"));
+    let output = setup.arg("test").env("PATH", programs.path()).output();
+    let output = output.expect("bash is there");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let rows: Vec<Vec<&str>> =
+        said.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(
+        rows[..3],
+        [
+            vec!["Debian", "Fedora", "Arch"],
+            vec!["pkg-config", "pkgconf-pkg-config", "pkgconf"],
+            vec!["perl", "perl", "perl"],
+        ]
+    );
 }
 
 /// Once everything is there, an installation fetches nothing.
