@@ -1,7 +1,7 @@
-# The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 15 to 18); without it, the
-# newest that is installed, or that apt offers, is taken.
+# The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server; without it, the newest
+# supported one that is installed, or that apt offers, is taken.
 
-.PHONY: help all setup run test lint install uninstall deb test-deb image-root dist psql bench instructions latency test-fleet test-newcomer test-upgrade test-all test-clients mutants soak clean
+.PHONY: help all setup run test lint install uninstall deb test-deb image-root dist psql bench instructions latency test-fleet test-newcomer test-upgrade test-minors test-all test-clients mutants soak clean
 
 help:
 	@echo 'make setup         install what building, testing and checking need; the only verb besides run and test that does'
@@ -21,6 +21,7 @@ help:
 	@echo 'make test-fleet    test several servers with what operators run around them: Patroni, pooler, backups, shards'
 	@echo 'make test-newcomer run the two commands in a bare system, as root (SUITE=bookworm, trixie or sid; MACHINE, VERBS)'
 	@echo 'make test-upgrade  test upgrades from the former release, which is built from the history'
+	@echo 'make test-minors   test the library on the oldest minor release of its version, which comes from npm'
 	@echo 'make test-all      run all tests on every server that is here (a quarter of an hour each)'
 	@echo 'make test-clients  test psycopg, SQLAlchemy, Django, node-postgres, Drizzle, and clients of Rust'
 	@echo 'make soak HOURS=n  kill, promote and move clocks under load, and look for duplicates'
@@ -90,6 +91,9 @@ test-fleet:
 
 test-newcomer:
 	@tools/test-newcomer $(or $(SUITE),trixie) $(or $(MACHINE),sudo) $(or $(VERBS),run test)
+
+test-minors:
+	@tools/test-minors
 
 test-all:
 	@tools/test-all

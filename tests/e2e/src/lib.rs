@@ -14,6 +14,7 @@ mod http;
 mod journal;
 mod means;
 mod register;
+mod repack;
 mod server;
 
 pub use clock::{clock_of_file, set_clock_of_file};
@@ -26,6 +27,7 @@ pub use http::{Request, http_get};
 pub use journal::{Journal, StopOnDrop};
 pub use means::{Means, lacks, skip, without_network};
 pub use register::Register;
+pub use repack::repack_under_inserts;
 pub use server::{Server, kill_server};
 
 use postgres::Client;

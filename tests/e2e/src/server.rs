@@ -108,7 +108,9 @@ impl Server {
             .output()
             .expect("postgres runs");
         let version = String::from_utf8(output.stdout).expect("UTF-8");
-        let major = version.split([' ', '.']).find_map(|word| word.parse().ok());
+        // A release candidate is "19rc1".
+        let mut numbers = version.split(|letter: char| !letter.is_ascii_digit());
+        let major = numbers.find_map(|number| number.parse().ok());
         major.expect("a version number")
     }
 

@@ -11,4 +11,5 @@ mod patroni;
 mod pgbackrest;
 mod poolers;
 mod provisioning;
+mod replicated_sequences;
 mod twins;

@@ -32,7 +32,7 @@ pub fn server(worker_id: &str, arguments: &str) -> Cluster {
 }
 
 /// How to connect to a server, for a subscription.
-fn connection(publisher: &Cluster) -> String {
+pub fn connection(publisher: &Cluster) -> String {
     let directory = publisher.directory().display();
     format!("host={directory} port=5432 user=postgres dbname=postgres")
 }
@@ -47,7 +47,7 @@ pub fn subscribe(subscriber: &Cluster, publisher: &Cluster, name: &str, options:
 }
 
 /// Waits until every table of every subscription was copied, and follows its publisher.
-fn wait_for_the_copy(subscriber: &Cluster) {
+pub fn wait_for_the_copy(subscriber: &Cluster) {
     let mut client = subscriber.connect();
     eventually("the table was copied", || {
         bigint(&mut client, "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'") == 0
