@@ -29,7 +29,9 @@ SELECT snowflake_worker_id(-1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT snowflake_sequence(-1);
 \echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY terse
 SELECT snowflake_timestamp(9223372036854775808);
+\set VERBOSITY default
 \echo :LAST_ERROR_SQLSTATE
 
 -- In the schema: a stored generated column and an index.

@@ -35,7 +35,9 @@ SELECT snowflake_nextval(-1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT snowflake_nextval(-2147483648);
 \echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY terse
 SELECT snowflake_nextval(2147483648);
+\set VERBOSITY default
 \echo :LAST_ERROR_SQLSTATE
 
 -- An error loses nothing: the session goes on.

@@ -88,7 +88,15 @@ FROM events GROUP BY partition ORDER BY partition;
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-02-01+00', '2026-03-01+00');
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-02-01+00', '2026-03-01 00:00:00.000001+00');
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-03-05+00', 'infinity');
-EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2099-03-05+00', 'infinity');
+-- Without a partition that is left, PostgreSQL 19 also says what is replaced.
+CREATE FUNCTION pg_temp.plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        IF line NOT LIKE '%Replaces:%' THEN RETURN NEXT line; END IF;
+    END LOOP;
+END $$;
+SELECT pg_temp.plan($$SELECT * FROM events WHERE snowflake_within(id, '2099-03-05+00', 'infinity')$$);
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
