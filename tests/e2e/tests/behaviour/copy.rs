@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, NEXT, Server, assert_distinct, assert_increasing, bigint, bigints, create_orders,
-    error_of,
+    Cluster, Means, NEXT, assert_distinct, assert_increasing, bigint, bigints, create_orders,
+    error_of, lacks,
 };
 
 fn copy_in(client: &mut Client, statement: &str, lines: &str) -> Result<u64, postgres::Error> {
@@ -18,8 +18,7 @@ fn copy_in(client: &mut Client, statement: &str, lines: &str) -> Result<u64, pos
 /// A table of 1,000 rows with IDs that COPY took by the default, in order; unless its server is too
 /// old.
 fn filled() -> Option<(Cluster, Client)> {
-    if Server::from_env().major() < 19 {
-        println!("skipped: these options of COPY come with PostgreSQL 19");
+    if lacks(&[Means::PostgreSQL(19)]) {
         return None;
     }
     let cluster = Cluster::start();

@@ -2,13 +2,13 @@
 //! replays what was changed meanwhile, from the WAL.
 
 use snowflake_e2e::{
-    Cluster, NEXT, Server, assert_increasing, bigint, bigints, create_orders, repack_under_inserts,
+    Cluster, Means, NEXT, assert_increasing, bigint, bigints, create_orders, lacks,
+    repack_under_inserts,
 };
 
 /// A cluster, unless its server is too old.
 fn cluster() -> Option<Cluster> {
-    if Server::from_env().major() < 19 {
-        println!("skipped: REPACK comes with PostgreSQL 19");
+    if lacks(&[Means::PostgreSQL(19)]) {
         return None;
     }
     Some(Cluster::start())

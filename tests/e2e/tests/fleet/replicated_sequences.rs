@@ -1,7 +1,7 @@
 //! Sequences that PostgreSQL 19 replicates, beside tables that were converted.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Server, assert_distinct, bigint, bigints, eventually};
+use snowflake_e2e::{Cluster, Means, assert_distinct, bigint, bigints, eventually, lacks};
 
 use super::twins::{connection, wait_for_the_copy};
 
@@ -53,8 +53,7 @@ fn rows(client: &mut Client) -> Vec<i64> {
 /// subscriber, and a converted one with IDs of the subscriber.
 #[test]
 fn sequences_follow_beside_converted_tables() {
-    if Server::from_env().major() < 19 {
-        println!("skipped: sequences are replicated from PostgreSQL 19 on");
+    if lacks(&[Means::PostgreSQL(19)]) {
         return;
     }
     let (publisher, subscriber) = (server("8"), server("9"));
