@@ -3,14 +3,16 @@
 //! An uncontended lock and unlock are one atomic exchange and one store. A contended one backs off
 //! in PostgreSQL's own `s_lock()`, which spins, then sleeps, and PANICs after a minute or so: that
 //! would be a bug of whoever holds it.
-
-use std::sync::atomic::Ordering::{Acquire, Release};
+//!
+//! PostgreSQL's spinlock is the same exchange and the same store, with the same order of memory:
+//! `__sync_lock_test_and_set()` acquires on ARM, and `__sync_lock_release()` releases.
 
 use pgrx::pg_sys;
+use snowflake_core::spinlock;
 
-/// PostgreSQL's spinlock, with the uncontended path in line: 0 is free, all else is taken.
+/// PostgreSQL's spinlock, with the uncontended path in line.
 #[repr(transparent)]
-pub struct SpinLock(Word);
+pub struct SpinLock(spinlock::SpinLock<Word>);
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 type Word = std::sync::atomic::AtomicU8;
@@ -22,7 +24,7 @@ const _: () = assert!(size_of::<Word>() == size_of::<pg_sys::slock_t>());
 impl SpinLock {
     /// A lock that is free.
     pub fn new() -> SpinLock {
-        SpinLock(Word::new(0))
+        SpinLock(spinlock::SpinLock(Word::new(0)))
     }
 
     /// A lock of PostgreSQL's own.
@@ -38,7 +40,7 @@ impl SpinLock {
     /// Takes the lock.
     #[inline(always)]
     pub fn lock(&self) {
-        if self.0.swap(1, Acquire) != 0 {
+        if !self.0.try_lock() {
             self.lock_contended();
         }
     }
@@ -46,7 +48,7 @@ impl SpinLock {
     /// Releases it.
     #[inline(always)]
     pub fn unlock(&self) {
-        self.0.store(0, Release);
+        self.0.unlock();
     }
 
     #[cold]
@@ -56,7 +58,7 @@ impl SpinLock {
         // acquires.
         unsafe {
             pg_sys::s_lock(
-                self.0.as_ptr().cast(),
+                self.0.0.as_ptr().cast(),
                 c"src/generator/spinlock.rs".as_ptr(),
                 line!() as i32,
                 c"lock".as_ptr(),

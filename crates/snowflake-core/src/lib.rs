@@ -1,6 +1,6 @@
 //! The rules of a Snowflake ID generator.
 //!
-//! This crate decides and never acts: it reads no clock, takes no lock, does no I/O and knows
+//! This crate decides and never acts: it reads no clock, waits for no lock, does no I/O and knows
 //! nothing of PostgreSQL. The caller reads the clock, holds the lock, waits and raises errors; what
 //! to do next is decided here, where it can be tested exhaustively.
 //!
@@ -10,6 +10,7 @@
 //! - [`jump`]: (both clocks then, both clocks now, limit) -> follow the clock or not.
 //! - [`ring`]: what the last milliseconds have used.
 //! - [`register`]: the durable record, and what a start may begin from.
+//! - [`spinlock`]: the steps of the lock that the caller holds.
 //! - [`text`]: an ID in base 62, and a time in ISO 8601.
 
 #![forbid(unsafe_code)]
@@ -20,4 +21,5 @@ pub mod jump;
 pub mod layout;
 pub mod register;
 pub mod ring;
+pub mod spinlock;
 pub mod text;

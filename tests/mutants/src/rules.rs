@@ -15,12 +15,13 @@ pub struct Rule {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = Rule> {
-    let files: [(&str, &[[&str; 3]]); 6] = [
+    let files: [(&str, &[[&str; 3]]); 7] = [
         ("generator", GENERATOR),
         ("ring", RING),
         ("register", REGISTER),
         ("jump", JUMP),
         ("layout", LAYOUT),
+        ("spinlock", SPINLOCK),
         ("text", TEXT),
     ];
     files.into_iter().flat_map(|(file, rules)| {
@@ -290,6 +291,14 @@ const LAYOUT: &[[&str; 3]] = &[
     ["ids_sort_by_time_before_all_else", "<< self.shift) |", "<< (self.shift - 1)) |"],
     ["one_past_a_field_is_refused", "if parts.sequence > self.last_sequence() {", "if false {"],
     ["a_negative_number_is_no_id", "if id < 0 {", "if id < -1 {"],
+];
+
+const SPINLOCK: &[[&str; 3]] = &[
+    ["ids_are_distinct", "self.0.swap(1, Acquire) == 0", "true"],
+    ["ids_are_distinct", "swap(1, Acquire)", "swap(1, Ordering::Relaxed)"],
+    ["ids_are_distinct", "store(0, Release)", "store(0, Ordering::Relaxed)"],
+    ["who_gets_an_id_sees_its_reservation", "swap(1, Acquire)", "swap(1, Ordering::Relaxed)"],
+    ["who_gets_an_id_sees_its_reservation", "store(0, Release)", "store(0, Ordering::Relaxed)"],
 ];
 
 const TEXT: &[[&str; 3]] = &[

@@ -1,0 +1,98 @@
+//! The lock under every order of memory that C11 allows, which is more than any processor does: loom
+//! runs all of them. On x86, a lock without these orders passes every other test.
+
+use std::sync::atomic::Ordering;
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use loom::thread;
+use snowflake_core::generator::{Claim, Generator, Run};
+use snowflake_core::ring::Ring;
+use snowflake_core::spinlock::{SpinLock, Word};
+
+const NOW: i64 = 1_000;
+
+struct Modeled(AtomicU32);
+
+impl Word for Modeled {
+    fn swap(&self, value: u8, ordering: Ordering) -> u32 {
+        self.0.swap(value.into(), ordering)
+    }
+
+    fn store(&self, value: u8, ordering: Ordering) {
+        self.0.store(value.into(), ordering);
+    }
+}
+
+/// The generator in shared memory.
+struct Shared {
+    lock: SpinLock<Modeled>,
+    /// loom fails where one thread writes this and another one's access is not ordered with that.
+    generator: UnsafeCell<Generator>,
+    /// How much of the WAL is durable. It is written before a floor is published.
+    durable: AtomicU64,
+}
+
+impl Shared {
+    fn with_floor(floor: i64) -> Arc<Shared> {
+        let mut generator = Generator::starting_after(NOW - 1, 0, i64::MAX);
+        generator.raise_floor(floor, floor);
+        Arc::new(Shared {
+            lock: SpinLock(Modeled(AtomicU32::new(0))),
+            generator: UnsafeCell::new(generator),
+            durable: AtomicU64::new(0),
+        })
+    }
+
+    /// `None` where the lock is taken. Who waits has not seen anything yet, so that nothing is lost
+    /// by not waiting, and a model has to come to an end.
+    fn locked<T>(&self, act: impl FnOnce(&mut Generator) -> T) -> Option<T> {
+        self.lock.try_lock().then(|| {
+            // SAFETY: the lock is held, and loom checks that nobody else has a reference.
+            let outcome = self.generator.with_mut(|generator| act(unsafe { &mut *generator }));
+            self.lock.unlock();
+            outcome
+        })
+    }
+
+    fn claim(&self) -> Option<Run> {
+        let claim = Claim { first: 0, want: 1, last_sequence: 4095, leave: 0 };
+        let claim = |generator: &mut Generator| {
+            generator.claim_at_once(&mut Ring::<1>::new(), NOW, claim, || 0)
+        };
+        self.locked(claim).flatten()
+    }
+}
+
+/// (I4): sessions that claim at the same time get different IDs.
+#[test]
+fn ids_are_distinct() {
+    loom::model(|| {
+        let shared = Shared::with_floor(NOW);
+        let others = shared.clone();
+        let other = thread::spawn(move || others.claim());
+        let run = shared.claim();
+        let other = other.join().expect("no panic");
+        assert!(run.is_some() || other.is_some(), "the lock is taken, and nobody has it");
+        assert_ne!(run, other);
+    });
+}
+
+/// (I1): who gets an ID of a reservation that another session has made sees that it is durable. A
+/// commit record relies on this, too: its place in the WAL is behind the reservation.
+#[test]
+fn who_gets_an_id_sees_its_reservation() {
+    loom::model(|| {
+        let shared = Shared::with_floor(NOW - 1);
+        let others = shared.clone();
+        let other = thread::spawn(move || {
+            others.durable.store(1, Relaxed);
+            others.locked(|generator| generator.raise_floor(NOW, NOW));
+        });
+        if shared.claim().is_some() {
+            assert_eq!(shared.durable.load(Relaxed), 1, "an ID without its reservation");
+        }
+        other.join().expect("no panic");
+    });
+}
