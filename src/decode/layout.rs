@@ -1,6 +1,7 @@
 //! Which layout IDs are decoded by: the server's, or one that a call names.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
@@ -71,15 +72,16 @@ fn compare_layouts() -> Result<(), Error> {
 }
 
 /// How many transactions have ended since the server started, by which PostgreSQL tells whether a
-/// snapshot is still good.
+/// snapshot is still good. What is read after this is not older than the count.
 fn transactions_ended() -> u64 {
-    // SAFETY: points to shared memory of the server. Another process may count up meanwhile.
+    // SAFETY: points to shared memory of the server. Another process may count up meanwhile; an
+    // aligned number of 64 bits is never seen half-written.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
         let transactions = pg_sys::ShmemVariableCache;
         #[cfg(not(any(feature = "pg15", feature = "pg16")))]
         let transactions = pg_sys::TransamVariables;
-        (&raw const (*transactions).xactCompletionCount).read_volatile()
+        AtomicU64::from_ptr(&raw mut (*transactions).xactCompletionCount).load(Acquire)
     }
 }
 

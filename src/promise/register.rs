@@ -18,7 +18,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::{fs, io, ptr};
 
 // PostgreSQL 19 made the modes of its buffer locks a type.
@@ -92,6 +93,10 @@ fn storage() -> pg_sys::SMgrRelation {
 /// Whether the file has existed at any time since the server started. If so, and it is gone now, it
 /// was deleted: its page may still be in the buffer pool, and processes of the server may have the
 /// deleted file open.
+///
+/// Where the lock is not held, another session may create the file at any moment. So this is read
+/// before the file is looked for, and set when the file is there, and processors that order memory
+/// weakly are told so.
 // SAFETY: nobody else names shared memory like this.
 static SEEN: PgAtomic<AtomicBool> = unsafe { PgAtomic::new(c"snowflake_register") };
 
@@ -104,16 +109,16 @@ pub fn init() {
 /// The record, or `None` where there is no register yet. Fails where the file was deleted while the
 /// server runs, although its page may still be in the buffer pool: the next start may not find it.
 pub fn read() -> Result<Option<Record>, Error> {
+    let seen = was_seen();
     if !exists() {
-        refuse_deleted()?;
-        return Ok(None);
+        return if seen { Err(deleted()) } else { Ok(None) };
     }
     if is_empty() {
         return Err(RecordError::Damaged.into());
     }
     // Not before: who creates the file removes it again if that fails.
     if settings::fixed().preloaded {
-        SEEN.get().store(true, Relaxed);
+        SEEN.get().store(true, Release);
     }
     // If a checksum is wrong, PostgreSQL warns, and zeroes the page in memory. That counts as
     // damage too.
@@ -168,7 +173,7 @@ pub struct Closed(bool);
 /// Lets all processes of the server close the file, if it was deleted: what one of them wrote to the
 /// deleted file after there is a new one would be lost. Waits for them, so no lock may be held.
 pub fn close_deleted() -> Closed {
-    let is_deleted = !exists() && refuse_deleted().is_err();
+    let is_deleted = was_seen() && !exists();
     if is_deleted {
         // SAFETY: what DROP TABLESPACE does, for the same reason.
         unsafe {
@@ -185,22 +190,20 @@ pub fn close_deleted() -> Closed {
 pub fn overwrite(record: &Record, closed: &Closed) -> Result<(), Error> {
     match exists() {
         true if !is_empty() => flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record)),
-        false if !closed.0 => {
-            refuse_deleted()?;
-            create(record);
-        }
+        false if !closed.0 && was_seen() => return Err(deleted()),
         _ => create(record),
     }
     sync_entry();
     Ok(())
 }
 
-/// Fails where there was a file; there is none.
-fn refuse_deleted() -> Result<(), Error> {
-    if settings::fixed().preloaded && SEEN.get().load(Relaxed) {
-        return Err(Error::RegisterDeleted { promised: shared::promised() });
-    }
-    Ok(())
+/// Whether the file has been there. Without preloading, nobody knows.
+fn was_seen() -> bool {
+    settings::fixed().preloaded && SEEN.get().load(Acquire)
+}
+
+fn deleted() -> Error {
+    Error::RegisterDeleted { promised: shared::promised() }
 }
 
 /// Creates the register. It is durable once its entry is, too. No process may have a deleted one
@@ -242,7 +245,7 @@ pub fn create(record: &Record) {
         }
         resume_unwind(error);
     }
-    SEEN.get().store(true, Relaxed);
+    SEEN.get().store(true, Release);
 }
 
 /// Forgets what the buffer pool holds of a file that has no page.

@@ -42,6 +42,9 @@ const UNKNOWN: u64 = u64::MAX;
 
 /// Counts the parallel workers that took IDs, by the process that leads them. Processes may share a
 /// count: a commit then waits without need, and no commit fails to wait.
+///
+/// A leader reads the count after its workers have said that they are done, or are gone. PostgreSQL
+/// orders memory there, so that the count needs no order of its own.
 struct Workers([AtomicU64; 512]);
 
 // SAFETY: no pointers, and nothing that belongs to one process.

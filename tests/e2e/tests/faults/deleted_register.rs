@@ -1,13 +1,13 @@
 //! The register is deleted under a running server: everybody who asks is told, and what the server
 //! says to do keeps the floor.
 
-use std::fs;
+use std::{fs, thread};
 
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually};
 
-use super::NEXT;
+use super::{NEXT, Preloaded};
 
 /// The row of the check: whether it is well, the detail and the hint.
 fn row(client: &mut Client, name: &str) -> (bool, String, Option<String>) {
@@ -186,4 +186,21 @@ fn a_register_that_cannot_be_opened_is_a_row() {
     let expected = "This server issues no ID, because of: register.";
     assert_eq!(row(&mut client, "issues IDs").1, expected);
     error_of(client.batch_execute(NEXT));
+}
+
+/// The check looks for the file and finds none, and the first ID creates it before the check asks
+/// whether there has been one.
+#[test]
+fn a_register_that_was_just_created_was_not_deleted() {
+    let library = Preloaded::new("late_look");
+    let cluster = Cluster::builder().environment(library.environment()).start();
+    let late = cluster.data().join("late");
+    fs::write(&late, "").expect("root, or the owner");
+    let mut client = cluster.connect();
+    let check = thread::spawn(move || row(&mut client, "register"));
+    eventually("the check has found no file", || cluster.data().join("waits").exists());
+    cluster.connect().batch_execute(NEXT).expect("an ID");
+    fs::remove_file(&late).expect("root, or the owner");
+    let (ok, detail, _) = check.join().expect("a row");
+    assert!(ok, "{detail}");
 }
