@@ -1,7 +1,7 @@
 # The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server; without it, the newest
 # supported one that is installed, or that apt offers, is taken.
 
-.PHONY: help all setup run test lint install uninstall deb test-deb image-root dist psql bench instructions latency test-fleet test-newcomer test-upgrade test-minors test-all test-clients mutants soak clean
+.PHONY: help all setup run test lint install uninstall deb test-deb image-root dist psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-all test-clients mutants soak clean
 
 help:
 	@echo 'make setup         install what building, testing and checking need; the only verb besides run and test that does'
@@ -20,6 +20,7 @@ help:
 	@echo 'make latency       measure what sessions wait for (three minutes)'
 	@echo 'make test-fleet    test several servers with what operators run around them: Patroni, pooler, backups, shards'
 	@echo 'make test-newcomer run the two commands in a bare system, as root (SUITE=bookworm, trixie or sid; MACHINE, VERBS)'
+	@echo 'make test-arm64    build for ARM64, and test it in a bare system that QEMU runs, as root (half an hour)'
 	@echo 'make test-upgrade  test upgrades from the former release, which is built from the history'
 	@echo 'make test-minors   test the library on the oldest minor release of its version, which comes from npm'
 	@echo 'make test-all      run all tests on every server that is here (a quarter of an hour each)'
@@ -94,6 +95,9 @@ test-newcomer:
 
 test-minors:
 	@tools/test-minors
+
+test-arm64:
+	@tools/test-arm64
 
 test-all:
 	@tools/test-all
