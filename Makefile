@@ -1,7 +1,7 @@
 # The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server; without it, the newest
 # supported one that is installed, or that apt offers, is taken.
 
-.PHONY: help all setup run test lint install uninstall deb test-deb image-root dist psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-all test-clients mutants soak clean
+.PHONY: help all setup run test lint install uninstall deb image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-all test-clients mutants soak clean
 
 help:
 	@echo 'make setup         install what building, testing and checking need; the only verb besides run and test that does'
@@ -11,9 +11,10 @@ help:
 	@echo 'make install       build and install the extension (PG_CONFIG, DESTDIR, FORCE=1)'
 	@echo 'make uninstall     remove it again'
 	@echo 'make deb           build a Debian package of it, below target/deb/ (PG_CONFIG)'
-	@echo 'make test-deb      install, upgrade and remove that package in a bare system (as root; minutes)'
 	@echo 'make image-root    build the tree of a container image of it, below target/image/ (PG_CONFIG)'
 	@echo 'make dist          write the last commit as a distribution for PGXN, below target/'
+	@echo 'make release       make all of these for each server that is here, and a tarball, below target/release-VERSION/'
+	@echo 'make test-release  make it twice, and install, upgrade and remove it in bare systems (as root; half an hour)'
 	@echo 'make psql          open psql on a throwaway cluster with the extension'
 	@echo 'make bench         measure what IDs cost, against other keys (a quarter of an hour; QUICK=1: a minute or two)'
 	@echo 'make instructions  count the instructions of snowflake_nextval(); fails above its limit'
@@ -58,15 +59,18 @@ deb:
 	@tools/setup --check build
 	@tools/deb
 
-test-deb:
-	@tools/test-deb
-
 image-root:
 	@tools/setup --check build
 	@tools/image-root
 
 dist:
 	@tools/dist
+
+release:
+	@tools/release
+
+test-release:
+	@tools/test-release
 
 psql:
 	@tools/throwaway psql

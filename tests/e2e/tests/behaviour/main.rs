@@ -35,6 +35,7 @@ mod regress;
 mod repack;
 mod standby;
 mod statistics;
+mod tarball;
 mod traps;
 mod unprivileged;
 mod without_preload;
