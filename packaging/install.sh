@@ -97,7 +97,7 @@ END
 uninstall)
     if is_ours; then
         for script in "$extension_dir"/snowflake--*.sql; do
-            # Another project's may be left from before FORCE=1.
+            # Ours have the name in them. Another project's may be left from before FORCE=1.
             if grep -qs snowflake_pg "$script"; then into "$extension_dir" rm -f "$script"; fi
         done
         into "$extension_dir" rm -f "$control"
