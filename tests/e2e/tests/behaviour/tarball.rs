@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use snowflake_e2e::{Server, new_directory, output};
+use snowflake_e2e::{Server, output};
 
 /// The tarball, unpacked below `tarball`, and a directory in place of the file system of a server.
 struct Tarball {
@@ -15,7 +15,7 @@ struct Tarball {
 
 impl Tarball {
     fn new() -> Tarball {
-        let directory = new_directory();
+        let directory = tempfile::tempdir().expect("a directory for temporary files");
         let packed = directory.path().join("packed");
         output(
             Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/tarball"))
