@@ -33,7 +33,8 @@ CREATE FUNCTION snowflake_nextval() RETURNS bigint
     LANGUAGE c VOLATILE STRICT PARALLEL SAFE
     AS 'MODULE_PATHNAME', 'snowflake_nextval';
 ",
-    name = "nextval"
+    name = "nextval",
+    requires = ["internal"]
 );
 
 /// The next ID. 55000 without preloading or identity, when the clock is too far behind or ahead, or

@@ -58,6 +58,8 @@ extension_sql_file!(
         check::snowflake_check,
     ]
 );
+// What has no function of Rust before it has the item before it: pgrx writes the rest in any order, and two builds would not
+// give the same script.
 extension_sql_file!("../sql/internal.sql", name = "internal");
 extension_sql_file!(
     "../sql/nodes.sql",
@@ -67,7 +69,7 @@ extension_sql_file!(
 extension_sql_file!(
     "../sql/layout.sql",
     name = "layout",
-    requires = ["internal", dumps::snowflake_guard_layout, status::snowflake_status]
+    requires = ["nodes", dumps::snowflake_guard_layout, status::snowflake_status]
 );
 extension_sql_file!("../sql/privileges.sql", name = "privileges", requires = ["nodes", "layout"]);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);

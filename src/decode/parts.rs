@@ -37,7 +37,8 @@ extension_sql!(
 CREATE FUNCTION snowflake_timestamp(id bigint) RETURNS timestamptz
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_timestamp';
 ",
-    name = "timestamp"
+    name = "timestamp",
+    requires = ["nextval"]
 );
 
 /// When the ID was issued, to the millisecond. 22023 when negative.
