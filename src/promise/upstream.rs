@@ -90,18 +90,18 @@ pub fn last_message() -> Option<Message> {
 }
 
 /// Whether a walreceiver of this server has been connected to another server since this one started.
-/// PostgreSQL 19 forgets the sender when it tries to connect again, so what the worker saw counts,
-/// too.
+/// PostgreSQL 19 forgets the sender when it tries to connect again. So a message of a sender counts,
+/// too, and what the worker saw.
 pub fn was_connected() -> bool {
-    walreceiver().has_sender || LAST_LOOK.get().connected.load(Relaxed)
+    walreceiver().had_sender || LAST_LOOK.get().connected.load(Relaxed)
 }
 
 /// What PostgreSQL knows of the walreceiver that runs, or ran last.
 struct Walreceiver {
     streams: bool,
     message: Message,
-    /// The host that it was connected to is still there.
-    has_sender: bool,
+    /// The host that it was connected to is still there, or the end of WAL that a sender told.
+    had_sender: bool,
 }
 
 fn walreceiver() -> Walreceiver {
@@ -113,12 +113,12 @@ fn walreceiver() -> Walreceiver {
         lock.lock();
         let state = (*receiver).walRcvState;
         let (sent, received) = ((*receiver).lastMsgSendTime, (*receiver).lastMsgReceiptTime);
-        let host = (*receiver).sender_host[0];
+        let (host, end) = ((*receiver).sender_host[0], (*receiver).latestWalEnd);
         lock.unlock();
         Walreceiver {
             streams: state == pg_sys::WalRcvState::WALRCV_STREAMING,
             message: Message { sent, received },
-            has_sender: host != 0,
+            had_sender: host != 0 || end != 0,
         }
     }
 }

@@ -154,7 +154,10 @@ fn it_is_never_below_an_id_that_is_claimed_meanwhile() {
             }
         });
         for round in 0..300 {
-            zero(&cluster);
+            // PostgreSQL 19 soon reads the page again. Once it has read zeros, floors are refused.
+            if round % 10 == 9 {
+                zero(&cluster);
+            }
             let floor = format!(
                 "SELECT snowflake_set_floor(clock_timestamp() + interval '{} ms')",
                 round % 10
