@@ -3,6 +3,9 @@
 
 .PHONY: help all setup run test lint install uninstall deb image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-all test-clients mutants soak clean
 
+throwaway = cargo run --quiet -p snowflake-e2e --bin throwaway --
+bench = cargo run --quiet --release -p snowflake-bench --
+
 help:
 	@echo 'make setup         install what building, testing and checking need; the only verb besides run and test that does'
 	@echo 'make run           show what the extension does, on a throwaway cluster'
@@ -40,7 +43,7 @@ setup:
 	@tools/setup all
 
 run:
-	@MAY_INSTALL=1 tools/throwaway demo
+	@MAY_INSTALL=1 SETUP=run tools/on-server $(throwaway) demo
 
 test:
 	@MAY_INSTALL=1 tools/test
@@ -73,26 +76,28 @@ test-release:
 	@tools/test-release
 
 psql:
-	@tools/throwaway psql
+	@SETUP=run tools/on-server $(throwaway) psql
 
 latency:
-	@tools/bench latency
+	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) latency
 
 bench:
-	@tools/bench $(if $(QUICK),quick,full)
+	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) $(if $(QUICK),quick target/bench/,full docs/)performance.svg
 
 instructions:
-	@tools/instructions
+	@tools/setup --check instructions
+	@FEATURES=pg_bench tools/on-server $(bench) instructions
 
 soak:
-	@tools/soak $(or $(HOURS),1) $(SYNCHRONOUS) $(SEED)
+	@tools/on-server cargo run --quiet -p snowflake-e2e --bin soak -- $(or $(HOURS),1) $(SYNCHRONOUS) $(SEED)
 
 mutants:
 	@cargo run --quiet -p snowflake-mutants
 	@tools/break-promises
 
 test-fleet:
-	@tools/test-fleet
+	@cargo run --release -p snowflake-simulation -- 1000000000
+	@FLEET=1 tools/on-server cargo test -p snowflake-e2e --test fleet -- --include-ignored --show-output --test-threads=4
 
 test-newcomer:
 	@tools/test-newcomer $(or $(SUITE),trixie) $(or $(MACHINE),sudo) $(or $(VERBS),run test)

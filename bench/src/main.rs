@@ -11,6 +11,8 @@
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
 //!   runs alone.
+//! - `instructions`: those of a call, which do not depend on how busy the machine is. They are counted
+//!   alone, too.
 //! - `machine`: what all of this is measured on.
 //! - `report`: tables and limits.
 //! - `chart`: the same as a picture.
@@ -28,6 +30,7 @@ mod chart;
 mod copies;
 mod costs;
 mod inserts;
+mod instructions;
 mod latency;
 mod machine;
 mod report;
@@ -84,8 +87,12 @@ fn main() -> ExitCode {
             latency::measure();
             return ExitCode::SUCCESS;
         }
+        (Some("instructions"), None) => {
+            println!("{}", Machine::here());
+            return instructions::count();
+        }
         _ => {
-            eprintln!("usage: bench full CHART.svg | quick CHART.svg | latency");
+            eprintln!("usage: bench full CHART.svg | quick CHART.svg | latency | instructions");
             return ExitCode::FAILURE;
         }
     };

@@ -28,7 +28,7 @@ pub use journal::{Journal, StopOnDrop};
 pub use means::{Means, lacks, skip, without_network};
 pub use register::Register;
 pub use repack::repack_under_inserts;
-pub use server::{Server, kill_server};
+pub use server::{Server, as_server_user, kill_server};
 
 use postgres::Client;
 use postgres::error::DbError;
