@@ -1,5 +1,5 @@
-# The verbs of the project. PG_CONFIG=/path/to/pg_config chooses the server; without it, the newest
-# supported one that is installed, or that apt offers, is taken.
+# Runs the scripts of tools/. PG_CONFIG=/path/to/pg_config chooses the server; without it, this is the newest supported
+# one that is installed, or else the newest one that apt offers.
 
 .PHONY: help all setup run test lint install uninstall deb image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-all test-clients mutants soak clean
 
@@ -7,34 +7,34 @@ throwaway = cargo run --quiet -p snowflake-e2e --bin throwaway --
 bench = cargo run --quiet --release -p snowflake-bench --
 
 help:
-	@echo 'make setup         install what building, testing and checking need; the only verb besides run and test that does'
+	@echo 'make setup         install what building, testing and checking need; run and test install what they need themselves'
 	@echo 'make run           show what the extension does, on a throwaway cluster'
 	@echo 'make test          run all tests'
-	@echo 'make lint          check format, clippy and documentation'
+	@echo 'make lint          check format, scripts, spelling, licenses, META.json, clippy and documentation'
 	@echo 'make install       build and install the extension (PG_CONFIG, DESTDIR, FORCE=1)'
 	@echo 'make uninstall     remove it again'
 	@echo 'make deb           build a Debian package of it, below target/deb/ (PG_CONFIG)'
 	@echo 'make image-root    build the tree of a container image of it, below target/image/ (PG_CONFIG)'
 	@echo 'make dist          write the last commit as a distribution for PGXN, below target/'
-	@echo 'make release       make all of these for each server that is here, and a tarball, below target/release-VERSION/'
-	@echo 'make test-release  make it twice, and install, upgrade and remove it in bare systems (as root; half an hour)'
+	@echo 'make release       build these three and a tarball, for all servers that are found, below target/release-VERSION/'
+	@echo 'make test-release  build the release twice, and install, upgrade and remove it in bare systems (as root; half an hour)'
 	@echo 'make psql          open psql on a throwaway cluster with the extension'
 	@echo 'make bench         measure what IDs cost, against other keys (a quarter of an hour; QUICK=1: a minute or two)'
 	@echo 'make instructions  count the instructions of snowflake_nextval(); fails above its limit'
-	@echo 'make latency       measure what sessions wait for (three minutes)'
-	@echo 'make test-fleet    test several servers with what operators run around them: Patroni, pooler, backups, shards'
-	@echo 'make test-newcomer run the two commands in a bare system, as root (SUITE=bookworm, trixie or sid; MACHINE, VERBS)'
-	@echo 'make test-arm64    build for ARM64, and test it in a bare system that QEMU runs, as root (half an hour)'
+	@echo 'make latency       measure how long sessions wait (three minutes)'
+	@echo 'make test-fleet    test several servers, with Patroni, a pooler, backups, shards and others'
+	@echo 'make test-newcomer make run and make test in a bare system, as root (SUITE=bookworm, trixie or sid; MACHINE, VERBS)'
+	@echo 'make test-arm64    build for ARM64, and test in a bare system that runs under QEMU, as root (half an hour)'
 	@echo 'make test-upgrade  test upgrades from the former release, which is built from the history'
-	@echo 'make test-minors   test the library on the oldest minor release of its version, which comes from npm'
-	@echo 'make test-all      run all tests on every server that is here (a quarter of an hour each)'
+	@echo 'make test-minors   test the library on the oldest minor release of the same version that the npm registry has'
+	@echo 'make test-all      run all tests on every server that is found (a quarter of an hour each)'
 	@echo 'make test-clients  test psycopg, SQLAlchemy, Django, node-postgres, Drizzle, and clients of Rust'
 	@echo 'make soak HOURS=n  kill, promote and move clocks under load, and look for duplicates'
-	@echo '                   (SYNCHRONOUS=with or without; both in turn by default)'
-	@echo 'make mutants       break the rules one by one, switch the register off, and see the tests notice'
+	@echo '                   (SYNCHRONOUS=with or without synchronous standbys; by default, both in turn)'
+	@echo 'make mutants       break the rules one by one, switch the register off, and check that the tests notice'
 	@echo 'make clean         remove everything that was built'
 
-# What PGXN's client makes before install.
+# The target that PGXN's client runs before install.
 all:
 	@tools/setup --check build
 	@tools/install build

@@ -3,16 +3,17 @@
 #
 #   ./install.sh            install
 #   ./install.sh uninstall  remove it again
-#   ./install.sh check      say what forbids an installation, and change nothing
+#   ./install.sh check      fail, and say why, if it cannot be installed; change nothing
 #
-# PG_CONFIG=/path/to/pg_config chooses the server; without it, the pg_config of the PATH does. DESTDIR=/path puts the files
-# below /path, for packagers. FORCE=1 overwrites another project's extension that is also called "snowflake".
+# PG_CONFIG=/path/to/pg_config chooses the server; by default, this is the pg_config in the PATH. DESTDIR=/path
+# installs the files below /path, for packagers. FORCE=1 overwrites another project's extension that is also called
+# "snowflake".
 set -eu
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
 pg_config=$(command -v "${PG_CONFIG:-pg_config}") \
-    || fail "${PG_CONFIG:-pg_config} is not there: set PG_CONFIG to that of PostgreSQL @MAJOR@, such as /usr/lib/postgresql/@MAJOR@/bin/pg_config"
+    || fail "${PG_CONFIG:-pg_config} was not found: set PG_CONFIG to the pg_config of PostgreSQL @MAJOR@, such as /usr/lib/postgresql/@MAJOR@/bin/pg_config"
 server=$("$pg_config" --version)
 case $server in
 "PostgreSQL @MAJOR@"[.\ a-z]*) ;;
@@ -26,10 +27,10 @@ library=$here/lib/snowflake_pg.so
 
 is_ours() { grep -qs '@OUR_LINE@' "$control"; }
 
-# The field of a program or library that names the processor.
+# machine FILE: the field of a program or library that names the processor.
 machine() { od -An -tx1 -j18 -N2 "$1"; }
 
-# Fails unless the library runs here.
+# Fails unless the library is for this processor and for a glibc that is not newer than that of the system.
 check_library() {
     program=$("$pg_config" --bindir)/postgres
     if [ -e "$program" ] && [ "$(machine "$program")" != "$(machine "$library")" ]; then
@@ -48,7 +49,8 @@ check() {
 Nothing was installed. FORCE=1 overwrites it."
 }
 
-# Uses sudo only where this user cannot write, or cannot create the directory: into DIRECTORY COMMAND...
+# into DIRECTORY COMMAND...: runs a command that writes into the directory, or creates it. Uses sudo only if this user
+# may not do that.
 into() {
     nearest=$1
     shift
@@ -56,7 +58,8 @@ into() {
     if [ -w "$nearest" ] || [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# Replaces the file in one step, because a server that runs with the old library keeps it: place FILE DIRECTORY MODE
+# place FILE DIRECTORY MODE: installs a file. Replaces an existing one with a rename, because a server that runs with
+# the old library needs its unchanged file.
 place() {
     name=$(basename "$1")
     into "$2" mkdir -p "$2"
@@ -70,14 +73,15 @@ check) check ;;
 install)
     check
     if is_ours; then replaced=1; else replaced=; fi
-    # The library first: it serves the objects of older versions, and an older library does not serve those of newer scripts.
+    # The library is installed first: it works with the objects of older versions, but an older library does not work
+    # with the objects of newer scripts.
     place "$library" "$library_dir" 755
     for file in "$here"/share/extension/*; do place "$file" "$extension_dir" 644; done
     if [ -n "$replaced" ]; then
         cat <<'END'
 
-Installed over another version, or over the same. A running server keeps the old library. Restart it. Then, in each
-database that has the extension:
+Installed over another version, or over the same one. A running server keeps the old library until it is restarted.
+Restart the server. Then, in each database that has the extension:
 
     ALTER EXTENSION snowflake UPDATE;
 END
@@ -97,12 +101,13 @@ END
 uninstall)
     if is_ours; then
         for script in "$extension_dir"/snowflake--*.sql; do
-            # Ours have the name in them. Another project's may be left from before FORCE=1.
+            # Our scripts contain this name. Other scripts may be left from a project whose control file FORCE=1
+            # overwrote.
             if grep -qs snowflake_pg "$script"; then into "$extension_dir" rm -f "$script"; fi
         done
         into "$extension_dir" rm -f "$control"
     elif [ -e "$control" ]; then
-        echo "    $control belongs to another project: left alone"
+        echo "    $control belongs to another project, and was not removed."
     fi
     into "$library_dir" rm -f "$library_dir/snowflake_pg.so"
     echo "    snowflake_pg was removed from $server. Before its next restart, take snowflake_pg out of shared_preload_libraries."
