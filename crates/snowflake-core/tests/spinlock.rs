@@ -1,5 +1,6 @@
-//! The lock under every order of memory that C11 allows, which is more than any processor does: loom
-//! runs all of them. On x86, a lock without these orders passes every other test.
+//! The lock under the orders of memory that C11 allows, which are more than any processor has. loom
+//! runs all of them but a few that its documentation names. On x86, a lock without the right orders
+//! passes every other test.
 
 use std::sync::atomic::Ordering;
 
