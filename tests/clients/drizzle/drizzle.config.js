@@ -4,7 +4,7 @@ const { PGHOST: host, PGUSER: user, PGDATABASE: database } = process.env;
 export default defineConfig({
   dialect: 'postgresql',
   schema: './schema.js',
-  // The table and the views of the extension are none of the program's.
+  // The views of the extension are none of the program's.
   tablesFilter: ['!*snowflake*'],
   dbCredentials: { host, user, database, ssl: false },
 });

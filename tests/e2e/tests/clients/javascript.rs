@@ -1,8 +1,8 @@
 //! Clients of JavaScript programs.
 
-use snowflake_e2e::{Cluster, bigint};
+use snowflake_e2e::bigint;
 
-use crate::program::{Program, row, stdout};
+use crate::program::{Program, row, stdout, use_own_schema};
 
 /// node-postgres: an ID is a string. As a number, its last digits are others; as a BigInt, it is
 /// right. `snowflake_json()` gives it as a string within JSON.
@@ -88,12 +88,4 @@ fn drizzle_kit_and_the_relations_of_the_extension() {
     let pulled = program.read("drizzle/schema.ts");
     assert!(pulled.contains("id: bigint({ mode: \"number\" })"), "{pulled}");
     assert!(!pulled.contains("Claims"), "{pulled}");
-}
-
-/// Creates the extension anew in a schema of its own. The table goes with the former default.
-fn use_own_schema(cluster: &Cluster) {
-    let statements = "DROP TABLE orders; DROP EXTENSION snowflake;
-         CREATE SCHEMA tools; CREATE EXTENSION snowflake SCHEMA tools;
-         ALTER DATABASE postgres SET search_path = public, tools";
-    cluster.connect().batch_execute(statements).expect("the extension is created there");
 }

@@ -1,9 +1,11 @@
 //! Programs of users: real clients of PostgreSQL, each with a program of `tests/clients/`, and what
 //! the programs say is compared with the tables. `tools/test-clients` installs the clients.
 
+mod alembic;
 mod javascript;
 mod partman;
 mod program;
 mod python;
 mod repack;
+mod ruby;
 mod rust;

@@ -42,6 +42,11 @@ impl Program {
         stdout(self.output(&self.installed.join("bin/python"), arguments))
     }
 
+    /// What a program of a package in Python does.
+    pub fn tool(&self, name: &str, arguments: &[&str]) -> Output {
+        self.output(&self.installed.join("bin").join(name), arguments)
+    }
+
     /// What a program in JavaScript prints.
     #[track_caller]
     pub fn node(&self, file: &str) -> String {
@@ -52,6 +57,13 @@ impl Program {
     pub fn package(&self, name: &str, arguments: &[&str]) -> Output {
         let program = self.directory.path().join("node_modules/.bin").join(name);
         self.output(&program, arguments)
+    }
+
+    /// What Ruby does with these arguments, with the client's libraries.
+    pub fn ruby(&self, arguments: &[&str]) -> Output {
+        let libraries = self.installed.join("lib");
+        let libraries = ["-I", libraries.to_str().expect("a path of UTF-8")];
+        self.output(Path::new("ruby"), &[&libraries, arguments].concat())
     }
 
     /// What the client's program in Rust prints.
@@ -66,7 +78,7 @@ impl Program {
         self.cluster.set_connection(&mut command);
         let host = self.cluster.directory().display();
         command
-            .env("DATABASE_URL", format!("host={host} user=postgres dbname=postgres"))
+            .env("DATABASE_URL", format!("postgresql:///postgres?host={host}&user=postgres"))
             .env("DJANGO_SETTINGS_MODULE", "settings")
             .current_dir(self.directory.path());
         command.args(arguments).output().unwrap_or_else(|e| panic!("{}: {e}", program.display()))
@@ -109,6 +121,14 @@ impl Program {
         let statement = format!(": INSERT INTO {table} ");
         log.lines().filter(|line| line.contains(" LOG: ") && line.contains(&statement)).count()
     }
+}
+
+/// Creates the extension anew in a schema of its own. The table goes with the former default.
+pub fn use_own_schema(cluster: &Cluster) {
+    let statements = "DROP TABLE IF EXISTS orders; DROP EXTENSION snowflake;
+         CREATE SCHEMA tools; CREATE EXTENSION snowflake SCHEMA tools;
+         ALTER DATABASE postgres SET search_path = public, tools";
+    cluster.connect().batch_execute(statements).expect("the extension is created there");
 }
 
 /// The directory of a client's program.
