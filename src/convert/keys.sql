@@ -152,8 +152,29 @@ wholes(part_class, part, class, object) AS (
     UNION ALL
     SELECT 'pg_proc'::regclass, oid, 'pg_proc'::regclass, oid FROM pg_proc WHERE oid >= 16384 AND prokind <> 'a'
 ),
+-- The row types of tables, and the types that consist of them: arrays, domains, ranges and composite
+-- types, the row types of views and foreign tables included.
+consists_of(part, type) AS (
+    SELECT typelem, oid FROM pg_type WHERE typsubscript = 'array_subscript_handler'::regproc
+    UNION ALL
+    SELECT typbasetype, oid FROM pg_type WHERE typbasetype <> 0
+    UNION ALL
+    SELECT part, type FROM pg_range, LATERAL (VALUES (rngsubtype, rngtypid), (rngtypid, rngmultitypid)) AS of_range (part, type)
+    UNION ALL
+    SELECT atttypid, reltype FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid AND relkind IN ('c', 'v', 'f')
+    WHERE NOT attisdropped
+),
+row_types(relation, type) AS (
+    SELECT relation, row_type FROM retyped WHERE row_type <> 0
+    UNION
+    SELECT relation, consists_of.type FROM row_types JOIN consists_of ON part = row_types.type
+),
 -- What depends on the type of a column, so that PostgreSQL refuses to change it, and what depends
 -- on that. Where object is no whole, it cannot be created again.
+--
+-- Expressions that use the row type count, too: from 15.20, 16.16, 17.12 and 18.7 on, PostgreSQL
+-- refuses to change it under them, and earlier releases leave them with the old one. Functions,
+-- operators and casts that only have it in their signature find it anew in each call.
 dependents(relation, number, class, object) AS (
     SELECT r.relation, r.number, coalesce(w.class, p.classid), coalesce(w.object, p.objid)
     FROM retyped AS r
@@ -163,6 +184,21 @@ dependents(relation, number, class, object) AS (
               OR p.classid = 'pg_attrdef'::regclass
                  AND NOT EXISTS (SELECT FROM pg_attrdef AS d WHERE d.oid = p.objid AND (d.adrelid, d.adnum) = (r.relation, r.number)))
     LEFT JOIN wholes AS w ON (w.part_class, w.part) = (p.classid, p.objid)
+    UNION ALL
+    SELECT r.relation, r.number, coalesce(w.class, p.classid), coalesce(w.object, p.objid)
+    FROM retyped AS r
+    JOIN row_types ON row_types.relation = r.relation
+    JOIN pg_depend AS p ON (p.refclassid, p.refobjid, p.deptype) = ('pg_type'::regclass, row_types.type, 'n')
+    LEFT JOIN pg_class AS c ON p.classid = 'pg_class'::regclass AND c.oid = p.objid
+    LEFT JOIN pg_proc AS f ON p.classid = 'pg_proc'::regclass AND f.oid = p.objid
+    LEFT JOIN pg_type AS d ON p.classid = 'pg_type'::regclass AND d.oid = p.objid
+    LEFT JOIN wholes AS w ON (w.part_class, w.part) = (p.classid, p.objid)
+    WHERE CASE p.classid
+        -- Indexes and partition keys. A column of a table stands in the way by itself.
+        WHEN 'pg_class'::regclass THEN c.relkind = 'm' OR p.objsubid = 0
+        WHEN 'pg_proc'::regclass THEN concat(f.prosqlbody, f.proargdefaults) ~ format('\m%s\M', row_types.type)
+        WHEN 'pg_type'::regclass THEN d.typdefaultbin::text ~ format('\m%s\M', row_types.type)
+        ELSE p.classid NOT IN ('pg_operator'::regclass, 'pg_cast'::regclass) END
     UNION
     SELECT d.relation, d.number, coalesce(w.class, p.classid), coalesce(w.object, p.objid)
     FROM dependents AS d

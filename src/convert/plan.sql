@@ -1,36 +1,24 @@
 -- What stands in the way of converting or reverting keys, and the statements that it takes. The
 -- query begins with keys.sql, objects.sql, bound.sql and trust.sql.
 ,
--- What has a column of the row type of a table, directly or by way of arrays, domains and other
--- types: PostgreSQL does not rewrite the table then.
-consists_of(part, type) AS (
-    SELECT typelem, oid FROM pg_type WHERE typsubscript = 'array_subscript_handler'::regproc
-    UNION ALL
-    SELECT typbasetype, oid FROM pg_type WHERE typbasetype <> 0
-    UNION ALL
-    SELECT rngsubtype, rngtypid FROM pg_range
-    UNION ALL
-    SELECT atttypid, reltype FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid AND relkind IN ('c', 'v')
-    WHERE NOT attisdropped
-),
-row_types(relation, type) AS (
-    SELECT relation, row_type FROM retyped WHERE row_type <> 0
-    UNION
-    SELECT relation, consists_of.type FROM row_types JOIN consists_of ON part = row_types.type
-),
 -- What depends on a column and cannot be created again, or is not to be.
 in_the_way(relation, number, description, can_be_created) AS (
     SELECT d.relation, d.number,
-           CASE WHEN d.class = 'pg_attrdef'::regclass THEN pg_describe_object('pg_class'::regclass, adrelid, adnum)
+           CASE WHEN adrelid IS NOT NULL THEN pg_describe_object('pg_class'::regclass, adrelid, adnum)
+                WHEN partrelid IS NOT NULL THEN 'the partition key of ' || pg_describe_object(d.class, d.object, 0)
+                WHEN contypid > 0 THEN format('%s of %s', pg_describe_object(d.class, d.object, 0), pg_describe_object('pg_type'::regclass, contypid, 0))
                 ELSE pg_describe_object(d.class, d.object, 0) END,
            (d.class, d.object) IN (SELECT class, object FROM wholes)
-    FROM dependents AS d LEFT JOIN pg_attrdef ON d.class = 'pg_attrdef'::regclass AND pg_attrdef.oid = d.object
+    FROM dependents AS d
+    LEFT JOIN pg_attrdef ON d.class = 'pg_attrdef'::regclass AND pg_attrdef.oid = d.object
+    LEFT JOIN pg_partitioned_table ON d.class = 'pg_class'::regclass AND partrelid = d.object
+    LEFT JOIN pg_constraint AS k ON d.class = 'pg_constraint'::regclass AND k.oid = d.object
     UNION
     SELECT r.relation, r.number, pg_describe_object('pg_class'::regclass, attrelid, attnum), false
     FROM retyped AS r
     JOIN row_types ON row_types.relation = r.relation
     JOIN pg_attribute ON atttypid = row_types.type AND NOT attisdropped
-    JOIN pg_class AS c ON c.oid = attrelid AND c.relkind IN ('r', 'm', 'p')
+    JOIN pg_class AS c ON c.oid = attrelid AND c.relkind IN ('r', 'p', 'f')
     UNION
     SELECT relation, number, 'the partition key of ' || relation_name, false
     FROM retyped JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs)

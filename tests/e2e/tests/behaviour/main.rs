@@ -15,6 +15,7 @@ mod conversion_as_owner;
 mod conversion_attacks;
 mod conversion_obstacles;
 mod conversion_reach;
+mod conversion_row_types;
 mod copy;
 mod deaf_clients;
 mod documents;
