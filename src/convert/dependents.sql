@@ -3,9 +3,9 @@
 ,
 views AS (
     SELECT objects.*, c.relkind, c.relispopulated, c.reltoastrelid, am.amname, spcname,
-           (SELECT string_agg(format('%I=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')
-            FROM (SELECT unnest(c.reloptions)
-                  UNION ALL SELECT 'toast.' || unnest(t.reloptions)) AS options (o)) AS options
+           (SELECT string_agg(format('%s%I=%L', prefix, split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')
+            FROM (SELECT '', unnest(c.reloptions)
+                  UNION ALL SELECT 'toast.', unnest(t.reloptions)) AS options (prefix, o)) AS options
     FROM objects
     JOIN pg_class AS c ON c.oid = object
     LEFT JOIN pg_class AS t ON t.oid = c.reltoastrelid
@@ -52,6 +52,9 @@ creation(class, object, rank, statement) AS (
     FROM views JOIN pg_index ON indrelid = object AND indisclustered JOIN pg_class AS i ON i.oid = indexrelid
     UNION ALL
     SELECT class, object, 5, pg_get_statisticsobjdef(oid) || ';' FROM views JOIN pg_statistic_ext ON stxrelid = object
+    UNION ALL
+    SELECT class, object, 6, format('ALTER STATISTICS %I.%I SET STATISTICS %s;', nspname, stxname, stxstattarget)
+    FROM views JOIN pg_statistic_ext ON stxrelid = object AND stxstattarget >= 0 JOIN pg_namespace AS n ON n.oid = stxnamespace
     UNION ALL
     SELECT class, object, 1, rtrim(pg_get_ruledef(object), ';') || ';' FROM objects WHERE class = 'pg_rewrite'::regclass
     UNION ALL

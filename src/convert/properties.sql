@@ -7,7 +7,7 @@ WITH objects AS (
     SELECT key, class, object, i.type, i.identity,
            CASE WHEN i.type IN ('function', 'procedure') THEN 'ROUTINE' WHEN i.type = 'table constraint' THEN 'CONSTRAINT'
                 WHEN i.type = 'statistics object' THEN 'STATISTICS' ELSE upper(i.type) END AS keyword
-    FROM string_to_table($1::text, ' ') AS key,
+    FROM (SELECT DISTINCT string_to_table($1::text, ' ')) AS keys (key),
     LATERAL (SELECT split_part(key, ':', 1)::oid, split_part(key, ':', 2)::oid) AS parts (class, object),
     pg_identify_object(class, object, 0) AS i
     WHERE key <> ''

@@ -60,11 +60,13 @@ impl Path {
 
 /// How literals are written and read. With `standard_conforming_strings` off, the end of a literal is
 /// elsewhere; the others are so that what is written now is read alike later.
-const LITERALS: [(&CStr, &CStr); 4] = [
+const LITERALS: [(&CStr, &CStr); 5] = [
     (c"standard_conforming_strings", c"on"),
     (c"DateStyle", c"ISO"),
     (c"IntervalStyle", c"postgres"),
     (c"array_nulls", c"on"),
+    // With less than 1, digits of floating-point numbers are lost.
+    (c"extra_float_digits", c"1"),
 ];
 
 /// Runs a query of ours in the latest snapshot that the transaction may have, with names looked up
@@ -139,7 +141,12 @@ fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
 /// functions are not checked, as in the restoration of a dump.
 pub fn execute(statement: &str, path: &Path) {
     let statement = encode(statement);
-    let settings = [(c"search_path", &*path.0), (c"check_function_bodies", c"off")];
+    let settings = [
+        (c"search_path", &*path.0),
+        (c"check_function_bodies", c"off"),
+        // What is created again stays where it was.
+        (c"default_tablespace", c""),
+    ];
     with_settings(&[&LITERALS[..], &settings].concat(), || {
         Spi::connect(|_| {
             // SAFETY: SPI is connected.

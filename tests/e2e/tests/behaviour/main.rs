@@ -16,6 +16,7 @@ mod conversion_attacks;
 mod conversion_obstacles;
 mod conversion_reach;
 mod conversion_row_types;
+mod conversion_session;
 mod copy;
 mod deaf_clients;
 mod documents;
