@@ -12,16 +12,15 @@ mod origin;
 mod others;
 mod own;
 
-use std::ffi::CStr;
-
-use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::generator::clock;
 use crate::promise;
 use crate::promise::reservation::{self, Outlook};
-use crate::server::encoding::{decode, encode};
-use crate::server::{catalog, subtransaction};
+use crate::server::catalog;
+use crate::server::encoding::encode;
+use crate::server::subtransaction::by_itself;
 use crate::settings::{self, Fixed};
 
 /// Evaluates a row. It may query the catalog, and may raise an error.
@@ -81,33 +80,6 @@ fn snowflake_check(
 
 /// A text in the database's encoding, which may not be UTF-8.
 type Bytes = Vec<u8>;
-
-/// Acts, and lets nothing but a cancellation of the query end the whole check: the message of any
-/// other error is handed to `handle`.
-fn by_itself<T>(act: impl FnOnce() -> T, handle: impl Fn(String) -> T) -> T {
-    subtransaction::rolled_back(act, |error| match error {
-        CaughtError::PostgresError(report)
-            if report.sql_error_code() == PgSqlErrorCode::ERRCODE_QUERY_CANCELED =>
-        {
-            CaughtError::PostgresError(report).rethrow()
-        }
-        error => handle(message_of(&error)),
-    })
-}
-
-/// The message of an error that is being handled.
-fn message_of(error: &CaughtError) -> String {
-    match error {
-        // pgrx has read it as UTF-8, whatever the encoding of the database.
-        // SAFETY: the error is PostgreSQL's, and has a message.
-        CaughtError::PostgresError(_) => unsafe {
-            decode(CStr::from_ptr((*pg_sys::CopyErrorData()).message))
-        },
-        CaughtError::ErrorReport(report) | CaughtError::RustPanic { ereport: report, .. } => {
-            report.message().to_owned()
-        }
-    }
-}
 
 /// What was found of something that is checked.
 struct Finding {

@@ -280,8 +280,13 @@ impl Answer {
                 hint,
             }),
             "test" | "risky test" => {
+                let is_parsed = flags.contains("is parsed");
                 let obstacle = Obstacle {
-                    sqlstate: PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+                    sqlstate: if is_parsed {
+                        PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST
+                    } else {
+                        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION
+                    },
                     object: object.expect("an object"),
                     message: other.expect("a message"),
                     detail,
@@ -292,6 +297,7 @@ impl Answer {
                 tests.push(Test {
                     query: text,
                     is_generated: flags.contains("is generated"),
+                    is_parsed,
                     obstacle,
                     is_owners,
                     calls_others,

@@ -21,7 +21,11 @@ in_the_way(relation, number, description, can_be_created) AS (
     JOIN pg_class AS c ON c.oid = attrelid AND c.relkind IN ('r', 'p', 'f')
     UNION
     SELECT relation, number, 'the partition key of ' || relation_name, false
-    FROM retyped JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs)
+    FROM retyped
+    -- The columns of the key depend on their own table, those in expressions included.
+    JOIN pg_depend ON (classid, objid, objsubid, refclassid, refobjid, refobjsubid, deptype)
+                    = ('pg_class'::regclass, relation, number::integer, 'pg_class'::regclass, relation, 0, 'i')
+    WHERE kind = 'p'
 ),
 dependents_of(relation, number, all_of_them, can_be_created) AS (
     SELECT relation, number, string_agg(DISTINCT description, ', ' ORDER BY description), bool_and(can_be_created)
@@ -194,12 +198,12 @@ disabled_in_partitions AS (
 -- What the next ID has to satisfy: a query for each, which returns false if it does not. Where it
 -- calls what is not PostgreSQL's own, only a conversion evaluates it. Whether the functions of an
 -- expression are immutable is found out elsewhere: others may execute what they are given as text.
-tests(rank, object, message, detail, hint, query, is_key, is_owners, calls_others, expression, is_generated) AS (
+tests(rank, object, message, detail, hint, query, is_key, is_owners, calls_others, expression, is_generated, is_parsed) AS (
     SELECT 13, relation_name, format('no row with the next ID could be inserted into table %s', relation_name),
            format('The next ID, %s, does not satisfy check constraint %I.', $5::bigint, conname), 'Drop the constraint, or change it.',
            format('SELECT %s FROM (SELECT %s::bigint) AS row (%I)', pg_get_expr(conbin, conrelid), $5::bigint, name), in_family, owner = role,
            EXISTS (SELECT FROM pg_depend WHERE (classid, objid) = ('pg_constraint'::regclass, k.oid)
-                   AND refobjid >= 16384 AND refclassid <> 'pg_class'::regclass), conbin::text, false
+                   AND refobjid >= 16384 AND refclassid <> 'pg_class'::regclass), conbin::text, false, false
     FROM columns
     JOIN pg_constraint AS k ON contype = 'c' AND conrelid = relation AND conkey = ARRAY[number] AND conparentid = 0 AND coninhcount = 0,
     the_owner
@@ -217,9 +221,38 @@ tests(rank, object, message, detail, hint, query, is_key, is_owners, calls_other
                                              ELSE format('NULL::%s AS %I', format_type(atttypid, atttypmod), attname) END, ', '), '%', '%%')
                       FROM pg_attribute WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped)),
                   '\([^()]+ IS NOT NULL\)', relation::oid), true, owner = role,
-           relation IN (SELECT relation FROM calling_partitions), NULL, true
+           relation IN (SELECT relation FROM calling_partitions), NULL, true, false
     FROM target, the_owner
     WHERE kind = 'p' AND $5 IS NOT NULL AND EXISTS (SELECT FROM pg_partition_tree(relation) WHERE isleaf AND relid <> relation)
+      -- No bounds depend on a key whose type is to change: that would be refused.
+      AND (relation, number) NOT IN (SELECT relation, number FROM retyped)
+    UNION ALL
+    SELECT 12, relation_name, format('cannot create %s for columns of type bigint', description), 'PostgreSQL raises an error', 'Create the functions that it calls for bigint, too, or drop it first.',
+           format('SELECT %s FROM (SELECT %s) AS %I', expression, bigints, name), true, owner = role, has_types, NULL, false, true
+    FROM parsed_again, the_owner
+),
+-- Expressions of checks, indexes, statistics objects and policies that use columns whose type changes.
+-- PostgreSQL parses their texts again, and may not find a function for bigint.
+parsed_again AS (
+    SELECT DISTINCT format('%I.%I', nspname, relname) AS relation_name, relname AS name, relowner AS owner, expression,
+           pg_describe_object(p.classid, p.objid, 0) AS description,
+           -- What reads a literal of a type may be code of a user.
+           EXISTS (SELECT FROM pg_depend AS t WHERE (t.classid, t.objid, t.refclassid) = (p.classid, p.objid, 'pg_type'::regclass) AND t.refobjid >= 16384) AS has_types,
+           (SELECT string_agg(format('NULL::%s AS %I', CASE WHEN (attrelid, attnum) IN (SELECT relation, number FROM retyped) THEN 'bigint'
+                                                            ELSE format_type(atttypid, atttypmod) END, attname), ', ')
+            FROM pg_attribute WHERE attrelid = c.oid AND NOT attisdropped) AS bigints
+    FROM retyped AS r
+    JOIN pg_depend AS p ON (p.refclassid, p.refobjid, p.refobjsubid) = ('pg_class'::regclass, r.relation, r.number::integer)
+    LEFT JOIN pg_constraint AS k ON p.classid = 'pg_constraint'::regclass AND k.oid = p.objid AND contype = 'c' AND coninhcount = 0
+    LEFT JOIN pg_index ON p.classid = 'pg_class'::regclass AND indexrelid = p.objid
+    LEFT JOIN pg_statistic_ext AS s ON p.classid = 'pg_statistic_ext'::regclass AND s.oid = p.objid
+    LEFT JOIN pg_policy ON p.classid = 'pg_policy'::regclass AND pg_policy.oid = p.objid
+    JOIN pg_class AS c ON c.oid = coalesce(conrelid, indrelid, stxrelid, polrelid)
+    JOIN pg_namespace AS n ON n.oid = relnamespace,
+    LATERAL (VALUES (conbin), (indexprs), (indpred), (stxexprs), (polqual), (polwithcheck)) AS trees (tree),
+    LATERAL pg_get_expr(tree, c.oid) AS expression
+    -- A row of a subquery is not of the row type of the table.
+    WHERE expression !~ '\.\*'
 ),
 -- Partitioned tables whose bounds are compared by what is not PostgreSQL's own, or whose columns are
 -- of such types, somewhere in the tree.
@@ -473,7 +506,8 @@ FROM (
     SELECT 'name', name, NULL, relation::oid::text, NULL, NULL, NULL, NULL, 0, NULL FROM names
     UNION ALL
     SELECT CASE WHEN is_key THEN 'test' ELSE 'risky test' END, query, message, object, detail, hint,
-           concat_ws(' ', CASE WHEN calls_others THEN 'calls others' END, CASE WHEN is_owners THEN 'is the owner''s' END, CASE WHEN is_generated THEN 'is generated' END), NULL, rank, expression
+           concat_ws(' ', CASE WHEN calls_others THEN 'calls others' END, CASE WHEN is_owners THEN 'is the owner''s' END, CASE WHEN is_generated THEN 'is generated' END,
+                     CASE WHEN is_parsed THEN 'is parsed' END), NULL, rank, expression
     FROM tests WHERE NOT $6
     UNION ALL
     SELECT CASE WHEN has_index THEN 'values' ELSE 'values without index' END, query, NULL, description, NULL, NULL,

@@ -66,8 +66,9 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
     let risks = risks.into_iter().map(|risk| risk.finding("risk"));
     let untried = untried.into_iter().map(|obstacle| Finding {
         reason: format!(
-            "The following could not be ruled out, because a test could run code of users: {}.",
-            obstacle.message
+            "The following could not be ruled out, because a test could run code of users: {}. {}",
+            obstacle.message,
+            obstacle.detail.as_deref().unwrap_or_default()
         ),
         remedy: Some("Call snowflake_convert() with rehearse => true to test it.".into()),
         ..obstacle.finding("risk")

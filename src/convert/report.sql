@@ -93,7 +93,7 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
        OR EXISTS (SELECT FROM pg_publication_namespace WHERE pnpubid = p.oid AND pnnspid = relnamespace)
     UNION ALL
     SELECT 8, 'risk', relation_name, 'It is partitioned by the key, and new keys grow with time.', 'Add partitions before they are needed, or a default partition.', NULL, NULL
-    FROM target JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs)
+    FROM target JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs) AND partstrat <> 'h'
     UNION ALL
     SELECT 9, 'risk', coalesce($1::text, $3::text),
            'Sessions keep plans of prepared statements and of functions. Those that return or pass on a changed column fail.',

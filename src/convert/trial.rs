@@ -10,6 +10,7 @@ use super::rows::fields;
 use super::trust::Owner;
 use crate::server::catalog::{self, Path, query, query_of_users};
 use crate::server::encoding::encode;
+use crate::server::subtransaction::by_itself;
 
 /// Whether code of users may run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,11 +29,13 @@ pub enum Outcome {
     Untried(Obstacle),
 }
 
-/// A query that returns false where the next ID would stand in the way.
+/// A query that returns false, or raises an error, where the next ID would stand in the way.
 pub struct Test {
     pub query: String,
     /// Whether the query returns the one to run.
     pub is_generated: bool,
+    /// Whether it is enough to parse the query.
+    pub is_parsed: bool,
     pub obstacle: Obstacle,
     /// Whether its table belongs to the owner of the conversion.
     pub is_owners: bool,
@@ -62,17 +65,28 @@ impl Test {
             return Outcome::Untried(self.obstacle);
         }
         let path = if is_plain { &Path::catalog() } else { &owner.path };
-        let [passes] = catalog::as_owner(owner.role, || {
-            let mut text = self.query;
-            if self.is_generated {
+        let Test { query: text, is_generated, is_parsed, mut obstacle, .. } = self;
+        let try_it = || {
+            if is_parsed {
+                catalog::parse(&text, path);
+                return true;
+            }
+            let mut text = text;
+            if is_generated {
                 let [generated] = fields(query(&text, &[]).swap_remove(0));
                 text = generated.expect("a query");
             }
-            fields(query_of_users(&text, path).swap_remove(0))
-        });
-        match passes.as_deref() {
-            Some("f") => Outcome::Failed(self.obstacle),
-            _ => Outcome::Passed,
+            let [passes] = fields(query_of_users(&text, path).swap_remove(0));
+            passes.as_deref() != Some("f")
+        };
+        match by_itself(|| Ok(catalog::as_owner(owner.role, try_it)), Err) {
+            Ok(true) => Outcome::Passed,
+            Ok(false) => Outcome::Failed(obstacle),
+            Err(error) => {
+                let detail = obstacle.detail.get_or_insert_default();
+                *detail = format!("{}: {error}.", detail.trim_end_matches('.'));
+                Outcome::Failed(obstacle)
+            }
         }
     }
 }

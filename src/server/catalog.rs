@@ -112,6 +112,19 @@ pub fn query_of_users(query: &str, path: &Path) -> Vec<Row> {
     with_settings(&[&LITERALS[..], &settings].concat(), || select(query, &[], false))
 }
 
+/// Lets PostgreSQL find what the names and operators in a query are, or raise an error. Of the code of
+/// users, only what reads the literals of their types is called.
+pub fn parse(query: &str, path: &Path) {
+    let settings = [(c"search_path", &*path.0)];
+    let query = encode(query);
+    with_settings(&[&LITERALS[..], &settings].concat(), || {
+        Spi::connect(|_| {
+            // SAFETY: SPI is connected, and the query has no parameters. It is not planned.
+            unsafe { pg_sys::SPI_prepare(query.as_ptr(), 0, std::ptr::null_mut()) };
+        });
+    });
+}
+
 fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
     let mut types: Vec<_> = arguments.iter().map(|(_, of)| *of).collect();
     let mut values: Vec<_> =

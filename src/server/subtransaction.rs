@@ -1,10 +1,13 @@
 //! Subtransactions of which nothing stays.
 
+use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
 
 use pgrx::PgTryBuilder;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
+
+use super::encoding::decode;
 
 /// Acts in a subtransaction of which nothing stays, not even locks. After an error, once everything
 /// is put back, `handle` gives the result, or raises the error again.
@@ -33,5 +36,32 @@ pub fn rolled_back<T>(act: impl FnOnce() -> T, handle: impl Fn(CaughtError) -> T
             roll_back();
         }
         result
+    }
+}
+
+/// The same, where nothing but a cancellation of the query is to end the whole: the message of any
+/// other error is handed to `handle`.
+pub fn by_itself<T>(act: impl FnOnce() -> T, handle: impl Fn(String) -> T) -> T {
+    rolled_back(act, |error| match error {
+        CaughtError::PostgresError(report)
+            if report.sql_error_code() == PgSqlErrorCode::ERRCODE_QUERY_CANCELED =>
+        {
+            CaughtError::PostgresError(report).rethrow()
+        }
+        error => handle(message_of(&error)),
+    })
+}
+
+/// The message of an error that is being handled.
+fn message_of(error: &CaughtError) -> String {
+    match error {
+        // pgrx has read it as UTF-8, whatever the encoding of the database.
+        // SAFETY: the error is PostgreSQL's, and has a message.
+        CaughtError::PostgresError(_) => unsafe {
+            decode(CStr::from_ptr((*pg_sys::CopyErrorData()).message))
+        },
+        CaughtError::ErrorReport(report) | CaughtError::RustPanic { ereport: report, .. } => {
+            report.message().to_owned()
+        }
     }
 }

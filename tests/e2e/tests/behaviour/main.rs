@@ -13,6 +13,7 @@ mod configured_layouts;
 mod conversion;
 mod conversion_as_owner;
 mod conversion_attacks;
+mod conversion_expressions;
 mod conversion_obstacles;
 mod conversion_reach;
 mod conversion_row_types;
