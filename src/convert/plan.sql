@@ -329,6 +329,32 @@ added_keys AS (
                     AND NOT (relkind = 'p' AND current_setting('server_version_num')::integer < 180000) AS is_validated_later
           FROM foreign_keys, pg_get_constraintdef(oid) AS definition) AS k
 ),
+-- Indexes that PostgreSQL creates again with the types of their columns. Those of partitions are
+-- created with the root's, and have other names than before then.
+indexes AS (
+    SELECT i.*, c.relname AS name, format('%I.%I', nspname, c.relname) AS index_name, c.reloptions, c.relispartition AS is_part,
+           t.relation_name, t.is_temporary, pg_partition_root(indexrelid) AS root
+    FROM (SELECT DISTINCT relation, relation_name, is_temporary FROM retyped) AS t
+    JOIN pg_index AS i ON indrelid = relation
+    JOIN pg_class AS c ON c.oid = indexrelid
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace
+),
+-- What ALTER TABLE does not give them again.
+of_indexes(statement, is_temporary) AS (
+    SELECT format('ALTER INDEX %s SET (%s);', index_name, (SELECT string_agg(format('%I=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')
+                                                           FROM unnest(indexes.reloptions) AS o)), is_temporary
+    FROM indexes JOIN pg_class AS r ON r.oid = root WHERE is_part AND indexes.reloptions <> coalesce(r.reloptions, '{}')
+    UNION ALL
+    SELECT format('ALTER TABLE %s CLUSTER ON %I;', relation_name, name), is_temporary FROM indexes WHERE is_part AND indisclustered
+    UNION ALL
+    SELECT format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I;', relation_name, name), is_temporary FROM indexes WHERE is_part AND indisreplident
+    UNION ALL
+    SELECT format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s;', index_name, attnum, attstattarget), is_temporary
+    FROM indexes JOIN pg_attribute ON attrelid = indexrelid AND attstattarget >= 0
+    UNION ALL
+    SELECT DISTINCT format('ALTER STATISTICS %I.%I SET STATISTICS %s;', nspname, stxname, stxstattarget), is_temporary
+    FROM retyped JOIN pg_statistic_ext ON stxrelid = relation AND stxstattarget >= 0 JOIN pg_namespace AS n ON n.oid = stxnamespace
+),
 conversion(rank, statement, is_temporary, properties) AS (
     SELECT 10, format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(relation_name, ', ' ORDER BY relation_name)), bool_or(is_temporary), NULL
     FROM (SELECT relation_name, is_temporary FROM target
@@ -352,6 +378,24 @@ conversion(rank, statement, is_temporary, properties) AS (
     UNION ALL
     SELECT 60, format('ALTER TABLE %s %s;', relation_name, string_agg(action, ', ' ORDER BY rank, action)), is_temporary, NULL
     FROM actions GROUP BY relation_name, is_temporary
+    UNION ALL
+    -- At first to names that nothing has, since a new index may have the former name of another.
+    SELECT 61, format('DO LANGUAGE plpgsql %L;', format('DECLARE rename text; BEGIN FOR turn IN 1..2 LOOP FOR rename IN '
+                  'SELECT pg_catalog.format(''ALTER INDEX %%s RENAME TO %%I'', indexrelid::pg_catalog.regclass, '
+                  'CASE WHEN turn OPERATOR(pg_catalog.=) 1 THEN pg_catalog.concat(''snowflake_'', indexrelid) ELSE former.name END) '
+                  'FROM pg_catalog.pg_partition_tree(%L) JOIN pg_catalog.pg_index ON indexrelid OPERATOR(pg_catalog.=) relid '
+                  'JOIN pg_catalog.pg_class ON pg_class.oid OPERATOR(pg_catalog.=) indexrelid '
+                  'JOIN (VALUES %s) AS former (relation, name) ON indrelid OPERATOR(pg_catalog.=) former.relation '
+                  'WHERE relname OPERATOR(pg_catalog.<>) former.name LOOP EXECUTE rename; END LOOP; END LOOP; END',
+                  root.index_name, string_agg(format('(%L::pg_catalog.regclass::pg_catalog.oid, %L::pg_catalog.name)', part.relation_name, part.name), ', '
+                                              ORDER BY part.relation_name))),
+           root.is_temporary, string_agg(concat_ws(' ', format('%s:%s', 'pg_class'::regclass::oid, part.indexrelid), 'pg_constraint'::regclass::oid || ':' || k.oid), ' ')
+    FROM indexes AS root
+    JOIN indexes AS part ON part.is_part AND part.root = root.indexrelid
+    LEFT JOIN pg_constraint AS k ON conindid = part.indexrelid AND conrelid = part.indrelid AND contype IN ('p', 'u', 'x')
+    GROUP BY root.index_name, root.is_temporary
+    UNION ALL
+    SELECT 63, statement, is_temporary, NULL FROM of_indexes
     UNION ALL
     SELECT 70, format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), is_temporary, NULL FROM identities
     UNION ALL
