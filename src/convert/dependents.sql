@@ -100,6 +100,16 @@ obstacles(class, object, sqlstate, message, detail) AS (
            'It is created again as its owner.'
     FROM objects WHERE class IN ('pg_class'::regclass, 'pg_proc'::regclass) AND NOT is_temporary AND NOT has_schema_privilege(owner, schema, 'CREATE')
     UNION ALL
+    SELECT DISTINCT class, object, '42501', format('owner %I of %s %s lacks SELECT on %s', pg_get_userbyid(owner), type, identity, p.refobjid::regclass),
+           'It is refreshed as its owner.'
+    FROM views
+    JOIN pg_rewrite AS r ON ev_class = object
+    JOIN pg_depend AS p ON (p.classid, p.objid, p.refclassid) = ('pg_rewrite'::regclass, r.oid, 'pg_class'::regclass)
+    JOIN pg_class AS c ON c.oid = p.refobjid AND c.relkind <> 'S'
+    WHERE views.relkind = 'm' AND views.relispopulated AND p.refobjid <> object
+      AND NOT CASE p.refobjsubid WHEN 0 THEN has_any_column_privilege(owner, p.refobjid, 'SELECT')
+              ELSE has_column_privilege(owner, p.refobjid, p.refobjsubid::smallint, 'SELECT') END
+    UNION ALL
     SELECT class, object, '2BP01', format('cannot drop %s %s', type, identity), 'It is temporary, and belongs to another session.'
     FROM objects WHERE is_temporary AND schema <> pg_my_temp_schema()
 )

@@ -195,7 +195,7 @@ dependents(relation, number, class, object) AS (
     LEFT JOIN wholes AS w ON (w.part_class, w.part) = (p.classid, p.objid)
     WHERE CASE p.classid
         -- Indexes and partition keys. A column of a table stands in the way by itself.
-        WHEN 'pg_class'::regclass THEN c.relkind = 'm' OR p.objsubid = 0
+        WHEN 'pg_class'::regclass THEN c.relkind = 'm' OR p.objsubid = 0 AND c.reloftype = 0
         WHEN 'pg_proc'::regclass THEN concat(f.prosqlbody, f.proargdefaults) ~ format('\m%s\M', row_types.type)
         WHEN 'pg_type'::regclass THEN d.typdefaultbin::text ~ format('\m%s\M', row_types.type)
         ELSE p.classid NOT IN ('pg_operator'::regclass, 'pg_cast'::regclass) END

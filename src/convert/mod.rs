@@ -15,6 +15,7 @@
 //! - `properties`: privileges, comments and the like.
 //! - `statement`: a statement, and as whom it runs.
 //! - `report`: everything that a conversion may run into, and what it locks.
+//! - `views`: whether views can be created again.
 //! - `rows`: what queries return.
 
 mod dependents;
@@ -25,6 +26,7 @@ mod rows;
 mod statement;
 mod trial;
 mod trust;
+mod views;
 
 use pgrx::fcinfo::pg_getarg;
 use pgrx::pg_sys::panic::ErrorReport;

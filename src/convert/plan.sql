@@ -73,6 +73,10 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     JOIN pg_class ON pg_class.oid = relation AND relrowsecurity AND relforcerowsecurity
     JOIN pg_roles ON pg_roles.oid = owner AND NOT rolsuper AND NOT rolbypassrls
     UNION ALL
+    SELECT 21, '42501', relation_name, format('owner %I of table %s lacks SELECT on column %s', pg_get_userbyid(owner), relation_name, column_name),
+           'The values of the column are read as the owner of the table.', format('First run GRANT SELECT ON %s TO %I.', relation_name, pg_get_userbyid(owner))
+    FROM target WHERE NOT has_column_privilege(owner, relation, number, 'SELECT')
+    UNION ALL
     SELECT 22, '42501', relation_name, format('owner %I of table %s lacks REFERENCES on table %s',
                                pg_get_userbyid(owner), conrelid::regclass, confrelid::regclass),
            format('The statements run as the owner of the table, and create foreign key %I again.', conname), NULL
@@ -144,6 +148,15 @@ conversion_obstacles AS (
          ON inherited.contype = 'n' AND inherited.conrelid = parent.relation AND inherited.conkey = ARRAY[parent.number] AND NOT inherited.connoinherit
     WHERE own.conname <> inherited.conname
     UNION ALL
+    SELECT DISTINCT 9, '42P16', child.relation_name, format('cannot change the type of column %s of table %s', child.column_name, child.relation_name),
+           format('The table has it from %s, which do not all inherit it from one table.', parents), 'First run ALTER TABLE ... NO INHERIT for all of them but one.'
+    FROM trees
+    JOIN retyped AS child USING (relation, number),
+    LATERAL (SELECT string_agg(parent.relation_name, ', ' ORDER BY parent.relation_name), count(*) FILTER (WHERE (root, parent.relation, parent.number) IN (SELECT * FROM trees)), count(*)
+             FROM pg_inherits JOIN retyped AS parent ON parent.relation = inhparent AND parent.name = child.name
+             WHERE inhrelid = child.relation) AS inherited (parents, of_root, of_all)
+    WHERE of_root > 0 AND of_root < of_all
+    UNION ALL
     SELECT 10, '2BP01', relation_name, format('cannot change the type of column %s of table %s', column_name, relation_name),
            format('What depends on it: %s.', all_of_them),
            CASE WHEN can_be_created THEN 'Use dependents => ''recreate'', or drop that, convert the column, and create it again.'
@@ -163,6 +176,16 @@ conversion_obstacles AS (
            format('They take about %s locks in one transaction, and the lock table has room for %s.', wanted, room),
            format('Set max_locks_per_transaction to %s or more and restart the server, or convert fewer keys at once.', ceil(wanted::numeric * slots / room))
     FROM locks WHERE wanted > room
+),
+-- What one statement changes: a column that is not inherited, and those that inherit it.
+trees(root, relation, number) AS (
+    SELECT relation, relation, number FROM retyped WHERE NOT inherited
+    UNION
+    SELECT root, child.relation, child.number
+    FROM trees
+    JOIN retyped AS parent USING (relation, number)
+    JOIN pg_inherits ON inhparent = parent.relation
+    JOIN retyped AS child ON child.relation = inhrelid AND child.name = parent.name
 ),
 -- How many locks the transaction takes, and how many the lock table has room for.
 locks(wanted, slots, room) AS (

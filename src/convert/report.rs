@@ -7,6 +7,7 @@ use super::dependents::recreation;
 use super::plan::{Direction, Keys, Plan};
 use super::rows::fields;
 use super::trial::{Outcome, Reach};
+use super::views;
 use crate::generate;
 use crate::server::catalog::{Row, query};
 
@@ -42,7 +43,7 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
     let arguments = plan.arguments(Some(next));
     let denied = PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE;
     let is_denied = |obstacle: &Obstacle| obstacle.sqlstate == denied;
-    let (mut risks, mut untried) = (Vec::new(), Vec::new());
+    let (mut risks, mut untried, mut of_views) = (Vec::new(), Vec::new(), Vec::new());
     // What the tables hold is read as their owner.
     if !answer.obstacles.iter().any(is_denied) {
         let mut sort = |outcome, failed: &mut Vec<Obstacle>| match outcome {
@@ -59,6 +60,7 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         for test in answer.risky_tests {
             sort(test.outcome(&owner, Reach::Plain), &mut risks);
         }
+        of_views = views::risks(&owner, &arguments);
     }
     answer.obstacles.extend(recreation(&arguments).obstacles);
     answer.obstacles.sort_by_key(|obstacle| !is_denied(obstacle));
@@ -74,7 +76,7 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         ..obstacle.finding("risk")
     });
     let others = query(REPORT, &arguments).into_iter().map(finding);
-    Ok(obstacles.chain(risks).chain(untried).chain(others).collect())
+    Ok(obstacles.chain(risks).chain(of_views).chain(untried).chain(others).collect())
 }
 
 fn finding(row: Row) -> Finding {

@@ -15,6 +15,7 @@ mod conversion_as_owner;
 mod conversion_attacks;
 mod conversion_canceled;
 mod conversion_expressions;
+mod conversion_foreseen;
 mod conversion_indexes;
 mod conversion_obstacles;
 mod conversion_reach;
