@@ -6,7 +6,7 @@
 -- are to be reverted, $7 whether dependents are created again, $8 whether foreign keys are validated
 -- in the same transaction, $9 the OIDs of the schemas in the session's search_path, as an array, and
 -- $10 whether dependents are judged that are not created again, too. Paste this, objects.sql,
--- bound.sql, trust.sql and plan.sql into psql 16 or later, followed by, for example,
+-- bound.sql, trust.sql, rebuilt.sql and plan.sql into psql 16 or later, followed by, for example,
 -- \bind orders id - public 1 false false false {2200} false \g
 --
 -- They run with search_path = pg_catalog, pg_temp.

@@ -57,7 +57,14 @@ impl View {
                 catalog::parse(&text, &path);
             }
         };
-        by_itself(|| Ok(catalog::as_owner(owner.role, parse)), Err).err().map(|error| Finding {
+        let parsed = by_itself(
+            || {
+                catalog::as_owner(owner.role, parse);
+                Ok(())
+            },
+            Err,
+        );
+        parsed.err().map(|error| Finding {
             kind: "risk".into(),
             object: self.name.clone(),
             reason: format!(
