@@ -6,6 +6,8 @@
 parsed_again AS (
     SELECT DISTINCT format('%I.%I', nspname, relname) AS relation_name, relname AS name, relowner AS owner, expression,
            pg_describe_object(p.classid, p.objid, 0) AS description,
+           -- The next ID is tried with such a check, too.
+           coalesce(cardinality(conkey) = 1, false) AS is_tried,
            -- What reads a literal of a type may be code of a user.
            EXISTS (SELECT FROM pg_depend AS t WHERE (t.classid, t.objid, t.refclassid) = (p.classid, p.objid, 'pg_type'::regclass) AND t.refobjid >= 16384) AS has_types,
            (SELECT string_agg(format('NULL::%s AS %I', CASE WHEN (attrelid, attnum) IN (SELECT relation, number FROM retyped) THEN 'bigint'
