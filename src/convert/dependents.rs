@@ -7,13 +7,27 @@ use pgrx::prelude::*;
 
 use super::Obstacle;
 use super::properties::Properties;
-use super::rows::{fields, oid, sqlstate_of};
+use super::rows::{fields, oid, sqlstate_of, words};
 use super::statement::{Role, Statement, Step};
 use crate::server::catalog::{Argument, query};
 
 /// The query that finds them.
 const DEPENDENTS: &str =
     concat!(include_str!("keys.sql"), include_str!("objects.sql"), include_str!("dependents.sql"));
+
+words! {
+    /// What a row of the query is.
+    Section {
+        Drop = "drop",
+        Create = "create",
+        Finish = "finish",
+        Address = "address",
+        Part = "part",
+        Refresh = "refresh",
+        Need = "need",
+        Obstacle = "obstacle",
+    }
+}
 
 /// One object.
 #[derive(Default)]
@@ -55,8 +69,8 @@ pub fn recreation(arguments: &[Argument]) -> Recreation {
         let [section, key, text, detail, sqlstate, is_temporary] = fields(row);
         let text = text.expect("a text");
         let dependent = dependents.entry(key.expect("a key")).or_default();
-        match section.as_deref() {
-            Some("drop") => {
+        match Section::of(&section.expect("a section")) {
+            Section::Drop => {
                 dependent.drop = Some(Statement {
                     step: Step::Convert,
                     text,
@@ -65,20 +79,19 @@ pub fn recreation(arguments: &[Argument]) -> Recreation {
                     is_qualified: true,
                 });
             }
-            Some("create") => dependent.create.push(text),
-            Some("finish") => dependent.finish.push(text),
-            Some("address") => dependent.address = Some(text),
-            Some("part") => dependent.parts.push(text),
-            Some("refresh") => dependent.refresh = Some(text),
-            Some("need") => _ = dependent.needs.insert(text),
-            Some("obstacle") => recreation.obstacles.push(Obstacle {
+            Section::Create => dependent.create.push(text),
+            Section::Finish => dependent.finish.push(text),
+            Section::Address => dependent.address = Some(text),
+            Section::Part => dependent.parts.push(text),
+            Section::Refresh => dependent.refresh = Some(text),
+            Section::Need => _ = dependent.needs.insert(text),
+            Section::Obstacle => recreation.obstacles.push(Obstacle {
                 sqlstate: sqlstate_of(&sqlstate.expect("a SQLSTATE")),
                 object: text.clone(),
                 message: text,
                 detail,
                 hint: None,
             }),
-            _ => unreachable!("dependents.sql has no section {section:?}"),
         }
     }
     let parts = dependents.values().flat_map(|dependent| &dependent.parts);

@@ -4,7 +4,7 @@ use pgrx::prelude::*;
 
 use super::dependents::recreation;
 use super::properties::Properties;
-use super::rows::{fields, oid, sqlstate_of};
+use super::rows::{fields, oid, sqlstate_of, words};
 use super::statement::{Role, Statement, Step, session_check};
 use super::trial::{Outcome, Reach, Test, Values};
 use super::trust::{self, Names, Owner, schemas_of_session};
@@ -38,6 +38,23 @@ const PLAN: &str = concat!(
     include_str!("rebuilt.sql"),
     include_str!("plan.sql")
 );
+
+words! {
+    /// What a row of the query is.
+    Section {
+        Owner = "owner",
+        Path = "path",
+        Name = "name",
+        Obstacle = "obstacle",
+        Test = "test",
+        RiskyTest = "risky test",
+        Values = "values",
+        ValuesWithoutIndex = "values without index",
+        Convert = "convert",
+        Validate = "validate",
+        Revert = "revert",
+    }
+}
 
 /// The ranks of statements that come from elsewhere, between those of `plan.sql`.
 const DROPS: i32 = 20;
@@ -258,7 +275,7 @@ impl Answer {
     fn add(&mut self, row: Row, has_next: bool) {
         let [section, text, other, object, detail, hint, flags, is_temporary, rank, more] =
             fields(row);
-        let section = section.expect("a section");
+        let section = Section::of(&section.expect("a section"));
         let text = match text {
             Some(text) => text,
             None => {
@@ -269,18 +286,18 @@ impl Answer {
         let flags = flags.unwrap_or_default();
         let calls_others = flags.contains("calls others");
         let rank = rank.expect("a rank").parse().expect("a number");
-        match section.as_str() {
-            "owner" => self.owner = Some(oid(text)),
-            "path" => self.schemas.push(text),
-            "name" => self.names.add(oid(object.expect("a relation")), text),
-            "obstacle" => self.obstacles.push(Obstacle {
+        match section {
+            Section::Owner => self.owner = Some(oid(text)),
+            Section::Path => self.schemas.push(text),
+            Section::Name => self.names.add(oid(object.expect("a relation")), text),
+            Section::Obstacle => self.obstacles.push(Obstacle {
                 sqlstate: sqlstate_of(&other.expect("a SQLSTATE")),
                 object: object.expect("an object"),
                 message: text,
                 detail,
                 hint,
             }),
-            "test" | "risky test" => {
+            Section::Test | Section::RiskyTest => {
                 let is_parsed = flags.contains("is parsed");
                 let obstacle = Obstacle {
                     sqlstate: if is_parsed {
@@ -294,7 +311,10 @@ impl Answer {
                     hint,
                 };
                 let is_owners = flags.contains("is the owner's");
-                let tests = if section == "test" { &mut self.tests } else { &mut self.risky_tests };
+                let tests = match section {
+                    Section::Test => &mut self.tests,
+                    _ => &mut self.risky_tests,
+                };
                 tests.push(Test {
                     query: text,
                     is_generated: flags.contains("is generated"),
@@ -305,16 +325,21 @@ impl Answer {
                     expression: more,
                 });
             }
-            "values" | "values without index" => self.values.push(Values {
+            Section::Values | Section::ValuesWithoutIndex => self.values.push(Values {
                 of: object.expect("a column"),
                 query: text,
-                has_index: section == "values",
+                has_index: section == Section::Values,
                 calls_others,
             }),
-            "convert" => self.add_statement(Step::Convert, text, is_temporary, rank, more),
-            "validate" => self.add_statement(Step::Validate, text, is_temporary, rank, more),
-            "revert" => self.add_statement(Step::Revert, text, is_temporary, rank, more),
-            _ => unreachable!("plan.sql has no section {section}"),
+            Section::Convert => {
+                self.add_statement(Step::Convert, text, is_temporary, rank, more);
+            }
+            Section::Validate => {
+                self.add_statement(Step::Validate, text, is_temporary, rank, more);
+            }
+            Section::Revert => {
+                self.add_statement(Step::Revert, text, is_temporary, rank, more);
+            }
         }
     }
 

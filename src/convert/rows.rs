@@ -2,7 +2,9 @@
 
 use pgrx::prelude::*;
 
+use super::Obstacle;
 use crate::server::catalog::Row;
+use crate::server::report::Report;
 
 /// A row of so many columns.
 pub fn fields<const COUNT: usize>(row: Row) -> [Option<String>; COUNT] {
@@ -20,4 +22,56 @@ pub fn sqlstate_of(text: &str) -> PgSqlErrorCode {
         .rev()
         .fold(0, |packed, byte| packed << 6 | (i32::from(byte) - i32::from(b'0')) & 0x3f);
     PgSqlErrorCode::from(packed)
+}
+
+/// An enum of the texts that a column of a query has.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($word:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $(#[doc = $text] $word,)*
+        }
+
+        impl $name {
+            /// XX000 for any other text: the query and this enum are not of one version.
+            pub fn of(text: &str) -> $name {
+                match text {
+                    $($text => $name::$word,)*
+                    _ => $crate::convert::rows::raise_unknown(stringify!($name), text),
+                }
+            }
+        }
+    };
+}
+pub(super) use words;
+
+pub fn raise_unknown(what: &str, text: &str) -> ! {
+    Obstacle {
+        sqlstate: PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
+        object: String::new(),
+        message: format!("unknown {}: \"{text}\"", what.to_lowercase()),
+        detail: None,
+        hint: None,
+    }
+    .raise()
+}
+
+#[cfg(any(test, feature = "pg_test"))]
+#[pg_schema]
+mod tests {
+    use pgrx::prelude::*;
+
+    words! {
+        /// What a test knows.
+        Section {
+            Known = "known",
+        }
+    }
+
+    #[pg_test(error = "unknown section: \"other\"")]
+    fn a_section_that_rust_does_not_know_is_an_error() {
+        assert_eq!(Section::of("known"), Section::Known);
+        Section::of("other");
+    }
 }
