@@ -65,6 +65,17 @@ pub fn next_id() -> i64 {
     first_id(fixed, claim(fixed, 1))
 }
 
+/// The smallest ID of now, or of the last ID's millisecond if that is later. No ID is claimed, so a
+/// standby also has one, and a server without preloading. Where the timestamp field does not hold the
+/// time, it is that field's first or last.
+pub fn id_of_now() -> i64 {
+    let fixed = settings::fixed();
+    let layout = fixed.layout;
+    let last = if fixed.preloaded { shared::generator().timestamp() } else { layout.epoch() };
+    let now = clock::unix_ms().max(last).clamp(layout.epoch(), layout.last_timestamp());
+    layout.first_id(now).expect("a timestamp of the field")
+}
+
 #[inline(always)]
 fn first_id(fixed: &Fixed, run: Run) -> i64 {
     fixed.ids.compose(run.timestamp, run.first)

@@ -37,7 +37,7 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         validate: false,
         is_report: true,
     };
-    let next = generate::next_id();
+    let next = generate::id_of_now();
     let mut answer = plan.ask(Some(next));
     let Some(owner) = answer.owner() else { return Err(answer.obstacles.swap_remove(0)) };
     let arguments = plan.arguments(Some(next));

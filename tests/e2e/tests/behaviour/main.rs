@@ -21,6 +21,7 @@ mod conversion_obstacles;
 mod conversion_reach;
 mod conversion_row_types;
 mod conversion_session;
+mod conversion_report;
 mod copy;
 mod deaf_clients;
 mod documents;
