@@ -36,7 +36,7 @@ COMMENT ON TABLE snowflake_internal.snowflake_layout IS 'epoch and widths that t
 COMMENT ON FUNCTION snowflake_guard_layout() IS 'for snowflake_layout';
 COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer) IS 'gives a node an identity, as lines of postgresql.conf';
 COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean) IS 'takes the identity back from a node';
-COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean, text, boolean, boolean, regnamespace) IS 'makes columns take snowflake IDs';
+COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean, text, boolean, boolean, regnamespace, regprocedure[]) IS 'makes columns take snowflake IDs';
 COMMENT ON FUNCTION snowflake_convert_report(regclass, regnamespace) IS 'what a conversion would run into, change and lock';
 COMMENT ON FUNCTION snowflake_convert_execute(text[], regrole) IS 'executes statements of a conversion as the role that owns what they change';
 COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs take values of a sequence';

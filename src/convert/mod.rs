@@ -12,6 +12,7 @@
 //! - `trust`: the rule of one owner.
 //! - `trial`: what the next ID is tried with.
 //! - `dependents`: views and other objects that are dropped and created again.
+//! - `functions`: functions that may not take the new keys.
 //! - `properties`: privileges, comments and the like.
 //! - `statement`: a statement, and as whom it runs.
 //! - `report`: everything that a conversion may run into, and what it locks.
@@ -19,6 +20,7 @@
 //! - `rows`: what queries return.
 
 mod dependents;
+mod functions;
 mod plan;
 mod properties;
 mod report;
@@ -35,6 +37,7 @@ use pgrx::prelude::*;
 use crate::server::encoding::{encode, text_array_argument};
 use crate::server::report::{self as server_report, OrRaise, Report};
 use crate::server::{catalog, subtransaction};
+use functions::functions;
 use plan::{Direction, Keys, Plan};
 use statement::{Step, execute_all};
 use trial::Reach;
@@ -98,15 +101,16 @@ type Statements = TableIterator<'static, (Bytes, Bytes)>;
 
 /// Makes keys `bigint DEFAULT snowflake_nextval()`, and columns that refer to them bigint: one
 /// column, or all columns of a relation or a schema that take values of a sequence. Returns the
-/// statements, those that validate foreign keys afterwards, and those that revert it; executes the
-/// first unless `dry_run`. 22023 for arguments that make no sense; 42501 unless owner; 42809, 42703,
-/// 42704, 42P16, 42804, 2BP01, 23514, 53400 or 55000 for what cannot be converted safely; 25001 in a
-/// REPEATABLE READ transaction; else as `snowflake_nextval()`.
+/// statements, those that create functions again, those that validate foreign keys afterwards, and
+/// those that revert it; executes the first unless `dry_run`. 22023 for arguments that make no sense;
+/// 42501 unless owner; 42809, 42703, 42704, 42P16, 42804, 2BP01, 23514, 53400 or 55000 for what cannot
+/// be converted safely, and 55000 for functions that are not acknowledged; 25001 in a REPEATABLE READ
+/// transaction; else as `snowflake_nextval()`.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_convert(relation regclass DEFAULT NULL, column_name name DEFAULT NULL,
                                   dry_run boolean DEFAULT true, dependents text DEFAULT 'refuse',
                                   validate boolean DEFAULT false, rehearse boolean DEFAULT false,
-                                  schema regnamespace DEFAULT NULL)
+                                  schema regnamespace DEFAULT NULL, acknowledged regprocedure[] DEFAULT '{}')
     RETURNS TABLE (step text, statement text)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
@@ -142,8 +146,8 @@ fn snowflake_convert_execute(fcinfo: pg_sys::FunctionCallInfo) {
 }
 
 /// All that a conversion would run into: obstacles, which it refuses, and risks for applications;
-/// and what it would rewrite and lock. Executes nothing. Errors for wrong arguments as those of
-/// `snowflake_convert()`.
+/// and what it would rewrite and lock. Executes nothing, and takes no ID. Errors for wrong arguments
+/// as those of `snowflake_convert()`.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_convert_report(relation regclass DEFAULT NULL, schema regnamespace DEFAULT NULL)
     RETURNS TABLE (kind text, object text, reason text, remedy text, rewritten bigint, lock text)
@@ -201,13 +205,14 @@ fn execute(fcinfo: pg_sys::FunctionCallInfo) -> Result<(), Obstacle> {
 
 fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
     // SAFETY: the function has these arguments. All types are those of the declaration.
-    let (keys, dry_run, dependents, validate, rehearse) = unsafe {
+    let (keys, dry_run, dependents, validate, rehearse, acknowledged) = unsafe {
         (
             Keys::new(fcinfo, argument(fcinfo, 0), argument(fcinfo, 1), argument(fcinfo, 6))?,
             pg_getarg::<bool>(fcinfo, 2).unwrap_or(true),
             pg_getarg::<&str>(fcinfo, 3),
             pg_getarg::<bool>(fcinfo, 4).unwrap_or_default(),
             pg_getarg::<bool>(fcinfo, 5).unwrap_or_default(),
+            argument(fcinfo, 7),
         )
     };
     let recreate = match dependents {
@@ -227,10 +232,11 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
         ));
     }
     let plan = Plan { keys, direction: Direction::Convert, recreate, validate, is_report: false };
+    let check = || functions(&plan.arguments(None), acknowledged).check_acknowledged();
     let statements = if rehearse {
-        subtransaction::rolled_back(|| change(&plan, false), |error| error.rethrow())?
+        subtransaction::rolled_back(|| change(&plan, false, || Ok(())), |error| error.rethrow())?
     } else {
-        change(&plan, dry_run)?
+        change(&plan, dry_run, check)?
     };
     Ok(table(statements))
 }
@@ -245,11 +251,15 @@ fn revert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
     };
     let direction = Direction::Revert;
     let plan = Plan { keys, direction, recreate: false, validate: false, is_report: false };
-    Ok(table(change(&plan, dry_run)?))
+    Ok(table(change(&plan, dry_run, || Ok(()))?))
 }
 
-/// The statements of a plan, which are executed unless `dry_run`.
-fn change(plan: &Plan, dry_run: bool) -> Result<Vec<(Step, String)>, Obstacle> {
+/// The statements of a plan, which are executed unless `dry_run`, if `check` allows it.
+fn change(
+    plan: &Plan,
+    dry_run: bool,
+    check: impl FnOnce() -> Result<(), Obstacle>,
+) -> Result<Vec<(Step, String)>, Obstacle> {
     refuse_old_snapshot()?;
     if dry_run {
         let statements = plan.statements(Reach::Plain)?;
@@ -260,6 +270,7 @@ fn change(plan: &Plan, dry_run: bool) -> Result<Vec<(Step, String)>, Obstacle> {
     }
     let planned = plan.statements(Reach::OfOwner)?;
     let Some(lock) = planned.lock() else { return Ok(planned.into_rows()) };
+    check()?;
     plan.lock_views();
     lock.execute(&planned.owner)?;
     planned.names.check()?;

@@ -3,6 +3,7 @@
 use pgrx::prelude::*;
 
 use super::dependents::recreation;
+use super::functions::functions;
 use super::properties::Properties;
 use super::rows::{fields, oid, sqlstate_of, words};
 use super::statement::{Role, Statement, Step, session_check};
@@ -193,6 +194,10 @@ impl Plan {
             ranked.extend(ranks(REFRESHES, recreation.refreshes));
             created = recreation.addresses;
         }
+        if self.direction == Direction::Convert && !ranked.is_empty() {
+            let statements = functions(&self.arguments(next), None).statements;
+            ranked.extend(statements.into_iter().map(|statement| (0, statement)));
+        }
         ranked.sort_by_key(|(rank, statement)| (statement.step, *rank));
         Ok(Statements { owner, names: answer.names, ranked, created, untried })
     }
@@ -378,7 +383,11 @@ impl Statements {
                 trust::check_created(&self.owner, &self.created)?;
                 is_checked = true;
             }
-            statement.execute(&self.owner)?;
+            if (CREATIONS..=FINISHES).contains(rank) {
+                statement.create_again(&self.owner)?;
+            } else {
+                statement.execute(&self.owner)?;
+            }
         }
         if !is_checked {
             trust::check_created(&self.owner, &self.created)?;

@@ -1,6 +1,7 @@
 //! A statement, and as whom it runs.
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::panic::CaughtError;
+use pgrx::prelude::*;
 
 use super::Obstacle;
 use super::rows::fields;
@@ -12,6 +13,9 @@ use crate::server::catalog::{self, Path, query};
 pub enum Step {
     /// It converts keys.
     Convert,
+    /// It creates a function again with parameters and results of bigint, and is for a person to
+    /// read before.
+    Functions,
     /// It validates a foreign key after the transaction.
     Validate,
     /// It reverts keys.
@@ -22,6 +26,7 @@ impl Step {
     pub fn name(self) -> &'static str {
         match self {
             Step::Convert => "convert",
+            Step::Functions => "functions",
             Step::Validate => "validate",
             Step::Revert => "revert",
         }
@@ -72,6 +77,43 @@ impl Statement {
             Role::Grantor { address, .. } => check_granted(owner, address),
         }
     }
+
+    /// Executes what creates a dependent again. The definition may not fit the new types: PostgreSQL
+    /// finds no function that takes an integer for a bigint.
+    pub fn create_again(&self, owner: &Owner) -> Result<(), Obstacle> {
+        PgTryBuilder::new(|| self.execute(owner))
+            .catch_others(|error| match &error {
+                CaughtError::PostgresError(report) if is_misfit(report.sql_error_code()) => {
+                    Err(Obstacle {
+                        sqlstate: report.sql_error_code(),
+                        object: String::new(),
+                        message: "an object that depends on a converted column cannot be created \
+                            again"
+                            .into(),
+                        detail: Some(format!(
+                            "This statement fails with \"{}\": {}",
+                            report.message(),
+                            self.text
+                        )),
+                        hint: Some(
+                            "Create functions or aggregates of the same names that take a bigint, \
+                             or drop the object before the conversion."
+                                .into(),
+                        ),
+                    })
+                }
+                _ => error.rethrow(),
+            })
+            .execute()
+    }
+}
+
+/// Whether a SQLSTATE is that of a definition that does not fit: one of the class of syntax errors
+/// and missing objects, but no missing privilege.
+fn is_misfit(sqlstate: PgSqlErrorCode) -> bool {
+    let class = |code: PgSqlErrorCode| code as i32 & 0xfff;
+    class(sqlstate) == class(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR)
+        && sqlstate != PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE
 }
 
 /// The first statement of each step: it fails where a session executes the statements that has other
