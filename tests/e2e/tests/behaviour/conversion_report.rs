@@ -55,6 +55,15 @@ fn a_report_takes_no_id_and_runs_on_a_standby() {
     assert!(one_table.iter().any(|row| row[0].as_deref() == Some("change")), "{one_table:?}");
 }
 
+#[test]
+fn a_report_needs_no_preloading() {
+    let cluster = Cluster::builder().unset("shared_preload_libraries").start();
+    let mut client = cluster.connect();
+    client.batch_execute("CREATE TABLE orders (id serial PRIMARY KEY)").expect("a table");
+    let rows = report(&mut client, "'orders'");
+    assert!(rows.iter().any(|row| row[0].as_deref() == Some("change")), "{rows:?}");
+}
+
 /// Hundreds of tables that belong to several owners are one row for each of the other owners, before
 /// everything else.
 #[test]
