@@ -83,7 +83,10 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
     let mut others: Vec<Finding> = query(REPORT, &arguments).into_iter().map(finding).collect();
     // What PostgreSQL says of a view is more than which functions it calls.
     others.retain(|finding| of_views.iter().all(|view| view.object != finding.object));
-    Ok(obstacles.chain(risks).chain(of_views).chain(untried).chain(others).collect())
+    let changes = others.iter().position(|finding| finding.kind == "change");
+    let changes = others.split_off(changes.unwrap_or(others.len()));
+    let risks = risks.chain(untried).chain(others).chain(of_views);
+    Ok(obstacles.chain(risks).chain(changes).collect())
 }
 
 fn finding(row: Row) -> Finding {

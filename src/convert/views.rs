@@ -38,7 +38,10 @@ pub fn risks(owner: &Owner, arguments: &[Argument]) -> Vec<Finding> {
             of_view.schemas.push(schema);
         }
     }
-    views.iter().filter_map(|(object, view)| view.risk(object, owner)).collect()
+    let risks = views.iter().filter_map(|(object, view)| view.risk(object, owner));
+    let mut risks: Vec<Finding> = risks.collect();
+    risks.sort_by(|one, other| one.object.cmp(&other.object));
+    risks
 }
 
 impl View {

@@ -96,7 +96,8 @@ fn a_report_says_what_a_rehearsal_would_run_into() {
         let rehearse =
             "SELECT snowflake_convert('one', dependents => 'recreate', rehearse => true)";
         let error = error_of(client.query(rehearse, &[]));
-        assert_eq!(error.message(), message, "{tables}");
+        let said = format!("{}\n{}", error.message(), error.detail().unwrap_or_default());
+        assert!(said.contains(message), "{tables}: {said}");
         client.batch_execute("ROLLBACK").expect("rolled back");
     }
 }
