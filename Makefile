@@ -97,7 +97,7 @@ mutants:
 
 test-fleet:
 	@cargo run --release -p snowflake-simulation -- 1000000000
-	@FLEET=1 tools/on-server cargo test -p snowflake-e2e --test fleet -- --ignored --show-output --test-threads=4
+	@WITH_FLEET=1 tools/on-server cargo test -p snowflake-e2e --test fleet -- --ignored --show-output --test-threads=4
 
 test-newcomer:
 	@tools/test-newcomer $(or $(SUITE),trixie) $(or $(MACHINE),sudo) $(or $(VERBS),run test)
