@@ -34,32 +34,45 @@ functions AS (
     WHERE p.oid >= 16384 AND prokind <> 'a'
       AND NOT EXISTS (SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_proc'::regclass, p.oid, 'e'))
 ),
--- Which function calls which, as far as names before parentheses tell.
-calls(caller, called) AS (
-    SELECT DISTINCT caller.oid, called.oid
-    FROM functions AS caller, regexp_matches(caller.source, '(?:"((?:[^"]|"")+)"|([[:alpha:]_][\w$]*))\s*\(', 'g') AS found
-    JOIN functions AS called ON called.proname = coalesce(replace(found[1], '""', '"'), lower(found[2]))
-    WHERE caller.oid <> called.oid
+-- Which names functions call, as far as names before parentheses tell. Functions of one name are
+-- not told apart: there may be thousands, each of which calls all the others.
+calls(caller, name) AS (
+    SELECT DISTINCT oid, coalesce(replace(found[1], '""', '"'), lower(found[2]))::name
+    FROM functions, regexp_matches(source, '(?:"((?:[^"]|"")+)"|([[:alpha:]_][\w$]*))\s*\(', 'g') AS found
+),
+calls_of_names(caller, name) AS (
+    SELECT DISTINCT proname, calls.name FROM calls JOIN functions ON oid = caller WHERE calls.name IN (SELECT proname FROM functions)
+),
+-- The names of those that call a function and name keys: ten are enough to look for.
+callers(name, names) AS (
+    SELECT name, array_to_string((array_agg(caller ORDER BY caller))[:10], ', ') || CASE WHEN count(*) > 10 THEN format(' and %s others', count(*) - 10) ELSE '' END
+    FROM (SELECT DISTINCT calls.name, functions.name FROM calls JOIN functions ON oid = caller WHERE names_keys) AS callers (name, caller)
+    GROUP BY name
 ),
 -- What statements that change these tables execute, by way of their triggers.
+fired_names(name, relation) AS (
+    SELECT name, tgrelid FROM pg_trigger JOIN calls ON caller = tgfoid WHERE NOT tgisinternal AND tgrelid IN (SELECT relation FROM columns)
+    UNION
+    SELECT c.name, relation FROM fired_names AS f JOIN calls_of_names AS c ON caller = f.name
+),
 fired(oid, relation) AS (
     SELECT tgfoid, tgrelid FROM pg_trigger WHERE NOT tgisinternal AND tgrelid IN (SELECT relation FROM columns)
     UNION
-    SELECT called, relation FROM fired JOIN calls ON caller = oid
+    SELECT oid, relation FROM functions JOIN fired_names ON fired_names.name = proname
 ),
 -- Those with integers that a key may reach.
 narrow_functions AS (
     SELECT f.*, of_tables IS NOT NULL AS is_fired, of_tables, of_call, in_body,
-           CASE WHEN names_keys THEN 'names a converted table or column, or one that may hold keys' ELSE 'is called by ' || callers END AS why
+           CASE WHEN names_keys THEN 'names a converted table or column, or one that may hold keys' ELSE 'is called by ' || callers.names END AS why
     FROM functions AS f
     LEFT JOIN (SELECT oid, string_agg(DISTINCT relation_name, ', ' ORDER BY relation_name) AS of_tables
-               FROM fired JOIN columns USING (relation) GROUP BY oid) AS fired USING (oid),
+               FROM fired JOIN columns USING (relation) GROUP BY oid) AS fired USING (oid)
+    LEFT JOIN callers ON callers.name = proname,
     LATERAL (SELECT CASE WHEN has_narrow_parameters THEN
                         concat_ws(' RETURNS ', '(' || pg_get_function_arguments(f.oid) || ')', pg_get_function_result(f.oid)) END,
-                    (SELECT string_agg(DISTINCT btrim(line), '; ') FROM regexp_split_to_table(f.source, '[\n\r;]') AS line WHERE line ~* types),
-                    (SELECT string_agg(c.name, ', ' ORDER BY c.name) FROM calls JOIN functions AS c ON c.oid = caller WHERE called = f.oid AND c.names_keys)
-            ) AS found (of_call, in_body, callers)
-    WHERE (has_narrow_parameters OR has_narrow_variables) AND (names_keys OR of_tables IS NOT NULL OR callers IS NOT NULL)
+                    (SELECT string_agg(DISTINCT btrim(line), '; ') FROM regexp_split_to_table(f.source, '[\n\r;]') AS line WHERE line ~* types)
+            ) AS found (of_call, in_body)
+    WHERE (has_narrow_parameters OR has_narrow_variables) AND (names_keys OR of_tables IS NOT NULL OR callers.names IS NOT NULL)
 ),
 -- Each parameter and column of a result of those that belong to the owner: one is changed if it has
 -- no name, or the name of a key, or is all that is returned.
