@@ -48,8 +48,9 @@ needs(class, object, needed_class, needed) AS (
         SELECT ev_class FROM pg_rewrite WHERE p.classid = 'pg_rewrite'::regclass AND oid = p.objid AND rulename = '_RETURN'
         UNION ALL SELECT indrelid FROM pg_index WHERE p.classid = 'pg_class'::regclass AND indexrelid = p.objid
         UNION ALL SELECT stxrelid FROM pg_statistic_ext WHERE p.classid = 'pg_statistic_ext'::regclass AND oid = p.objid
-        UNION ALL SELECT attrelid FROM pg_attrdef AS d JOIN pg_attribute ON (attrelid, attnum) = (adrelid, adnum) AND attgenerated = 'v'
+        UNION ALL SELECT adrelid FROM pg_attrdef AS d
                   WHERE p.classid = 'pg_attrdef'::regclass AND d.oid = p.objid
+                    AND (SELECT attgenerated FROM pg_attribute WHERE (attrelid, attnum) = (adrelid, adnum)) = 'v'
         UNION ALL SELECT polrelid FROM pg_policy JOIN pg_class AS c ON c.oid = polrelid
                   WHERE p.classid = 'pg_policy'::regclass AND pg_policy.oid = p.objid
                     AND relrowsecurity AND (relforcerowsecurity OR relowner <> (SELECT role FROM the_owner))
