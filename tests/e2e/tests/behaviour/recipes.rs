@@ -138,3 +138,30 @@ fn jitter_spreads_over_shards() {
     assert!(skewed[0] > 350, "{skewed:?}");
     assert!(even.iter().all(|share| (5..=60).contains(share)), "{even:?}");
 }
+
+/// At a low rate, where every ID is the first of its millisecond, the hash of the recipe fills shards
+/// evenly, and gives no number that is not a shard's.
+#[test]
+fn a_hash_spreads_over_shards() {
+    const SHARD: &str = "(hashint8(id) & 2147483647) % 16";
+    assert!(include_str!("../../../../docs/recipes.md").contains(SHARD));
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    let ids =
+        "SELECT snowflake_make('2026-01-01+00'::timestamptz + n * interval '1 ms', 5, 9, 0) AS id
+        FROM generate_series(1, 1600) AS n";
+    let shares = "count(*), min(count), max(count)";
+    let by = |shard: &str| {
+        format!(
+            "SELECT {shares} FROM (SELECT count(*) FROM ({ids}) AS ids GROUP BY {shard}) AS shards"
+        )
+    };
+    let mut shares_by = |shard| {
+        let row = client.query_one(&by(shard), &[]).expect("shares");
+        (row.get::<_, i64>(0), row.get::<_, i64>(1), row.get::<_, i64>(2))
+    };
+    assert_eq!(shares_by("id % 16").0, 1);
+    assert_eq!(shares_by("hashint8(id) % 16").0, 31);
+    let (shards, least, most) = shares_by(SHARD);
+    assert!(shards == 16 && least > 60 && most < 140, "{shards} {least} {most}");
+}
