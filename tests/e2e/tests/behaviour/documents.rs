@@ -9,30 +9,30 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use snowflake_e2e::Cluster;
 
-/// A document of the project.
-struct Page {
+/// A document of the project, or a part of one.
+pub struct Page {
     /// Its path below the tree.
-    name: String,
-    text: String,
+    pub name: String,
+    pub text: String,
 }
 
 /// A fenced block of a page.
-struct Block {
-    language: String,
-    text: String,
+pub struct Block {
+    pub language: String,
+    pub text: String,
 }
 
 fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn page(name: &str) -> Page {
+pub fn page(name: &str) -> Page {
     let text =
         fs::read_to_string(tree().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     Page { name: name.into(), text }
 }
 
-/// README.md, and every page of docs/: those whose blocks are run.
+/// README.md, and every page of docs/: all whose blocks are run.
 fn pages() -> Vec<Page> {
     let mut names = vec!["README.md".to_owned()];
     for entry in fs::read_dir(tree().join("docs")).expect("docs/") {
@@ -45,7 +45,13 @@ fn pages() -> Vec<Page> {
     names.iter().map(|name| page(name)).collect()
 }
 
-/// The same, and the other documents.
+/// The pages whose blocks run on a server with the extension. `migrations` follows the other one,
+/// part by part.
+fn pages_for_one_server() -> impl Iterator<Item = Page> {
+    pages().into_iter().filter(|page| page.name != super::migrations::PAGE)
+}
+
+/// All pages, and the other documents.
 fn documents() -> Vec<Page> {
     let mut documents = pages();
     let others = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "monitoring/README.md"];
@@ -54,7 +60,7 @@ fn documents() -> Vec<Page> {
 }
 
 impl Page {
-    fn blocks(&self) -> Vec<Block> {
+    pub fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         let mut lines = self.text.lines();
         while let Some(line) = lines.next() {
@@ -115,21 +121,30 @@ fn psql(cluster: &Cluster, directory: &Path, options: &[&str], command: &str) ->
 /// results were compared.
 fn run_blocks(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
     let blocks = page.blocks();
-    let mut shown = 0;
-    for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.language == "sql") {
-        let printed = psql(cluster, directory, &[], &block.text);
-        if let Some(Block { language, text }) = blocks.get(index + 1)
-            && language == "text"
-            && text
-                .lines()
-                .last()
-                .is_some_and(|line| line.starts_with('(') && line.contains(" row"))
-        {
-            assert_eq!(printed.trim_end(), text.trim_end(), "{}: {}", page.name, block.text);
-            shown += 1;
-        }
+    let sql = blocks.iter().enumerate().filter(|(_, block)| block.language == "sql");
+    sql.filter(|(index, block)| run_block(page, block, blocks.get(index + 1), cluster, directory))
+        .count()
+}
+
+/// Runs an SQL block in a session of its own, and compares what it prints with the next block if
+/// that shows rows. Whether it does.
+pub fn run_block(
+    page: &Page,
+    block: &Block,
+    next: Option<&Block>,
+    cluster: &Cluster,
+    directory: &Path,
+) -> bool {
+    let printed = psql(cluster, directory, &[], &block.text);
+    let result = next.filter(|next| {
+        let last = next.text.lines().last().unwrap_or_default();
+        next.language == "text" && last.starts_with('(') && last.contains(" row")
+    });
+    if let Some(result) = result {
+        let (name, text) = (&page.name, &block.text);
+        assert_eq!(printed.trim_end(), result.text.trim_end(), "{name}: {text}");
     }
-    shown
+    result.is_some()
 }
 
 /// Runs the examples within the text of a page, in one session, and returns how many there are.
@@ -149,9 +164,9 @@ fn run_examples(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
 /// them, Unix time in s.
 const TIME_OF_PAGES: u64 = 1_795_260_600;
 
-/// What to set a clock forward or back by, so that it shows the time at which the pages are run.
-fn until_time_of_pages() -> String {
-    let then = UNIX_EPOCH + Duration::from_secs(TIME_OF_PAGES);
+/// What to set a clock forward or back by, so that it shows a time, which is Unix time in s.
+pub fn offset_to(time: u64) -> String {
+    let then = UNIX_EPOCH + Duration::from_secs(time);
     match SystemTime::now().duration_since(then) {
         Ok(since) => format!("-{}s", since.as_secs()),
         Err(error) => format!("+{}s", error.duration().as_secs()),
@@ -161,12 +176,12 @@ fn until_time_of_pages() -> String {
 #[test]
 fn the_sql_of_every_page_runs_and_prints_what_the_page_says() {
     let (mut shown, mut examples) = (0, 0);
-    for page in pages() {
+    for page in pages_for_one_server() {
         if page.examples().is_empty() && page.blocks().iter().all(|block| block.language != "sql") {
             continue;
         }
         let cluster = Cluster::builder().fake_clock().start();
-        cluster.set_clock(&until_time_of_pages());
+        cluster.set_clock(&offset_to(TIME_OF_PAGES));
         let directory = tempfile::tempdir().expect("a directory for temporary files");
         shown += run_blocks(&page, &cluster, directory.path());
         examples += run_examples(&page, &cluster, directory.path());
@@ -262,7 +277,7 @@ fn the_settings_of_the_reference_are_real() {
 
 #[test]
 fn the_configurations_of_every_page_start_a_server() {
-    let blocks = pages().into_iter().flat_map(|page| page.blocks());
+    let blocks = pages_for_one_server().flat_map(|page| page.blocks());
     let configurations: Vec<Block> = blocks.filter(|block| block.language == "ini").collect();
     assert!(configurations.len() >= 3);
     for configuration in configurations {

@@ -35,6 +35,7 @@ mod fuzz;
 mod image_root;
 mod installation;
 mod layout_check;
+mod migrations;
 mod other_users;
 mod own_schema;
 mod own_tables;

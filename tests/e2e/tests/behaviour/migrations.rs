@@ -1,0 +1,310 @@
+//! docs/migrate.md: each part is followed to the letter, on a server of its own.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use postgres::Client;
+use postgres::error::SqlState;
+use snowflake_e2e::{
+    Cluster, NEXT, Register, StopOnDrop, assert_increasing, bigint, bigints, error_of, eventually,
+    new_directory,
+};
+
+use super::documents::{Page, offset_to, page, run_block};
+
+pub const PAGE: &str = "docs/migrate.md";
+
+/// The parts of the page, each with its heading: what comes up to the next heading of any level.
+fn parts() -> Vec<(String, Page)> {
+    let mut parts: Vec<(String, Page)> = Vec::new();
+    let mut within_block = false;
+    for line in page(PAGE).text.split_inclusive('\n') {
+        within_block ^= line.starts_with("```");
+        let heading = line.trim_start_matches('#').trim();
+        if !within_block && line.starts_with('#') {
+            parts.push((heading.into(), Page { name: PAGE.into(), text: String::new() }));
+        } else if let Some((_, part)) = parts.last_mut() {
+            part.text += line;
+        }
+    }
+    parts
+}
+
+/// Does what a part of the page says, in its order: runs the SQL and compares what it prints, puts
+/// configurations into postgresql.conf, and restarts the server for them.
+#[track_caller]
+fn follow(heading: &str, cluster: &mut Cluster) {
+    let (_, part) = parts().into_iter().find(|(other, _)| other == heading).expect("a part");
+    let blocks = part.blocks();
+    let directory = cluster.directory().to_owned();
+    for (index, block) in blocks.iter().enumerate() {
+        match &*block.language {
+            "sql" => _ = run_block(&part, block, blocks.get(index + 1), cluster, &directory),
+            "ini" => {
+                let lines = block.text.lines().map(|line| line.split_once(" = "));
+                let settings: Vec<_> = lines.map(|line| line.expect("name = value")).collect();
+                let unquoted =
+                    settings.iter().map(|(name, value)| (*name, value.trim_matches('\'')));
+                cluster.configure(&unquoted.collect::<Vec<_>>());
+                cluster.stop();
+                cluster.start_again();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A server that has never had the extension.
+fn server_before() -> Cluster {
+    let builder = Cluster::builder()
+        .fake_clock()
+        .unset("shared_preload_libraries")
+        .unset("snowflake.datacenter_id")
+        .unset("snowflake.worker_id");
+    let mut cluster = builder.create();
+    cluster.start_again();
+    cluster
+}
+
+/// Asserts that the server issues IDs and has nothing to complain of, but for the identity, which
+/// the tests put into the data directory.
+#[track_caller]
+fn check(cluster: &Cluster) {
+    let rows = "SELECT name || ': ' || detail FROM snowflake_check()
+        WHERE NOT ok AND name <> 'origin of the identity'";
+    let rows = cluster.connect().query(rows, &[]).expect("rows");
+    let rows: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    assert!(rows.is_empty(), "{rows:?}");
+}
+
+#[test]
+fn every_part_with_statements_is_followed() {
+    for (heading, part) in parts() {
+        if part.blocks().iter().any(|block| ["sql", "ini"].contains(&&*block.language)) {
+            let call = format!("follow(\"{heading}\", ");
+            assert!(include_str!("migrations.rs").contains(&call), "{heading}");
+        }
+    }
+}
+
+/// A client that knows only UUIDs inserts while everything is done that the page says of it.
+#[test]
+fn from_uuid_keys() {
+    let mut cluster = Cluster::start();
+    follow("From UUID keys", &mut cluster);
+    let (stop, written) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        let mut unchanged = cluster.connect();
+        let (stop, written) = (&stop, &written);
+        scope.spawn(move || {
+            let insert = "INSERT INTO customers (name) VALUES ('unchanged') RETURNING id::text";
+            while !stop.load(Ordering::Relaxed) {
+                let id: String = unchanged.query_one(insert, &[]).expect("a customer").get(0);
+                let invoice = format!("INSERT INTO invoices VALUES (DEFAULT, '{id}', 40)");
+                unchanged.batch_execute(&invoice).expect("an invoice");
+                written.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let _stop = StopOnDrop(stop);
+        let writes = || {
+            let before = written.load(Ordering::Relaxed);
+            eventually("it writes", || written.load(Ordering::Relaxed) > before + 10);
+        };
+        writes();
+        follow("Add the second key", &mut cluster);
+        writes();
+        follow("Fill the second key", &mut cluster);
+        writes();
+    });
+    let mut client = cluster.connect();
+    let right = "SELECT count(*) FROM invoices JOIN customers
+        ON (customers.id, customers.key) = (customer_id, customer_key)
+        WHERE amount = 40 AND snowflake_timestamp(key) BETWEEN created_at - interval '1 ms' AND now()";
+    assert_eq!(bigint(&mut client, right), written.into_inner() as i64);
+    client.batch_execute("DELETE FROM invoices WHERE amount = 40").expect("deleted");
+    follow("Change the clients", &mut cluster);
+    follow("Make it the primary key", &mut cluster);
+    let joined = "SELECT count(*) FROM invoices JOIN customers ON customer_key = key";
+    assert_eq!(bigint(&mut client, joined), 5);
+}
+
+/// What pgEdge's extension leaves in a database: the schema, a function in the place of its own,
+/// and a table with IDs that it has issued (136169504773246976 is the documentation's example in the
+/// order of bits of later versions; 413334082185859072 is one of Supabase's pull request 2050).
+const PGEDGE: &str = "
+    CREATE SCHEMA snowflake;
+    CREATE FUNCTION snowflake.nextval(regclass) RETURNS bigint LANGUAGE sql
+        AS 'SELECT pg_catalog.nextval($1)';
+    CREATE TABLE orders (id bigserial PRIMARY KEY, item text);
+    ALTER TABLE orders ALTER COLUMN id SET DEFAULT snowflake.nextval('orders_id_seq');
+    INSERT INTO orders VALUES (1, 'from before'), (136169504773246976, 'tea');
+    SELECT setval('orders_id_seq', 413334082185859071);
+    INSERT INTO orders (item) VALUES ('milk')";
+
+/// The time in the last ID of the other extension, 2026-02-14 14:02:04+00, as Unix time in s.
+const LAST_OF_PGEDGE: u64 = 1_771_077_724;
+
+/// The clock is 50 s behind that time.
+#[test]
+fn from_pgedges_snowflake() {
+    let mut cluster = server_before();
+    cluster.configure(&[("snowflake.node", "1")]);
+    cluster.connect().batch_execute(PGEDGE).expect("pgEdge's extension");
+    follow("Stop the old generator", &mut cluster);
+    cluster.set_clock(&offset_to(LAST_OF_PGEDGE - 50));
+    follow("Start the new one", &mut cluster);
+    follow("Read the old IDs", &mut cluster);
+    check(&cluster);
+    let mut client = cluster.connect();
+    let ids = bigints(&mut client, "SELECT id FROM orders ORDER BY id");
+    assert_eq!(ids[..3], [1, 136169504773246976, 413334082185859072]);
+    // Where their setting was left, the server starts, but a reload reports it.
+    assert!(cluster.log().contains("invalid configuration parameter name \"snowflake.node\""));
+    cluster.reload();
+    eventually("the reload reports an error", || cluster.log().contains("contains errors"));
+
+    // Another server goes on with the other extension, as node 2.
+    let both = "INSERT INTO orders (id, item)
+        SELECT snowflake_make(clock_timestamp(), 0, 2, count), 'theirs' FROM generate_series(0, 4095) AS count;
+        INSERT INTO orders (item) SELECT 'ours' FROM generate_series(1, 10000);";
+    for _ in 0..3 {
+        client.batch_execute(both).expect("no key comes twice");
+    }
+}
+
+#[test]
+fn from_functions_in_instagrams_way() {
+    let mut cluster = server_before();
+    follow("From functions in Instagram's way", &mut cluster);
+    check(&cluster);
+    let mut client = cluster.connect();
+    let both =
+        "INSERT INTO shard5.photos SELECT shard5.next_id(), 'old' FROM generate_series(1, 500);
+        INSERT INTO shard5.photos (title) SELECT 'new' FROM generate_series(1, 500)";
+    client.batch_execute(both).expect("no key comes twice");
+    let until = "SELECT extract(year FROM ends)::bigint FROM snowflake_status";
+    assert_eq!(bigint(&mut client, until), 2046);
+}
+
+/// IDs of the function are above those of the default layout.
+#[test]
+fn a_layout_whose_ids_are_smaller_is_refused() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE photos (id bigint PRIMARY KEY);
+             INSERT INTO photos SELECT snowflake_make(now(), 0, 5, 0, '2011-08-24 21:07:01.721+00', 0, 13, 10)",
+        )
+        .expect("a table");
+    let convert = "SELECT snowflake_convert('photos', 'id', dry_run => false)";
+    let refused = error_of(client.query(convert, &[]));
+    assert_eq!(refused.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert!(refused.message().contains("not below the next snowflake ID"), "{refused:?}");
+}
+
+/// A process of an application that makes IDs of Discord's layout itself, as datacenter 1 and worker
+/// 0, and inserts them.
+fn insert_own_ids(client: &mut Client, stop: &AtomicBool) {
+    const DISCORDS_EPOCH: u64 = 1_420_070_400_000;
+    let (mut last, mut sequence) = (0, 0);
+    while !stop.load(Ordering::Relaxed) {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970");
+        let time = since_1970.as_millis() as u64 - DISCORDS_EPOCH;
+        sequence = if time > last { 0 } else { sequence + 1 };
+        last = time;
+        let id = (time << 22 | 1 << 17 | sequence) as i64;
+        client.execute("INSERT INTO messages VALUES ($1, 'own')", &[&id]).expect("a new ID");
+    }
+}
+
+#[test]
+fn from_generators_in_applications() {
+    let mut cluster = server_before();
+    follow("From generators in applications", &mut cluster);
+    check(&cluster);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let mut application = cluster.connect();
+        let stop = &stop;
+        scope.spawn(move || insert_own_ids(&mut application, stop));
+        let _stop = StopOnDrop(stop);
+        let mut client = cluster.connect();
+        let insert = "INSERT INTO messages (body) VALUES ('default')";
+        for _ in 0..1000 {
+            client.batch_execute(insert).expect("a row");
+        }
+    });
+    let count = "SELECT count(*) FROM messages WHERE body = 'own'";
+    assert!(bigint(&mut cluster.connect(), count) > 100);
+}
+
+#[test]
+fn out_again() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    follow("Out again", &mut cluster);
+    let refused = error_of(cluster.connect().batch_execute("DROP EXTENSION snowflake"));
+    let said = format!(
+        "ERROR:  {}\nDETAIL:  {}\nHINT:  {}\n",
+        refused.message(),
+        refused.detail().expect("a detail"),
+        refused.hint().expect("a hint")
+    );
+    follow("Find what uses the extension", &mut cluster);
+    assert!(page(PAGE).blocks().iter().any(|block| block.text == said), "{said}");
+    follow("Replace what decodes", &mut cluster);
+    follow("Back to sequences", &mut cluster);
+    let last = bigint(&mut cluster.connect(), NEXT);
+    follow("Uninstall", &mut cluster);
+
+    let register = fs::read(Register::path(&cluster)).expect("the register");
+    let mut client = cluster.connect();
+    let preloaded = client.query_one("SHOW shared_preload_libraries", &[]).expect("a setting");
+    assert_eq!(preloaded.get::<_, &str>(0), "");
+    let more = "INSERT INTO orders (item) SELECT 'more' FROM generate_series(1, 1000); CHECKPOINT";
+    client.batch_execute(more).expect("no need of the extension");
+    drop(client);
+    let mut copy = cluster.base_backup(&[]);
+    copy.start_again();
+    cluster.stop();
+    for cluster in [&cluster, &copy] {
+        assert!(fs::read(Register::path(cluster)).expect("the register") == register);
+    }
+
+    // It comes back, with a clock that was set back.
+    cluster.set_clock("-1h");
+    cluster.configure(&[("shared_preload_libraries", "snowflake_pg")]);
+    cluster.start_again();
+    let mut client = cluster.connect();
+    client.batch_execute("CREATE EXTENSION snowflake").expect("created");
+    assert_increasing(&[last, bigint(&mut client, NEXT)]);
+}
+
+/// After the files are removed, a server starts if its configuration no longer names them, with the
+/// register and without. A recovery creates the register again.
+#[test]
+fn the_files_go_last() {
+    // It outlives the cluster, whose server is in it.
+    let directory = new_directory();
+    let mut cluster = Cluster::start();
+    bigint(&mut cluster.connect(), NEXT);
+    cluster.kill();
+    let register = Register::path(&cluster);
+    fs::remove_file(&register).expect("the register");
+    let without = cluster.server().without_the_extension(directory.path());
+    cluster.use_server(without);
+    assert!(cluster.try_start().is_err());
+    assert!(cluster.log().contains("could not access file \"snowflake_pg\""), "{}", cluster.log());
+    cluster.configure(&[("shared_preload_libraries", "")]);
+    cluster.start_again();
+    cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+    assert!(register.exists());
+    cluster.stop();
+    fs::remove_file(&register).expect("the register");
+    cluster.start_again();
+    cluster.connect().batch_execute("CREATE TABLE orders (id int); CHECKPOINT").expect("it works");
+    cluster.base_backup(&[]).start_again();
+    assert!(!register.exists());
+}
