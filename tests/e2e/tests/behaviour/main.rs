@@ -9,6 +9,7 @@ mod check;
 mod claim_times;
 mod claimed_runs;
 mod clock_steps;
+mod comparison;
 mod concurrent_sessions;
 mod configured_layouts;
 mod conversion;
