@@ -7,6 +7,7 @@ use snowflake_core::generator::Generator;
 
 use crate::generator::clock;
 use crate::generator::shared;
+use crate::server::in_recovery;
 use crate::server::report::{self, OrRaise};
 use crate::server::time::{self, from_raw, timestamptz};
 use crate::settings;
@@ -89,8 +90,6 @@ fn snowflake_status() -> TableIterator<
     let last = generator.and_then(|generator| generator.last());
     let floor =
         generator.map(|generator| generator.floor()).filter(|floor| *floor >= layout.epoch());
-    // SAFETY: reads shared memory of the server.
-    let in_recovery = unsafe { pg_sys::RecoveryInProgress() };
     TableIterator::once((
         identity.map(|identity| identity.datacenter_id as i32),
         identity.map(|identity| identity.worker_id as i32),
@@ -104,7 +103,7 @@ fn snowflake_status() -> TableIterator<
         floor.map(timestamptz),
         generator.map(lead),
         fixed.preloaded,
-        in_recovery,
+        in_recovery(),
     ))
 }
 

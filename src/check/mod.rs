@@ -20,6 +20,7 @@ use crate::promise;
 use crate::promise::reservation::{self, Outlook};
 use crate::server::catalog;
 use crate::server::encoding::encode;
+use crate::server::in_recovery;
 use crate::server::subtransaction::by_itself;
 use crate::settings::{self, Fixed};
 
@@ -64,7 +65,7 @@ fn snowflake_check(
     let server = Server {
         function,
         fixed,
-        in_recovery: reservation::refuse_in_recovery().is_err(),
+        in_recovery: in_recovery(),
         now: clock::unix_ms(),
         outlook: by_itself(look, |message| Err(Obstacle::Raised(message))),
     };

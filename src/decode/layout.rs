@@ -9,8 +9,8 @@ use snowflake_core::layout::{Layout, Widths};
 
 use super::error::Error;
 use crate::promise::{self, register};
-use crate::server::catalog;
 use crate::server::time::{ceil_ms, floor_ms, raw_timestamptz};
+use crate::server::{catalog, in_recovery};
 use crate::settings;
 
 /// The server's layout. It is first compared with the register's, so that no ID is decoded or
@@ -44,14 +44,10 @@ static COMPARED_FOR: (AtomicI64, AtomicU64) = (AtomicI64::new(0), AtomicU64::new
 #[cold]
 #[inline(never)]
 fn compare_layouts() -> Result<(), Error> {
-    // SAFETY: reads shared memory of the server, and a variable of this process.
-    let (in_recovery, statement, ended) = unsafe {
-        (
-            pg_sys::RecoveryInProgress(),
-            pg_sys::GetCurrentStatementStartTimestamp(),
-            transactions_ended(),
-        )
-    };
+    let in_recovery = in_recovery();
+    // SAFETY: a variable of this process.
+    let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
+    let ended = transactions_ended();
     if in_recovery
         && COMPARED_FOR.0.load(Relaxed) == statement
         && COMPARED_FOR.1.load(Relaxed) == ended

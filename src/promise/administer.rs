@@ -15,6 +15,7 @@ use crate::decode::layout::{stored_results, timestamp_in};
 use crate::dumps;
 use crate::generator::{clock, shared};
 use crate::server::encoding::text_argument;
+use crate::server::in_recovery;
 use crate::server::report::{self, OrRaise, Report};
 use crate::server::time::{self, timestamptz};
 use crate::settings::{self, Fixed};
@@ -25,9 +26,9 @@ use crate::settings::{self, Fixed};
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_floor() -> Option<TimestampWithTimeZone> {
     let record = register::read().or_raise();
-    let floor = match refuse_in_recovery() {
-        Ok(()) => server(settings::fixed()).floor(record.as_ref()),
-        Err(_) => record.map(|record| record.floor),
+    let floor = match in_recovery() {
+        false => server(settings::fixed()).floor(record.as_ref()),
+        true => record.map(|record| record.floor),
     };
     floor.map(timestamptz)
 }

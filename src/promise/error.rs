@@ -7,7 +7,7 @@ use snowflake_core::layout::Layout;
 use snowflake_core::register::{Record, RecordError, StartError, Writer};
 
 use super::register;
-use super::reservation::refuse_in_recovery;
+use crate::server::in_recovery;
 use crate::server::report::{self, Report};
 use crate::server::time;
 use crate::settings;
@@ -287,7 +287,7 @@ pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
                 "As a superuser, write it again: SELECT \
                  snowflake_set_floor(greatest(clock_timestamp(), '{time}'))."
             )),
-        None if refuse_in_recovery().is_err() => report
+        None if in_recovery() => report
             .set_detail(
                 "After its next start and a promotion, IDs that have been issued may be issued \
                  again.",

@@ -42,7 +42,7 @@ use super::error::Error;
 use super::register::{self, Lsn};
 use super::upstream;
 use crate::generator::{clock, shared};
-use crate::server::report;
+use crate::server::{in_recovery, report};
 use crate::settings::{self, Fixed, Identity};
 
 // SAFETY: nobody else names a lock like this.
@@ -169,8 +169,7 @@ pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
 
 /// A standby must not write WAL.
 pub fn refuse_in_recovery() -> Result<(), Error> {
-    // SAFETY: reads shared memory of the server.
-    if unsafe { pg_sys::RecoveryInProgress() } { Err(Error::InRecovery) } else { Ok(()) }
+    if in_recovery() { Err(Error::InRecovery) } else { Ok(()) }
 }
 
 /// Keeps what the clock of the server that this standby follows says.
@@ -228,7 +227,7 @@ pub struct Outlook {
 pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     let clocks = clock::clocks();
     let mut state = if fixed.preloaded { *RESERVATIONS.share() } else { Reservations::default() };
-    let in_recovery = refuse_in_recovery().is_err();
+    let in_recovery = in_recovery();
     let server = if in_recovery {
         let mut replayed = 0;
         // SAFETY: the pointer is valid for the call.

@@ -25,7 +25,7 @@ use snowflake_core::jump::Clocks;
 use super::reservation;
 use crate::generator::clock;
 use crate::generator::spinlock::SpinLock;
-use crate::server::time;
+use crate::server::{in_recovery, time};
 
 /// How often the worker looks.
 const PERIOD: Duration = Duration::from_millis(200);
@@ -136,7 +136,7 @@ impl Message {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn snowflake_upstream_main(_argument: pg_sys::Datum) {
     BackgroundWorker::attach_signal_handlers(SignalWakeFlags::SIGTERM);
-    while reservation::refuse_in_recovery().is_err() {
+    while in_recovery() {
         look();
         if !BackgroundWorker::wait_latch(Some(PERIOD)) {
             // Unless the server stops, it starts the worker again.

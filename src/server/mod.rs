@@ -15,3 +15,11 @@ pub mod own_table;
 pub mod report;
 pub mod subtransaction;
 pub mod time;
+
+use pgrx::pg_sys;
+
+/// Whether the server is a standby, or still recovers after a crash.
+pub fn in_recovery() -> bool {
+    // SAFETY: reads shared memory of the server.
+    unsafe { pg_sys::RecoveryInProgress() }
+}
