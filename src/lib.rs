@@ -40,7 +40,7 @@ mod tests;
 mod twins;
 
 use generator::{clock, shared};
-use promise::{register, replication, reservation, upstream};
+use promise::{background, register, replication, reservation, upstream};
 use server::report;
 
 pg_module_magic!(name, version);
@@ -87,6 +87,7 @@ pub extern "C-unwind" fn _PG_init() {
         reservation::init();
         replication::init();
         upstream::init();
+        background::init();
         clock::boot();
         currval::init();
         status::log_the_ends();

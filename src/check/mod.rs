@@ -17,7 +17,7 @@ use pgrx::prelude::*;
 
 use crate::generator::clock;
 use crate::promise;
-use crate::promise::reservation::{self, Outlook};
+use crate::promise::outlook::{Outlook, outlook};
 use crate::server::catalog;
 use crate::server::encoding::encode;
 use crate::server::in_recovery;
@@ -61,7 +61,7 @@ fn snowflake_check(
     // SAFETY: PostgreSQL calls with a function.
     let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
     let fixed = settings::fixed();
-    let look = || reservation::outlook(fixed).map_err(Obstacle::Refused);
+    let look = || outlook(fixed).map_err(Obstacle::Refused);
     let server = Server {
         function,
         fixed,

@@ -6,7 +6,7 @@ use snowflake_core::jump::{NOTABLE, Verdict};
 use super::{Finding, Obstacle, Server, State, sentence};
 use crate::dumps::{self, Recorded};
 use crate::generate;
-use crate::promise::reservation::Outlook;
+use crate::promise::outlook::Outlook;
 use crate::promise::{self, register};
 use crate::server::report::Report;
 use crate::server::{catalog, time};
@@ -47,11 +47,11 @@ impl Server {
     }
 
     pub(super) fn register(&self) -> Finding {
-        use promise::Error::{OtherSystem, Register, RegisterDeleted};
+        use promise::Error::{OtherSystem, Register};
         match &self.outlook {
-            Err(Obstacle::Refused(
-                error @ (Register(_) | RegisterDeleted { .. } | OtherSystem { .. }),
-            )) => return Finding::blocking(error.clone().report()),
+            Err(Obstacle::Refused(error @ (Register(_) | OtherSystem { .. }))) => {
+                return Finding::blocking(error.clone().report());
+            }
             Err(Obstacle::Raised(message)) => {
                 return Finding { state: State::Blocking, detail: sentence(message), hint: None };
             }
@@ -64,7 +64,9 @@ impl Server {
                 Finding::well(format!("The floor is {}.", time::display(record.floor)))
             }
             Ok(None) => self.without_register(),
-            Err(error) => Finding { state: State::Doubtful, ..Finding::blocking(error.report()) },
+            Err(error) => {
+                Finding { state: State::Doubtful, ..Finding::blocking(Register(error).report()) }
+            }
         }
     }
 

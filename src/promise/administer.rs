@@ -25,7 +25,7 @@ use crate::settings::{self, Fixed};
 /// read, or was deleted while the server runs.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_floor() -> Option<TimestampWithTimeZone> {
-    let record = register::read().or_raise();
+    let record = register::read().map_err(Error::from).or_raise();
     let floor = match in_recovery() {
         false => server(settings::fixed()).floor(record.as_ref()),
         true => record.map(|record| record.floor),
@@ -177,15 +177,20 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
 }
 
 /// Whether what was found may be replaced without force: a record of this server's own, or nothing.
-fn may_replace(server: &Server, found: Result<Option<Record>, Error>) -> Result<(), Error> {
+fn may_replace(
+    server: &Server,
+    found: Result<Option<Record>, register::Error>,
+) -> Result<(), Error> {
     use RecordError::{Damaged, OlderVersion};
     match found {
         Ok(Some(record)) => {
             server.check_owner(&record).map_err(|error| Error::of_start(error, &record))
         }
         Ok(None)
-        | Err(Error::Register(Damaged | OlderVersion(_)) | Error::RegisterDeleted { .. }) => Ok(()),
-        Err(error) => Err(error),
+        | Err(
+            register::Error::Record(Damaged | OlderVersion(_)) | register::Error::Deleted { .. },
+        ) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

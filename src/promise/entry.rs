@@ -6,6 +6,7 @@ use snowflake_core::register::{NO_TIMELINE, Record, Server, Start};
 
 use super::error::{deleted, jumped};
 use super::{register, upstream};
+use crate::generator::clock;
 use crate::server::report;
 use crate::server::time;
 
@@ -134,6 +135,29 @@ impl Began {
             "If it was restored from a backup while the original runs on, both issue the same IDs: \
              give this one a datacenter and worker ID of its own.",
         )
+    }
+}
+
+/// When entries that may come often were written last: [`clock::boot_ms`] of one about a clock that
+/// was set back, of one about a clock that has jumped ahead, and of one about a register that was
+/// deleted.
+#[derive(Clone, Copy, Default)]
+pub struct Logged([Option<i64>; 3]);
+
+impl Logged {
+    /// Whether the entry may be written now, which then counts as done.
+    pub fn is_due(&mut self, entry: &LogEntry) -> bool {
+        let now = clock::boot_ms();
+        let last = &mut self.0[match entry {
+            LogEntry::SteppedAhead(_) => 1,
+            LogEntry::RegisterDeleted { .. } => 2,
+            _ => 0,
+        }];
+        let is_due = last.is_none_or(|last| now - last >= report::BETWEEN_ENTRIES);
+        if is_due {
+            *last = Some(now);
+        }
+        is_due
     }
 }
 

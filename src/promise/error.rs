@@ -28,14 +28,8 @@ pub enum Error {
         /// The epoch, Unix ms.
         epoch: i64,
     },
-    /// The register cannot be read.
-    Register(RecordError),
-    /// The register's file was deleted while the server runs.
-    RegisterDeleted {
-        /// Up to when IDs may have been issued since the server started, Unix ms; `None` if it has
-        /// issued none.
-        promised: Option<i64>,
-    },
+    /// The register cannot be used.
+    Register(register::Error),
     /// The register's record is another system's.
     OtherSystem {
         /// The system identifier in the record.
@@ -89,8 +83,8 @@ impl From<settings::Error> for Error {
     }
 }
 
-impl From<RecordError> for Error {
-    fn from(error: RecordError) -> Error {
+impl From<register::Error> for Error {
+    fn from(error: register::Error) -> Error {
         Error::Register(error)
     }
 }
@@ -158,7 +152,7 @@ impl Report for Error {
                     snowflake.epoch.",
                     )
             }
-            Error::Register(error) => refused(&format!(
+            Error::Register(register::Error::Record(error)) => refused(&format!(
                 "the register of snowflake IDs, \"{}\", cannot be used",
                 register::PATH
             ))
@@ -177,7 +171,7 @@ impl Report for Error {
                      snowflake_set_floor('...')."
                 }
             }),
-            Error::RegisterDeleted { promised } => deleted(promised),
+            Error::Register(register::Error::Deleted { promised }) => deleted(promised),
             Error::OtherSystem { recorded, writer } => {
                 refused("the register of snowflake IDs belongs to another database system")
                     .set_detail(format!(

@@ -2,14 +2,18 @@
 //!
 //! - `register`: the WAL-logged page that holds the floor.
 //! - `reservation`: raising the floor ahead of use, and what a start begins from.
+//! - `outlook`: what the next ID would find.
 //! - `replication`: synchronous replication.
 //! - `upstream`: what a standby knows of the clock of the server that it follows.
-//! - `entry`: what of this is worth a line of the log.
+//! - `background`: the background worker that follows that clock.
+//! - `entry`: what of this is worth a line of the log, and when.
 //! - `administer`: what an administrator can see, set and confirm.
 
 mod administer;
+pub mod background;
 mod entry;
 mod error;
+pub mod outlook;
 pub mod register;
 pub mod replication;
 pub mod reservation;

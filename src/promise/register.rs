@@ -31,7 +31,6 @@ use pgrx::prelude::*;
 use pgrx::{PgAtomic, pg_shmem_init};
 use snowflake_core::register::{LENGTH, Record, RecordError};
 
-use super::error::Error;
 use crate::generator::shared;
 use crate::settings;
 
@@ -52,6 +51,25 @@ const DELAY_CHECKPOINT: i32 = 1;
 
 /// Set in a build that only shows that the tests notice.
 const WITHOUT_SYNC: bool = cfg!(feature = "test_without_sync");
+
+/// Why the register cannot be used.
+#[derive(Clone, Debug)]
+pub enum Error {
+    /// It cannot be read.
+    Record(RecordError),
+    /// Its file was deleted while the server runs.
+    Deleted {
+        /// Up to when IDs may have been issued since the server started, Unix ms; `None` if it has
+        /// issued none.
+        promised: Option<i64>,
+    },
+}
+
+impl From<RecordError> for Error {
+    fn from(error: RecordError) -> Error {
+        Error::Record(error)
+    }
+}
 
 /// A position in the WAL.
 pub type Lsn = pg_sys::XLogRecPtr;
@@ -203,7 +221,7 @@ fn was_seen() -> bool {
 }
 
 fn deleted() -> Error {
-    Error::RegisterDeleted { promised: shared::promised() }
+    Error::Deleted { promised: shared::promised() }
 }
 
 /// Creates the register. It is durable once its entry is, too. No process may have a deleted one

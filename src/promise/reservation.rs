@@ -16,7 +16,7 @@
 //! # Locking contract
 //!
 //! One LWLock guards [`Reservations`] and all writing to the register. It is taken by [`locked`], and
-//! for a copy of what it guards by [`keep_upstream`] and [`outlook`], which do nothing else while
+//! for a copy of what it guards by [`keep_upstream`] and [`copied`], which do nothing else while
 //! they hold it. Publishing is the last step: an error before it leaves the generator as it was.
 //! While the lock is held:
 //!
@@ -37,12 +37,11 @@ use snowflake_core::generator::Generator;
 use snowflake_core::jump::{Clocks, Jump, Reference, Verdict};
 use snowflake_core::register::{Record, Reservation, Server, Start, Writer};
 
-use super::entry::{Began, LogEntry};
+use super::entry::{Began, LogEntry, Logged};
 use super::error::Error;
 use super::register::{self, Lsn};
-use super::upstream;
 use crate::generator::{clock, shared};
-use crate::server::{in_recovery, report};
+use crate::server::in_recovery;
 use crate::settings::{self, Fixed, Identity};
 
 // SAFETY: nobody else names a lock like this.
@@ -61,10 +60,9 @@ pub struct Reservations {
     /// may have been before this incarnation; or those of the upstream, after a promotion.
     reference: Option<Reference>,
     /// What the clock of the server that this standby follows said last.
-    upstream: Option<Clocks>,
-    /// [`clock::boot_ms`] of the last log entry about a clock that was set back, of one about a
-    /// clock that has jumped ahead, and of one about a register that was deleted.
-    logged: [Option<i64>; 3],
+    pub(super) upstream: Option<Clocks>,
+    /// When log entries that may come often were written last.
+    logged: Logged,
 }
 
 #[derive(Clone, Copy)]
@@ -172,6 +170,11 @@ pub fn refuse_in_recovery() -> Result<(), Error> {
     if in_recovery() { Err(Error::InRecovery) } else { Ok(()) }
 }
 
+/// What the sessions share now.
+pub(super) fn copied() -> Reservations {
+    *RESERVATIONS.share()
+}
+
 /// Keeps what the clock of the server that this standby follows says.
 pub fn keep_upstream(clocks: Clocks) {
     RESERVATIONS.exclusive().upstream = Some(clocks);
@@ -192,7 +195,7 @@ pub fn server(fixed: &Fixed) -> Server {
 }
 
 /// This server, on that timeline.
-fn server_on(fixed: &Fixed, timeline: u32) -> Server {
+pub(super) fn server_on(fixed: &Fixed, timeline: u32) -> Server {
     // SAFETY: a plain reading of the server's state.
     let system_identifier = unsafe { pg_sys::GetSystemIdentifier() };
     let Identity { datacenter_id, worker_id } = fixed.identity.unwrap_or_default();
@@ -207,69 +210,8 @@ fn server_on(fixed: &Fixed, timeline: u32) -> Server {
     }
 }
 
-/// What the next ID of this server would find, or the first one after a promotion.
-pub struct Outlook {
-    /// Whether there is no register yet.
-    pub is_first: bool,
-    /// Whether the layout was confirmed, and no ID was issued since.
-    pub was_confirmed: bool,
-    /// It would be above this timestamp,
-    pub after: i64,
-    /// of whose lead over the clock this much is explained.
-    pub hold: i64,
-    /// What would be done about the clock, and the jump that decides it.
-    pub verdict: (Verdict, Jump),
-    /// How far it is ahead of the clock of the server that this one follows, or followed.
-    pub ahead_of_upstream: Option<i64>,
-}
-
-/// What the next ID of this server would find; the error that it would raise.
-pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
-    let clocks = clock::clocks();
-    let mut state = if fixed.preloaded { *RESERVATIONS.share() } else { Reservations::default() };
-    let in_recovery = in_recovery();
-    let server = if in_recovery {
-        let mut replayed = 0;
-        // SAFETY: the pointer is valid for the call.
-        unsafe { pg_sys::GetXLogReplayRecPtr(&raw mut replayed) };
-        server_on(fixed, replayed + 1)
-    } else {
-        server(fixed)
-    };
-    if let Some(reference) = state.reference.filter(|_| state.begun) {
-        let generator = shared::generator();
-        let (after, hold) = (generator.timestamp(), generator.hold());
-        let verdict = clocks.judge(&reference, after, settings::max_forward_step());
-        return Ok(Outlook {
-            is_first: false,
-            was_confirmed: false,
-            after,
-            hold,
-            verdict,
-            ahead_of_upstream: None,
-        });
-    }
-    let record = register::read()?;
-    // Without preloading, nobody has kept what the last message said.
-    if in_recovery && !fixed.preloaded {
-        state.upstream = upstream::last_message().map(|message| message.clocks(i64::MAX));
-    }
-    let (start, reference) = match &record {
-        Some(record) => state.start(&server, record, clocks)?,
-        None => (first_start(fixed, &server, clocks.wall)?, Reference::record(clocks)),
-    };
-    Ok(Outlook {
-        is_first: record.is_none(),
-        was_confirmed: record.is_some_and(|record| record.layout != server.layout),
-        after: start.after,
-        hold: start.hold,
-        verdict: clocks.judge(&reference, start.after, settings::max_forward_step()),
-        ahead_of_upstream: state.upstream.and_then(|upstream| clocks.ahead_of(&upstream)),
-    })
-}
-
 /// Where a server starts that has no register.
-fn first_start(fixed: &Fixed, server: &Server, now: i64) -> Result<Start, Error> {
+pub(super) fn first_start(fixed: &Fixed, server: &Server, now: i64) -> Result<Start, Error> {
     if now < fixed.layout.epoch() {
         return Err(Error::ClockBeforeEpoch { now, epoch: fixed.layout.epoch() });
     }
@@ -373,8 +315,8 @@ impl Reservations {
 
     /// What to do about these clocks; `None` before the first ID of this incarnation.
     pub(super) fn verdict(&self, clocks: Clocks) -> Option<(Verdict, Jump)> {
-        let timestamp = shared::generator().timestamp();
         let reference = self.reference.filter(|_| self.begun)?;
+        let timestamp = shared::generator().timestamp();
         Some(clocks.judge(&reference, timestamp, settings::max_forward_step()))
     }
 
@@ -404,14 +346,7 @@ impl Reservations {
     }
 
     fn log_now_and_then(&mut self, entry: &mut Option<LogEntry>, new: LogEntry) {
-        let now = clock::boot_ms();
-        let logged = &mut self.logged[match new {
-            LogEntry::SteppedAhead(_) => 1,
-            LogEntry::RegisterDeleted { .. } => 2,
-            _ => 0,
-        }];
-        if logged.is_none_or(|last| now - last >= report::BETWEEN_ENTRIES) {
-            *logged = Some(now);
+        if self.logged.is_due(&new) {
             *entry = Some(new);
         }
     }

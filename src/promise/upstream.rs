@@ -1,8 +1,8 @@
 //! What a standby knows of the clock of the server that it follows.
 //!
-//! Each message that a walreceiver gets carries the sender's clock. A background worker looks at the
-//! last one while the server is a standby, and keeps what it says together with the boot clock. A
-//! server that is promoted compares its own clock with that: see [`snowflake_core::jump`].
+//! Each message that a walreceiver gets carries the sender's clock. While the server is a standby,
+//! [`super::background`] looks at the last one, and keeps what it says together with the boot clock.
+//! A server that is promoted compares its own clock with that: see [`snowflake_core::jump`].
 //!
 //! In a cascade, it is the clock of the standby that sends. Without a message in this life of the
 //! server, nothing is known: after a restart, or where WAL comes from an archive alone.
@@ -13,22 +13,14 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64};
-use std::time::Duration;
 
-use pgrx::bgworkers::{
-    BackgroundWorker, BackgroundWorkerBuilder, BgWorkerStartTime, SignalWakeFlags,
-};
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::jump::Clocks;
 
-use super::reservation;
 use crate::generator::clock;
 use crate::generator::spinlock::SpinLock;
-use crate::server::{in_recovery, time};
-
-/// How often the worker looks.
-const PERIOD: Duration = Duration::from_millis(200);
+use crate::server::time;
 
 // SAFETY: nobody else names shared memory like this.
 static LAST_LOOK: PgAtomic<Look> = unsafe { PgAtomic::new(c"snowflake_upstream") };
@@ -48,7 +40,7 @@ struct Look {
 // SAFETY: no pointers, and nothing that belongs to one process.
 unsafe impl PGRXSharedMemory for Look {}
 
-/// Asks for the shared memory and for the worker. Called while the library is preloaded.
+/// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
     pg_shmem_init!(
         LAST_LOOK = Look {
@@ -58,18 +50,6 @@ pub fn init() {
             connected: false.into(),
         }
     );
-    // SAFETY: a variable of the server. pg_upgrade starts it without workers.
-    if unsafe { pg_sys::IsBinaryUpgrade } {
-        return;
-    }
-    BackgroundWorkerBuilder::new("snowflake upstream clock")
-        .set_type("snowflake upstream clock")
-        .set_library("snowflake_pg")
-        .set_function("snowflake_upstream_main")
-        .enable_shmem_access(None)
-        .set_start_time(BgWorkerStartTime::PostmasterStart)
-        .set_restart_time(Some(Duration::from_secs(5)))
-        .load();
 }
 
 /// The last message of a walreceiver: when it was sent, by the sender's clock, and when it was
@@ -131,29 +111,15 @@ impl Message {
     }
 }
 
-/// What the worker runs. It ends when the server is no standby, or no standby any more.
-#[pg_guard]
-#[unsafe(no_mangle)]
-pub extern "C-unwind" fn snowflake_upstream_main(_argument: pg_sys::Datum) {
-    BackgroundWorker::attach_signal_handlers(SignalWakeFlags::SIGTERM);
-    while in_recovery() {
-        look();
-        if !BackgroundWorker::wait_latch(Some(PERIOD)) {
-            // Unless the server stops, it starts the worker again.
-            // SAFETY: a process of the server may end itself like this.
-            unsafe { pg_sys::proc_exit(1) };
-        }
-    }
-}
-
-/// Keeps what a message says that came since the last look.
-fn look() {
+/// Hands over what the upstream's clock says by a message that came since the last look. Called by the
+/// worker alone.
+pub fn look(keep: impl FnOnce(Clocks)) {
     let last = LAST_LOOK.get();
     last.connected.store(was_connected(), Relaxed);
     let (message, now) = (last_message(), clock::boot_ms());
     let seen = Message { sent: last.sent.load(Relaxed), received: last.received.load(Relaxed) };
     if let Some(message) = message.filter(|message| *message != seen) {
-        reservation::keep_upstream(message.clocks(now - last.at.load(Relaxed)));
+        keep(message.clocks(now - last.at.load(Relaxed)));
         last.sent.store(message.sent, Relaxed);
         last.received.store(message.received, Relaxed);
     }

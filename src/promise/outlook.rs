@@ -1,0 +1,72 @@
+//! What the next ID of this server would find. Nothing is written.
+
+use pgrx::prelude::*;
+use snowflake_core::jump::{Jump, Reference, Verdict};
+use snowflake_core::register::Server;
+
+use super::error::Error;
+use super::reservation::{self, Reservations, first_start, server, server_on};
+use super::{register, upstream};
+use crate::generator::{clock, shared};
+use crate::server::in_recovery;
+use crate::settings::{self, Fixed};
+
+/// What the next ID of this server would find, or the first one after a promotion.
+pub struct Outlook {
+    /// Whether there is no register yet.
+    pub is_first: bool,
+    /// Whether the layout was confirmed, and no ID was issued since.
+    pub was_confirmed: bool,
+    /// It would be above this timestamp,
+    pub after: i64,
+    /// of whose lead over the clock this much is explained.
+    pub hold: i64,
+    /// What would be done about the clock, and the jump that decides it.
+    pub verdict: (Verdict, Jump),
+    /// How far it is ahead of the clock of the server that this one follows, or followed.
+    pub ahead_of_upstream: Option<i64>,
+}
+
+/// What the next ID of this server would find; the error that it would raise.
+pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
+    let clocks = clock::clocks();
+    let mut state = if fixed.preloaded { reservation::copied() } else { Reservations::default() };
+    if let Some(verdict) = state.verdict(clocks) {
+        let generator = shared::generator();
+        return Ok(Outlook {
+            is_first: false,
+            was_confirmed: false,
+            after: generator.timestamp(),
+            hold: generator.hold(),
+            verdict,
+            ahead_of_upstream: None,
+        });
+    }
+    let in_recovery = in_recovery();
+    let server = if in_recovery { promoted_server(fixed) } else { server(fixed) };
+    let record = register::read()?;
+    // Without preloading, nobody has kept what the last message said.
+    if in_recovery && !fixed.preloaded {
+        state.upstream = upstream::last_message().map(|message| message.clocks(i64::MAX));
+    }
+    let (start, reference) = match &record {
+        Some(record) => state.start(&server, record, clocks)?,
+        None => (first_start(fixed, &server, clocks.wall)?, Reference::record(clocks)),
+    };
+    Ok(Outlook {
+        is_first: record.is_none(),
+        was_confirmed: record.is_some_and(|record| record.layout != server.layout),
+        after: start.after,
+        hold: start.hold,
+        verdict: clocks.judge(&reference, start.after, settings::max_forward_step()),
+        ahead_of_upstream: state.upstream.and_then(|upstream| clocks.ahead_of(&upstream)),
+    })
+}
+
+/// This standby, as the register would know it after a promotion.
+fn promoted_server(fixed: &Fixed) -> Server {
+    let mut replayed = 0;
+    // SAFETY: the pointer is valid for the call.
+    unsafe { pg_sys::GetXLogReplayRecPtr(&raw mut replayed) };
+    server_on(fixed, replayed + 1)
+}
