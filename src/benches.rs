@@ -20,7 +20,7 @@ mod benches {
     use pgrx::prelude::*;
     use pgrx_bench::{Bencher, black_box};
 
-    use crate::generator::clock;
+    use crate::clock;
     use crate::server::direct::called_directly;
     use crate::{generate, settings};
 

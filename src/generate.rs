@@ -12,8 +12,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::generator::{Claim, Decision, Reading, Run, Seen, WaitReason};
 
+use crate::clock;
 use crate::currval::issued;
-use crate::generator::{clock, shared};
+use crate::generator::shared;
 use crate::promise::{self, reservation};
 use crate::server::direct::called_directly;
 use crate::server::report::{self, OrRaise, Report};

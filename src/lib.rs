@@ -3,27 +3,33 @@
 //! Data flows one way: SQL function -> `generate` -> `generator` (spinlock) -> `snowflake_core`
 //! decides -> ID. When the core asks for a reservation, the call goes to `promise`.
 //!
-//! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
-//! - `currval`: the ID that a session was given last.
-//! - `generator`: the generator in shared memory, behind a spinlock, and the clock.
-//! - `promise`: the durable promise behind each ID: the register, reservations, and what an
-//!   administrator does to them.
-//! - `dumps`: the layout that a database is used with, which its dumps carry.
-//! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
-//! - `convert`: from serial and identity columns, and back.
-//! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
-//!   identity.
-//! - `status`: what has happened, and how things stand.
+//! So do the arrows between modules: each uses only those that stand below it here. The test
+//! `no_circle_between_files` finds an arrow that leads back.
+//!
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
+//! - `convert`: from serial and identity columns, and back.
+//! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
+//! - `administer`: what an administrator can see, set and confirm of the promise.
 //! - `nodes`: identities for servers, each given out once.
 //! - `twins`: the trigger that looks for rows of another server with this one's identity.
+//! - `status`: what has happened, and how things stand.
+//! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
+//! - `dumps`: the layout that a database is used with, which its dumps carry.
+//! - `promise`: the durable promise behind each ID: the register and reservations.
+//! - `currval`: the ID that a session was given last.
+//! - `generator`: the generator in shared memory, behind a spinlock.
+//! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
+//!   identity.
+//! - `clock`: the wall clock and the boot clock.
 //! - `server`: PostgreSQL's catalog, text encodings, times and error reports.
 
 use pgrx::prelude::*;
 
+mod administer;
 #[cfg(feature = "pg_bench")]
 mod benches;
 mod check;
+mod clock;
 mod convert;
 mod currval;
 mod decode;
@@ -39,7 +45,7 @@ mod status;
 mod tests;
 mod twins;
 
-use generator::{clock, shared};
+use generator::shared;
 use promise::{background, register, replication, reservation, upstream};
 use server::report;
 

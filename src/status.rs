@@ -5,7 +5,7 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
 
-use crate::generator::clock;
+use crate::clock;
 use crate::generator::shared;
 use crate::server::in_recovery;
 use crate::server::report::{self, OrRaise};

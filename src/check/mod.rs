@@ -15,7 +15,7 @@ mod own;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::generator::clock;
+use crate::clock;
 use crate::promise;
 use crate::promise::outlook::{Outlook, outlook};
 use crate::server::catalog;

@@ -1,5 +1,4 @@
-//! What all sessions share to take IDs: the generator in shared memory, and the clock.
+//! What all sessions share to take IDs: the generator in shared memory, behind a spinlock.
 
-pub mod clock;
 pub mod shared;
 pub mod spinlock;

@@ -10,8 +10,8 @@ use pgrx::fcinfo::pg_getarg;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use crate::clock;
 use crate::decode::layout::timestamp_in;
-use crate::generator::clock;
 use crate::server::catalog::{self, Argument, Row};
 use crate::server::encoding::{encode, text_argument};
 use crate::server::own_table::{OwnTable, text};

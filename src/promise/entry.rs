@@ -6,7 +6,7 @@ use snowflake_core::register::{NO_TIMELINE, Record, Server, Start};
 
 use super::error::{deleted, jumped};
 use super::{register, upstream};
-use crate::generator::clock;
+use crate::clock;
 use crate::server::report;
 use crate::server::time;
 

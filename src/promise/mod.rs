@@ -7,9 +7,7 @@
 //! - `upstream`: what a standby knows of the clock of the server that it follows.
 //! - `background`: the background worker that follows that clock.
 //! - `entry`: what of this is worth a line of the log, and when.
-//! - `administer`: what an administrator can see, set and confirm.
 
-mod administer;
 pub mod background;
 mod entry;
 mod error;

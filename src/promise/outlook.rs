@@ -7,7 +7,8 @@ use snowflake_core::register::Server;
 use super::error::Error;
 use super::reservation::{self, Reservations, first_start, server, server_on};
 use super::{register, upstream};
-use crate::generator::{clock, shared};
+use crate::clock;
+use crate::generator::shared;
 use crate::server::in_recovery;
 use crate::settings::{self, Fixed};
 

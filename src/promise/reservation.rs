@@ -40,7 +40,8 @@ use snowflake_core::register::{Record, Reservation, Server, Start, Writer};
 use super::entry::{Began, LogEntry, Logged};
 use super::error::Error;
 use super::register::{self, Lsn};
-use crate::generator::{clock, shared};
+use crate::clock;
+use crate::generator::shared;
 use crate::server::in_recovery;
 use crate::settings::{self, Fixed, Identity};
 
@@ -89,7 +90,7 @@ pub fn init() {
 /// Acts with the lock held; see the contract above for what may be done meanwhile. Then the lock is
 /// released, whatever happened, and what was kept for the log is written. An error of PostgreSQL's
 /// own goes on after that.
-pub(super) fn locked<T>(
+pub fn locked<T>(
     act: impl FnOnce(&mut Reservations, &mut Option<LogEntry>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut entry = None;
@@ -314,21 +315,21 @@ impl Reservations {
     }
 
     /// What to do about these clocks; `None` before the first ID of this incarnation.
-    pub(super) fn verdict(&self, clocks: Clocks) -> Option<(Verdict, Jump)> {
+    pub fn verdict(&self, clocks: Clocks) -> Option<(Verdict, Jump)> {
         let reference = self.reference.filter(|_| self.begun)?;
         let timestamp = shared::generator().timestamp();
         Some(clocks.judge(&reference, timestamp, settings::max_forward_step()))
     }
 
     /// Accepts these clocks, however far the wall clock has jumped.
-    pub(super) fn confirm(&mut self, clocks: Clocks) {
+    pub fn confirm(&mut self, clocks: Clocks) {
         self.reference = Some(Reference::record(clocks));
         self.upstream = None;
     }
 
     /// Where this server starts from the record, and what the clocks of its first ID are compared
     /// with.
-    pub(super) fn start(
+    pub fn start(
         &self,
         server: &Server,
         record: &Record,
@@ -340,7 +341,7 @@ impl Reservations {
     }
 
     /// Lets the next ID begin from the register again.
-    pub(super) fn begin_again(&mut self) {
+    pub fn begin_again(&mut self) {
         self.begun = false;
         self.pending = None;
     }

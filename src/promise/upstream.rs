@@ -18,7 +18,7 @@ use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::jump::Clocks;
 
-use crate::generator::clock;
+use crate::clock;
 use crate::generator::spinlock::SpinLock;
 use crate::server::time;
 

@@ -7,7 +7,7 @@ use snowflake_core::epoch;
 
 use super::FIXED;
 use super::text::{Text, check_hook};
-use crate::generator::clock;
+use crate::clock;
 
 static SETTING: GucSetting<Option<CString>> =
     GucSetting::<Option<CString>>::new(Some(c"2010-11-04T01:42:54.657Z"));

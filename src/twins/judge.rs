@@ -9,7 +9,8 @@ use pgrx::{PgXactCallbackEvent, register_xact_callback};
 
 use super::error::{Error, Twin};
 use super::origin;
-use crate::generator::{clock, shared};
+use crate::clock;
+use crate::generator::shared;
 use crate::server::report::{self, OrRaise};
 use crate::server::time;
 

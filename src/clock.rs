@@ -1,4 +1,4 @@
-//! The wall clock: reading it, and waiting for it.
+//! The wall clock: reading it, and waiting for it; and the boot clock.
 //!
 //! Nothing here may be called under the spinlock.
 

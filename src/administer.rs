@@ -7,13 +7,12 @@ use snowflake_core::generator::Generator;
 use snowflake_core::jump::Verdict;
 use snowflake_core::register::{GoesBack, NO_TIMELINE, Record, RecordError, Server};
 
-use super::error::Error;
-use super::register;
-use super::replication;
-use super::reservation::{locked, refuse_in_recovery, server};
+use crate::clock;
 use crate::decode::layout::{stored_results, timestamp_in};
 use crate::dumps;
-use crate::generator::{clock, shared};
+use crate::generator::shared;
+use crate::promise::reservation::{locked, refuse_in_recovery, server};
+use crate::promise::{Error, register, replication};
 use crate::server::encoding::text_argument;
 use crate::server::in_recovery;
 use crate::server::report::{self, OrRaise, Report};
