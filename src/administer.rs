@@ -44,7 +44,7 @@ fn snowflake_set_floor(
     let fixed = authorized("set the floor of snowflake IDs").or_raise();
     let floor = timestamp_in(fixed.layout, ts).or_raise();
     let lead = floor - clock::unix_ms();
-    if !force && settings::max_backward_step().is_some_and(|limit| lead > limit) {
+    if !force && settings::MAX_BACKWARD_STEP.limit().is_some_and(|limit| lead > limit) {
         Error::FloorAhead { lead }.raise();
     }
     let issued = set_floor(fixed, floor, force).or_raise();
@@ -238,7 +238,7 @@ fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
                 // As the first ID of this incarnation will judge.
                 None => {
                     let (start, reference) = reservations.start(&server(fixed), &record, clocks)?;
-                    clocks.judge(&reference, start.after, settings::max_forward_step())
+                    clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit())
                 }
             };
             if verdict != Verdict::Refuse {

@@ -149,7 +149,7 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
     loop {
         check_for_interrupts!();
         // However often somebody sets the clock back, one call waits for max_wait at most.
-        if let (Some(since), Some(max_wait)) = (behind_since, settings::max_wait()) {
+        if let (Some(since), Some(max_wait)) = (behind_since, settings::MAX_WAIT.limit()) {
             limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
         }
         let reading = Reading { now: clock::unix_ms(), seen };

@@ -150,7 +150,7 @@ impl Server {
         }
         let after = time::display(outlook.after);
         let detail = format!("The next ID is after {after}, {lead} ms ahead of the clock.");
-        let wanted = limits.max_burst.max(settings::failover_margin().saturating_add(RESERVATION));
+        let wanted = limits.max_burst.max(i64::from(settings::FAILOVER_MARGIN.get()) + RESERVATION);
         if lead <= wanted.max(NOTABLE_LEAD) {
             return Finding::well(detail);
         }

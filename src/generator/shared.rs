@@ -141,7 +141,7 @@ pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
 /// [`Generator::raise_floor`], under the lock: the reservation is durable. Also switches reuse on or
 /// off, as the setting says now. The library must have been preloaded.
 pub fn raise_floor(floor: i64, reserve_after: i64) {
-    let reuse = settings::reuse_window() > 0;
+    let reuse = settings::REUSE_WINDOW.get() > 0;
     let mut locked = lock();
     let Guarded { generator, ring, .. } = &mut *locked;
     generator.raise_floor(floor, reserve_after);

@@ -59,7 +59,7 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         was_confirmed: record.is_some_and(|record| record.layout != server.layout),
         after: start.after,
         hold: start.hold,
-        verdict: clocks.judge(&reference, start.after, settings::max_forward_step()),
+        verdict: clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit()),
         ahead_of_upstream: state.upstream.and_then(|upstream| clocks.ahead_of(&upstream)),
     })
 }

@@ -205,7 +205,7 @@ pub(super) fn server_on(fixed: &Fixed, timeline: u32) -> Server {
         timeline,
         layout: fixed.layout,
         writer: Writer { datacenter_id, worker_id, machine: clock::machine() },
-        failover_margin: settings::failover_margin(),
+        failover_margin: settings::FAILOVER_MARGIN.get().into(),
         max_backward_step: settings::limits().max_backward_step,
         start_after: fixed.start_after,
     }
@@ -241,7 +241,7 @@ impl Reservations {
             Start { after, hold: (after - now).max(0), margin: 0 }
         } else if let Some(record) = register::read()? {
             let (start, reference) = self.start(&server, &record, clocks)?;
-            let limit = settings::max_forward_step();
+            let limit = settings::MAX_FORWARD_STEP.limit();
             if let Some(record) = server.record_of_refusal(&record, &reference, &clocks, limit) {
                 register::flush(register::write(&record));
             }
@@ -318,7 +318,7 @@ impl Reservations {
     pub fn verdict(&self, clocks: Clocks) -> Option<(Verdict, Jump)> {
         let reference = self.reference.filter(|_| self.begun)?;
         let timestamp = shared::generator().timestamp();
-        Some(clocks.judge(&reference, timestamp, settings::max_forward_step()))
+        Some(clocks.judge(&reference, timestamp, settings::MAX_FORWARD_STEP.limit()))
     }
 
     /// Accepts these clocks, however far the wall clock has jumped.

@@ -1,34 +1,16 @@
 //! `snowflake.epoch`.
 
-use std::ffi::CString;
-
-use pgrx::GucSetting;
 use snowflake_core::epoch;
 
-use super::FIXED;
-use super::text::{Text, check_hook};
+use super::fixed::FIXED;
 use crate::clock;
-
-static SETTING: GucSetting<Option<CString>> =
-    GucSetting::<Option<CString>>::new(Some(c"2010-11-04T01:42:54.657Z"));
-
-/// The setting.
-pub const EPOCH: Text<i64> = Text {
-    name: c"snowflake.epoch",
-    short: c"The instant that timestamps in IDs count from.",
-    long: c"An ISO 8601 instant with an offset, or milliseconds since 1970-01-01 00:00:00 UTC.",
-    setting: &SETTING,
-    parse,
-    hook: check,
-};
-
-check_hook!(check, EPOCH);
 
 const RULE: &str = "The epoch is an ISO 8601 instant with an offset, such as \
                     '2010-11-04T01:42:54.657Z', or a number of milliseconds since 1970-01-01 \
                     00:00:00 UTC; in whole milliseconds, not before 1970 and not in the future.";
 
-fn parse(text: &str) -> Result<i64, String> {
+/// Reads it, in milliseconds since the Unix epoch.
+pub fn parse(text: &str) -> Result<i64, String> {
     // A server whose clock is wrong has to start: an epoch in the future stops generating, and
     // nothing else.
     let is_starting = FIXED.get().is_none();

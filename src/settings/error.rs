@@ -73,3 +73,14 @@ impl Report for Error {
         }
     }
 }
+
+/// Says why a check hook refuses.
+pub fn explain(rule: String) {
+    let rule = CString::new(rule).unwrap_or_default();
+    // SAFETY: this is the macro GUC_check_errdetail().
+    unsafe {
+        pg_sys::pre_format_elog_string(0, std::ptr::null());
+        pg_sys::GUC_check_errdetail_string =
+            pg_sys::format_elog_string(c"%s".as_ptr(), rule.as_ptr());
+    }
+}

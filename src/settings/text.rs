@@ -4,8 +4,7 @@ use std::ffi::{CStr, CString, c_char};
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 
-use super::Error;
-use super::define::explain;
+use super::error::{Error, explain};
 use super::placeholder;
 
 /// A setting that is a text.
@@ -16,8 +15,8 @@ pub struct Text<T: 'static> {
     pub short: &'static CStr,
     /// More about it.
     pub long: &'static CStr,
-    /// Where its value is.
-    pub setting: &'static GucSetting<Option<CString>>,
+    /// Its value, which is the default until it is set.
+    pub value: GucSetting<Option<CString>>,
     /// What the text means, or the rule that it breaks.
     pub parse: fn(&str) -> Result<T, String>,
     /// Calls [`Text::check`].
@@ -38,7 +37,7 @@ impl<T> Text<T> {
 
     /// What the setting says.
     pub fn defined(&self) -> Result<T, Error> {
-        self.legal(self.setting.get().unwrap_or_default())
+        self.legal(self.value.get().unwrap_or_default())
     }
 
     fn legal(&self, text: CString) -> Result<T, Error> {
@@ -50,14 +49,14 @@ impl<T> Text<T> {
     }
 
     /// Defines the setting.
-    pub fn define(&self, context: GucContext) {
+    pub fn define(&'static self, context: GucContext) {
         // SAFETY: the hook is guarded and follows PostgreSQL's rules for check hooks.
         unsafe {
             GucRegistry::define_string_guc_with_hooks(
                 self.name,
                 self.short,
                 self.long,
-                self.setting,
+                &self.value,
                 context,
                 GucFlags::default(),
                 Some(self.hook),
@@ -84,9 +83,9 @@ impl<T> Text<T> {
 
 /// The check hook of a [`Text`].
 macro_rules! check_hook {
-    ($hook:ident, $setting:expr) => {
+    ($setting:ident) => {{
         #[pgrx::pg_guard]
-        unsafe extern "C-unwind" fn $hook(
+        unsafe extern "C-unwind" fn check(
             value: *mut *mut std::ffi::c_char,
             _extra: *mut *mut std::ffi::c_void,
             source: pgrx::pg_sys::GucSource::Type,
@@ -94,6 +93,7 @@ macro_rules! check_hook {
             // SAFETY: PostgreSQL calls this.
             unsafe { $setting.check(value, source) }
         }
-    };
+        check
+    }};
 }
 pub(super) use check_hook;

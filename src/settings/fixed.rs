@@ -1,0 +1,47 @@
+//! What is fixed when the server starts.
+
+use std::sync::OnceLock;
+
+use snowflake_core::layout::{Ids, Layout};
+
+use super::error::Error;
+
+/// The two numbers that identify a server in its IDs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The datacenter.
+    pub datacenter_id: u32,
+    /// The worker.
+    pub worker_id: u32,
+}
+
+/// What does not change while the server runs.
+pub struct Fixed {
+    /// Widths and epoch.
+    pub layout: Layout,
+    /// This server's datacenter and worker ID; `None` unless both are set.
+    pub identity: Option<Identity>,
+    /// Whether the server loaded the library when it started, so that there is a generator.
+    pub preloaded: bool,
+    /// The largest sequence.
+    pub last_sequence: u32,
+    /// This server's IDs.
+    pub ids: Ids,
+    /// Every start begins above this time, in milliseconds since the Unix epoch.
+    pub start_after: Option<i64>,
+}
+
+/// Set when the library is loaded.
+pub(super) static FIXED: OnceLock<Fixed> = OnceLock::new();
+
+/// Layout and identity.
+#[inline(always)]
+pub fn fixed() -> &'static Fixed {
+    FIXED.get().expect("set when the library was loaded")
+}
+
+/// The same, where the server was started with the library. 55000 where it was not.
+pub fn require_preloading() -> Result<&'static Fixed, Error> {
+    let fixed = fixed();
+    if fixed.preloaded { Ok(fixed) } else { Err(Error::NotPreloaded) }
+}

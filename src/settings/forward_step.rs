@@ -1,0 +1,38 @@
+//! What is legal for `snowflake.max_forward_step`: -1, or no less than what two clocks can seem to
+//! differ by.
+
+use std::ffi::c_void;
+
+use pgrx::prelude::*;
+use snowflake_core::jump::SMALLEST_LIMIT;
+
+use super::error::explain;
+use super::integer::{Check, NO_LIMIT};
+
+/// The check of the setting.
+pub const CHECK: Check = Check {
+    is_legal: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT,
+    rule: || {
+        format!(
+            "The legal values are -1, and {SMALLEST_LIMIT} ms to {} ms: less may be no more than \
+             rounding.",
+            i32::MAX
+        )
+    },
+    hook: refuse,
+};
+
+/// Refuses what is in range, but not legal.
+#[pg_guard]
+unsafe extern "C-unwind" fn refuse(
+    value: *mut i32,
+    _extra: *mut *mut c_void,
+    _source: pg_sys::GucSource::Type,
+) -> bool {
+    // SAFETY: PostgreSQL passes a value that lives through the call.
+    let is_legal = (CHECK.is_legal)(unsafe { *value });
+    if !is_legal {
+        explain((CHECK.rule)());
+    }
+    is_legal
+}

@@ -1,0 +1,155 @@
+//! The table of all settings: names, what they say of themselves, defaults and ranges.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::GucSetting;
+use snowflake_core::layout::Layout;
+use snowflake_core::ring;
+
+use super::integer::{Int, NO_LIMIT};
+use super::text::{Text, check_hook};
+use super::{epoch, forward_step, identity, start_after};
+
+const DAY: i32 = 24 * 60 * 60 * 1000;
+
+/// The widths of the parts of an ID, which are fixed with the epoch.
+pub static WIDTHS: [&Int; 3] = [&DATACENTER_BITS, &WORKER_BITS, &SEQUENCE_BITS];
+
+/// What may change while the server runs.
+pub static LIMITS: [&Int; 7] = [
+    &MAX_BURST,
+    &REUSE_WINDOW,
+    &MAX_BACKWARD_STEP,
+    &MAX_WAIT,
+    &MAX_FORWARD_STEP,
+    &FAILOVER_MARGIN,
+    &SEQUENCE_JITTER,
+];
+
+static DATACENTER_BITS: Int =
+    Int::of_bits(c"snowflake.datacenter_bits", c"Bits of an ID that hold the datacenter.", 5, 0);
+
+static WORKER_BITS: Int =
+    Int::of_bits(c"snowflake.worker_bits", c"Bits of an ID that hold the worker.", 5, 0);
+
+static SEQUENCE_BITS: Int =
+    Int::of_bits(c"snowflake.sequence_bits", c"Bits of an ID that hold the sequence.", 12, 1);
+
+/// The epoch, in milliseconds since the Unix epoch.
+pub static EPOCH: Text<i64> = Text {
+    name: c"snowflake.epoch",
+    short: c"The instant that timestamps in IDs count from.",
+    long: c"An ISO 8601 instant with an offset, or milliseconds since 1970-01-01 00:00:00 UTC.",
+    value: GucSetting::<Option<CString>>::new(Some(c"2010-11-04T01:42:54.657Z")),
+    parse: epoch::parse,
+    hook: check_hook!(EPOCH),
+};
+
+/// This server's datacenter; `None` where it is -1.
+pub static DATACENTER_ID: Text<Option<u32>> = Text {
+    name: c"snowflake.datacenter_id",
+    short: c"This server's datacenter.",
+    long: OF_IDENTITY,
+    value: GucSetting::<Option<CString>>::new(Some(c"-1")),
+    parse: |text| identity::parse(text, Layout::last_datacenter_id),
+    hook: check_hook!(DATACENTER_ID),
+};
+
+/// This server's worker; `None` where it is -1.
+pub static WORKER_ID: Text<Option<u32>> = Text {
+    name: c"snowflake.worker_id",
+    short: c"This server's worker.",
+    long: OF_IDENTITY,
+    value: GucSetting::<Option<CString>>::new(Some(c"-1")),
+    parse: |text| identity::parse(text, Layout::last_worker_id),
+    hook: check_hook!(WORKER_ID),
+};
+
+const OF_IDENTITY: &CStr =
+    c"Two servers that share data must not have the same datacenter ID and the same worker ID. -1 \
+    means not set: no IDs are issued.";
+
+/// The time that every start begins above, in milliseconds since the Unix epoch; `None` where it is
+/// empty.
+pub static START_AFTER: Text<Option<i64>> = Text {
+    name: c"snowflake.start_after",
+    short: c"Every start issues IDs above this time.",
+    long:
+        c"For a server that takes over the identity of another one, or its data by pg_upgrade or \
+        dump and restore: the floor of that one. Empty is none.",
+    value: GucSetting::<Option<CString>>::new(Some(c"")),
+    parse: start_after::parse,
+    hook: check_hook!(START_AFTER),
+};
+
+/// How far a burst of IDs may run ahead of the clock.
+pub static MAX_BURST: Int = Int::of_milliseconds(
+    c"snowflake.max_burst",
+    c"How far a burst of IDs may run ahead of the clock.",
+    c"0 waits for the next millisecond when a sequence is used up; -1 is no limit.",
+    0,
+    NO_LIMIT..=i32::MAX,
+);
+
+/// The largest step back of the clock after which unused IDs are issued; 0 is off.
+pub static REUSE_WINDOW: Int = Int::of_milliseconds(
+    c"snowflake.reuse_window",
+    c"The largest step back of the clock after which unused IDs of repeated milliseconds are \
+        issued.",
+    c"IDs may be smaller than earlier ones until the clock has passed the highest. 0 is off.",
+    0,
+    0..=ring::MILLISECONDS as i32,
+);
+
+/// The largest step back of the clock that is held.
+pub static MAX_BACKWARD_STEP: Int = Int::of_milliseconds(
+    c"snowflake.max_backward_step",
+    c"The largest step back of the clock that is held: IDs go on from the last timestamp.",
+    c"0 holds none; -1 is no limit.",
+    DAY,
+    NO_LIMIT..=i32::MAX,
+);
+
+/// The longest wait for a clock that is behind.
+pub static MAX_WAIT: Int = Int::of_milliseconds(
+    c"snowflake.max_wait",
+    c"The longest wait for a clock that is behind by more than max_backward_step.",
+    c"0 refuses at once; -1 is no limit.",
+    1000,
+    NO_LIMIT..=i32::MAX,
+);
+
+/// The largest jump ahead of the clock that IDs follow.
+pub static MAX_FORWARD_STEP: Int = Int {
+    check: Some(forward_step::CHECK),
+    ..Int::of_milliseconds(
+        c"snowflake.max_forward_step",
+        c"The largest unexplained jump of the clock ahead that IDs follow.",
+        c"A larger one is refused until a superuser confirms it; -1 is no limit, and logs it.",
+        DAY,
+        NO_LIMIT..=i32::MAX,
+    )
+};
+
+/// How far beyond the floor a server starts for each timeline that has begun since.
+pub static FAILOVER_MARGIN: Int = Int::of_milliseconds(
+    c"snowflake.failover_margin",
+    c"How far beyond the floor a server starts after a change of timeline.",
+    c"For what a primary may have issued that never reached this server.",
+    5000,
+    0..=i32::MAX,
+);
+
+/// The largest sequence that a new millisecond starts with.
+pub static SEQUENCE_JITTER: Int = Int {
+    last: Some(Layout::last_sequence),
+    is_time: false,
+    ..Int::of_milliseconds(
+        c"snowflake.sequence_jitter",
+        c"A new millisecond starts with a random sequence from 0 to this.",
+        c"Spreads IDs evenly over shards that are chosen by id modulo n, and costs capacity in \
+            return.",
+        0,
+        0..=i32::MAX,
+    )
+};
