@@ -3,7 +3,7 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::Node;
+use super::node::Node;
 use crate::decode;
 use crate::server::own_table::OthersCode;
 use crate::server::report::{self, Report};

@@ -1,0 +1,145 @@
+//! The table `snowflake_node_claims`: who has which identity.
+
+use pgrx::prelude::*;
+
+use super::error::Error;
+use super::node::Node;
+use crate::server::catalog::{self, Argument, Row};
+use crate::server::own_table::{OwnTable, text};
+use crate::settings;
+
+/// The table, with nobody else who changes it until the transaction ends.
+pub struct Claims {
+    table: OwnTable,
+}
+
+impl Claims {
+    /// Locks the table, if the current role may claim.
+    pub fn locked(fcinfo: pg_sys::FunctionCallInfo) -> Result<Claims, Error> {
+        if catalog::keeps_snapshot() {
+            return Err(Error::OldSnapshot);
+        }
+        // SAFETY: PostgreSQL calls with a function.
+        let table = table_of(unsafe { (*(*fcinfo).flinfo).fn_oid })?;
+        table.lock()?;
+        catalog::let_commit_be_synchronous();
+        Ok(Claims { table })
+    }
+
+    /// Runs a query on `claims`.
+    fn query(&self, query: &str, arguments: &[Argument]) -> Vec<Row> {
+        let name = &self.table.name;
+        let claims = format!("WITH claims AS NOT MATERIALIZED (SELECT * FROM {name})");
+        self.table.write(&format!("{claims} {query}"), arguments)
+    }
+
+    /// The node of that name, if it has an identity.
+    pub fn node(&self, name: &str) -> Option<Node> {
+        let query = format!(
+            "SELECT c.datacenter_id, c.worker_id, {},
+                    to_char(c.start_after AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')
+             FROM claims AS c WHERE c.released_at IS NULL AND c.name = $1",
+            raw("c.claimed_at")
+        );
+        let row = self.query(&query, &[text(name)]).pop()?;
+        let [datacenter_id, worker_id, claimed_at] = [0, 1, 2].map(|column| integer(&row, column));
+        Some(Node {
+            datacenter_id: datacenter_id as i32,
+            worker_id: worker_id as i32,
+            claimed_at,
+            start_after: row[3].clone(),
+        })
+    }
+
+    /// The name of the node that has this identity, if there is one.
+    pub fn holder(&self, [datacenter_id, worker_id]: [i32; 2]) -> Option<String> {
+        let query = "SELECT c.name FROM claims AS c
+                     WHERE c.released_at IS NULL AND c.datacenter_id = $1 AND c.worker_id = $2";
+        self.query(query, &[int4(datacenter_id), int4(worker_id)]).pop()?.swap_remove(0)
+    }
+
+    /// The identity to give to a node that has none; `None` if none is left.
+    pub fn choose(&self, name: &str, wanted: [Option<i32>; 2], last: [u32; 2]) -> Option<[i32; 2]> {
+        let optional = |number: Option<i32>| (number.map(pg_sys::Datum::from), pg_sys::INT4OID);
+        let (wanted, last) = (wanted.map(optional), last.map(|last| int4(last as i32)));
+        let own = own_identity();
+        let own = [0, 1].map(|part| optional(own.map(|own| own[part])));
+        let arguments = [text(name), wanted[0], wanted[1], last[0], last[1], own[0], own[1]];
+        let row = self.query(include_str!("choice.sql"), &arguments).pop()?;
+        Some([0, 1].map(|column| integer(&row, column) as i32))
+    }
+
+    /// Lets the commit wait until the claim of the node of that name is where every claim has to be:
+    /// who made it may have been cut off from that wait. Locking a row is a change.
+    pub fn keep(&self, name: &str) {
+        let table = &self.table.name;
+        let query = format!(
+            "SELECT FROM {table} AS c WHERE c.released_at IS NULL AND c.name = $1 FOR UPDATE"
+        );
+        self.table.write(&query, &[text(name)]);
+    }
+
+    /// Gives the identity to the node of that name.
+    pub fn give(&self, name: &str, [datacenter_id, worker_id]: [i32; 2]) {
+        let table = &self.table.name;
+        let statement = format!(
+            "WITH given AS (
+                INSERT INTO {table} (datacenter_id, worker_id, name, claimed_at)
+                VALUES ($1, $2, $3, clock_timestamp())
+                ON CONFLICT (datacenter_id, worker_id) DO UPDATE
+                SET name = excluded.name, claimed_at = excluded.claimed_at, released_at = NULL
+                RETURNING 1)
+             SELECT FROM given"
+        );
+        self.table.write(&statement, &[int4(datacenter_id), int4(worker_id), text(name)]);
+    }
+
+    /// Takes the identity back from the node of that name, and returns the time after which its
+    /// next IDs start.
+    pub fn release(&self, name: &str, until: pg_sys::TimestampTz) -> pg_sys::TimestampTz {
+        let table = &self.table.name;
+        let statement = format!(
+            "WITH released AS (
+                UPDATE {table} SET released_at = clock_timestamp(),
+                                   start_after = greatest(start_after, $2)
+                WHERE released_at IS NULL AND name = $1 RETURNING start_after)
+             SELECT {} FROM released",
+            raw("start_after")
+        );
+        let until = (Some(until.into()), pg_sys::TIMESTAMPTZOID);
+        integer(&self.table.write(&statement, &[text(name), until])[0], 0)
+    }
+}
+
+/// SQL for a time as PostgreSQL counts.
+fn raw(expression: &str) -> String {
+    format!(
+        "(extract(epoch FROM {expression} - timestamptz '2000-01-01 00:00:00+00') * 1000000)::bigint"
+    )
+}
+
+fn integer(row: &Row, column: usize) -> i64 {
+    let text = row[column].as_deref().expect("not NULL");
+    text.parse().expect("an integer")
+}
+
+fn int4(value: i32) -> Argument {
+    (Some(value.into()), pg_sys::INT4OID)
+}
+
+/// The identity that this server itself has.
+pub fn own_identity() -> Option<[i32; 2]> {
+    let identity = settings::fixed().identity?;
+    Some([identity.datacenter_id, identity.worker_id].map(|id| id as i32))
+}
+
+/// The table beside this function of the extension, if the current role may claim.
+pub fn table_of(function: pg_sys::Oid) -> Result<OwnTable, Error> {
+    const MAY_CLAIM: &str = "
+        SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid
+        WHERE d.classid = 'pg_class'::regclass AND d.objid = $1 AND d.deptype = 'e'
+          AND (pg_has_role(e.extowner, 'USAGE') OR has_table_privilege(d.objid, 'UPDATE'))";
+    OwnTable::of(function, "snowflake_node_claims")
+        .filter(|table| !catalog::query(MAY_CLAIM, &[table.argument()]).is_empty())
+        .ok_or(Error::NotAllowed)
+}

@@ -1,0 +1,43 @@
+//! A node: a server, by the name under which it has an identity.
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+
+use crate::server::report;
+use crate::server::time::display_timestamptz;
+
+/// A node that has an identity.
+#[derive(Debug)]
+pub struct Node {
+    /// Its datacenter.
+    pub datacenter_id: i32,
+    /// Its worker.
+    pub worker_id: i32,
+    /// When it was given its identity, as PostgreSQL counts.
+    pub claimed_at: pg_sys::TimestampTz,
+    /// In the form of `snowflake.start_after`.
+    pub start_after: Option<String>,
+}
+
+impl Node {
+    /// What whoever claims it again is told.
+    pub fn notice(&self, name: &str) -> ErrorReport {
+        let since = display_timestamptz(self.claimed_at);
+        report::message(format!("node \"{name}\" has had this identity since {since}")).set_hint(
+            "If two servers have this name, both issue the same IDs. If this server has lost its \
+             data, release the identity before you claim it again.",
+        )
+    }
+
+    /// Its lines of `postgresql.conf`.
+    pub fn fragment(&self, name: &str) -> String {
+        let Node { datacenter_id, worker_id, start_after, .. } = self;
+        let mut lines = vec![
+            format!("# node {name}"),
+            format!("snowflake.datacenter_id = {datacenter_id}"),
+            format!("snowflake.worker_id = {worker_id}"),
+        ];
+        lines.extend(start_after.iter().map(|time| format!("snowflake.start_after = '{time}'")));
+        lines.join("\n")
+    }
+}
