@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pgrx::prelude::*;
 
-use super::Obstacle;
+use super::obstacle::Obstacle;
 use super::properties::Properties;
 use super::rows::{fields, oid, sqlstate_of, words};
 use super::statement::{Role, Statement, Step};

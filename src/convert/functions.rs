@@ -3,7 +3,7 @@
 
 use pgrx::prelude::*;
 
-use super::Obstacle;
+use super::obstacle::Obstacle;
 use super::properties::Properties;
 use super::rows::{fields, words};
 use super::statement::{Role, Statement, Step};

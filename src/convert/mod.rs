@@ -17,10 +17,14 @@
 //! - `statement`: a statement, and as whom it runs.
 //! - `report`: everything that a conversion may run into, and what it locks.
 //! - `views`: whether views can be created again.
+//! - `finding`: a row of the report.
+//! - `obstacle`: why a column cannot be converted.
 //! - `rows`: what queries return.
 
 mod dependents;
+mod finding;
 mod functions;
+mod obstacle;
 mod plan;
 mod properties;
 mod report;
@@ -35,63 +39,14 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::server::encoding::{encode, text_array_argument};
-use crate::server::report::{self as server_report, OrRaise, Report};
+use crate::server::report::{self as server_report, OrRaise};
 use crate::server::{catalog, subtransaction};
 use functions::functions;
+use obstacle::{Obstacle, wrong_argument};
 use plan::{Direction, Keys, Plan};
 use statement::{Step, execute_all};
 use trial::Reach;
 use trust::Owner;
-
-/// Why a column cannot be converted or reverted.
-#[derive(Debug)]
-struct Obstacle {
-    sqlstate: PgSqlErrorCode,
-    /// What it is about, for a report.
-    object: String,
-    message: String,
-    detail: Option<String>,
-    hint: Option<String>,
-}
-
-impl Obstacle {
-    fn denied(message: String) -> Obstacle {
-        Obstacle {
-            sqlstate: PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
-            object: String::new(),
-            message,
-            detail: None,
-            hint: None,
-        }
-    }
-
-    /// Something was changed since the statements were made.
-    fn changed(what: &str) -> Obstacle {
-        Obstacle {
-            sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
-            object: what.into(),
-            message: format!("{what} was changed during the conversion"),
-            detail: None,
-            hint: Some(
-                "Try again. If the error recurs, look for code of the owner that renames objects."
-                    .into(),
-            ),
-        }
-    }
-}
-
-impl Report for Obstacle {
-    fn report(self) -> ErrorReport {
-        let mut report = server_report::new(self.sqlstate, self.message);
-        if let Some(detail) = self.detail {
-            report = report.set_detail(detail);
-        }
-        if let Some(hint) = self.hint {
-            report = report.set_hint(hint);
-        }
-        report
-    }
-}
 
 /// A text in the encoding of the database.
 type Bytes = Vec<u8>;
@@ -311,16 +266,6 @@ fn refuse_old_snapshot() -> Result<(), Obstacle> {
         ),
         hint: Some("Use a READ COMMITTED transaction.".into()),
     })
-}
-
-fn wrong_argument(message: String, hint: &str) -> Obstacle {
-    Obstacle {
-        sqlstate: PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        object: String::new(),
-        message,
-        detail: None,
-        hint: Some(hint.into()),
-    }
 }
 
 /// An argument of the call, unless it is NULL.

@@ -4,12 +4,12 @@ use pgrx::prelude::*;
 
 use super::dependents::recreation;
 use super::functions::functions;
+use super::obstacle::{Obstacle, wrong_argument};
 use super::properties::Properties;
 use super::rows::{fields, oid, sqlstate_of, words};
 use super::statement::{Role, Statement, Step, session_check};
 use super::trial::{Outcome, Reach, Test, Values};
 use super::trust::{self, Names, Owner, schemas_of_session};
-use super::{Obstacle, wrong_argument};
 use crate::generate;
 use crate::server::catalog::{Argument, Path, Row, query};
 

@@ -2,8 +2,9 @@
 
 use pgrx::prelude::*;
 
-use super::Obstacle;
 use super::dependents::recreation;
+use super::finding::Finding;
+use super::obstacle::Obstacle;
 use super::plan::{Direction, Keys, Plan};
 use super::rows::fields;
 use super::trial::{Outcome, Reach};
@@ -18,19 +19,6 @@ const REPORT: &str = concat!(
     include_str!("functions.sql"),
     include_str!("report.sql")
 );
-
-/// A row of the report.
-pub struct Finding {
-    /// `obstacle`, `risk` or `change`.
-    pub kind: String,
-    pub object: String,
-    pub reason: String,
-    /// What to do.
-    pub remedy: Option<String>,
-    /// The size of what is rewritten.
-    pub rewritten: Option<i64>,
-    pub lock: Option<String>,
-}
 
 /// All findings on keys: obstacles first, and among these what belongs to others; then risks, then
 /// changes. Where there are no such keys, there is no report.
@@ -69,8 +57,8 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
     }
     answer.obstacles.extend(recreation(&arguments).obstacles);
     answer.obstacles.sort_by_key(|obstacle| !is_denied(obstacle));
-    let obstacles = answer.obstacles.into_iter().map(|obstacle| obstacle.finding("obstacle"));
-    let risks = risks.into_iter().map(|risk| risk.finding("risk"));
+    let obstacles = answer.obstacles.into_iter().map(|obstacle| Finding::of("obstacle", obstacle));
+    let risks = risks.into_iter().map(|risk| Finding::of("risk", risk));
     let untried = untried.into_iter().map(|obstacle| Finding {
         reason: format!(
             "The following could not be ruled out, because a test could run code of users: {}. {}",
@@ -78,7 +66,7 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
             obstacle.detail.as_deref().unwrap_or_default()
         ),
         remedy: Some("Call snowflake_convert() with rehearse => true to test it.".into()),
-        ..obstacle.finding("risk")
+        ..Finding::of("risk", obstacle)
     });
     let mut others: Vec<Finding> = query(REPORT, &arguments).into_iter().map(finding).collect();
     // What PostgreSQL says of a view is more than which functions it calls.
@@ -98,21 +86,5 @@ fn finding(row: Row) -> Finding {
         remedy,
         rewritten: rewritten.map(|size| size.parse().expect("a bigint")),
         lock,
-    }
-}
-
-impl Obstacle {
-    fn finding(self, kind: &str) -> Finding {
-        let mut reason = self.message;
-        // A message is no sentence.
-        if let Some(first) = reason.get(..1) {
-            reason = first.to_uppercase() + &reason[1..];
-        }
-        reason.push('.');
-        if let Some(detail) = self.detail {
-            reason = format!("{reason} {detail}");
-        }
-        let Obstacle { object, hint: remedy, .. } = self;
-        Finding { kind: kind.into(), object, reason, remedy, rewritten: None, lock: None }
     }
 }

@@ -2,7 +2,7 @@
 
 use pgrx::prelude::*;
 
-use super::Obstacle;
+use super::obstacle::Obstacle;
 use crate::server::catalog::Row;
 use crate::server::report::Report;
 

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 
-use super::Obstacle;
+use super::obstacle::Obstacle;
 use super::rows::fields;
 use super::trust::{Owner, check_granted};
 use crate::server::catalog::{self, Path, query};

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use pgrx::prelude::*;
 
-use super::Obstacle;
+use super::obstacle::Obstacle;
 use super::rows::fields;
 use super::trust::Owner;
 use crate::server::catalog::{self, Path, query, query_of_users};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use pgrx::prelude::*;
 
-use super::Obstacle;
+use super::obstacle::Obstacle;
 use super::rows::{fields, oid, sqlstate_of};
 use crate::server::catalog::{Argument, Path, Row, query};
 use crate::server::own_table::text;

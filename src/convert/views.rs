@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::report::Finding;
+use super::finding::Finding;
 use super::rows::fields;
 use super::trust::Owner;
 use crate::server::catalog::{self, Argument, Path, query, query_of_users};
