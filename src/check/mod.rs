@@ -4,42 +4,43 @@
 //! Each row of [`ROWS`] is evaluated by itself: an error in one is that row's finding, and hides no
 //! other row.
 //!
+//! - `facts`: what the rows are judged by.
+//! - `finding`: what they find.
+//! - `rights`: what the role that checks may read.
 //! - `own`: what this server is configured with, and what its next ID would find.
 //! - `origin`: where its identity comes from.
 //! - `others`: what it knows of other servers.
 
+mod facts;
+mod finding;
 mod origin;
 mod others;
 mod own;
+mod rights;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::clock;
-use crate::promise;
-use crate::promise::outlook::{Outlook, outlook};
-use crate::server::catalog;
 use crate::server::encoding::encode;
-use crate::server::in_recovery;
 use crate::server::subtransaction::by_itself;
-use crate::settings::{self, Fixed};
+use facts::Facts;
+use finding::{Finding, State};
 
 /// Evaluates a row. It may query the catalog, and may raise an error.
-type Evaluate = fn(&Server) -> Finding;
+type Evaluate = fn(&Facts) -> Finding;
 
 /// What is checked, in the order of the rows. The verdict follows.
 const ROWS: [(&str, Evaluate); 13] = [
-    ("preloading", Server::preloading),
-    ("identity", Server::identity),
+    ("preloading", own::preloading),
+    ("identity", own::identity),
     ("origin of the identity", origin::of_identity),
-    ("register", Server::register),
-    ("layout", Server::layout),
-    ("layout of the database", Server::layout_of_database),
-    ("lead", Server::lead),
-    ("clock", Server::clock),
+    ("register", own::register),
+    ("layout", own::layout),
+    ("layout of the database", own::layout_of_database),
+    ("lead", own::lead),
+    ("clock", own::clock),
     ("clocks of standbys", others::clocks_of_standbys),
     ("synchronous standbys", others::synchronous_standbys),
-    ("timestamp field", Server::field),
+    ("timestamp field", own::timestamp_field),
     ("twins", others::twins),
     ("subscriptions", others::subscriptions),
 ];
@@ -60,18 +61,10 @@ fn snowflake_check(
 > {
     // SAFETY: PostgreSQL calls with a function.
     let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
-    let fixed = settings::fixed();
-    let look = || outlook(fixed).map_err(Obstacle::Refused);
-    let server = Server {
-        function,
-        fixed,
-        in_recovery: in_recovery(),
-        now: clock::unix_ms(),
-        outlook: by_itself(look, |message| Err(Obstacle::Raised(message))),
-    };
-    let evaluate = |row: Evaluate| by_itself(|| row(&server), Finding::failed);
+    let facts = Facts::of_now(function);
+    let evaluate = |row: Evaluate| by_itself(|| row(&facts), Finding::failed);
     let mut rows: Vec<_> = ROWS.iter().map(|(name, row)| (*name, evaluate(*row))).collect();
-    rows.push(("issues IDs", server.verdict(&rows)));
+    rows.push(("issues IDs", verdict(facts.in_recovery, &rows)));
     let bytes = |text: String| encode(&text).into_bytes();
     TableIterator::new(rows.into_iter().map(move |(name, found)| {
         let ok = found.state == State::Well;
@@ -82,110 +75,26 @@ fn snowflake_check(
 /// A text in the database's encoding, which may not be UTF-8.
 type Bytes = Vec<u8>;
 
-/// What was found of something that is checked.
-struct Finding {
-    state: State,
-    detail: String,
-    hint: Option<String>,
-}
-
-/// How it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Well,
-    /// IDs are issued, but somebody should see to it.
-    Doubtful,
-    /// No ID is issued.
-    Blocking,
-}
-
-impl Finding {
-    fn well(detail: impl Into<String>) -> Finding {
-        Finding { state: State::Well, detail: detail.into(), hint: None }
+/// Whether IDs are issued, and if not, because of which rows.
+fn verdict(in_recovery: bool, rows: &[(&str, Finding)]) -> Finding {
+    let blocking: Vec<_> = rows
+        .iter()
+        .filter(|(_, found)| found.state == State::Blocking)
+        .map(|(name, _)| *name)
+        .collect();
+    if blocking.is_empty() {
+        return Finding::well(match in_recovery {
+            true => "This standby would issue IDs if it were promoted now.",
+            false => "This server issues IDs.",
+        });
     }
-
-    fn doubtful(detail: impl Into<String>, hint: &str) -> Finding {
-        Finding { state: State::Doubtful, detail: detail.into(), hint: Some(hint.to_owned()) }
-    }
-
-    /// What the next ID would raise.
-    fn blocking(error: ErrorReport) -> Finding {
-        let message = sentence(error.message());
-        let detail = match error.detail() {
-            Some(detail) => format!("{message} {detail}"),
-            None => message,
-        };
-        Finding { state: State::Blocking, detail, hint: error.hint().map(str::to_owned) }
-    }
-
-    /// It is not known, because of an error with this message.
-    fn failed(message: String) -> Finding {
-        let detail = format!("Not checked, because of an error: {message}.");
-        Finding { state: State::Doubtful, detail, hint: None }
-    }
-}
-
-/// A message of an error as a sentence.
-fn sentence(message: &str) -> String {
-    let mut sentence = format!("{message}.");
-    // The name of a setting or of the library begins no sentence in another way.
-    let is_name = message.split(' ').next().is_some_and(|word| word.contains(['.', '_']));
-    if let Some(first) = sentence.get_mut(..1).filter(|_| !is_name) {
-        first.make_ascii_uppercase();
-    }
-    sentence
-}
-
-/// The server that is checked.
-struct Server {
-    /// The function that was called.
-    function: pg_sys::Oid,
-    fixed: &'static Fixed,
-    in_recovery: bool,
-    /// Its clock.
-    now: i64,
-    /// What the next ID would find.
-    outlook: Result<Outlook, Obstacle>,
-}
-
-/// Why it is not known what the next ID would find.
-enum Obstacle {
-    /// It would be refused.
-    Refused(promise::Error),
-    /// An error with this message is raised.
-    Raised(String),
-}
-
-impl Server {
-    fn verdict(&self, rows: &[(&str, Finding)]) -> Finding {
-        let blocking: Vec<_> = rows
-            .iter()
-            .filter(|(_, found)| found.state == State::Blocking)
-            .map(|(name, _)| *name)
-            .collect();
-        if blocking.is_empty() {
-            return Finding::well(match self.in_recovery {
-                true => "This standby would issue IDs if it were promoted now.",
-                false => "This server issues IDs.",
-            });
-        }
-        let detail = format!(
-            "This {}, because of: {}.",
-            match self.in_recovery {
-                true => "standby would issue no ID if it were promoted now",
-                false => "server issues no ID",
-            },
-            blocking.join(", ")
-        );
-        Finding { state: State::Blocking, detail, hint: None }
-    }
-}
-
-/// Whether this role may read a view of the catalog. Some servers do not let everybody.
-fn may_read(view: &str) -> bool {
-    holds(&format!("has_table_privilege('pg_catalog.{view}', 'SELECT')"))
-}
-
-fn holds(condition: &str) -> bool {
-    catalog::query(&format!("SELECT {condition}"), &[])[0][0].as_deref() == Some("t")
+    let detail = format!(
+        "This {}, because of: {}.",
+        match in_recovery {
+            true => "standby would issue no ID if it were promoted now",
+            false => "server issues no ID",
+        },
+        blocking.join(", ")
+    );
+    Finding { state: State::Blocking, detail, hint: None }
 }

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 
 use pgrx::prelude::*;
 
-use super::{Finding, Server, holds, may_read};
+use super::facts::Facts;
+use super::finding::Finding;
+use super::rights::{holds, may_read};
 use crate::server::catalog;
 use crate::server::encoding::encode;
 
 /// Where the identity comes from. What lies inside the data directory is in every copy of it.
-pub fn of_identity(_: &Server) -> Finding {
+pub fn of_identity(_: &Facts) -> Finding {
     if !may_read("pg_settings") {
         return Finding::well("Not checked: this role may not read pg_settings.");
     }
@@ -24,10 +26,7 @@ pub fn of_identity(_: &Server) -> Finding {
         ),
         &[],
     );
-    // SAFETY: a string of the server, from its start on.
-    let directory = unsafe { CStr::from_ptr(pg_sys::DataDir) };
-    let directory = PathBuf::from(OsStr::from_bytes(directory.to_bytes()));
-    let directory = fs::canonicalize(&directory).unwrap_or(directory);
+    let directory = data_directory();
     let (mut origins, mut overridden, mut is_copied) = (Vec::new(), Vec::new(), false);
     for row in rows {
         let [setting, source, file, line, others] =
@@ -36,10 +35,7 @@ pub fn of_identity(_: &Server) -> Finding {
         overridden.extend(others.map(|others| format!("{setting} = {others}")));
         origins.push(match file.zip(line) {
             Some((file, line)) => {
-                // The name as the server has it, whatever the encoding of the database.
-                let name = encode(&file);
-                let path = Path::new(OsStr::from_bytes(name.as_bytes()));
-                is_copied |= fs::canonicalize(path).is_ok_and(|file| file.starts_with(&directory));
+                is_copied |= is_below(&file, &directory);
                 format!("{setting}: {file}, line {line}")
             }
             None => format!("{setting}: {source}"),
@@ -78,4 +74,19 @@ const OVERRIDDEN: &str = "
 fn may_read_files() -> bool {
     may_read("pg_file_settings")
         && holds("has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'EXECUTE')")
+}
+
+/// Without links.
+fn data_directory() -> PathBuf {
+    // SAFETY: a string of the server, from its start on.
+    let directory = unsafe { CStr::from_ptr(pg_sys::DataDir) };
+    let directory = PathBuf::from(OsStr::from_bytes(directory.to_bytes()));
+    fs::canonicalize(&directory).unwrap_or(directory)
+}
+
+fn is_below(file: &str, directory: &Path) -> bool {
+    // The name as the server has it, whatever the encoding of the database.
+    let name = encode(file);
+    let path = Path::new(OsStr::from_bytes(name.as_bytes()));
+    fs::canonicalize(path).is_ok_and(|file| file.starts_with(directory))
 }

@@ -2,7 +2,9 @@
 
 use snowflake_core::jump::NOTABLE;
 
-use super::{Finding, Server, holds, may_read};
+use super::facts::Facts;
+use super::finding::Finding;
+use super::rights::{holds, may_read};
 use crate::generator::shared;
 use crate::promise::replication;
 use crate::server::catalog;
@@ -11,7 +13,7 @@ use crate::server::catalog;
 const LATE: i64 = 60_000;
 
 /// What the answers of standbys say about their clocks.
-pub fn clocks_of_standbys(_: &Server) -> Finding {
+pub fn clocks_of_standbys(_: &Facts) -> Finding {
     if !may_read("pg_stat_replication") {
         return Finding::well("Not checked: this role may not read pg_stat_replication.");
     }
@@ -45,8 +47,8 @@ pub fn clocks_of_standbys(_: &Server) -> Finding {
 }
 
 /// The standbys that commits wait for, and whether there are enough of them.
-pub fn synchronous_standbys(server: &Server) -> Finding {
-    if server.in_recovery {
+pub fn synchronous_standbys(facts: &Facts) -> Finding {
+    if facts.in_recovery {
         return Finding::well("Checked on the primary.");
     } else if !replication::has_synchronous_standbys() {
         return Finding::well("There are none.");
@@ -90,9 +92,9 @@ const STANDBYS: &str = "SELECT r.application_name, r.sync_state FROM pg_stat_rep
     ORDER BY r.application_name";
 
 /// Whether rows of another server with this identity came.
-pub fn twins(server: &Server) -> Finding {
+pub fn twins(facts: &Facts) -> Finding {
     let idle = catalog::query(IDLE_WATCHES, &[]);
-    let received = if server.fixed.preloaded { shared::statistics().1.twins } else { 0 };
+    let received = if facts.fixed.preloaded { shared::statistics().1.twins } else { 0 };
     if received > 0 {
         Finding::doubtful(
             format!(
@@ -125,7 +127,7 @@ const IDLE_WATCHES: &str = "SELECT string_agg(DISTINCT t.tgrelid::regclass::text
 
 /// Whether the subscriptions that bring rows to watched tables are enabled. `disable_on_error` lets
 /// PostgreSQL disable one without anybody's doing.
-pub fn subscriptions(_: &Server) -> Finding {
+pub fn subscriptions(_: &Facts) -> Finding {
     if !may_read_subscriptions() {
         return Finding::well("Not checked: this role may not read pg_subscription.");
     }

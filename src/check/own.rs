@@ -3,7 +3,8 @@
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
 
-use super::{Finding, Obstacle, Server, State, sentence};
+use super::facts::{Facts, Obstacle};
+use super::finding::{Finding, State, sentence};
 use crate::dumps::{self, Recorded};
 use crate::generate;
 use crate::promise::outlook::Outlook;
@@ -29,184 +30,185 @@ const TABLE_WITH_KEYS: &str = "SELECT a.adrelid::regclass::text
     WHERE p.prosrc = 'snowflake_nextval' AND l.lanname = 'c' AND pg_relation_size(a.adrelid) > 0
     ORDER BY 1 LIMIT 1";
 
-impl Server {
-    pub(super) fn preloading(&self) -> Finding {
-        match settings::require_preloading() {
-            Ok(_) => Finding::well("The library is in shared_preload_libraries."),
-            Err(error) => Finding::blocking(error.report()),
+/// Whether the library is preloaded.
+pub fn preloading(_: &Facts) -> Finding {
+    match settings::require_preloading() {
+        Ok(_) => Finding::well("The library is in shared_preload_libraries."),
+        Err(error) => Finding::blocking(error.report()),
+    }
+}
+
+/// Whether there is an identity.
+pub fn identity(facts: &Facts) -> Finding {
+    match facts.fixed.identity {
+        Some(Identity { datacenter_id, worker_id }) => {
+            Finding::well(format!("Datacenter {datacenter_id}, worker {worker_id}."))
+        }
+        None => Finding::blocking(settings::Error::NoIdentity.report()),
+    }
+}
+
+/// Whether the register can be used, and its floor.
+pub fn register(facts: &Facts) -> Finding {
+    use promise::Error::{OtherSystem, Register};
+    match &facts.outlook {
+        Err(Obstacle::Refused(error @ (Register(_) | OtherSystem { .. }))) => {
+            return Finding::blocking(error.clone().report());
+        }
+        Err(Obstacle::Raised(message)) => {
+            return Finding { state: State::Blocking, detail: sentence(message), hint: None };
+        }
+        Err(Obstacle::Refused(_)) => return Finding::well("It can be read."),
+        Ok(_) => {}
+    }
+    // A server that has issued IDs issues more without it, for as long as it runs.
+    match register::read() {
+        Ok(Some(record)) => Finding::well(format!("The floor is {}.", time::display(record.floor))),
+        Ok(None) => without_register(facts),
+        Err(error) => {
+            Finding { state: State::Doubtful, ..Finding::blocking(Register(error).report()) }
         }
     }
+}
 
-    pub(super) fn identity(&self) -> Finding {
-        match self.fixed.identity {
-            Some(Identity { datacenter_id, worker_id }) => {
-                Finding::well(format!("Datacenter {datacenter_id}, worker {worker_id}."))
-            }
-            None => Finding::blocking(settings::Error::NoIdentity.report()),
-        }
+/// The first ID starts from the clock, unless somebody has said from where else.
+fn without_register(facts: &Facts) -> Finding {
+    let first = "There is none. The first ID creates it";
+    if let Some(start_after) = facts.fixed.start_after {
+        return Finding::well(format!("{first}, and is after {}.", time::display(start_after)));
     }
-
-    pub(super) fn register(&self) -> Finding {
-        use promise::Error::{OtherSystem, Register};
-        match &self.outlook {
-            Err(Obstacle::Refused(error @ (Register(_) | OtherSystem { .. }))) => {
-                return Finding::blocking(error.clone().report());
-            }
-            Err(Obstacle::Raised(message)) => {
-                return Finding { state: State::Blocking, detail: sentence(message), hint: None };
-            }
-            Err(Obstacle::Refused(_)) => return Finding::well("It can be read."),
-            Ok(_) => {}
-        }
-        // A server that has issued IDs issues more without it, for as long as it runs.
-        match register::read() {
-            Ok(Some(record)) => {
-                Finding::well(format!("The floor is {}.", time::display(record.floor)))
-            }
-            Ok(None) => self.without_register(),
-            Err(error) => {
-                Finding { state: State::Doubtful, ..Finding::blocking(Register(error).report()) }
-            }
-        }
-    }
-
-    /// The first ID starts from the clock, unless somebody has said from where else.
-    fn without_register(&self) -> Finding {
-        let first = "There is none. The first ID creates it";
-        if let Some(start_after) = self.fixed.start_after {
-            return Finding::well(format!("{first}, and is after {}.", time::display(start_after)));
-        }
-        match catalog::query(TABLE_WITH_KEYS, &[]).first().and_then(|row| row[0].as_deref()) {
-            None => Finding::well(format!("{first}.")),
-            Some(table) => Finding::doubtful(
-                format!(
-                    "{first}. But the table {table}, whose default is a snowflake ID, is not empty."
-                ),
-                "If its keys were issued before this server was upgraded, or restored from a dump, \
-                 a superuser sets a floor above them: SELECT snowflake_set_floor('...').",
+    match catalog::query(TABLE_WITH_KEYS, &[]).first().and_then(|row| row[0].as_deref()) {
+        None => Finding::well(format!("{first}.")),
+        Some(table) => Finding::doubtful(
+            format!(
+                "{first}. But the table {table}, whose default is a snowflake ID, is not empty."
             ),
-        }
+            "If its keys were issued before this server was upgraded, or restored from a dump, \
+             a superuser sets a floor above them: SELECT snowflake_set_floor('...').",
+        ),
     }
+}
 
-    pub(super) fn layout(&self) -> Finding {
-        match &self.outlook {
-            Err(Obstacle::Refused(error @ promise::Error::OtherLayout { .. })) => {
-                Finding::blocking(error.clone().report())
-            }
-            Ok(Outlook { was_confirmed: true, .. }) => Finding::well(
-                "The epoch and the widths were confirmed. No ID has been issued under them, so \
-                 those from before are still accepted.",
-            ),
-            Ok(Outlook { is_first: false, .. }) => {
-                Finding::well("The epoch and the widths are those of the register.")
-            }
-            Ok(_) => Finding::well("The first ID fixes the epoch and the widths."),
-            Err(_) => Finding::well(UNKNOWN),
+/// Whether the register accepts the layout.
+pub fn layout(facts: &Facts) -> Finding {
+    match &facts.outlook {
+        Err(Obstacle::Refused(error @ promise::Error::OtherLayout { .. })) => {
+            Finding::blocking(error.clone().report())
         }
+        Ok(Outlook { was_confirmed: true, .. }) => Finding::well(
+            "The epoch and the widths were confirmed. No ID has been issued under them, so \
+             those from before are still accepted.",
+        ),
+        Ok(Outlook { is_first: false, .. }) => {
+            Finding::well("The epoch and the widths are those of the register.")
+        }
+        Ok(_) => Finding::well("The first ID fixes the epoch and the widths."),
+        Err(_) => Finding::well(UNKNOWN),
     }
+}
 
-    pub(super) fn layout_of_database(&self) -> Finding {
-        let hint = "If the server has a wrong epoch or wrong widths, correct them and restart it. \
-                    Otherwise, a superuser confirms them with SELECT snowflake_confirm('layout') \
-                    in this database.";
-        match dumps::recorded(self.function, self.fixed.layout) {
-            Recorded::Own => {
-                Finding::well("Dumps of this database carry the epoch and the widths.")
-            }
-            Recorded::Others(layouts) => Finding::doubtful(
-                format!(
-                    "This database has been used with another layout than the server's: {layouts}."
-                ),
-                hint,
+/// Whether dumps of this database carry the layout.
+pub fn layout_of_database(facts: &Facts) -> Finding {
+    let hint = "If the server has a wrong epoch or wrong widths, correct them and restart it. \
+                Otherwise, a superuser confirms them with SELECT snowflake_confirm('layout') \
+                in this database.";
+    match dumps::recorded(facts.function, facts.fixed.layout) {
+        Recorded::Own => Finding::well("Dumps of this database carry the epoch and the widths."),
+        Recorded::Others(layouts) => Finding::doubtful(
+            format!(
+                "This database has been used with another layout than the server's: {layouts}."
             ),
-            Recorded::Nothing => Finding::doubtful(
-                "The table snowflake_internal.snowflake_layout is empty. Dumps of this database carry no layout.",
-                hint,
-            ),
-            Recorded::Unknown => Finding::well(
-                "Not checked: this role cannot read the table snowflake_internal.snowflake_layout.",
-            ),
-        }
+            hint,
+        ),
+        Recorded::Nothing => Finding::doubtful(
+            "The table snowflake_internal.snowflake_layout is empty. Dumps of this database carry no layout.",
+            hint,
+        ),
+        Recorded::Unknown => Finding::well(
+            "Not checked: this role cannot read the table snowflake_internal.snowflake_layout.",
+        ),
     }
+}
 
-    pub(super) fn lead(&self) -> Finding {
-        let outlook = match &self.outlook {
-            Ok(outlook) => outlook,
-            Err(Obstacle::Refused(error @ promise::Error::StartAfterAhead { .. })) => {
-                return Finding::blocking(error.clone().report());
-            }
-            Err(_) => return Finding::well(UNKNOWN),
-        };
-        let limits = settings::limits();
-        let lead = outlook.after - self.now;
-        let largest = limits.max_burst.max(outlook.hold).max(limits.max_backward_step);
-        if lead > largest && lead - largest > limits.max_wait {
-            let until = outlook.after - largest;
-            let error = generate::Error::ClockBehind { timestamp: outlook.after, lead, until };
-            return Finding::blocking(error.report());
+/// How far the next ID is ahead of the clock.
+pub fn lead(facts: &Facts) -> Finding {
+    let outlook = match &facts.outlook {
+        Ok(outlook) => outlook,
+        Err(Obstacle::Refused(error @ promise::Error::StartAfterAhead { .. })) => {
+            return Finding::blocking(error.clone().report());
         }
-        if lead <= 0 {
-            return Finding::well("IDs carry the time of the clock.");
+        Err(_) => return Finding::well(UNKNOWN),
+    };
+    let limits = settings::limits();
+    let lead = outlook.after - facts.now;
+    let largest = limits.max_burst.max(outlook.hold).max(limits.max_backward_step);
+    if lead > largest && lead - largest > limits.max_wait {
+        let until = outlook.after - largest;
+        let error = generate::Error::ClockBehind { timestamp: outlook.after, lead, until };
+        return Finding::blocking(error.report());
+    }
+    if lead <= 0 {
+        return Finding::well("IDs carry the time of the clock.");
+    }
+    let after = time::display(outlook.after);
+    let detail = format!("The next ID is after {after}, {lead} ms ahead of the clock.");
+    let wanted = limits.max_burst.max(i64::from(settings::FAILOVER_MARGIN.get()) + RESERVATION);
+    if lead <= wanted.max(NOTABLE_LEAD) {
+        return Finding::well(detail);
+    }
+    Finding::doubtful(
+        detail,
+        "The clock was set back, the floor was set ahead of it, or several promotions added \
+         snowflake.failover_margin each. If the clock is behind, set it right. Otherwise, the \
+         lead shrinks as the clock goes on.",
+    )
+}
+
+/// Whether the clock contradicts the register, or the clock of the upstream.
+pub fn clock(facts: &Facts) -> Finding {
+    let outlook = match &facts.outlook {
+        Ok(outlook) => outlook,
+        Err(Obstacle::Refused(error @ promise::Error::ClockBeforeEpoch { .. })) => {
+            return Finding::blocking(error.clone().report());
         }
-        let after = time::display(outlook.after);
-        let detail = format!("The next ID is after {after}, {lead} ms ahead of the clock.");
-        let wanted = limits.max_burst.max(i64::from(settings::FAILOVER_MARGIN.get()) + RESERVATION);
-        if lead <= wanted.max(NOTABLE_LEAD) {
-            return Finding::well(detail);
-        }
+        Err(_) => return Finding::well(UNKNOWN),
+    };
+    if let (Verdict::Refuse, jump) = outlook.verdict {
+        return Finding::blocking(promise::Error::ClockAhead(jump).report());
+    }
+    match outlook.ahead_of_upstream {
+        Some(by) if by.abs() > NOTABLE => Finding::doubtful(
+            format!(
+                "It is {} ms {} that of the server that this one follows.",
+                by.abs(),
+                if by > 0 { "ahead of" } else { "behind" }
+            ),
+            "Set the clock right before this server is promoted.",
+        ),
+        Some(_) => Finding::well("It agrees with that of the server that this one follows."),
+        None if facts.in_recovery => Finding::well(
+            "It does not contradict the register. Nothing is known of the clock of the server \
+             that this one follows: no message has come since this server started, or its \
+             background worker does not run.",
+        ),
+        None => Finding::well("It does not contradict the register."),
+    }
+}
+
+/// How long the timestamp field lasts.
+pub fn timestamp_field(facts: &Facts) -> Finding {
+    let last = facts.fixed.layout.last_timestamp();
+    // Of the millisecond that was reached last, only the rest of the sequence is left.
+    let next = facts.outlook.as_ref().map_or(facts.now, |outlook| facts.now.max(outlook.after + 1));
+    let (left, end) = (last - next, time::display(last));
+    if left < 0 {
+        Finding::blocking(generate::Error::EndOfField { last }.report())
+    } else if left < LITTLE_TIME {
         Finding::doubtful(
-            detail,
-            "The clock was set back, the floor was set ahead of it, or several promotions added \
-             snowflake.failover_margin each. If the clock is behind, set it right. Otherwise, the \
-             lead shrinks as the clock goes on.",
+            format!("It ends at {end}, in {} days.", left / DAY),
+            "Plan for new IDs, with a later snowflake.epoch or smaller widths.",
         )
-    }
-
-    pub(super) fn clock(&self) -> Finding {
-        let outlook = match &self.outlook {
-            Ok(outlook) => outlook,
-            Err(Obstacle::Refused(error @ promise::Error::ClockBeforeEpoch { .. })) => {
-                return Finding::blocking(error.clone().report());
-            }
-            Err(_) => return Finding::well(UNKNOWN),
-        };
-        if let (Verdict::Refuse, jump) = outlook.verdict {
-            return Finding::blocking(promise::Error::ClockAhead(jump).report());
-        }
-        match outlook.ahead_of_upstream {
-            Some(by) if by.abs() > NOTABLE => Finding::doubtful(
-                format!(
-                    "It is {} ms {} that of the server that this one follows.",
-                    by.abs(),
-                    if by > 0 { "ahead of" } else { "behind" }
-                ),
-                "Set the clock right before this server is promoted.",
-            ),
-            Some(_) => Finding::well("It agrees with that of the server that this one follows."),
-            None if self.in_recovery => Finding::well(
-                "It does not contradict the register. Nothing is known of the clock of the server \
-                 that this one follows: no message has come since this server started, or its \
-                 background worker does not run.",
-            ),
-            None => Finding::well("It does not contradict the register."),
-        }
-    }
-
-    pub(super) fn field(&self) -> Finding {
-        let last = self.fixed.layout.last_timestamp();
-        // Of the millisecond that was reached last, only the rest of the sequence is left.
-        let next =
-            self.outlook.as_ref().map_or(self.now, |outlook| self.now.max(outlook.after + 1));
-        let (left, end) = (last - next, time::display(last));
-        if left < 0 {
-            Finding::blocking(generate::Error::EndOfField { last }.report())
-        } else if left < LITTLE_TIME {
-            Finding::doubtful(
-                format!("It ends at {end}, in {} days.", left / DAY),
-                "Plan for new IDs, with a later snowflake.epoch or smaller widths.",
-            )
-        } else {
-            Finding::well(format!("It ends at {end}."))
-        }
+    } else {
+        Finding::well(format!("It ends at {end}."))
     }
 }

@@ -1,0 +1,47 @@
+//! What the rows are judged by, found once for all of them.
+
+use pgrx::pg_sys;
+
+use crate::clock;
+use crate::promise;
+use crate::promise::outlook::{Outlook, outlook};
+use crate::server::in_recovery;
+use crate::server::subtransaction::by_itself;
+use crate::settings::{self, Fixed};
+
+/// What is known of this server.
+pub struct Facts {
+    /// The function that was called.
+    pub function: pg_sys::Oid,
+    /// Layout and identity.
+    pub fixed: &'static Fixed,
+    /// Whether it is a standby, or still recovers.
+    pub in_recovery: bool,
+    /// Its clock, Unix ms.
+    pub now: i64,
+    /// What the next ID would find.
+    pub outlook: Result<Outlook, Obstacle>,
+}
+
+/// Why it is not known what the next ID would find.
+pub enum Obstacle {
+    /// It would be refused.
+    Refused(promise::Error),
+    /// An error with this message is raised.
+    Raised(String),
+}
+
+impl Facts {
+    /// Looks at everything.
+    pub fn of_now(function: pg_sys::Oid) -> Facts {
+        let fixed = settings::fixed();
+        let look = || outlook(fixed).map_err(Obstacle::Refused);
+        Facts {
+            function,
+            fixed,
+            in_recovery: in_recovery(),
+            now: clock::unix_ms(),
+            outlook: by_itself(look, |message| Err(Obstacle::Raised(message))),
+        }
+    }
+}

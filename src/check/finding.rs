@@ -1,0 +1,63 @@
+//! What is found of something that is checked.
+
+use pgrx::pg_sys::panic::ErrorReport;
+
+/// What was found of something that is checked.
+pub struct Finding {
+    /// How it is.
+    pub state: State,
+    /// What is known of it.
+    pub detail: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// How it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// There is nothing to do.
+    Well,
+    /// IDs are issued, but somebody should see to it.
+    Doubtful,
+    /// No ID is issued.
+    Blocking,
+}
+
+impl Finding {
+    /// It is well.
+    pub fn well(detail: impl Into<String>) -> Finding {
+        Finding { state: State::Well, detail: detail.into(), hint: None }
+    }
+
+    /// Somebody should see to it.
+    pub fn doubtful(detail: impl Into<String>, hint: &str) -> Finding {
+        Finding { state: State::Doubtful, detail: detail.into(), hint: Some(hint.to_owned()) }
+    }
+
+    /// What the next ID would raise.
+    pub fn blocking(error: ErrorReport) -> Finding {
+        let message = sentence(error.message());
+        let detail = match error.detail() {
+            Some(detail) => format!("{message} {detail}"),
+            None => message,
+        };
+        Finding { state: State::Blocking, detail, hint: error.hint().map(str::to_owned) }
+    }
+
+    /// It is not known, because of an error with this message.
+    pub fn failed(message: String) -> Finding {
+        let detail = format!("Not checked, because of an error: {message}.");
+        Finding { state: State::Doubtful, detail, hint: None }
+    }
+}
+
+/// A message of an error as a sentence.
+pub fn sentence(message: &str) -> String {
+    let mut sentence = format!("{message}.");
+    // The name of a setting or of the library begins no sentence in another way.
+    let is_name = message.split(' ').next().is_some_and(|word| word.contains(['.', '_']));
+    if let Some(first) = sentence.get_mut(..1).filter(|_| !is_name) {
+        first.make_ascii_uppercase();
+    }
+    sentence
+}

@@ -1,0 +1,13 @@
+//! What the role that checks may read.
+
+use crate::server::catalog;
+
+/// Whether this role may read a view of the catalog. Some servers do not let everybody.
+pub fn may_read(view: &str) -> bool {
+    holds(&format!("has_table_privilege('pg_catalog.{view}', 'SELECT')"))
+}
+
+/// Whether a condition on the role's privileges is true.
+pub fn holds(condition: &str) -> bool {
+    catalog::query(&format!("SELECT {condition}"), &[])[0][0].as_deref() == Some("t")
+}
