@@ -5,13 +5,13 @@ use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
 use snowflake_core::jump::Verdict;
-use snowflake_core::register::{GoesBack, NO_TIMELINE, Record, RecordError, Server};
+use snowflake_core::register::{GoesBack, Issuer, NO_TIMELINE, Record, RecordError};
 
 use crate::clock;
 use crate::decode::layout::{stored_results, timestamp_in};
 use crate::dumps;
 use crate::generator::shared;
-use crate::promise::reservation::{locked, refuse_in_recovery, server};
+use crate::promise::reservation::{issuer, locked, refuse_in_recovery};
 use crate::promise::{Error, register, replication};
 use crate::server::encoding::text_argument;
 use crate::server::in_recovery;
@@ -26,7 +26,7 @@ use crate::settings::{self, Fixed};
 fn snowflake_floor() -> Option<TimestampWithTimeZone> {
     let record = register::read().map_err(Error::from).or_raise();
     let floor = match in_recovery() {
-        false => server(settings::fixed()).floor(record.as_ref()),
+        false => issuer(settings::fixed()).floor(record.as_ref()),
         true => record.map(|record| record.floor),
     };
     floor.map(timestamptz)
@@ -144,27 +144,27 @@ fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
 fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
     let closed = register::close_deleted();
     locked(|reservations, _| {
-        let server = server(fixed);
+        let issuer = issuer(fixed);
         let found = register::read();
-        // Nobody claims a later millisecond before the new floor is in force.
+        // Nobody takes an ID of a later millisecond before the new floor is in force.
         let frozen = shared::freeze();
         let recorded = found.as_ref().ok().copied().flatten();
         let least = frozen.timestamp().max(recorded.map_or(i64::MIN, |record| record.floor));
         if !force {
-            may_replace(&server, found)?;
+            may_replace(&issuer, found)?;
             if floor < least {
                 return Err(Error::FloorLowered { floor: least });
             }
         }
         let timeline = match recorded {
             // A promotion that has not begun yet adds its margin to the new floor, too.
-            Some(record) if record.system_identifier == server.system_identifier => record.timeline,
+            Some(record) if record.system_identifier == issuer.system_identifier => record.timeline,
             Some(_) => NO_TIMELINE,
-            None => server.timeline,
+            None => issuer.timeline,
         };
         // A floor is no confirmation of the clock.
         let written = recorded.map_or_else(clock::clocks, |record| record.written);
-        let record = Record { timeline, ..server.record(floor, written) };
+        let record = Record { timeline, ..issuer.record(floor, written) };
         register::overwrite(&record, &closed)?;
         // The lead of the floor is not a step of the clock, however large it is: the next ID begins
         // above the floor.
@@ -177,13 +177,13 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
 
 /// Whether what was found may be replaced without force: a record of this server's own, or nothing.
 fn may_replace(
-    server: &Server,
+    issuer: &Issuer,
     found: Result<Option<Record>, register::Error>,
 ) -> Result<(), Error> {
     use RecordError::{Damaged, OlderVersion};
     match found {
         Ok(Some(record)) => {
-            server.check_owner(&record).map_err(|error| Error::of_start(error, &record))
+            issuer.check_owner(&record).map_err(|error| Error::of_start(error, &record))
         }
         Ok(None)
         | Err(
@@ -197,18 +197,18 @@ fn may_replace(
 /// that one's identity, unless forced.
 fn confirm_system_identifier(fixed: &Fixed, force: bool) -> Result<bool, Error> {
     locked(|_, _| {
-        let server = server(fixed);
+        let issuer = issuer(fixed);
         change(|record| {
-            if record.system_identifier == server.system_identifier {
+            if record.system_identifier == issuer.system_identifier {
                 return Ok(None);
             }
             if fixed.identity.is_none() {
                 return Err(settings::Error::NoIdentity.into());
             }
-            if server.writer.has_identity_of(&record.writer) && !force {
+            if issuer.writer.has_identity_of(&record.writer) && !force {
                 return Err(Error::IdentityOfOriginal);
             }
-            let system_identifier = server.system_identifier;
+            let system_identifier = issuer.system_identifier;
             Ok(Some(Record { system_identifier, timeline: NO_TIMELINE, ..record }))
         })
     })
@@ -218,9 +218,9 @@ fn confirm_system_identifier(fixed: &Fixed, force: bool) -> Result<bool, Error> 
 /// before.
 fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
     locked(|_, _| {
-        let server = server(fixed);
+        let issuer = issuer(fixed);
         change(|record| {
-            server.confirm_layout(&record).map_err(|GoesBack| Error::LayoutGoesBack {
+            issuer.confirm_layout(&record).map_err(|GoesBack| Error::LayoutGoesBack {
                 recorded: record.layout,
                 floor: record.floor,
             })
@@ -237,7 +237,7 @@ fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
                 Some(verdict) => verdict,
                 // As the first ID of this incarnation will judge.
                 None => {
-                    let (start, reference) = reservations.start(&server(fixed), &record, clocks)?;
+                    let (start, reference) = reservations.start(&issuer(fixed), &record, clocks)?;
                     clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit())
                 }
             };

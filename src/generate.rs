@@ -2,7 +2,7 @@
 //!
 //! An uncontended `snowflake_nextval()` is one clock read, one lock and unlock, and integers.
 //! Whatever needs more (a wait, an error, a reservation) leaves the hot path through
-//! [`claim_slowly`].
+//! [`take_slowly`].
 
 use std::iter;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use pgrx::check_for_interrupts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_core::generator::{Claim, Decision, Reading, Run, Seen, WaitReason};
+use snowflake_core::generator::{Decision, Reading, Request, Run, Seen, WaitReason};
 
 use crate::clock;
 use crate::currval::issued;
@@ -21,10 +21,10 @@ use crate::server::report::{self, OrRaise, Report};
 use crate::server::time;
 use crate::settings::{self, Fixed};
 
-/// IDs that one call claims at once, at most.
+/// IDs that one call takes at once, at most.
 const LONGEST_RUN: u32 = 4096;
 
-/// A claim of more than one ID leaves one in so many of a millisecond's IDs to others.
+/// A request of more than one ID leaves one in so many of a millisecond's IDs to others.
 const LEFT_TO_OTHERS: u32 = 32;
 
 called_directly!(pg_finfo_snowflake_nextval);
@@ -44,7 +44,7 @@ CREATE FUNCTION snowflake_nextval() RETURNS bigint
 #[unsafe(no_mangle)]
 extern "C-unwind" fn snowflake_nextval(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     let fixed = settings::fixed();
-    let id = match claim_at_once(fixed, 1) {
+    let id = match take_at_once(fixed, 1) {
         Some(run) => first_id(fixed, run),
         None => snowflake_nextval_slowly(),
     };
@@ -56,17 +56,17 @@ extern "C-unwind" fn snowflake_nextval(_: pg_sys::FunctionCallInfo) -> pg_sys::D
 #[pg_guard]
 extern "C-unwind" fn snowflake_nextval_slowly() -> i64 {
     let fixed = settings::fixed();
-    first_id(fixed, claim_slowly(fixed, 1).or_raise())
+    first_id(fixed, take_slowly(fixed, 1).or_raise())
 }
 
 /// The next ID. `snowflake_currval()` does not return it.
 #[inline(always)]
 pub fn next_id() -> i64 {
     let fixed = settings::fixed();
-    first_id(fixed, claim(fixed, 1))
+    first_id(fixed, take(fixed, 1))
 }
 
-/// The smallest ID of now, or of the last ID's millisecond if that is later. No ID is claimed, so a
+/// The smallest ID of now, or of the last ID's millisecond if that is later. No ID is taken, so a
 /// standby also has one, and a server without preloading. Where the timestamp field does not hold the
 /// time, it is that field's first or last.
 pub fn id_of_now() -> i64 {
@@ -87,14 +87,14 @@ fn first_id(fixed: &Fixed, run: Run) -> i64 {
 fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
     let mut left = u32::try_from(count).map_err(|_| Error::NegativeCount(count)).or_raise();
     let fixed = settings::fixed();
-    // Each run may be twice as long as the one before. A query that stops at a LIMIT has claimed at
-    // most twice as many IDs as it took.
+    // Each run may be twice as long as the one before. A query that stops at a LIMIT has taken at
+    // most twice as many IDs as it returned.
     let mut want = 1;
     let mut run = Run { timestamp: 0, first: 0, count: 0 };
     SetOfIterator::new(iter::from_fn(move || {
         left = left.checked_sub(1)?;
         if run.count == 0 {
-            run = claim_run(fixed, want.min(left + 1));
+            run = take_run(fixed, want.min(left + 1));
             want = (want * 2).min(LONGEST_RUN);
         }
         let id = first_id(fixed, run);
@@ -104,43 +104,43 @@ fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
     }))
 }
 
-/// [`claim`], kept out of line, since most calls take an ID of a run that is already claimed.
+/// [`take`], kept out of line, since most calls return an ID of a run that is already taken.
 #[cold]
 #[inline(never)]
-fn claim_run(fixed: &Fixed, want: u32) -> Run {
-    claim(fixed, want)
+fn take_run(fixed: &Fixed, want: u32) -> Run {
+    take(fixed, want)
 }
 
-/// Claims at least one and at most `want` IDs.
+/// Takes at least one and at most `want` IDs.
 #[inline(always)]
-fn claim(fixed: &Fixed, want: u32) -> Run {
-    claim_at_once(fixed, want).unwrap_or_else(|| claim_slowly(fixed, want).or_raise())
+fn take(fixed: &Fixed, want: u32) -> Run {
+    take_at_once(fixed, want).unwrap_or_else(|| take_slowly(fixed, want).or_raise())
 }
 
-/// As [`claim`]; `None` if more is needed than a clock reading and the lock.
+/// As [`take`]; `None` if more is needed than a clock reading and the lock.
 #[inline(always)]
-fn claim_at_once(fixed: &Fixed, want: u32) -> Option<Run> {
+fn take_at_once(fixed: &Fixed, want: u32) -> Option<Run> {
     if !fixed.preloaded {
         return None;
     }
-    shared::claim_at_once(clock::unix_ms(), wish(fixed, want))
+    shared::take_at_once(clock::unix_ms(), request(fixed, want))
 }
 
-/// What is claimed of a millisecond. A claim of more than one ID leaves the millisecond's last IDs to
-/// others. Otherwise they would wait for the next millisecond, and might find it used up, too. Where
-/// a burst may run ahead of the clock, nobody waits.
+/// What is asked for of a millisecond. A request of more than one ID leaves the millisecond's last
+/// IDs to others. Otherwise they would wait for the next millisecond, and might find it used up, too.
+/// Where a burst may run ahead of the clock, nobody waits.
 #[inline(always)]
-fn wish(fixed: &Fixed, want: u32) -> Claim {
+fn request(fixed: &Fixed, want: u32) -> Request {
     let last_sequence = fixed.last_sequence;
     let leaves = want > 1 && settings::max_burst() == 0;
     let leave = if leaves { (last_sequence + 1) / LEFT_TO_OTHERS } else { 0 };
-    Claim { first: settings::first_sequence(), want, last_sequence, leave }
+    Request { first: settings::first_sequence(), want, last_sequence, leave }
 }
 
-/// Claims, and does what the decision asks for, with no lock held, until there are IDs.
+/// Takes IDs, and does what the decision asks for, with no lock held, until there are IDs.
 #[cold]
 #[inline(never)]
-fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
+fn take_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
     settings::require_preloading().map_err(promise::Error::from)?;
     let mut limits = settings::limits();
     let mut behind_since: Option<Instant> = None;
@@ -153,7 +153,7 @@ fn claim_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
             limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
         }
         let reading = Reading { now: clock::unix_ms(), seen };
-        seen = match shared::claim(reading, wish(fixed, want), &limits) {
+        seen = match shared::take(reading, request(fixed, want), &limits) {
             Decision::Issue(run) => return Ok(run),
             Decision::IssueAndReserve(run) => {
                 reservation::reserve_early(fixed)?;

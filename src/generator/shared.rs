@@ -15,7 +15,7 @@ use std::ops::{Deref, DerefMut};
 
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
-use snowflake_core::generator::{Claim, Decision, Generator, Limits, Reading, Run, WaitReason};
+use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request, Run, WaitReason};
 use snowflake_core::ring::Ring;
 
 use super::spinlock::SpinLock;
@@ -26,7 +26,7 @@ use crate::settings;
 static SHARED: PgAtomic<Shared> = unsafe { PgAtomic::new(c"snowflake_pg") };
 
 /// Has cache lines to itself, in pairs, since processors fetch them in pairs. What
-/// [`claim_at_once`] reads and writes here is on the first line. The layout and the settings that
+/// [`take_at_once`] reads and writes here is on the first line. The layout and the settings that
 /// it reads are in memory of its process.
 #[repr(C, align(128))]
 struct Shared {
@@ -40,7 +40,7 @@ const BEFORE_ALL: i64 = i64::MIN / 2;
 /// What the lock guards.
 #[repr(C)]
 struct Guarded {
-    /// IDs that were claimed since the last reset.
+    /// IDs that were taken since the last reset.
     issued: u64,
     generator: Generator,
     statistics: Statistics,
@@ -54,7 +54,7 @@ struct Guarded {
 pub struct Statistics {
     /// The farthest that an ID was ahead of the clock, ms.
     pub max_lead: i64,
-    /// Milliseconds in which a claim found no ID left that it may take.
+    /// Milliseconds in which a request found no ID left that it may take.
     pub sequence_overflows: u64,
     /// The millisecond that was counted last as an overflow, Unix ms.
     overflowed: i64,
@@ -89,23 +89,23 @@ pub fn init() {
     pg_shmem_init!(SHARED = Shared::new());
 }
 
-/// [`Generator::claim_at_once`], under the lock, counted. The library must have been preloaded.
+/// [`Generator::take_at_once`], under the lock, counted. The library must have been preloaded.
 #[inline(always)]
-pub fn claim_at_once(now: i64, claim: Claim) -> Option<Run> {
+pub fn take_at_once(now: i64, request: Request) -> Option<Run> {
     let mut locked = lock();
     let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
-    let run = generator.claim_at_once(ring, now, claim, settings::max_burst)?;
+    let run = generator.take_at_once(ring, now, request, settings::max_burst)?;
     *issued += u64::from(run.count);
     statistics.issue(run, now);
     Some(run)
 }
 
-/// [`Generator::claim`], under the lock, counted. The library must have been preloaded.
-pub fn claim(reading: Reading, claim: Claim, limits: &Limits) -> Decision {
+/// [`Generator::take`], under the lock, counted. The library must have been preloaded.
+pub fn take(reading: Reading, request: Request, limits: &Limits) -> Decision {
     let mut locked = lock();
     let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
-    let decision = generator.claim(ring, reading, claim, limits);
+    let decision = generator.take(ring, reading, request, limits);
     match decision {
         Decision::Issue(run) | Decision::IssueAndReserve(run) => {
             *issued += u64::from(run.count);
@@ -198,7 +198,7 @@ impl Drop for Frozen {
     }
 }
 
-/// How many IDs were claimed since the last reset, and the other statistics. The library must have
+/// How many IDs were taken since the last reset, and the other statistics. The library must have
 /// been preloaded.
 pub fn statistics() -> (u64, Statistics) {
     let locked = lock();
@@ -258,7 +258,7 @@ impl Statistics {
         }
     }
 
-    /// Nothing of this millisecond is left for a claim: counted once, however many sessions notice.
+    /// Nothing of this millisecond is left for a request: counted once, however many sessions notice.
     fn overflow(&mut self, timestamp: i64) {
         if self.overflowed != timestamp {
             self.overflowed = timestamp;
@@ -310,7 +310,7 @@ impl Drop for Locked {
 impl Shared {
     fn new() -> Shared {
         let layout = settings::fixed().layout;
-        // Nothing is reserved, so the first claim asks the register where to begin, whatever the
+        // Nothing is reserved, so the first request asks the register where to begin, whatever the
         // clock says.
         let generator = Generator::starting_after(BEFORE_ALL, 0, layout.last_timestamp());
         // SAFETY: reads the clock.

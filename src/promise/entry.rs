@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use snowflake_core::jump::{Clocks, Jump, NOTABLE, Reference};
-use snowflake_core::register::{NO_TIMELINE, Record, Server, Start};
+use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};
 
 use super::error::{deleted, jumped};
 use super::{register, upstream};
@@ -41,7 +41,7 @@ pub enum LogEntry {
 #[derive(Clone, Copy, Debug)]
 pub struct Began {
     recorded: Record,
-    server: Server,
+    issuer: Issuer,
     start: Start,
     /// How far the clock is ahead of that of the upstream, ms; `None` where nothing is known of it.
     ahead_of_upstream: Option<i64>,
@@ -51,19 +51,19 @@ impl Began {
     /// What is worth a line of a start from this record.
     pub fn after(
         recorded: &Record,
-        server: &Server,
+        issuer: &Issuer,
         start: Start,
         reference: Reference,
         clocks: Clocks,
     ) -> Option<LogEntry> {
         let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
-        let began = Began { recorded: *recorded, server: *server, start, ahead_of_upstream };
+        let began = Began { recorded: *recorded, issuer: *issuer, start, ahead_of_upstream };
         (!began.changes().is_empty()).then(|| LogEntry::Began(Box::new(began)))
     }
 
     /// What has changed, from what to what.
     fn changes(&self) -> String {
-        let Server { timeline, writer, .. } = self.server;
+        let Issuer { timeline, writer, .. } = self.issuer;
         let mut changes = Vec::new();
         match self.recorded.timeline {
             NO_TIMELINE => changes.push(format!("another system to timeline {timeline}")),
@@ -85,7 +85,7 @@ impl Began {
     }
 
     fn report(&self) -> ErrorReport {
-        let Began { recorded, server, start, ahead_of_upstream } = self;
+        let Began { recorded, issuer, start, ahead_of_upstream } = self;
         let floor = time::display(recorded.floor);
         let mut detail = format!(
             "IDs start after {}: the floor is {floor}, and the margin {} ms.",
@@ -113,7 +113,7 @@ impl Began {
             report::message(format!("snowflake IDs continue after a change: {}", self.changes()))
                 .set_detail(detail)
         };
-        if recorded.timeline == server.timeline || ahead_of_upstream.is_some() {
+        if recorded.timeline == issuer.timeline || ahead_of_upstream.is_some() {
             return report(detail);
         }
         if upstream::was_connected() {
@@ -122,13 +122,13 @@ impl Began {
         }
         detail += " This server has followed no other one since it started";
         let writer = recorded.writer;
-        detail += match writer.machine != 0 && server.writer.machine != 0 {
-            true if writer.machine != server.writer.machine => {
+        detail += match writer.machine != 0 && issuer.writer.machine != 0 {
+            true if writer.machine != issuer.writer.machine => {
                 ", and the last record was written on another machine."
             }
             _ => ".",
         };
-        if !server.writer.has_identity_of(&writer) {
+        if !issuer.writer.has_identity_of(&writer) {
             return report(detail);
         }
         report(detail).set_hint(

@@ -2,10 +2,10 @@
 
 use pgrx::prelude::*;
 use snowflake_core::jump::{Jump, Reference, Verdict};
-use snowflake_core::register::Server;
+use snowflake_core::register::Issuer;
 
 use super::error::Error;
-use super::reservation::{self, Reservations, first_start, server, server_on};
+use super::reservation::{self, Reservations, first_start, issuer, issuer_on};
 use super::{register, upstream};
 use crate::clock;
 use crate::generator::shared;
@@ -44,19 +44,19 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         });
     }
     let in_recovery = in_recovery();
-    let server = if in_recovery { promoted_server(fixed) } else { server(fixed) };
+    let issuer = if in_recovery { promoted_issuer(fixed) } else { issuer(fixed) };
     let record = register::read()?;
     // Without preloading, nobody has kept what the last message said.
     if in_recovery && !fixed.preloaded {
         state.upstream = upstream::last_message().map(|message| message.clocks(i64::MAX));
     }
     let (start, reference) = match &record {
-        Some(record) => state.start(&server, record, clocks)?,
-        None => (first_start(fixed, &server, clocks.wall)?, Reference::record(clocks)),
+        Some(record) => state.start(&issuer, record, clocks)?,
+        None => (first_start(fixed, &issuer, clocks.wall)?, Reference::record(clocks)),
     };
     Ok(Outlook {
         is_first: record.is_none(),
-        was_confirmed: record.is_some_and(|record| record.layout != server.layout),
+        was_confirmed: record.is_some_and(|record| record.layout != issuer.layout),
         after: start.after,
         hold: start.hold,
         verdict: clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit()),
@@ -65,9 +65,9 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
 }
 
 /// This standby, as the register would know it after a promotion.
-fn promoted_server(fixed: &Fixed) -> Server {
+fn promoted_issuer(fixed: &Fixed) -> Issuer {
     let mut replayed = 0;
     // SAFETY: the pointer is valid for the call.
     unsafe { pg_sys::GetXLogReplayRecPtr(&raw mut replayed) };
-    server_on(fixed, replayed + 1)
+    issuer_on(fixed, replayed + 1)
 }

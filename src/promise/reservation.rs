@@ -4,7 +4,7 @@
 //! floor ahead of use. It is flushed before the generator is told the new floor, and the generator
 //! issues nothing above the floor that it was told. So:
 //!
-//! - (I1) every claimed timestamp <= the generator's floor <= a floor that is durable;
+//! - (I1) every issued timestamp <= the generator's floor <= a floor that is durable;
 //! - (I2) the floor never falls within a timeline, and the rules of WAL recover it;
 //! - (I3) a new incarnation of the server begins above the recovered floor;
 //! - (I4) within one incarnation, the generator's lock makes IDs distinct, and strictly increasing
@@ -35,7 +35,7 @@ use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::generator::Generator;
 use snowflake_core::jump::{Clocks, Jump, Reference, Verdict};
-use snowflake_core::register::{Record, Reservation, Server, Start, Writer};
+use snowflake_core::register::{Issuer, Record, Reservation, Start, Writer};
 
 use super::entry::{Began, LogEntry, Logged};
 use super::error::Error;
@@ -118,7 +118,7 @@ pub fn locked<T>(
 }
 
 /// Makes `timestamp` available to the generator, and waits until that is durable. The first call of
-/// an incarnation begins it, and the caller claims again.
+/// an incarnation begins it, and the caller asks again.
 pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
     if fixed.identity.is_none() {
         return Err(settings::Error::NoIdentity.into());
@@ -190,17 +190,17 @@ pub fn log_step_back(lead: i64, is_held: bool) -> Result<(), Error> {
 }
 
 /// This server, as the register knows it. It is not in recovery, so there is a timeline to write on.
-pub fn server(fixed: &Fixed) -> Server {
+pub fn issuer(fixed: &Fixed) -> Issuer {
     // SAFETY: a plain reading of the server's state.
-    server_on(fixed, unsafe { pg_sys::GetWALInsertionTimeLine() })
+    issuer_on(fixed, unsafe { pg_sys::GetWALInsertionTimeLine() })
 }
 
 /// This server, on that timeline.
-pub(super) fn server_on(fixed: &Fixed, timeline: u32) -> Server {
+pub(super) fn issuer_on(fixed: &Fixed, timeline: u32) -> Issuer {
     // SAFETY: a plain reading of the server's state.
     let system_identifier = unsafe { pg_sys::GetSystemIdentifier() };
     let Identity { datacenter_id, worker_id } = fixed.identity.unwrap_or_default();
-    Server {
+    Issuer {
         system_identifier,
         timeline,
         layout: fixed.layout,
@@ -212,11 +212,11 @@ pub(super) fn server_on(fixed: &Fixed, timeline: u32) -> Server {
 }
 
 /// Where a server starts that has no register.
-pub(super) fn first_start(fixed: &Fixed, server: &Server, now: i64) -> Result<Start, Error> {
+pub(super) fn first_start(fixed: &Fixed, issuer: &Issuer, now: i64) -> Result<Start, Error> {
     if now < fixed.layout.epoch() {
         return Err(Error::ClockBeforeEpoch { now, epoch: fixed.layout.epoch() });
     }
-    server.first_start(now).map_err(Error::of_first_start)
+    issuer.first_start(now).map_err(Error::of_first_start)
 }
 
 impl Pending {
@@ -234,23 +234,23 @@ impl Reservations {
     fn begin(&mut self, fixed: &Fixed, entry: &mut Option<LogEntry>) -> Result<(), Error> {
         let clocks = clock::clocks();
         let now = clocks.wall;
-        let server = server(fixed);
+        let issuer = issuer(fixed);
         let start = if WITHOUT_REGISTER {
             // A floor that was set is in this memory alone.
             let after = (now - 1).max(shared::generator().timestamp());
             Start { after, hold: (after - now).max(0), margin: 0 }
         } else if let Some(record) = register::read()? {
-            let (start, reference) = self.start(&server, &record, clocks)?;
+            let (start, reference) = self.start(&issuer, &record, clocks)?;
             let limit = settings::MAX_FORWARD_STEP.limit();
-            if let Some(record) = server.record_of_refusal(&record, &reference, &clocks, limit) {
+            if let Some(record) = issuer.record_of_refusal(&record, &reference, &clocks, limit) {
                 register::flush(register::write(&record));
             }
-            *entry = Began::after(&record, &server, start, reference, clocks);
+            *entry = Began::after(&record, &issuer, start, reference, clocks);
             self.reference = Some(reference);
             start
         } else {
-            let start = first_start(fixed, &server, now)?;
-            let record = server.record(start.after, clocks);
+            let start = first_start(fixed, &issuer, now)?;
+            let record = issuer.record(start.after, clocks);
             register::create(&record);
             *entry = Some(LogEntry::Created { after: record.floor });
             self.reference = Some(Reference::record(clocks));
@@ -281,7 +281,7 @@ impl Reservations {
         let elapsed = clocks.boot.elapsed;
         let age = elapsed - self.began.unwrap_or(elapsed);
         let Reservation { record, next_after } =
-            server(fixed).reservation(timestamp, shared::generator().floor(), clocks, age);
+            issuer(fixed).reservation(timestamp, shared::generator().floor(), clocks, age);
         let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
         if !WITHOUT_REGISTER && register::is_gone() {
             self.log_now_and_then(entry, LogEntry::RegisterDeleted { promised: record.floor });
@@ -331,13 +331,13 @@ impl Reservations {
     /// with.
     pub fn start(
         &self,
-        server: &Server,
+        issuer: &Issuer,
         record: &Record,
         clocks: Clocks,
     ) -> Result<(Start, Reference), Error> {
-        let start = server.start(record, clocks.wall);
+        let start = issuer.start(record, clocks.wall);
         let start = start.map_err(|error| Error::of_start(error, record))?;
-        Ok((start, server.reference(record, self.upstream)))
+        Ok((start, issuer.reference(record, self.upstream)))
     }
 
     /// Lets the next ID begin from the register again.

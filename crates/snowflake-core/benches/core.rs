@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use snowflake_core::generator::{Claim, Generator, Limits, Reading, Seen};
+use snowflake_core::generator::{Generator, Limits, Reading, Request, Seen};
 use snowflake_core::layout::Layout;
 use snowflake_core::ring::Ring;
 use snowflake_core::text::{from_base62, iso8601, to_base62};
@@ -15,8 +15,8 @@ const LIMITS: Limits =
     Limits { max_burst: 0, reuse_window: 0, max_backward_step: 86_400_000, max_wait: 1000 };
 
 /// One ID of the default layout, and one of a sequence that has no end.
-const ONE: Claim = Claim { first: 0, want: 1, last_sequence: 4095, leave: 0 };
-const ENDLESS: Claim = Claim { last_sequence: u32::MAX - 1, ..ONE };
+const ONE: Request = Request { first: 0, want: 1, last_sequence: 4095, leave: 0 };
+const ENDLESS: Request = Request { last_sequence: u32::MAX - 1, ..ONE };
 
 fn ready() -> Generator {
     let mut generator = Generator::starting_after(NOW - 1, 0, Layout::TWITTER.last_timestamp());
@@ -27,27 +27,27 @@ fn ready() -> Generator {
 fn generator(criterion: &mut Criterion) {
     let mut ring: Ring = Ring::new();
     let mut within = ready();
-    criterion.bench_function("claim_at_once: within a millisecond", |bencher| {
+    criterion.bench_function("take_at_once: within a millisecond", |bencher| {
         bencher
-            .iter(|| within.claim_at_once(&mut ring, black_box(NOW), ENDLESS, || LIMITS.max_burst));
+            .iter(|| within.take_at_once(&mut ring, black_box(NOW), ENDLESS, || LIMITS.max_burst));
     });
     let mut next = ready();
     let mut now = NOW;
-    criterion.bench_function("claim_at_once: a new millisecond each time", |bencher| {
+    criterion.bench_function("take_at_once: a new millisecond each time", |bencher| {
         bencher.iter(|| {
             now += 1;
             next.raise_floor(now + 2000, now + 1000);
-            next.claim_at_once(&mut ring, black_box(now), ONE, || LIMITS.max_burst)
+            next.take_at_once(&mut ring, black_box(now), ONE, || LIMITS.max_burst)
         });
     });
     let mut behind = ready();
     let mut seen = Seen::NOTHING;
-    criterion.bench_function("claim: refused", |bencher| {
+    criterion.bench_function("take: refused", |bencher| {
         let limits = Limits { max_backward_step: 0, max_wait: 0, ..LIMITS };
-        behind.claim(&mut ring, Reading { now: NOW, seen }, ENDLESS, &limits);
+        behind.take(&mut ring, Reading { now: NOW, seen }, ENDLESS, &limits);
         bencher.iter(|| {
             let reading = Reading { now: black_box(NOW - 1000), seen };
-            let decision = behind.claim(&mut ring, reading, ENDLESS, &limits);
+            let decision = behind.take(&mut ring, reading, ENDLESS, &limits);
             if let snowflake_core::generator::Decision::Reread { seen: now_seen } = decision {
                 seen = now_seen;
             }

@@ -6,18 +6,18 @@
 //!
 //! What holds, each with its property test in `tests/generator/`:
 //!
-//! 1. Claimed IDs strictly increase, whatever the clock does and in whatever order sessions claim.
+//! 1. IDs strictly increase, whatever the clock does and in whatever order sessions take them.
 //!    With reuse, they are distinct, and increase again once the clock has passed the highest one.
-//! 2. An ID is never behind the clock reading of its claim.
+//! 2. An ID is never behind the clock reading of its request.
 //! 3. The lead of an ID over the clock grows only by a step of the clock, or within `max_burst`.
 //! 4. While a step is held, every millisecond of the clock still gives a full sequence.
 //! 5. A stale reading is never mistaken for a step: without a step, nothing is held and nothing
 //!    refused.
 //! 6. Nothing is issued above the floor, nor past the end of the timestamp field.
 //! 7. A session is asked for a reservation early, before anybody has to wait for it.
-//! 8. A step back beyond `max_backward_step` is never held. A claim waits for the clock if
+//! 8. A step back beyond `max_backward_step` is never held. A request waits for the clock if
 //!    `max_wait` allows it, and is refused otherwise.
-//! 9. IDs from [`Generator::claim_at_once`] are those that [`Generator::claim`] would give, and the
+//! 9. IDs from [`Generator::take_at_once`] are those that [`Generator::take`] would give, and the
 //!    state after it is the same.
 //! 10. A reused timestamp is that of the reading. It is at most `reuse_window` behind the
 //!     generator's timestamp, and later than the one that the generator started after.
@@ -68,21 +68,21 @@ pub struct Limits {
     pub max_wait: i64,
 }
 
-/// What a caller of [`Generator::claim`] wants.
+/// What a caller of [`Generator::take`] wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Claim {
+pub struct Request {
     /// The sequence that a new millisecond starts with, at most `last_sequence`.
     pub first: u32,
     /// How many IDs of one millisecond, at least 1.
     pub want: u32,
     /// The largest sequence.
     pub last_sequence: u32,
-    /// How many of the last sequences of a millisecond are left to other claims, at most
+    /// How many of the last sequences of a millisecond are left to other requests, at most
     /// `last_sequence`. What is reused is taken whole.
     pub leave: u32,
 }
 
-/// IDs that were claimed at once: `count` sequences of one millisecond, from `first` on.
+/// IDs that were taken at once: `count` sequences of one millisecond, from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
     /// The millisecond.
@@ -100,7 +100,7 @@ struct Next {
     hold: i64,
 }
 
-/// What the caller of [`Generator::claim`] does next.
+/// What the caller of [`Generator::take`] does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
     /// These IDs are the caller's.
@@ -119,7 +119,7 @@ pub enum Decision {
         is_first: bool,
     },
     /// The clock was set back, and the step is held from now on: read the clock again, having
-    /// `seen` this, then claim again. Only the first caller that notices the step gets this.
+    /// `seen` this, then ask again. Only the first caller that notices the step gets this.
     Hold {
         /// For [`Reading::seen`].
         seen: Seen,
@@ -147,10 +147,10 @@ pub enum Decision {
         timestamp: i64,
         /// By how much the clock is behind it.
         lead: i64,
-        /// The clock reading from which on claims succeed again.
+        /// The clock reading from which on requests succeed again.
         until: i64,
     },
-    /// The next ID needs this timestamp, which is above the floor: reserve it, then claim again.
+    /// The next ID needs this timestamp, which is above the floor: reserve it, then ask again.
     Reserve {
         /// The timestamp that has to be reserved.
         timestamp: i64,
@@ -159,7 +159,7 @@ pub enum Decision {
     EndOfField,
 }
 
-/// Why a claim has to wait.
+/// Why a request has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaitReason {
     /// The sequence of the millisecond is used up.
@@ -168,7 +168,7 @@ pub enum WaitReason {
     ClockBehind,
 }
 
-/// The state that all sessions of a server share. What each claim needs comes first.
+/// The state that all sessions of a server share. What each request needs comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Generator {
@@ -198,11 +198,11 @@ const ASK_AGAIN: i64 = RESERVATION / 8;
 const NOTHING_ISSUED: u32 = u32::MAX;
 
 impl Generator {
-    /// How many bytes at its beginning [`Generator::claim_at_once`] reads and writes.
+    /// How many bytes at its beginning [`Generator::take_at_once`] reads and writes.
     pub const HOT: usize = offset_of!(Generator, floor);
 
     /// A generator that has used up everything up to `timestamp`, which is its floor: its first
-    /// claim asks for a reservation. `hold` is what the start explains of a lead over the clock,
+    /// request asks for a reservation. `hold` is what the start explains of a lead over the clock,
     /// and `last_timestamp` the end of the timestamp field.
     pub fn starting_after(timestamp: i64, hold: i64, last_timestamp: i64) -> Generator {
         Generator {
@@ -243,7 +243,7 @@ impl Generator {
         self.reserve_after = reserve_after.min(self.floor);
     }
 
-    /// Whether a claim with this clock reading could need the timestamp. The timestamp may come
+    /// Whether a request with this clock reading could need the timestamp. The timestamp may come
     /// from a reading that was taken before the clock was set back, and must then not be reserved.
     pub fn may_need(&self, timestamp: i64, now: i64) -> bool {
         timestamp <= now.max(self.timestamp + 1)
@@ -270,46 +270,46 @@ impl Generator {
         self.recording = on;
     }
 
-    /// Claims one ID or more. Every call must pass the same ring.
+    /// Takes one ID or more. Every call must pass the same ring.
     ///
     /// Integers only, and no loop: this runs under a spinlock.
-    pub fn claim<const N: usize>(
+    pub fn take<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
         reading: Reading,
-        claim: Claim,
+        request: Request,
         limits: &Limits,
     ) -> Decision {
-        match self.next(reading.now, claim, || limits.max_burst) {
-            Some(next) => self.issue(ring, next, claim),
-            None => self.claim_behind(ring, reading, claim, limits),
+        match self.next(reading.now, request, || limits.max_burst) {
+            Some(next) => self.issue(ring, next, request),
+            None => self.take_behind(ring, reading, request, limits),
         }
     }
 
-    /// The common case of [`Generator::claim`]: IDs of the clock's millisecond, or of the last one.
-    /// `None` means that nothing has changed, and that the caller has to use [`Generator::claim`].
+    /// The common case of [`Generator::take`]: IDs of the clock's millisecond, or of the last one.
+    /// `None` means that nothing has changed, and that the caller has to use [`Generator::take`].
     /// `max_burst` is called only where its value matters. It may be called under a spinlock, so it
     /// must only read the setting.
     #[inline(always)]
-    pub fn claim_at_once<const N: usize>(
+    pub fn take_at_once<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
         now: i64,
-        claim: Claim,
+        request: Request,
         max_burst: impl FnOnce() -> i64,
     ) -> Option<Run> {
-        let next = self.next(now, claim, max_burst)?;
-        (next.timestamp <= self.reserve_after).then(|| self.take(ring, next, claim))
+        let next = self.next(now, request, max_burst)?;
+        (next.timestamp <= self.reserve_after).then(|| self.advance(ring, next, request))
     }
 
     /// What comes next without a wait, however old the reading.
     #[inline(always)]
-    fn next(&self, now: i64, claim: Claim, max_burst: impl FnOnce() -> i64) -> Option<Next> {
+    fn next(&self, now: i64, request: Request, max_burst: impl FnOnce() -> i64) -> Option<Next> {
         let lead = self.timestamp - now;
         // The common cases come first, and do not look at hold and max_burst.
         if lead < 0 {
-            Some(Next { timestamp: now, first: claim.first, hold: 0 })
-        } else if self.sequence >= claim.last_sequence - claim.leave {
+            Some(Next { timestamp: now, first: request.first, hold: 0 })
+        } else if self.sequence >= request.last_sequence - request.leave {
             None
         } else if lead == 0 {
             Some(Next { timestamp: now, first: self.sequence + 1, hold: 0 })
@@ -325,11 +325,11 @@ impl Generator {
     }
 
     /// The clock was set back, the millisecond is used up, or the reading is old.
-    fn claim_behind<const N: usize>(
+    fn take_behind<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
         reading: Reading,
-        claim: Claim,
+        request: Request,
         limits: &Limits,
     ) -> Decision {
         let lead = self.timestamp - reading.now;
@@ -340,7 +340,7 @@ impl Generator {
         let explained = limits.max_burst.max(self.hold);
         if lead > explained {
             if lead <= limits.reuse_window
-                && let Some(reuse) = self.reuse(ring, reading.now, claim)
+                && let Some(reuse) = self.reuse(ring, reading.now, request)
             {
                 return reuse;
             }
@@ -358,7 +358,7 @@ impl Generator {
         if lead < explained {
             // However the new lead came about, it is explained, also after `max_burst` is lowered.
             let (timestamp, hold) = (self.timestamp + 1, lead + 1);
-            return self.issue(ring, Next { timestamp, first: claim.first, hold }, claim);
+            return self.issue(ring, Next { timestamp, first: request.first, hold }, request);
         }
         Decision::Wait {
             seen,
@@ -376,16 +376,16 @@ impl Generator {
         &mut self,
         ring: &mut Ring<N>,
         timestamp: i64,
-        claim: Claim,
+        request: Request,
     ) -> Option<Decision> {
         if !self.recording {
             return None;
         }
-        let first = ring.unused(timestamp, claim.first)?;
-        if first > claim.last_sequence {
+        let first = ring.unused(timestamp, request.first)?;
+        if first > request.last_sequence {
             return None;
         }
-        let run = Claim { leave: 0, ..claim }.run(timestamp, first);
+        let run = Request { leave: 0, ..request }.run(timestamp, first);
         ring.record(timestamp, run.last());
         Some(Decision::Reuse {
             run,
@@ -394,24 +394,29 @@ impl Generator {
         })
     }
 
-    fn issue<const N: usize>(&mut self, ring: &mut Ring<N>, next: Next, claim: Claim) -> Decision {
+    fn issue<const N: usize>(
+        &mut self,
+        ring: &mut Ring<N>,
+        next: Next,
+        request: Request,
+    ) -> Decision {
         if next.timestamp <= self.reserve_after {
-            return Decision::Issue(self.take(ring, next, claim));
+            return Decision::Issue(self.advance(ring, next, request));
         } else if next.timestamp > self.last_timestamp {
             return Decision::EndOfField;
         } else if next.timestamp > self.floor {
             return Decision::Reserve { timestamp: next.timestamp };
         }
         self.reserve_after = self.floor.min(next.timestamp + ASK_AGAIN);
-        Decision::IssueAndReserve(self.take(ring, next, claim))
+        Decision::IssueAndReserve(self.advance(ring, next, request))
     }
 
     #[inline(always)]
-    fn take<const N: usize>(&mut self, ring: &mut Ring<N>, next: Next, claim: Claim) -> Run {
+    fn advance<const N: usize>(&mut self, ring: &mut Ring<N>, next: Next, request: Request) -> Run {
         if next.timestamp != self.timestamp && self.recording {
             ring.record(self.timestamp, self.sequence);
         }
-        let run = claim.run(next.timestamp, next.first);
+        let run = request.run(next.timestamp, next.first);
         self.timestamp = next.timestamp;
         self.sequence = run.last();
         self.hold = next.hold;
@@ -419,7 +424,7 @@ impl Generator {
     }
 }
 
-impl Claim {
+impl Request {
     /// What is wanted of this millisecond, from the sequence `first` on.
     #[inline(always)]
     fn run(self, timestamp: i64, first: u32) -> Run {

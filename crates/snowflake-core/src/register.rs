@@ -181,9 +181,9 @@ pub struct Start {
     pub margin: i64,
 }
 
-/// The server that starts.
+/// The server that starts, and issues IDs by what its register says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Server {
+pub struct Issuer {
     /// Its system identifier.
     pub system_identifier: u64,
     /// The timeline that it writes on.
@@ -244,7 +244,7 @@ pub enum StartError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoesBack;
 
-impl Server {
+impl Issuer {
     /// What this server may begin with, given the record and the clock.
     pub fn start(&self, record: &Record, now: i64) -> Result<Start, StartError> {
         self.check_owner(record)?;

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use snowflake_core::generator::{
-    Claim, Decision, Generator, Limits, RESERVATION, Reading, Seen, WaitReason,
+    Decision, Generator, Limits, RESERVATION, Reading, Request, Seen, WaitReason,
 };
 use snowflake_core::jump::{BootClock, Clocks, Reference};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{
-    GoesBack, LENGTH, MAGIC, NO_TIMELINE, Record, RecordError, Reservation, Server, Start,
+    GoesBack, Issuer, LENGTH, MAGIC, NO_TIMELINE, Record, RecordError, Reservation, Start,
     StartError, VERSION, Writer,
 };
 use snowflake_core::ring::Ring;
@@ -49,8 +49,8 @@ fn wall(wall: i64) -> Clocks {
     Clocks { wall, boot: BootClock { boot: 0, elapsed: 0 } }
 }
 
-fn server(record: &Record) -> Server {
-    Server {
+fn issuer(record: &Record) -> Issuer {
+    Issuer {
         system_identifier: record.system_identifier,
         timeline: record.timeline,
         layout: record.layout,
@@ -88,12 +88,12 @@ proptest! {
         // With a confirmed layout, it depends on the timeline whether there is a start.
         let record = Record { confirmed: record.confirmed.filter(|_| other.is_none()), ..record };
         let timeline = other.unwrap_or(record.timeline);
-        let server = Server { timeline, ..server(&record) };
-        let start = server.start(&record, now).expect("the record is the server's own");
+        let issuer = Issuer { timeline, ..issuer(&record) };
+        let start = issuer.start(&record, now).expect("the record is the server's own");
         prop_assert!(start.after >= record.floor);
         prop_assert_eq!(start.after, (record.floor + start.margin).min(record.layout.last_timestamp()));
         prop_assert_eq!(start.margin == 0, timeline == record.timeline);
-        prop_assert_eq!(server.floor(Some(&record)), Some(start.after));
+        prop_assert_eq!(issuer.floor(Some(&record)), Some(start.after));
         // It explains no more than the lead that there is; on its own timeline, no more than the
         // record had.
         prop_assert!(start.hold >= 0);
@@ -108,8 +108,8 @@ proptest! {
     #[test]
     fn every_timeline_adds_a_margin(timeline in 1..1000u32, more in 1..100u32, margin in 0..100_000i64) {
         let record = Record { timeline, ..own() };
-        let server = Server { timeline: timeline + more, failover_margin: margin, ..server(&record) };
-        let start = server.start(&record, NOW).expect("its own record");
+        let issuer = Issuer { timeline: timeline + more, failover_margin: margin, ..issuer(&record) };
+        let start = issuer.start(&record, NOW).expect("its own record");
         prop_assert_eq!(start.margin, i64::from(more) * margin);
         prop_assert_eq!(start.after, NOW + start.margin);
     }
@@ -118,8 +118,8 @@ proptest! {
     /// step.
     #[test]
     fn a_promotion_explains_its_lead(behind in 0..3 * DAY) {
-        let server = Server { timeline: 4, max_backward_step: DAY, ..server(&own()) };
-        let start = server.start(&own(), NOW - behind).expect("its own record");
+        let issuer = Issuer { timeline: 4, max_backward_step: DAY, ..issuer(&own()) };
+        let start = issuer.start(&own(), NOW - behind).expect("its own record");
         let lead = behind + 5000;
         let explained = if lead <= DAY { lead } else { RESERVATION + 5000 };
         prop_assert_eq!(start.hold, explained);
@@ -129,11 +129,11 @@ proptest! {
     #[test]
     fn a_start_begins_above_start_after(after in NOW - 2 * DAY..NOW + 3 * DAY, ahead in -DAY..DAY, timeline in 3..5u32) {
         let now = NOW + ahead;
-        let server = Server {
-            start_after: Some(after), timeline, max_backward_step: DAY, ..server(&own())
+        let issuer = Issuer {
+            start_after: Some(after), timeline, max_backward_step: DAY, ..issuer(&own())
         };
-        let plain = Server { start_after: None, ..server }.start(&own(), now).expect("its own record");
-        match server.start(&own(), now) {
+        let plain = Issuer { start_after: None, ..issuer }.start(&own(), now).expect("its own record");
+        match issuer.start(&own(), now) {
             Ok(start) if after <= plain.after => prop_assert_eq!(start, plain),
             Ok(start) => {
                 prop_assert_eq!(start.after, after);
@@ -145,7 +145,7 @@ proptest! {
                 prop_assert_eq!(error, StartError::StartAfter { lead: after - now });
             }
         }
-        match server.first_start(now) {
+        match issuer.first_start(now) {
             Ok(start) => prop_assert_eq!(start.after, after.max(now - 1)),
             Err(_) => prop_assert!(after - now > DAY),
         }
@@ -155,7 +155,7 @@ proptest! {
     #[test]
     fn a_reservation_only_adds(timestamp in 0..NOW, before in 0..NOW * 3 / 2, now in 0..NOW * 3 / 2, age in 0..DAY) {
         let Reservation { record: Record { floor, .. }, next_after } =
-            server(&own()).reservation(timestamp, before, wall(now), age);
+            issuer(&own()).reservation(timestamp, before, wall(now), age);
         prop_assert!(floor >= before && floor > timestamp);
         prop_assert!(floor >= now + RESERVATION);
         prop_assert!(next_after <= floor);
@@ -169,16 +169,16 @@ proptest! {
     fn a_crash_adds_little_to_the_lead(
         lives in prop::collection::vec((prop_oneof![1..100i64, 1..5000i64], prop_oneof![0..3i64, 0..20_000i64]), 1..20),
     ) {
-        let server = server(&own());
-        let mut record = server.reservation(NOW, NOW - 1, wall(NOW), 0).record;
+        let issuer = issuer(&own());
+        let mut record = issuer.reservation(NOW, NOW - 1, wall(NOW), 0).record;
         let mut now = NOW;
         let mut furthest = RESERVATION;
         for (downtime, age) in lives {
             now += downtime;
-            let start = server.start(&record, now).expect("its own record");
+            let start = issuer.start(&record, now).expect("its own record");
             prop_assert!(start.after - now <= furthest, "{} ms ahead", start.after - now);
             let generator = Generator::starting_after(start.after, start.hold, i64::MAX);
-            let mut life = Life { server: &server, record, generator, began: now, now };
+            let mut life = Life { issuer: &issuer, record, generator, began: now, now };
             life.take_everything(age)?;
             Life { now, record, .. } = life;
             furthest += ((RESERVATION + age) / 8).min(RESERVATION) + 1;
@@ -190,10 +190,10 @@ proptest! {
     /// a second, and by the margin more, has a floor above all that is lost with the primary.
     #[test]
     fn a_lag_of_a_second_is_covered(lead in prop_oneof![Just(0), 1..5000i64, Just(600_000)], ages in prop::collection::vec(1..500i64, 1..10)) {
-        let server = server(&own());
-        let record = server.record(NOW + lead, wall(NOW));
+        let issuer = issuer(&own());
+        let record = issuer.record(NOW + lead, wall(NOW));
         let generator = Generator::starting_after(NOW + lead, lead, i64::MAX);
-        let mut life = Life { server: &server, record, generator, began: NOW, now: NOW };
+        let mut life = Life { issuer: &issuer, record, generator, began: NOW, now: NOW };
         life.take_everything(15_000)?;
         for age in ages {
             life.take_everything(age)?;
@@ -204,15 +204,15 @@ proptest! {
 
     #[test]
     fn a_record_goes_no_further_than_its_field(record in records(), floor: i64) {
-        prop_assert!(server(&record).record(floor, wall(NOW)).floor <= record.layout.last_timestamp());
+        prop_assert!(issuer(&record).record(floor, wall(NOW)).floor <= record.layout.last_timestamp());
     }
 
     /// A change of layout is accepted only when every ID of the new one is above every ID of the
     /// old one.
     #[test]
     fn a_changed_layout_goes_on_above_the_old_one(record in records(), layout in layouts(), old_bits: i64, new_bits: i64, ago in 0..1000i64) {
-        let server = Server { layout, ..server(&record) };
-        if server.confirm_layout(&record).is_ok() && layout != record.layout {
+        let issuer = Issuer { layout, ..issuer(&record) };
+        if issuer.confirm_layout(&record).is_ok() && layout != record.layout {
             let mask = |layout: Layout| (1 << layout.timestamp_shift()) - 1;
             let old = ((record.floor - ago - record.layout.epoch()) << record.layout.timestamp_shift()) | (old_bits & mask(record.layout));
             let new = ((record.floor + 1 - layout.epoch()) << layout.timestamp_shift()) | (new_bits & mask(layout));
@@ -223,7 +223,7 @@ proptest! {
 
 /// An incarnation of a server, and the register as it is on disk.
 struct Life<'a> {
-    server: &'a Server,
+    issuer: &'a Issuer,
     record: Record,
     generator: Generator,
     began: i64,
@@ -234,13 +234,13 @@ impl Life<'_> {
     /// Takes every ID that there is for so long. A reservation is durable as soon as it is written;
     /// an early one is published when the next call asks for one.
     fn take_everything(&mut self, age: i64) -> Result<(), TestCaseError> {
-        let claim = Claim { first: 0, want: 1, last_sequence: 0, leave: 0 };
+        let request = Request { first: 0, want: 1, last_sequence: 0, leave: 0 };
         let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
         let (mut seen, mut pending) = (Seen::NOTHING, None);
         let end = self.now + age;
         loop {
             let reading = Reading { now: self.now, seen };
-            seen = match self.generator.claim(&mut Ring::<1>::new(), reading, claim, &limits) {
+            seen = match self.generator.take(&mut Ring::<1>::new(), reading, request, &limits) {
                 Decision::Issue(_) => Seen::NOTHING,
                 Decision::IssueAndReserve(_) => {
                     match pending.take() {
@@ -274,7 +274,7 @@ impl Life<'_> {
 
     fn write(&mut self, timestamp: i64) -> Reservation {
         let (floor, age) = (self.generator.floor(), self.now - self.began);
-        let written = self.server.reservation(timestamp, floor, wall(self.now), age);
+        let written = self.issuer.reservation(timestamp, floor, wall(self.now), age);
         self.record = written.record;
         written
     }
@@ -300,23 +300,23 @@ proptest! {
         for (layout, confirms, takes, passed) in steps {
             now += passed;
             let issued = record.layout;
-            let server = Server { layout: layouts[layout], ..server(&record) };
+            let issuer = Issuer { layout: layouts[layout], ..issuer(&record) };
             if confirms {
-                match server.confirm_layout(&record) {
+                match issuer.confirm_layout(&record) {
                     Ok(Some(confirmed)) => record = confirmed,
                     Ok(None) => {}
-                    Err(GoesBack) => prop_assert_ne!(server.layout, issued),
+                    Err(GoesBack) => prop_assert_ne!(issuer.layout, issued),
                 }
-                prop_assert_eq!(server.confirm_layout(&record).unwrap_or(None), None);
+                prop_assert_eq!(issuer.confirm_layout(&record).unwrap_or(None), None);
             }
-            let Ok(start) = server.start(&record, now) else {
-                prop_assert_ne!(server.layout, issued);
+            let Ok(start) = issuer.start(&record, now) else {
+                prop_assert_ne!(issuer.layout, issued);
                 continue;
             };
             if takes {
-                let lowest = server.layout.first_id(start.after + 1).expect("in the field");
+                let lowest = issuer.layout.first_id(start.after + 1).expect("in the field");
                 prop_assert!(lowest > highest, "{lowest} after {highest}");
-                record = server.reservation(start.after + 1, start.after, wall(now), 0).record;
+                record = issuer.reservation(start.after + 1, start.after, wall(now), 0).record;
                 highest = record.highest_id().expect("in the field");
             }
         }
@@ -332,14 +332,14 @@ proptest! {
         margin in 0..10_000_000i64,
     ) {
         let record = Record { layout: issued[0], ..own() };
-        let lost = Server { layout: issued[1], failover_margin: margin, ..server(&record) };
+        let lost = Issuer { layout: issued[1], failover_margin: margin, ..issuer(&record) };
         let Ok(Some(confirmed)) = lost.confirm_layout(&record) else { return Ok(()) };
-        let server = Server { layout: issued[promoted], timeline: lost.timeline + 1, ..lost };
-        let Ok(start) = server.start(&confirmed, NOW) else {
-            prop_assert!(server.confirm_layout(&confirmed).is_err() || issued[0] == issued[1]);
+        let issuer = Issuer { layout: issued[promoted], timeline: lost.timeline + 1, ..lost };
+        let Ok(start) = issuer.start(&confirmed, NOW) else {
+            prop_assert!(issuer.confirm_layout(&confirmed).is_err() || issued[0] == issued[1]);
             return Ok(());
         };
-        let lowest = server.layout.first_id(start.after + 1).expect("in the field");
+        let lowest = issuer.layout.first_id(start.after + 1).expect("in the field");
         for layout in issued {
             let highest = layout.last_id(confirmed.floor + margin).expect("in the field");
             prop_assert!(lowest > highest, "{lowest} after {highest}");
@@ -369,31 +369,31 @@ fn own() -> Record {
 
 #[test]
 fn a_start_of_another_system_or_layout_is_refused() {
-    let other = Server { system_identifier: 8, ..server(&own()) };
+    let other = Issuer { system_identifier: 8, ..issuer(&own()) };
     assert_eq!(other.start(&own(), NOW), Err(StartError::SystemIdentifier { recorded: 7 }));
     let layout = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a legal layout");
-    let other = Server { layout, ..server(&own()) };
+    let other = Issuer { layout, ..issuer(&own()) };
     assert_eq!(other.start(&own(), NOW), Err(StartError::Layout { recorded: Layout::TWITTER }));
 }
 
 /// A mistake is undone by setting the server right, until there is an ID of the other layout.
 #[test]
 fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservation() {
-    let former = server(&own());
+    let former = issuer(&own());
     let layout =
         |bits| Layout::new(TWITTER_EPOCH, Widths { sequence: bits, ..own().layout.widths() });
     let [confirmed, third] =
-        [13, 14].map(|bits| Server { layout: layout(bits).expect("a legal layout"), ..former });
+        [13, 14].map(|bits| Issuer { layout: layout(bits).expect("a legal layout"), ..former });
     let record = confirmed.confirm_layout(&own()).expect("larger IDs").expect("a change");
     assert_eq!(Record::decode(&record.encode()), Ok(record));
     assert_eq!(record.highest_id(), own().highest_id());
-    for (server, accepted) in [(former, true), (confirmed, true), (third, false)] {
-        assert_eq!(server.start(&record, NOW).is_ok(), accepted);
+    for (issuer, accepted) in [(former, true), (confirmed, true), (third, false)] {
+        assert_eq!(issuer.start(&record, NOW).is_ok(), accepted);
     }
-    for (server, other) in [(former, confirmed), (confirmed, former)] {
-        let record = server.reservation(NOW + 1, NOW, wall(NOW), 0).record;
-        assert!(server.start(&record, NOW).is_ok());
-        assert_eq!(other.start(&record, NOW), Err(StartError::Layout { recorded: server.layout }));
+    for (issuer, other) in [(former, confirmed), (confirmed, former)] {
+        let record = issuer.reservation(NOW + 1, NOW, wall(NOW), 0).record;
+        assert!(issuer.start(&record, NOW).is_ok());
+        assert_eq!(other.start(&record, NOW), Err(StartError::Layout { recorded: issuer.layout }));
     }
     // The former one is confirmed in its turn, or a third one.
     assert_eq!(former.confirm_layout(&record), Ok(Some(own())));
@@ -412,12 +412,12 @@ fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
     let widths = Widths { sequence: former.widths().sequence - 1, ..former.widths() };
     let epoch = 2 * former.epoch() - (NOW + 1);
     let layout = Layout::new(epoch, widths).expect("a legal layout");
-    let server = Server { layout, failover_margin: 5000, ..server(&record) };
-    assert!(server.confirm_layout(&record).is_ok());
-    let promoted = Server { timeline: record.timeline + 1, ..server };
+    let issuer = Issuer { layout, failover_margin: 5000, ..issuer(&record) };
+    assert!(issuer.confirm_layout(&record).is_ok());
+    let promoted = Issuer { timeline: record.timeline + 1, ..issuer };
     assert_eq!(promoted.confirm_layout(&record), Err(GoesBack));
     let layout = Layout::new(epoch - 5000, widths).expect("a legal layout");
-    assert!(Server { layout, ..promoted }.confirm_layout(&record).is_ok());
+    assert!(Issuer { layout, ..promoted }.confirm_layout(&record).is_ok());
 }
 
 /// Records without a confirmed layout are as they were before there were any with one.
@@ -430,11 +430,11 @@ fn a_record_without_a_confirmed_layout_is_112_bytes_long() {
 
 #[test]
 fn a_start_holds_what_it_explains() {
-    let server = server(&own());
+    let issuer = issuer(&own());
     for (now, hold) in [(NOW + 1, 0), (NOW, 0), (NOW - 1500, 1500), (NOW - 3_600_000, RESERVATION)]
     {
         assert_eq!(
-            server.start(&own(), now),
+            issuer.start(&own(), now),
             Ok(Start { after: NOW, hold, margin: 0 }),
             "at {now}"
         );
@@ -477,7 +477,7 @@ fn layouts_that_may_follow_another() {
     let may = |epoch, datacenter, worker, sequence| {
         let layout =
             Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a legal layout");
-        Server { layout, ..server(&record) }.confirm_layout(&record).is_ok()
+        Issuer { layout, ..issuer(&record) }.confirm_layout(&record).is_ok()
     };
     // Wider parts, or an earlier epoch: larger IDs.
     assert!(may(TWITTER_EPOCH, 5, 5, 14));
@@ -493,37 +493,37 @@ fn layouts_that_may_follow_another() {
 #[test]
 fn a_promotion_is_compared_with_its_upstream() {
     let upstream = wall(NOW + 1);
-    let promoted = Server { timeline: 4, ..server(&own()) };
+    let promoted = Issuer { timeline: 4, ..issuer(&own()) };
     let of_record = Reference::record(own().written);
     let of_both = Reference { upstream: Some(upstream), ..of_record };
     assert_eq!(promoted.reference(&own(), Some(upstream)), of_both);
     assert_eq!(promoted.reference(&own(), None), of_record);
-    assert_eq!(server(&own()).reference(&own(), Some(upstream)), of_record);
+    assert_eq!(issuer(&own()).reference(&own(), Some(upstream)), of_record);
 }
 
 #[test]
 fn a_record_of_no_timeline_adds_one_margin() {
     let record = Record { timeline: NO_TIMELINE, ..own() };
-    let server = Server { timeline: 7, ..server(&record) };
-    assert_eq!(server.start(&record, NOW).expect("its own record").margin, 5000);
+    let issuer = Issuer { timeline: 7, ..issuer(&record) };
+    assert_eq!(issuer.start(&record, NOW).expect("its own record").margin, 5000);
 }
 
 #[test]
 fn start_after_may_be_as_far_ahead_as_a_step_that_is_held() {
-    let server = Server { start_after: Some(NOW + DAY), max_backward_step: DAY, ..server(&own()) };
+    let issuer = Issuer { start_after: Some(NOW + DAY), max_backward_step: DAY, ..issuer(&own()) };
     let start = Start { after: NOW + DAY, hold: DAY, margin: 0 };
-    assert_eq!(server.start(&own(), NOW), Ok(start));
-    assert_eq!(server.start(&own(), NOW - 1), Err(StartError::StartAfter { lead: DAY + 1 }));
+    assert_eq!(issuer.start(&own(), NOW), Ok(start));
+    assert_eq!(issuer.start(&own(), NOW - 1), Err(StartError::StartAfter { lead: DAY + 1 }));
 }
 
 /// Only where the upstream's clock alone is in the way.
 #[test]
 fn a_refusal_that_the_upstream_is_the_reason_for_is_kept() {
-    let server = Server { timeline: 4, ..server(&own()) };
+    let issuer = Issuer { timeline: 4, ..issuer(&own()) };
     let at = |wall| Clocks { wall, boot: BootClock { boot: 1, elapsed: 1000 } };
     let kept = |now: i64, upstream: i64| {
-        let reference = server.reference(&own(), Some(at(upstream)));
-        server.record_of_refusal(&own(), &reference, &at(now), Some(DAY))
+        let reference = issuer.reference(&own(), Some(at(upstream)));
+        issuer.record_of_refusal(&own(), &reference, &at(now), Some(DAY))
     };
     let refused = Record { written: at(NOW), ..own() };
     assert_eq!(kept(NOW + 40 * DAY, NOW), Some(refused));
@@ -535,7 +535,7 @@ fn a_refusal_that_the_upstream_is_the_reason_for_is_kept() {
 #[test]
 fn a_floor_is_above_start_after_too() {
     let record = Record { floor: NOW, ..own() };
-    let at = |start_after| Server { start_after, ..server(&record) };
+    let at = |start_after| Issuer { start_after, ..issuer(&record) };
     assert_eq!(at(None).floor(None), None);
     assert_eq!(at(Some(NOW)).floor(None), Some(NOW));
     assert_eq!(at(Some(NOW + 1)).floor(Some(&record)), Some(NOW + 1));

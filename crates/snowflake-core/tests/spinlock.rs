@@ -8,7 +8,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use loom::thread;
-use snowflake_core::generator::{Claim, Generator, Run};
+use snowflake_core::generator::{Generator, Request, Run};
 use snowflake_core::ring::Ring;
 use snowflake_core::spinlock::{SpinLock, Word};
 
@@ -57,23 +57,23 @@ impl Shared {
         })
     }
 
-    fn claim(&self) -> Option<Run> {
-        let claim = Claim { first: 0, want: 1, last_sequence: 4095, leave: 0 };
-        let claim = |generator: &mut Generator| {
-            generator.claim_at_once(&mut Ring::<1>::new(), NOW, claim, || 0)
+    fn take(&self) -> Option<Run> {
+        let request = Request { first: 0, want: 1, last_sequence: 4095, leave: 0 };
+        let take = |generator: &mut Generator| {
+            generator.take_at_once(&mut Ring::<1>::new(), NOW, request, || 0)
         };
-        self.locked(claim).flatten()
+        self.locked(take).flatten()
     }
 }
 
-/// (I4): sessions that claim at the same time get different IDs.
+/// (I4): sessions that take IDs at the same time get different ones.
 #[test]
 fn ids_are_distinct() {
     loom::model(|| {
         let shared = Shared::with_floor(NOW);
         let others = shared.clone();
-        let other = thread::spawn(move || others.claim());
-        let run = shared.claim();
+        let other = thread::spawn(move || others.take());
+        let run = shared.take();
         let other = other.join().expect("no panic");
         assert!(run.is_some() || other.is_some(), "the lock is taken, and nobody has it");
         assert_ne!(run, other);
@@ -91,7 +91,7 @@ fn who_gets_an_id_sees_its_reservation() {
             others.durable.store(1, Relaxed);
             others.locked(|generator| generator.raise_floor(NOW, NOW));
         });
-        if shared.claim().is_some() {
+        if shared.take().is_some() {
             assert_eq!(shared.durable.load(Relaxed), 1, "an ID without its reservation");
         }
         other.join().expect("no panic");

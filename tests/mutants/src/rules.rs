@@ -47,8 +47,8 @@ const GENERATOR: &[[&str; 3]] = &[
     ],
     [
         "properties::an_id_is_never_behind_its_reading",
-        "timestamp: now, first: claim.first, hold: 0 }",
-        "timestamp: self.timestamp + 1, first: claim.first, hold: 0 }",
+        "timestamp: now, first: request.first, hold: 0 }",
+        "timestamp: self.timestamp + 1, first: request.first, hold: 0 }",
     ],
     ["properties::lead_never_grows_by_itself", "hold: self.hold.min(lead),", "hold: self.hold,"],
     [
@@ -137,20 +137,20 @@ const GENERATOR: &[[&str; 3]] = &[
     ["reuse::reuse_begins_where_it_is_switched_on", "if !self.recording {", "if false {"],
     [
         "reuse::reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full",
-        "if first > claim.last_sequence {",
+        "if first > request.last_sequence {",
         "if false {",
     ],
     [
         "reuse::a_run_leaves_ids_to_others",
-        "claim.last_sequence - claim.leave {",
-        "claim.last_sequence {",
+        "request.last_sequence - request.leave {",
+        "request.last_sequence {",
     ],
     [
         "reuse::a_run_leaves_ids_to_others",
         "self.last_sequence - self.leave;",
         "self.last_sequence;",
     ],
-    ["reuse::a_run_leaves_ids_to_others", "Claim { leave: 0, ..claim }", "claim"],
+    ["reuse::a_run_leaves_ids_to_others", "Request { leave: 0, ..request }", "request"],
 ];
 
 const RING: &[[&str; 3]] = &[

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 use snowflake_core::generator::{
-    Claim, Decision, Generator, Limits, Reading, Run, Seen, WaitReason,
+    Decision, Generator, Limits, Reading, Request, Run, Seen, WaitReason,
 };
 use snowflake_core::jump::{Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{LENGTH, Record, Reservation, Server, Start, StartError, Writer};
+use snowflake_core::register::{Issuer, LENGTH, Record, Reservation, Start, StartError, Writer};
 use snowflake_core::ring::Ring;
 
 use crate::machine::{MILLISECOND, Machine, SECOND};
@@ -73,7 +73,7 @@ struct Memory {
     reserved: bool,
 }
 
-/// What a claim of more than one ID leaves of each millisecond.
+/// What a request of more than one ID leaves of each millisecond.
 const LEFT_TO_OTHERS: u32 = 128;
 
 /// These servers run without reuse.
@@ -145,10 +145,10 @@ impl Cluster {
         }
     }
 
-    /// Claims IDs, as one call of `snowflake_nextval()` does, and moves `at` to the moment when it
-    /// has them. `old` is a clock reading of a session that was kept from claiming since.
+    /// Takes IDs, as one call of `snowflake_nextval()` does, and moves `at` to the moment when it
+    /// has them. `old` is a clock reading of a session that was kept from taking them since.
     #[inline]
-    pub fn claim(
+    pub fn take(
         &mut self,
         rng: &mut Rng,
         at: &mut i64,
@@ -156,25 +156,25 @@ impl Cluster {
         want: u32,
     ) -> Result<Run, Refusal> {
         let now = old.unwrap_or_else(|| self.machine.wall(*at));
-        let claim = self.wish(rng, want);
+        let request = self.request(rng, want);
         match self
             .memory
             .generator
-            .claim_at_once(&mut no_reuse(), now, claim, || self.limits.max_burst)
+            .take_at_once(&mut no_reuse(), now, request, || self.limits.max_burst)
         {
             // A server with a fence has not begun, so it is not here.
             Some(run) => Ok(run),
-            None => self.claim_slowly(rng, at, now, want),
+            None => self.take_slowly(rng, at, now, want),
         }
     }
 
-    fn wish(&self, rng: &mut Rng, want: u32) -> Claim {
+    fn request(&self, rng: &mut Rng, want: u32) -> Request {
         let first = if self.jitter == 0 { 0 } else { rng.u32(0..=self.jitter) };
         let leave = if want == 1 { 0 } else { LEFT_TO_OTHERS };
-        Claim { first, want, last_sequence: LAYOUT.last_sequence(), leave }
+        Request { first, want, last_sequence: LAYOUT.last_sequence(), leave }
     }
 
-    fn claim_slowly(
+    fn take_slowly(
         &mut self,
         rng: &mut Rng,
         at: &mut i64,
@@ -188,8 +188,8 @@ impl Cluster {
             if self.fence.is_some_and(|lost| self.machine.wall(*at) <= lost) {
                 return Err(Refusal::Fenced);
             }
-            let claim = self.wish(rng, want);
-            let decision = self.memory.generator.claim(&mut no_reuse(), reading, claim, &limits);
+            let request = self.request(rng, want);
+            let decision = self.memory.generator.take(&mut no_reuse(), reading, request, &limits);
             let seen = match decision {
                 Decision::Issue(run) | Decision::Reuse { run, .. } => return Ok(self.issue(run)),
                 Decision::IssueAndReserve(run) => {
@@ -283,7 +283,7 @@ impl Cluster {
             return Err(Refusal::ClockAhead { at_start: !self.memory.reserved });
         }
         let age = clocks.boot.elapsed - self.memory.began;
-        let reservation = self.server().reservation(timestamp, generator.floor(), clocks, age);
+        let reservation = self.issuer().reservation(timestamp, generator.floor(), clocks, age);
         self.log(durable_at, &reservation.record);
         self.memory.reference = Some(Reference::record(clocks));
         self.memory.reserved = true;
@@ -293,25 +293,25 @@ impl Cluster {
     /// Starts the generator above everything that the register permits.
     fn begin(&mut self, at: i64) -> Result<(), Refusal> {
         let clocks = self.machine.clocks(at);
-        let server = self.server();
+        let issuer = self.issuer();
         let (start, reference) = match self.record() {
             _ if self.ignores_record => {
-                let server = Server { start_after: None, ..server };
-                (checked(server.first_start(clocks.wall))?, Reference::record(clocks))
+                let issuer = Issuer { start_after: None, ..issuer };
+                (checked(issuer.first_start(clocks.wall))?, Reference::record(clocks))
             }
             Some(record) => {
-                let start = checked(server.start(&record, clocks.wall))?;
-                let reference = server.reference(&record, self.memory.upstream);
+                let start = checked(issuer.start(&record, clocks.wall))?;
+                let reference = issuer.reference(&record, self.memory.upstream);
                 let limit = Some(LARGEST_STEP);
-                let kept = server.record_of_refusal(&record, &reference, &clocks, limit);
+                let kept = issuer.record_of_refusal(&record, &reference, &clocks, limit);
                 if let Some(record) = kept {
                     self.log(at, &record);
                 }
                 (start, reference)
             }
             None => {
-                let start = checked(server.first_start(clocks.wall))?;
-                self.log(at, &server.record(start.after, clocks));
+                let start = checked(issuer.first_start(clocks.wall))?;
+                self.log(at, &issuer.record(start.after, clocks));
                 (start, Reference::record(clocks))
             }
         };
@@ -323,8 +323,8 @@ impl Cluster {
         Ok(())
     }
 
-    fn server(&self) -> Server {
-        Server {
+    fn issuer(&self) -> Issuer {
+        Issuer {
             system_identifier: self.system_identifier,
             timeline: self.timeline,
             layout: LAYOUT,
@@ -379,7 +379,7 @@ impl Cluster {
     /// not cover all IDs of the identity: before the first ID after a promotion, only a clock that
     /// is ahead may keep lost IDs from coming again.
     pub fn floor(&self) -> Option<i64> {
-        let floor = self.server().floor(self.record().as_ref());
+        let floor = self.issuer().floor(self.record().as_ref());
         floor.filter(|_| self.fence.is_none())
     }
 

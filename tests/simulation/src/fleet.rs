@@ -34,7 +34,7 @@ pub struct World {
     /// Whether servers crash, restart, fail over, are restored and hand their identities on.
     pub faults: bool,
     /// Whether some servers have `snowflake.max_burst` and `snowflake.sequence_jitter`, and some
-    /// sessions are kept from claiming after they have read the clock.
+    /// sessions are kept from taking IDs after they have read the clock.
     pub unusual: bool,
 }
 
@@ -97,7 +97,7 @@ impl Options {
     }
 }
 
-/// IDs that were claimed at once, and when.
+/// IDs that were taken at once, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Issued {
     /// The first ID.

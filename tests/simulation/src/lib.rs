@@ -9,7 +9,7 @@
 //! PostgreSQL: it reads clocks, waits, writes records and loses them.
 //!
 //! - [`machine`]: the clocks of one machine.
-//! - [`cluster`]: a server, its WAL and its standby; the loop around a claim.
+//! - [`cluster`]: a server, its WAL and its standby; the loop around a request.
 //! - [`fleet`]: all identities, and how true time passes for them.
 //! - `seat`: an identity, the server that has it and its clients, and what happens to them.
 //! - [`report`]: what a run counts.

@@ -7,7 +7,7 @@ use std::fmt;
 #[allow(missing_docs)]
 pub struct Counts {
     pub ids: u64,
-    pub claims: u64,
+    pub takes: u64,
     pub crashes: u64,
     pub reboots: u64,
     pub restarts: u64,
@@ -18,7 +18,7 @@ pub struct Counts {
     pub hand_overs: u64,
     pub steps: u64,
     pub refused_starts: u64,
-    pub refused_claims: u64,
+    pub refused_takes: u64,
     pub duplicates: u64,
     /// Runs that were not above one that the same life of the server had issued before.
     pub misplaced: u64,
@@ -28,7 +28,7 @@ impl Counts {
     fn named(&self) -> [(&'static str, u64); 14] {
         [
             ("IDs", self.ids),
-            ("calls that got IDs", self.claims),
+            ("calls that got IDs", self.takes),
             ("crashes", self.crashes),
             ("crashes with a reboot", self.reboots),
             ("restarts", self.restarts),
@@ -38,7 +38,7 @@ impl Counts {
             ("hand-overs of an identity", self.hand_overs),
             ("clock steps", self.steps),
             ("refused starts", self.refused_starts),
-            ("refused calls", self.refused_claims),
+            ("refused calls", self.refused_takes),
             ("IDs out of order", self.misplaced),
             ("duplicates", self.duplicates),
         ]
@@ -47,7 +47,7 @@ impl Counts {
     pub(crate) fn add(&mut self, other: &Counts) {
         let Counts {
             ids,
-            claims,
+            takes,
             crashes,
             reboots,
             restarts,
@@ -57,12 +57,12 @@ impl Counts {
             hand_overs,
             steps,
             refused_starts,
-            refused_claims,
+            refused_takes,
             duplicates,
             misplaced,
         } = other;
         self.ids += ids;
-        self.claims += claims;
+        self.takes += takes;
         self.crashes += crashes;
         self.reboots += reboots;
         self.restarts += restarts;
@@ -72,7 +72,7 @@ impl Counts {
         self.hand_overs += hand_overs;
         self.steps += steps;
         self.refused_starts += refused_starts;
-        self.refused_claims += refused_claims;
+        self.refused_takes += refused_takes;
         self.duplicates += duplicates;
         self.misplaced += misplaced;
     }

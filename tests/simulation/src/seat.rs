@@ -37,9 +37,9 @@ pub(crate) struct Seat {
     pub(crate) rng: Rng,
     load: Load,
     load_ends: i64,
-    claim_at: i64,
+    take_at: i64,
     event_at: i64,
-    /// What a session read from the clock before it was kept from claiming.
+    /// What a session read from the clock before it was kept from taking IDs.
     old_reading: Option<i64>,
     /// The last ID of this life of the server.
     last: Option<(i64, u32)>,
@@ -69,7 +69,7 @@ impl Seat {
             history: History::default(),
             load: Load::Idle,
             load_ends: BEGIN,
-            claim_at: BEGIN + rng.i64(0..SECOND),
+            take_at: BEGIN + rng.i64(0..SECOND),
             event_at: 0,
             old_reading: None,
             last: None,
@@ -84,40 +84,40 @@ impl Seat {
 
     pub(crate) fn advance(&mut self, until: i64, watch: &mut impl FnMut(Issued)) {
         while self.released.is_none() {
-            if self.event_at.min(self.claim_at) >= until {
+            if self.event_at.min(self.take_at) >= until {
                 break;
-            } else if self.event_at <= self.claim_at {
+            } else if self.event_at <= self.take_at {
                 let at = self.event_at;
                 self.event_at = at + self.until_event();
                 self.happen(at);
-            } else if self.claim_at >= self.load_ends {
+            } else if self.take_at >= self.load_ends {
                 self.change_load();
             } else {
-                self.claim(watch);
+                self.take(watch);
             }
         }
     }
 
-    fn claim(&mut self, watch: &mut impl FnMut(Issued)) {
+    fn take(&mut self, watch: &mut impl FnMut(Issued)) {
         let want = match self.load {
             Load::Burst { want } => want,
             _ => self.rng.u32(1..=8),
         };
-        let mut at = self.claim_at;
+        let mut at = self.take_at;
         let old = self.old_reading.take_if(|_| self.rng.u8(..) == 0);
-        match self.cluster.claim(&mut self.rng, &mut at, old, want) {
+        match self.cluster.take(&mut self.rng, &mut at, old, want) {
             Ok(run) => {
                 self.keep(run);
                 watch(Issued { first: self.ids.compose(run.timestamp, run.first), at });
-                self.claim_at = at + self.pause();
+                self.take_at = at + self.pause();
             }
             Err(refusal) => {
-                self.counts.refused_claims += u64::from(refusal != Refusal::Fenced);
+                self.counts.refused_takes += u64::from(refusal != Refusal::Fenced);
                 let is_start =
                     matches!(refusal, Refusal::StartAfter | Refusal::ClockAhead { at_start: true });
                 self.counts.refused_starts += u64::from(is_start && !self.start_refused);
                 self.start_refused |= is_start;
-                self.claim_at = at + self.rng.i64(50..500) * MILLISECOND;
+                self.take_at = at + self.rng.i64(50..500) * MILLISECOND;
             }
         }
         if self.old_reading.is_none() && self.world.unusual {
@@ -127,7 +127,7 @@ impl Seat {
     }
 
     fn keep(&mut self, run: Run) {
-        self.counts.claims += 1;
+        self.counts.takes += 1;
         self.counts.ids += u64::from(run.count);
         self.counts.duplicates += self.history.add(run);
         let first = (run.timestamp, run.first);
@@ -144,7 +144,7 @@ impl Seat {
     }
 
     fn change_load(&mut self) {
-        let at = self.claim_at;
+        let at = self.take_at;
         let (load, lasts) = match self.rng.u8(0..100) {
             0..25 => (Load::Idle, 10 * SECOND),
             25..45 => (Load::Steady { pause: SECOND }, 20 * SECOND),
@@ -160,7 +160,7 @@ impl Seat {
         self.load = load;
         self.load_ends = at + self.rng.i64(0..lasts);
         if matches!(load, Load::Idle) {
-            self.claim_at = self.load_ends;
+            self.take_at = self.load_ends;
         }
     }
 
@@ -241,7 +241,7 @@ impl Seat {
     /// Nobody takes IDs, and somebody sets the clocks right meanwhile.
     pub(crate) fn sleep(&mut self, until: i64) {
         self.old_reading = None;
-        for time in [&mut self.claim_at, &mut self.load_ends, &mut self.event_at] {
+        for time in [&mut self.take_at, &mut self.load_ends, &mut self.event_at] {
             *time += NIGHT;
         }
         for machine in [&mut self.cluster.machine, &mut self.cluster.standby] {
@@ -254,8 +254,8 @@ impl Seat {
         self.last = None;
         self.old_reading = None;
         self.start_refused = false;
-        self.claim_at = at + self.rng.i64(0..longest);
-        self.load_ends = self.load_ends.max(self.claim_at + 1);
+        self.take_at = at + self.rng.i64(0..longest);
+        self.load_ends = self.load_ends.max(self.take_at + 1);
     }
 
     fn crash(&mut self, at: i64) {

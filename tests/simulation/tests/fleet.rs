@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use snowflake_core::jump::{BootClock, Clocks};
-use snowflake_core::register::{Server, Writer};
+use snowflake_core::register::{Issuer, Writer};
 use snowflake_simulation::cluster::{Cluster, LARGEST_STEP, LAYOUT, MARGIN};
 use snowflake_simulation::fleet::{self, NODES, Options, Steps, World};
 use snowflake_simulation::history::History;
@@ -42,7 +42,7 @@ fn no_id_comes_twice() {
 fn no_id_comes_twice_over_a_long_time() {
     let counts = run(few(4 * IDS)).counts;
     assert!(counts.is_sound());
-    assert!(counts.lossy > 0 && counts.refused_starts > 0 && counts.refused_claims > 0);
+    assert!(counts.lossy > 0 && counts.refused_starts > 0 && counts.refused_takes > 0);
 }
 
 /// A start that looks at the clock alone issues IDs again.
@@ -83,15 +83,15 @@ fn a_short_lag_after_an_idle_time_is_not_covered() {
     let mut cluster = Cluster::new(rng, at, machine, standby, false);
     cluster.ignores_formula = true;
     let mut history = History::default();
-    history.add(cluster.claim(rng, &mut at, None, 1).expect("an ID"));
+    history.add(cluster.take(rng, &mut at, None, 1).expect("an ID"));
     at += 3600 * SECOND;
-    let lost = cluster.claim(rng, &mut at, None, 1).expect("an ID");
+    let lost = cluster.take(rng, &mut at, None, 1).expect("an ID");
     history.add(lost);
     assert!(cluster.fail_over(rng, at, 10 * MILLISECOND, history.highest()));
-    let mut duplicates = history.add(cluster.claim(rng, &mut at, None, 1).expect("an ID"));
+    let mut duplicates = history.add(cluster.take(rng, &mut at, None, 1).expect("an ID"));
     assert_eq!(duplicates, 0);
     at = cluster.machine.when(lost.timestamp, at);
-    duplicates += history.add(cluster.claim(rng, &mut at, None, 1).expect("an ID"));
+    duplicates += history.add(cluster.take(rng, &mut at, None, 1).expect("an ID"));
     assert_eq!(duplicates, 1);
 }
 
@@ -101,7 +101,7 @@ fn a_short_lag_after_an_idle_time_is_not_covered() {
 fn a_floor_from_before_the_first_id_has_the_margin() {
     const NOW: i64 = 1_800_000_000_000;
     let clocks = |wall| Clocks { wall, boot: BootClock { boot: 1, elapsed: 0 } };
-    let primary = Server {
+    let primary = Issuer {
         system_identifier: 1,
         timeline: 1,
         layout: LAYOUT,
@@ -112,10 +112,10 @@ fn a_floor_from_before_the_first_id_has_the_margin() {
     };
     let received = primary.reservation(NOW, NOW, clocks(NOW), 0).record;
     let lost = received.floor + 1000;
-    let promoted = Server { timeline: 2, ..primary };
+    let promoted = Issuer { timeline: 2, ..primary };
     let behind = lost - 10_000;
     let start_of_next = |start_after| {
-        let next = Server { system_identifier: 2, timeline: 1, start_after, ..primary };
+        let next = Issuer { system_identifier: 2, timeline: 1, start_after, ..primary };
         next.first_start(behind).expect("within the limits").after
     };
     assert!(start_of_next(promoted.floor(Some(&received))) >= lost);

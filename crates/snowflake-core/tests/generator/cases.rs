@@ -33,10 +33,10 @@ fn a_reservation_is_asked_for_early() {
             raise_floor(&mut generator, floor);
             reservation = None;
         }
-        if generator.claim_at_once(&mut no_reuse(), now, ONE, || 0).is_some() {
+        if generator.take_at_once(&mut no_reuse(), now, ONE, || 0).is_some() {
             continue;
         }
-        match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
+        match generator.take(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
             Decision::IssueAndReserve(_) => {
                 asked += 1;
                 reservation.get_or_insert((now + RESERVATION / 4, now + RESERVATION));
@@ -69,19 +69,18 @@ fn a_reading_from_before_the_hold_melted_is_stale() {
     let limits = Limits { max_backward_step: i64::MAX, ..STRICT };
     let mut generator = Generator::starting_after(START, 1, START * 2);
     raise_floor(&mut generator, START + RESERVATION);
-    let mut claim =
-        |now, seen| generator.claim(&mut no_reuse(), Reading { now, seen }, ONE, &limits);
-    let Decision::Reread { seen } = claim(START, Seen::NOTHING) else { panic!("nothing was seen") };
-    assert!(matches!(claim(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
+    let mut take = |now, seen| generator.take(&mut no_reuse(), Reading { now, seen }, ONE, &limits);
+    let Decision::Reread { seen } = take(START, Seen::NOTHING) else { panic!("nothing was seen") };
+    assert!(matches!(take(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
     // One session sees this state, and reads the clock: it is 1 ms behind, which is held.
-    let Decision::Reread { seen } = claim(START - 5, Seen::NOTHING) else {
+    let Decision::Reread { seen } = take(START - 5, Seen::NOTHING) else {
         panic!("nothing was seen")
     };
-    // The clock moves on, and another session claims: nothing is held any more.
+    // The clock moves on, and another session takes an ID: nothing is held any more.
     assert!(
-        matches!(claim(START + 1, Seen::NOTHING), Decision::Issue(run) if run.timestamp == START + 1)
+        matches!(take(START + 1, Seen::NOTHING), Decision::Issue(run) if run.timestamp == START + 1)
     );
-    let decision = claim(START, seen);
+    let decision = take(START, seen);
     assert!(matches!(decision, Decision::Reread { .. }), "{decision:?}");
 }
 
@@ -138,18 +137,18 @@ fn the_state_says_what_was_issued() {
     raise_floor(&mut generator, START + RESERVATION);
     assert_eq!(generator.floor(), START + RESERVATION);
     for sequence in 0..3 {
-        generator.claim(&mut no_reuse(), Reading { now: START, seen: Seen::NOTHING }, ONE, &limits);
+        generator.take(&mut no_reuse(), Reading { now: START, seen: Seen::NOTHING }, ONE, &limits);
         assert_eq!((generator.last(), generator.hold()), (Some((START, sequence)), 0));
     }
     // A step back of 40 ms is held, and melts as the clock comes back.
     let reading = Reading { now: START - 40, seen: Seen::NOTHING };
-    let Decision::Reread { seen } = generator.claim(&mut no_reuse(), reading, ONE, &limits) else {
+    let Decision::Reread { seen } = generator.take(&mut no_reuse(), reading, ONE, &limits) else {
         panic!()
     };
-    let held = generator.claim(&mut no_reuse(), Reading { seen, ..reading }, ONE, &limits);
+    let held = generator.take(&mut no_reuse(), Reading { seen, ..reading }, ONE, &limits);
     assert!(matches!(held, Decision::Hold { lead: 40, .. }));
     assert_eq!((generator.hold(), generator.timestamp()), (40, START));
-    generator.claim(&mut no_reuse(), Reading { now: START - 10, seen }, ONE, &limits);
+    generator.take(&mut no_reuse(), Reading { now: START - 10, seen }, ONE, &limits);
     assert_eq!((generator.hold(), generator.last()), (10, Some((START, 3))));
 }
 
@@ -167,30 +166,30 @@ fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
     }
 }
 
-/// While it is frozen, every claim of a later millisecond asks for a reservation.
+/// While it is frozen, every request of a later millisecond asks for a reservation.
 #[test]
 fn a_frozen_generator_issues_nothing_later() {
     let limits = STRICT;
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     raise_floor(&mut generator, START + RESERVATION);
-    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
+    assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
     let before = generator;
     generator.freeze();
     assert_eq!((generator.timestamp(), generator.floor()), (START, START));
-    assert!(generator.claim_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
-    assert_eq!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
+    assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
+    assert_eq!(generator.take_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
     let reading = Reading { now: START + 1, seen: Seen::NOTHING };
-    let refused = generator.claim(&mut no_reuse(), reading, ONE, &limits);
+    let refused = generator.take(&mut no_reuse(), reading, ONE, &limits);
     assert_eq!(refused, Decision::Reserve { timestamp: START + 1 });
     generator.thaw(&before);
     assert_eq!(generator.floor(), START + RESERVATION);
-    assert!(generator.claim_at_once(&mut no_reuse(), START + 1, ONE, || 0).is_some());
+    assert!(generator.take_at_once(&mut no_reuse(), START + 1, ONE, || 0).is_some());
 }
 
-/// Whether a claim at this time asks for a reservation.
+/// Whether a request at this time asks for a reservation.
 fn asks(generator: &mut Generator, now: i64) -> bool {
     let limits = STRICT;
-    match generator.claim(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
+    match generator.take(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
         Decision::Issue(_) => false,
         Decision::IssueAndReserve(_) => true,
         decision => panic!("{decision:?}"),

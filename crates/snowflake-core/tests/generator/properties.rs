@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use snowflake_core::generator::{Claim, Decision, Generator, Limits, Reading, Run, WaitReason};
+use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request, Run, WaitReason};
 
 use crate::world::{LAST_SEQUENCE, ONE, SESSIONS, START, STRICT, World};
 
@@ -12,10 +12,10 @@ use crate::world::{LAST_SEQUENCE, ONE, SESSIONS, START, STRICT, World};
 enum Event {
     /// The clock moves by this much: it ticks, or somebody sets it.
     Clock(i64),
-    /// A session reads the clock, and claims only later.
+    /// A session reads the clock, and takes an ID only later.
     Read(usize),
-    /// A session claims, with the reading it has, or else with a new one.
-    Claim { session: usize, claim: Claim },
+    /// A session takes IDs, with the reading it has, or else with a new one.
+    Take { session: usize, request: Request },
     /// A reservation switches reuse on or off. Other sessions may not have seen the change.
     SetReuse(bool),
     /// A reload changes `max_burst`.
@@ -46,8 +46,8 @@ fn ticks() -> impl Strategy<Value = Event> {
     prop_oneof![3 => 0..3i64, 1 => 0..50i64].prop_map(Event::Clock)
 }
 
-/// A claim of more than one ID may leave some to others.
-fn claims() -> impl Strategy<Value = Event> {
+/// A request of more than one ID may leave some to others.
+fn requests() -> impl Strategy<Value = Event> {
     (
         0..SESSIONS,
         prop_oneof![2 => Just(0), 1 => 0..=LAST_SEQUENCE],
@@ -56,7 +56,7 @@ fn claims() -> impl Strategy<Value = Event> {
     )
         .prop_map(|(session, first, want, leave)| {
             let leave = if want == 1 { 0 } else { leave };
-            Event::Claim { session, claim: Claim { first, want, leave, ..ONE } }
+            Event::Take { session, request: Request { first, want, leave, ..ONE } }
         })
 }
 
@@ -69,7 +69,7 @@ fn calm_events() -> impl Strategy<Value = Vec<Event>> {
         prop_oneof![
             8 => ticks(),
             8 => (0..SESSIONS).prop_map(Event::Read),
-            32 => claims(),
+            32 => requests(),
             1 => (0..=LARGEST_BURST).prop_map(Event::SetMaxBurst),
         ],
         0..400,
@@ -80,7 +80,7 @@ fn calm_events() -> impl Strategy<Value = Vec<Event>> {
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let steps = prop_oneof![3 => -20..20i64, 1 => -2000..2000i64].prop_map(Event::Clock);
     prop::collection::vec(
-        prop_oneof![2 => ticks(), 1 => steps, 2 => (0..SESSIONS).prop_map(Event::Read), 9 => claims()],
+        prop_oneof![2 => ticks(), 1 => steps, 2 => (0..SESSIONS).prop_map(Event::Read), 9 => requests()],
         0..400,
     )
 }
@@ -88,9 +88,9 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 /// Everything, and reuse that is switched on and off.
 fn events_with_reuse() -> impl Strategy<Value = Vec<Event>> {
     let small_steps = (-20..20i64).prop_map(Event::Clock);
-    let claims =
+    let requests =
         (0..SESSIONS, 0..2u32, 1..3u32, 0..2u32).prop_map(|(session, first, want, leave)| {
-            Event::Claim { session, claim: Claim { first, want, leave, ..ONE } }
+            Event::Take { session, request: Request { first, want, leave, ..ONE } }
         });
     prop::collection::vec(
         prop_oneof![
@@ -98,13 +98,13 @@ fn events_with_reuse() -> impl Strategy<Value = Vec<Event>> {
             4 => small_steps,
             2 => (0..SESSIONS).prop_map(Event::Read),
             1 => any::<bool>().prop_map(Event::SetReuse),
-            20 => claims,
+            20 => requests,
         ],
         0..400,
     )
 }
 
-/// Runs the events; `check` sees the world after each claim, with the reading and the decision.
+/// Runs the events; `check` sees the world after each request, with the reading and the decision.
 fn run(
     mut world: World,
     events: Vec<Event>,
@@ -116,8 +116,8 @@ fn run(
             Event::Read(session) => {
                 world.read(session);
             }
-            Event::Claim { session, claim } => {
-                let (reading, decision) = world.claim(session, claim);
+            Event::Take { session, request } => {
+                let (reading, decision) = world.take(session, request);
                 check(&world, reading, decision)?;
             }
             Event::SetReuse(on) => world.generator.set_reuse(&mut world.ring, on),
@@ -162,7 +162,7 @@ proptest! {
         })?;
     }
 
-    /// 1, with reuse: a claim that finds the clock beyond all IDs gets the highest one.
+    /// 1, with reuse: a request that finds the clock beyond all IDs gets the highest one.
     #[test]
     fn ids_increase_again_once_the_clock_has_passed_them(
         limits in limits_with_reuse(),
@@ -235,8 +235,8 @@ proptest! {
                     allowed += (-by).max(0);
                 }
                 Event::Read(_) | Event::SetReuse(_) | Event::SetMaxBurst(_) => {}
-                Event::Claim { claim, .. } => {
-                    if let Decision::Issue(run) = world.insist(claim.want) {
+                Event::Take { request, .. } => {
+                    if let Decision::Issue(run) = world.insist(request.want) {
                         let lead = run.timestamp - world.clock;
                         prop_assert!(lead <= limits.max_burst.max(allowed), "lead {lead}, {allowed} explained");
                         allowed = lead;
@@ -362,7 +362,7 @@ proptest! {
         } else {
             prop_assert_eq!(decision, Decision::Refuse { timestamp: START, lead: back, until });
         }
-        // Once the clock says `until`, the claim succeeds, above everything before.
+        // Once the clock says `until`, the request succeeds, above everything before.
         world.move_clock((until - world.clock).max(0));
         let decision = world.insist(1);
         prop_assert!(matches!(decision, Decision::Issue(run) if (run.timestamp, run.first) > (START, 0)));

@@ -1,6 +1,6 @@
 //! Small steps back that are answered with unused sequences, and what a run leaves to others.
 
-use snowflake_core::generator::{Claim, Decision, Limits, Run};
+use snowflake_core::generator::{Decision, Limits, Request, Run};
 
 use crate::world::{LAST_SEQUENCE, ONE, START, STRICT, World};
 
@@ -84,24 +84,24 @@ fn reuse_begins_where_it_is_switched_on() {
 #[test]
 fn a_run_leaves_ids_to_others() {
     let mut world = World::new(Limits { max_backward_step: 0, ..REUSE });
-    let many = Claim { want: 9, leave: 1, ..ONE };
+    let many = Request { want: 9, leave: 1, ..ONE };
     world.insist(1);
-    let Decision::Issue(run) = world.claim(0, many).1 else { panic!("there are IDs") };
+    let Decision::Issue(run) = world.take(0, many).1 else { panic!("there are IDs") };
     assert_eq!((run.first, run.count), (1, LAST_SEQUENCE - 1));
     let waits = |decision| matches!(decision, Decision::Wait { .. } | Decision::Reread { .. });
-    assert!(waits(world.claim(0, many).1) && waits(world.claim(0, many).1));
+    assert!(waits(world.take(0, many).1) && waits(world.take(0, many).1));
     assert!(matches!(world.insist(1), Decision::Issue(run) if run.first == LAST_SEQUENCE));
     assert!(waits(world.insist(1)));
     // A new millisecond that begins with one of those gives that one.
     world.move_clock(1);
-    let late = Claim { first: LAST_SEQUENCE, ..many };
-    let Decision::Issue(run) = world.claim(0, late).1 else { panic!("there are IDs") };
+    let late = Request { first: LAST_SEQUENCE, ..many };
+    let Decision::Issue(run) = world.take(0, late).1 else { panic!("there are IDs") };
     assert_eq!((run.first, run.count), (LAST_SEQUENCE, 1));
     // What is reused is not left.
     world.move_clock(5);
     world.insist(1);
     world.move_clock(-3);
-    world.claim(0, many);
-    let Decision::Reuse { run, .. } = world.claim(0, many).1 else { panic!("a step back") };
+    world.take(0, many);
+    let Decision::Reuse { run, .. } = world.take(0, many).1 else { panic!("a step back") };
     assert_eq!((run.first, run.count), (0, LAST_SEQUENCE + 1));
 }

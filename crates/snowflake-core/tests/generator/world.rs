@@ -1,13 +1,13 @@
 //! The world that the tests act in.
 
-use snowflake_core::generator::{Claim, Decision, Generator, Limits, Reading, Seen};
+use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request, Seen};
 use snowflake_core::ring::Ring;
 
 pub const START: i64 = 1_000_000;
 pub const LAST_SEQUENCE: u32 = 3;
 
 /// One ID.
-pub const ONE: Claim = Claim { first: 0, want: 1, last_sequence: LAST_SEQUENCE, leave: 0 };
+pub const ONE: Request = Request { first: 0, want: 1, last_sequence: LAST_SEQUENCE, leave: 0 };
 pub const SESSIONS: usize = 3;
 
 /// No ID ahead of the clock, nothing reused, no step held, no wait.
@@ -21,7 +21,7 @@ pub struct World {
     pub ring: Ring<8>,
     pub limits: Limits,
     pub clock: i64,
-    /// By how much the clock has been set back since a claim last found it caught up with every ID,
+    /// By how much the clock has been set back since a request last found it caught up with every ID,
     /// and a millisecond for each reading in flight then: its session sees the hold, but not yet
     /// the step.
     pub set_back: i64,
@@ -71,16 +71,16 @@ impl World {
         *session.reading.get_or_insert(Reading { now: self.clock, seen: session.seen })
     }
 
-    /// One claim. Returns the reading that it was made with and what was decided.
-    pub fn claim(&mut self, session: usize, claim: Claim) -> (Reading, Decision) {
+    /// One request. Returns the reading that it was made with and what was decided.
+    pub fn take(&mut self, session: usize, request: Request) -> (Reading, Decision) {
         let reading = self.read(session);
         let (mut at_once, mut ring) = (self.generator, self.ring);
-        let run = at_once.claim_at_once(&mut ring, reading.now, claim, || self.limits.max_burst);
+        let run = at_once.take_at_once(&mut ring, reading.now, request, || self.limits.max_burst);
         assert!(
             run.is_some() || (at_once, ring) == (self.generator, self.ring),
-            "a claim that came to nothing changed something"
+            "a request that came to nothing changed something"
         );
-        let mut decision = self.generator.claim(&mut self.ring, reading, claim, &self.limits);
+        let mut decision = self.generator.take(&mut self.ring, reading, request, &self.limits);
         if let Some(run) = run {
             // Promise 9.
             let state = (self.generator, self.ring);
@@ -116,21 +116,21 @@ impl World {
         (reading, decision)
     }
 
-    /// Claims as one session that gets what it wants: reads again when told to, until it has an ID
+    /// Takes IDs as one session that gets what it wants: reads again when told to, until it has an ID
     /// or must wait.
     pub fn insist(&mut self, want: u32) -> Decision {
         for _ in 0..100 {
-            match self.claim(0, Claim { want, ..ONE }).1 {
+            match self.take(0, Request { want, ..ONE }).1 {
                 Decision::Reread { .. } | Decision::Hold { .. } | Decision::Reserve { .. } => {
                     continue;
                 }
                 decision => return decision,
             }
         }
-        panic!("a claim that comes to no end");
+        panic!("a request that comes to no end");
     }
 
-    /// Claims all that the clock's present millisecond gives; how many IDs that was.
+    /// Takes all that the clock's present millisecond gives; how many IDs that was.
     pub fn drain(&mut self) -> u32 {
         let mut issued = 0;
         while let Decision::Issue(run) = self.insist(1) {

@@ -2,11 +2,11 @@
 //! and how much of it each standby has.
 
 use snowflake_core::generator::{
-    Claim, Decision, Generator, RESERVATION, Reading, Seen, WaitReason,
+    Decision, Generator, RESERVATION, Reading, Request, Seen, WaitReason,
 };
 use snowflake_core::jump::{BootClock, Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{Record, Reservation, Server, Start, Writer};
+use snowflake_core::register::{Issuer, Record, Reservation, Start, Writer};
 use snowflake_core::ring::Ring;
 
 use crate::bounds::{Bounds, Design, Rows};
@@ -33,7 +33,7 @@ pub enum Backend {
     Read {
         seen: Seen,
     },
-    Claim(Reading),
+    Take(Reading),
     /// Take the lock, write the record that makes this timestamp available.
     Reserve {
         timestamp: i64,
@@ -114,8 +114,8 @@ pub struct World {
 }
 
 impl World {
-    fn server(&self, bounds: &Bounds) -> Server {
-        Server {
+    fn issuer(&self, bounds: &Bounds) -> Issuer {
+        Issuer {
             system_identifier: 1,
             timeline: self.timeline,
             layout: Layout::TWITTER,
@@ -130,13 +130,13 @@ impl World {
     pub fn step(&mut self, bounds: &Bounds, backend: usize) -> Option<()> {
         match self.backends[backend].clone() {
             Backend::Read { seen } => {
-                self.backends[backend] = Backend::Claim(Reading { now: self.clock, seen });
+                self.backends[backend] = Backend::Take(Reading { now: self.clock, seen });
             }
-            Backend::Claim(reading) => {
+            Backend::Take(reading) => {
                 if self.issued >= bounds.ids {
                     return None;
                 }
-                self.backends[backend] = self.claim(bounds, reading);
+                self.backends[backend] = self.take(bounds, reading);
             }
             Backend::Reserve { timestamp } => {
                 if self.is_locked() {
@@ -281,12 +281,12 @@ impl World {
         Some(())
     }
 
-    /// Whether a claim that has seen this waits for the clock.
+    /// Whether a request that has seen this waits for the clock.
     fn waits(&self, bounds: &Bounds, seen: Seen) -> bool {
-        let claim = Claim { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
+        let request = Request { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
         let (mut generator, mut ring) = (self.generator, self.ring);
         let reading = Reading { now: self.clock, seen };
-        let decision = generator.claim(&mut ring, reading, claim, &bounds.limits);
+        let decision = generator.take(&mut ring, reading, request, &bounds.limits);
         matches!(decision, Decision::Wait { .. })
     }
 
@@ -342,7 +342,7 @@ impl World {
             Design::ReachLittle => 0,
             _ => self.elapsed - self.began,
         };
-        let reservation = self.server(bounds).reservation(timestamp, before, now, age);
+        let reservation = self.issuer(bounds).reservation(timestamp, before, now, age);
         let record = reservation.record;
         if self.buffer.is_some_and(|before| before.floor > record.floor) {
             self.broken = Some("a record took back what an earlier one had promised (I2)");
@@ -357,18 +357,18 @@ impl World {
         Some(reservation)
     }
 
-    fn claim(&mut self, bounds: &Bounds, reading: Reading) -> Backend {
+    fn take(&mut self, bounds: &Bounds, reading: Reading) -> Backend {
         let mut limits = bounds.limits;
         if bounds.design == Design::HoldReplacesBurst && self.generator.hold() > 0 {
             limits.max_burst = 0;
         }
         let lead = self.generator.timestamp() - reading.now;
-        let claim = Claim { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
+        let request = Request { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
         let ring = self.ring;
-        let mut decision = self.generator.claim(&mut self.ring, reading, claim, &limits);
+        let mut decision = self.generator.take(&mut self.ring, reading, request, &limits);
         if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (bounds.design, decision) {
             let reading = Reading { seen, ..reading };
-            decision = self.generator.claim(&mut self.ring, reading, claim, &limits);
+            decision = self.generator.take(&mut self.ring, reading, request, &limits);
         }
         let forgets = match decision {
             Decision::Reuse { .. } => Design::ReuseAgain,
@@ -433,27 +433,27 @@ impl World {
     }
 
     fn begin(&mut self, bounds: &Bounds) {
-        let server = self.server(bounds);
+        let issuer = self.issuer(bounds);
         let mut start = match self.buffer {
             Some(record) => {
                 let upstream = match bounds.design {
                     Design::ForgetTheUpstream => None,
                     _ => self.upstream,
                 };
-                let reference = server.reference(&record, upstream);
+                let reference = issuer.reference(&record, upstream);
                 let limit = bounds.max_forward_step;
-                let kept = server.record_of_refusal(&record, &reference, &self.clocks(), limit);
+                let kept = issuer.record_of_refusal(&record, &reference, &self.clocks(), limit);
                 if let Some(record) = kept {
                     self.log_durably(record);
                 }
                 if bounds.design != Design::ForgetTheClocks {
                     self.reference = Some(reference);
                 }
-                server.start(&record, self.clock).expect("its own record")
+                issuer.start(&record, self.clock).expect("its own record")
             }
             None => {
                 // Created durably, all at once.
-                let record = server.record(self.clock - 1, self.clocks());
+                let record = issuer.record(self.clock - 1, self.clocks());
                 self.accepted = self.accepted.max(self.ahead());
                 self.reference = Some(Reference::record(record.written));
                 self.log_durably(record);
@@ -468,7 +468,7 @@ impl World {
             start.after -= 1;
         }
         self.generator =
-            Generator::starting_after(start.after, start.hold, server.layout.last_timestamp());
+            Generator::starting_after(start.after, start.hold, issuer.layout.last_timestamp());
         self.begun = true;
         self.began = self.elapsed;
         self.base_of_primary.get_or_insert(start.after);
