@@ -3,6 +3,7 @@
 mod advice;
 mod application;
 mod application_locks;
+mod arrows;
 mod bad_settings;
 mod base62;
 mod check;
