@@ -96,7 +96,7 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         candidate("nextval('cache_32')", NEVER_THE_SAME),
         candidate("gen_random_uuid()", NEVER_THE_SAME),
     ];
-    if cluster.server().major() >= 18 {
+    if cluster.programs().major() >= 18 {
         candidates.push(candidate("uuidv7()", NEVER_THE_SAME));
     }
     candidates.push(candidate("benches.constant()", ALWAYS_THE_SAME));
@@ -140,7 +140,7 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         own / above("nextval('plain')"),
         Bound::AtMost(1.0 / 5.0),
     );
-    if cluster.server().major() >= 18 {
+    if cluster.programs().major() >= 18 {
         report.expect(
             "snowflake_nextval() / uuidv7()",
             own / above("uuidv7()"),

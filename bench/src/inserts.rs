@@ -82,7 +82,7 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Inserts {
             "CREATE SEQUENCE plain; CREATE SEQUENCE cache_32 CACHE 32; SELECT snowflake_nextval()",
         )
         .expect("set up");
-    let major = cluster.server().major();
+    let major = cluster.programs().major();
     let keys: Vec<(String, &Key)> = KEYS
         .iter()
         .filter(|key| key.since <= major)

@@ -61,7 +61,7 @@ fn of_rows(cluster: &Cluster, call: &str) -> i64 {
 fn of_query(cluster: &Cluster, call: &str, rows: i64) -> i64 {
     let mut server = as_server_user(Path::new("valgrind"))
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(cluster.server().bin().join("postgres"))
+        .arg(cluster.programs().bin().join("postgres"))
         .args(["--single", "-D"])
         .arg(cluster.data())
         .arg("postgres")

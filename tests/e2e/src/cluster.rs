@@ -13,14 +13,14 @@ use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
 use crate::clock::{clock_of_file, set_clock_of_file};
-use crate::server::{Server, forget_other_servers, kill_server};
+use crate::programs::{Programs, forget_other_servers, kill_server};
 use crate::{bigint, eventually, signal};
 
 pub use builder::ClusterBuilder;
 
 /// A running cluster, in a directory of its own.
 pub struct Cluster {
-    server: Server,
+    programs: Programs,
     directory: TempDir,
     fake_clock: bool,
     environment: Vec<String>,
@@ -38,14 +38,14 @@ impl Cluster {
         Cluster::builder().start()
     }
 
-    /// The server that the cluster runs on.
-    pub fn server(&self) -> &Server {
-        &self.server
+    /// What the cluster runs on.
+    pub fn programs(&self) -> &Programs {
+        &self.programs
     }
 
-    /// Lets the next start run another server of the same version.
-    pub fn use_server(&mut self, server: Server) {
-        self.server = server;
+    /// Lets the next start run other programs of the same version.
+    pub fn use_programs(&mut self, programs: Programs) {
+        self.programs = programs;
     }
 
     /// The directory of the data, the socket and the log.
@@ -74,7 +74,7 @@ impl Cluster {
 
     /// A client program of the server, such as `psql`, that connects to this cluster.
     pub fn client_program(&self, name: &str) -> Command {
-        let mut command = self.server.client(name);
+        let mut command = self.programs.client(name);
         self.set_connection(&mut command);
         command
     }
@@ -195,7 +195,7 @@ impl Cluster {
         let libraries: Vec<_> =
             libraries.iter().filter_map(|variable| variable.strip_prefix("LD_PRELOAD=")).collect();
         environment.push(format!("LD_PRELOAD={}", libraries.join(":")));
-        self.server.program_with(&environment, "postgres")
+        self.programs.program_with(&environment, "postgres")
     }
 
     /// A standby of this cluster that follows it by streaming, with the same settings.
@@ -216,13 +216,13 @@ impl Cluster {
     /// Runs pg_upgrade from another cluster to this one, which is new. Neither runs.
     pub fn upgrade_from(&self, old: &Cluster) {
         let upgraded = self
-            .server
+            .programs
             .program("pg_upgrade")
             .current_dir(self.directory())
             .arg("--old-bindir")
-            .arg(old.server.bin())
+            .arg(old.programs.bin())
             .arg("--new-bindir")
-            .arg(self.server.bin())
+            .arg(self.programs.bin())
             .arg("--old-datadir")
             .arg(old.data())
             .arg("--new-datadir")
@@ -247,7 +247,7 @@ impl Cluster {
     /// A base backup of this cluster in a directory, which is empty or not there yet.
     pub fn base_backup_to(&self, directory: &Path, options: &[&str]) {
         let status = self
-            .server
+            .programs
             .program("pg_basebackup")
             .args(["--checkpoint=fast", "--no-sync", "--username=postgres", "--port=5432"])
             .args(options)
@@ -264,7 +264,7 @@ impl Cluster {
     /// data directory yet.
     pub fn beside(&self) -> Cluster {
         let copy = Cluster {
-            server: self.server.clone(),
+            programs: self.programs.clone(),
             directory: new_directory(),
             fake_clock: self.fake_clock,
             environment: self.environment.clone(),
@@ -291,7 +291,7 @@ impl Cluster {
 
     fn pg_ctl(&self, arguments: &[&str]) {
         let status = self
-            .server
+            .programs
             .program("pg_ctl")
             .args(arguments)
             .arg("-s")
@@ -313,7 +313,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         if self.postmaster.is_some() {
             let _ = self
-                .server
+                .programs
                 .program("pg_ctl")
                 .args(["stop", "-s", "-m", "immediate", "-w", "-D"])
                 .arg(self.data())
@@ -349,6 +349,6 @@ pub fn create_directory(directory: &Path) {
 }
 
 fn give_to_server_user(directory: &Path) {
-    let owner = fs::metadata(Server::from_env().template()).expect("the template");
+    let owner = fs::metadata(Programs::from_env().template()).expect("the template");
     chown(directory, Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use crate::server::as_server_user;
+use crate::programs::as_server_user;
 
 /// A program that fleets have around their servers, such as `pgbouncer`, as the user that servers
 /// run as: one of those that `tools/setup fleet` fetched, or else of the `PATH`.

@@ -13,9 +13,9 @@ mod fleet;
 mod http;
 mod journal;
 mod means;
+mod programs;
 mod register;
 mod repack;
-mod server;
 
 pub use clock::{clock_of_file, set_clock_of_file};
 pub use cluster::{Cluster, ClusterBuilder, create_directory, new_directory};
@@ -26,9 +26,9 @@ pub use fleet::{
 pub use http::{Request, http_get};
 pub use journal::{Journal, StopOnDrop};
 pub use means::{Means, lacks, skip, without_network};
+pub use programs::{Programs, as_server_user, kill_server};
 pub use register::Register;
 pub use repack::repack_under_inserts;
-pub use server::{Server, as_server_user, kill_server};
 
 use postgres::Client;
 use postgres::error::DbError;

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::fleet::fleet_program_path;
-use crate::server::{Server, is_root};
+use crate::programs::{Programs, is_root};
 
 /// Something that a test needs.
 #[derive(Clone, Copy)]
@@ -63,9 +63,9 @@ pub fn skip(missing: Means) {
 
 fn is_here(means: &Means) -> bool {
     match means {
-        Means::PostgreSQL(major) => Server::from_env().major() >= *major,
-        Means::Extension(name) => Server::from_env().has_extension(name),
-        Means::Library(name) => Server::from_env().has_library(name),
+        Means::PostgreSQL(major) => Programs::from_env().major() >= *major,
+        Means::Extension(name) => Programs::from_env().has_extension(name),
+        Means::Library(name) => Programs::from_env().has_library(name),
         Means::Program(name) => runs(Command::new("which").arg(fleet_program_path(name))),
         Means::OwnNetwork => runs(without_network().arg("true")),
         Means::Other(_) => false,

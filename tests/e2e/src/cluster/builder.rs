@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::{Cluster, new_directory};
-use crate::server::{Server, as_server_user};
+use crate::programs::{Programs, as_server_user};
 
 /// A cluster that [`ClusterBuilder::start`] starts.
 pub struct ClusterBuilder {
-    server: Server,
+    programs: Programs,
     settings: Vec<(String, String)>,
     fake_clock: bool,
     environment: Vec<String>,
@@ -15,11 +15,16 @@ pub struct ClusterBuilder {
 
 impl ClusterBuilder {
     pub(super) fn new() -> ClusterBuilder {
-        let server = Server::from_env();
-        ClusterBuilder { server, settings: Vec::new(), fake_clock: false, environment: Vec::new() }
-            .set("shared_preload_libraries", "snowflake_pg")
-            .set("snowflake.datacenter_id", "5")
-            .set("snowflake.worker_id", "9")
+        let programs = Programs::from_env();
+        ClusterBuilder {
+            programs,
+            settings: Vec::new(),
+            fake_clock: false,
+            environment: Vec::new(),
+        }
+        .set("shared_preload_libraries", "snowflake_pg")
+        .set("snowflake.datacenter_id", "5")
+        .set("snowflake.worker_id", "9")
     }
 
     /// A line of postgresql.conf; an earlier one of the same name is dropped.
@@ -36,8 +41,8 @@ impl ClusterBuilder {
     }
 
     /// Another server than that of the environment.
-    pub fn server(mut self, server: Server) -> ClusterBuilder {
-        self.server = server;
+    pub fn programs(mut self, programs: Programs) -> ClusterBuilder {
+        self.programs = programs;
         self
     }
 
@@ -85,17 +90,17 @@ impl ClusterBuilder {
 
     /// The cluster, not started, and without the extension in any database.
     pub fn create(self) -> Cluster {
-        let server = self.server;
+        let programs = self.programs;
         let directory = new_directory();
         let copied = as_server_user(Path::new("cp"))
             .args(["-a", "--reflink=auto"])
-            .arg(server.template())
+            .arg(programs.template())
             .arg(directory.path().join("data"))
             .status()
             .expect("cp runs");
-        assert!(copied.success(), "cannot copy {}", server.template().display());
+        assert!(copied.success(), "cannot copy {}", programs.template().display());
         let (fake_clock, environment) = (self.fake_clock, self.environment);
-        let cluster = Cluster { server, directory, fake_clock, environment, postmaster: None };
+        let cluster = Cluster { programs, directory, fake_clock, environment, postmaster: None };
         if fake_clock {
             cluster.set_clock("+0");
         }

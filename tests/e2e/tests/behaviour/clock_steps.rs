@@ -88,7 +88,7 @@ fn a_wait_ends_at_statement_timeout() {
 fn a_wait_shows_its_event_and_can_be_cancelled_and_terminated() {
     let cluster = cluster_that_waits();
     let mut watcher = cluster.connect();
-    let event = if cluster.server().major() >= 17 { "SnowflakeClock" } else { "Extension" };
+    let event = if cluster.programs().major() >= 17 { "SnowflakeClock" } else { "Extension" };
     for (end, said) in [
         ("pg_cancel_backend", "ERROR:  canceling statement due to user request"),
         ("pg_terminate_backend", "FATAL:  terminating connection due to administrator command"),

@@ -178,7 +178,7 @@ fn every_kind_of_column() {
     for (case, values) in cases.iter().zip(&values) {
         case.change(&mut client, "snowflake_revert");
         assert_eq!(&case.values(&mut client), values, "{}", case.schema);
-        let needs_sequence = case.shape == Shape::Partitioned && cluster.server().major() < 17;
+        let needs_sequence = case.shape == Shape::Partitioned && cluster.programs().major() < 17;
         let reverted = if needs_sequence || !case.is_plain() {
             // It has kept its sequence. Before 17, identity would not reach the partitions.
             let column = case.column(&mut client);
@@ -299,7 +299,7 @@ fn partitions_with_identity() {
              CREATE TABLE part PARTITION OF orders FOR VALUES FROM (0) TO (10);",
         )
         .expect("tables");
-    if cluster.server().major() < 17 {
+    if cluster.programs().major() < 17 {
         client
             .batch_execute(
                 "ALTER TABLE part ALTER id SET NOT NULL, ALTER id ADD GENERATED ALWAYS AS IDENTITY",

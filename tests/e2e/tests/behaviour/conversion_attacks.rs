@@ -370,7 +370,7 @@ fn later_statements_run_as_the_owner_or_not_at_all() {
     assert!(!spied.is_empty(), "the check was evaluated");
     assert!(spied.iter().all(|line| line.ends_with("runs as mallory")), "{spied:?}");
     // A backslash would mean something else. PostgreSQL 19 does not allow this any more.
-    if cluster.server().major() < 19 {
+    if cluster.programs().major() < 19 {
         let check = &statements(&mut client, &of("validate"))[0];
         let error = error_of(
             owner.batch_execute(&format!("SET standard_conforming_strings = off; {check}")),
@@ -401,7 +401,7 @@ fn names_do_not_break_out_of_literals() {
                ALTER TABLE "r\'; SELECT mallory.act('name'); --" DISABLE TRIGGER ALL;"#,
         )
         .expect("names");
-    if cluster.server().major() < 19 {
+    if cluster.programs().major() < 19 {
         client
             .batch_execute("ALTER DATABASE postgres SET standard_conforming_strings = off")
             .expect("a setting");

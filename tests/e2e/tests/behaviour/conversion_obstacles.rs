@@ -203,7 +203,7 @@ fn not_null_constraints_of_other_names() {
             refused += 1;
             assert!(refused < 4, "{hint}");
         }
-        assert_eq!(refused > 0, cluster.server().major() >= 18, "{tree}");
+        assert_eq!(refused > 0, cluster.programs().major() >= 18, "{tree}");
         let smaller = "SELECT count(*) FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid \
             WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') \
                 AND attname IN ('id', 'film') AND atttypid <> 'bigint'::regtype";

@@ -6,7 +6,7 @@ use std::process::Output;
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Server, bigint, connect_to, dump_and_restore, error_of, new_directory,
+    Cluster, Programs, bigint, connect_to, dump_and_restore, error_of, new_directory,
 };
 
 #[test]
@@ -170,8 +170,9 @@ fn a_server_without_the_extension_names_it() {
     run_well(&original, "pg_dump", "source", &["--format=custom", "--file", path]);
 
     let directory = new_directory();
-    let server = Server::from_env().without_the_extension(directory.path());
-    let mut cluster = Cluster::builder().server(server).unset("shared_preload_libraries").create();
+    let programs = Programs::from_env().without_the_extension(directory.path());
+    let mut cluster =
+        Cluster::builder().programs(programs).unset("shared_preload_libraries").create();
     cluster.start_again();
     let output = run(&cluster, "pg_restore", "postgres", &[path]);
     assert_eq!(output.status.code(), Some(1));

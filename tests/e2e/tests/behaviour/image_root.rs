@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, Means, Server, bigint, connect_to, dump_and_restore, lacks,
+    Cluster, ClusterBuilder, Means, Programs, bigint, connect_to, dump_and_restore, lacks,
     new_directory, output,
 };
 
 /// The tree that `make image-root` makes for the server.
-fn make_image_root(server: &Server) -> PathBuf {
+fn make_image_root(programs: &Programs) -> PathBuf {
     let said = output(
         Command::new("make")
             .args(["-C", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "image-root"])
-            .arg(format!("PG_CONFIG={}", server.bin().join("pg_config").display())),
+            .arg(format!("PG_CONFIG={}", programs.bin().join("pg_config").display())),
     );
     let mut lines = said.lines().rev().map(str::trim);
     lines.find(|line| line.starts_with('/')).expect("a path").into()
@@ -35,18 +35,18 @@ fn a_server_finds_the_extension_in_the_tree() {
     if lacks(&[Means::PostgreSQL(18)]) {
         return;
     }
-    let server = Server::from_env();
+    let programs = Programs::from_env();
     let directory = new_directory();
-    let bare = server.without_the_extension(&directory.path().join("server"));
-    let log = Cluster::builder().server(bare.clone()).try_start().err().expect("no library");
+    let bare = programs.without_the_extension(&directory.path().join("server"));
+    let log = Cluster::builder().programs(bare.clone()).try_start().err().expect("no library");
     assert!(log.contains("could not access file \"snowflake_pg\""), "{log}");
 
     let image = directory.path().join("extensions/snowflake");
     std::fs::create_dir_all(image.parent().expect("a parent")).expect("a directory");
-    let copied = Command::new("cp").arg("-r").arg(make_image_root(&server)).arg(&image).status();
+    let copied = Command::new("cp").arg("-r").arg(make_image_root(&programs)).arg(&image).status();
     assert!(copied.expect("cp runs").success());
 
-    let mut cluster = mounted(Cluster::builder().server(bare.clone()), &image).start();
+    let mut cluster = mounted(Cluster::builder().programs(bare.clone()), &image).start();
     let mut client = cluster.connect();
     client
         .batch_execute(
@@ -65,7 +65,7 @@ fn a_server_finds_the_extension_in_the_tree() {
     dump_and_restore(&cluster, "postgres", "restored");
     drop((client, other));
     cluster.stop();
-    let mut new = mounted(Cluster::builder().server(bare), &image).create();
+    let mut new = mounted(Cluster::builder().programs(bare), &image).create();
     // pg_upgrade looks for the libraries of all functions.
     new.upgrade_from(&cluster);
     new.start_again();

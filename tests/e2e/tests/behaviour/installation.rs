@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::{env, fs};
 
-use snowflake_e2e::{Means, Server, lacks, without_network};
+use snowflake_e2e::{Means, Programs, lacks, without_network};
 
 const TREE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -17,7 +17,7 @@ struct Installation {
 impl Installation {
     fn new() -> Installation {
         let destination = tempfile::tempdir().expect("a directory for temporary files");
-        Installation { destination, pg_config: Server::from_env().bin().join("pg_config") }
+        Installation { destination, pg_config: Programs::from_env().bin().join("pg_config") }
     }
 
     fn make(&self, arguments: &[&str]) -> Output {

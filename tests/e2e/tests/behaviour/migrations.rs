@@ -293,8 +293,8 @@ fn the_files_go_last() {
     cluster.kill();
     let register = Register::path(&cluster);
     fs::remove_file(&register).expect("the register");
-    let without = cluster.server().without_the_extension(directory.path());
-    cluster.use_server(without);
+    let without = cluster.programs().without_the_extension(directory.path());
+    cluster.use_programs(without);
     assert!(cluster.try_start().is_err());
     assert!(cluster.log().contains("could not access file \"snowflake_pg\""), "{}", cluster.log());
     cluster.configure(&[("shared_preload_libraries", "")]);

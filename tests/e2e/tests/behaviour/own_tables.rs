@@ -6,7 +6,7 @@ use std::thread;
 
 use postgres::error::{DbError, SqlState};
 use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, Server, bigint, connect_to, error_of, eventually, new_directory};
+use snowflake_e2e::{Cluster, Programs, bigint, connect_to, error_of, eventually, new_directory};
 
 const CLAIMS: &str = "snowflake_internal.snowflake_node_claims";
 const LAYOUT: &str = "snowflake_internal.snowflake_layout";
@@ -344,7 +344,7 @@ fn write_all_and_assert_no_mark(cluster: &Cluster, schema: &str) {
 #[test]
 fn a_table_of_another_extension_is_not_written() {
     let directory = new_directory();
-    let server = Server::from_env().copy(directory.path());
+    let programs = Programs::from_env().copy(directory.path());
     let tables = ["snowflake_layout", "snowflake_node_claims"].map(|table| {
         format!(
             "CREATE TABLE @extschema@.{table} (LIKE snowflake_internal.{table} INCLUDING ALL);
@@ -355,9 +355,9 @@ fn a_table_of_another_extension_is_not_written() {
     });
     let control = "default_version = '1'\nsuperuser = false\nrelocatable = false\n";
     for (file, text) in [("mimic.control", control), ("mimic--1.sql", &tables.concat())] {
-        fs::write(server.extensions().join(file), text).expect("a file of the copy");
+        fs::write(programs.extensions().join(file), text).expect("a file of the copy");
     }
-    let cluster = prepare(Cluster::builder().server(server).start());
+    let cluster = prepare(Cluster::builder().programs(programs).start());
     superuser(&cluster)
         .batch_execute(&format!("GRANT CREATE ON DATABASE theirs TO mallory; DELETE FROM {LAYOUT}"))
         .expect("privileges");

@@ -27,11 +27,11 @@ fn pg_regress() {
     tests.sort();
     assert!(!tests.is_empty());
     let output = tempfile::tempdir().expect("a directory for temporary files");
-    let status = Command::new(cluster.server().pg_regress())
+    let status = Command::new(cluster.programs().pg_regress())
         .args(["--use-existing", "--dbname=regress", "--user=postgres", "--port=5432", "--host"])
         .arg(cluster.directory())
         .arg("--bindir")
-        .arg(cluster.server().bin())
+        .arg(cluster.programs().bin())
         .arg("--inputdir")
         .arg(&tree)
         .arg("--outputdir")

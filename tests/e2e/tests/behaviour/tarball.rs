@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use snowflake_e2e::{Server, output};
+use snowflake_e2e::{Programs, output};
 
 /// The tarball, unpacked below `tarball`, and a directory in place of the file system of a server.
 struct Tarball {
@@ -70,7 +70,7 @@ impl Tarball {
 }
 
 fn pg_config() -> PathBuf {
-    Server::from_env().bin().join("pg_config")
+    Programs::from_env().bin().join("pg_config")
 }
 
 fn said(output: &Output) -> String {

@@ -36,7 +36,7 @@ fn damage_is_noticed_and_mended(checksums: bool) {
     if checksums {
         cluster.stop();
         let enabled = cluster
-            .server()
+            .programs()
             .program("pg_checksums")
             .args(["--enable", "--no-sync", "-D"])
             .arg(cluster.data())

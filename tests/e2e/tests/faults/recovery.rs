@@ -167,7 +167,7 @@ fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
         journal.take(&mut client, INSERT).expect("an ID");
     }
     let rewound = first
-        .server()
+        .programs()
         .program("pg_rewind")
         .arg("--target-pgdata")
         .arg(first.data())
@@ -221,7 +221,7 @@ fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
     journal.take(&mut primary.connect(), NEXT).expect("an ID");
     let mut subscriber = primary.base_backup(&["--write-recovery-conf"]);
     let created = subscriber
-        .server()
+        .programs()
         .program("pg_createsubscriber")
         .args(["--database=postgres", "--subscriber-username=postgres", "--pgdata"])
         .arg(subscriber.data())
@@ -374,7 +374,7 @@ fn the_wal_of_reservations_is_small() {
     cluster.stop();
     let records = |from: &str, to: &str| -> Vec<i64> {
         let dump = cluster
-            .server()
+            .programs()
             .program("pg_waldump")
             .arg("--path")
             .arg(cluster.data().join("pg_wal"))

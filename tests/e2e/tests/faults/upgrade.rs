@@ -1,7 +1,7 @@
 //! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by
 //! hand: as `snowflake.start_after`, or with `snowflake_set_floor()`.
 
-use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Register, Server, bigint};
+use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Programs, Register, bigint};
 
 use super::{INSERT, create_orders, set_clock_back_to};
 
@@ -30,7 +30,7 @@ fn assert_return(cluster: &Cluster, journal: &Journal) {
 }
 
 fn old_server() -> ClusterBuilder {
-    Cluster::builder().server(Server::old_from_env()).fake_clock()
+    Cluster::builder().programs(Programs::old_from_env()).fake_clock()
 }
 
 fn floor(cluster: &Cluster) -> String {
@@ -53,7 +53,7 @@ fn pg_upgrade() {
     let floor = floor(&old);
     old.stop();
     let mut new = Cluster::builder().fake_clock().create();
-    println!("from PostgreSQL {} to {}", old.server().major(), new.server().major());
+    println!("from PostgreSQL {} to {}", old.programs().major(), new.programs().major());
     new.upgrade_from(&old);
     new.start_again();
     assert_return(&new, &journal);

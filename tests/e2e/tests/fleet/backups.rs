@@ -68,7 +68,7 @@ pub fn assert_all_is_well(client: &mut Client) {
 }
 
 fn pg_verifybackup(cluster: &Cluster, backup: &Path) -> Command {
-    let mut command = cluster.server().program("pg_verifybackup");
+    let mut command = cluster.programs().program("pg_verifybackup");
     command.arg("--exit-on-error").arg(backup);
     command
 }
@@ -81,7 +81,7 @@ fn verify_backup(cluster: &Cluster, backup: &Path) {
 /// What pg_combinebackup makes of backups, each of which is based on the one before it.
 fn combined(original: &Cluster, backups: &[&PathBuf]) -> Cluster {
     let copy = original.beside();
-    let mut command = copy.server().program("pg_combinebackup");
+    let mut command = copy.programs().program("pg_combinebackup");
     command.args(backups).arg("--no-sync").arg("--output").arg(copy.data());
     output(&mut command);
     verify_backup(&copy, &copy.data());
@@ -175,7 +175,7 @@ fn pg_verifybackup_knows_the_register() {
 }
 
 fn checksums(cluster: &Cluster, mode: &str) -> Output {
-    let mut command = cluster.server().program("pg_checksums");
+    let mut command = cluster.programs().program("pg_checksums");
     command.arg(mode).arg("-D").arg(cluster.data()).output().expect("pg_checksums runs")
 }
 

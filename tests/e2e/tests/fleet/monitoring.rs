@@ -96,7 +96,7 @@ impl Watched {
             .env("DATA_SOURCE_NAME", line("DATA_SOURCE_NAME"))
             .args(line("ARGS").split(' '))
             .arg(format!("--web.listen-address=127.0.0.1:{port}"));
-        if cluster.server().major() >= 17 {
+        if cluster.programs().major() >= 17 {
             let line = format!("On PostgreSQL 17 and later, add `{NO_BGWRITER}` to `ARGS`.");
             assert!(text("README.md").contains(&line));
             command.arg(NO_BGWRITER);

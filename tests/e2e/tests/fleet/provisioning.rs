@@ -58,7 +58,7 @@ impl Setting {
 
     /// A client program of the registry's server comes first in the path of what is run.
     fn run(&self, command: &mut Command) -> String {
-        let bin = self.registry.server().bin();
+        let bin = self.registry.programs().bin();
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", bin.display()));
         command.env("HOME", self.registry.directory()).env("LC_ALL", "C.UTF-8");

@@ -168,7 +168,7 @@ fn kinds_of_transactions(subscriber: &Cluster) -> Vec<(&'static str, String)> {
         ("streaming = on", many.to_owned()),
         ("two_phase = true", format!("BEGIN; {many}; PREPARE TRANSACTION 'p'")),
     ];
-    if subscriber.server().major() >= 16 {
+    if subscriber.programs().major() >= 16 {
         kinds.push(("streaming = parallel", many.to_owned()));
     }
     kinds

@@ -5,11 +5,12 @@ mod library;
 mod register;
 mod rolling;
 
-use snowflake_e2e::{Cluster, INSERT, Journal, Server, bigint, create_orders};
+use snowflake_e2e::{Cluster, INSERT, Journal, Programs, bigint, create_orders};
 
 /// A cluster of the former release, with a table.
 fn former_cluster() -> Cluster {
-    let cluster = Cluster::builder().server(Server::former_release_from_env()).fake_clock().start();
+    let cluster =
+        Cluster::builder().programs(Programs::former_release_from_env()).fake_clock().start();
     create_orders(&cluster);
     cluster
 }
@@ -29,12 +30,12 @@ fn assert_well(cluster: &Cluster) {
 
 /// Starts the cluster, which is down, with the library of this tree.
 fn start_with_new_library(cluster: &mut Cluster) {
-    cluster.use_server(Server::from_env());
+    cluster.use_programs(Programs::from_env());
     cluster.start_again();
 }
 
 /// Starts the cluster, which is down, with the library of the former release.
 fn start_with_former_library(cluster: &mut Cluster) {
-    cluster.use_server(Server::former_release_from_env());
+    cluster.use_programs(Programs::former_release_from_env());
     cluster.start_again();
 }

@@ -13,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use postgres::config::TargetSessionAttrs;
 use postgres::{Client, Config, NoTls};
 use snowflake_e2e::{
-    Request, Server, Service, bigint, clock_of_file, create_directory, eventually, fleet_program,
+    Programs, Request, Service, bigint, clock_of_file, create_directory, eventually, fleet_program,
     free_port, http_get, kill_server, listening_ports, new_directory, new_password,
     set_clock_of_file, signal,
 };
@@ -290,7 +290,7 @@ impl Member {
 
     /// The programs of the server, of which `postgres` goes by the clock of the member.
     fn make_programs(&self) {
-        let server = Server::from_env();
+        let server = Programs::from_env();
         let bin = self.file("bin");
         create_directory(&bin);
         for program in fs::read_dir(server.bin()).expect("programs").flatten() {

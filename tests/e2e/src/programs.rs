@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use crate::eventually;
 
-/// An installed PostgreSQL server with the extension.
+/// The programs and files of an installed PostgreSQL server with the extension.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct Programs {
     bin: PathBuf,
     lib: PathBuf,
     modules: PathBuf,
@@ -18,29 +18,29 @@ pub struct Server {
     template: PathBuf,
 }
 
-impl Server {
+impl Programs {
     /// The server that `SNOWFLAKE_PG_CONFIG` names.
-    pub fn from_env() -> Server {
+    pub fn from_env() -> Programs {
         let pg_config = env::var("SNOWFLAKE_PG_CONFIG");
-        Server::of(&pg_config.expect("SNOWFLAKE_PG_CONFIG is set: run the tests with make test"))
+        Programs::of(&pg_config.expect("SNOWFLAKE_PG_CONFIG is set: run the tests with make test"))
     }
 
     /// An older server to upgrade from: the one that `SNOWFLAKE_OLD_PG_CONFIG` names, or else the
     /// same one.
-    pub fn old_from_env() -> Server {
+    pub fn old_from_env() -> Programs {
         env::var("SNOWFLAKE_OLD_PG_CONFIG")
-            .map_or_else(|_| Server::from_env(), |old| Server::of(&old))
+            .map_or_else(|_| Programs::from_env(), |old| Programs::of(&old))
     }
 
     /// The same server with the former release: the one that `SNOWFLAKE_FORMER_RELEASE` names.
-    pub fn former_release_from_env() -> Server {
+    pub fn former_release_from_env() -> Programs {
         let former = env::var("SNOWFLAKE_FORMER_RELEASE");
-        Server::of(
+        Programs::of(
             &former.expect("SNOWFLAKE_FORMER_RELEASE is set: run the tests with make test-upgrade"),
         )
     }
 
-    fn of(pg_config: &str) -> Server {
+    fn of(pg_config: &str) -> Programs {
         let ask = |option| ask(Path::new(pg_config), option);
         let bin = ask("--bindir");
         let template = bin
@@ -49,11 +49,11 @@ impl Server {
             .find(|template| template.exists())
             .expect("tools/setup test made a template cluster");
         let (lib, modules, pgxs) = (ask("--libdir"), ask("--pkglibdir"), ask("--pgxs"));
-        Server { bin, lib, modules, share: ask("--sharedir"), pgxs, template }
+        Programs { bin, lib, modules, share: ask("--sharedir"), pgxs, template }
     }
 
     /// A copy of the server in a directory, which is empty, without the files of the extension.
-    pub fn without_the_extension(&self, directory: &Path) -> Server {
+    pub fn without_the_extension(&self, directory: &Path) -> Programs {
         let copy = self.copy(directory);
         for directory in [copy.modules.clone(), copy.extensions()] {
             for file in fs::read_dir(directory).expect("a directory").flatten() {
@@ -66,13 +66,13 @@ impl Server {
     }
 
     /// A copy of the server in a directory, which is empty.
-    pub fn copy(&self, directory: &Path) -> Server {
+    pub fn copy(&self, directory: &Path) -> Programs {
         let root = self.template.parent().expect("the template is beside the server");
         let moved = |path: &Path| match path.strip_prefix(root) {
             Ok(rest) => directory.join(rest),
             Err(_) => path.to_owned(),
         };
-        let copy = Server {
+        let copy = Programs {
             bin: moved(&self.bin),
             lib: moved(&self.lib),
             modules: moved(&self.modules),
