@@ -393,7 +393,7 @@ fn keys_without_a_register_show() {
 /// Each promotion adds its margin, although nobody has set a clock back.
 #[test]
 fn the_lead_of_promotions_shows() {
-    let first = Cluster::builder().set("snowflake.failover_margin", "40s").start();
+    let first = Cluster::builder().set("snowflake.failover_margin", "5min").start();
     first.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
     let second = first.standby();
     second.promote();
