@@ -22,7 +22,7 @@ pub struct Block {
     pub text: String,
 }
 
-fn tree() -> PathBuf {
+pub fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -52,7 +52,7 @@ fn pages_for_one_server() -> impl Iterator<Item = Page> {
 }
 
 /// All pages, and the other documents.
-fn documents() -> Vec<Page> {
+pub fn documents() -> Vec<Page> {
     let mut documents = pages();
     let others = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "monitoring/README.md"];
     documents.extend(others.map(page));
@@ -384,46 +384,6 @@ fn the_runbook_of_every_alert_exists() {
         let anchors = page(name).anchors();
         assert!(anchors.iter().any(|anchor| anchor == heading), "{runbook}");
     }
-}
-
-/// The tests that a page names in code exist.
-#[test]
-fn the_tests_that_are_named_exist() {
-    let directories = [
-        "crates/snowflake-core/tests",
-        "crates/snowflake-core/tests/generator",
-        "crates/snowflake-core/tests/model",
-        "tests/e2e/tests/behaviour",
-        "tests/e2e/tests/clients",
-        "tests/e2e/tests/faults",
-        "tests/e2e/tests/fleet",
-        "tests/e2e/tests/upgrade",
-        "tests/simulation/tests",
-    ];
-    let files = directories.iter().flat_map(|directory| {
-        fs::read_dir(tree().join(directory))
-            .expect("a directory")
-            .map(|file| file.expect("a file").path())
-    });
-    let tests: String = files
-        .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
-        .map(|file| fs::read_to_string(file).expect("a file"))
-        .collect();
-    // Names of tests are sentences. Names of functions and settings are not tests.
-    const OTHERS: [&str; 4] = ["pg_", "snowflake_", "citus_", "max_"];
-    let mut named = 0;
-    for page in pages() {
-        let words = page.text.split('`').skip(1).step_by(2);
-        for word in words.filter(|word| word.split('_').count() > 3 || word.contains("::")) {
-            let name = word.rsplit("::").next().expect("a name");
-            let is_name = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-            if is_name && !OTHERS.iter().any(|other| name.starts_with(other)) {
-                assert!(tests.contains(&format!("fn {name}(")), "{}: {name}", page.name);
-                named += 1;
-            }
-        }
-    }
-    assert!(named >= 15, "the pages name {named} tests");
 }
 
 #[test]

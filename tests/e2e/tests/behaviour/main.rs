@@ -37,6 +37,7 @@ mod image_root;
 mod installation;
 mod layout_check;
 mod migrations;
+mod named_tests;
 mod other_users;
 mod own_schema;
 mod own_tables;
