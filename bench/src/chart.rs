@@ -146,7 +146,7 @@ fn facts(cell: &Area, machine: &Machine, sustained: &[Series; 2]) {
         format!("PostgreSQL {}", machine.postgresql),
         format!("{} processors", machine.processors),
         machine.processor.clone(),
-        machine.month.clone(),
+        format!("{}, {}", machine.date, machine.commit),
         format!("widths {}, unless stated otherwise", sustained[0].widths),
     ];
     // There is no note to begin below.
