@@ -41,6 +41,7 @@ mod named_tests;
 mod other_users;
 mod own_schema;
 mod own_tables;
+mod readme;
 mod recipes;
 mod regress;
 mod repack;
