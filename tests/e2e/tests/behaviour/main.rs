@@ -45,6 +45,7 @@ mod readme;
 mod recipes;
 mod regress;
 mod repack;
+mod repository;
 mod standby;
 mod statistics;
 mod tarball;
