@@ -28,7 +28,7 @@ help:
 	@echo 'make test-upgrade  test upgrades from the former release, which is built from the history'
 	@echo 'make test-minors   test the library on the oldest minor release of the same version that the npm registry has'
 	@echo 'make test-all      run all tests on every server that is found (a quarter of an hour each)'
-	@echo 'make test-clients  test psycopg, SQLAlchemy, Alembic, Django, node-postgres, Drizzle, Rails, and clients of Rust'
+	@echo 'make test-clients  test psycopg, SQLAlchemy, Alembic, Django, node-postgres, Drizzle, Prisma, Rails, pgx, and clients of Rust'
 	@echo 'make soak HOURS=n  kill, promote and move clocks under load, and look for duplicates'
 	@echo '                   (SYNCHRONOUS=with or without synchronous standbys; by default, both in turn)'
 	@echo 'make mutants       break the rules one by one, switch the register off, and check that the tests notice'
