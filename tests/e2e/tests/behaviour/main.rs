@@ -36,6 +36,7 @@ mod fuzz;
 mod image_root;
 mod installation;
 mod layout_check;
+mod make_help;
 mod migrations;
 mod named_tests;
 mod other_users;
