@@ -107,7 +107,7 @@ fn is_empty(table: &OwnTable) -> bool {
     catalog::query(&format!("SELECT FROM {} LIMIT 1", table.name), &[]).is_empty()
 }
 
-/// Epoch and widths, as a row of the table names them. They need not be a legal layout.
+/// Epoch and widths, as a row of the table names them. They need not be a valid layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Named {
     /// As PostgreSQL counts.

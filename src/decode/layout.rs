@@ -102,7 +102,7 @@ pub fn stored_results() -> Option<String> {
     catalog::query(&query, &[]).swap_remove(0).swap_remove(0)
 }
 
-/// The layout that a call names. 22023 when it is not legal.
+/// The layout that a call names. 22023 when it is not valid.
 pub fn given_layout(
     epoch: TimestampWithTimeZone,
     datacenter: i32,

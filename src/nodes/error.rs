@@ -28,7 +28,7 @@ pub enum Error {
         name: &'static str,
         /// Its value.
         value: i32,
-        /// The largest legal value.
+        /// The largest valid value.
         last: u32,
     },
     /// A time that IDs cannot have.
@@ -130,7 +130,7 @@ impl Report for Error {
             ),
             Error::Number { name, value, last } => {
                 report::new(ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}: {value}"))
-                    .set_detail(format!("The legal range is 0 to {last}."))
+                    .set_detail(format!("The valid range is 0 to {last}."))
             }
             Error::Time(error) => error.report(),
             Error::FarAhead { lead } => report::new(

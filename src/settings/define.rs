@@ -27,7 +27,7 @@ use super::{
 use crate::server::report::OrRaise;
 
 /// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a
-/// server, when a value is not legal.
+/// server, when a value is not valid.
 pub fn init(preloading: bool) {
     // First look, then define: a definition cannot be taken back, and a library whose loading
     // failed is loaded again by the next call.
@@ -74,7 +74,7 @@ pub fn init(preloading: bool) {
     debug_assert!(!preloading || fixed.layout == layout);
 }
 
-/// The layout that is configured, and all integer settings: their values are legal.
+/// The layout that is configured, and all integer settings: their values are valid.
 fn configured() -> Result<(Layout, Vec<Int>), Error> {
     for width in &WIDTHS {
         width.configured()?;
@@ -238,7 +238,7 @@ impl When {
     }
 }
 
-/// What is legal within a range, and the rule.
+/// What is valid within a range, and the rule.
 struct Check {
     is_legal: fn(i32) -> bool,
     rule: fn() -> String,
@@ -250,7 +250,7 @@ const FORWARD_STEP_CHECK: Check = Check {
     is_legal: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT,
     rule: || {
         format!(
-            "The legal values are -1, and {SMALLEST_LIMIT} ms to {} ms: less may be no more than \
+            "The valid values are -1, and {SMALLEST_LIMIT} ms to {} ms: less may be no more than \
              rounding.",
             i32::MAX
         )
@@ -259,7 +259,7 @@ const FORWARD_STEP_CHECK: Check = Check {
 };
 
 impl Int {
-    /// The value in the configuration, or the default; an error when the value is not legal.
+    /// The value in the configuration, or the default; an error when the value is not valid.
     fn configured(&self) -> Result<i32, Error> {
         let Some(text) = placeholder::configured(self.name) else { return Ok(read(self.setting)) };
         let mut value = 0;
@@ -275,7 +275,7 @@ impl Int {
         };
         let rule = if !parsed || !self.range.contains(&value) {
             let unit = if self.is_time { " ms" } else { "" };
-            format!("The legal range is {} to {}{unit}.", self.range.start(), self.range.end())
+            format!("The valid range is {} to {}{unit}.", self.range.start(), self.range.end())
         } else if let Some(check) = self.check.as_ref().filter(|check| !(check.is_legal)(value)) {
             (check.rule)()
         } else {
@@ -310,7 +310,7 @@ impl Int {
     }
 }
 
-/// Refuses what is in range, but not legal.
+/// Refuses what is in range, but not valid.
 #[pg_guard]
 unsafe extern "C-unwind" fn check_forward_step(
     value: *mut i32,

@@ -23,7 +23,7 @@ pub const START_AFTER: Text<Option<i64>> = Text {
 
 check_hook!(check, START_AFTER);
 
-const RULE: &str = "The legal values are an ISO 8601 instant with an offset, such as '2026-01-01 \
+const RULE: &str = "The valid values are an ISO 8601 instant with an offset, such as '2026-01-01 \
                     00:00:00+00', a number of milliseconds since 1970-01-01 00:00:00 UTC, and the \
                     empty string.";
 
@@ -32,5 +32,5 @@ fn parse(text: &str) -> Result<Option<i64>, String> {
         return Ok(None);
     }
     let time = epoch::parse_time(text);
-    time.map(Some).map_err(|error| format!("The value is not legal: {error}. {RULE}"))
+    time.map(Some).map_err(|error| format!("The value is not valid: {error}. {RULE}"))
 }

@@ -33,15 +33,15 @@ type Hook = unsafe extern "C-unwind" fn(
 impl<T> Text<T> {
     /// What the configuration says, before the setting is defined; `None` where it says nothing.
     pub fn configured(&self) -> Result<Option<T>, Error> {
-        placeholder::configured(self.name).map(|text| self.legal(text)).transpose()
+        placeholder::configured(self.name).map(|text| self.valid(text)).transpose()
     }
 
     /// What the setting says.
     pub fn defined(&self) -> Result<T, Error> {
-        self.legal(self.setting.get().unwrap_or_default())
+        self.valid(self.setting.get().unwrap_or_default())
     }
 
-    fn legal(&self, text: CString) -> Result<T, Error> {
+    fn valid(&self, text: CString) -> Result<T, Error> {
         (self.parse)(&text.to_string_lossy()).map_err(|rule| Error::Setting {
             name: self.name,
             value: text,

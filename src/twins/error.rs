@@ -76,7 +76,7 @@ const HINT: &str = "Give one of the two servers another identity, and restart it
 pub enum Error {
     /// The trigger is fired at another event.
     Event,
-    /// An argument of the trigger that is not legal; `None` where there are none.
+    /// An argument of the trigger that is not valid; `None` where there are none.
     Arguments(Option<String>),
     /// The column is not in the table.
     NoColumn { column: String, table: String },

@@ -86,7 +86,7 @@ pub enum Verdict {
 /// other, and cut to milliseconds, seem to differ by less.
 pub const NOTABLE: i64 = 1000;
 
-/// The smallest legal limit, in milliseconds: what is notable, and a millisecond for each clock
+/// The smallest valid limit, in milliseconds: what is notable, and a millisecond for each clock
 /// that is cut.
 pub const SMALLEST_LIMIT: i64 = NOTABLE + 2;
 

@@ -53,7 +53,7 @@ pub struct Parts {
     pub sequence: u32,
 }
 
-/// A legal choice of widths and epoch.
+/// A valid choice of widths and epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     epoch: i64,
@@ -89,7 +89,7 @@ pub enum LayoutError {
     NoSequence,
     /// The widths leave the timestamp too few bits, or more than a timestamp can use.
     #[error(
-        "the datacenter, worker and sequence widths add up to {sum} bits; the legal range is {} \
+        "the datacenter, worker and sequence widths add up to {sum} bits; the valid range is {} \
          to {}",
         SUM_RANGE.start(),
         SUM_RANGE.end()

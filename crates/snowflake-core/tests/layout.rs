@@ -21,10 +21,10 @@ fn widths() -> impl Strategy<Value = Widths> {
 fn layouts() -> impl Strategy<Value = Layout> {
     let epochs = prop_oneof![Just(0), Just(*EPOCH_RANGE.end()), EPOCH_RANGE];
     (epochs, widths())
-        .prop_map(|(epoch, widths)| Layout::new(epoch, widths).expect("a legal layout"))
+        .prop_map(|(epoch, widths)| Layout::new(epoch, widths).expect("a valid layout"))
 }
 
-/// A legal layout and parts that fit it, the corners included.
+/// A valid layout and parts that fit it, the corners included.
 fn layouts_and_parts() -> impl Strategy<Value = (Layout, Parts)> {
     fn field(last: i64) -> impl Strategy<Value = i64> {
         prop_oneof![Just(0), Just(last), 0..=last]
@@ -97,7 +97,7 @@ proptest! {
 
 #[test]
 fn known_answers() {
-    let discord = Layout::new(DISCORD_EPOCH, Layout::TWITTER.widths()).expect("a legal layout");
+    let discord = Layout::new(DISCORD_EPOCH, Layout::TWITTER.widths()).expect("a valid layout");
     for (layout, id, parts) in [
         (Layout::TWITTER, 1268118639732232192, (1591178018874, 5, 9, 0)), // 2020-06-03 09:53:38.874 UTC
         (Layout::TWITTER, 1541815603606036480, (1656432460105, 11, 26, 0)), // 2022-06-28 16:07:40.105 UTC
@@ -118,7 +118,7 @@ fn the_default_field_ends_in_2080() {
 #[test]
 fn illegal_layouts() {
     let new = |epoch, datacenter, worker, sequence| {
-        Layout::new(epoch, Widths { datacenter, worker, sequence }).expect_err("an illegal layout")
+        Layout::new(epoch, Widths { datacenter, worker, sequence }).expect_err("an invalid layout")
     };
     assert_eq!(new(0, 5, 5, 0), LayoutError::NoSequence);
     assert_eq!(new(0, 0, 0, 9), LayoutError::Sum { sum: 9 });

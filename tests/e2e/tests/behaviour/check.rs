@@ -178,7 +178,7 @@ fn an_identity_inside_of_the_data_directory_shows() {
     assert_not_well(&mut client, origin, "/data/postgresql.conf, line ", "outside the data");
     // It is a warning: IDs are issued.
     assert_well(&mut client, VERDICT);
-    client.batch_execute("ALTER SYSTEM SET snowflake.worker_id = 3").expect("legal");
+    client.batch_execute("ALTER SYSTEM SET snowflake.worker_id = 3").expect("valid");
     drop(client);
     cluster.stop();
     cluster.start_again();
