@@ -23,7 +23,7 @@ use crate::server::encoding::encode;
 use crate::server::subtransaction::by_itself;
 use crate::settings::{self, Fixed};
 
-/// Evaluates a row. It may query the catalog, and may raise an error.
+/// Evaluates a row. It may query the catalog, and might raise an error.
 type Evaluate = fn(&Server) -> Finding;
 
 /// What is checked, in the order of the rows. The verdict follows.
@@ -78,7 +78,7 @@ fn snowflake_check(
     }))
 }
 
-/// A text in the database's encoding, which may not be UTF-8.
+/// A text in the database's encoding, which might not be UTF-8.
 type Bytes = Vec<u8>;
 
 /// What was found of something that is checked.

@@ -50,7 +50,7 @@ pub fn of_identity(_: &Server) -> Finding {
         Finding::doubtful(
             format!("{origins}. These values are not in force: {}.", overridden.join("; ")),
             "Set the identity in one place. If the server is started in another way, another of \
-             these values may take effect.",
+             these values might take effect.",
         )
     } else if is_copied {
         Finding::doubtful(

@@ -28,7 +28,7 @@ pub fn clocks_of_standbys(_: &Server) -> Finding {
         match row[1].as_deref().and_then(|by| by.parse::<i64>().ok()) {
             Some(by) if by > NOTABLE => wrong.push(format!("that of {standby} is {by} ms ahead")),
             Some(by) if by < -LATE => wrong.push(format!(
-                "{standby} answered {} ms ago by its own clock, which may be behind",
+                "{standby} answered {} ms ago by its own clock, which might be behind",
                 -by
             )),
             _ => {}

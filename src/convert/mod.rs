@@ -2,20 +2,21 @@
 //!
 //! The queries beside this file ask the catalog for what stands in the way, and for the statements
 //! to execute. A conversion has one owner: the role that owns the tables, and everything else that
-//! is changed. The caller has to have the rights of this role, and all of it runs as this role, in a
-//! restricted operation: indexes, checks and generated columns of a table may call code, and a
-//! superuser who converts the table must not run that code as superuser. All names in the statements
-//! are qualified with their schema. `search_path` is still the caller's where a statement may run the
-//! owner's code, since that may depend on it, but for schemas in which others create objects.
+//! is changed. The caller has to have the rights of this role, and all of it runs as this role, in
+//! a restricted operation: indexes, checks and generated columns of a table might call code, and a
+//! superuser who converts the table must not run that code as superuser. All names in the
+//! statements are qualified with their schema. `search_path` is still the caller's where a
+//! statement might run the owner's code, because that might depend on it, but for schemas in which
+//! others create objects.
 //!
 //! - `plan`: what is asked for, and what it takes.
 //! - `trust`: the rule of one owner.
 //! - `trial`: what the next ID is tried with.
 //! - `dependents`: views and other objects that are dropped and created again.
-//! - `functions`: functions that may not take the new keys.
+//! - `functions`: functions that might not take the new keys.
 //! - `properties`: privileges, comments and the like.
 //! - `statement`: a statement, and as whom it runs.
-//! - `report`: everything that a conversion may run into, and what it locks.
+//! - `report`: everything that a conversion might run into, and what it locks.
 //! - `views`: whether views can be created again.
 //! - `rows`: what queries return.
 
@@ -274,7 +275,7 @@ fn change(
     plan.lock_views();
     lock.execute(&planned.owner)?;
     planned.names.check()?;
-    // Before the lock, things may have changed.
+    // Before the lock, things might have changed.
     let locked = plan.statements(Reach::OfOwner)?;
     if locked.lock() != Some(lock) {
         return Err(Obstacle::changed("the column"));

@@ -216,7 +216,7 @@ impl Plan {
     pub fn lock_views(&self) {
         if self.recreate {
             for view in recreation(&self.arguments(None)).views {
-                // SAFETY: the relation may be gone, and then the lock does no harm.
+                // SAFETY: the relation might be gone, and then the lock does no harm.
                 unsafe { pg_sys::LockRelationOid(view, pg_sys::AccessExclusiveLock as i32) };
             }
         }
@@ -373,7 +373,7 @@ impl Statements {
     }
 
     /// Executes those of a step after the lock, and looks between them whether names still mean what
-    /// they meant: each may run code of the owner.
+    /// they meant: each might run code of the owner.
     fn execute(&self, step: Step) -> Result<(), Obstacle> {
         let mut is_checked = false;
         let of_step = self.ranked.iter().skip(1).filter(|(_, statement)| statement.step == step);

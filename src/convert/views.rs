@@ -23,7 +23,7 @@ struct View {
 }
 
 /// A risk for each view whose text PostgreSQL does not take with bigint columns. A conversion creates
-/// the views in any case, and may find more: a view that reads another is parsed as if that one
+/// the views in any case, and might find more: a view that reads another is parsed as if that one
 /// stayed as it is.
 pub fn risks(owner: &Owner, arguments: &[Argument]) -> Vec<Finding> {
     let mut views = BTreeMap::<String, View>::new();

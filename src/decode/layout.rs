@@ -38,7 +38,7 @@ static COMPARED_FOR: (AtomicI64, AtomicU64) = (AtomicI64::new(0), AtomicU64::new
 
 /// On a primary, one comparison is enough: a register that accepts the server's layout continues
 /// to do so, and at most accepts another one, too. As long as it accepts two, all IDs are of the
-/// former one; who has confirmed the other one wants them decoded under that. A standby may
+/// former one; who has confirmed the other one wants them decoded under that. A standby might
 /// receive any layout at any time, but rows with IDs of that layout become visible only when a
 /// later transaction has ended.
 #[cold]
@@ -74,7 +74,7 @@ fn compare_layouts() -> Result<(), Error> {
 /// How many transactions have ended since the server started, by which PostgreSQL tells whether a
 /// snapshot is still good. What is read after this is not older than the count.
 fn transactions_ended() -> u64 {
-    // SAFETY: points to shared memory of the server. Another process may count up meanwhile; an
+    // SAFETY: points to shared memory of the server. Another process might count up meanwhile; an
     // aligned number of 64 bits is never seen half-written.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]

@@ -67,7 +67,7 @@ pub enum Error {
     NoNode(String),
     /// Not one time, but none or two.
     OneTime,
-    /// A time that is not the floor, of a server that may still run.
+    /// A time that is not the floor, of a server that might still run.
     NotFenced,
     /// The table would run code of others.
     OthersCode(OthersCode),

@@ -35,7 +35,7 @@ fn snowflake_claim_node(fcinfo: pg_sys::FunctionCallInfo) -> Vec<u8> {
     encode(&fragment).into_bytes()
 }
 
-/// Gives the identity of a node back, with the time up to which the node may have issued IDs:
+/// Gives the identity of a node back, with the time up to which the node might have issued IDs:
 /// `floor`, what `snowflake_floor()` said on it after its last ID, or `issued_until` with
 /// `fenced => true` for a server that cannot be asked, and that can never issue an ID again.
 /// Returns the time that the identity's next IDs start after. 22004 and 22023 for other arguments;
@@ -63,7 +63,7 @@ fn claim(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Error> {
         if !agrees(wanted[0], node.datacenter_id) || !agrees(wanted[1], node.worker_id) {
             return Err(Error::HasOther { name, node });
         }
-        // The widths may have been others when it was given.
+        // The widths might have been others when it was given.
         in_range("datacenter_id", node.datacenter_id, last[0])?;
         in_range("worker_id", node.worker_id, last[1])?;
         report::send(node.notice(&name), PgLogLevel::NOTICE);
@@ -297,7 +297,7 @@ impl Claims {
     }
 
     /// Lets the commit wait until the claim of the node of that name is where every claim has to be:
-    /// who made it may have been cut off from that wait. Locking a row is a change.
+    /// who made it might have been cut off from that wait. Locking a row is a change.
     fn keep(&self, name: &str) {
         let table = &self.table.name;
         let query = format!(

@@ -160,7 +160,7 @@ impl LogEntry {
                 "IDs go on from the last timestamp, and run ahead of the clock until it has \
                  caught up."
             } else {
-                "Unused IDs of the milliseconds that the clock repeats are issued. They may be \
+                "Unused IDs of the milliseconds that the clock repeats are issued. They might be \
                  smaller than earlier IDs until the clock has passed the highest one."
             }),
             LogEntry::SteppedAhead(jump) => report::message(jumped(jump))

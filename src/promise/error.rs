@@ -32,8 +32,8 @@ pub enum Error {
     Register(RecordError),
     /// The register's file was deleted while the server runs.
     RegisterDeleted {
-        /// Up to when IDs may have been issued since the server started, Unix ms; `None` if it has
-        /// issued none.
+        /// Up to when IDs might have been issued since the server started, Unix ms; `None` if it
+        /// has issued none.
         promised: Option<i64>,
     },
     /// The register's record is another system's.
@@ -162,7 +162,7 @@ impl Report for Error {
                 "the register of snowflake IDs, \"{}\", cannot be used",
                 register::PATH
             ))
-            .set_detail(format!("It says which IDs may have been issued, but {error}."))
+            .set_detail(format!("It says which IDs might have been issued, but {error}."))
             .set_hint(match error {
                 RecordError::Damaged => {
                     "Find out what damaged the register. Then, as a superuser, set a floor that \
@@ -203,7 +203,7 @@ impl Report for Error {
             Error::OtherLayout { recorded, floor } => {
                 refused("IDs have been issued under another snowflake.epoch or other widths")
                     .set_detail(format!(
-                        "{} IDs up to {} may have been issued.",
+                        "{} IDs up to {} might have been issued.",
                         described(recorded),
                         time::display(floor)
                     ))
@@ -242,7 +242,7 @@ impl Report for Error {
                 lowered",
             )
             .set_detail(format!(
-                "IDs up to {} may have been issued, and would be issued again.",
+                "IDs up to {} might have been issued, and would be issued again.",
                 time::display(floor)
             ))
             .set_hint("To lower it anyway, pass force => true."),
@@ -280,7 +280,7 @@ pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
     match promised.map(time::display) {
         Some(time) => report
             .set_detail(format!(
-                "IDs up to {time} may have been issued. After the next start, they may be issued \
+                "IDs up to {time} might have been issued. After the next start, they might be issued \
                  again."
             ))
             .set_hint(format!(
@@ -289,7 +289,7 @@ pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
             )),
         None if refuse_in_recovery().is_err() => report
             .set_detail(
-                "After its next start and a promotion, IDs that have been issued may be issued \
+                "After its next start and a promotion, IDs that have been issued might be issued \
                  again.",
             )
             .set_hint(
@@ -298,7 +298,7 @@ pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
                  snowflake_set_floor(snowflake_floor()).",
             ),
         None => report
-            .set_detail("It says which IDs may have been issued, and none was since the start.")
+            .set_detail("It says which IDs might have been issued, and none was since the start.")
             .set_hint(
                 "As a superuser, set a floor that is later than the time of every ID: SELECT \
                  snowflake_set_floor('...').",

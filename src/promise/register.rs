@@ -11,8 +11,8 @@
 //!   on a server that is not in recovery: writing WAL there would be a PANIC.
 //! - Nothing inside a critical section can raise, panic or allocate memory of ours.
 //! - Between the lock on a buffer's content and its release there are only copies of bytes, or a
-//!   critical section. Reading the page may raise PostgreSQL's own errors. PostgreSQL then releases
-//!   the buffer at the end of the transaction.
+//!   critical section. Reading the page might raise PostgreSQL's own errors. PostgreSQL then
+//!   releases the buffer at the end of the transaction.
 //! - All unsafe code that deals with the page is in this file, and so is all that differs between
 //!   PostgreSQL's versions.
 
@@ -91,10 +91,10 @@ fn storage() -> pg_sys::SMgrRelation {
 }
 
 /// Whether the file has existed at any time since the server started. If so, and it is gone now, it
-/// was deleted: its page may still be in the buffer pool, and processes of the server may have the
-/// deleted file open.
+/// was deleted: its page might still be in the buffer pool, and processes of the server may have
+/// the deleted file open.
 ///
-/// Where the lock is not held, another session may create the file at any moment. So this is read
+/// Where the lock is not held, another session might create the file at any moment. So this is read
 /// before the file is looked for, and set when the file is there, and processors that order memory
 /// weakly are told so.
 // SAFETY: nobody else names shared memory like this.
@@ -107,7 +107,8 @@ pub fn init() {
 }
 
 /// The record, or `None` where there is no register yet. Fails where the file was deleted while the
-/// server runs, although its page may still be in the buffer pool: the next start may not find it.
+/// server runs, although its page might still be in the buffer pool: the next start might not find
+/// it.
 pub fn read() -> Result<Option<Record>, Error> {
     let seen = was_seen();
     if !exists() {
@@ -186,7 +187,7 @@ pub fn close_deleted() -> Closed {
 }
 
 /// Makes the register hold the record, durably, whatever it holds now. Creates it if it does not
-/// exist, but fails if it was deleted, and a process may have the deleted file open.
+/// exist, but fails if it was deleted, and a process might have the deleted file open.
 pub fn overwrite(record: &Record, closed: &Closed) -> Result<(), Error> {
     match exists() {
         true if !is_empty() => flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record)),

@@ -3,8 +3,9 @@
 //!
 //! PostgreSQL does the same for a sequence. Its `nextval()` takes a transaction ID when it writes
 //! WAL, so that the commit waits for the synchronous standbys as `synchronous_commit` says. Here,
-//! the WAL is the reservation. Another session may have written it, and earlier, when other standbys
-//! were synchronous, or none. That a standby has it is a fact about the standbys of that time.
+//! the WAL is the reservation. Another session might have written it, and earlier, when other
+//! standbys were synchronous, or none. That a standby has it is a fact about the standbys of that
+//! time.
 //!
 //! So no account is kept of who has which reservation. A transaction that took an ID has a commit
 //! record, where there are standbys to wait for. The record is newer than the reservation: whoever
@@ -40,8 +41,8 @@ static WROTE: AtomicBool = AtomicBool::new(false);
 static COUNTED: AtomicU64 = AtomicU64::new(UNKNOWN);
 const UNKNOWN: u64 = u64::MAX;
 
-/// Counts the parallel workers that took IDs, by the process that leads them. Processes may share a
-/// count: a commit then waits without need, and no commit fails to wait.
+/// Counts the parallel workers that took IDs, by the process that leads them. Processes might share
+/// a count: a commit then waits without need, and no commit fails to wait.
 ///
 /// A leader reads the count after its workers have said that they are done, or are gone. PostgreSQL
 /// orders memory there, so that the count needs no order of its own.

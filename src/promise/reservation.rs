@@ -24,8 +24,9 @@
 //!   read, write and flush the register's page;
 //! - there is I/O: the page is read, and the WAL is written and flushed. Interrupts are held
 //!   meanwhile, as for a commit;
-//! - memory may be allocated, and PostgreSQL may raise errors. [`locked`] releases the lock before
-//!   an error is reported: a client that does not read its messages must not stop the others;
+//! - memory may be allocated, and PostgreSQL might raise errors. [`locked`] releases the lock
+//!   before an error is reported: a client that does not read its messages must not stop the
+//!   others;
 //! - nothing is sent to the client, and nothing of ours is logged. What is worth a line in the log
 //!   is kept until the lock is released.
 

@@ -8,8 +8,9 @@
 //! server, nothing is known: after a restart, or where WAL comes from an archive alone.
 //!
 //! What the last message says depends on how long ago it came, which the wall clock alone does not
-//! tell, since it may have been set meanwhile. So each message is used once, at the first look after
-//! it came. A worker that is started again must not take the message that is there for a new one.
+//! tell, because it might have been set meanwhile. So each message is used once, at the first look
+//! after it came. A worker that is started again must not take the message that is there for a new
+//! one.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64};

@@ -7,7 +7,7 @@
 //!
 //! - Names in queries of ours are looked up in the catalog alone ([`query`]), where nobody but
 //!   PostgreSQL has operators and functions.
-//! - What may run code of a user runs as the owner of what is read or changed, in a restricted
+//! - What might run code of a user runs as the owner of what is read or changed, in a restricted
 //!   operation ([`as_owner`]), after the caller was found to have the rights of that owner.
 //! - Backslashes in literals mean nothing: `standard_conforming_strings` is on wherever SQL is made
 //!   or run.

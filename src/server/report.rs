@@ -175,7 +175,7 @@ unsafe extern "C-unwind" fn complete(texts: *mut c_void) {
     // SAFETY: a report is being finished, and the texts live as long as the transaction.
     unsafe {
         let Some([message, detail, hint]) = texts.cast::<Texts>().as_ref() else { return };
-        // Once: finishing a notice may raise an error of its own.
+        // Once: finishing a notice might raise an error of its own.
         (*COMPLETION.0.get()).arg = ptr::null_mut();
         errmsg_internal(TEXT.as_ptr(), *message);
         if !detail.is_null() {

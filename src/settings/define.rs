@@ -138,7 +138,7 @@ const LIMITS: [Int; 6] = [
             c"snowflake.reuse_window",
             c"The largest step back of the clock after which unused IDs of repeated milliseconds are \
                 issued.",
-            c"IDs may be smaller than earlier ones until the clock has passed the highest. 0 is off.",
+            c"IDs might be smaller than earlier ones until the clock has passed the highest. 0 is off.",
             &REUSE_WINDOW,
         )
     },
@@ -168,7 +168,7 @@ const LIMITS: [Int; 6] = [
         ..limit(
             c"snowflake.failover_margin",
             c"How far beyond the floor a server starts after a change of timeline.",
-            c"For what a primary may have issued that never reached this server.",
+            c"For what a primary might have issued that never reached this server.",
             &FAILOVER_MARGIN,
         )
     },

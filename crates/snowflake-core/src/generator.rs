@@ -30,8 +30,8 @@ use crate::ring::Ring;
 
 /// A clock reading, and what its reader knew when it took it.
 ///
-/// Two sessions may read the clock in one order and take the lock in the other. Only a reading that
-/// was taken after the generator's present state was seen shows that the clock is behind it.
+/// Two sessions might read the clock in one order and take the lock in the other. Only a reading
+/// that was taken after the generator's present state was seen shows that the clock is behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
     /// The wall clock.
@@ -190,7 +190,7 @@ pub struct Generator {
 /// How many timestamps a reservation holds, in milliseconds.
 pub const RESERVATION: i64 = 2000;
 
-/// A session that is asked for a reservation may not make one, because another one is under way.
+/// A session that is asked for a reservation might not make one, because another one is under way.
 /// After so many more timestamps without a new floor, another session is asked, in milliseconds.
 const ASK_AGAIN: i64 = RESERVATION / 8;
 
@@ -243,7 +243,7 @@ impl Generator {
         self.reserve_after = reserve_after.min(self.floor);
     }
 
-    /// Whether a claim with this clock reading could need the timestamp. The timestamp may come
+    /// Whether a claim with this clock reading could need the timestamp. The timestamp might come
     /// from a reading that was taken before the clock was set back, and must then not be reserved.
     pub fn may_need(&self, timestamp: i64, now: i64) -> bool {
         timestamp <= now.max(self.timestamp + 1)

@@ -10,7 +10,7 @@
 //! A standby that is promoted goes on from IDs of another machine. While it follows that one, the
 //! messages that it receives carry the other clock: [`Clocks::of_upstream`]. So it is compared with
 //! that clock, carried on by its own boot clock. It is compared with the record as well: the other
-//! clock may be one that the other machine itself refused to follow.
+//! clock might be one that the other machine itself refused to follow.
 //!
 //! What holds, each with its property test in `tests/jump.rs`:
 //!
@@ -100,7 +100,8 @@ impl Clocks {
     /// server's clocks say, and `unseen` the time since it looked for messages last, all in
     /// milliseconds. A message that is late makes the upstream's clock seem to be behind by that.
     pub fn of_upstream(sent: i64, received: i64, now: Clocks, unseen: i64) -> Clocks {
-        // The wall clock may have been set since: the message was not received before the last look.
+        // The wall clock might have been set since: the message was not received before the last
+        // look.
         let ago = now.wall.saturating_sub(received).clamp(0, unseen.max(0));
         Clocks { wall: sent.saturating_add(ago), boot: now.boot }
     }
@@ -127,7 +128,7 @@ impl Clocks {
         let judged = (since_record.judge(limit), since_record);
         let ahead = reference.upstream.and_then(|upstream| self.ahead_of(&upstream));
         let Some(ahead) = ahead else { return judged };
-        // The upstream's own clock may be behind: that is no jump of this one.
+        // The upstream's own clock might be behind: that is no jump of this one.
         let since = self.wall.saturating_sub(reference.record.wall);
         let beyond = self.wall.saturating_sub(timestamp);
         let of_upstream = Jump::OfUpstream(ahead.min(since).min(beyond));

@@ -123,8 +123,8 @@ impl Record {
         if bytes[0..8] != MAGIC {
             return Err(RecordError::Damaged);
         }
-        // Another version may have another length, and its checksum elsewhere: all that is known of
-        // it is its number.
+        // Another version might have another length, and its checksum elsewhere: all that is known
+        // of it is its number.
         let version = u32_at(8);
         if version > VERSION {
             return Err(RecordError::NewerVersion(version));
@@ -277,8 +277,8 @@ impl Server {
         self.begin(now - 1, now)
     }
 
-    /// Everything up to this time may have been issued under this server's identity, and it starts
-    /// above it. `None` where nothing was, as far as the server knows.
+    /// Everything up to this time might have been issued under this server's identity, and it
+    /// starts above it. `None` where nothing was, as far as the server knows.
     pub fn floor(&self, record: Option<&Record>) -> Option<i64> {
         let recorded = record.map(|record| record.floor.saturating_add(self.margin(record)));
         recorded.max(self.start_after).map(|floor| floor.min(self.layout.last_timestamp()))
@@ -299,8 +299,8 @@ impl Server {
     }
 
     /// One failover margin for each timeline that has begun since the record was written: a server
-    /// that was promoted in between began a margin above it, too, and may have been lost before its
-    /// first record was received.
+    /// that was promoted in between began a margin above it, too, and might have been lost before
+    /// its first record was received.
     fn margin(&self, record: &Record) -> i64 {
         let timelines = match self.timeline.checked_sub(record.timeline) {
             Some(timelines) if record.timeline != NO_TIMELINE => timelines.into(),
@@ -380,9 +380,9 @@ impl Server {
     }
 
     /// Whether every ID after the record, under this server's layout, is above every ID that the
-    /// record permits, or that of a lost server within the margin. Only then does a change of layout
-    /// keep IDs unique and increasing. On a later timeline than that of the record, a lost server may
-    /// have issued IDs of the confirmed layout, too.
+    /// record permits, or that of a lost server within the margin. Only then does a change of
+    /// layout keep IDs unique and increasing. On a later timeline than that of the record, a lost
+    /// server might have issued IDs of the confirmed layout, too.
     fn is_above_all(&self, record: &Record) -> bool {
         let confirmed = record.confirmed.filter(|_| record.timeline != self.timeline);
         let floor = record.floor.saturating_add(self.margin(record));
