@@ -1,5 +1,5 @@
-//! `snowflake_check()`: whether this server issues IDs, or would if it were promoted now, and what an
-//! operator should know before it hurts.
+//! `snowflake_check()`: whether this server issues IDs, or would if it were promoted now, and what
+//! an operator should know.
 //!
 //! Each row of [`ROWS`] is evaluated by itself: an error in one is that row's finding, and hides no
 //! other row.
@@ -88,11 +88,11 @@ struct Finding {
     hint: Option<String>,
 }
 
-/// How it is.
+/// Whether it is well.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Well,
-    /// IDs are issued, but somebody should see to it.
+    /// IDs are issued, but an operator should do something about it.
     Doubtful,
     /// No ID is issued.
     Blocking,
@@ -127,7 +127,7 @@ impl Finding {
 /// A message of an error as a sentence.
 fn sentence(message: &str) -> String {
     let mut sentence = format!("{message}.");
-    // The name of a setting or of the library begins no sentence in another way.
+    // A sentence keeps the name of a setting or of the library as it is, also at its beginning.
     let is_name = message.split(' ').next().is_some_and(|word| word.contains(['.', '_']));
     if let Some(first) = sentence.get_mut(..1).filter(|_| !is_name) {
         first.make_ascii_uppercase();

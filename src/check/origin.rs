@@ -11,7 +11,8 @@ use super::{Finding, Server, holds, may_read};
 use crate::server::catalog;
 use crate::server::encoding::encode;
 
-/// Where the identity comes from. What lies inside the data directory is in every copy of it.
+/// Where the identity comes from. A file inside the data directory is in every copy of that
+/// directory.
 pub fn of_identity(_: &Server) -> Finding {
     if !may_read("pg_settings") {
         return Finding::well("Not checked: this role may not read pg_settings.");
@@ -65,7 +66,8 @@ pub fn of_identity(_: &Server) -> Finding {
     }
 }
 
-/// Other numbers that files give to a setting. Of each file, the last line counts.
+/// Other values that files of the configuration give to a setting. In each file, the last line
+/// counts.
 const OVERRIDDEN: &str = "
     (SELECT string_agg(f.setting || ' in ' || f.sourcefile || ', line ' || f.sourceline, ', '
                        ORDER BY f.seqno)

@@ -85,11 +85,11 @@ pub fn synchronous_standbys(server: &Server) -> Finding {
     }
 }
 
-/// A role that may not see them gets NULL.
+/// A role that may not see a standby gets NULL in place of its columns.
 const STANDBYS: &str = "SELECT r.application_name, r.sync_state FROM pg_stat_replication AS r
     ORDER BY r.application_name";
 
-/// Whether rows of another server with this identity came.
+/// Whether rows of another server with this identity were received.
 pub fn twins(server: &Server) -> Finding {
     let idle = catalog::query(IDLE_WATCHES, &[]);
     let received = if server.fixed.preloaded { shared::statistics().1.twins } else { 0 };
@@ -117,14 +117,15 @@ pub fn twins(server: &Server) -> Finding {
 }
 
 /// The tables of this database whose trigger `snowflake_watch_twins()` fires for local rows alone,
-/// where it does nothing. Somebody wants a disabled one to be so.
+/// for which it does nothing. Disabled triggers are left out, because PostgreSQL disables none by
+/// itself.
 const IDLE_WATCHES: &str = "SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ')
     FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid
     JOIN pg_language AS l ON l.oid = p.prolang
     WHERE p.prosrc = 'snowflake_watch_twins_wrapper' AND l.lanname = 'c' AND t.tgenabled = 'O'";
 
-/// Whether the subscriptions that bring rows to watched tables are enabled. `disable_on_error` lets
-/// PostgreSQL disable one without anybody's doing.
+/// Whether the subscriptions that bring rows to watched tables are enabled. With
+/// `disable_on_error`, PostgreSQL disables one by itself.
 pub fn subscriptions(_: &Server) -> Finding {
     if !may_read_subscriptions() {
         return Finding::well("Not checked: this role may not read pg_subscription.");

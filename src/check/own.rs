@@ -58,7 +58,8 @@ impl Server {
             Err(Obstacle::Refused(_)) => return Finding::well("It can be read."),
             Ok(_) => {}
         }
-        // A server that has issued IDs issues more without it, for as long as it runs.
+        // A server that has issued IDs continues without the file for as long as it runs, because
+        // the floor is in its memory.
         match register::read() {
             Ok(Some(record)) => {
                 Finding::well(format!("The floor is {}.", time::display(record.floor)))
@@ -68,7 +69,7 @@ impl Server {
         }
     }
 
-    /// The first ID starts from the clock, unless somebody has said from where else.
+    /// The first ID starts from the clock, unless `snowflake.start_after` is set.
     fn without_register(&self) -> Finding {
         let first = "There is none. The first ID creates it";
         if let Some(start_after) = self.fixed.start_after {
@@ -192,7 +193,8 @@ impl Server {
 
     pub(super) fn field(&self) -> Finding {
         let last = self.fixed.layout.last_timestamp();
-        // Of the millisecond that was reached last, only the rest of the sequence is left.
+        // Of the last millisecond that was used, only a rest of the sequence might be left, so the
+        // next one counts.
         let next =
             self.outlook.as_ref().map_or(self.now, |outlook| self.now.max(outlook.after + 1));
         let (left, end) = (last - next, time::display(last));

@@ -36,11 +36,11 @@ static COMPARED: AtomicBool = AtomicBool::new(false);
 /// transactions had ended.
 static COMPARED_FOR: (AtomicI64, AtomicU64) = (AtomicI64::new(0), AtomicU64::new(u64::MAX));
 
-/// On a primary, one comparison is enough: a register that accepts the server's layout continues
-/// to do so, and at most accepts another one, too. As long as it accepts two, all IDs are of the
-/// former one; who has confirmed the other one wants them decoded under that. A standby might
-/// receive any layout at any time, but rows with IDs of that layout become visible only when a
-/// later transaction has ended.
+/// On a primary, one comparison is enough: a register that accepts the server's layout continues to
+/// do so, and at most accepts another one, too. As long as it accepts two, all IDs are of the
+/// former layout, and a superuser who has confirmed the other one wants them decoded under that. A
+/// standby might receive any layout at any time, but rows with IDs of that layout become visible
+/// only when a later transaction has ended.
 #[cold]
 #[inline(never)]
 fn compare_layouts() -> Result<(), Error> {

@@ -65,7 +65,7 @@ pub enum Error {
     NoneLeft,
     /// The node has no identity.
     NoNode(String),
-    /// Not one time, but none or two.
+    /// Both or none of the two times were given.
     OneTime,
     /// A time that is not the floor, of a server that might still run.
     NotFenced,

@@ -170,7 +170,7 @@ fn own_identity() -> Option<[i32; 2]> {
     Some([identity.datacenter_id, identity.worker_id].map(|id| id as i32))
 }
 
-/// What whoever claims that by its numbers is told.
+/// The notice for a node that claims the identity of this server by its numbers.
 fn notice_of_own(name: &str) -> ErrorReport {
     report::message("this server has this identity in its configuration".to_owned())
         .set_hint(format!("If node \"{name}\" is another server, both issue the same IDs."))
@@ -214,7 +214,7 @@ struct Node {
 }
 
 impl Node {
-    /// What whoever claims it again is told.
+    /// The notice for a node that claims its identity again.
     fn notice(&self, name: &str) -> ErrorReport {
         let since = display_timestamptz(self.claimed_at);
         report::message(format!("node \"{name}\" has had this identity since {since}")).set_hint(
@@ -296,8 +296,9 @@ impl Claims {
         Some([0, 1].map(|column| integer(&row, column) as i32))
     }
 
-    /// Lets the commit wait until the claim of the node of that name is where every claim has to be:
-    /// who made it might have been cut off from that wait. Locking a row is a change.
+    /// Makes the commit wait until the claim of the node of that name is on disk and on the
+    /// synchronous standbys, because the wait of the session that made it might have been canceled.
+    /// Locking the row is a change, so there is something to wait for.
     fn keep(&self, name: &str) {
         let table = &self.table.name;
         let query = format!(

@@ -1,8 +1,8 @@
 //! How errors and log entries reach PostgreSQL.
 //!
-//! An error is a Rust panic until the stack is unwound. If PostgreSQL raised it, pgrx then lets
-//! PostgreSQL go on with it. If it is ours, pgrx reports it, in UTF-8. An error context callback,
-//! which PostgreSQL calls when it finishes a report, puts the texts into the database's encoding.
+//! An error is a Rust panic until the stack is unwound. If PostgreSQL raised it, pgrx then hands it
+//! back to PostgreSQL. If it is ours, pgrx reports it, in UTF-8. An error context callback, which
+//! PostgreSQL calls when it finishes a report, puts the texts into the database's encoding.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -13,7 +13,8 @@ use pgrx::prelude::*;
 
 use super::encoding;
 
-/// At most one entry of the log in this time about something that can happen at every ID, ms.
+/// How long the log says nothing more about something that can happen at every ID, after an entry
+/// about it, ms.
 pub const BETWEEN_ENTRIES: i64 = 60_000;
 
 /// Called while the library is loaded. If `RUST_BACKTRACE` is set, pgrx shows a backtrace as the

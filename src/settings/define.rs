@@ -216,7 +216,7 @@ struct Int {
     when: When,
     /// Whether the unit is the millisecond.
     is_time: bool,
-    /// For what the range does not say.
+    /// What is checked beyond the range.
     check: Option<Check>,
 }
 

@@ -1,6 +1,6 @@
 //! Every `snowflake.*` setting: what is set.
 //!
-//! Layout and identity are fixed when the server starts, so that no statement can go on under an
+//! Layout and identity are fixed when the server starts, so that no statement can continue under an
 //! identity that another server has been given; [`fixed`] holds them in the form that the hot path
 //! wants. No setting can be changed by an ordinary user.
 //!
@@ -67,7 +67,7 @@ pub fn fixed() -> &'static Fixed {
     FIXED.get().expect("set when the library was loaded")
 }
 
-/// The same, where the server was started with the library. 55000 where it was not.
+/// Layout and identity, for what needs the generator: 55000 unless the library was preloaded.
 pub fn require_preloading() -> Result<&'static Fixed, Error> {
     let fixed = fixed();
     if fixed.preloaded { Ok(fixed) } else { Err(Error::NotPreloaded) }

@@ -1,4 +1,5 @@
-//! Settings that are texts, since PostgreSQL's integers are too kind, or are no times.
+//! Settings that are texts, because PostgreSQL reads integers in more forms than are safe, and has
+//! no settings that are times.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -67,7 +68,7 @@ impl<T> Text<T> {
         }
     }
 
-    /// Refuses a bad value where there is no start to stop: in ALTER SYSTEM, say.
+    /// Refuses a bad value where this stops no start, for example in ALTER SYSTEM.
     ///
     /// # Safety
     ///

@@ -36,7 +36,7 @@ impl Twin {
         Twin { own, id, timestamp, committed, table, subscription }
     }
 
-    /// What the log says of this row, which is the last of so many.
+    /// The entry of the log that names this row, the last of `count` such rows.
     pub fn entry(self, count: u64) -> ErrorReport {
         let report = report::message(format!(
             "another server issues snowflake IDs with the identity of this one: {}",

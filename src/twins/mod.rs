@@ -151,7 +151,7 @@ fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, Error> {
             let (column, table) = (decode(column), table(trigger));
             return Err(Error::NoColumn { column, table });
         }
-        // A domain is as good.
+        // A domain over bigint is accepted, too.
         if pg_sys::getBaseType(pg_sys::SPI_gettypeid(row_type, number)) != pg_sys::INT8OID {
             let (column, table) = (decode(column), table(trigger));
             return Err(Error::NoBigint { column, table });
