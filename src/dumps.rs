@@ -124,6 +124,11 @@ impl From<Layout> for Named {
     }
 }
 
+/// A layout for a message: its epoch, and its widths for datacenter, worker and sequence.
+pub fn described(layout: Layout) -> String {
+    Named::from(layout).to_string()
+}
+
 impl Named {
     /// What the row that is to be inserted names; `None` if a column is NULL.
     fn in_row(trigger: &PgTrigger) -> Option<Named> {

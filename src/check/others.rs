@@ -99,7 +99,7 @@ pub fn twins(server: &Server) -> Finding {
                 "Replicated rows had the identity of this server. Their number since the \
                  counters were reset is {received}."
             ),
-            "The log names the subscriptions, and says what else it can be. Give one of the two \
+            "The log names the subscriptions, and says which other causes are possible. Give one of the two \
              servers another identity, and restart it. Then call snowflake_stat_reset(), which \
              resets all counters.",
         )
@@ -131,9 +131,9 @@ pub fn subscriptions(_: &Server) -> Finding {
         return Finding::well("Not checked: this role may not read pg_subscription.");
     }
     match catalog::query(DISABLED, &[])[0][0].as_deref() {
-        None => Finding::well("None that brings rows to a watched table is disabled."),
+        None => Finding::well("No subscription to a watched table is disabled."),
         Some(disabled) => Finding::doubtful(
-            format!("These bring rows to watched tables, and are disabled: {disabled}."),
+            format!("These subscriptions to watched tables are disabled: {disabled}."),
             "The log says why. Enable them with ALTER SUBSCRIPTION ... ENABLE, or drop them: until \
              then, their publishers keep WAL.",
         ),

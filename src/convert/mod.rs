@@ -221,15 +221,15 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
         Some("recreate") => true,
         Some(other) => {
             return Err(wrong_argument(
-                format!("dependents cannot be \"{other}\""),
-                "It is 'refuse' or 'recreate'.",
+                format!("invalid value for argument \"dependents\": \"{other}\""),
+                "Valid values are \"refuse\" and \"recreate\".",
             ));
         }
     };
     if rehearse && !dry_run {
         return Err(wrong_argument(
-            "a rehearsal executes nothing that stays".into(),
-            "Leave out dry_run => false, or rehearse => true.",
+            "rehearse => true and dry_run => false cannot be used together".into(),
+            "Leave out one of them: what a rehearsal executes is rolled back.",
         ));
     }
     let plan = Plan { keys, direction: Direction::Convert, recreate, validate, is_report: false };

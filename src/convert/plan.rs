@@ -80,12 +80,13 @@ impl Keys {
         column: Option<pg_sys::Datum>,
         schema: Option<pg_sys::Datum>,
     ) -> Result<Keys, Obstacle> {
-        if relation.is_some() == schema.is_some() || column.is_some() && relation.is_none() {
-            return Err(wrong_argument(
-                "either a relation or a schema is to be named".into(),
-                "Name a relation and one of its columns, or only a relation or schema, for all of \
-                 its keys.",
-            ));
+        let hint = "Give a relation and one of its columns, or only a relation or a schema, for \
+                    all of its keys.";
+        if relation.is_some() == schema.is_some() {
+            let message = "exactly one of relation and schema must be given";
+            return Err(wrong_argument(message.into(), hint));
+        } else if column.is_some() && relation.is_none() {
+            return Err(wrong_argument("column_name needs a relation".into(), hint));
         }
         // SAFETY: PostgreSQL calls with a function, which is in a schema. The text is a copy.
         let (function, own_schema) = unsafe {

@@ -129,7 +129,8 @@ impl Report for Error {
                  characters.",
             ),
             Error::Number { name, value, last } => {
-                report::new(ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}: {value}"))
+                let message = format!("invalid value for argument \"{name}\": {value}");
+                report::new(ERRCODE_INVALID_PARAMETER_VALUE, message)
                     .set_detail(format!("The valid range is 0 to {last}."))
             }
             Error::Time(error) => error.report(),

@@ -157,7 +157,7 @@ impl LogEntry {
                 "the clock was set back: it is {lead} ms behind the last snowflake ID"
             ))
             .set_detail(if is_held {
-                "IDs go on from the last timestamp, and run ahead of the clock until it has \
+                "IDs continue from the last timestamp, and run ahead of the clock until it has \
                  caught up."
             } else {
                 "Unused IDs of the milliseconds that the clock repeats are issued. They might be \

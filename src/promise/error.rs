@@ -8,6 +8,7 @@ use snowflake_core::register::{Record, RecordError, StartError, Writer};
 
 use super::register;
 use super::reservation::refuse_in_recovery;
+use crate::dumps;
 use crate::server::report::{self, Report};
 use crate::server::time;
 use crate::settings;
@@ -203,14 +204,14 @@ impl Report for Error {
             Error::OtherLayout { recorded, floor } => {
                 refused("IDs have been issued under another snowflake.epoch or other widths")
                     .set_detail(format!(
-                        "{} IDs up to {} might have been issued.",
-                        described(recorded),
+                        "The layout was {} for datacenter, worker and sequence. IDs up to {} might \
+                         have been issued.",
+                        dumps::described(recorded),
                         time::display(floor)
                     ))
                     .set_hint(
-                        "Set the epoch and the widths as they were. To go on under the new ones, \
-                         a superuser confirms \
-                         with SELECT snowflake_confirm('layout').",
+                        "Set the epoch and the widths as they were. To continue under the new \
+                         ones, a superuser confirms them with SELECT snowflake_confirm('layout').",
                     )
             }
             Error::StartAfterAhead { lead } => {
@@ -227,9 +228,9 @@ impl Report for Error {
             Error::LayoutGoesBack { recorded, floor } => {
                 refused("the configured snowflake.epoch and widths would issue IDs again")
                     .set_detail(format!(
-                        "{} Under the configured ones, IDs after {} would not be greater than \
-                         those from before.",
-                        described(recorded),
+                        "The layout was {} for datacenter, worker and sequence. Under the \
+                         configured one, IDs after {} would not be greater than those from before.",
+                        dumps::described(recorded),
                         time::display(floor)
                     ))
                     .set_hint(
@@ -261,9 +262,9 @@ impl Report for Error {
             }
             Error::NoSuchConfirmation(what) => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("there is no \"{what}\" to confirm"),
+                format!("unrecognized confirmation: \"{what}\""),
             )
-            .set_hint("What can be confirmed is 'layout', 'system_identifier' and 'clock'."),
+            .set_hint("Valid values are \"layout\", \"system_identifier\" and \"clock\"."),
         }
     }
 }
@@ -317,16 +318,4 @@ pub(super) fn jumped(jump: Jump) -> String {
             format!("the clock is {by} ms ahead of that of the server that this one followed")
         }
     }
-}
-
-fn described(layout: Layout) -> String {
-    let widths = layout.widths();
-    format!(
-        "The epoch was {} ms, and the widths were {}, {} and {} bits for datacenter, worker and \
-         sequence.",
-        layout.epoch(),
-        widths.datacenter,
-        widths.worker,
-        widths.sequence
-    )
 }

@@ -144,7 +144,7 @@ const LIMITS: [Int; 6] = [
     },
     limit(
         c"snowflake.max_backward_step",
-        c"The largest step back of the clock that is held: IDs go on from the last timestamp.",
+        c"The largest step back of the clock that is held: IDs continue from the last timestamp.",
         c"0 holds none; -1 is no limit.",
         &MAX_BACKWARD_STEP,
     ),

@@ -1,6 +1,7 @@
 //! Property tests of the layout, and the known answers of systems in the field.
 
 use proptest::prelude::*;
+use snowflake_core::epoch::parse_time;
 use snowflake_core::layout::{
     EPOCH_RANGE, Layout, LayoutError, Parts, PartsError, SUM_RANGE, Widths,
 };
@@ -113,6 +114,15 @@ fn known_answers() {
 #[test]
 fn the_default_field_ends_in_2080() {
     assert_eq!(Layout::TWITTER.last_timestamp(), 3487858230208); // 2080-07-10 17:30:30.208 UTC
+}
+
+#[test]
+fn the_error_names_the_range_of_epochs() {
+    let text = LayoutError::Epoch { epoch: -1 }.to_string();
+    let range = text.strip_prefix("the epoch is not from ").expect("a range");
+    let (first, last) = range.split_once(" to ").expect("two times");
+    assert_eq!(parse_time(first), Ok(*EPOCH_RANGE.start()));
+    assert_eq!(parse_time(last), Ok(*EPOCH_RANGE.end()));
 }
 
 #[test]

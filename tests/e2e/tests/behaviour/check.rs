@@ -139,7 +139,7 @@ fn a_standby_whose_clock_is_two_days_behind_shows() {
     // The primary sees the clock of the standby in its answers.
     let mut client = primary.connect();
     eventually("the primary sees it", || !row(&mut client, "clocks of standbys").0);
-    assert_not_well(&mut client, "clocks of standbys", "which may be behind", "Set the clocks");
+    assert_not_well(&mut client, "clocks of standbys", "which might be behind", "Set the clocks");
     assert_shown_before_it_fails(&standby, "lead", "The clock is 17", "set it right");
 }
 
