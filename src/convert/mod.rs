@@ -121,9 +121,9 @@ fn snowflake_convert(
     convert(fcinfo).or_raise()
 }
 
-/// Makes a column of snowflake IDs take values of the sequence that it owns, or makes it an identity
-/// column; they go on above the largest value. Returns the statements, and executes them unless
-/// `dry_run`. Errors as those of `snowflake_convert()`, and 0A000.
+/// Makes a column of snowflake IDs take values of the sequence that it owns, or makes it an
+/// identity column; new values continue above the largest one. Returns the statements, and executes
+/// them unless `dry_run`. Errors as those of `snowflake_convert()`, and 0A000.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true)
     RETURNS TABLE (step text, statement text)

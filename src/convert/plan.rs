@@ -128,7 +128,7 @@ pub struct Answer {
     /// The schemas of the session's `search_path` that this owner may rely on.
     schemas: Vec<String>,
     names: Names,
-    /// What the next ID has to satisfy, and what it should.
+    /// What the next ID has to satisfy. Those in `risky_tests` only make a risk in a report.
     pub tests: Vec<Test>,
     pub risky_tests: Vec<Test>,
     pub values: Vec<Values>,
@@ -145,7 +145,7 @@ pub struct Statements {
     ranked: Vec<(i32, Statement)>,
     /// What finds the objects that are created again.
     created: Vec<String>,
-    /// What was not tried in a dry run, since it would have run code of users.
+    /// What was not tried in a dry run, because it would have run code of users.
     pub untried: Vec<Obstacle>,
 }
 
@@ -373,8 +373,8 @@ impl Statements {
         self.ranked.first().map(|(_, statement)| statement)
     }
 
-    /// Executes those of a step after the lock, and looks between them whether names still mean what
-    /// they meant: each might run code of the owner.
+    /// Executes those of a step after the lock, and checks between them that names still mean the
+    /// same, because each might run code of the owner that renames something.
     fn execute(&self, step: Step) -> Result<(), Obstacle> {
         let mut is_checked = false;
         let of_step = self.ranked.iter().skip(1).filter(|(_, statement)| statement.step == step);

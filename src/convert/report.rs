@@ -104,7 +104,7 @@ fn finding(row: Row) -> Finding {
 impl Obstacle {
     fn finding(self, kind: &str) -> Finding {
         let mut reason = self.message;
-        // A message is no sentence.
+        // A message begins with a small letter, and ends without a period.
         if let Some(first) = reason.get(..1) {
             reason = first.to_uppercase() + &reason[1..];
         }

@@ -11,7 +11,7 @@ use super::rows::{fields, oid, sqlstate_of};
 use crate::server::catalog::{Argument, Path, Row, query};
 use crate::server::own_table::text;
 
-/// The rule, for a query that says before what it is asked of.
+/// The rule: parts of a WITH clause, before which a query has to say what the rule is asked of.
 pub const RULE: &str = include_str!("trust.sql");
 
 /// Whose rights a conversion has, and where names are looked up then.
@@ -48,7 +48,7 @@ impl Owner {
     }
 }
 
-/// Nothing is asked of the rule but whom it trusts.
+/// For a query that only asks whom the rule trusts.
 const NOTHING: &str = "
     bound(class, object, owner, schema) AS (SELECT 0::oid, 0::oid, 0::oid, 0::oid WHERE false),
     executed(class, object) AS (SELECT 0::oid, 0::oid WHERE false)";

@@ -104,7 +104,7 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     confirmed
 }
 
-/// Names what has to be made again.
+/// Names what has to be rebuilt.
 fn risk_of_layout() -> pg_sys::panic::ErrorReport {
     let stored = match stored_results() {
         Some(objects) => {
@@ -189,8 +189,8 @@ fn may_replace(server: &Server, found: Result<Option<Record>, Error>) -> Result<
     }
 }
 
-/// Takes over the record of another system: the one that this one was made of. Refuses to go on with
-/// that one's identity, unless forced.
+/// Takes over the record of the system that this one was copied from. Refuses to continue with the
+/// identity of that one, unless forced.
 fn confirm_system_identifier(fixed: &Fixed, force: bool) -> Result<bool, Error> {
     locked(|_, _| {
         let server = server(fixed);
@@ -210,8 +210,8 @@ fn confirm_system_identifier(fixed: &Fixed, force: bool) -> Result<bool, Error> 
     })
 }
 
-/// Lets IDs go on under the configured layout, if every new one will be above all that were issued
-/// before.
+/// Lets IDs continue under the configured layout, if every new one will be above all that were
+/// issued before.
 fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
     locked(|_, _| {
         let server = server(fixed);
@@ -224,7 +224,7 @@ fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
     })
 }
 
-/// Goes on from the clock as it is now, however far it has jumped ahead since the last record.
+/// Continues from the clock as it is now, however far it has jumped ahead since the last record.
 fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
     locked(|reservations, _| {
         let clocks = clock::clocks();

@@ -27,7 +27,8 @@ pub enum LogEntry {
     SteppedBack {
         /// By how much it is behind the last ID, ms.
         lead: i64,
-        /// Whether IDs go on from there; else unused IDs of repeated milliseconds are issued.
+        /// Whether IDs continue from there; otherwise, unused IDs of repeated milliseconds are
+        /// issued.
         is_held: bool,
     },
     /// The clock has jumped ahead.
@@ -47,7 +48,7 @@ pub struct Began {
 }
 
 impl Began {
-    /// What is worth a line of a start from this record.
+    /// The entry about a start from this record; `None` if it has nothing to say.
     pub fn after(
         recorded: &Record,
         server: &Server,

@@ -22,7 +22,7 @@ pub enum Error {
     InRecovery,
     /// The clock has jumped ahead by more than is followed.
     ClockAhead(Jump),
-    /// The clock is before the epoch, and there is no record to go on from.
+    /// The clock is before the epoch, and there is no record to continue from.
     ClockBeforeEpoch {
         /// The clock, Unix ms.
         now: i64,
@@ -80,7 +80,7 @@ pub enum Error {
         /// What, as "set the snowflake floor".
         what: &'static str,
     },
-    /// Nothing that can be confirmed.
+    /// The name of something that cannot be confirmed.
     NoSuchConfirmation(String),
 }
 
@@ -281,8 +281,8 @@ pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
     match promised.map(time::display) {
         Some(time) => report
             .set_detail(format!(
-                "IDs up to {time} might have been issued. After the next start, they might be issued \
-                 again."
+                "IDs up to {time} might have been issued. After the next start, they might be \
+                 issued again."
             ))
             .set_hint(format!(
                 "As a superuser, write it again: SELECT \

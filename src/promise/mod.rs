@@ -4,7 +4,7 @@
 //! - `reservation`: raising the floor ahead of use, and what a start begins from.
 //! - `replication`: synchronous replication.
 //! - `upstream`: what a standby knows of the clock of the server that it follows.
-//! - `entry`: what of this is worth a line of the log.
+//! - `entry`: what of this an administrator finds in the log.
 //! - `administer`: what an administrator can see, set and confirm.
 
 mod administer;

@@ -50,7 +50,7 @@ const HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
 /// DELAY_CHKPT_START of the server. The end of a transaction clears it too.
 const DELAY_CHECKPOINT: i32 = 1;
 
-/// Set in a build that only shows that the tests notice.
+/// Set in a build that leaves the sync out, to show that the tests notice.
 const WITHOUT_SYNC: bool = cfg!(feature = "test_without_sync");
 
 /// A position in the WAL.
@@ -117,7 +117,8 @@ pub fn read() -> Result<Option<Record>, Error> {
     if is_empty() {
         return Err(RecordError::Damaged.into());
     }
-    // Not before: who creates the file removes it again if that fails.
+    // Only now, and not as soon as the file exists: a session that creates it removes it again if
+    // that fails.
     if settings::fixed().preloaded {
         SEEN.get().store(true, Release);
     }
@@ -139,7 +140,8 @@ fn exists() -> bool {
     unsafe { pg_sys::smgrexists(storage(), FORK) }
 }
 
-/// Whether the file is gone, by its name alone: that can be asked wherever the page is written.
+/// Whether the file is gone, by its name alone, which can be looked up wherever the page is
+/// written.
 pub fn is_gone() -> bool {
     fs::symlink_metadata(PATH).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
@@ -168,7 +170,7 @@ pub fn sync_entry() {
     }
 }
 
-/// That no process has a deleted file open.
+/// Says that no process has a deleted file open: what [`close_deleted`] returns.
 pub struct Closed(bool);
 
 /// Lets all processes of the server close the file, if it was deleted: what one of them wrote to the
@@ -198,7 +200,7 @@ pub fn overwrite(record: &Record, closed: &Closed) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the file has been there. Without preloading, nobody knows.
+/// Whether the file has existed since the server started. Without preloading, this is not known.
 fn was_seen() -> bool {
     settings::fixed().preloaded && SEEN.get().load(Acquire)
 }
@@ -239,8 +241,8 @@ pub fn create(record: &Record) {
     unsafe { (*pg_sys::MyProc).delayChkptFlags &= !DELAY_CHECKPOINT };
     if let Err(error) = created {
         if is_new {
-            // Nothing was issued from it, so the next call starts over. A checkpoint must not find
-            // that a file is gone which it was told to sync: as in recovery, it is told so.
+            // Nothing was issued from it, so the next call starts over. A checkpoint that was told
+            // to sync the file must not find it gone, so it is told to forget it, as in recovery.
             // SAFETY: the file is new, and the lock is held.
             unsafe { pg_sys::smgrdounlinkall(&mut storage(), 1, true) };
         }

@@ -78,10 +78,10 @@ struct Pending {
 // SAFETY: no pointers, and nothing that belongs to one process.
 unsafe impl PGRXSharedMemory for Reservations {}
 
-/// Set in a build that only shows that the tests notice.
+/// Set in a build that keeps no register, to show that the tests notice.
 const WITHOUT_REGISTER: bool = cfg!(feature = "test_without_register");
 
-/// The same.
+/// Set in a build that does not flush reservations, to show that the tests notice.
 const WITHOUT_FLUSH: bool = cfg!(feature = "test_without_flush");
 
 /// Asks for the shared memory. Called while the library is preloaded.
@@ -215,9 +215,9 @@ pub struct Outlook {
     pub is_first: bool,
     /// Whether the layout was confirmed, and no ID was issued since.
     pub was_confirmed: bool,
-    /// It would be above this timestamp,
+    /// The next ID would be above this timestamp.
     pub after: i64,
-    /// of whose lead over the clock this much is explained.
+    /// How much of the lead of `after` over the clock is explained.
     pub hold: i64,
     /// What would be done about the clock, and the jump that decides it.
     pub verdict: (Verdict, Jump),
@@ -225,7 +225,7 @@ pub struct Outlook {
     pub ahead_of_upstream: Option<i64>,
 }
 
-/// What the next ID of this server would find; the error that it would raise.
+/// What the next ID of this server would find, or the error that it would raise.
 pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     let clocks = clock::clocks();
     let mut state = if fixed.preloaded { *RESERVATIONS.share() } else { Reservations::default() };
@@ -295,7 +295,7 @@ impl Reservations {
         let now = clocks.wall;
         let server = server(fixed);
         let start = if WITHOUT_REGISTER {
-            // A floor that was set is in this memory alone.
+            // Without the register, a floor that was set is in the shared memory alone.
             let after = (now - 1).max(shared::generator().timestamp());
             Start { after, hold: (after - now).max(0), margin: 0 }
         } else if let Some(record) = register::read()? {

@@ -138,7 +138,7 @@ const LIMITS: [Int; 6] = [
             c"snowflake.reuse_window",
             c"The largest step back of the clock after which unused IDs of repeated milliseconds are \
                 issued.",
-            c"IDs might be smaller than earlier ones until the clock has passed the highest. 0 is off.",
+            c"IDs might be smaller than earlier ones until the clock has passed these. 0 is off.",
             &REUSE_WINDOW,
         )
     },

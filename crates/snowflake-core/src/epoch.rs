@@ -47,8 +47,8 @@ pub fn parse(text: &str, now: i64) -> Result<i64, EpochError> {
     }
 }
 
-/// Reads a time in the same forms, in milliseconds since the Unix epoch. What falls between two
-/// milliseconds is the later one.
+/// Reads a time in the same forms, in milliseconds since the Unix epoch. A time between two
+/// milliseconds becomes the later one.
 ///
 /// ```
 /// use snowflake_core::epoch::parse_time;

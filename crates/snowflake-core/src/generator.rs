@@ -62,7 +62,7 @@ pub struct Limits {
     /// The largest step back of the clock after which unused IDs of the reading's millisecond are
     /// issued; only while [`Generator::set_reuse`] is on.
     pub reuse_window: i64,
-    /// The largest step back of the clock that is held: IDs go on from the last timestamp.
+    /// The largest step back of the clock that is held: IDs continue from the last timestamp.
     pub max_backward_step: i64,
     /// The longest wait for a clock that is behind by more than `max_backward_step`.
     pub max_wait: i64,
@@ -191,7 +191,8 @@ pub struct Generator {
 pub const RESERVATION: i64 = 2000;
 
 /// A session that is asked for a reservation might not make one, because another one is under way.
-/// After so many more timestamps without a new floor, another session is asked, in milliseconds.
+/// If there is no new floor after this many more timestamps, in milliseconds, another session is
+/// asked.
 const ASK_AGAIN: i64 = RESERVATION / 8;
 
 /// More than any sequence: a generator that has not issued anything has no sequence left.
@@ -221,7 +222,8 @@ impl Generator {
         (self.sequence != NOTHING_ISSUED).then_some((self.timestamp, self.sequence))
     }
 
-    /// The highest timestamp that was issued, or that nothing is issued below; but for what is reused.
+    /// The highest timestamp that was issued, or that the generator started after. Except for
+    /// reused ones, no ID of an earlier timestamp is issued.
     pub fn timestamp(&self) -> i64 {
         self.timestamp
     }
@@ -356,7 +358,7 @@ impl Generator {
             };
         }
         if lead < explained {
-            // However the new lead came about, it is explained, also after `max_burst` is lowered.
+            // Whatever caused the new lead, it is explained, even after `max_burst` is lowered.
             let (timestamp, hold) = (self.timestamp + 1, lead + 1);
             return self.issue(ring, Next { timestamp, first: claim.first, hold }, claim);
         }
