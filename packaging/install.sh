@@ -88,11 +88,16 @@ END
     else
         cat <<'END'
 
-Installed. Add to postgresql.conf, with numbers that no other server of yours has, and restart the server:
+Installed. Give this server numbers that no other server of yours has. Write them into a file outside its data
+directory, such as /etc/snowflake/identity.conf, so that a copy of the directory does not have them:
 
-    shared_preload_libraries = 'snowflake_pg'
     snowflake.datacenter_id = 1
     snowflake.worker_id = 1
+
+Add to postgresql.conf, and restart the server:
+
+    shared_preload_libraries = 'snowflake_pg'
+    include '/etc/snowflake/identity.conf'
 
 Then, in each database: CREATE EXTENSION snowflake;
 END

@@ -40,6 +40,6 @@ COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean, text, boolean, bo
 COMMENT ON FUNCTION snowflake_convert_report(regclass, regnamespace) IS 'what a conversion would run into, change and lock';
 COMMENT ON FUNCTION snowflake_convert_execute(text[], regrole) IS 'executes statements of a conversion as the role that owns what they change';
 COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs take values of a sequence';
-COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs may have been issued';
+COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs might have been issued';
 COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean) IS 'makes snowflake IDs start after a time';
 COMMENT ON FUNCTION snowflake_confirm(text, boolean) IS 'confirms a change of layout, system identifier or clock';

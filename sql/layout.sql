@@ -1,6 +1,6 @@
 -- The epoch and the widths that this database is used with, which a dump carries. Nothing is unique,
 -- because a subscriber gets the row of its publisher. The table is unlogged at first, so that its
--- row is not published: a subscriber may not have the table yet.
+-- row is not published: a subscriber might not have the table yet.
 CREATE UNLOGGED TABLE snowflake_internal.snowflake_layout (
     epoch timestamptz NOT NULL,
     datacenter_bits integer NOT NULL,

@@ -1,6 +1,6 @@
 -- What ALTER DEFAULT PRIVILEGES has given to anybody is taken back, so that the privileges are those
 -- of the list below. All names are qualified: the search_path of this script has the schema of the
--- extension, in which others may have operators and functions.
+-- extension, in which others might have operators and functions.
 DO LANGUAGE plpgsql $$
 DECLARE
     revocation text;

@@ -19,7 +19,7 @@ use crate::server::report::{self, OrRaise, Report};
 use crate::server::time::{self, timestamptz};
 use crate::settings::{self, Fixed};
 
-/// The time up to which IDs may have been issued, and above which every later start begins; NULL
+/// The time up to which IDs might have been issued, and above which every later start begins; NULL
 /// before the first ID. On a standby, what it has received of it. 55000 when the register cannot be
 /// read, or was deleted while the server runs.
 #[pg_extern(volatile, strict, parallel_safe)]
@@ -54,7 +54,7 @@ fn snowflake_set_floor(
         let report =
             report::new(PgSqlErrorCode::ERRCODE_WARNING, "the floor of snowflake IDs was lowered")
                 .set_detail(format!(
-                    "IDs up to {issued} may have been issued, and may be issued again."
+                    "IDs up to {issued} might have been issued, and might be issued again."
                 ));
         report::send(report, PgLogLevel::WARNING);
     }
@@ -104,7 +104,7 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     confirmed
 }
 
-/// Names what has to be made again.
+/// Names what has to be rebuilt.
 fn risk_of_layout() -> pg_sys::panic::ErrorReport {
     let stored = match stored_results() {
         Some(objects) => {
@@ -140,7 +140,8 @@ fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
 
 /// Puts the floor at `floor`, in milliseconds since the Unix epoch, and lets the next ID begin
 /// above it. Refuses to go below what has been issued, or to take the place of a record that is not
-/// this server's own, unless forced. Returns the time up to which IDs may have been issued before.
+/// this server's own, unless forced. Returns the time up to which IDs might have been issued
+/// before.
 fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
     let closed = register::close_deleted();
     locked(|reservations, _| {
@@ -193,8 +194,8 @@ fn may_replace(
     }
 }
 
-/// Takes over the record of another system: the one that this one was made of. Refuses to go on with
-/// that one's identity, unless forced.
+/// Takes over the record of the system that this one was copied from. Refuses to continue with the
+/// identity of that one, unless forced.
 fn confirm_system_identifier(fixed: &Fixed, force: bool) -> Result<bool, Error> {
     locked(|_, _| {
         let issuer = issuer(fixed);
@@ -214,8 +215,8 @@ fn confirm_system_identifier(fixed: &Fixed, force: bool) -> Result<bool, Error> 
     })
 }
 
-/// Lets IDs go on under the configured layout, if every new one will be above all that were issued
-/// before.
+/// Lets IDs continue under the configured layout, if every new one will be above all that were
+/// issued before.
 fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
     locked(|_, _| {
         let issuer = issuer(fixed);
@@ -228,7 +229,7 @@ fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
     })
 }
 
-/// Goes on from the clock as it is now, however far it has jumped ahead since the last record.
+/// Continues from the clock as it is now, however far it has jumped ahead since the last record.
 fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
     locked(|reservations, _| {
         let clocks = clock::clocks();

@@ -67,14 +67,14 @@ pub fn machine() -> u128 {
     })
 }
 
-/// A wait stops sleeping and starts spinning this long before its end: a sleep may overshoot by
+/// A wait stops sleeping and starts spinning this long before its end: a sleep might overshoot by
 /// about as much.
 const SPIN: Duration = Duration::from_micros(80);
 
 /// Waits of at most this are too short for a latch, whose unit is the millisecond.
 const SHORT: Duration = Duration::from_millis(3);
 
-/// The longest sleep before the clock is looked at again: somebody may set it right.
+/// The longest sleep before the clock is looked at again: somebody might set it right.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, or for a while on

@@ -15,8 +15,8 @@ use crate::server::report::{self, Report};
 static LAST: AtomicI64 = AtomicI64::new(NONE);
 const NONE: i64 = -1;
 
-/// What [`LAST`] was when it was forgotten. It stays where it is: whether a transaction has taken an
-/// ID is seen by it.
+/// What [`LAST`] was when it was forgotten. [`LAST`] itself keeps its value, because [`mark`] has
+/// to differ only after an ID was taken.
 static FORGOTTEN: AtomicI64 = AtomicI64::new(NONE);
 
 /// Keeps the ID.
@@ -33,12 +33,13 @@ fn snowflake_currval() -> i64 {
     last().unwrap_or_else(|| NoCurrval.raise())
 }
 
-/// The same; `None` before the first.
+/// The ID that this session was given last; `None` before the first, and after it was forgotten.
 pub fn last() -> Option<i64> {
     Some(LAST.load(Relaxed)).filter(|id| *id != FORGOTTEN.load(Relaxed))
 }
 
-/// Differs after this session has taken an ID, whether or not it was forgotten.
+/// A number that is another one after this session has taken an ID, and that `DISCARD` does not
+/// change.
 pub fn mark() -> i64 {
     LAST.load(Relaxed)
 }

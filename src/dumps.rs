@@ -35,7 +35,7 @@ fn guard(trigger: &PgTrigger) -> Result<Option<pg_sys::HeapTuple>, Error> {
     }
     let server = Named::from(settings::fixed().layout);
     match Named::in_row(trigger) {
-        // NOT NULL refuses it.
+        // The NOT NULL constraints of the table raise the error.
         None => Ok(Some(row)),
         Some(dump) if dump != server => Err(Error::OtherLayout { dump, server }),
         Some(_) => {
@@ -57,7 +57,7 @@ pub enum Recorded {
     Others(String),
 }
 
-/// What the table beside this function of the extension says.
+/// What the table of the extension that has this function says.
 pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Recorded {
     let table = table(function).filter(|table| table.is_readable);
     let Some(table) = table else { return Recorded::Unknown };
@@ -75,8 +75,8 @@ pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Recorded {
     }
 }
 
-/// Makes the table beside this function of the extension name this layout alone. Returns whether it
-/// has not done so.
+/// Makes the table beside this function of the extension name this layout alone. Returns whether
+/// this changed anything.
 pub fn record(function: pg_sys::Oid, layout: Layout) -> Result<bool, OthersCode> {
     let Some(table) = table(function) else { return Ok(false) };
     table.lock()?;
@@ -107,7 +107,7 @@ fn is_empty(table: &OwnTable) -> bool {
     catalog::query(&format!("SELECT FROM {} LIMIT 1", table.name), &[]).is_empty()
 }
 
-/// Epoch and widths, as a row of the table names them. They need not be a legal layout.
+/// Epoch and widths, as a row of the table names them. They need not be a valid layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Named {
     /// As PostgreSQL counts.
@@ -122,6 +122,11 @@ impl From<Layout> for Named {
         let widths = [widths.datacenter, widths.worker, widths.sequence].map(|bits| bits as i32);
         Named { epoch: raw_timestamptz(layout.epoch()), widths }
     }
+}
+
+/// A layout for a message: its epoch, and its widths for datacenter, worker and sequence.
+pub fn described(layout: Layout) -> String {
+    Named::from(layout).to_string()
 }
 
 impl Named {

@@ -21,10 +21,10 @@ use crate::server::report::{self, OrRaise, Report};
 use crate::server::time;
 use crate::settings::{self, Fixed};
 
-/// IDs that one call takes at once, at most.
+/// The most IDs that one call takes at once.
 const LONGEST_RUN: u32 = 4096;
 
-/// A request of more than one ID leaves one in so many of a millisecond's IDs to others.
+/// A request of more than one ID leaves one in this many of a millisecond's IDs to others.
 const LEFT_TO_OTHERS: u32 = 32;
 
 called_directly!(pg_finfo_snowflake_nextval);
@@ -66,9 +66,9 @@ pub fn next_id() -> i64 {
     first_id(fixed, take(fixed, 1))
 }
 
-/// The smallest ID of now, or of the last ID's millisecond if that is later. No ID is taken, so a
-/// standby also has one, and a server without preloading. Where the timestamp field does not hold the
-/// time, it is that field's first or last.
+/// The smallest ID of the present millisecond, or of the last ID's if that is later. No ID is
+/// taken, so this works on a standby, and on a server without preloading, too. Where the timestamp
+/// field does not hold the time, it is that field's first or last.
 pub fn id_of_now() -> i64 {
     let fixed = settings::fixed();
     let layout = fixed.layout;

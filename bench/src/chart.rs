@@ -1,7 +1,6 @@
 //! The picture in the README: the figures that readers ask for first, and the machine. It is drawn at
 //! the width at which GitHub shows it, so that its text is not scaled.
 
-use std::fs;
 use std::path::Path;
 
 use plotters::prelude::*;
@@ -10,27 +9,10 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::costs::{Costs, shown};
 use crate::inserts::Inserts;
 use crate::machine::Machine;
+use crate::picture::{self, BLUE, FONT, GRAY, INK, PAPER, TEXT, TITLE};
 use crate::sustained::Series;
 
-const INK: RGBColor = RGBColor(31, 35, 40);
-const PAPER: RGBColor = RGBColor(255, 255, 255);
-const OWN: RGBColor = RGBColor(31, 111, 235);
-const OTHER: RGBColor = RGBColor(110, 119, 129);
-
-/// The colors on dark pages.
-const DARK: [(RGBColor, RGBColor); 4] = [
-    (INK, RGBColor(230, 237, 243)),
-    (PAPER, RGBColor(13, 17, 23)),
-    (OWN, RGBColor(68, 147, 248)),
-    (OTHER, RGBColor(139, 148, 158)),
-];
-
 const SIZE: (u32, u32) = (840, 690);
-const FONT: &str = "sans-serif";
-/// plotters writes a font's size divided by this.
-const FONT_SCALE: f64 = 1.24;
-const TEXT: f64 = 14.0 * FONT_SCALE;
-const TITLE: f64 = 15.0 * FONT_SCALE;
 
 /// In a cell: the margin, the top of the content, and the height of a line.
 const MARGIN: i32 = 14;
@@ -63,29 +45,7 @@ pub fn draw(
         facts(&cells[5], machine, sustained);
         root.present().expect("drawn");
     }
-    // plotters cannot write these elements. They belong at the beginning of <svg>.
-    let begin = picture.find('>').expect("an element") + 1;
-    picture.insert_str(begin, &head());
-    fs::create_dir_all(path.parent().expect("a file")).expect("a directory to write to");
-    fs::write(path, picture).expect("the file is written");
-}
-
-/// A title for those who cannot see the picture, and the colors of dark pages.
-fn head() -> String {
-    let hex = |RGBColor(red, green, blue)| format!("#{red:02X}{green:02X}{blue:02X}");
-    let rules: String = DARK
-        .into_iter()
-        .map(|(light, dark)| {
-            let (light, dark) = (hex(light), hex(dark));
-            ["fill", "stroke"]
-                .map(|what| format!("  [{what}=\"{light}\"] {{ {what}: {dark} }}\n"))
-                .concat()
-        })
-        .collect();
-    format!(
-        "\n<title>What IDs of snowflake_pg cost, beside other keys</title>\n\
-         <style>\n@media (prefers-color-scheme: dark) {{\n{rules}}}\n</style>"
-    )
+    picture::write(path, "What IDs of snowflake_pg cost, beside other keys", picture);
 }
 
 fn cost_of_an_id(cell: &Area, costs: &Costs) {
@@ -127,7 +87,7 @@ fn bars(cell: &Area, digits: usize, rows: &[(String, f64)]) {
     let from = MARGIN + NAMES;
     let room = f64::from(width as i32 - from - VALUES);
     for ((name, value), top) in rows.iter().zip((TOP..).step_by(LINE as usize)) {
-        let color = if name.contains("snowflake") { OWN } else { OTHER };
+        let color = if name.contains("snowflake") { BLUE } else { GRAY };
         // Noise can make the difference negative.
         let to = from + (value.max(0.0) / longest * room).round().max(1.0) as i32;
         let bar = Rectangle::new([(from, top + 3), (to, top + LINE - 3)], color.filled());
@@ -168,10 +128,10 @@ fn generation(cell: &Area, sustained: &[Series; 2]) {
         let line: Vec<(i32, i32)> =
             values.iter().enumerate().map(|(index, value)| (x(index), y(*value))).collect();
         for (value, (x, y)) in values.iter().zip(&line) {
-            cell.draw(&Circle::new((*x, *y), 4, OWN.filled())).expect("drawn");
+            cell.draw(&Circle::new((*x, *y), 4, BLUE.filled())).expect("drawn");
             text(cell, &format!("{value:.1}"), (*x, y + beside), HPos::Center);
         }
-        cell.draw(&PathElement::new(line, OWN.stroke_width(2))).expect("drawn");
+        cell.draw(&PathElement::new(line, BLUE.stroke_width(2))).expect("drawn");
         let name = format!("widths {}{which}: at most {:.1}", series.widths, series.limit() / 1e6);
         text(cell, &name, (width / 2, name_at), HPos::Center);
     }
@@ -186,7 +146,7 @@ fn facts(cell: &Area, machine: &Machine, sustained: &[Series; 2]) {
         format!("PostgreSQL {}", machine.postgresql),
         format!("{} processors", machine.processors),
         machine.processor.clone(),
-        machine.month.clone(),
+        format!("{}, {}", machine.date, machine.commit),
         format!("widths {}, unless stated otherwise", sustained[0].widths),
     ];
     // There is no note to begin below.

@@ -1,7 +1,8 @@
-//! The server and machine that are measured.
+//! The server and machine that are measured, and what of the project.
 
 use std::fmt;
 use std::fs;
+use std::process::Command;
 use std::thread;
 
 use crate::cluster;
@@ -14,8 +15,10 @@ pub struct Machine {
     pub processors: usize,
     /// The name of the first of them.
     pub processor: String,
-    /// Year and month.
-    pub month: String,
+    /// The day.
+    pub date: String,
+    /// The last commit, and whether something was changed since.
+    pub commit: String,
 }
 
 impl Machine {
@@ -25,21 +28,25 @@ impl Machine {
         let mut client = cluster.connect();
         // Distributions append their package version, which is left out.
         let facts = "SELECT split_part(current_setting('server_version'), ' ', 1), \
-                     to_char(now(), 'YYYY-MM')";
+                     to_char(now(), 'YYYY-MM-DD')";
         let row = client.query_one(facts, &[]).expect("a version");
         Machine {
             postgresql: row.get(0),
             processors: thread::available_parallelism().expect("processors").get(),
             processor: processor(),
-            month: row.get(1),
+            date: row.get(1),
+            commit: commit(),
         }
     }
 }
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Machine { postgresql, processors, processor, month } = self;
-        write!(f, "PostgreSQL {postgresql}, {processors} processors ({processor}), {month}")
+        let Machine { postgresql, processors, processor, date, commit } = self;
+        write!(
+            f,
+            "PostgreSQL {postgresql}, {processors} processors ({processor}), {date}, {commit}"
+        )
     }
 }
 
@@ -52,4 +59,15 @@ fn processor() -> String {
         .find(|(field, _)| field.trim() == "model name")
         .map_or(std::env::consts::ARCH, |(_, name)| name.trim())
         .to_owned()
+}
+
+/// A distribution without history has no commit.
+fn commit() -> String {
+    let mut git = Command::new("git");
+    git.args(["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"]);
+    let output = git.args(["--exclude=*", "--abbrev=7"]).output();
+    let commit = output.ok().filter(|output| output.status.success());
+    commit.map_or("no commit".into(), |output| {
+        format!("commit {}", String::from_utf8_lossy(&output.stdout).trim())
+    })
 }

@@ -33,6 +33,7 @@ mod inserts;
 mod instructions;
 mod latency;
 mod machine;
+mod picture;
 mod report;
 mod sustained;
 

@@ -4,7 +4,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 
 /// What was found of something that is checked.
 pub struct Finding {
-    /// How it is.
+    /// Whether it is well.
     pub state: State,
     /// What is known of it.
     pub detail: String,
@@ -12,12 +12,12 @@ pub struct Finding {
     pub hint: Option<String>,
 }
 
-/// How it is.
+/// Whether it is well.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// There is nothing to do.
     Well,
-    /// IDs are issued, but somebody should see to it.
+    /// IDs are issued, but an operator should do something about it.
     Doubtful,
     /// No ID is issued.
     Blocking,
@@ -54,7 +54,7 @@ impl Finding {
 /// A message of an error as a sentence.
 pub fn sentence(message: &str) -> String {
     let mut sentence = format!("{message}.");
-    // The name of a setting or of the library begins no sentence in another way.
+    // A sentence keeps the name of a setting or of the library as it is, also at its beginning.
     let is_name = message.split(' ').next().is_some_and(|word| word.contains(['.', '_']));
     if let Some(first) = sentence.get_mut(..1).filter(|_| !is_name) {
         first.make_ascii_uppercase();

@@ -1,5 +1,5 @@
-//! `snowflake_check()`: whether this server issues IDs, or would if it were promoted now, and what an
-//! operator should know before it hurts.
+//! `snowflake_check()`: whether this server issues IDs, or would if it were promoted now, and what
+//! an operator should know.
 //!
 //! Each row of [`ROWS`] is evaluated by itself: an error in one is that row's finding, and hides no
 //! other row.
@@ -25,7 +25,7 @@ use crate::server::subtransaction::by_itself;
 use facts::Facts;
 use finding::{Finding, State};
 
-/// Evaluates a row. It may query the catalog, and may raise an error.
+/// Evaluates a row. It may query the catalog, and might raise an error.
 type Evaluate = fn(&Facts) -> Finding;
 
 /// What is checked, in the order of the rows. The verdict follows.
@@ -72,7 +72,7 @@ fn snowflake_check(
     }))
 }
 
-/// A text in the database's encoding, which may not be UTF-8.
+/// A text in the database's encoding, which might not be UTF-8.
 type Bytes = Vec<u8>;
 
 /// Whether IDs are issued, and if not, because of which rows.

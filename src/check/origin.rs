@@ -13,7 +13,8 @@ use super::rights::{holds, may_read};
 use crate::server::catalog;
 use crate::server::encoding::encode;
 
-/// Where the identity comes from. What lies inside the data directory is in every copy of it.
+/// Where the identity comes from. A file inside the data directory is in every copy of that
+/// directory.
 pub fn of_identity(_: &Facts) -> Finding {
     if !may_read("pg_settings") {
         return Finding::well("Not checked: this role may not read pg_settings.");
@@ -46,7 +47,7 @@ pub fn of_identity(_: &Facts) -> Finding {
         Finding::doubtful(
             format!("{origins}. These values are not in force: {}.", overridden.join("; ")),
             "Set the identity in one place. If the server is started in another way, another of \
-             these values may take effect.",
+             these values might take effect.",
         )
     } else if is_copied {
         Finding::doubtful(
@@ -61,7 +62,8 @@ pub fn of_identity(_: &Facts) -> Finding {
     }
 }
 
-/// Other numbers that files give to a setting. Of each file, the last line counts.
+/// Other values that files of the configuration give to a setting. In each file, the last line
+/// counts.
 const OVERRIDDEN: &str = "
     (SELECT string_agg(f.setting || ' in ' || f.sourcefile || ', line ' || f.sourceline, ', '
                        ORDER BY f.seqno)

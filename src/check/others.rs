@@ -30,7 +30,7 @@ pub fn clocks_of_standbys(_: &Facts) -> Finding {
         match row[1].as_deref().and_then(|by| by.parse::<i64>().ok()) {
             Some(by) if by > NOTABLE => wrong.push(format!("that of {standby} is {by} ms ahead")),
             Some(by) if by < -LATE => wrong.push(format!(
-                "{standby} answered {} ms ago by its own clock, which may be behind",
+                "{standby} answered {} ms ago by its own clock, which might be behind",
                 -by
             )),
             _ => {}
@@ -87,11 +87,11 @@ pub fn synchronous_standbys(facts: &Facts) -> Finding {
     }
 }
 
-/// A role that may not see them gets NULL.
+/// A role that may not see a standby gets NULL in place of its columns.
 const STANDBYS: &str = "SELECT r.application_name, r.sync_state FROM pg_stat_replication AS r
     ORDER BY r.application_name";
 
-/// Whether rows of another server with this identity came.
+/// Whether rows of another server with this identity were received.
 pub fn twins(facts: &Facts) -> Finding {
     let idle = catalog::query(IDLE_WATCHES, &[]);
     let received = if facts.fixed.preloaded { shared::statistics().1.twins } else { 0 };
@@ -101,9 +101,9 @@ pub fn twins(facts: &Facts) -> Finding {
                 "Replicated rows had the identity of this server. Their number since the \
                  counters were reset is {received}."
             ),
-            "The log names the subscriptions, and says what else it can be. Give one of the two \
-             servers another identity, and restart it. Then call snowflake_stat_reset(), which \
-             resets all counters.",
+            "The log names the subscriptions, and says which other causes are possible. Give one of \
+             the two servers another identity, and restart it. Then call snowflake_stat_reset(), \
+             which resets all counters.",
         )
     } else if let Some(tables) = idle[0][0].as_deref() {
         Finding::doubtful(
@@ -119,22 +119,23 @@ pub fn twins(facts: &Facts) -> Finding {
 }
 
 /// The tables of this database whose trigger `snowflake_watch_twins()` fires for local rows alone,
-/// where it does nothing. Somebody wants a disabled one to be so.
+/// for which it does nothing. Disabled triggers are left out, because PostgreSQL disables none by
+/// itself.
 const IDLE_WATCHES: &str = "SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ')
     FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid
     JOIN pg_language AS l ON l.oid = p.prolang
     WHERE p.prosrc = 'snowflake_watch_twins_wrapper' AND l.lanname = 'c' AND t.tgenabled = 'O'";
 
-/// Whether the subscriptions that bring rows to watched tables are enabled. `disable_on_error` lets
-/// PostgreSQL disable one without anybody's doing.
+/// Whether the subscriptions that bring rows to watched tables are enabled. With
+/// `disable_on_error`, PostgreSQL disables one by itself.
 pub fn subscriptions(_: &Facts) -> Finding {
     if !may_read_subscriptions() {
         return Finding::well("Not checked: this role may not read pg_subscription.");
     }
     match catalog::query(DISABLED, &[])[0][0].as_deref() {
-        None => Finding::well("None that brings rows to a watched table is disabled."),
+        None => Finding::well("No subscription to a watched table is disabled."),
         Some(disabled) => Finding::doubtful(
-            format!("These bring rows to watched tables, and are disabled: {disabled}."),
+            format!("These subscriptions to watched tables are disabled: {disabled}."),
             "The log says why. Enable them with ALTER SUBSCRIPTION ... ENABLE, or drop them: until \
              then, their publishers keep WAL.",
         ),

@@ -61,7 +61,8 @@ pub fn register(facts: &Facts) -> Finding {
         Err(Obstacle::Refused(_)) => return Finding::well("It can be read."),
         Ok(_) => {}
     }
-    // A server that has issued IDs issues more without it, for as long as it runs.
+    // A server that has issued IDs continues without the file for as long as it runs, because
+    // the floor is in its memory.
     match register::read() {
         Ok(Some(record)) => Finding::well(format!("The floor is {}.", time::display(record.floor))),
         Ok(None) => without_register(facts),
@@ -71,7 +72,7 @@ pub fn register(facts: &Facts) -> Finding {
     }
 }
 
-/// The first ID starts from the clock, unless somebody has said from where else.
+/// The first ID starts from the clock, unless `snowflake.start_after` is set.
 fn without_register(facts: &Facts) -> Finding {
     let first = "There is none. The first ID creates it";
     if let Some(start_after) = facts.fixed.start_after {
@@ -198,7 +199,8 @@ pub fn clock(facts: &Facts) -> Finding {
 /// How long the timestamp field lasts.
 pub fn timestamp_field(facts: &Facts) -> Finding {
     let last = facts.fixed.layout.last_timestamp();
-    // Of the millisecond that was reached last, only the rest of the sequence is left.
+    // Of the last millisecond that was used, only a rest of the sequence might be left, so the
+    // next one counts.
     let next = facts.outlook.as_ref().map_or(facts.now, |outlook| facts.now.max(outlook.after + 1));
     let (left, end) = (last - next, time::display(last));
     if left < 0 {

@@ -20,7 +20,7 @@ impl Finding {
     pub fn of(kind: &str, obstacle: Obstacle) -> Finding {
         let Obstacle { object, message, detail, hint: remedy, .. } = obstacle;
         let mut reason = message;
-        // A message is no sentence.
+        // A message begins with a small letter, and ends without a period.
         if let Some(first) = reason.get(..1) {
             reason = first.to_uppercase() + &reason[1..];
         }

@@ -1,5 +1,5 @@
-//! Functions that may not take, return or keep the new keys: which of them the caller has to know,
-//! and the statements that create them again with bigint.
+//! Functions that might not take, return or keep the new keys: which of them the caller has to
+//! know, and the statements that create them again with bigint.
 
 use pgrx::prelude::*;
 
@@ -32,7 +32,7 @@ pub struct Functions {
     /// Those that triggers of converted tables call, and that the caller has not acknowledged.
     unacknowledged: Vec<String>,
     /// What creates functions again with bigint. These are for a person to read: no conversion
-    /// executes them, since the bodies may need changes, too.
+    /// executes them, because the bodies might need changes, too.
     pub statements: Vec<Statement>,
 }
 
@@ -80,7 +80,7 @@ impl Functions {
                 .into(),
             detail: Some(format!(
                 "They have integer parameters, results or variables, so that statements which \
-                 fire these triggers may fail: {}.",
+                 fire these triggers might fail: {}.",
                 self.unacknowledged.join(", ")
             )),
             hint: Some(

@@ -2,20 +2,21 @@
 //!
 //! The queries beside this file ask the catalog for what stands in the way, and for the statements
 //! to execute. A conversion has one owner: the role that owns the tables, and everything else that
-//! is changed. The caller has to have the rights of this role, and all of it runs as this role, in a
-//! restricted operation: indexes, checks and generated columns of a table may call code, and a
-//! superuser who converts the table must not run that code as superuser. All names in the statements
-//! are qualified with their schema. `search_path` is still the caller's where a statement may run the
-//! owner's code, since that may depend on it, but for schemas in which others create objects.
+//! is changed. The caller has to have the rights of this role, and all of it runs as this role, in
+//! a restricted operation: indexes, checks and generated columns of a table might call code, and a
+//! superuser who converts the table must not run that code as superuser. All names in the
+//! statements are qualified with their schema. `search_path` is still the caller's where a
+//! statement might run the owner's code, because that might depend on it, but for schemas in which
+//! others create objects.
 //!
 //! - `plan`: what is asked for, and what it takes.
 //! - `trust`: the rule of one owner.
 //! - `trial`: what the next ID is tried with.
 //! - `dependents`: views and other objects that are dropped and created again.
-//! - `functions`: functions that may not take the new keys.
+//! - `functions`: functions that might not take the new keys.
 //! - `properties`: privileges, comments and the like.
 //! - `statement`: a statement, and as whom it runs.
-//! - `report`: everything that a conversion may run into, and what it locks.
+//! - `report`: everything that a conversion might run into, and what it locks.
 //! - `views`: whether views can be created again.
 //! - `finding`: a row of the report.
 //! - `obstacle`: why a column cannot be converted.
@@ -75,9 +76,9 @@ fn snowflake_convert(
     convert(fcinfo).or_raise()
 }
 
-/// Makes a column of snowflake IDs take values of the sequence that it owns, or makes it an identity
-/// column; they go on above the largest value. Returns the statements, and executes them unless
-/// `dry_run`. Errors as those of `snowflake_convert()`, and 0A000.
+/// Makes a column of snowflake IDs take values of the sequence that it owns, or makes it an
+/// identity column; new values continue above the largest one. Returns the statements, and executes
+/// them unless `dry_run`. Errors as those of `snowflake_convert()`, and 0A000.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true)
     RETURNS TABLE (step text, statement text)
@@ -175,15 +176,15 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
         Some("recreate") => true,
         Some(other) => {
             return Err(wrong_argument(
-                format!("dependents cannot be \"{other}\""),
-                "It is 'refuse' or 'recreate'.",
+                format!("invalid value for argument \"dependents\": \"{other}\""),
+                "Valid values are \"refuse\" and \"recreate\".",
             ));
         }
     };
     if rehearse && !dry_run {
         return Err(wrong_argument(
-            "a rehearsal executes nothing that stays".into(),
-            "Leave out dry_run => false, or rehearse => true.",
+            "rehearse => true and dry_run => false cannot be used together".into(),
+            "Leave out one of them: what a rehearsal executes is rolled back.",
         ));
     }
     let plan = Plan { keys, direction: Direction::Convert, recreate, validate, is_report: false };
@@ -229,7 +230,7 @@ fn change(
     plan.lock_views();
     lock.execute(&planned.owner)?;
     planned.names.check()?;
-    // Before the lock, things may have changed.
+    // Before the lock, things might have changed.
     let locked = plan.statements(Reach::OfOwner)?;
     if locked.lock() != Some(lock) {
         return Err(Obstacle::changed("the column"));

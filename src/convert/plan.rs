@@ -80,12 +80,13 @@ impl Keys {
         column: Option<pg_sys::Datum>,
         schema: Option<pg_sys::Datum>,
     ) -> Result<Keys, Obstacle> {
-        if relation.is_some() == schema.is_some() || column.is_some() && relation.is_none() {
-            return Err(wrong_argument(
-                "either a relation or a schema is to be named".into(),
-                "Name a relation and one of its columns, or only a relation or schema, for all of \
-                 its keys.",
-            ));
+        let hint = "Give a relation and one of its columns, or only a relation or a schema, for \
+                    all of its keys.";
+        if relation.is_some() == schema.is_some() {
+            let message = "exactly one of relation and schema must be given";
+            return Err(wrong_argument(message.into(), hint));
+        } else if column.is_some() && relation.is_none() {
+            return Err(wrong_argument("column_name needs a relation".into(), hint));
         }
         // SAFETY: PostgreSQL calls with a function, which is in a schema. The text is a copy.
         let (function, own_schema) = unsafe {
@@ -127,7 +128,7 @@ pub struct Answer {
     /// The schemas of the session's `search_path` that this owner may rely on.
     schemas: Vec<String>,
     names: Names,
-    /// What the next ID has to satisfy, and what it should.
+    /// What the next ID has to satisfy. Those in `risky_tests` only make a risk in a report.
     pub tests: Vec<Test>,
     pub risky_tests: Vec<Test>,
     pub values: Vec<Values>,
@@ -144,7 +145,7 @@ pub struct Statements {
     ranked: Vec<(i32, Statement)>,
     /// What finds the objects that are created again.
     created: Vec<String>,
-    /// What was not tried in a dry run, since it would have run code of users.
+    /// What was not tried in a dry run, because it would have run code of users.
     pub untried: Vec<Obstacle>,
 }
 
@@ -216,7 +217,7 @@ impl Plan {
     pub fn lock_views(&self) {
         if self.recreate {
             for view in recreation(&self.arguments(None)).views {
-                // SAFETY: the relation may be gone, and then the lock does no harm.
+                // SAFETY: the relation might be gone, and then the lock does no harm.
                 unsafe { pg_sys::LockRelationOid(view, pg_sys::AccessExclusiveLock as i32) };
             }
         }
@@ -372,8 +373,8 @@ impl Statements {
         self.ranked.first().map(|(_, statement)| statement)
     }
 
-    /// Executes those of a step after the lock, and looks between them whether names still mean what
-    /// they meant: each may run code of the owner.
+    /// Executes those of a step after the lock, and checks between them that names still mean the
+    /// same, because each might run code of the owner that renames something.
     fn execute(&self, step: Step) -> Result<(), Obstacle> {
         let mut is_checked = false;
         let of_step = self.ranked.iter().skip(1).filter(|(_, statement)| statement.step == step);

@@ -14,7 +14,7 @@ const PROPERTIES: &str = include_str!("properties.sql");
 pub struct Properties(HashMap<String, Vec<(String, Role)>>);
 
 impl Properties {
-    /// Those of objects that are separated by spaces.
+    /// The properties of these objects, a list separated by spaces.
     pub fn of(objects: &str) -> Properties {
         let mut properties = HashMap::<_, Vec<_>>::new();
         for row in query(PROPERTIES, &[text(objects)]) {

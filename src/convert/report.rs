@@ -1,4 +1,4 @@
-//! Everything that a conversion may run into, and what it locks.
+//! Everything that a conversion might run into, and what it locks.
 
 use pgrx::prelude::*;
 

@@ -6,7 +6,7 @@ use super::obstacle::Obstacle;
 use crate::server::catalog::Row;
 use crate::server::report::Report;
 
-/// A row of so many columns.
+/// A row that has this number of columns.
 pub fn fields<const COUNT: usize>(row: Row) -> [Option<String>; COUNT] {
     row.try_into().expect("as many columns as the query has")
 }
@@ -63,7 +63,7 @@ mod tests {
     use pgrx::prelude::*;
 
     words! {
-        /// What a test knows.
+        /// The words that the test knows.
         Section {
             Known = "known",
         }

@@ -55,7 +55,7 @@ pub struct Statement {
     /// Whether what it changes is temporary.
     pub is_temporary: bool,
     /// Whether it was made to be executed with the catalog alone in `search_path`, like those of a
-    /// dump. The others may run code of the owner, which may depend on the path of the session.
+    /// dump. The others might run code of the owner, which might depend on the path of the session.
     pub is_qualified: bool,
 }
 
@@ -78,8 +78,8 @@ impl Statement {
         }
     }
 
-    /// Executes what creates a dependent again. The definition may not fit the new types: PostgreSQL
-    /// finds no function that takes an integer for a bigint.
+    /// Executes what creates a dependent again. The definition might not fit the new types:
+    /// PostgreSQL finds no function that takes an integer for a bigint.
     pub fn create_again(&self, owner: &Owner) -> Result<(), Obstacle> {
         PgTryBuilder::new(|| self.execute(owner))
             .catch_others(|error| match &error {

@@ -25,7 +25,7 @@ pub enum Reach {
 pub enum Outcome {
     Passed,
     Failed(Obstacle),
-    /// It was not tried, since it would have called code of users: an obstacle that may be one.
+    /// It was not tried, because it would have called code of users. This might be an obstacle.
     Untried(Obstacle),
 }
 
@@ -103,11 +103,11 @@ fn is_immutable(expression: &str) -> bool {
 }
 
 impl Values {
-    /// Why keys cannot go on from what is there. In a dry run, a table is not scanned.
+    /// Why new keys cannot follow those that are there. In a dry run, a table is not scanned.
     pub fn outcome(&self, next: Option<i64>, owner: &Owner, reach: Reach) -> Outcome {
         if reach == Reach::Plain && (self.calls_others || !self.has_index) {
             return Outcome::Untried(self.refusal(
-                "may hold values that are not below the next snowflake ID",
+                "might hold values that are not below the next snowflake ID",
                 "The largest value was not read.".into(),
                 None,
             ));

@@ -11,7 +11,7 @@ use super::rows::{fields, oid, sqlstate_of};
 use crate::server::catalog::{Argument, Path, Row, query};
 use crate::server::own_table::text;
 
-/// The rule, for a query that says before what it is asked of.
+/// The rule: parts of a WITH clause, before which a query has to say what the rule is asked of.
 pub const RULE: &str = include_str!("trust.sql");
 
 /// Whose rights a conversion has, and where names are looked up then.
@@ -48,7 +48,7 @@ impl Owner {
     }
 }
 
-/// Nothing is asked of the rule but whom it trusts.
+/// For a query that only asks whom the rule trusts.
 const NOTHING: &str = "
     bound(class, object, owner, schema) AS (SELECT 0::oid, 0::oid, 0::oid, 0::oid WHERE false),
     executed(class, object) AS (SELECT 0::oid, 0::oid WHERE false)";
@@ -69,8 +69,8 @@ impl Names {
         self.0.insert(relation.to_u32(), name);
     }
 
-    /// Fails if a relation has another name by now, and so its name may be that of something else. A
-    /// statement may have run code of the owner since.
+    /// Fails if a relation has another name by now, and so its name might be that of something
+    /// else. A statement might have run code of the owner since.
     pub fn check(&self) -> Result<(), Obstacle> {
         const NAMES: &str = "
             SELECT c.oid, format('%I.%I', n.nspname, c.relname)
@@ -90,7 +90,7 @@ impl Names {
 }
 
 /// Fails if what was created again calls or reads what the rule does not allow: a name in its
-/// definition may be that of something else by now, or of another function, since types have
+/// definition might be that of something else by now, or of another function, since types have
 /// changed. `addresses` are expressions that give the new objects.
 pub fn check_created(owner: &Owner, addresses: &[String]) -> Result<(), Obstacle> {
     if addresses.is_empty() {
@@ -115,9 +115,9 @@ pub fn check_created(owner: &Owner, addresses: &[String]) -> Result<(), Obstacle
 }
 
 /// Fails if a table of the owner has a default that calls a `snowflake_nextval()` of somebody else.
-/// The schema of the extension may have another owner, who may have put another schema in its place,
-/// and then a statement names what is in that. Only superusers create functions in C, so one of the
-/// library of `function`, which was called, is the extension's.
+/// The schema of the extension might have another owner, who might have put another schema in its
+/// place, and then a statement names what is in that. Only superusers create functions in C, so one
+/// of the library of `function`, which was called, is the extension's.
 pub fn check_defaults(function: pg_sys::Oid, owner: &Owner) -> Result<(), Obstacle> {
     const OTHERS: &str = "
         SELECT FROM pg_attrdef AS d
@@ -135,7 +135,7 @@ pub fn check_defaults(function: pg_sys::Oid, owner: &Owner) -> Result<(), Obstac
 }
 
 /// Fails unless an object belongs to the owner: a role that has granted a privilege on it has just
-/// done so again, by the name of the object, which may be that of something else by now.
+/// done so again, by the name of the object, which might be that of something else by now.
 /// `address` is an expression that gives the object.
 pub fn check_granted(owner: &Owner, address: &str) -> Result<(), Obstacle> {
     let granted = format!(

@@ -23,7 +23,7 @@ struct View {
 }
 
 /// A risk for each view whose text PostgreSQL does not take with bigint columns. A conversion creates
-/// the views in any case, and may find more: a view that reads another is parsed as if that one
+/// the views in any case, and might find more: a view that reads another is parsed as if that one
 /// stayed as it is.
 pub fn risks(owner: &Owner, arguments: &[Argument]) -> Vec<Finding> {
     let mut views = BTreeMap::<String, View>::new();
@@ -46,8 +46,8 @@ pub fn risks(owner: &Owner, arguments: &[Argument]) -> Vec<Finding> {
 
 impl View {
     fn risk(&self, object: &str, owner: &Owner) -> Option<Finding> {
-        // PostgreSQL writes the names of tables without these schemas then, so that they are those of
-        // what stands in.
+        // With this path, PostgreSQL writes the names of tables without their schemas, so that they
+        // mean the queries that stand in for the tables.
         let path = Path::through(&self.schemas);
         let parse = || {
             let definition = format!("SELECT pg_catalog.pg_get_viewdef({object}::pg_catalog.oid)");

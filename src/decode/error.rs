@@ -22,7 +22,7 @@ pub enum Error {
         name: &'static str,
         /// Its value.
         value: i32,
-        /// The largest legal value.
+        /// The largest valid value.
         last: u32,
     },
     /// A time that the timestamp field does not hold.
@@ -34,7 +34,7 @@ pub enum Error {
         /// The last time of the field.
         last: pg_sys::TimestampTz,
     },
-    /// Widths and epoch in a call that are not legal.
+    /// Widths and epoch in a call that are not valid.
     GivenLayout(String),
     /// A text that is no ID's.
     Base62 {
@@ -78,7 +78,7 @@ impl Report for Error {
                     range"
                 ),
             )
-            .set_detail(format!("The legal range is 0 to {last}."))
+            .set_detail(format!("The valid range is 0 to {last}."))
             .set_hint(
                 "datacenter_bits, worker_bits and sequence_bits say how wide each \
                         part is.",
@@ -97,17 +97,17 @@ impl Report for Error {
                 ERRCODE_INVALID_PARAMETER_VALUE,
                 "epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination",
             )
-            .set_detail(format!("The value is not legal: {problem}.")),
+            .set_detail(format!("The value is not valid: {problem}.")),
             Error::Base62 { text, error: error @ Base62Error::TooLarge } => report::new(
                 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
                 format!("base 62 text \"{text}\" is out of range for a snowflake ID"),
             )
-            .set_detail(format!("The value is not legal: {error}.")),
+            .set_detail(format!("The value is not valid: {error}.")),
             Error::Base62 { text, error } => report::new(
                 ERRCODE_INVALID_TEXT_REPRESENTATION,
                 format!("invalid base 62 text for a snowflake ID: \"{text}\""),
             )
-            .set_detail(format!("The value is not legal: {error}."))
+            .set_detail(format!("The value is not valid: {error}."))
             .set_hint(
                 "The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() \
                  writes it.",

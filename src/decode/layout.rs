@@ -36,11 +36,11 @@ static COMPARED: AtomicBool = AtomicBool::new(false);
 /// transactions had ended.
 static COMPARED_FOR: (AtomicI64, AtomicU64) = (AtomicI64::new(0), AtomicU64::new(u64::MAX));
 
-/// On a primary, one comparison is enough: a register that accepts the server's layout continues
-/// to do so, and at most accepts another one, too. As long as it accepts two, all IDs are of the
-/// former one; who has confirmed the other one wants them decoded under that. A standby may
-/// receive any layout at any time, but rows with IDs of that layout become visible only when a
-/// later transaction has ended.
+/// On a primary, one comparison is enough: a register that accepts the server's layout continues to
+/// do so, and at most accepts another one, too. As long as it accepts two, all IDs are of the
+/// former layout, and a superuser who has confirmed the other one wants them decoded under that. A
+/// standby might receive any layout at any time, but rows with IDs of that layout become visible
+/// only when a later transaction has ended.
 #[cold]
 #[inline(never)]
 fn compare_layouts() -> Result<(), Error> {
@@ -70,7 +70,7 @@ fn compare_layouts() -> Result<(), Error> {
 /// How many transactions have ended since the server started, by which PostgreSQL tells whether a
 /// snapshot is still good. What is read after this is not older than the count.
 fn transactions_ended() -> u64 {
-    // SAFETY: points to shared memory of the server. Another process may count up meanwhile; an
+    // SAFETY: points to shared memory of the server. Another process might count up meanwhile; an
     // aligned number of 64 bits is never seen half-written.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
@@ -98,7 +98,7 @@ pub fn stored_results() -> Option<String> {
     catalog::query(&query, &[]).swap_remove(0).swap_remove(0)
 }
 
-/// The layout that a call names. 22023 when it is not legal.
+/// The layout that a call names. 22023 when it is not valid.
 pub fn given_layout(
     epoch: TimestampWithTimeZone,
     datacenter: i32,

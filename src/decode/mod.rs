@@ -5,7 +5,7 @@
 //! - `parts`: from an ID to its parts and back.
 //! - `range`: from times to the range of IDs that they bound.
 //! - `text`: JSON, and a short text.
-//! - `layout`: which layout they go by.
+//! - `layout`: which layout is used.
 
 mod error;
 pub mod layout;

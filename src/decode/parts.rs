@@ -18,7 +18,7 @@ fn snowflake_parse(id: i64) -> SnowflakeParts {
     SnowflakeParts { id, parts: parts(layout(), id).or_raise() }
 }
 
-/// All parts of an ID of another system. 22023 when negative, or when the layout is not legal.
+/// All parts of an ID of another system. 22023 when negative, or when the layout is not valid.
 #[pg_extern(name = "snowflake_parse", immutable, strict, parallel_safe)]
 fn snowflake_parse_under(
     id: i64,
@@ -60,7 +60,7 @@ extern "C-unwind" fn snowflake_timestamp_slowly(id: i64) -> pg_sys::TimestampTz 
     raw_timestamptz(parts(layout(), id).or_raise().timestamp)
 }
 
-/// When an ID of another system was issued. 22023 when negative, or when the layout is not legal.
+/// When an ID of another system was issued. 22023 when negative, or when the layout is not valid.
 #[pg_extern(name = "snowflake_timestamp", immutable, strict, parallel_safe)]
 fn snowflake_timestamp_under(
     id: i64,
@@ -104,7 +104,7 @@ fn snowflake_make(
 }
 
 /// The ID that these parts make in another system. 22003 as above; 22023 when the layout is not
-/// legal.
+/// valid.
 #[pg_extern(name = "snowflake_make", immutable, strict, parallel_safe)]
 #[allow(clippy::too_many_arguments)]
 fn snowflake_make_under(

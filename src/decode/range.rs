@@ -22,7 +22,7 @@ fn snowflake_max(ts: TimestampWithTimeZone) -> i64 {
     last_id(layout(), ts).or_raise()
 }
 
-/// `snowflake_min()` under a layout of its own. 22023 when that is not legal.
+/// `snowflake_min()` under a layout of its own. 22023 when that is not valid.
 #[pg_extern(name = "snowflake_min", immutable, strict, parallel_safe)]
 fn snowflake_min_under(
     ts: TimestampWithTimeZone,
@@ -34,7 +34,7 @@ fn snowflake_min_under(
     first_id(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), ts).or_raise()
 }
 
-/// `snowflake_max()` under a layout of its own. 22023 when that is not legal.
+/// `snowflake_max()` under a layout of its own. 22023 when that is not valid.
 #[pg_extern(name = "snowflake_max", immutable, strict, parallel_safe)]
 fn snowflake_max_under(
     ts: TimestampWithTimeZone,

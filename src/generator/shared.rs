@@ -153,8 +153,8 @@ pub fn generator() -> Generator {
     lock().generator
 }
 
-/// The time up to which IDs may have been issued since the server started, in milliseconds since the
-/// Unix epoch; `None` before the first. The library must have been preloaded.
+/// The time up to which IDs might have been issued since the server started, in milliseconds since
+/// the Unix epoch; `None` before the first. The library must have been preloaded.
 pub fn promised() -> Option<i64> {
     Some(generator().floor()).filter(|floor| *floor > BEFORE_ALL)
 }

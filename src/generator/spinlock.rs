@@ -1,8 +1,8 @@
 //! Spinlocks, in line.
 //!
 //! An uncontended lock and unlock are one atomic exchange and one store. A contended one backs off
-//! in PostgreSQL's own `s_lock()`, which spins, then sleeps, and PANICs after a minute or so: that
-//! would be a bug of whoever holds it.
+//! in PostgreSQL's own `s_lock()`, which spins, then sleeps, and PANICs after about a minute,
+//! because a lock that is held for so long is a bug.
 //!
 //! PostgreSQL's spinlock is the same exchange and the same store, with the same order of memory:
 //! `__sync_lock_test_and_set()` acquires on ARM, and `__sync_lock_release()` releases.

@@ -69,8 +69,9 @@ impl Claims {
         Some([0, 1].map(|column| integer(&row, column) as i32))
     }
 
-    /// Lets the commit wait until the claim of the node of that name is where every claim has to be:
-    /// who made it may have been cut off from that wait. Locking a row is a change.
+    /// Makes the commit wait until the claim of the node of that name is on disk and on the
+    /// synchronous standbys, because the wait of the session that made it might have been canceled.
+    /// Locking the row is a change, so there is something to wait for.
     pub fn keep(&self, name: &str) {
         let table = &self.table.name;
         let query = format!(

@@ -28,7 +28,7 @@ pub enum Error {
         name: &'static str,
         /// Its value.
         value: i32,
-        /// The largest legal value.
+        /// The largest valid value.
         last: u32,
     },
     /// A time that IDs cannot have.
@@ -65,9 +65,9 @@ pub enum Error {
     NoneLeft,
     /// The node has no identity.
     NoNode(String),
-    /// Not one time, but none or two.
+    /// Both or none of the two times were given.
     OneTime,
-    /// A time that is not the floor, of a server that may still run.
+    /// A time that is not the floor, of a server that might still run.
     NotFenced,
     /// The table would run code of others.
     OthersCode(OthersCode),
@@ -129,8 +129,9 @@ impl Report for Error {
                  characters.",
             ),
             Error::Number { name, value, last } => {
-                report::new(ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}: {value}"))
-                    .set_detail(format!("The legal range is 0 to {last}."))
+                let message = format!("invalid value for argument \"{name}\": {value}");
+                report::new(ERRCODE_INVALID_PARAMETER_VALUE, message)
+                    .set_detail(format!("The valid range is 0 to {last}."))
             }
             Error::Time(error) => error.report(),
             Error::FarAhead { lead } => report::new(

@@ -28,7 +28,7 @@ use error::Error;
 /// The identity of the node of this name, as lines of `postgresql.conf`. A name gets the same
 /// identity until it is released. Without `datacenter_id` or `worker_id`, the first that nobody has
 /// had is taken. 42501 for roles that may not claim; 25001 in a REPEATABLE READ transaction; 22004
-/// without a name; 22023 for a name or a number that is not legal; 55000 if the node has another
+/// without a name; 22023 for a name or a number that is not valid; 55000 if the node has another
 /// identity; 55006 if another node, or this very server, has this one; 54000 if there is none left.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_claim_node(name text, datacenter_id integer DEFAULT NULL,
@@ -40,7 +40,7 @@ fn snowflake_claim_node(fcinfo: pg_sys::FunctionCallInfo) -> Vec<u8> {
     encode(&fragment).into_bytes()
 }
 
-/// Gives the identity of a node back, with the time up to which the node may have issued IDs:
+/// Gives the identity of a node back, with the time up to which the node might have issued IDs:
 /// `floor`, what `snowflake_floor()` said on it after its last ID, or `issued_until` with
 /// `fenced => true` for a server that cannot be asked, and that can never issue an ID again.
 /// Returns the time that the identity's next IDs start after. 22004 and 22023 for other arguments;
@@ -68,7 +68,7 @@ fn claim(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Error> {
         if !agrees(wanted[0], node.datacenter_id) || !agrees(wanted[1], node.worker_id) {
             return Err(Error::HasOther { name, node });
         }
-        // The widths may have been others when it was given.
+        // The widths might have been others when it was given.
         in_range("datacenter_id", node.datacenter_id, last[0])?;
         in_range("worker_id", node.worker_id, last[1])?;
         report::send(node.notice(&name), PgLogLevel::NOTICE);
@@ -169,7 +169,7 @@ fn time(
     Ok(Some(time.into_inner()))
 }
 
-/// What whoever claims that by its numbers is told.
+/// The notice for a node that claims the identity of this server by its numbers.
 fn notice_of_own(name: &str) -> ErrorReport {
     report::message("this server has this identity in its configuration".to_owned())
         .set_hint(format!("If node \"{name}\" is another server, both issue the same IDs."))

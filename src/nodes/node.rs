@@ -20,7 +20,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// What whoever claims it again is told.
+    /// The notice for a node that claims its identity again.
     pub fn notice(&self, name: &str) -> ErrorReport {
         let since = display_timestamptz(self.claimed_at);
         report::message(format!("node \"{name}\" has had this identity since {since}")).set_hint(

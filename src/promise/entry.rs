@@ -28,7 +28,8 @@ pub enum LogEntry {
     SteppedBack {
         /// By how much it is behind the last ID, ms.
         lead: i64,
-        /// Whether IDs go on from there; else unused IDs of repeated milliseconds are issued.
+        /// Whether IDs continue from there; otherwise, unused IDs of repeated milliseconds are
+        /// issued.
         is_held: bool,
     },
     /// The clock has jumped ahead.
@@ -48,7 +49,7 @@ pub struct Began {
 }
 
 impl Began {
-    /// What is worth a line of a start from this record.
+    /// The entry about a start from this record; `None` if it has nothing to say.
     pub fn after(
         recorded: &Record,
         issuer: &Issuer,
@@ -138,9 +139,9 @@ impl Began {
     }
 }
 
-/// When entries that may come often were written last: [`clock::boot_ms`] of one about a clock that
-/// was set back, of one about a clock that has jumped ahead, and of one about a register that was
-/// deleted.
+/// When entries that might come often were written last: [`clock::boot_ms`] of one about a clock
+/// that was set back, of one about a clock that has jumped ahead, and of one about a register that
+/// was deleted.
 #[derive(Clone, Copy, Default)]
 pub struct Logged([Option<i64>; 3]);
 
@@ -181,10 +182,10 @@ impl LogEntry {
                 "the clock was set back: it is {lead} ms behind the last snowflake ID"
             ))
             .set_detail(if is_held {
-                "IDs go on from the last timestamp, and run ahead of the clock until it has \
+                "IDs continue from the last timestamp, and run ahead of the clock until it has \
                  caught up."
             } else {
-                "Unused IDs of the milliseconds that the clock repeats are issued. They may be \
+                "Unused IDs of the milliseconds that the clock repeats are issued. They might be \
                  smaller than earlier IDs until the clock has passed the highest one."
             }),
             LogEntry::SteppedAhead(jump) => report::message(jumped(jump))

@@ -7,6 +7,7 @@ use snowflake_core::layout::Layout;
 use snowflake_core::register::{Record, RecordError, StartError, Writer};
 
 use super::register;
+use crate::dumps;
 use crate::server::in_recovery;
 use crate::server::report::{self, Report};
 use crate::server::time;
@@ -21,7 +22,7 @@ pub enum Error {
     InRecovery,
     /// The clock has jumped ahead by more than is followed.
     ClockAhead(Jump),
-    /// The clock is before the epoch, and there is no record to go on from.
+    /// The clock is before the epoch, and there is no record to continue from.
     ClockBeforeEpoch {
         /// The clock, Unix ms.
         now: i64,
@@ -73,7 +74,7 @@ pub enum Error {
         /// What, as "set the snowflake floor".
         what: &'static str,
     },
-    /// Nothing that can be confirmed.
+    /// The name of something that cannot be confirmed.
     NoSuchConfirmation(String),
 }
 
@@ -156,7 +157,7 @@ impl Report for Error {
                 "the register of snowflake IDs, \"{}\", cannot be used",
                 register::PATH
             ))
-            .set_detail(format!("It says which IDs may have been issued, but {error}."))
+            .set_detail(format!("It says which IDs might have been issued, but {error}."))
             .set_hint(match error {
                 RecordError::Damaged => {
                     "Find out what damaged the register. Then, as a superuser, set a floor that \
@@ -197,14 +198,14 @@ impl Report for Error {
             Error::OtherLayout { recorded, floor } => {
                 refused("IDs have been issued under another snowflake.epoch or other widths")
                     .set_detail(format!(
-                        "{} IDs up to {} may have been issued.",
-                        described(recorded),
+                        "The layout was {} for datacenter, worker and sequence. IDs up to {} might \
+                         have been issued.",
+                        dumps::described(recorded),
                         time::display(floor)
                     ))
                     .set_hint(
-                        "Set the epoch and the widths as they were. To go on under the new ones, \
-                         a superuser confirms \
-                         with SELECT snowflake_confirm('layout').",
+                        "Set the epoch and the widths as they were. To continue under the new \
+                         ones, a superuser confirms them with SELECT snowflake_confirm('layout').",
                     )
             }
             Error::StartAfterAhead { lead } => {
@@ -221,9 +222,9 @@ impl Report for Error {
             Error::LayoutGoesBack { recorded, floor } => {
                 refused("the configured snowflake.epoch and widths would issue IDs again")
                     .set_detail(format!(
-                        "{} Under the configured ones, IDs after {} would not be greater than \
-                         those from before.",
-                        described(recorded),
+                        "The layout was {} for datacenter, worker and sequence. Under the \
+                         configured one, IDs after {} would not be greater than those from before.",
+                        dumps::described(recorded),
                         time::display(floor)
                     ))
                     .set_hint(
@@ -236,7 +237,7 @@ impl Report for Error {
                 lowered",
             )
             .set_detail(format!(
-                "IDs up to {} may have been issued, and would be issued again.",
+                "IDs up to {} might have been issued, and would be issued again.",
                 time::display(floor)
             ))
             .set_hint("To lower it anyway, pass force => true."),
@@ -255,9 +256,9 @@ impl Report for Error {
             }
             Error::NoSuchConfirmation(what) => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("there is no \"{what}\" to confirm"),
+                format!("unrecognized confirmation: \"{what}\""),
             )
-            .set_hint("What can be confirmed is 'layout', 'system_identifier' and 'clock'."),
+            .set_hint("Valid values are \"layout\", \"system_identifier\" and \"clock\"."),
         }
     }
 }
@@ -274,8 +275,8 @@ pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
     match promised.map(time::display) {
         Some(time) => report
             .set_detail(format!(
-                "IDs up to {time} may have been issued. After the next start, they may be issued \
-                 again."
+                "IDs up to {time} might have been issued. After the next start, they might be \
+                 issued again."
             ))
             .set_hint(format!(
                 "As a superuser, write it again: SELECT \
@@ -283,7 +284,7 @@ pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
             )),
         None if in_recovery() => report
             .set_detail(
-                "After its next start and a promotion, IDs that have been issued may be issued \
+                "After its next start and a promotion, IDs that have been issued might be issued \
                  again.",
             )
             .set_hint(
@@ -292,7 +293,7 @@ pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
                  snowflake_set_floor(snowflake_floor()).",
             ),
         None => report
-            .set_detail("It says which IDs may have been issued, and none was since the start.")
+            .set_detail("It says which IDs might have been issued, and none was since the start.")
             .set_hint(
                 "As a superuser, set a floor that is later than the time of every ID: SELECT \
                  snowflake_set_floor('...').",
@@ -311,16 +312,4 @@ pub(super) fn jumped(jump: Jump) -> String {
             format!("the clock is {by} ms ahead of that of the server that this one followed")
         }
     }
-}
-
-fn described(layout: Layout) -> String {
-    let widths = layout.widths();
-    format!(
-        "The epoch was {} ms, and the widths were {}, {} and {} bits for datacenter, worker and \
-         sequence.",
-        layout.epoch(),
-        widths.datacenter,
-        widths.worker,
-        widths.sequence
-    )
 }

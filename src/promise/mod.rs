@@ -6,7 +6,7 @@
 //! - `replication`: synchronous replication.
 //! - `upstream`: what a standby knows of the clock of the server that it follows.
 //! - `background`: the background worker that follows that clock.
-//! - `entry`: what of this is worth a line of the log, and when.
+//! - `entry`: what of this an administrator finds in the log, and when.
 
 pub mod background;
 mod entry;

@@ -18,9 +18,9 @@ pub struct Outlook {
     pub is_first: bool,
     /// Whether the layout was confirmed, and no ID was issued since.
     pub was_confirmed: bool,
-    /// It would be above this timestamp,
+    /// The next ID would be above this timestamp.
     pub after: i64,
-    /// of whose lead over the clock this much is explained.
+    /// How much of the lead of `after` over the clock is explained.
     pub hold: i64,
     /// What would be done about the clock, and the jump that decides it.
     pub verdict: (Verdict, Jump),
@@ -28,7 +28,7 @@ pub struct Outlook {
     pub ahead_of_upstream: Option<i64>,
 }
 
-/// What the next ID of this server would find; the error that it would raise.
+/// What the next ID of this server would find, or the error that it would raise.
 pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     let clocks = clock::clocks();
     let mut state = if fixed.preloaded { reservation::copied() } else { Reservations::default() };

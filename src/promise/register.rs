@@ -11,8 +11,8 @@
 //!   on a server that is not in recovery: writing WAL there would be a PANIC.
 //! - Nothing inside a critical section can raise, panic or allocate memory of ours.
 //! - Between the lock on a buffer's content and its release there are only copies of bytes, or a
-//!   critical section. Reading the page may raise PostgreSQL's own errors. PostgreSQL then releases
-//!   the buffer at the end of the transaction.
+//!   critical section. Reading the page might raise PostgreSQL's own errors. PostgreSQL then
+//!   releases the buffer at the end of the transaction.
 //! - All unsafe code that deals with the page is in this file, and so is all that differs between
 //!   PostgreSQL's versions.
 
@@ -49,7 +49,7 @@ const HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
 /// DELAY_CHKPT_START of the server. The end of a transaction clears it too.
 const DELAY_CHECKPOINT: i32 = 1;
 
-/// Set in a build that only shows that the tests notice.
+/// Set in a build that leaves the sync out, to show that the tests notice.
 const WITHOUT_SYNC: bool = cfg!(feature = "test_without_sync");
 
 /// Why the register cannot be used.
@@ -59,8 +59,8 @@ pub enum Error {
     Record(RecordError),
     /// Its file was deleted while the server runs.
     Deleted {
-        /// Up to when IDs may have been issued since the server started, Unix ms; `None` if it has
-        /// issued none.
+        /// Up to when IDs might have been issued since the server started, Unix ms; `None` if it
+        /// has issued none.
         promised: Option<i64>,
     },
 }
@@ -109,10 +109,10 @@ fn storage() -> pg_sys::SMgrRelation {
 }
 
 /// Whether the file has existed at any time since the server started. If so, and it is gone now, it
-/// was deleted: its page may still be in the buffer pool, and processes of the server may have the
-/// deleted file open.
+/// was deleted: its page might still be in the buffer pool, and processes of the server may have
+/// the deleted file open.
 ///
-/// Where the lock is not held, another session may create the file at any moment. So this is read
+/// Where the lock is not held, another session might create the file at any moment. So this is read
 /// before the file is looked for, and set when the file is there, and processors that order memory
 /// weakly are told so.
 // SAFETY: nobody else names shared memory like this.
@@ -125,7 +125,8 @@ pub fn init() {
 }
 
 /// The record, or `None` where there is no register yet. Fails where the file was deleted while the
-/// server runs, although its page may still be in the buffer pool: the next start may not find it.
+/// server runs, although its page might still be in the buffer pool: the next start might not find
+/// it.
 pub fn read() -> Result<Option<Record>, Error> {
     let seen = was_seen();
     if !exists() {
@@ -134,7 +135,8 @@ pub fn read() -> Result<Option<Record>, Error> {
     if is_empty() {
         return Err(RecordError::Damaged.into());
     }
-    // Not before: who creates the file removes it again if that fails.
+    // Only now, and not as soon as the file exists: a session that creates it removes it again if
+    // that fails.
     if settings::fixed().preloaded {
         SEEN.get().store(true, Release);
     }
@@ -156,7 +158,8 @@ fn exists() -> bool {
     unsafe { pg_sys::smgrexists(storage(), FORK) }
 }
 
-/// Whether the file is gone, by its name alone: that can be asked wherever the page is written.
+/// Whether the file is gone, by its name alone, which can be looked up wherever the page is
+/// written.
 pub fn is_gone() -> bool {
     fs::symlink_metadata(PATH).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
@@ -185,7 +188,7 @@ pub fn sync_entry() {
     }
 }
 
-/// That no process has a deleted file open.
+/// Says that no process has a deleted file open: what [`close_deleted`] returns.
 pub struct Closed(bool);
 
 /// Lets all processes of the server close the file, if it was deleted: what one of them wrote to the
@@ -204,7 +207,7 @@ pub fn close_deleted() -> Closed {
 }
 
 /// Makes the register hold the record, durably, whatever it holds now. Creates it if it does not
-/// exist, but fails if it was deleted, and a process may have the deleted file open.
+/// exist, but fails if it was deleted, and a process might have the deleted file open.
 pub fn overwrite(record: &Record, closed: &Closed) -> Result<(), Error> {
     match exists() {
         true if !is_empty() => flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record)),
@@ -215,7 +218,7 @@ pub fn overwrite(record: &Record, closed: &Closed) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the file has been there. Without preloading, nobody knows.
+/// Whether the file has existed since the server started. Without preloading, this is not known.
 fn was_seen() -> bool {
     settings::fixed().preloaded && SEEN.get().load(Acquire)
 }
@@ -256,8 +259,8 @@ pub fn create(record: &Record) {
     unsafe { (*pg_sys::MyProc).delayChkptFlags &= !DELAY_CHECKPOINT };
     if let Err(error) = created {
         if is_new {
-            // Nothing was issued from it, so the next call starts over. A checkpoint must not find
-            // that a file is gone which it was told to sync: as in recovery, it is told so.
+            // Nothing was issued from it, so the next call starts over. A checkpoint that was told
+            // to sync the file must not find it gone, so it is told to forget it, as in recovery.
             // SAFETY: the file is new, and the lock is held.
             unsafe { pg_sys::smgrdounlinkall(&mut storage(), 1, true) };
         }

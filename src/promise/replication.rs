@@ -3,8 +3,9 @@
 //!
 //! PostgreSQL does the same for a sequence. Its `nextval()` takes a transaction ID when it writes
 //! WAL, so that the commit waits for the synchronous standbys as `synchronous_commit` says. Here,
-//! the WAL is the reservation. Another session may have written it, and earlier, when other standbys
-//! were synchronous, or none. That a standby has it is a fact about the standbys of that time.
+//! the WAL is the reservation. Another session might have written it, and earlier, when other
+//! standbys were synchronous, or none. That a standby has it is a fact about the standbys of that
+//! time.
 //!
 //! So no account is kept of who has which reservation. A transaction that took an ID has a commit
 //! record, where there are standbys to wait for. The record is newer than the reservation: whoever
@@ -26,7 +27,7 @@ use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 
 use crate::currval;
 
-/// Set in a build that only shows that the tests notice.
+/// Set in a build that leaves the commit records out, to show that the tests notice.
 const WITHOUT_COMMIT_RECORDS: bool = cfg!(feature = "test_without_commit_records");
 
 /// [`currval::mark`] when the last transaction of this session ended. Memory of one process.
@@ -40,8 +41,8 @@ static WROTE: AtomicBool = AtomicBool::new(false);
 static COUNTED: AtomicU64 = AtomicU64::new(UNKNOWN);
 const UNKNOWN: u64 = u64::MAX;
 
-/// Counts the parallel workers that took IDs, by the process that leads them. Processes may share a
-/// count: a commit then waits without need, and no commit fails to wait.
+/// Counts the parallel workers that took IDs, by the process that leads them. Processes might share
+/// a count: a commit then waits without need, and no commit fails to wait.
 ///
 /// A leader reads the count after its workers have said that they are done, or are gone. PostgreSQL
 /// orders memory there, so that the count needs no order of its own.
@@ -111,7 +112,7 @@ fn counter(leader: *mut pg_sys::PGPROC) -> &'static AtomicU64 {
     &counters[leader.addr() / size_of::<pg_sys::PGPROC>() % counters.len()]
 }
 
-/// Whether a commit of this transaction waits for standbys, were there something to wait for.
+/// Whether a commit of this transaction would wait for standbys if it had written a record.
 fn waits_for_standbys() -> bool {
     // SAFETY: a variable of this process.
     let level = unsafe { pg_sys::synchronous_commit };
@@ -160,8 +161,8 @@ pub fn standbys_needed() -> usize {
     config.map_or(1, |config| config.num_sync as usize)
 }
 
-/// The bit that says that there are synchronous standbys. Before 15.13, 16.9 and 17.5, a `bool`
-/// said it, and no bit that it had been set at all.
+/// The bit that says that there are synchronous standbys. Before 15.13, 16.9 and 17.5, this was a
+/// `bool`, and nothing said whether it had been set at all.
 fn defined() -> u8 {
     static DEFINED: OnceLock<u8> = OnceLock::new();
     *DEFINED.get_or_init(|| {

@@ -24,8 +24,9 @@
 //!   read, write and flush the register's page;
 //! - there is I/O: the page is read, and the WAL is written and flushed. Interrupts are held
 //!   meanwhile, as for a commit;
-//! - memory may be allocated, and PostgreSQL may raise errors. [`locked`] releases the lock before
-//!   an error is reported: a client that does not read its messages must not stop the others;
+//! - memory may be allocated, and PostgreSQL might raise errors. [`locked`] releases the lock
+//!   before an error is reported: a client that does not read its messages must not stop the
+//!   others;
 //! - nothing is sent to the client, and nothing of ours is logged. What is worth a line in the log
 //!   is kept until the lock is released.
 
@@ -62,7 +63,7 @@ pub struct Reservations {
     reference: Option<Reference>,
     /// What the clock of the server that this standby follows said last.
     pub(super) upstream: Option<Clocks>,
-    /// When log entries that may come often were written last.
+    /// When log entries that might come often were written last.
     logged: Logged,
 }
 
@@ -76,10 +77,10 @@ struct Pending {
 // SAFETY: no pointers, and nothing that belongs to one process.
 unsafe impl PGRXSharedMemory for Reservations {}
 
-/// Set in a build that only shows that the tests notice.
+/// Set in a build that keeps no register, to show that the tests notice.
 const WITHOUT_REGISTER: bool = cfg!(feature = "test_without_register");
 
-/// The same.
+/// Set in a build that does not flush reservations, to show that the tests notice.
 const WITHOUT_FLUSH: bool = cfg!(feature = "test_without_flush");
 
 /// Asks for the shared memory. Called while the library is preloaded.
@@ -236,7 +237,7 @@ impl Reservations {
         let now = clocks.wall;
         let issuer = issuer(fixed);
         let start = if WITHOUT_REGISTER {
-            // A floor that was set is in this memory alone.
+            // Without the register, a floor that was set is in the shared memory alone.
             let after = (now - 1).max(shared::generator().timestamp());
             Start { after, hold: (after - now).max(0), margin: 0 }
         } else if let Some(record) = register::read()? {

@@ -4,12 +4,13 @@
 //! [`super::background`] looks at the last one, and keeps what it says together with the boot clock.
 //! A server that is promoted compares its own clock with that: see [`snowflake_core::jump`].
 //!
-//! In a cascade, it is the clock of the standby that sends. Without a message in this life of the
-//! server, nothing is known: after a restart, or where WAL comes from an archive alone.
+//! In a cascade, it is the clock of the standby that sends. If no message has come since the server
+//! started, nothing is known, as after a restart, or where WAL comes from an archive alone.
 //!
 //! What the last message says depends on how long ago it came, which the wall clock alone does not
-//! tell, since it may have been set meanwhile. So each message is used once, at the first look after
-//! it came. A worker that is started again must not take the message that is there for a new one.
+//! tell, because it might have been set meanwhile. So each message is used once, at the first look
+//! after it came. A worker that is started again must not take the message that is there for a new
+//! one.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64};
@@ -25,8 +26,8 @@ use crate::server::time;
 // SAFETY: nobody else names shared memory like this.
 static LAST_LOOK: PgAtomic<Look> = unsafe { PgAtomic::new(c"snowflake_upstream") };
 
-/// What the worker found when it looked last. It is the only one that writes this, and it goes on
-/// from here when it was started again.
+/// What the worker found when it looked last. It is the only process that writes this, and it
+/// continues from here when it is started again.
 struct Look {
     /// When it looked: [`clock::boot_ms`]. At first, when the server started.
     at: AtomicI64,
@@ -80,7 +81,8 @@ pub fn was_connected() -> bool {
 struct Walreceiver {
     streams: bool,
     message: Message,
-    /// The host that it was connected to is still there, or the end of WAL that a sender told.
+    /// Whether it was ever connected: it still holds the name of a host, or the end of the WAL that
+    /// a sender has reported.
     had_sender: bool,
 }
 

@@ -7,7 +7,7 @@
 //!
 //! - Names in queries of ours are looked up in the catalog alone ([`query`]), where nobody but
 //!   PostgreSQL has operators and functions.
-//! - What may run code of a user runs as the owner of what is read or changed, in a restricted
+//! - What might run code of a user runs as the owner of what is read or changed, in a restricted
 //!   operation ([`as_owner`]), after the caller was found to have the rights of that owner.
 //! - Backslashes in literals mean nothing: `standard_conforming_strings` is on wherever SQL is made
 //!   or run.
@@ -44,8 +44,8 @@ impl Path {
         Path::through(&[])
     }
 
-    /// The catalog, and then these schemas. A type or relation of the session's own comes last, and
-    /// takes nobody's place.
+    /// The catalog, and then these schemas. Temporary types and relations of the session come last,
+    /// so that they hide no other.
     pub fn through(schemas: &[String]) -> Path {
         let quoted = schemas.iter().map(|name| format!("\"{}\", ", name.replace('"', "\"\"")));
         Path(encode(&format!("pg_catalog, {}pg_temp", quoted.collect::<String>())))
@@ -59,8 +59,9 @@ impl Path {
     }
 }
 
-/// How literals are written and read. With `standard_conforming_strings` off, the end of a literal is
-/// elsewhere; the others are so that what is written now is read alike later.
+/// How literals are written and read. With `standard_conforming_strings` off, a literal with a
+/// backslash would end elsewhere. The other settings ensure that what is written now is read in the
+/// same way later.
 const LITERALS: [(&CStr, &CStr); 5] = [
     (c"standard_conforming_strings", c"on"),
     (c"DateStyle", c"ISO"),
@@ -84,11 +85,11 @@ fn query_in(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
         (c"row_security", c"off"),
         // Expressions of users are recognized by how PostgreSQL writes them.
         (c"quote_all_identifiers", c"off"),
-        // The checks of children and partitions are not looked at, which PostgreSQL would compute the
-        // constants of.
+        // Otherwise, PostgreSQL would look at the checks of children and partitions, and compute
+        // the constants in them.
         (c"constraint_exclusion", c"off"),
-        // To compile a long query takes longer than to run it, and the planner cannot know how many
-        // rows a part of it gives, which nested loops depend on.
+        // Compiling a long query takes longer than running it. And nested loops pay only for few
+        // rows, but the planner cannot know how many rows a part of these queries returns.
         (c"jit", c"off"),
         (c"enable_nestloop", c"off"),
     ];
@@ -96,8 +97,10 @@ fn query_in(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
     with_settings(&[&LITERALS[..], &settings].concat(), || out_of_context(query, select))
 }
 
-/// Acts, and leaves a query of ours out of the context of an error, such as a cancellation: it may
-/// have hundreds of lines, which say nothing to who has sent something else.
+/// Acts, and leaves a query of ours out of the context of an error, such as a cancellation: the
+/// query can have hundreds of lines, which mean nothing to a client that has sent another
+/// statement.
+#[allow(unreachable_code, reason = "the bindings for PostgreSQL 19 let ReThrowError() return")]
 fn out_of_context<T>(query: &str, act: impl FnOnce() -> T) -> T {
     let query = encode(query);
     PgTryBuilder::new(AssertUnwindSafe(act))
@@ -115,7 +118,8 @@ fn out_of_context<T>(query: &str, act: impl FnOnce() -> T) -> T {
                     }
                 }
                 pg_sys::FlushErrorState();
-                pg_sys::ReThrowError(copy)
+                pg_sys::ReThrowError(copy);
+                unreachable!("the error was thrown again")
             }
         })
         .execute()
@@ -137,8 +141,8 @@ fn without_entry(context: &CStr, query: &CStr) -> CString {
     CString::new(kept).expect("it was a string")
 }
 
-/// The same in a snapshot of now, also if the transaction keeps its first one. So the query sees the
-/// catalog as PostgreSQL does when it executes a statement.
+/// As [`query`], but in a snapshot of now, even if the transaction keeps its first one. So the
+/// query sees the catalog as PostgreSQL does when it executes a statement.
 pub fn query_now(query: &str, arguments: &[Argument]) -> Vec<Row> {
     // SAFETY: what is pushed is popped, by the end of the transaction after an error.
     unsafe {
@@ -200,7 +204,7 @@ pub fn execute(statement: &str, path: &Path) {
     let settings = [
         (c"search_path", &*path.0),
         (c"check_function_bodies", c"off"),
-        // What is created again stays where it was.
+        // What is created again without a tablespace was in the default one.
         (c"default_tablespace", c""),
     ];
     with_settings(&[&LITERALS[..], &settings].concat(), || {
@@ -238,8 +242,8 @@ pub fn as_owner<T>(owner: pg_sys::Oid, act: impl FnOnce() -> T) -> T {
     as_user(owner, pg_sys::SECURITY_RESTRICTED_OPERATION as i32, act)
 }
 
-/// The same for temporary objects of the current user, which PostgreSQL does not let a restricted
-/// operation create. No other session can use them.
+/// As [`as_owner`], but for temporary objects of the current user, which PostgreSQL does not let a
+/// restricted operation create. No other session can use them.
 pub fn as_owner_of_temporary<T>(owner: pg_sys::Oid, act: impl FnOnce() -> T) -> T {
     // SAFETY: reads a variable of this process.
     if owner == unsafe { pg_sys::GetUserId() } {
@@ -262,8 +266,8 @@ fn as_user<T>(user: pg_sys::Oid, restriction: i32, act: impl FnOnce() -> T) -> T
     done
 }
 
-/// Lets the commit of this transaction, or PREPARE TRANSACTION, wait until it is durable, here and on
-/// synchronous standbys, also where `synchronous_commit` says that it need not.
+/// Lets the commit of this transaction, or PREPARE TRANSACTION, wait until it is durable, here and
+/// on synchronous standbys, even where `synchronous_commit` says that it need not.
 pub fn let_commit_be_synchronous() {
     use pgrx::PgXactCallbackEvent::{PreCommit, PrePrepare};
     for event in [PreCommit, PrePrepare] {

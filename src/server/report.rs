@@ -1,8 +1,8 @@
 //! How errors and log entries reach PostgreSQL.
 //!
-//! An error is a Rust panic until the stack is unwound. If PostgreSQL raised it, pgrx then lets
-//! PostgreSQL go on with it. If it is ours, pgrx reports it, in UTF-8. An error context callback,
-//! which PostgreSQL calls when it finishes a report, puts the texts into the database's encoding.
+//! An error is a Rust panic until the stack is unwound. If PostgreSQL raised it, pgrx then hands it
+//! back to PostgreSQL. If it is ours, pgrx reports it, in UTF-8. An error context callback, which
+//! PostgreSQL calls when it finishes a report, puts the texts into the database's encoding.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -13,7 +13,8 @@ use pgrx::prelude::*;
 
 use super::encoding;
 
-/// At most one entry of the log in this time about something that can happen at every ID, ms.
+/// How long the log says nothing more about something that can happen at every ID, after an entry
+/// about it, ms.
 pub const BETWEEN_ENTRIES: i64 = 60_000;
 
 /// Called while the library is loaded. If `RUST_BACKTRACE` is set, pgrx shows a backtrace as the
@@ -175,7 +176,7 @@ unsafe extern "C-unwind" fn complete(texts: *mut c_void) {
     // SAFETY: a report is being finished, and the texts live as long as the transaction.
     unsafe {
         let Some([message, detail, hint]) = texts.cast::<Texts>().as_ref() else { return };
-        // Once: finishing a notice may raise an error of its own.
+        // Once: finishing a notice might raise an error of its own.
         (*COMPLETION.0.get()).arg = ptr::null_mut();
         errmsg_internal(TEXT.as_ptr(), *message);
         if !detail.is_null() {

@@ -39,8 +39,8 @@ pub fn rolled_back<T>(act: impl FnOnce() -> T, handle: impl Fn(CaughtError) -> T
     }
 }
 
-/// The same, where nothing but a cancellation of the query is to end the whole: the message of any
-/// other error is handed to `handle`.
+/// As [`rolled_back`], but hands the message of an error to `handle`. Only a cancellation of the
+/// query is raised again, because it has to end the whole.
 pub fn by_itself<T>(act: impl FnOnce() -> T, handle: impl Fn(String) -> T) -> T {
     rolled_back(act, |error| match error {
         CaughtError::PostgresError(report)

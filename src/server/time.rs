@@ -10,13 +10,13 @@ use pgrx::pg_sys;
 /// Unix epoch.
 const POSTGRES_EPOCH: i64 = 946_684_800_000;
 
-/// PostgreSQL's form of a time in milliseconds since the Unix epoch. Every legal layout's times
+/// PostgreSQL's form of a time in milliseconds since the Unix epoch. Every valid layout's times
 /// fit.
 pub fn raw_timestamptz(unix_ms: i64) -> pg_sys::TimestampTz {
     (unix_ms - POSTGRES_EPOCH) * 1000
 }
 
-/// The time in milliseconds since the Unix epoch as a timestamptz. Every legal layout's times fit.
+/// The time in milliseconds since the Unix epoch as a timestamptz. Every valid layout's times fit.
 pub fn timestamptz(unix_ms: i64) -> TimestampWithTimeZone {
     from_raw(raw_timestamptz(unix_ms))
 }

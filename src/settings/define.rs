@@ -20,7 +20,7 @@ use super::{identity, placeholder};
 use crate::server::report::OrRaise;
 
 /// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a
-/// server, when a value is not legal.
+/// server, when a value is not valid.
 pub fn init(preloading: bool) {
     // First look, then define: a definition cannot be taken back, and a library whose loading
     // failed is loaded again by the next call.
@@ -65,7 +65,7 @@ pub fn init(preloading: bool) {
     debug_assert!(!preloading || fixed.layout == layout);
 }
 
-/// The layout that is configured. The values of all settings are legal.
+/// The layout that is configured. The values of all settings are valid.
 fn configured() -> Result<Layout, Error> {
     for width in WIDTHS {
         width.configured(None)?;

@@ -15,5 +15,5 @@ pub fn parse(text: &str) -> Result<i64, String> {
     // nothing else.
     let is_starting = FIXED.get().is_none();
     let latest = if is_starting { i64::MAX } else { clock::unix_ms() };
-    epoch::parse(text, latest).map_err(|error| format!("The value is not legal: {error}. {RULE}"))
+    epoch::parse(text, latest).map_err(|error| format!("The value is not valid: {error}. {RULE}"))
 }

@@ -1,4 +1,4 @@
-//! A configuration that is not legal, or that is missing.
+//! A configuration that is not valid, or that is missing.
 
 use std::ffi::{CStr, CString};
 
@@ -15,13 +15,13 @@ pub enum Error {
     NotPreloaded,
     /// Datacenter or worker ID are not set.
     NoIdentity,
-    /// A setting that is not legal.
+    /// A setting that is not valid.
     Setting {
         /// Its name.
         name: &'static CStr,
         /// The value that was found.
         value: CString,
-        /// What is legal, as a sentence.
+        /// What is valid, as a sentence.
         rule: String,
     },
     /// Widths and epoch that are not a valid combination.
@@ -69,7 +69,7 @@ impl Report for Error {
                 "snowflake.datacenter_bits, snowflake.worker_bits and snowflake.sequence_bits are \
                  not a valid combination",
             )
-            .set_detail(format!("The value is not legal: {error}.")),
+            .set_detail(format!("The value is not valid: {error}.")),
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn fixed() -> &'static Fixed {
     FIXED.get().expect("set when the library was loaded")
 }
 
-/// The same, where the server was started with the library. 55000 where it was not.
+/// Layout and identity, for what needs the generator: 55000 unless the library was preloaded.
 pub fn require_preloading() -> Result<&'static Fixed, Error> {
     let fixed = fixed();
     if fixed.preloaded { Ok(fixed) } else { Err(Error::NotPreloaded) }

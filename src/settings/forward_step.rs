@@ -1,4 +1,4 @@
-//! What is legal for `snowflake.max_forward_step`: -1, or no less than what two clocks can seem to
+//! What is valid for `snowflake.max_forward_step`: -1, or no less than what two clocks can seem to
 //! differ by.
 
 use std::ffi::c_void;
@@ -11,10 +11,10 @@ use super::integer::{Check, NO_LIMIT};
 
 /// The check of the setting.
 pub const CHECK: Check = Check {
-    is_legal: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT,
+    is_valid: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT,
     rule: || {
         format!(
-            "The legal values are -1, and {SMALLEST_LIMIT} ms to {} ms: less may be no more than \
+            "The valid values are -1, and {SMALLEST_LIMIT} ms to {} ms: less may be no more than \
              rounding.",
             i32::MAX
         )
@@ -22,7 +22,7 @@ pub const CHECK: Check = Check {
     hook: refuse,
 };
 
-/// Refuses what is in range, but not legal.
+/// Refuses what is in range, but not valid.
 #[pg_guard]
 unsafe extern "C-unwind" fn refuse(
     value: *mut i32,
@@ -30,9 +30,9 @@ unsafe extern "C-unwind" fn refuse(
     _source: pg_sys::GucSource::Type,
 ) -> bool {
     // SAFETY: PostgreSQL passes a value that lives through the call.
-    let is_legal = (CHECK.is_legal)(unsafe { *value });
-    if !is_legal {
+    let is_valid = (CHECK.is_valid)(unsafe { *value });
+    if !is_valid {
         explain((CHECK.rule)());
     }
-    is_legal
+    is_valid
 }

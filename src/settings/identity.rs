@@ -13,7 +13,7 @@ pub fn parse(text: &str, last: fn(&Layout) -> u32) -> Result<Option<u32>, String
     let last = FIXED.get().map(|fixed| last(&fixed.layout));
     let rule = || match last {
         Some(last) => rule(last),
-        None => "The legal values are decimal numbers, and -1 for none.".to_owned(),
+        None => "The valid values are decimal numbers, and -1 for none.".to_owned(),
     };
     if text == "-1" {
         return Ok(None);
@@ -27,7 +27,7 @@ pub fn parse(text: &str, last: fn(&Layout) -> u32) -> Result<Option<u32>, String
     }
 }
 
-/// What is legal, as a sentence.
+/// What is valid, as a sentence.
 pub fn rule(last: u32) -> String {
-    format!("The legal values are the decimal numbers from 0 to {last}, and -1 for none.")
+    format!("The valid values are the decimal numbers from 0 to {last}, and -1 for none.")
 }

@@ -19,7 +19,7 @@ pub struct Int {
     pub long: &'static CStr,
     /// Its value, which is the default until it is set.
     pub value: GucSetting<i32>,
-    /// What is legal, unless `last` says less.
+    /// What is valid, unless `last` says less.
     pub range: RangeInclusive<i32>,
     /// The largest value, if it depends on the layout.
     pub last: Option<fn(&Layout) -> u32>,
@@ -27,7 +27,7 @@ pub struct Int {
     pub when: When,
     /// Whether the unit is the millisecond.
     pub is_time: bool,
-    /// For what the range does not say.
+    /// What is checked beyond the range.
     pub check: Option<Check>,
 }
 
@@ -51,13 +51,13 @@ impl When {
     }
 }
 
-/// What is legal within a range, and the rule.
+/// What is valid within a range, and the rule.
 pub struct Check {
     /// Whether this value is.
-    pub is_legal: fn(i32) -> bool,
+    pub is_valid: fn(i32) -> bool,
     /// The rule, as a sentence.
     pub rule: fn() -> String,
-    /// Refuses what is not legal where there is no start to stop.
+    /// Refuses a bad value where this stops no start, for example in ALTER SYSTEM.
     pub hook: Hook,
 }
 
@@ -127,7 +127,7 @@ impl Int {
         }
     }
 
-    /// The value in the configuration, or the default; an error when the value is not legal. The
+    /// The value in the configuration, or the default; an error when the value is not valid. The
     /// layout is not known yet when its own widths are asked for.
     pub fn configured(&self, layout: Option<&Layout>) -> Result<i32, Error> {
         let Some(text) = placeholder::configured(self.name) else { return Ok(self.get()) };
@@ -145,8 +145,8 @@ impl Int {
         let range = self.range(layout);
         let rule = if !parsed || !range.contains(&value) {
             let unit = if self.is_time { " ms" } else { "" };
-            format!("The legal range is {} to {}{unit}.", range.start(), range.end())
-        } else if let Some(check) = self.check.as_ref().filter(|check| !(check.is_legal)(value)) {
+            format!("The valid range is {} to {}{unit}.", range.start(), range.end())
+        } else if let Some(check) = self.check.as_ref().filter(|check| !(check.is_valid)(value)) {
             (check.rule)()
         } else {
             return Ok(value);

@@ -1,12 +1,12 @@
 //! Every `snowflake.*` setting: what is set.
 //!
-//! Layout and identity are fixed when the server starts, so that no statement can go on under an
+//! Layout and identity are fixed when the server starts, so that no statement can continue under an
 //! identity that another server has been given; [`fixed`] holds them in the form that the hot path
 //! wants. No setting can be changed by an ordinary user.
 //!
 //! - `table`: names, defaults and ranges.
 //! - `integer`, `text`: the kinds of values.
-//! - `epoch`, `identity`, `start_after`, `forward_step`: what is legal for these settings.
+//! - `epoch`, `identity`, `start_after`, `forward_step`: what is valid for these settings.
 //! - `define`: how settings are checked and defined.
 //! - `placeholder`: what is said of a setting before it is defined.
 //! - `fixed`: what is fixed when the server starts.

@@ -2,7 +2,7 @@
 
 use snowflake_core::epoch;
 
-const RULE: &str = "The legal values are an ISO 8601 instant with an offset, such as '2026-01-01 \
+const RULE: &str = "The valid values are an ISO 8601 instant with an offset, such as '2026-01-01 \
                     00:00:00+00', a number of milliseconds since 1970-01-01 00:00:00 UTC, and the \
                     empty string.";
 
@@ -12,5 +12,5 @@ pub fn parse(text: &str) -> Result<Option<i64>, String> {
         return Ok(None);
     }
     let time = epoch::parse_time(text);
-    time.map(Some).map_err(|error| format!("The value is not legal: {error}. {RULE}"))
+    time.map(Some).map_err(|error| format!("The value is not valid: {error}. {RULE}"))
 }

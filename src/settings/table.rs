@@ -96,7 +96,7 @@ pub static REUSE_WINDOW: Int = Int::of_milliseconds(
     c"snowflake.reuse_window",
     c"The largest step back of the clock after which unused IDs of repeated milliseconds are \
         issued.",
-    c"IDs may be smaller than earlier ones until the clock has passed the highest. 0 is off.",
+    c"IDs might be smaller than earlier ones until the clock has passed these. 0 is off.",
     0,
     0..=ring::MILLISECONDS as i32,
 );
@@ -104,7 +104,7 @@ pub static REUSE_WINDOW: Int = Int::of_milliseconds(
 /// The largest step back of the clock that is held.
 pub static MAX_BACKWARD_STEP: Int = Int::of_milliseconds(
     c"snowflake.max_backward_step",
-    c"The largest step back of the clock that is held: IDs go on from the last timestamp.",
+    c"The largest step back of the clock that is held: IDs continue from the last timestamp.",
     c"0 holds none; -1 is no limit.",
     DAY,
     NO_LIMIT..=i32::MAX,
@@ -135,7 +135,7 @@ pub static MAX_FORWARD_STEP: Int = Int {
 pub static FAILOVER_MARGIN: Int = Int::of_milliseconds(
     c"snowflake.failover_margin",
     c"How far beyond the floor a server starts after a change of timeline.",
-    c"For what a primary may have issued that never reached this server.",
+    c"For what a primary might have issued that never reached this server.",
     5000,
     0..=i32::MAX,
 );

@@ -1,4 +1,5 @@
-//! Settings that are texts, since PostgreSQL's integers are too kind, or are no times.
+//! Settings that are texts, because PostgreSQL reads integers in more forms than are safe, and has
+//! no settings that are times.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -32,15 +33,15 @@ type Hook = unsafe extern "C-unwind" fn(
 impl<T> Text<T> {
     /// What the configuration says, before the setting is defined; `None` where it says nothing.
     pub fn configured(&self) -> Result<Option<T>, Error> {
-        placeholder::configured(self.name).map(|text| self.legal(text)).transpose()
+        placeholder::configured(self.name).map(|text| self.valid(text)).transpose()
     }
 
     /// What the setting says.
     pub fn defined(&self) -> Result<T, Error> {
-        self.legal(self.value.get().unwrap_or_default())
+        self.valid(self.value.get().unwrap_or_default())
     }
 
-    fn legal(&self, text: CString) -> Result<T, Error> {
+    fn valid(&self, text: CString) -> Result<T, Error> {
         (self.parse)(&text.to_string_lossy()).map_err(|rule| Error::Setting {
             name: self.name,
             value: text,
@@ -66,7 +67,7 @@ impl<T> Text<T> {
         }
     }
 
-    /// Refuses a bad value where there is no start to stop: in ALTER SYSTEM, say.
+    /// Refuses a bad value where this stops no start, for example in ALTER SYSTEM.
     ///
     /// # Safety
     ///

@@ -36,7 +36,7 @@ impl Twin {
         Twin { own, id, timestamp, committed, table, subscription }
     }
 
-    /// What the log says of this row, which is the last of so many.
+    /// The entry of the log that names this row, the last of `count` such rows.
     pub fn entry(self, count: u64) -> ErrorReport {
         let report = report::message(format!(
             "another server issues snowflake IDs with the identity of this one: {}",
@@ -76,7 +76,7 @@ const HINT: &str = "Give one of the two servers another identity, and restart it
 pub enum Error {
     /// The trigger is fired at another event.
     Event,
-    /// An argument of the trigger that is not legal; `None` where there are none.
+    /// An argument of the trigger that is not valid; `None` where there are none.
     Arguments(Option<String>),
     /// The column is not in the table.
     NoColumn { column: String, table: String },

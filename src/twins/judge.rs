@@ -14,18 +14,18 @@ use crate::generator::shared;
 use crate::server::report::{self, OrRaise};
 use crate::server::time;
 
-/// So many IDs are kept at most, which takes some tens of megabytes. The smallest go first: they are
-/// the oldest, and the least likely to be a twin's.
+/// The most IDs that are kept, which take some tens of megabytes. Beyond it, the smallest are
+/// dropped, because they are the oldest, and the least likely to be a twin's.
 const MOST: usize = 1 << 20;
 
 // Memory of one process.
 thread_local! {
     /// The IDs with this server's identity whose rows this session has deleted, as a replica. They
-    /// outlive the transaction: a row may be deleted by one and inserted again by the next. One that
-    /// was rolled back does no harm, because the row is still there, and its key with it.
+    /// outlive the transaction: a row might be deleted by one and inserted again by the next. One
+    /// that was rolled back does no harm, because the row is still there, and its key with it.
     static DELETED: RefCell<BTreeSet<i64>> = const { RefCell::new(BTreeSet::new()) };
-    /// What the current transaction has inserted that may be a twin's. What a subtransaction rolled
-    /// back is as good a sign of a twin.
+    /// What the current transaction has inserted that might be a twin's. Rows that a subtransaction
+    /// has rolled back stay in it, because they are as good a sign of a twin.
     static SUSPECTS: RefCell<BTreeMap<Row, Suspect>> = const { RefCell::new(BTreeMap::new()) };
 }
 

@@ -1,9 +1,9 @@
 //! Twins: two servers with one identity. Nothing tells them so until a key collides, unless one of
 //! them receives rows of the other by replication. A trigger looks for such rows.
 //!
-//! A row that carries this server's identity may also be its own: another server has moved, restored
-//! or otherwise inserted it again. A twin's rows are fresh when they are committed, and one of these
-//! is usually old by then, or was deleted here before.
+//! A row that carries this server's identity might also be its own: another server has moved,
+//! restored or otherwise inserted it again. A twin's rows are fresh when they are committed, and
+//! one of these is usually old by then, or was deleted here before.
 
 mod error;
 mod judge;
@@ -60,7 +60,7 @@ fn watch(trigger: &PgTrigger) -> Result<(), Error> {
         judge::deleted(id);
         return Ok(());
     }
-    // A default or a trigger may have taken the ID here.
+    // A default or a trigger might have taken the ID here.
     let is_own = judge::was_deleted(id) || currval::last() == Some(id);
     if is_own || parts.timestamp < watch.since || Origin::current().is_first_copy() {
         return Ok(());
@@ -151,7 +151,7 @@ fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, Error> {
             let (column, table) = (decode(column), table(trigger));
             return Err(Error::NoColumn { column, table });
         }
-        // A domain is as good.
+        // A domain over bigint is accepted, too.
         if pg_sys::getBaseType(pg_sys::SPI_gettypeid(row_type, number)) != pg_sys::INT8OID {
             let (column, table) = (decode(column), table(trigger));
             return Err(Error::NoBigint { column, table });

@@ -52,7 +52,7 @@ pub fn committed() -> pg_sys::TimestampTz {
 }
 
 /// Lets an error at the commit of a replayed transaction leave the origin where it was, as
-/// `pg_replication_origin_xact_reset()` does. An apply worker may disable its subscription after
+/// `pg_replication_origin_xact_reset()` does. An apply worker might disable its subscription after
 /// an error, and not every version of PostgreSQL forgets the position first: that commit would take
 /// it along, and the refused transaction would never be sent again.
 pub fn forget_progress() {
@@ -136,6 +136,6 @@ impl Origin {
 }
 
 unsafe extern "C-unwind" {
-    // pgrx does not bind it. A query would need a privilege that the owner of the table may lack.
+    // pgrx does not bind it. A query would need a privilege that the owner of the table might lack.
     fn get_subscription_name(subscription: pg_sys::Oid, missing_ok: bool) -> *mut c_char;
 }

@@ -47,8 +47,8 @@ pub fn parse(text: &str, now: i64) -> Result<i64, EpochError> {
     }
 }
 
-/// Reads a time in the same forms, in milliseconds since the Unix epoch. What falls between two
-/// milliseconds is the later one.
+/// Reads a time in the same forms, in milliseconds since the Unix epoch. A time between two
+/// milliseconds becomes the later one.
 ///
 /// ```
 /// use snowflake_core::epoch::parse_time;
@@ -80,7 +80,7 @@ mod tests {
     const NOW: i64 = 1_800_000_000_000;
 
     #[test]
-    fn legal_epochs() {
+    fn valid_epochs() {
         for (text, epoch) in [
             ("2010-11-04T01:42:54.657Z", 1_288_834_974_657),
             ("2010-11-04 01:42:54.657+00", 1_288_834_974_657),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn illegal_epochs() {
+    fn invalid_epochs() {
         for (text, error) in [
             ("yesterday", EpochError::Syntax),
             ("", EpochError::Syntax),

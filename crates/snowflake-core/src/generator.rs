@@ -30,8 +30,8 @@ use crate::ring::Ring;
 
 /// A clock reading, and what its reader knew when it took it.
 ///
-/// Two sessions may read the clock in one order and take the lock in the other. Only a reading that
-/// was taken after the generator's present state was seen shows that the clock is behind it.
+/// Two sessions might read the clock in one order and take the lock in the other. Only a reading
+/// that was taken after the generator's present state was seen shows that the clock is behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
     /// The wall clock.
@@ -62,7 +62,7 @@ pub struct Limits {
     /// The largest step back of the clock after which unused IDs of the reading's millisecond are
     /// issued; only while [`Generator::set_reuse`] is on.
     pub reuse_window: i64,
-    /// The largest step back of the clock that is held: IDs go on from the last timestamp.
+    /// The largest step back of the clock that is held: IDs continue from the last timestamp.
     pub max_backward_step: i64,
     /// The longest wait for a clock that is behind by more than `max_backward_step`.
     pub max_wait: i64,
@@ -190,8 +190,9 @@ pub struct Generator {
 /// How many timestamps a reservation holds, in milliseconds.
 pub const RESERVATION: i64 = 2000;
 
-/// A session that is asked for a reservation may not make one, because another one is under way.
-/// After so many more timestamps without a new floor, another session is asked, in milliseconds.
+/// A session that is asked for a reservation might not make one, because another one is under way.
+/// If there is no new floor after this many more timestamps, in milliseconds, another session is
+/// asked.
 const ASK_AGAIN: i64 = RESERVATION / 8;
 
 /// More than any sequence: a generator that has not issued anything has no sequence left.
@@ -221,7 +222,8 @@ impl Generator {
         (self.sequence != NOTHING_ISSUED).then_some((self.timestamp, self.sequence))
     }
 
-    /// The highest timestamp that was issued, or that nothing is issued below; but for what is reused.
+    /// The highest timestamp that was issued, or that the generator started after. Except for
+    /// reused ones, no ID of an earlier timestamp is issued.
     pub fn timestamp(&self) -> i64 {
         self.timestamp
     }
@@ -243,8 +245,9 @@ impl Generator {
         self.reserve_after = reserve_after.min(self.floor);
     }
 
-    /// Whether a request with this clock reading could need the timestamp. The timestamp may come
-    /// from a reading that was taken before the clock was set back, and must then not be reserved.
+    /// Whether a request with this clock reading could need the timestamp. The timestamp might
+    /// come from a reading that was taken before the clock was set back, and must then not be
+    /// reserved.
     pub fn may_need(&self, timestamp: i64, now: i64) -> bool {
         timestamp <= now.max(self.timestamp + 1)
     }
@@ -356,7 +359,7 @@ impl Generator {
             };
         }
         if lead < explained {
-            // However the new lead came about, it is explained, also after `max_burst` is lowered.
+            // Whatever caused the new lead, it is explained, even after `max_burst` is lowered.
             let (timestamp, hold) = (self.timestamp + 1, lead + 1);
             return self.issue(ring, Next { timestamp, first: request.first, hold }, request);
         }

@@ -7,10 +7,10 @@
 //! restarted, or the record comes from another machine, the time that has passed is not known, and
 //! only a jump of more than a year is taken for a mistake.
 //!
-//! A standby that is promoted goes on from IDs of another machine. While it follows that one, the
+//! A standby that is promoted continues from IDs of another machine. While it follows that one, the
 //! messages that it receives carry the other clock: [`Clocks::of_upstream`]. So it is compared with
 //! that clock, carried on by its own boot clock. It is compared with the record as well: the other
-//! clock may be one that the other machine itself refused to follow.
+//! clock might be one that the other machine itself refused to follow.
 //!
 //! What holds, each with its property test in `tests/jump.rs`:
 //!
@@ -20,8 +20,8 @@
 //!    other.
 //! 4. A clock that was set back and comes back has not jumped.
 //! 5. Without a limit, nothing is refused.
-//! 6. A promoted server is judged by its upstream's clock as by its own one on the same boot, but for
-//!    no more than its clock is ahead of the record.
+//! 6. A promoted server is judged by its upstream's clock as by its own clock on the same boot, but
+//!    only as far as its clock is ahead of the record.
 //! 7. What is refused by the record is refused whatever the upstream's clock says.
 
 /// What the clocks of a machine say at one moment.
@@ -33,8 +33,8 @@ pub struct Clocks {
     pub boot: BootClock,
 }
 
-/// The clock that runs since the machine was started, also while it sleeps, and that nobody can
-/// set.
+/// The clock that counts from the start of the machine, even while the machine sleeps, and that
+/// nobody can set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BootClock {
     /// Differs between any two boots of any two machines.
@@ -49,7 +49,7 @@ pub struct BootClock {
 pub enum Jump {
     /// Beyond the time that has passed, by the boot clock.
     Measured(i64),
-    /// Beyond the record, of which nobody knows how long ago it was written.
+    /// Beyond the time in the record, because it is not known how long ago the record was written.
     SinceRecord(i64),
     /// Beyond the clock of the server that this one followed.
     OfUpstream(i64),
@@ -86,7 +86,7 @@ pub enum Verdict {
 /// other, and cut to milliseconds, seem to differ by less.
 pub const NOTABLE: i64 = 1000;
 
-/// The smallest legal limit, in milliseconds: what is notable, and a millisecond for each clock
+/// The smallest valid limit, in milliseconds: what is notable, and a millisecond for each clock
 /// that is cut.
 pub const SMALLEST_LIMIT: i64 = NOTABLE + 2;
 
@@ -100,7 +100,8 @@ impl Clocks {
     /// server's clocks say, and `unseen` the time since it looked for messages last, all in
     /// milliseconds. A message that is late makes the upstream's clock seem to be behind by that.
     pub fn of_upstream(sent: i64, received: i64, now: Clocks, unseen: i64) -> Clocks {
-        // The wall clock may have been set since: the message was not received before the last look.
+        // The wall clock might have been set since: the message was not received before the last
+        // look.
         let ago = now.wall.saturating_sub(received).clamp(0, unseen.max(0));
         Clocks { wall: sent.saturating_add(ago), boot: now.boot }
     }
@@ -109,7 +110,7 @@ impl Clocks {
     /// not known.
     pub fn ahead_of(&self, last: &Clocks) -> Option<i64> {
         let (now, then) = (self.boot, last.boot);
-        // If the boot clock went back, it is not the same one: that of another container, say.
+        // A boot clock that went back is another clock, for example that of another container.
         let is_same = now.boot == then.boot && now.elapsed >= then.elapsed;
         let passed = now.elapsed.saturating_sub(then.elapsed);
         is_same.then(|| self.wall.saturating_sub(last.wall).saturating_sub(passed))
@@ -127,7 +128,7 @@ impl Clocks {
         let judged = (since_record.judge(limit), since_record);
         let ahead = reference.upstream.and_then(|upstream| self.ahead_of(&upstream));
         let Some(ahead) = ahead else { return judged };
-        // The upstream's own clock may be behind: that is no jump of this one.
+        // If the upstream's own clock is behind, this one has not jumped.
         let since = self.wall.saturating_sub(reference.record.wall);
         let beyond = self.wall.saturating_sub(timestamp);
         let of_upstream = Jump::OfUpstream(ahead.min(since).min(beyond));

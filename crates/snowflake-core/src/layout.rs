@@ -18,11 +18,11 @@ use std::ops::RangeInclusive;
 /// Twitter's epoch, 2010-11-04 01:42:54.657 UTC, in milliseconds since the Unix epoch.
 pub const TWITTER_EPOCH: i64 = 1_288_834_974_657;
 
-/// Legal epochs, in milliseconds since the Unix epoch: from 1970 to the year 6429, which keeps
+/// Valid epochs, in milliseconds since the Unix epoch: from 1970 to the year 6429, which keeps
 /// every timestamp of every layout within what PostgreSQL's `timestamptz` can hold.
 pub const EPOCH_RANGE: RangeInclusive<i64> = 0..=(1 << 47) - 1;
 
-/// Legal sums of the datacenter, worker and sequence widths, in bits. What they leave of 63 bits is
+/// Valid sums of the datacenter, worker and sequence widths, in bits. What they leave of 63 bits is
 /// the timestamp's: 39 bits are 17 years of milliseconds, 53 bits are 285,000 years.
 pub const SUM_RANGE: RangeInclusive<u32> = 10..=24;
 
@@ -53,7 +53,7 @@ pub struct Parts {
     pub sequence: u32,
 }
 
-/// A legal choice of widths and epoch.
+/// A valid choice of widths and epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     epoch: i64,
@@ -89,7 +89,7 @@ pub enum LayoutError {
     NoSequence,
     /// The widths leave the timestamp too few bits, or more than a timestamp can use.
     #[error(
-        "the datacenter, worker and sequence widths add up to {sum} bits; the legal range is {} \
+        "the datacenter, worker and sequence widths add up to {sum} bits; the valid range is {} \
          to {}",
         SUM_RANGE.start(),
         SUM_RANGE.end()
@@ -99,7 +99,7 @@ pub enum LayoutError {
         sum: u64,
     },
     /// The epoch is outside of [`EPOCH_RANGE`].
-    #[error("the epoch {epoch} is outside of {} to {} ms since 1970-01-01", EPOCH_RANGE.start(), EPOCH_RANGE.end())]
+    #[error("the epoch is not from 1970-01-01 00:00:00+00 to 6429-10-17 02:45:55.327+00")]
     Epoch {
         /// Milliseconds since the Unix epoch.
         epoch: i64,

@@ -19,7 +19,7 @@ pub const LENGTH: usize = 124;
 /// How many bytes a record takes that has no confirmed layout. The rest are zeros.
 const LENGTH_UNCONFIRMED: usize = 112;
 
-/// The timeline of a record that is of none: the next start adds a margin.
+/// The timeline of a record that belongs to none, so that the next start adds a margin.
 pub const NO_TIMELINE: u32 = 0;
 
 /// What is promised, and for whom.
@@ -33,7 +33,7 @@ pub struct Record {
     pub floor: i64,
     /// The clocks when the record was written.
     pub written: Clocks,
-    /// What the IDs look like that were issued.
+    /// The layout of the IDs that were issued.
     pub layout: Layout,
     /// A layout that was confirmed, and under which no ID has been issued: later ones may be of it,
     /// or of the present layout.
@@ -54,7 +54,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Whether the IDs of both are the same ones.
+    /// Whether both issue the same IDs.
     pub fn has_identity_of(&self, other: &Writer) -> bool {
         (self.datacenter_id, self.worker_id) == (other.datacenter_id, other.worker_id)
     }
@@ -69,7 +69,7 @@ pub enum RecordError {
     /// A later release wrote it.
     #[error("its record has version {0}, and this release reads version {VERSION}")]
     NewerVersion(u32),
-    /// No release wrote it.
+    /// A development version wrote it, and no release did.
     #[error(
         "its record has version {0}, which only development versions wrote, and this release \
          reads version {VERSION}"
@@ -83,13 +83,13 @@ impl Record {
         self.layout.last_id(self.floor)
     }
 
-    /// Whether a server with this layout may go on from the record.
+    /// Whether a server with this layout may continue from the record.
     pub fn accepts(&self, layout: Layout) -> bool {
         self.layout == layout || self.confirmed == Some(layout)
     }
 
-    /// The record's bytes. A record with a confirmed layout is longer, and has its checksum further
-    /// behind.
+    /// The record's bytes. A record with a confirmed layout is longer, so its checksum is at
+    /// another place.
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         bytes[0..8].copy_from_slice(&MAGIC);
@@ -123,8 +123,8 @@ impl Record {
         if bytes[0..8] != MAGIC {
             return Err(RecordError::Damaged);
         }
-        // Another version may have another length, and its checksum elsewhere: all that is known of
-        // it is its number.
+        // Another version might have another length, and its checksum elsewhere: all that is known
+        // of it is its number.
         let version = u32_at(8);
         if version > VERSION {
             return Err(RecordError::NewerVersion(version));
@@ -177,7 +177,8 @@ pub struct Start {
     pub after: i64,
     /// The part of the lead of `after` over the clock that the start itself explains.
     pub hold: i64,
-    /// How far beyond the floor that is for timelines that have begun since, in milliseconds.
+    /// How much of the distance from the floor to `after` is the margin for timelines that have
+    /// begun since, in milliseconds.
     pub margin: i64,
 }
 
@@ -205,8 +206,8 @@ pub struct Issuer {
 pub struct Reservation {
     /// What is written.
     pub record: Record,
-    /// The first timestamp above this one asks for the next reservation. Half of this one is left
-    /// then, so that nobody has to wait for it.
+    /// The first timestamp above this one asks for the next reservation. Half of this one is then
+    /// left, so that nobody has to wait for the next.
     pub next_after: i64,
 }
 
@@ -254,7 +255,8 @@ impl Issuer {
         let explained = record.floor.saturating_sub(record.written.wall).saturating_add(margin);
         let start = self.begin(record.floor.saturating_add(margin), now)?;
         let lead = start.after.saturating_sub(now);
-        // A new timeline is the clock of another machine, as a rule: its lead is no step.
+        // On a new timeline, the clock is usually that of another machine, so a lead over it is no
+        // step.
         let is_new = record.timeline != self.timeline && lead <= self.max_backward_step;
         let hold = if is_new { lead } else { lead.min(explained) };
         Ok(Start { hold: start.hold.max(hold), margin, ..start })
@@ -277,8 +279,8 @@ impl Issuer {
         self.begin(now - 1, now)
     }
 
-    /// Everything up to this time may have been issued under this server's identity, and it starts
-    /// above it. `None` where nothing was, as far as the server knows.
+    /// Everything up to this time might have been issued under this server's identity, and it
+    /// starts above it. `None` where nothing was, as far as the server knows.
     pub fn floor(&self, record: Option<&Record>) -> Option<i64> {
         let recorded = record.map(|record| record.floor.saturating_add(self.margin(record)));
         recorded.max(self.start_after).map(|floor| floor.min(self.layout.last_timestamp()))
@@ -299,8 +301,8 @@ impl Issuer {
     }
 
     /// One failover margin for each timeline that has begun since the record was written: a server
-    /// that was promoted in between began a margin above it, too, and may have been lost before its
-    /// first record was received.
+    /// that was promoted in between began a margin above it, too, and might have been lost before
+    /// its first record was received.
     fn margin(&self, record: &Record) -> i64 {
         let timelines = match self.timeline.checked_sub(record.timeline) {
             Some(timelines) if record.timeline != NO_TIMELINE => timelines.into(),
@@ -358,10 +360,10 @@ impl Issuer {
         Reservation { record, next_after: record.floor - left / 2 }
     }
 
-    /// The record that lets IDs go on under this server's layout; `None` where the record says so
-    /// already. The layout of the IDs that were issued stays in it until the next reservation, so
-    /// that a server which is set right goes on under that one. No other layout is accepted then,
-    /// even if it was confirmed before.
+    /// The record that lets IDs continue under this server's layout; `None` where the record does
+    /// so already. The layout of the IDs that were issued stays in it until the next reservation,
+    /// so that a server whose configuration is corrected continues under that one. No other layout
+    /// is accepted then, even if it was confirmed before.
     pub fn confirm_layout(&self, record: &Record) -> Result<Option<Record>, GoesBack> {
         let confirmed = Some(self.layout).filter(|layout| *layout != record.layout);
         if record.confirmed == confirmed && record.timeline == self.timeline {
@@ -380,9 +382,9 @@ impl Issuer {
     }
 
     /// Whether every ID after the record, under this server's layout, is above every ID that the
-    /// record permits, or that of a lost server within the margin. Only then does a change of layout
-    /// keep IDs unique and increasing. On a later timeline than that of the record, a lost server may
-    /// have issued IDs of the confirmed layout, too.
+    /// record permits, or that of a lost server within the margin. Only then does a change of
+    /// layout keep IDs unique and increasing. On a later timeline than that of the record, a lost
+    /// server might have issued IDs of the confirmed layout, too.
     fn is_above_all(&self, record: &Record) -> bool {
         let confirmed = record.confirmed.filter(|_| record.timeline != self.timeline);
         let floor = record.floor.saturating_add(self.margin(record));

@@ -49,7 +49,7 @@ impl<const N: usize> Ring<N> {
     }
 
     /// The lowest sequence from `first` on that nobody has used in this millisecond, if that is
-    /// known. The generator has gone on to a later millisecond.
+    /// known. The generator has moved on to a later millisecond.
     pub fn unused(&self, timestamp: i64, first: u32) -> Option<u32> {
         let used = self.places[place::<N>(timestamp)];
         if timestamp <= self.after || used.timestamp > timestamp {

@@ -1,6 +1,7 @@
 //! Property tests of the layout, and the known answers of systems in the field.
 
 use proptest::prelude::*;
+use snowflake_core::epoch::parse_time;
 use snowflake_core::layout::{
     EPOCH_RANGE, Layout, LayoutError, Parts, PartsError, SUM_RANGE, Widths,
 };
@@ -21,10 +22,10 @@ fn widths() -> impl Strategy<Value = Widths> {
 fn layouts() -> impl Strategy<Value = Layout> {
     let epochs = prop_oneof![Just(0), Just(*EPOCH_RANGE.end()), EPOCH_RANGE];
     (epochs, widths())
-        .prop_map(|(epoch, widths)| Layout::new(epoch, widths).expect("a legal layout"))
+        .prop_map(|(epoch, widths)| Layout::new(epoch, widths).expect("a valid layout"))
 }
 
-/// A legal layout and parts that fit it, the corners included.
+/// A valid layout and parts that fit it, the corners included.
 fn layouts_and_parts() -> impl Strategy<Value = (Layout, Parts)> {
     fn field(last: i64) -> impl Strategy<Value = i64> {
         prop_oneof![Just(0), Just(last), 0..=last]
@@ -97,7 +98,7 @@ proptest! {
 
 #[test]
 fn known_answers() {
-    let discord = Layout::new(DISCORD_EPOCH, Layout::TWITTER.widths()).expect("a legal layout");
+    let discord = Layout::new(DISCORD_EPOCH, Layout::TWITTER.widths()).expect("a valid layout");
     for (layout, id, parts) in [
         (Layout::TWITTER, 1268118639732232192, (1591178018874, 5, 9, 0)), // 2020-06-03 09:53:38.874 UTC
         (Layout::TWITTER, 1541815603606036480, (1656432460105, 11, 26, 0)), // 2022-06-28 16:07:40.105 UTC
@@ -116,9 +117,18 @@ fn the_default_field_ends_in_2080() {
 }
 
 #[test]
-fn illegal_layouts() {
+fn the_error_names_the_range_of_epochs() {
+    let text = LayoutError::Epoch { epoch: -1 }.to_string();
+    let range = text.strip_prefix("the epoch is not from ").expect("a range");
+    let (first, last) = range.split_once(" to ").expect("two times");
+    assert_eq!(parse_time(first), Ok(*EPOCH_RANGE.start()));
+    assert_eq!(parse_time(last), Ok(*EPOCH_RANGE.end()));
+}
+
+#[test]
+fn invalid_layouts() {
     let new = |epoch, datacenter, worker, sequence| {
-        Layout::new(epoch, Widths { datacenter, worker, sequence }).expect_err("an illegal layout")
+        Layout::new(epoch, Widths { datacenter, worker, sequence }).expect_err("an invalid layout")
     };
     assert_eq!(new(0, 5, 5, 0), LayoutError::NoSequence);
     assert_eq!(new(0, 0, 0, 9), LayoutError::Sum { sum: 9 });

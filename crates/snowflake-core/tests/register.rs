@@ -23,7 +23,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
     (0..NOW, 0..8u32, 0..8u32, 10..12u32).prop_map(|(epoch, datacenter, worker, sequence)| {
         // At least 10 bits below the timestamp, at most 24.
         let sequence = sequence.min(24 - datacenter - worker);
-        Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a legal layout")
+        Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a valid layout")
     })
 }
 
@@ -351,7 +351,7 @@ proptest! {
 fn recent_layouts() -> impl Strategy<Value = Layout> {
     layouts().prop_map(|layout| {
         let epoch = NOW - layout.epoch() % (10 * 365 * DAY);
-        Layout::new(epoch, layout.widths()).expect("a legal layout")
+        Layout::new(epoch, layout.widths()).expect("a valid layout")
     })
 }
 
@@ -371,7 +371,7 @@ fn own() -> Record {
 fn a_start_of_another_system_or_layout_is_refused() {
     let other = Issuer { system_identifier: 8, ..issuer(&own()) };
     assert_eq!(other.start(&own(), NOW), Err(StartError::SystemIdentifier { recorded: 7 }));
-    let layout = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a legal layout");
+    let layout = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a valid layout");
     let other = Issuer { layout, ..issuer(&own()) };
     assert_eq!(other.start(&own(), NOW), Err(StartError::Layout { recorded: Layout::TWITTER }));
 }
@@ -383,7 +383,7 @@ fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservatio
     let layout =
         |bits| Layout::new(TWITTER_EPOCH, Widths { sequence: bits, ..own().layout.widths() });
     let [confirmed, third] =
-        [13, 14].map(|bits| Issuer { layout: layout(bits).expect("a legal layout"), ..former });
+        [13, 14].map(|bits| Issuer { layout: layout(bits).expect("a valid layout"), ..former });
     let record = confirmed.confirm_layout(&own()).expect("larger IDs").expect("a change");
     assert_eq!(Record::decode(&record.encode()), Ok(record));
     assert_eq!(record.highest_id(), own().highest_id());
@@ -411,12 +411,12 @@ fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
     let former = record.layout;
     let widths = Widths { sequence: former.widths().sequence - 1, ..former.widths() };
     let epoch = 2 * former.epoch() - (NOW + 1);
-    let layout = Layout::new(epoch, widths).expect("a legal layout");
+    let layout = Layout::new(epoch, widths).expect("a valid layout");
     let issuer = Issuer { layout, failover_margin: 5000, ..issuer(&record) };
     assert!(issuer.confirm_layout(&record).is_ok());
     let promoted = Issuer { timeline: record.timeline + 1, ..issuer };
     assert_eq!(promoted.confirm_layout(&record), Err(GoesBack));
-    let layout = Layout::new(epoch - 5000, widths).expect("a legal layout");
+    let layout = Layout::new(epoch - 5000, widths).expect("a valid layout");
     assert!(Issuer { layout, ..promoted }.confirm_layout(&record).is_ok());
 }
 
@@ -476,7 +476,7 @@ fn layouts_that_may_follow_another() {
     let record = own();
     let may = |epoch, datacenter, worker, sequence| {
         let layout =
-            Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a legal layout");
+            Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a valid layout");
         Issuer { layout, ..issuer(&record) }.confirm_layout(&record).is_ok()
     };
     // Wider parts, or an earlier epoch: larger IDs.

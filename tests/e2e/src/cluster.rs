@@ -108,6 +108,15 @@ impl Cluster {
         fs::write(&path, text).expect("postgresql.conf is writable");
     }
 
+    /// Sets datacenter 5 and this worker in a file outside the data directory, so that no copy of
+    /// the directory has them, and includes it. They count from the next start on.
+    pub fn set_identity_outside(&self, worker_id: u32) {
+        let path = self.directory().join("identity.conf");
+        let text = format!("snowflake.datacenter_id = 5\nsnowflake.worker_id = {worker_id}\n");
+        fs::write(&path, text).expect("a directory to write to");
+        self.configure(&[("include", &path.to_string_lossy())]);
+    }
+
     /// Makes the server read its configuration again.
     pub fn reload(&self) {
         self.pg_ctl(&["reload"]);

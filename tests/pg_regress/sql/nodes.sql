@@ -15,7 +15,7 @@ SELECT snowflake_claim_node('db-1', 0, 0) = snowflake_claim_node('db-1');
 SELECT snowflake_claim_node('db-1', worker_id => 5);
 \echo :LAST_ERROR_SQLSTATE
 
--- Names and numbers that are not legal.
+-- Names and numbers that are not valid.
 SELECT snowflake_claim_node(NULL);
 \echo :LAST_ERROR_SQLSTATE
 SELECT snowflake_claim_node(' ');

@@ -1,17 +1,23 @@
 //! The picture of how far back greater IDs may have been issued.
 
-use std::fs;
 use std::path::Path;
 
 use plotters::prelude::*;
 
+#[path = "../../../bench/src/picture.rs"]
+mod picture;
+
 use crate::inversions::Order;
 use crate::machine::MILLISECOND;
+use crate::report::grouped;
+use picture::{BLUE, FONT, GRAY, GRID, INK, ORANGE, PAPER, TEXT, TITLE};
 
-const COLORS: [RGBColor; 3] =
-    [RGBColor(31, 111, 235), RGBColor(191, 97, 0), RGBColor(110, 119, 129)];
-const SIZE: (u32, u32) = (960, 460);
-const FONT: &str = "sans-serif";
+const QUESTION: &str = "How far out of order can IDs of two servers be?";
+const COLORS: [RGBColor; 3] = [BLUE, ORANGE, GRAY];
+const SIZE: (u32, u32) = (840, 430);
+
+/// Where the names of the lines begin, on the axes: right of the lines.
+const NAMES: [(f64, f64); 3] = [(3.3, 0.035), (120.0, 0.035), (260.0, 65.0)];
 
 /// The x axis, in milliseconds.
 const FROM: f64 = 0.1;
@@ -24,30 +30,39 @@ const MOST: f64 = 100.0;
 
 /// Draws the chart into an SVG file.
 pub fn draw(path: &Path, orders: &[Order]) {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).expect("a directory to write to");
+    let mut drawing = String::new();
+    {
+        let root = SVGBackend::with_string(&mut drawing, SIZE).into_drawing_area();
+        root.fill(&PAPER).expect("drawn");
+        draw_in(&root, orders);
+        root.present().expect("drawn");
     }
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
-    root.fill(&WHITE).expect("drawn");
-    let mut chart = ChartBuilder::on(&root)
-        .caption("IDs of different servers that were issued in the other order", (FONT, 18))
+    picture::write(path, QUESTION, drawing);
+}
+
+fn draw_in(root: &DrawingArea<SVGBackend, plotters::coord::Shift>, orders: &[Order]) {
+    let text = (FONT, TEXT).into_font().color(&INK);
+    let title = (FONT, TITLE, FontStyle::Bold).into_font().color(&INK);
+    let mut chart = ChartBuilder::on(root)
+        .caption(QUESTION, title)
         .margin(12)
-        .set_label_area_size(LabelAreaPosition::Left, 70)
-        .set_label_area_size(LabelAreaPosition::Bottom, 45)
+        .set_label_area_size(LabelAreaPosition::Left, 80)
+        .set_label_area_size(LabelAreaPosition::Bottom, 50)
         .build_cartesian_2d((FROM..TO).log_scale(), (LEAST..MOST).log_scale())
         .expect("a chart");
     chart
         .configure_mesh()
-        .light_line_style(WHITE)
-        .bold_line_style(RGBColor(225, 228, 232))
-        .x_label_formatter(&|ms| format!("{ms}"))
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GRID)
+        .axis_style(INK)
+        .x_label_formatter(&|ms| if *ms < 1.0 { format!("{ms}") } else { grouped(*ms as u64) })
         .y_label_formatter(&|percent| format!("{percent} %"))
-        .x_desc("the greater ID was issued earlier by more than so many milliseconds")
-        .y_desc("part of the neighbours among all IDs")
-        .label_style((FONT, 14))
+        .x_desc("milliseconds by which the greater ID is the older one, logarithmic scale")
+        .y_desc("pairs that are further out of order")
+        .label_style(text)
         .draw()
         .expect("drawn");
-    for (order, color) in orders.iter().zip(COLORS) {
+    for ((order, color), name_at) in orders.iter().zip(COLORS).zip(NAMES) {
         let step = (TO / FROM).powf(1.0 / POINTS as f64);
         let points = (0..=POINTS).map(|point| {
             let ms = FROM * step.powi(point as i32);
@@ -57,19 +72,8 @@ pub fn draw(path: &Path, orders: &[Order]) {
         let above = points.clone().take_while(|(_, percent)| *percent >= LEAST);
         let end = points.clone().find(|(_, percent)| *percent < LEAST);
         let points = above.chain(end.map(|(ms, _)| (ms, LEAST)));
-        chart
-            .draw_series(LineSeries::new(points, color.stroke_width(3)))
-            .expect("drawn")
-            .label(order.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(3)));
+        chart.draw_series(LineSeries::new(points, color.stroke_width(3))).expect("drawn");
+        let name = Text::new(order.name, name_at, (FONT, TEXT).into_font().color(&color));
+        chart.plotting_area().draw(&name).expect("drawn");
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .background_style(WHITE)
-        .border_style(COLORS[2])
-        .label_font((FONT, 14))
-        .draw()
-        .expect("drawn");
-    root.present().expect("the file is written");
 }

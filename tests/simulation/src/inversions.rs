@@ -18,10 +18,10 @@ const SEQUENCE_BITS: u32 = 12;
 
 /// The worlds that are compared.
 const WORLDS: [(&str, World); 3] = [
-    ("clocks within 1 ms", steady(MILLISECOND)),
-    ("clocks within 50 ms", steady(50 * MILLISECOND)),
+    ("clocks right within 1 ms", steady(MILLISECOND)),
+    ("clocks right within 50 ms", steady(50 * MILLISECOND)),
     (
-        "with steps of 1 s, and faults",
+        "steps of up to 1 s, and faults",
         World { steps: Steps::Small, faults: true, ..steady(50 * MILLISECOND) },
     ),
 ];

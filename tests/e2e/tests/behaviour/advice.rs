@@ -159,7 +159,7 @@ fn what_triggers_call_has_to_be_acknowledged() {
             "functions that triggers of converted tables call were not acknowledged"
         );
         let detail = error.detail().unwrap_or_default();
-        assert!(detail.ends_with(&format!("may fail: {missing}.")), "{acknowledged}: {detail}");
+        assert!(detail.ends_with(&format!("might fail: {missing}.")), "{acknowledged}: {detail}");
     }
     let changed = "SELECT count(*) FROM pg_attribute
         WHERE attrelid = 'posts'::regclass AND attname = 'id' AND atttypid = 'bigint'::regtype";

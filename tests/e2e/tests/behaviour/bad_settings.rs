@@ -87,13 +87,13 @@ fn alter_system_refuses_what_a_start_would_refuse() {
     let error =
         error_of(client.batch_execute("ALTER SYSTEM SET snowflake.max_forward_step = '1001ms'"));
     assert!(
-        error.detail().expect("a detail").starts_with("The legal values are -1, and 1002 ms"),
+        error.detail().expect("a detail").starts_with("The valid values are -1, and 1002 ms"),
         "{error:?}"
     );
-    for legal in ["-1", "'1002ms'"] {
+    for valid in ["-1", "'1002ms'"] {
         client
-            .batch_execute(&format!("ALTER SYSTEM SET snowflake.max_forward_step = {legal}"))
-            .expect(legal);
+            .batch_execute(&format!("ALTER SYSTEM SET snowflake.max_forward_step = {valid}"))
+            .expect(valid);
     }
     let error = error_of(client.batch_execute("ALTER SYSTEM SET snowflake.no_such_setting = 1"));
     assert!([SqlState::UNDEFINED_OBJECT, SqlState::INVALID_NAME].contains(error.code()), "{error}");
@@ -126,14 +126,14 @@ fn without_identity_nothing_is_generated() {
 #[test]
 fn a_bad_value_stops_the_start() {
     for (name, value, rule) in [
-        ("snowflake.worker_id", "32", "The legal values are the decimal numbers from 0 to 31"),
-        ("snowflake.worker_id", "-2", "The legal values are decimal numbers, and -1 for none."),
-        ("snowflake.datacenter_id", "five", "The legal values are decimal numbers"),
-        ("snowflake.datacenter_id", "", "The legal values are decimal numbers"),
-        ("snowflake.worker_id", "7.6", "The legal values are decimal numbers"),
-        ("snowflake.worker_id", "1e1", "The legal values are decimal numbers"),
-        ("snowflake.worker_id", "0x10", "The legal values are decimal numbers"),
-        ("snowflake.worker_id", "99999999999", "The legal values are decimal numbers"),
+        ("snowflake.worker_id", "32", "The valid values are the decimal numbers from 0 to 31"),
+        ("snowflake.worker_id", "-2", "The valid values are decimal numbers, and -1 for none."),
+        ("snowflake.datacenter_id", "five", "The valid values are decimal numbers"),
+        ("snowflake.datacenter_id", "", "The valid values are decimal numbers"),
+        ("snowflake.worker_id", "7.6", "The valid values are decimal numbers"),
+        ("snowflake.worker_id", "1e1", "The valid values are decimal numbers"),
+        ("snowflake.worker_id", "0x10", "The valid values are decimal numbers"),
+        ("snowflake.worker_id", "99999999999", "The valid values are decimal numbers"),
         ("snowflake.start_after", "tomorrow", "it is neither an ISO 8601 instant with an offset"),
         (
             "snowflake.epoch",
@@ -151,22 +151,22 @@ fn a_bad_value_stops_the_start() {
             "2020-01-01T00:00:00.0001Z",
             "it is not a whole number of milliseconds",
         ),
-        ("snowflake.sequence_bits", "0", "The legal range is 1 to 24."),
-        ("snowflake.sequence_bits", "15", "add up to 25 bits; the legal range is 10 to 24"),
-        ("snowflake.worker_bits", "25", "The legal range is 0 to 24."),
-        ("snowflake.max_backward_step", "soon", "The legal range is -1 to 2147483647 ms."),
-        ("snowflake.reuse_window", "257", "The legal range is 0 to 256 ms."),
-        ("snowflake.max_wait", "-2", "The legal range is -1 to 2147483647 ms."),
-        ("snowflake.sequence_jitter", "4096", "The legal range is 0 to 4095."),
+        ("snowflake.sequence_bits", "0", "The valid range is 1 to 24."),
+        ("snowflake.sequence_bits", "15", "add up to 25 bits; the valid range is 10 to 24"),
+        ("snowflake.worker_bits", "25", "The valid range is 0 to 24."),
+        ("snowflake.max_backward_step", "soon", "The valid range is -1 to 2147483647 ms."),
+        ("snowflake.reuse_window", "257", "The valid range is 0 to 256 ms."),
+        ("snowflake.max_wait", "-2", "The valid range is -1 to 2147483647 ms."),
+        ("snowflake.sequence_jitter", "4096", "The valid range is 0 to 4095."),
         (
             "snowflake.max_forward_step",
             "0",
-            "The legal values are -1, and 1002 ms to 2147483647 ms",
+            "The valid values are -1, and 1002 ms to 2147483647 ms",
         ),
         (
             "snowflake.max_forward_step",
             "1s",
-            "The legal values are -1, and 1002 ms to 2147483647 ms",
+            "The valid values are -1, and 1002 ms to 2147483647 ms",
         ),
     ] {
         match Cluster::builder().set(name, value).try_start() {
@@ -197,7 +197,7 @@ fn the_range_of_an_id_follows_its_width() {
         refused
             .err()
             .expect("8 needs 4 bits")
-            .contains("The legal values are the decimal numbers from 0 to 7")
+            .contains("The valid values are the decimal numbers from 0 to 7")
     );
 }
 
@@ -209,7 +209,7 @@ fn an_id_is_a_decimal_number_wherever_it_is_set() {
     };
     let mut cluster = Cluster::builder().set("snowflake.worker_id", "010").start();
     assert_eq!(worker(&cluster), 10);
-    cluster.connect().batch_execute("ALTER SYSTEM SET snowflake.worker_id = '011'").expect("legal");
+    cluster.connect().batch_execute("ALTER SYSTEM SET snowflake.worker_id = '011'").expect("valid");
     cluster.stop();
     cluster.start_again();
     assert_eq!(worker(&cluster), 11);

@@ -247,12 +247,18 @@ fn wrong_arguments_are_refused() {
     let mut client = cluster.connect();
     client.batch_execute("CREATE TABLE film (id serial PRIMARY KEY)").expect("a table");
     for (arguments, message) in [
-        ("", "either a relation or a schema is to be named"),
-        ("'film', schema => 'public'", "either a relation or a schema is to be named"),
-        ("column_name => 'id'", "either a relation or a schema is to be named"),
-        ("column_name => 'id', schema => 'public'", "either a relation or a schema is to be named"),
-        ("'film', dependents => 'cascade'", "dependents cannot be \"cascade\""),
-        ("'film', rehearse => true, dry_run => false", "a rehearsal executes nothing that stays"),
+        ("", "exactly one of relation and schema must be given"),
+        ("'film', schema => 'public'", "exactly one of relation and schema must be given"),
+        ("column_name => 'id'", "exactly one of relation and schema must be given"),
+        ("column_name => 'id', schema => 'public'", "column_name needs a relation"),
+        (
+            "'film', dependents => 'cascade'",
+            "invalid value for argument \"dependents\": \"cascade\"",
+        ),
+        (
+            "'film', rehearse => true, dry_run => false",
+            "rehearse => true and dry_run => false cannot be used together",
+        ),
     ] {
         let error = error_of(client.query(&format!("SELECT snowflake_convert({arguments})"), &[]));
         assert_eq!(error.code(), &SqlState::INVALID_PARAMETER_VALUE, "{arguments}: {error}");

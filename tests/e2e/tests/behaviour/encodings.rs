@@ -43,7 +43,7 @@ fn names_and_texts_beyond_ascii() {
             (
                 format!("SELECT snowflake_confirm('{text}')"),
                 SqlState::INVALID_PARAMETER_VALUE,
-                format!("there is no \"{text}\" to confirm"),
+                format!("unrecognized confirmation: \"{text}\""),
             ),
             (
                 format!("SELECT snowflake_convert('viewed', 'no {text}')"),

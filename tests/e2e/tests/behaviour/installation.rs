@@ -88,6 +88,7 @@ fn install_and_uninstall() {
         "shared_preload_libraries = 'snowflake_pg'",
         "snowflake.datacenter_id = 1",
         "snowflake.worker_id = 1",
+        "include '/etc/snowflake/identity.conf'",
     ] {
         assert!(said.lines().any(|other| other.trim() == line), "{said}");
     }

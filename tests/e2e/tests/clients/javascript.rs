@@ -89,3 +89,16 @@ fn drizzle_kit_and_the_relations_of_the_extension() {
     assert!(pulled.contains("id: bigint({ mode: \"number\" })"), "{pulled}");
     assert!(!pulled.contains("Claims"), "{pulled}");
 }
+
+/// Prisma leaves the key out of what it inserts, and IDs are of type bigint.
+#[test]
+fn prisma() {
+    let program = Program::of("prisma");
+    let printed = program.node("orders.js");
+    assert_eq!(program.assert_orders(&printed), 3);
+    let oldest = bigint(&mut program.cluster.connect(), "SELECT min(id) FROM orders");
+    let shown = format!("bigint {{ id: {oldest}n, item: 'tea' }}");
+    assert!(printed.lines().any(|line| line == shown), "{printed}");
+    assert!(printed.ends_with("\n3 orders since an hour\n"), "{printed}");
+    assert_eq!(program.inserts("\"public\".\"orders\""), 2);
+}

@@ -97,3 +97,31 @@ fn activerecord_forgets_the_schema_of_the_extension() {
     let said = String::from_utf8_lossy(&loaded.stderr);
     assert!(said.contains("function tools.snowflake_nextval() does not exist"), "{said}");
 }
+
+/// `structure.sql` has the extension and the default, and can be loaded without the initializer.
+/// With schemas that are named, it lacks the extension.
+#[test]
+fn activerecord_loads_structure_sql() {
+    let program = Program::of("activerecord");
+    stdout(program.ruby(&["orders.rb"]));
+    let task = |more: &str, what: &str| {
+        let path = program.cluster.programs().bin();
+        format!(
+            "ENV['PATH'] = '{}:' + ENV['PATH']
+            options = {{ adapter: 'postgresql', database: ARGV[0]{more} }}
+            config = ActiveRecord::DatabaseConfigurations::HashConfig.new('test', 'primary', options)
+            ActiveRecord::Tasks::PostgreSQLDatabaseTasks.new(config).structure_{what}('structure.sql', nil)",
+            path.display()
+        )
+    };
+    let named = task(", schema_search_path: 'public'", "dump");
+    stdout(active_record(&program, false, "postgres", &named));
+    assert!(!program.read("structure.sql").contains("CREATE EXTENSION"));
+
+    stdout(active_record(&program, false, "postgres", &task("", "dump")));
+    program.cluster.connect().batch_execute("CREATE DATABASE loaded").expect("a database");
+    stdout(active_record(&program, false, "loaded", &task("", "load")));
+    let insert = "class Order < ActiveRecord::Base; end; puts Order.create!(item: 'tea').id";
+    let id = stdout(active_record(&program, false, "loaded", insert));
+    assert!(id.trim().parse::<i64>().expect("an ID") > 1 << 40, "{id}");
+}

@@ -56,7 +56,7 @@ fn a_restart_of_the_publisher_disables_a_subscription() {
             publisher.start_again();
             if disables {
                 eventually("it is disabled", || !subscriptions(&mut client).0);
-                let detail = "These bring rows to watched tables, and are disabled: s.";
+                let detail = "These subscriptions to watched tables are disabled: s.";
                 for client in [&mut client, &mut ordinary] {
                     assert_eq!(subscriptions(client), (false, detail.to_owned()));
                 }

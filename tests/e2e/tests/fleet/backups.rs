@@ -16,19 +16,11 @@ use snowflake_e2e::{
 /// The largest ID that the register promises to be above.
 pub const FLOOR: &str = "SELECT snowflake_max(snowflake_floor())";
 
-/// A file outside the data directory that gives a server its identity.
-pub fn identity_file(cluster: &Cluster, worker_id: u32) -> String {
-    let path = cluster.directory().join("identity.conf");
-    let text = format!("snowflake.datacenter_id = 5\nsnowflake.worker_id = {worker_id}\n");
-    fs::write(&path, text).expect("a directory to write to");
-    path.to_string_lossy().into()
-}
-
 /// Starts a cluster with checksums whose identity is in no backup.
 pub fn start_with_identity_outside(builder: ClusterBuilder) -> Cluster {
     let mut cluster =
         builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
-    cluster.configure(&[("include", &identity_file(&cluster, 9))]);
+    cluster.set_identity_outside(9);
     checksums(&cluster, "--enable");
     cluster.start_again();
     cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");

@@ -13,9 +13,7 @@ use snowflake_e2e::{
     eventually, fleet_program, fleet_program_path, lacks, output, skip,
 };
 
-use super::backups::{
-    FLOOR, assert_all_is_well, identity_file, start_with_identity_outside, take, under_load,
-};
+use super::backups::{FLOOR, assert_all_is_well, start_with_identity_outside, take, under_load};
 
 /// How many IDs each of two servers takes to see if they are the same.
 const AT_ONCE: usize = 100_000;
@@ -284,7 +282,7 @@ fn a_clone_beside_its_original_needs_an_identity_of_its_own() {
     assert_eq!(check(&mut same.connect(), "identity").1, "Datacenter 5, worker 10.");
 
     forget_identity(&own);
-    own.configure(&[("include", &identity_file(&own, 11))]);
+    own.set_identity_outside(11);
     own.start_again();
     own.wait_until_primary();
     for other in [&original, &same] {

@@ -51,10 +51,10 @@ fn a_billion_can_be_cancelled_at_once_and_uses_no_memory() {
 }
 
 #[test]
-fn a_limit_claims_little_more_than_it_takes() {
+fn a_limit_takes_little_more_than_it_returns() {
     let cluster = Cluster::builder().set("snowflake.sequence_bits", "14").start();
     let mut client = cluster.connect();
-    // Within one millisecond, sequences count what was claimed.
+    // Within one millisecond, sequences count what was taken.
     eventually("a try that fits into a millisecond", || {
         let ids = bigints(
             &mut client,
@@ -65,7 +65,7 @@ fn a_limit_claims_little_more_than_it_takes() {
         let ((first_ms, first), (last_ms, last)) = (parts(ids[0]), parts(ids[10]));
         assert_increasing(&ids);
         if first_ms == last_ms {
-            assert!(last - first <= 20, "10 IDs taken, {} claimed", last - first);
+            assert!(last - first <= 20, "10 IDs returned, {} taken", last - first);
         }
         first_ms == last_ms
     });
@@ -111,7 +111,7 @@ fn a_cursor_that_pauses_returns_ids_from_before() {
     assert_increasing(&[before.clone(), after.clone()].concat());
     assert_distinct([before.clone(), after.clone(), vec![other]].concat());
     // Runs grow with what was used up: at most as many IDs as were returned are from before.
-    assert!(after[0] < other, "the run was claimed before the pause");
+    assert!(after[0] < other, "the run was taken before the pause");
     assert!(after.iter().filter(|id| **id < other).count() <= before.len());
 }
 

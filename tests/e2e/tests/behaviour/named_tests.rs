@@ -1,0 +1,197 @@
+//! The tests that documents name exist where the documents say.
+
+use std::fs;
+use std::path::Path;
+
+use super::documents::{Page, documents, tree};
+
+/// A test, or another function of a file of tests.
+struct Test {
+    /// The program it is in, such as `behaviour`, or `generator` in the core.
+    program: String,
+    /// The file, or the directory if there are several, below the program.
+    module: String,
+    name: String,
+    needs: Option<&'static str>,
+}
+
+/// What the page says beside a test that `make test` does not run, or not on a server.
+const FLEET: &str = "`make test-fleet`";
+const UPGRADE: &str = "`make test-upgrade`";
+const CLIENTS: &str = "`make test-clients`";
+const PROPERTY: &str = "property test";
+
+/// The functions of a file.
+fn in_file(path: &Path, program: &str, module: &str) -> Vec<Test> {
+    let text = fs::read_to_string(path).expect("a file");
+    let (mut is_property, mut is_ignored) = (false, false);
+    let mut tests = Vec::new();
+    for line in text.lines() {
+        match line {
+            "proptest! {" => is_property = true,
+            "}" => is_property = false,
+            _ => (),
+        }
+        is_ignored |= line.starts_with("#[ignore");
+        let function = line.trim_start().trim_start_matches("pub ").strip_prefix("fn ");
+        let Some((name, _)) = function.and_then(|rest| rest.split_once('(')) else { continue };
+        let needs = match program {
+            _ if is_ignored => Some(FLEET),
+            _ if is_property => Some(PROPERTY),
+            "clients" => Some(CLIENTS),
+            "upgrade" => Some(UPGRADE),
+            _ => None,
+        };
+        let (program, module, name) = (program.into(), module.into(), name.into());
+        tests.push(Test { program, module, name, needs });
+        is_ignored = false;
+    }
+    tests
+}
+
+/// The functions of all files below a directory. Those of `main.rs` have the module `top`.
+fn in_directory(directory: &Path, program: &str, top: &str) -> Vec<Test> {
+    let mut tests = Vec::new();
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("a file").path();
+        let name = path.file_stem().expect("a name").to_str().expect("UTF-8");
+        let module = if name == "main" { top } else { name };
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            tests.extend(in_file(&path, program, module));
+        } else if path.is_dir() {
+            tests.extend(in_directory(&path, program, module));
+        }
+    }
+    tests
+}
+
+fn all() -> Vec<Test> {
+    let mut tests = in_file(&tree().join("src/tests.rs"), "pgrx", "tests");
+    // Each file or directory is a program there.
+    for directory in ["crates/snowflake-core/tests", "tests/simulation/tests"] {
+        for entry in fs::read_dir(tree().join(directory)).expect("a directory") {
+            let path = entry.expect("a file").path();
+            let program = path.file_stem().expect("a name").to_str().expect("UTF-8");
+            if path.is_dir() {
+                let files = in_directory(&path, program, program).into_iter();
+                tests.extend(files.map(|test| Test { module: program.into(), ..test }));
+            } else {
+                tests.extend(in_file(&path, program, program));
+            }
+        }
+    }
+    for program in ["behaviour", "clients", "faults", "fleet", "upgrade"] {
+        let directory = tree().join("tests/e2e/tests").join(program);
+        tests.extend(in_directory(&directory, program, program));
+    }
+    tests
+}
+
+/// The introduction of a page, and each section with its heading.
+fn sections(page: &Page) -> Vec<&str> {
+    let headings = page.text.match_indices("\n##").map(|(index, _)| index);
+    let mut starts: Vec<usize> = headings.collect();
+    starts.insert(0, 0);
+    let ends = starts.iter().skip(1).copied().chain([page.text.len()]);
+    starts.iter().zip(ends).map(|(start, end)| &page.text[*start..end]).collect()
+}
+
+/// What stands in code, and has only the characters of names.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let is_name = |word: &&str| word.bytes().all(|b| b.is_ascii_lowercase() || b"_:".contains(&b));
+    text.split('`').skip(1).step_by(2).filter(|word| !word.is_empty()).filter(is_name)
+}
+
+/// Names of tests are sentences, or have the module before them. Names of functions and settings
+/// are not tests.
+fn is_test(name: &str) -> bool {
+    const OTHERS: [&str; 4] = ["pg_", "snowflake_", "citus_", "max_"];
+    name.contains("::") && !name.starts_with("id::")
+        || name.split('_').count() > 3 && !OTHERS.iter().any(|other| name.starts_with(other))
+}
+
+#[test]
+fn they_are_in_the_module_that_is_named() {
+    let tests = all();
+    let (mut named, mut wrong) = (0, Vec::new());
+    for page in documents().iter().filter(|page| page.name != "CHANGELOG.md") {
+        let sections = sections(page);
+        for section in &sections {
+            for name in names(section).filter(|name| is_test(name)) {
+                let (module, function) = name.rsplit_once("::").unwrap_or(("", name));
+                let test = tests.iter().find(|test| {
+                    test.name == function && (module.is_empty() || test.module == module)
+                });
+                let said = |what| section.contains(what) || sections[0].contains(what);
+                match test.map(|test| test.needs) {
+                    None => wrong.push(format!("{}: no test {name}", page.name)),
+                    Some(Some(needs)) if !said(needs) => {
+                        wrong.push(format!("{}: {name} without {needs}", page.name));
+                    }
+                    Some(_) => named += 1,
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(named >= 100, "the documents name {named} tests");
+}
+
+/// The last column of tables that have one for tests.
+fn columns_of_tests(page: &Page) -> String {
+    let mut cells = String::new();
+    let mut within = false;
+    for line in page.text.lines() {
+        let last = line.rsplit_once(" | ").map(|(_, last)| last);
+        within = last.is_some_and(|last| within || last == "Test");
+        cells += last.filter(|_| within).unwrap_or_default();
+    }
+    cells
+}
+
+#[test]
+fn whole_modules_that_are_named_exist() {
+    let tests = all();
+    let mut named = 0;
+    for page in documents() {
+        let mut text = columns_of_tests(&page);
+        // Here, they are in parentheses, and in sentences that begin like this one.
+        if page.name == "SECURITY.md" {
+            let parts = page.text.split("(`").skip(1).filter_map(|rest| rest.split_once("`)"));
+            text.extend(parts.map(|(name, _)| format!("`{name}`")));
+            let sentences = page.text.split("The tests `").skip(1);
+            let lists = sentences.filter_map(|rest| rest.split_once(" of "));
+            text.extend(lists.map(|(list, _)| format!("`{list}")));
+        }
+        for name in names(&text).filter(|name| !is_test(name)) {
+            assert!(tests.iter().any(|test| test.module == name), "{}: {name}", page.name);
+            named += 1;
+        }
+    }
+    assert!(named >= 15, "the documents name {named} modules");
+}
+
+/// Commands that run one test find it: its program, and a part of its name.
+#[test]
+fn commands_for_one_test_run_it() {
+    let tests = all();
+    let mut commands = 0;
+    for page in documents() {
+        let lines = page.text.lines().filter(|line| line.starts_with("$ "));
+        for line in lines.filter(|line| line.contains("cargo test") || line.contains("pgrx test")) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let after = |word, count| words.iter().skip_while(|w| **w != word).nth(count);
+            let (program, name) = match after("--test", 1) {
+                Some(program) => (*program, words.last()),
+                None => ("pgrx", after("test", 2)),
+            };
+            let name = *name.expect("the name of a test");
+            let runs = tests.iter().any(|test| {
+                test.program == program && format!("{}::{}", test.module, test.name).contains(name)
+            });
+            assert!(runs, "{}: {line}", page.name);
+            commands += 1;
+        }
+    }
+    assert!(commands >= 5, "the documents have {commands} commands");
+}

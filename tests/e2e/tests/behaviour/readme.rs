@@ -1,0 +1,113 @@
+//! Who follows README.md gets a server that is well, and whose clones do not issue its IDs.
+
+use std::fs;
+use std::path::Path;
+
+use snowflake_e2e::{Cluster, bigint};
+
+use super::documents::{Block, Page, page, run_block};
+
+/// Where the README puts the identity, outside the data directory.
+const PLACE: &str = "/etc/snowflake";
+
+/// The section of that heading.
+fn section(heading: &str) -> Page {
+    let page = page("README.md");
+    let from = page.text.find(&format!("\n## {heading}\n")).expect("the section");
+    let text = &page.text[from + 1..];
+    let text = &text[..text.find("\n## ").unwrap_or(text.len())];
+    Page { text: text.into(), ..page }
+}
+
+/// The text with `PLACE` at a directory.
+fn at(directory: &Path, text: &str) -> String {
+    text.replace(PLACE, &directory.display().to_string())
+}
+
+/// A server that was initialized by hand, so that `postgresql.conf` is in its data directory, and
+/// that was configured as the README says.
+fn installed() -> Cluster {
+    let builder = Cluster::builder();
+    let mut cluster = builder
+        .unset("shared_preload_libraries")
+        .unset("snowflake.datacenter_id")
+        .unset("snowflake.worker_id")
+        .create();
+    for block in section("Installation").blocks() {
+        if block.language == "ini" {
+            configure(&cluster, &block);
+        }
+    }
+    cluster.start_again();
+    cluster
+}
+
+/// The block that preloads the library is for `postgresql.conf`, and another one for the file that
+/// it includes.
+fn configure(cluster: &Cluster, block: &Block) {
+    let is_main = block.text.contains("shared_preload_libraries");
+    let path = match is_main {
+        true => cluster.data().join("postgresql.conf"),
+        false => cluster.directory().join("identity.conf"),
+    };
+    let before = if is_main { fs::read_to_string(&path).expect("a file") } else { String::new() };
+    fs::write(path, before + &at(cluster.directory(), &block.text)).expect("a file to write to");
+}
+
+#[test]
+fn its_installation_ends_with_a_check_in_which_every_row_is_ok() {
+    let cluster = installed();
+    let section = section("Installation");
+    let blocks = section.blocks();
+    let mut compared = 0;
+    for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.language == "sql") {
+        let next = blocks.get(index + 1);
+        compared += u32::from(run_block(&section, block, next, &cluster, cluster.directory()));
+    }
+    let mut client = cluster.connect();
+    let failed = "SELECT name || ': ' || detail FROM snowflake_check() WHERE NOT ok";
+    let failed = client.query(failed, &[]).expect("rows");
+    let failed: Vec<String> = failed.iter().map(|row| row.get(0)).collect();
+    assert!(failed.is_empty(), "{failed:?}");
+    // That is also what it lets the reader see.
+    assert_eq!(compared, 1);
+    let worker = "SELECT snowflake_worker_id(snowflake_nextval())::bigint";
+    assert_eq!(bigint(&mut client, worker), 1);
+}
+
+/// On another machine, the file that `postgresql.conf` includes is not there.
+#[test]
+fn a_clone_does_not_start_before_it_has_an_identity() {
+    let original = installed();
+    let mut clone = original.base_backup(&[]);
+    let path = clone.data().join("postgresql.conf");
+    let configuration = fs::read_to_string(&path).expect("postgresql.conf");
+    let [here, there] =
+        [original.directory(), clone.directory()].map(|path| path.display().to_string());
+    fs::write(&path, configuration.replace(&here, &there)).expect("postgresql.conf is writable");
+    assert!(clone.try_start().is_err());
+    let log = clone.log();
+    assert!(log.contains("identity.conf"), "{log}");
+    assert!(log.contains("could not open"), "{log}");
+}
+
+/// A command line is run by the programs and options that it begins with, in the test that installs
+/// the files of a release (`make test-release`).
+#[test]
+fn its_commands_for_packages_are_those_of_the_test_of_releases() {
+    let story = page("packaging/story").text;
+    let mut commands = 0;
+    for block in section("Installation").blocks() {
+        for line in block.text.lines().filter(|_| block.language == "console") {
+            let command = line.trim_start_matches("$ ").trim_start_matches("sudo ");
+            let words: Vec<&str> = command.split(' ').collect();
+            let run = match words[0].rsplit_once('/') {
+                Some((_, program)) => format!("/{program} "),
+                None => words[..2].join(" "),
+            };
+            assert!(story.contains(&run), "packaging/story does not run {run}");
+            commands += 1;
+        }
+    }
+    assert!(commands >= 3, "{commands} commands");
+}
