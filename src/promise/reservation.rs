@@ -275,7 +275,7 @@ fn first_start(fixed: &Fixed, server: &Server, now: i64) -> Result<Start, Error>
     if now < fixed.layout.epoch() {
         return Err(Error::ClockBeforeEpoch { now, epoch: fixed.layout.epoch() });
     }
-    server.first_start(now).map_err(Error::of_first_start)
+    Ok(server.first_start(now)?)
 }
 
 impl Pending {

@@ -8,7 +8,7 @@ use snowflake_core::jump::{BootClock, Clocks, Reference};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{
     GoesBack, LENGTH, MAGIC, NO_TIMELINE, Record, RecordError, Reservation, Server, Start,
-    StartError, VERSION, Writer,
+    StartAfterAhead, StartError, VERSION, Writer,
 };
 use snowflake_core::ring::Ring;
 
@@ -142,7 +142,7 @@ proptest! {
             }
             Err(error) => {
                 prop_assert!(after - now > DAY && after > plain.after);
-                prop_assert_eq!(error, StartError::StartAfter { lead: after - now });
+                prop_assert_eq!(error, StartError::from(StartAfterAhead { lead: after - now }));
             }
         }
         match server.first_start(now) {
@@ -513,7 +513,7 @@ fn start_after_may_be_as_far_ahead_as_a_step_that_is_held() {
     let server = Server { start_after: Some(NOW + DAY), max_backward_step: DAY, ..server(&own()) };
     let start = Start { after: NOW + DAY, hold: DAY, margin: 0 };
     assert_eq!(server.start(&own(), NOW), Ok(start));
-    assert_eq!(server.start(&own(), NOW - 1), Err(StartError::StartAfter { lead: DAY + 1 }));
+    assert_eq!(server.start(&own(), NOW - 1), Err(StartAfterAhead { lead: DAY + 1 }.into()));
 }
 
 /// Only where the upstream's clock alone is in the way.
