@@ -97,7 +97,7 @@ proptest! {
 }
 
 #[test]
-fn known_answers() {
+fn ids_of_systems_in_the_field_are_read_and_made() {
     let discord = Layout::new(DISCORD_EPOCH, Layout::TWITTER.widths()).expect("a valid layout");
     for (layout, id, parts) in [
         (Layout::TWITTER, 1268118639732232192, (1591178018874, 5, 9, 0)), // 2020-06-03 09:53:38.874 UTC
@@ -126,7 +126,7 @@ fn the_error_names_the_range_of_epochs() {
 }
 
 #[test]
-fn illegal_layouts() {
+fn invalid_layouts_are_refused() {
     let new = |epoch, datacenter, worker, sequence| {
         Layout::new(epoch, Widths { datacenter, worker, sequence }).expect_err("an invalid layout")
     };

@@ -463,7 +463,7 @@ fn a_record_of_an_older_version_is_refused() {
 }
 
 #[test]
-fn zeros_and_later_versions() {
+fn zeros_and_later_versions_are_refused() {
     assert_eq!(Record::decode(&[0; LENGTH]), Err(RecordError::Damaged));
     let mut later = [0xff; LENGTH];
     later[..8].copy_from_slice(&MAGIC);
@@ -472,7 +472,7 @@ fn zeros_and_later_versions() {
 }
 
 #[test]
-fn layouts_that_may_follow_another() {
+fn a_layout_of_larger_ids_may_follow_another() {
     let record = own();
     let may = |epoch, datacenter, worker, sequence| {
         let layout =

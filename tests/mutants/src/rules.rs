@@ -308,11 +308,11 @@ const TEXT: &[[&str; 3]] = &[
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
     ],
     ["what_is_read_is_what_is_written", "if length != LENGTH {", "if length > LENGTH {"],
-    ["malformed_texts", "position: index + 1", "position: index"],
+    ["malformed_texts_are_refused", "position: index + 1", "position: index"],
     [
         "the_smallest_and_the_largest_id_have_texts_and_no_other_number",
         "None => fits = false,",
         "None => {}",
     ],
-    ["years_beyond_9999", "cycles * YEARS", "cycles.min(0) * YEARS"],
+    ["years_beyond_9999_are_written_as_javascript_does", "cycles * YEARS", "cycles.min(0) * YEARS"],
 ];

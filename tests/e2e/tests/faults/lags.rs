@@ -80,27 +80,27 @@ const AHEAD: Scenario =
     Scenario { lead: 600, margin: "0", max_burst: "0", lag: Duration::from_millis(900) };
 
 #[test]
-fn less_than_a_second_is_covered() {
+fn no_id_comes_back_on_a_standby_less_than_a_second_behind() {
     assert_eq!(Scenario { lead: 0, ..AHEAD }.returned(), 0);
 }
 
 #[test]
-fn less_than_a_second_is_covered_while_ids_are_ahead() {
+fn no_id_comes_back_while_ids_are_ahead_either() {
     assert_eq!(AHEAD.returned(), 0);
 }
 
 #[test]
-fn the_margin_and_less_than_a_second_is_covered_while_ids_are_ahead() {
+fn the_margin_is_covered_in_addition() {
     assert_eq!(Scenario { margin: "5s", lag: Duration::from_millis(5500), ..AHEAD }.returned(), 0);
 }
 
 #[test]
-fn more_than_a_second_is_not_covered() {
+fn ids_come_back_on_a_standby_more_than_a_second_behind() {
     assert!(Scenario { lag: Duration::from_secs(3), ..AHEAD }.returned() > 0);
 }
 
 #[test]
-fn nothing_is_covered_where_bursts_have_no_limit() {
+fn ids_come_back_where_bursts_have_no_limit() {
     let scenario = Scenario { margin: "5s", max_burst: "-1", lag: Duration::from_secs(1), ..AHEAD };
     assert!(scenario.returned() > 0);
 }
