@@ -65,6 +65,17 @@ proptest! {
         prop_assert_eq!(layout.compose(parts), Ok(id));
     }
 
+    /// Of any datacenter and worker.
+    #[test]
+    fn the_ids_of_a_millisecond_are_between_its_first_and_its_last((layout, parts) in layouts_and_parts()) {
+        let of = |datacenter_id, worker_id, sequence| {
+            layout.compose(Parts { datacenter_id, worker_id, sequence, ..parts })
+        };
+        prop_assert_eq!(layout.first_id(parts.timestamp), of(0, 0, 0));
+        let last = of(layout.last_datacenter_id(), layout.last_worker_id(), layout.last_sequence());
+        prop_assert_eq!(layout.last_id(parts.timestamp), last);
+    }
+
     #[test]
     fn ids_sort_by_time_before_all_else((layout, a) in layouts_and_parts(), id in 0..=i64::MAX) {
         let b = layout.decompose(id).expect("an ID");
@@ -109,6 +120,12 @@ fn ids_of_systems_in_the_field_are_read_and_made() {
         assert_eq!(layout.decompose(id), Ok(parts));
         assert_eq!(layout.compose(parts), Ok(id));
     }
+}
+
+/// In 6429, so that the last timestamp of every layout is one that PostgreSQL has.
+#[test]
+fn the_last_epoch_is_before_2_to_the_power_of_47() {
+    assert_eq!(EPOCH_RANGE, 0..=140_737_488_355_327);
 }
 
 #[test]

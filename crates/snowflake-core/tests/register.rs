@@ -153,12 +153,14 @@ proptest! {
 
     /// A record never takes back what an earlier one has promised, wherever the clock is.
     #[test]
-    fn a_reservation_only_adds(timestamp in 0..NOW, before in 0..NOW * 3 / 2, now in 0..NOW * 3 / 2, age in 0..DAY) {
+    fn a_reservation_only_adds(timestamp in 0..NOW, before in 0..NOW * 3 / 2, now in 0..NOW * 3 / 2, age in -DAY..DAY) {
         let Reservation { record: Record { floor, .. }, next_after } =
             server(&own()).reservation(timestamp, before, wall(now), age);
         prop_assert!(floor >= before && floor > timestamp);
         prop_assert!(floor >= now + RESERVATION);
         prop_assert!(next_after <= floor);
+        // Who is asked first need not have passed the clock, nor what is taken now.
+        prop_assert!(next_after > timestamp.max(now));
     }
 
 /// A clock that was not set back while the server was down never makes it wait or refuse, crash
@@ -420,6 +422,28 @@ fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
     assert!(Server { layout, ..promoted }.confirm_layout(&record).is_ok());
 }
 
+/// It is written out for whoever reads the page without knowing the layout; -1 stands for none.
+#[test]
+fn a_record_holds_the_highest_id_that_it_permits() {
+    for (floor, highest) in [
+        (NOW, ((NOW - TWITTER_EPOCH) << 22) | ((1 << 22) - 1)),
+        (TWITTER_EPOCH, (1 << 22) - 1),
+        (TWITTER_EPOCH - 1, -1),
+    ] {
+        let record = Record { floor, ..own() };
+        assert_eq!(record.highest_id().unwrap_or(-1), highest);
+        assert_eq!(record.encode()[32..40], highest.to_le_bytes());
+    }
+}
+
+/// The machine is no part of the identity.
+#[test]
+fn an_identity_is_the_datacenter_and_the_worker() {
+    assert!(WRITER.has_identity_of(&Writer { machine: 4, ..WRITER }));
+    assert!(!WRITER.has_identity_of(&Writer { datacenter_id: 2, ..WRITER }));
+    assert!(!WRITER.has_identity_of(&Writer { worker_id: 3, ..WRITER }));
+}
+
 /// Records without a confirmed layout are as they were before there were any with one.
 #[test]
 fn a_record_without_a_confirmed_layout_is_112_bytes_long() {
@@ -514,6 +538,17 @@ fn start_after_may_be_as_far_ahead_as_a_step_that_is_held() {
     let start = Start { after: NOW + DAY, hold: DAY, margin: 0 };
     assert_eq!(server.start(&own(), NOW), Ok(start));
     assert_eq!(server.start(&own(), NOW - 1), Err(StartAfterAhead { lead: DAY + 1 }.into()));
+}
+
+/// Whoever set it to the floor that was handed over has reached it since: it refuses nothing.
+#[test]
+fn a_start_after_that_the_floor_has_reached_changes_nothing() {
+    let server = Server { max_backward_step: 0, ..server(&own()) };
+    let plain = server.start(&own(), NOW - DAY).expect("its own record");
+    for start_after in [NOW - 1, NOW] {
+        let told = Server { start_after: Some(start_after), ..server };
+        assert_eq!(told.start(&own(), NOW - DAY), Ok(plain));
+    }
 }
 
 /// Only where the upstream's clock alone is in the way.

@@ -313,7 +313,8 @@ proptest! {
     fn a_wait_is_for_a_time_that_has_not_come(limits in limits(), events in calm_events()) {
         run(World::new(limits), events, |_, reading, decision| {
             if let Decision::Wait { seen, until, .. } = decision {
-                prop_assert!(until > reading.now);
+                // Without a step, it is for the next millisecond.
+                prop_assert_eq!(until, reading.now + 1);
                 prop_assert_eq!(reading.seen, seen);
             }
             Ok(())
