@@ -60,14 +60,19 @@ proptest! {
     }
 
     #[test]
-    fn compose_inverts_decompose(layout in layouts(), id in prop_oneof![Just(0), Just(i64::MAX), 0..=i64::MAX]) {
+    fn compose_inverts_decompose(
+        layout in layouts(),
+        id in prop_oneof![Just(0), Just(i64::MAX), 0..=i64::MAX],
+    ) {
         let parts = layout.decompose(id).expect("an ID");
         prop_assert_eq!(layout.compose(parts), Ok(id));
     }
 
     /// Of any datacenter and worker.
     #[test]
-    fn the_ids_of_a_millisecond_are_between_its_first_and_its_last((layout, parts) in layouts_and_parts()) {
+    fn the_ids_of_a_millisecond_are_between_its_first_and_its_last(
+        (layout, parts) in layouts_and_parts(),
+    ) {
         let of = |datacenter_id, worker_id, sequence| {
             layout.compose(Parts { datacenter_id, worker_id, sequence, ..parts })
         };

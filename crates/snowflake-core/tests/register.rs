@@ -84,7 +84,11 @@ proptest! {
 
     /// What makes IDs unique across a start: it begins above the record, whatever the clock says.
     #[test]
-    fn a_start_begins_above_the_record(record in records(), other in prop::option::of(any::<u32>()), now in 0..2 * NOW) {
+    fn a_start_begins_above_the_record(
+        record in records(),
+        other in prop::option::of(any::<u32>()),
+        now in 0..2 * NOW,
+    ) {
         // With a confirmed layout, it depends on the timeline whether there is a start.
         let record = Record { confirmed: record.confirmed.filter(|_| other.is_none()), ..record };
         let timeline = other.unwrap_or(record.timeline);
@@ -106,7 +110,11 @@ proptest! {
     /// Each timeline adds a margin: a server that began on one of them may have been lost before a
     /// record of its own was received.
     #[test]
-    fn every_timeline_adds_a_margin(timeline in 1..1000u32, more in 1..100u32, margin in 0..100_000i64) {
+    fn every_timeline_adds_a_margin(
+        timeline in 1..1000u32,
+        more in 1..100u32,
+        margin in 0..100_000i64,
+    ) {
         let record = Record { timeline, ..own() };
         let server = Server { timeline: timeline + more, failover_margin: margin, ..server(&record) };
         let start = server.start(&record, NOW).expect("its own record");
@@ -127,7 +135,11 @@ proptest! {
 
     /// Every start begins above start_after, which explains its own lead, or is refused.
     #[test]
-    fn a_start_begins_above_start_after(after in NOW - 2 * DAY..NOW + 3 * DAY, ahead in -DAY..DAY, timeline in 3..5u32) {
+    fn a_start_begins_above_start_after(
+        after in NOW - 2 * DAY..NOW + 3 * DAY,
+        ahead in -DAY..DAY,
+        timeline in 3..5u32,
+    ) {
         let now = NOW + ahead;
         let server = Server {
             start_after: Some(after), timeline, max_backward_step: DAY, ..server(&own())
@@ -153,7 +165,12 @@ proptest! {
 
     /// A record never takes back what an earlier one has promised, wherever the clock is.
     #[test]
-    fn a_reservation_only_adds(timestamp in 0..NOW, before in 0..NOW * 3 / 2, now in 0..NOW * 3 / 2, age in -DAY..DAY) {
+    fn a_reservation_only_adds(
+        timestamp in 0..NOW,
+        before in 0..NOW * 3 / 2,
+        now in 0..NOW * 3 / 2,
+        age in -DAY..DAY,
+    ) {
         let Reservation { record: Record { floor, .. }, next_after } =
             server(&own()).reservation(timestamp, before, wall(now), age);
         prop_assert!(floor >= before && floor > timestamp);
@@ -163,7 +180,7 @@ proptest! {
         prop_assert!(next_after > timestamp.max(now));
     }
 
-/// A clock that was not set back while the server was down never makes it wait or refuse, crash
+    /// A clock that was not set back while the server was down never makes it wait or refuse, crash
     /// after crash. What a crash adds to the lead over the clock is at most a quarter of a second
     /// and an eighth of the time for which the server issued IDs, also where it took every ID that
     /// there was, and an early reservation was durable before the crash.
@@ -191,7 +208,10 @@ proptest! {
     /// one at least, whether or not IDs are ahead of the clock. So a standby that lags by less than
     /// a second, and by the margin more, has a floor above all that is lost with the primary.
     #[test]
-    fn a_lag_of_a_second_is_covered(lead in prop_oneof![Just(0), 1..5000i64, Just(600_000)], ages in prop::collection::vec(1..500i64, 1..10)) {
+    fn a_lag_of_a_second_is_covered(
+        lead in prop_oneof![Just(0), 1..5000i64, Just(600_000)],
+        ages in prop::collection::vec(1..500i64, 1..10),
+    ) {
         let server = server(&own());
         let record = server.record(NOW + lead, wall(NOW));
         let generator = Generator::starting_after(NOW + lead, lead, i64::MAX);
@@ -212,7 +232,13 @@ proptest! {
     /// A change of layout is accepted only when every ID of the new one is above every ID of the
     /// old one.
     #[test]
-    fn a_changed_layout_goes_on_above_the_old_one(record in records(), layout in layouts(), old_bits: i64, new_bits: i64, ago in 0..1000i64) {
+    fn a_changed_layout_goes_on_above_the_old_one(
+        record in records(),
+        layout in layouts(),
+        old_bits: i64,
+        new_bits: i64,
+        ago in 0..1000i64,
+    ) {
         let server = Server { layout, ..server(&record) };
         if server.confirm_layout(&record).is_ok() && layout != record.layout {
             let mask = |layout: Layout| (1 << layout.timestamp_shift()) - 1;
