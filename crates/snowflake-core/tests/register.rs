@@ -430,6 +430,36 @@ fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservatio
     assert!(confirmed.start(&record, NOW).is_err());
 }
 
+/// `own()` with a confirmed layout of larger IDs, and the server that it was confirmed on.
+fn confirmed_on(timeline: u32) -> (Record, Server) {
+    let widths = Widths { sequence: 13, ..Layout::TWITTER.widths() };
+    let layout = Layout::new(TWITTER_EPOCH, widths).expect("a valid layout");
+    let server = Server { layout, timeline, ..server(&own()) };
+    (server.confirm_layout(&own()).expect("larger IDs").expect("a change"), server)
+}
+
+/// It is that of the IDs that were issued, or, where those of the confirmed one may be lost, that one.
+#[test]
+fn a_refusal_names_the_layout_that_is_in_the_way() {
+    let (record, confirmed) = confirmed_on(3);
+    let third = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a valid layout");
+    let third = Server { layout: third, ..confirmed };
+    let recorded = Layout::TWITTER;
+    assert_eq!(third.start(&record, NOW), Err(StartError::Layout { recorded }));
+    let promoted = Server { timeline: 4, ..server(&own()) };
+    let recorded = confirmed.layout;
+    assert_eq!(promoted.start(&record, NOW), Err(StartError::Layout { recorded }));
+}
+
+/// The record is of the new timeline from then on, so that its start adds no margin any more.
+#[test]
+fn a_confirmation_after_a_promotion_keeps_the_margin() {
+    let (record, promoted) = confirmed_on(4);
+    assert_eq!((record.timeline, record.floor), (4, NOW + 5000));
+    let start = promoted.start(&record, NOW).expect("its own record");
+    assert_eq!((start.after, start.margin), (NOW + 5000, 0));
+}
+
 /// A server whose timeline is new may have lost records of another one, which are up to a margin
 /// above the one that it has.
 #[test]
