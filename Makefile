@@ -69,6 +69,7 @@ soak:
 
 mutants:
 	@cargo run --quiet -p snowflake-mutants
+	@$(if $(QUICK),,tools/mutants)
 	@tools/break-promises
 
 test-fleet:

@@ -266,11 +266,11 @@ impl Report for Error {
                  that was ahead: raise snowflake.max_backward_step, and IDs go on ahead of the \
                  clock, or snowflake.max_wait, and calls wait for it."
             } else {
-                "If the clock is wrong, set it right. If it is right, earlier IDs followed a \
-                 clock that was ahead. A superuser can set the floor back with \
-                 SELECT snowflake_set_floor(now(), force => true). First delete or renumber the \
-                 rows whose IDs have later times. Otherwise the same IDs are issued again when \
-                 the clock reaches those times."
+                "If the clock is wrong, set it right. If it is right, earlier IDs followed a clock \
+                 that was ahead. A superuser can set the floor back with SELECT \
+                 snowflake_set_floor(now(), force => true). First delete or renumber the rows \
+                 whose IDs have later times. Otherwise the same IDs are issued again when the \
+                 clock reaches those times."
             }),
             Error::EndOfField { last } => report::new(
                 ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,

@@ -135,8 +135,8 @@ fn generate(cluster: &Cluster, sessions: usize, seconds: f64) -> Sustained {
                 let mut client = cluster.connect();
                 scope.spawn(move || {
                     let query = format!(
-                        "SELECT count(snowflake_nextval()) FROM (SELECT \
-                        generate_series(1, {AT_ONCE})) AS rows"
+                        "SELECT count(snowflake_nextval()) \
+                         FROM (SELECT generate_series(1, {AT_ONCE})) AS rows"
                     );
                     let generate = client.prepare(&query).expect("a statement");
                     let (mut all, mut counted) = (0, 0);

@@ -1,6 +1,8 @@
 //! Functions that might not take, return or keep the new keys: which of them the caller has to
 //! know, and the statements that create them again with bigint.
 
+use std::collections::BTreeMap;
+
 use pgrx::prelude::*;
 
 use super::obstacle::Obstacle;
@@ -23,6 +25,7 @@ words! {
         Unacknowledged = "unacknowledged",
         Statement = "statement",
         Properties = "properties",
+        Call = "call",
     }
 }
 
@@ -39,6 +42,7 @@ pub struct Functions {
 /// Asks for the functions that belong to keys. `acknowledged` is an array of them.
 pub fn functions(arguments: &[Argument], acknowledged: Option<pg_sys::Datum>) -> Functions {
     let mut functions = Functions::default();
+    let mut recreated = BTreeMap::<String, Recreated>::new();
     let acknowledged = (acknowledged, pg_sys::REGPROCEDUREARRAYOID);
     let statement = |text| Statement {
         step: Step::Functions,
@@ -48,11 +52,13 @@ pub fn functions(arguments: &[Argument], acknowledged: Option<pg_sys::Datum>) ->
         is_qualified: true,
     };
     for row in query(FUNCTIONS, &[arguments, &[acknowledged]].concat()) {
-        let [section, text, old_identity, identity, key] = fields(row);
+        let [section, text, old_identity, identity, key, name] = fields(row);
         let text = text.expect("a text");
+        let of_name = recreated.entry(name.unwrap_or_default()).or_default();
         match Section::of(&section.expect("a section")) {
             Section::Unacknowledged => functions.unacknowledged.push(text),
-            Section::Statement => functions.statements.push(statement(text)),
+            Section::Statement => of_name.statements.push(statement(text)),
+            Section::Call => of_name.calls.push(text),
             Section::Properties => {
                 let key = key.expect("an object");
                 let (old, new) = (old_identity.expect("a name"), identity.expect("a name"));
@@ -60,11 +66,37 @@ pub fn functions(arguments: &[Argument], acknowledged: Option<pg_sys::Datum>) ->
                 let of_old = properties.like(&like, &key);
                 // The name comes before anything that a user has written.
                 let renamed = of_old.map(|one| statement(one.text.replacen(&old, &new, 1)));
-                functions.statements.extend(renamed);
+                of_name.statements.extend(renamed);
             }
         }
     }
+    functions.statements = in_order(recreated);
     functions
+}
+
+/// The functions of one name.
+#[derive(Default)]
+struct Recreated {
+    statements: Vec<Statement>,
+    /// The names of those that they call, as far as these are created again too.
+    calls: Vec<String>,
+}
+
+/// The statements for functions after those for what they call: when a function in SQL is created,
+/// PostgreSQL looks for what its body calls. Functions that call each other come in any order.
+fn in_order(mut recreated: BTreeMap<String, Recreated>) -> Vec<Statement> {
+    let mut statements = Vec::new();
+    while let Some((_, first)) = recreated.pop_first() {
+        // Each is called by the one before it. Calls may go deeper than recursion could.
+        let mut callers = vec![first];
+        while let Some(caller) = callers.last_mut() {
+            match caller.calls.pop() {
+                Some(called) => callers.extend(recreated.remove(&called)),
+                None => statements.extend(callers.pop().expect("the last").statements),
+            }
+        }
+    }
+    statements
 }
 
 impl Functions {

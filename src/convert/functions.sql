@@ -120,7 +120,7 @@ signatures AS (
 -- The statements that create a function again with another signature. What a comment says has no
 -- line breaks: the rest of it would be executed.
 recreated_functions AS (
-    SELECT p.oid, s.identity, i.identity AS old_identity,
+    SELECT p.oid, p.proname::text AS name, s.identity, i.identity AS old_identity,
            (SELECT string_agg(format(E'-- %s: %s.\n', what, regexp_replace(list, '[[:cntrl:]]+', ' ', 'g')), '' ORDER BY place)
             FROM (VALUES (1, 'Changed to bigint', concat_ws(', ', changed, CASE WHEN new_result IS NOT NULL THEN 'result ' || format_type(prorettype, NULL) END)),
                          (2, 'Not changed', unchanged),

@@ -169,6 +169,17 @@ row_types(relation, type) AS (
     UNION
     SELECT relation, consists_of.type FROM row_types JOIN consists_of ON part = row_types.type
 ),
+-- Operator classes for integers that an index cannot have on the column once it is bigint: those that
+-- its definition names, and those of access methods without one for bigint.
+narrow_classes(class) AS (
+    SELECT c.oid
+    FROM pg_opclass AS c JOIN pg_type AS t ON t.oid = opcintype
+    WHERE opcintype IN ('smallint'::regtype, 'integer'::regtype, 'smallint[]'::regtype, 'integer[]'::regtype)
+      AND NOT (opcdefault AND EXISTS (
+          SELECT FROM pg_opclass AS other
+          WHERE other.opcmethod = c.opcmethod AND other.opcdefault
+            AND other.opcintype = ANY (CASE typcategory WHEN 'A' THEN ARRAY['bigint[]'::regtype, 'anyarray'::regtype] ELSE ARRAY['bigint'::regtype] END)))
+),
 -- What depends on the type of a column, so that PostgreSQL refuses to change it, and what depends
 -- on that. Where object is no whole, it cannot be created again.
 --

@@ -257,8 +257,7 @@ fn refuse_old_snapshot() -> Result<(), Obstacle> {
     Err(Obstacle {
         sqlstate: PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
         object: String::new(),
-        message: "columns cannot be converted in a REPEATABLE READ or SERIALIZABLE \
-            transaction"
+        message: "columns cannot be converted in a REPEATABLE READ or SERIALIZABLE transaction"
             .into(),
         detail: Some(
             "Such a transaction does not see rows that were committed after it began, and the \

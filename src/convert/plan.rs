@@ -334,6 +334,7 @@ impl Answer {
             Section::Values | Section::ValuesWithoutIndex => self.values.push(Values {
                 of: object.expect("a column"),
                 query: text,
+                limit: other.expect("a limit").parse().expect("a bigint"),
                 has_index: section == Section::Values,
                 calls_others,
             }),

@@ -163,6 +163,18 @@ conversion_obstacles AS (
                 ELSE 'Drop that, convert the column, and create it again.' END
     FROM retyped JOIN dependents_of USING (relation, number)
     UNION ALL
+    SELECT 10, '2BP01', relation_name, format('cannot change the type of column %s of table %s', column_name, relation_name),
+           format('Index %s uses operator class %I of access method %I, which does not take bigint.', indexrelid::regclass, opcname, amname),
+           'Drop the index, convert the column, and create another.'
+    FROM retyped AS r
+    JOIN pg_index ON indrelid = relation
+    JOIN pg_class AS i ON i.oid = indexrelid AND NOT relispartition,
+    LATERAL unnest(indkey::int2[], indclass::oid[]) AS part (number, class)
+    JOIN narrow_classes USING (class)
+    JOIN pg_opclass AS o ON o.oid = class
+    JOIN pg_am ON pg_am.oid = opcmethod
+    WHERE part.number = r.number
+    UNION ALL
     SELECT DISTINCT 11, '55000', relation_name, format('triggers of foreign key %I of table %s are disabled', conname, relation_name),
            'The foreign key is dropped and added again by the owner of the table, and only a superuser can disable its triggers then.',
            format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', disabled.tgrelid::regclass)
@@ -275,8 +287,8 @@ calling(relation) AS (
     WHERE p.refobjid >= 16384 AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)
       AND (indexprs IS NOT NULL OR indpred IS NOT NULL OR stxexprs IS NOT NULL OR partexprs IS NOT NULL)
 ),
--- What the largest key is, where an index of each table tells.
-values_of(query, description, has_index, calls_others) AS (
+-- What the largest key is, where an index of each table tells, and what it can be at most.
+values_of(query, description, has_index, calls_others, limit_of_type) AS (
     SELECT format('SELECT max(%1$s)::bigint, %2$s FROM %3$s', column_name,
                   CASE WHEN $6 AND sequence IS NULL AND NOT not_null THEN format('EXISTS (SELECT FROM %s WHERE %s IS NULL)', relation_name, column_name) ELSE 'false' END, relation_name),
            format('column %s of table %s', column_name, relation_name),
@@ -286,7 +298,8 @@ values_of(query, description, has_index, calls_others) AS (
                  AND NOT EXISTS (SELECT FROM pg_index JOIN pg_class AS i ON i.oid = indexrelid
                                  JOIN pg_am ON pg_am.oid = i.relam AND amname = 'btree'
                                  WHERE indrelid = family.relation AND indkey[0] = family.number AND indisvalid AND indpred IS NULL)),
-           EXISTS (SELECT FROM family JOIN calling USING (relation) WHERE (root, root_number) = (target.relation, target.number))
+           EXISTS (SELECT FROM family JOIN calling USING (relation) WHERE (root, root_number) = (target.relation, target.number)),
+           CASE type WHEN 'smallint'::regtype THEN 32767 WHEN 'integer'::regtype THEN 2147483647 ELSE 9223372036854775807 END
     FROM target JOIN the_owner ON role = owner
     WHERE kind IN ('r', 'p') AND type IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
 ),
@@ -529,7 +542,7 @@ FROM (
                      CASE WHEN is_parsed THEN 'is parsed' END), NULL, rank, expression
     FROM tests WHERE NOT $6
     UNION ALL
-    SELECT CASE WHEN has_index THEN 'values' ELSE 'values without index' END, query, NULL, description, NULL, NULL,
+    SELECT CASE WHEN has_index THEN 'values' ELSE 'values without index' END, query, limit_of_type::text, description, NULL, NULL,
            CASE WHEN calls_others THEN 'calls others' END, NULL, 0, NULL FROM values_of
     UNION ALL
     SELECT 'convert', statement, NULL, NULL, NULL, NULL, NULL, is_temporary, rank, properties FROM conversion, is_converted WHERE NOT $6 AND NOT is_converted

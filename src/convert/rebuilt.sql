@@ -8,8 +8,9 @@ parsed_again AS (
            pg_describe_object(p.classid, p.objid, 0) AS description,
            -- The next ID is tried with such a check, too.
            coalesce(cardinality(conkey) = 1, false) AS is_tried,
-           -- What reads a literal of a type may be code of a user.
-           EXISTS (SELECT FROM pg_depend AS t WHERE (t.classid, t.objid, t.refclassid) = (p.classid, p.objid, 'pg_type'::regclass) AND t.refobjid >= 16384) AS has_types,
+           -- What reads a literal of a type may be code of a user. PostgreSQL itself reads those of an enum.
+           EXISTS (SELECT FROM pg_depend AS d JOIN pg_type AS t ON t.oid = d.refobjid AND t.oid >= 16384 AND typtype <> 'e'
+                   WHERE (d.classid, d.objid, d.refclassid) = (p.classid, p.objid, 'pg_type'::regclass)) AS has_types,
            (SELECT string_agg(format('NULL::%s AS %I', CASE WHEN (attrelid, attnum) IN (SELECT relation, number FROM retyped) THEN 'bigint'
                                                             ELSE format_type(atttypid, atttypmod) END, attname), ', ')
             FROM pg_attribute WHERE attrelid = c.oid AND NOT attisdropped) AS bigints

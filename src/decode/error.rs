@@ -73,16 +73,10 @@ impl Report for Error {
             }
             Error::Part { name, value, last } => report::new(
                 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-                format!(
-                    "{name} {value} is out of \
-                    range"
-                ),
+                format!("{name} {value} is out of range"),
             )
             .set_detail(format!("The valid range is 0 to {last}."))
-            .set_hint(
-                "datacenter_bits, worker_bits and sequence_bits say how wide each \
-                        part is.",
-            ),
+            .set_hint("datacenter_bits, worker_bits and sequence_bits say how wide each part is."),
             Error::Time { value, first, last } => report::new(
                 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
                 format!("timestamp {} is out of range", display_timestamptz(value)),

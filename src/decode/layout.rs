@@ -84,11 +84,9 @@ fn transactions_ended() -> u64 {
 /// Finds what is stored of results that depend on the layout: in indexes, generated columns, checks
 /// and partition keys.
 const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) \
-    FROM pg_depend \
-    JOIN pg_proc ON refobjid = pg_proc.oid WHERE refclassid = 'pg_proc'::regclass AND proname ~ \
-    '^snowflake_' \
-    AND provolatile = 'i' AND classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, \
-    'pg_constraint'::regclass)";
+    FROM pg_depend JOIN pg_proc ON refobjid = pg_proc.oid \
+    WHERE refclassid = 'pg_proc'::regclass AND proname ~ '^snowflake_' AND provolatile = 'i' \
+    AND classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
 
 /// What [`STORED_RESULTS`] finds in this database, as a list; `None` where there is nothing.
 pub fn stored_results() -> Option<String> {

@@ -174,8 +174,7 @@ impl LogEntry {
             .set_detail(format!("IDs start after {}.", time::display(after)))
             .set_hint(
                 "If this server, or one that it was made of, has issued later IDs, set a floor \
-                 above them: \
-                         SELECT snowflake_set_floor('...').",
+                 above them: SELECT snowflake_set_floor('...').",
             ),
             LogEntry::RegisterDeleted { promised } => deleted(Some(promised)),
             LogEntry::SteppedBack { lead, is_held } => report::message(format!(

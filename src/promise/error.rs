@@ -4,7 +4,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::jump::Jump;
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{Record, RecordError, StartError, Writer};
+use snowflake_core::register::{Record, RecordError, StartAfterAhead, StartError, Writer};
 
 use super::register;
 use crate::dumps;
@@ -90,6 +90,12 @@ impl From<register::Error> for Error {
     }
 }
 
+impl From<StartAfterAhead> for Error {
+    fn from(error: StartAfterAhead) -> Error {
+        Error::StartAfterAhead { lead: error.lead }
+    }
+}
+
 impl Error {
     /// Why a start from this record is refused.
     pub fn of_start(error: StartError, record: &Record) -> Error {
@@ -98,17 +104,7 @@ impl Error {
                 Error::OtherSystem { recorded, writer: record.writer }
             }
             StartError::Layout { recorded } => Error::OtherLayout { recorded, floor: record.floor },
-            StartError::StartAfter { lead } => Error::StartAfterAhead { lead },
-        }
-    }
-}
-
-impl Error {
-    /// Why a start without a record is refused.
-    pub fn of_first_start(error: StartError) -> Error {
-        match error {
-            StartError::StartAfter { lead } => Error::StartAfterAhead { lead },
-            error => unreachable!("{error:?} without a record"),
+            StartError::StartAfter(error) => error.into(),
         }
     }
 }
@@ -149,8 +145,7 @@ impl Report for Error {
                         time::display(epoch)
                     ))
                     .set_hint(
-                        "Set the clock right. If it is right, choose an earlier \
-                    snowflake.epoch.",
+                        "Set the clock right. If it is right, choose an earlier snowflake.epoch.",
                     )
             }
             Error::Register(register::Error::Record(error)) => refused(&format!(
@@ -164,8 +159,7 @@ impl Report for Error {
                      is later than the time of every ID: SELECT snowflake_set_floor('...')."
                 }
                 RecordError::NewerVersion(_) => {
-                    "Install the release that wrote it, or a \
-                            later one."
+                    "Install the release that wrote it, or a later one."
                 }
                 RecordError::OlderVersion(_) => {
                     "As a superuser, set a floor that is later than the time of every ID: SELECT \
@@ -232,25 +226,22 @@ impl Report for Error {
                          earlier epoch or a larger sum of widths.",
                     )
             }
-            Error::FloorLowered { floor } => refused(
-                "the floor of snowflake IDs must not be \
-                lowered",
-            )
-            .set_detail(format!(
-                "IDs up to {} might have been issued, and would be issued again.",
-                time::display(floor)
-            ))
-            .set_hint("To lower it anyway, pass force => true."),
-            Error::FloorAhead { lead } => refused(&format!(
-                "the floor would be {lead} ms ahead of \
-                the clock"
-            ))
-            .set_detail(
-                "That is more than snowflake.max_backward_step. IDs would run that far ahead \
-                     of the clock until \
-                     it has caught up.",
-            )
-            .set_hint("To set it anyway, pass force => true."),
+            Error::FloorLowered { floor } => {
+                refused("the floor of snowflake IDs must not be lowered")
+                    .set_detail(format!(
+                        "IDs up to {} might have been issued, and would be issued again.",
+                        time::display(floor)
+                    ))
+                    .set_hint("To lower it anyway, pass force => true.")
+            }
+            Error::FloorAhead { lead } => {
+                refused(&format!("the floor would be {lead} ms ahead of the clock"))
+                    .set_detail(
+                        "That is more than snowflake.max_backward_step. IDs would run that far \
+                         ahead of the clock until it has caught up.",
+                    )
+                    .set_hint("To set it anyway, pass force => true.")
+            }
             Error::NotSuperuser { what } => {
                 report::new(ERRCODE_INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}"))
             }

@@ -217,7 +217,7 @@ pub(super) fn first_start(fixed: &Fixed, issuer: &Issuer, now: i64) -> Result<St
     if now < fixed.layout.epoch() {
         return Err(Error::ClockBeforeEpoch { now, epoch: fixed.layout.epoch() });
     }
-    issuer.first_start(now).map_err(Error::of_first_start)
+    Ok(issuer.first_start(now)?)
 }
 
 impl Pending {

@@ -42,8 +42,7 @@ impl Report for Error {
                 "snowflake_pg must be loaded via \"shared_preload_libraries\" to generate IDs",
             )
             .set_detail(
-                "The generator lives in shared memory, which is set up when the server \
-                starts.",
+                "The generator lives in shared memory, which is set up when the server starts.",
             )
             .set_hint(LINES),
             Error::NoIdentity => report::new(

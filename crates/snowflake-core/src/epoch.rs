@@ -80,7 +80,7 @@ mod tests {
     const NOW: i64 = 1_800_000_000_000;
 
     #[test]
-    fn valid_epochs() {
+    fn valid_epochs_are_read() {
         for (text, epoch) in [
             ("2010-11-04T01:42:54.657Z", 1_288_834_974_657),
             ("2010-11-04 01:42:54.657+00", 1_288_834_974_657),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_epochs() {
+    fn invalid_epochs_are_refused() {
         for (text, error) in [
             ("yesterday", EpochError::Syntax),
             ("", EpochError::Syntax),
@@ -115,6 +115,23 @@ mod tests {
             ("9223372036854775807", EpochError::Future),
         ] {
             assert_eq!(parse(text, NOW), Err(error), "{text}");
+        }
+    }
+
+    /// Unlike an epoch, a time may be between two milliseconds, and in the future.
+    #[test]
+    fn a_time_between_two_milliseconds_is_the_later_one() {
+        for (text, time) in [
+            ("1800000000001", Ok(1_800_000_000_001)),
+            ("2100-01-01T00:00:00.5Z", Ok(4_102_444_800_500)),
+            ("2100-01-01T00:00:00.500000001Z", Ok(4_102_444_800_501)),
+            ("1970-01-01T00:00:00Z", Ok(0)),
+            ("0", Ok(0)),
+            ("-1", Err(EpochError::BeforeUnix)),
+            ("1969-12-31T23:59:59Z", Err(EpochError::BeforeUnix)),
+            ("2010-11-04T01:42:54", Err(EpochError::Syntax)),
+        ] {
+            assert_eq!(parse_time(text), time, "{text}");
         }
     }
 }

@@ -74,11 +74,6 @@ impl Ids {
     pub fn compose(&self, timestamp: i64, sequence: u32) -> i64 {
         ((timestamp - self.epoch) << self.shift) | self.node | i64::from(sequence)
     }
-
-    /// The bits that all of them share, which are the ID of the epoch with sequence 0.
-    pub fn node(&self) -> i64 {
-        self.node
-    }
 }
 
 /// Why widths and epoch are not a layout.

@@ -234,11 +234,21 @@ pub enum StartError {
         /// The record's.
         recorded: Layout,
     },
-    /// `snowflake.start_after` is further ahead of the clock than `snowflake.max_backward_step`.
-    StartAfter {
-        /// By how much it is ahead, in milliseconds.
-        lead: i64,
-    },
+    /// `snowflake.start_after` is too far ahead of the clock.
+    StartAfter(StartAfterAhead),
+}
+
+/// `snowflake.start_after` is further ahead of the clock than `snowflake.max_backward_step`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StartAfterAhead {
+    /// By how much it is ahead, in milliseconds.
+    pub lead: i64,
+}
+
+impl From<StartAfterAhead> for StartError {
+    fn from(error: StartAfterAhead) -> StartError {
+        StartError::StartAfter(error)
+    }
 }
 
 /// A layout would make IDs that are not above all that were issued.
@@ -275,7 +285,7 @@ impl Issuer {
     }
 
     /// What this server may begin with where there is no record.
-    pub fn first_start(&self, now: i64) -> Result<Start, StartError> {
+    pub fn first_start(&self, now: i64) -> Result<Start, StartAfterAhead> {
         self.begin(now - 1, now)
     }
 
@@ -287,14 +297,14 @@ impl Issuer {
     }
 
     /// Above `floor` and above `start_after`, which explains its own lead.
-    fn begin(&self, floor: i64, now: i64) -> Result<Start, StartError> {
+    fn begin(&self, floor: i64, now: i64) -> Result<Start, StartAfterAhead> {
         let floor = floor.min(self.layout.last_timestamp());
         let Some(start_after) = self.start_after.filter(|start_after| *start_after > floor) else {
             return Ok(Start { after: floor, hold: 0, margin: 0 });
         };
         let lead = start_after.saturating_sub(now);
         if lead > self.max_backward_step {
-            return Err(StartError::StartAfter { lead });
+            return Err(StartAfterAhead { lead });
         }
         let after = start_after.min(self.layout.last_timestamp());
         Ok(Start { after, hold: lead.max(0), margin: 0 })

@@ -35,21 +35,33 @@ proptest! {
 
     /// Two clocks that are cut to milliseconds differ by up to two where nothing has jumped.
     #[test]
-    fn time_that_passes_is_no_jump(passed in 0..100 * YEAR, rounding in -2..=2i64, limit in prop::option::of(limits())) {
+    fn time_that_passes_is_no_jump(
+        passed in 0..100 * YEAR,
+        rounding in -2..=2i64,
+        limit in prop::option::of(limits()),
+    ) {
         let jump = later(passed, rounding).jump_since(&then(), NOW);
         prop_assert!(matches!(jump, Jump::Measured(_)));
         prop_assert_eq!(jump.judge(limit), Verdict::Accept);
     }
 
     #[test]
-    fn a_jump_beyond_the_limit_is_refused(passed in 0..YEAR, limit in limits(), more in prop_oneof![Just(1), 1..YEAR]) {
+    fn a_jump_beyond_the_limit_is_refused(
+        passed in 0..YEAR,
+        limit in limits(),
+        more in prop_oneof![Just(1), 1..YEAR],
+    ) {
         let jump = later(passed, limit + more).jump_since(&then(), NOW);
         prop_assert_eq!(jump, Jump::Measured(limit + more));
         prop_assert_eq!(jump.judge(Some(limit)), Verdict::Refuse);
     }
 
     #[test]
-    fn a_jump_within_the_limit_is_followed(passed in 0..YEAR, limit in limits(), part in prop_oneof![Just(1.0), 0.0..=1.0f64]) {
+    fn a_jump_within_the_limit_is_followed(
+        passed in 0..YEAR,
+        limit in limits(),
+        part in prop_oneof![Just(1.0), 0.0..=1.0f64],
+    ) {
         let step = (limit as f64 * part) as i64;
         let verdict = later(passed, step).jump_since(&then(), NOW).judge(Some(limit));
         prop_assert_eq!(verdict, if step > NOTABLE { Verdict::Log } else { Verdict::Accept });
@@ -57,7 +69,12 @@ proptest! {
 
     /// Another boot, another machine, and a boot clock that went back.
     #[test]
-    fn where_nobody_knows_only_a_year_is_refused(ahead in around_a_year(), limit in limits(), elapsed in 0..YEAR, case in 0..3) {
+    fn where_nobody_knows_only_a_year_is_refused(
+        ahead in around_a_year(),
+        limit in limits(),
+        elapsed in 0..YEAR,
+        case in 0..3,
+    ) {
         let now = clocks(NOW + ahead, BOOT, elapsed);
         let last = match case {
             0 => clocks(NOW, BOOT + 1, elapsed),
@@ -74,7 +91,12 @@ proptest! {
 
     /// What matters is how far beyond the last timestamp the clock is.
     #[test]
-    fn a_clock_that_comes_back_has_not_jumped(passed in 0..YEAR, back in 0..10 * YEAR, limit in limits(), boot in BOOT..=BOOT + 1) {
+    fn a_clock_that_comes_back_has_not_jumped(
+        passed in 0..YEAR,
+        back in 0..10 * YEAR,
+        limit in limits(),
+        boot in BOOT..=BOOT + 1,
+    ) {
         // The last record was written while the clock was behind; timestamps were held.
         let last = clocks(NOW - back, BOOT, 1000);
         let now = clocks(NOW + passed, boot, 1000 + passed);
@@ -83,7 +105,11 @@ proptest! {
     }
 
     #[test]
-    fn without_a_limit_nothing_is_refused(passed in 0..YEAR, step in -YEAR..50 * YEAR, boot in BOOT..=BOOT + 1) {
+    fn without_a_limit_nothing_is_refused(
+        passed in 0..YEAR,
+        step in -YEAR..50 * YEAR,
+        boot in BOOT..=BOOT + 1,
+    ) {
         let now = clocks(NOW + passed + step, boot, 1000 + passed);
         prop_assert_ne!(now.jump_since(&then(), NOW).judge(None), Verdict::Refuse);
     }
@@ -91,7 +117,14 @@ proptest! {
     /// A promoted server goes on from the clock of another machine, which it last heard of some
     /// time ago.
     #[test]
-    fn a_promotion_is_judged_by_the_clock_of_its_upstream(difference in -2 * DAY..3 * DAY, latency in 0..500i64, unseen in 0..1000i64, passed in 0..YEAR, since in 0..DAY, limit in limits()) {
+    fn a_promotion_is_judged_by_the_clock_of_its_upstream(
+        difference in -2 * DAY..3 * DAY,
+        latency in 0..500i64,
+        unseen in 0..1000i64,
+        passed in 0..YEAR,
+        since in 0..DAY,
+        limit in limits(),
+    ) {
         // A message was sent, received after the latency, and seen some time later.
         let sent = NOW - difference - latency;
         let seen = clocks(NOW + unseen, BOOT, 1000);
@@ -112,7 +145,11 @@ proptest! {
 
     /// An upstream whose clock is behind says nothing against a right one.
     #[test]
-    fn a_clock_that_agrees_with_the_record_is_followed(behind in 0..10 * YEAR, passed in 0..NOTABLE, limit in limits()) {
+    fn a_clock_that_agrees_with_the_record_is_followed(
+        behind in 0..10 * YEAR,
+        passed in 0..NOTABLE,
+        limit in limits(),
+    ) {
         let now = later(passed, 0);
         let record = clocks(NOW, BOOT + 1, 0);
         let upstream = Clocks { wall: now.wall - behind, ..now };
@@ -132,7 +169,11 @@ proptest! {
     /// Between receipt and look, somebody sets the clock: the upstream's is off by no more than the
     /// time since the look before.
     #[test]
-    fn a_step_between_receipt_and_look_matters_little(step in -DAY..DAY, unseen in 0..1000i64, ago in 0..1000i64) {
+    fn a_step_between_receipt_and_look_matters_little(
+        step in -DAY..DAY,
+        unseen in 0..1000i64,
+        ago in 0..1000i64,
+    ) {
         let ago = ago.min(unseen);
         let upstream = Clocks::of_upstream(NOW - ago, NOW - ago, clocks(NOW + step, BOOT, 1000), unseen);
         prop_assert!((NOW - ago..=NOW - ago + unseen).contains(&upstream.wall));
@@ -140,7 +181,14 @@ proptest! {
 
     /// Whatever a record says, judging it does not overflow.
     #[test]
-    fn any_clocks_are_judged(wall: i64, last: i64, elapsed: i64, before: i64, timestamp: i64, boot in 0..2u128) {
+    fn any_clocks_are_judged(
+        wall: i64,
+        last: i64,
+        elapsed: i64,
+        before: i64,
+        timestamp: i64,
+        boot in 0..2u128,
+    ) {
         let now = clocks(wall, 1, elapsed);
         let _ = now.jump_since(&clocks(last, boot, before), timestamp).judge(Some(DAY));
     }

@@ -60,9 +60,25 @@ proptest! {
     }
 
     #[test]
-    fn compose_inverts_decompose(layout in layouts(), id in prop_oneof![Just(0), Just(i64::MAX), 0..=i64::MAX]) {
+    fn compose_inverts_decompose(
+        layout in layouts(),
+        id in prop_oneof![Just(0), Just(i64::MAX), 0..=i64::MAX],
+    ) {
         let parts = layout.decompose(id).expect("an ID");
         prop_assert_eq!(layout.compose(parts), Ok(id));
+    }
+
+    /// Of any datacenter and worker.
+    #[test]
+    fn the_ids_of_a_millisecond_are_between_its_first_and_its_last(
+        (layout, parts) in layouts_and_parts(),
+    ) {
+        let of = |datacenter_id, worker_id, sequence| {
+            layout.compose(Parts { datacenter_id, worker_id, sequence, ..parts })
+        };
+        prop_assert_eq!(layout.first_id(parts.timestamp), of(0, 0, 0));
+        let last = of(layout.last_datacenter_id(), layout.last_worker_id(), layout.last_sequence());
+        prop_assert_eq!(layout.last_id(parts.timestamp), last);
     }
 
     #[test]
@@ -97,7 +113,7 @@ proptest! {
 }
 
 #[test]
-fn known_answers() {
+fn ids_of_systems_in_the_field_are_read_and_made() {
     let discord = Layout::new(DISCORD_EPOCH, Layout::TWITTER.widths()).expect("a valid layout");
     for (layout, id, parts) in [
         (Layout::TWITTER, 1268118639732232192, (1591178018874, 5, 9, 0)), // 2020-06-03 09:53:38.874 UTC
@@ -109,6 +125,12 @@ fn known_answers() {
         assert_eq!(layout.decompose(id), Ok(parts));
         assert_eq!(layout.compose(parts), Ok(id));
     }
+}
+
+/// In 6429, so that the last timestamp of every layout is one that PostgreSQL has.
+#[test]
+fn the_last_epoch_is_before_2_to_the_power_of_47() {
+    assert_eq!(EPOCH_RANGE, 0..=140_737_488_355_327);
 }
 
 #[test]
@@ -126,7 +148,7 @@ fn the_error_names_the_range_of_epochs() {
 }
 
 #[test]
-fn invalid_layouts() {
+fn invalid_layouts_are_refused() {
     let new = |epoch, datacenter, worker, sequence| {
         Layout::new(epoch, Widths { datacenter, worker, sequence }).expect_err("an invalid layout")
     };

@@ -8,7 +8,7 @@ use snowflake_core::jump::{BootClock, Clocks, Reference};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{
     GoesBack, Issuer, LENGTH, MAGIC, NO_TIMELINE, Record, RecordError, Reservation, Start,
-    StartError, VERSION, Writer,
+    StartAfterAhead, StartError, VERSION, Writer,
 };
 use snowflake_core::ring::Ring;
 
@@ -84,7 +84,11 @@ proptest! {
 
     /// What makes IDs unique across a start: it begins above the record, whatever the clock says.
     #[test]
-    fn a_start_begins_above_the_record(record in records(), other in prop::option::of(any::<u32>()), now in 0..2 * NOW) {
+    fn a_start_begins_above_the_record(
+        record in records(),
+        other in prop::option::of(any::<u32>()),
+        now in 0..2 * NOW,
+    ) {
         // With a confirmed layout, it depends on the timeline whether there is a start.
         let record = Record { confirmed: record.confirmed.filter(|_| other.is_none()), ..record };
         let timeline = other.unwrap_or(record.timeline);
@@ -106,7 +110,11 @@ proptest! {
     /// Each timeline adds a margin: a server that began on one of them may have been lost before a
     /// record of its own was received.
     #[test]
-    fn every_timeline_adds_a_margin(timeline in 1..1000u32, more in 1..100u32, margin in 0..100_000i64) {
+    fn every_timeline_adds_a_margin(
+        timeline in 1..1000u32,
+        more in 1..100u32,
+        margin in 0..100_000i64,
+    ) {
         let record = Record { timeline, ..own() };
         let issuer = Issuer { timeline: timeline + more, failover_margin: margin, ..issuer(&record) };
         let start = issuer.start(&record, NOW).expect("its own record");
@@ -127,7 +135,11 @@ proptest! {
 
     /// Every start begins above start_after, which explains its own lead, or is refused.
     #[test]
-    fn a_start_begins_above_start_after(after in NOW - 2 * DAY..NOW + 3 * DAY, ahead in -DAY..DAY, timeline in 3..5u32) {
+    fn a_start_begins_above_start_after(
+        after in NOW - 2 * DAY..NOW + 3 * DAY,
+        ahead in -DAY..DAY,
+        timeline in 3..5u32,
+    ) {
         let now = NOW + ahead;
         let issuer = Issuer {
             start_after: Some(after), timeline, max_backward_step: DAY, ..issuer(&own())
@@ -142,7 +154,7 @@ proptest! {
             }
             Err(error) => {
                 prop_assert!(after - now > DAY && after > plain.after);
-                prop_assert_eq!(error, StartError::StartAfter { lead: after - now });
+                prop_assert_eq!(error, StartError::from(StartAfterAhead { lead: after - now }));
             }
         }
         match issuer.first_start(now) {
@@ -153,15 +165,22 @@ proptest! {
 
     /// A record never takes back what an earlier one has promised, wherever the clock is.
     #[test]
-    fn a_reservation_only_adds(timestamp in 0..NOW, before in 0..NOW * 3 / 2, now in 0..NOW * 3 / 2, age in 0..DAY) {
+    fn a_reservation_only_adds(
+        timestamp in 0..NOW,
+        before in 0..NOW * 3 / 2,
+        now in 0..NOW * 3 / 2,
+        age in -DAY..DAY,
+    ) {
         let Reservation { record: Record { floor, .. }, next_after } =
             issuer(&own()).reservation(timestamp, before, wall(now), age);
         prop_assert!(floor >= before && floor > timestamp);
         prop_assert!(floor >= now + RESERVATION);
         prop_assert!(next_after <= floor);
+        // Who is asked first need not have passed the clock, nor what is taken now.
+        prop_assert!(next_after > timestamp.max(now));
     }
 
-/// A clock that was not set back while the server was down never makes it wait or refuse, crash
+    /// A clock that was not set back while the server was down never makes it wait or refuse, crash
     /// after crash. What a crash adds to the lead over the clock is at most a quarter of a second
     /// and an eighth of the time for which the server issued IDs, also where it took every ID that
     /// there was, and an early reservation was durable before the crash.
@@ -189,7 +208,10 @@ proptest! {
     /// one at least, whether or not IDs are ahead of the clock. So a standby that lags by less than
     /// a second, and by the margin more, has a floor above all that is lost with the primary.
     #[test]
-    fn a_lag_of_a_second_is_covered(lead in prop_oneof![Just(0), 1..5000i64, Just(600_000)], ages in prop::collection::vec(1..500i64, 1..10)) {
+    fn a_lag_of_a_second_is_covered(
+        lead in prop_oneof![Just(0), 1..5000i64, Just(600_000)],
+        ages in prop::collection::vec(1..500i64, 1..10),
+    ) {
         let issuer = issuer(&own());
         let record = issuer.record(NOW + lead, wall(NOW));
         let generator = Generator::starting_after(NOW + lead, lead, i64::MAX);
@@ -210,7 +232,13 @@ proptest! {
     /// A change of layout is accepted only when every ID of the new one is above every ID of the
     /// old one.
     #[test]
-    fn a_changed_layout_goes_on_above_the_old_one(record in records(), layout in layouts(), old_bits: i64, new_bits: i64, ago in 0..1000i64) {
+    fn a_changed_layout_goes_on_above_the_old_one(
+        record in records(),
+        layout in layouts(),
+        old_bits: i64,
+        new_bits: i64,
+        ago in 0..1000i64,
+    ) {
         let issuer = Issuer { layout, ..issuer(&record) };
         if issuer.confirm_layout(&record).is_ok() && layout != record.layout {
             let mask = |layout: Layout| (1 << layout.timestamp_shift()) - 1;
@@ -402,6 +430,36 @@ fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservatio
     assert!(confirmed.start(&record, NOW).is_err());
 }
 
+/// `own()` with a confirmed layout of larger IDs, and the issuer that it was confirmed on.
+fn confirmed_on(timeline: u32) -> (Record, Issuer) {
+    let widths = Widths { sequence: 13, ..Layout::TWITTER.widths() };
+    let layout = Layout::new(TWITTER_EPOCH, widths).expect("a valid layout");
+    let issuer = Issuer { layout, timeline, ..issuer(&own()) };
+    (issuer.confirm_layout(&own()).expect("larger IDs").expect("a change"), issuer)
+}
+
+/// It is that of the IDs that were issued, or, where those of the confirmed one might be lost, that one.
+#[test]
+fn a_refusal_names_the_layout_that_is_in_the_way() {
+    let (record, confirmed) = confirmed_on(3);
+    let third = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a valid layout");
+    let third = Issuer { layout: third, ..confirmed };
+    let recorded = Layout::TWITTER;
+    assert_eq!(third.start(&record, NOW), Err(StartError::Layout { recorded }));
+    let promoted = Issuer { timeline: 4, ..issuer(&own()) };
+    let recorded = confirmed.layout;
+    assert_eq!(promoted.start(&record, NOW), Err(StartError::Layout { recorded }));
+}
+
+/// The record is of the new timeline from then on, so that its start adds no margin any more.
+#[test]
+fn a_confirmation_after_a_promotion_keeps_the_margin() {
+    let (record, promoted) = confirmed_on(4);
+    assert_eq!((record.timeline, record.floor), (4, NOW + 5000));
+    let start = promoted.start(&record, NOW).expect("its own record");
+    assert_eq!((start.after, start.margin), (NOW + 5000, 0));
+}
+
 /// A server whose timeline is new may have lost records of another one, which are up to a margin
 /// above the one that it has.
 #[test]
@@ -418,6 +476,28 @@ fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
     assert_eq!(promoted.confirm_layout(&record), Err(GoesBack));
     let layout = Layout::new(epoch - 5000, widths).expect("a valid layout");
     assert!(Issuer { layout, ..promoted }.confirm_layout(&record).is_ok());
+}
+
+/// It is written out for whoever reads the page without knowing the layout; -1 stands for none.
+#[test]
+fn a_record_holds_the_highest_id_that_it_permits() {
+    for (floor, highest) in [
+        (NOW, ((NOW - TWITTER_EPOCH) << 22) | ((1 << 22) - 1)),
+        (TWITTER_EPOCH, (1 << 22) - 1),
+        (TWITTER_EPOCH - 1, -1),
+    ] {
+        let record = Record { floor, ..own() };
+        assert_eq!(record.highest_id().unwrap_or(-1), highest);
+        assert_eq!(record.encode()[32..40], highest.to_le_bytes());
+    }
+}
+
+/// The machine is no part of the identity.
+#[test]
+fn an_identity_is_the_datacenter_and_the_worker() {
+    assert!(WRITER.has_identity_of(&Writer { machine: 4, ..WRITER }));
+    assert!(!WRITER.has_identity_of(&Writer { datacenter_id: 2, ..WRITER }));
+    assert!(!WRITER.has_identity_of(&Writer { worker_id: 3, ..WRITER }));
 }
 
 /// Records without a confirmed layout are as they were before there were any with one.
@@ -463,7 +543,7 @@ fn a_record_of_an_older_version_is_refused() {
 }
 
 #[test]
-fn zeros_and_later_versions() {
+fn zeros_and_later_versions_are_refused() {
     assert_eq!(Record::decode(&[0; LENGTH]), Err(RecordError::Damaged));
     let mut later = [0xff; LENGTH];
     later[..8].copy_from_slice(&MAGIC);
@@ -472,7 +552,7 @@ fn zeros_and_later_versions() {
 }
 
 #[test]
-fn layouts_that_may_follow_another() {
+fn a_layout_of_larger_ids_may_follow_another() {
     let record = own();
     let may = |epoch, datacenter, worker, sequence| {
         let layout =
@@ -513,7 +593,18 @@ fn start_after_may_be_as_far_ahead_as_a_step_that_is_held() {
     let issuer = Issuer { start_after: Some(NOW + DAY), max_backward_step: DAY, ..issuer(&own()) };
     let start = Start { after: NOW + DAY, hold: DAY, margin: 0 };
     assert_eq!(issuer.start(&own(), NOW), Ok(start));
-    assert_eq!(issuer.start(&own(), NOW - 1), Err(StartError::StartAfter { lead: DAY + 1 }));
+    assert_eq!(issuer.start(&own(), NOW - 1), Err(StartAfterAhead { lead: DAY + 1 }.into()));
+}
+
+/// Whoever set it to the floor that was handed over has reached it since: it refuses nothing.
+#[test]
+fn a_start_after_that_the_floor_has_reached_changes_nothing() {
+    let issuer = Issuer { max_backward_step: 0, ..issuer(&own()) };
+    let plain = issuer.start(&own(), NOW - DAY).expect("its own record");
+    for start_after in [NOW - 1, NOW] {
+        let told = Issuer { start_after: Some(start_after), ..issuer };
+        assert_eq!(told.start(&own(), NOW - DAY), Ok(plain));
+    }
 }
 
 /// Only where the upstream's clock alone is in the way.

@@ -66,6 +66,20 @@ impl Shared {
     }
 }
 
+/// One after the other, with the words that servers use.
+#[test]
+fn a_lock_that_is_taken_is_free_again_after_its_release() {
+    fn check(lock: SpinLock<impl Word>) {
+        for _ in 0..2 {
+            assert!(lock.try_lock());
+            assert!(!lock.try_lock());
+            lock.unlock();
+        }
+    }
+    check(SpinLock(std::sync::atomic::AtomicU8::new(0)));
+    check(SpinLock(std::sync::atomic::AtomicU32::new(0)));
+}
+
 /// (I4): sessions that take IDs at the same time get different ones.
 #[test]
 fn ids_are_distinct() {

@@ -54,7 +54,7 @@ fn the_smallest_and_the_largest_id_have_texts_and_no_other_number() {
 }
 
 #[test]
-fn malformed_texts() {
+fn malformed_texts_are_refused() {
     let digit = |character, position| Err(Base62Error::Digit { character, position });
     for (text, error) in [
         ("", Err(Base62Error::Length(0))),
@@ -73,7 +73,7 @@ fn malformed_texts() {
 }
 
 #[test]
-fn years_beyond_9999() {
+fn years_beyond_9999_are_written_as_javascript_does() {
     // Python: datetime cannot. JavaScript: new Date(ms).toISOString().
     for (unix_ms, text) in [
         (0, "1970-01-01T00:00:00.000Z"),

@@ -1,6 +1,6 @@
-//! Breaks the rules of `crates/snowflake-core` one at a time, in copies of it, and shows that a
-//! test notices each. Fails when a broken rule goes unnoticed, or when a rule to break is no longer
-//! found in the source.
+//! Breaks the rules of `crates/snowflake-core` one at a time, in copies of it, and shows that the
+//! test that is named for the rule notices. Fails when a broken rule goes unnoticed, or when a rule
+//! to break is no longer found in the source. `tools/mutants` breaks what no rule names.
 
 mod rules;
 

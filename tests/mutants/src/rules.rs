@@ -1,4 +1,5 @@
-//! The rules that are broken, file by file of `crates/snowflake-core/src/`.
+//! The rules that are broken, file by file of `crates/snowflake-core/src/`. What cargo-mutants breaks
+//! as well, an operator or the value of a function, is here only where the documents name the test.
 
 /// A rule of the core, what it becomes when it is broken, and the test that has to notice.
 #[derive(Clone, Copy)]
@@ -51,12 +52,6 @@ const GENERATOR: &[[&str; 3]] = &[
         "timestamp: self.timestamp + 1, first: request.first, hold: 0 }",
     ],
     ["properties::lead_never_grows_by_itself", "hold: self.hold.min(lead),", "hold: self.hold,"],
-    [
-        "properties::lead_is_explained_by_steps_and_max_burst",
-        "if lead < explained {",
-        "if lead <= explained {",
-    ],
-    ["properties::lead_never_grows_by_itself", "if lead < explained {", "if lead <= explained {"],
     [
         "properties::a_held_step_keeps_the_full_rate",
         "let explained = limits.max_burst.max(self.hold);",
@@ -136,11 +131,6 @@ const GENERATOR: &[[&str; 3]] = &[
     ],
     ["reuse::reuse_begins_where_it_is_switched_on", "if !self.recording {", "if false {"],
     [
-        "reuse::reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full",
-        "if first > request.last_sequence {",
-        "if false {",
-    ],
-    [
         "reuse::a_run_leaves_ids_to_others",
         "request.last_sequence - request.leave {",
         "request.last_sequence {",
@@ -150,7 +140,6 @@ const GENERATOR: &[[&str; 3]] = &[
         "self.last_sequence - self.leave;",
         "self.last_sequence;",
     ],
-    ["reuse::a_run_leaves_ids_to_others", "Request { leave: 0, ..request }", "request"],
 ];
 
 const RING: &[[&str; 3]] = &[
@@ -162,7 +151,6 @@ const RING: &[[&str; 3]] = &[
         "Some(used.sequence)",
     ],
     ["what_is_unused_is_known_and_nothing_else", "Some(first)", "None"],
-    ["a_step_is_noticed_once", "from) != from", "from) == from"],
 ];
 
 const REGISTER: &[[&str; 3]] = &[
@@ -183,12 +171,6 @@ const REGISTER: &[[&str; 3]] = &[
     ["a_crash_adds_little_to_the_lead", "lead.min(explained) };", "lead.min(RESERVATION) };"],
     ["a_promotion_explains_its_lead", " && lead <= self.max_backward_step", ""],
     ["a_promotion_explains_its_lead", "record.timeline != self.timeline && lead", "false && lead"],
-    ["a_start_begins_above_start_after", "if lead > self.max_backward_step {", "if false {"],
-    [
-        "a_start_begins_above_start_after",
-        "filter(|start_after| *start_after > floor)",
-        "filter(|_| false)",
-    ],
     [
         "a_promotion_is_compared_with_its_upstream",
         "upstream.filter(|_| record.timeline != self.timeline)",
@@ -204,7 +186,6 @@ const REGISTER: &[[&str; 3]] = &[
     ["a_lag_of_a_second_is_covered", "record.floor - left / 2", "record.floor - left / 4"],
     ["a_reservation_only_adds", "self.record(ahead.max(floor), now)", "self.record(ahead, now)"],
     ["any_flipped_bit_is_noticed", "if record.encode() == *bytes {", "if true {"],
-    ["a_record_of_an_older_version_is_refused", "if version < VERSION {", "if false {"],
     [
         "a_start_of_another_system_or_layout_is_refused",
         "if record.system_identifier != self.system_identifier {",
@@ -255,8 +236,6 @@ const JUMP: &[[&str; 3]] = &[
         "saturating_sub(last.wall)",
     ],
     ["a_jump_beyond_the_limit_is_refused", "by > largest", "by > largest + 1"],
-    ["a_jump_within_the_limit_is_followed", "by > largest", "by >= largest"],
-    ["a_jump_within_the_limit_is_followed", "} else if by > notable {", "} else if false {"],
     ["where_nobody_knows_only_a_year_is_refused", "limit.map(|_| YEAR)", "limit"],
     ["where_nobody_knows_only_a_year_is_refused", " && now.elapsed >= then.elapsed", ""],
     ["where_nobody_knows_only_a_year_is_refused", "now.boot == then.boot && ", ""],
@@ -289,12 +268,10 @@ const LAYOUT: &[[&str; 3]] = &[
         "let datacenter_shift = worker_shift + self.widths.datacenter;",
     ],
     ["ids_sort_by_time_before_all_else", "<< self.shift) |", "<< (self.shift - 1)) |"],
-    ["one_past_a_field_is_refused", "if parts.sequence > self.last_sequence() {", "if false {"],
     ["a_negative_number_is_no_id", "if id < 0 {", "if id < -1 {"],
 ];
 
 const SPINLOCK: &[[&str; 3]] = &[
-    ["ids_are_distinct", "self.0.swap(1, Acquire) == 0", "true"],
     ["ids_are_distinct", "swap(1, Acquire)", "swap(1, Ordering::Relaxed)"],
     ["ids_are_distinct", "store(0, Release)", "store(0, Ordering::Relaxed)"],
     ["who_gets_an_id_sees_its_reservation", "swap(1, Acquire)", "swap(1, Ordering::Relaxed)"],
@@ -308,11 +285,9 @@ const TEXT: &[[&str; 3]] = &[
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
     ],
     ["what_is_read_is_what_is_written", "if length != LENGTH {", "if length > LENGTH {"],
-    ["malformed_texts", "position: index + 1", "position: index"],
     [
         "the_smallest_and_the_largest_id_have_texts_and_no_other_number",
         "None => fits = false,",
         "None => {}",
     ],
-    ["years_beyond_9999", "cycles * YEARS", "cycles.min(0) * YEARS"],
 ];

@@ -8,7 +8,9 @@ use snowflake_core::generator::{
 };
 use snowflake_core::jump::{Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{Issuer, LENGTH, Record, Reservation, Start, StartError, Writer};
+use snowflake_core::register::{
+    Issuer, LENGTH, Record, Reservation, Start, StartAfterAhead, StartError, Writer,
+};
 use snowflake_core::ring::Ring;
 
 use crate::machine::{MILLISECOND, Machine, SECOND};
@@ -48,6 +50,12 @@ pub enum Refusal {
     ClockBehind,
     /// Its operator waits for the clock before he lets it issue.
     Fenced,
+}
+
+impl From<StartAfterAhead> for Refusal {
+    fn from(_: StartAfterAhead) -> Refusal {
+        Refusal::StartAfter
+    }
 }
 
 /// What is written to the WAL: a record of the register, or the beginning of a timeline.
@@ -297,7 +305,7 @@ impl Cluster {
         let (start, reference) = match self.record() {
             _ if self.ignores_record => {
                 let issuer = Issuer { start_after: None, ..issuer };
-                (checked(issuer.first_start(clocks.wall))?, Reference::record(clocks))
+                (issuer.first_start(clocks.wall)?, Reference::record(clocks))
             }
             Some(record) => {
                 let start = checked(issuer.start(&record, clocks.wall))?;
@@ -310,7 +318,7 @@ impl Cluster {
                 (start, reference)
             }
             None => {
-                let start = checked(issuer.first_start(clocks.wall))?;
+                let start = issuer.first_start(clocks.wall)?;
                 self.log(at, &issuer.record(start.after, clocks));
                 (start, Reference::record(clocks))
             }
@@ -469,7 +477,7 @@ fn recorded(entry: &Entry) -> Option<Record> {
 
 fn checked(start: Result<Start, StartError>) -> Result<Start, Refusal> {
     start.map_err(|error| match error {
-        StartError::StartAfter { .. } => Refusal::StartAfter,
+        StartError::StartAfter(error) => error.into(),
         error => panic!("a server was refused its own record: {error:?}"),
     })
 }

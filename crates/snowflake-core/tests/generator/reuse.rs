@@ -1,6 +1,7 @@
 //! Small steps back that are answered with unused sequences, and what a run leaves to others.
 
 use snowflake_core::generator::{Decision, Limits, Request, Run};
+use snowflake_core::ring::Ring;
 
 use crate::world::{LAST_SEQUENCE, ONE, START, STRICT, World};
 
@@ -78,6 +79,21 @@ fn reuse_begins_where_it_is_switched_on() {
     }
     world.generator.set_reuse(&mut world.ring, false);
     assert!(matches!(world.insist(1), Decision::Refuse { .. }));
+}
+
+/// Every reservation passes on the setting as it is.
+#[test]
+fn switching_reuse_on_again_forgets_nothing() {
+    let mut world = stepped_back(START + 4, REUSE);
+    world.generator.set_reuse(&mut world.ring, true);
+    assert!(matches!(world.insist(1), Decision::Reuse { .. }));
+}
+
+/// It would cost every millisecond a store.
+#[test]
+fn nothing_is_recorded_while_reuse_is_off() {
+    let world = stepped_back(START + 10, STRICT);
+    assert_eq!(world.ring, Ring::new());
 }
 
 /// Whoever takes many leaves some to others, who need not wait.

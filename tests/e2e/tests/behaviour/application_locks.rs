@@ -139,7 +139,7 @@ fn read_and_write(client: &mut Client) {
 }
 
 #[test]
-fn what_each_statement_locks() {
+fn each_table_is_rewritten_once() {
     let cluster = shop();
     let mut client = copy_of(&cluster, "by_steps");
     let (conversion, validation) =

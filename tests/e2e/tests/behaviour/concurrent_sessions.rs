@@ -39,7 +39,7 @@ fn sessions_that_take_turns_see_one_series() {
 }
 
 #[test]
-fn parallel_workers() {
+fn parallel_workers_take_distinct_ids() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client
@@ -87,7 +87,7 @@ fn a_rollback_gives_nothing_back() {
 }
 
 #[test]
-fn two_databases_of_one_cluster() {
+fn two_databases_of_one_cluster_share_no_id() {
     let cluster = Cluster::start();
     cluster.connect().batch_execute("CREATE DATABASE other").expect("a database");
     let mut config = cluster.config();

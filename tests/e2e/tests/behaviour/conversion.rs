@@ -152,7 +152,7 @@ impl Case {
 }
 
 #[test]
-fn every_kind_of_column() {
+fn every_kind_of_column_is_converted_and_reverted() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     let cases = cases();
@@ -198,7 +198,7 @@ fn every_kind_of_column() {
 
 /// Rows that are inserted while a conversion waits for its lock get keys that are not taken.
 #[test]
-fn while_clients_insert() {
+fn clients_that_insert_meanwhile_get_keys_that_are_not_taken() {
     let cluster = Cluster::start();
     cluster
         .connect()
@@ -289,7 +289,7 @@ fn a_reversion_sees_rows_that_were_committed_while_it_waited() {
 
 /// Before PostgreSQL 17, a partition may have an identity of its own, and none from its parent.
 #[test]
-fn partitions_with_identity() {
+fn partitions_with_identity_are_converted_and_reverted() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client

@@ -89,7 +89,7 @@ const EXPRESSIONS: &str = "
     CREATE TABLE mallory.cast (id serial PRIMARY KEY CHECK (id::mallory.watched > 0));
     CREATE TABLE mallory.text (id serial PRIMARY KEY CHECK (id > 0 AND query_to_xml_and_xmlschema(
         'SELECT mallory.act(''text'')', true, true, '') IS NOT NULL));
-    CREATE TABLE mallory.folded (id serial PRIMARY KEY);
+    CREATE TABLE mallory.folded (id bigserial PRIMARY KEY);
     CREATE INDEX ON mallory.folded ((id + mallory.spy('folded', 1)));
     CREATE TABLE mallory.parted (id bigserial, day bigint) PARTITION BY RANGE (id, (day + mallory.spy('bound', 1)));
     CREATE TABLE mallory.part PARTITION OF mallory.parted FOR VALUES FROM (0, 0) TO (9, 9);

@@ -24,7 +24,7 @@ struct Case {
     names: &'static str,
 }
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 15] = [
     Case {
         tables: "CREATE TABLE one (id serial PRIMARY KEY) PARTITION BY HASH (id);
             CREATE TABLE two PARTITION OF one FOR VALUES WITH (MODULUS 1, REMAINDER 0);",
@@ -65,6 +65,16 @@ const CASES: [Case; 12] = [
         kind: "obstacle",
         object: "public.one",
         says: "function public.titled(bigint, text) does not exist.",
+        error: Some(SqlState::DEPENDENT_OBJECTS_STILL_EXIST),
+        names: "constraint fits on table public.one",
+    },
+    Case {
+        tables: "CREATE TYPE mood AS ENUM ('sad', 'glad');
+            CREATE TABLE one (
+                id serial PRIMARY KEY, mood mood, CONSTRAINT fits CHECK (mood <> 'sad' OR small(id)))",
+        kind: "obstacle",
+        object: "public.one",
+        says: "function public.small(bigint) does not exist.",
         error: Some(SqlState::DEPENDENT_OBJECTS_STILL_EXIST),
         names: "constraint fits on table public.one",
     },
@@ -112,6 +122,25 @@ const CASES: [Case; 12] = [
         says: "function public.small(bigint) does not exist.",
         error: Some(SqlState::DEPENDENT_OBJECTS_STILL_EXIST),
         names: "policy fitting on table public.one",
+    },
+    Case {
+        tables: "CREATE TABLE one (id serial PRIMARY KEY);
+            CREATE INDEX fitting ON one USING brin (id int4_minmax_multi_ops);",
+        kind: "obstacle",
+        object: "public.one",
+        says: "Index public.fitting uses operator class int4_minmax_multi_ops of access method brin",
+        error: Some(SqlState::DEPENDENT_OBJECTS_STILL_EXIST),
+        names: "Index public.fitting",
+    },
+    Case {
+        tables: "CREATE TABLE one (id serial PRIMARY KEY);
+            CREATE TABLE two (title text, one int REFERENCES one);
+            CREATE INDEX fitting ON two USING brin (title, one int4_bloom_ops);",
+        kind: "obstacle",
+        object: "public.two",
+        says: "Index public.fitting uses operator class int4_bloom_ops of access method brin",
+        error: Some(SqlState::DEPENDENT_OBJECTS_STILL_EXIST),
+        names: "Index public.fitting",
     },
     Case {
         tables: "CREATE TABLE one (id serial PRIMARY KEY);

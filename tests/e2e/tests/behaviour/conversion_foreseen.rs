@@ -59,6 +59,10 @@ const HARMLESS: &str = "
     CREATE TABLE left_of () INHERITS (top); CREATE TABLE right_of () INHERITS (top);
     CREATE TABLE below () INHERITS (left_of, right_of);
     CREATE TYPE mood AS ENUM ('sad', 'glad');
+    CREATE TABLE checked (id serial PRIMARY KEY, mood mood, CHECK (id > 0 OR mood = 'sad'));
+    CREATE FUNCTION same(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1; END';
+    CREATE TABLE indexed (id serial PRIMARY KEY, n int);
+    CREATE INDEX ON indexed (same(n));
     CREATE VIEW grouped AS SELECT id, title, count(*) FROM one GROUP BY id;
     CREATE VIEW of_rows AS SELECT one, one.title FROM one;
     CREATE VIEW of_system AS SELECT tableoid, ctid, id FROM one AS x WHERE x.id IN (SELECT id FROM one);

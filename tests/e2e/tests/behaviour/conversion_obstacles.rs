@@ -206,7 +206,7 @@ fn not_null_constraints_of_other_names() {
         assert_eq!(refused > 0, cluster.programs().major() >= 18, "{tree}");
         let smaller = "SELECT count(*) FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid \
             WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') \
-                AND attname IN ('id', 'film') AND atttypid <> 'bigint'::regtype";
+            AND attname IN ('id', 'film') AND atttypid <> 'bigint'::regtype";
         assert_eq!(bigint(&mut client, smaller), 0, "{tree}");
         client.batch_execute("ROLLBACK").expect("rolled back");
     }

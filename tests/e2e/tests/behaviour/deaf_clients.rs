@@ -21,7 +21,7 @@ fn assert_others_are_answered(cluster: &Cluster) -> Option<String> {
 }
 
 #[test]
-fn while_the_register_is_created() {
+fn others_take_ids_while_the_register_is_created() {
     let cluster = Cluster::start();
     let _client = DeafClient::take_an_id_when_full(&cluster);
     assert!(cluster.log().contains("created the register"), "{}", cluster.log());
@@ -29,7 +29,7 @@ fn while_the_register_is_created() {
 }
 
 #[test]
-fn while_the_clock_steps_ahead() {
+fn others_take_ids_while_the_clock_steps_ahead() {
     let cluster = Cluster::builder().fake_clock().start();
     cluster.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
     cluster.set_clock("+1h");
@@ -42,7 +42,7 @@ fn while_the_clock_steps_ahead() {
 
 /// PostgreSQL raises an error of its own: the register cannot be opened.
 #[test]
-fn while_an_error_of_postgresql_is_reported() {
+fn others_are_answered_while_an_error_of_postgresql_is_reported() {
     let mut cluster = Cluster::start();
     cluster.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
     cluster.stop();
@@ -60,7 +60,7 @@ fn while_an_error_of_postgresql_is_reported() {
 /// What writes a deleted register again waits until every process has closed the file. The log names
 /// one that waits for its client, and others take IDs meanwhile.
 #[test]
-fn while_a_deleted_register_is_written_again() {
+fn others_take_ids_while_a_deleted_register_is_written_again() {
     let cluster = Cluster::start();
     let client = DeafClient::take_an_id_when_full(&cluster);
     fs::remove_file(Register::path(&cluster)).expect("root, or the owner");

@@ -181,7 +181,7 @@ fn layout_of_database(client: &mut Client) -> (bool, String) {
 /// A publication of all tables has the table, too. A subscriber gets the row of its publisher, and a
 /// change of it; the dump of a subscriber is restored as long as both have one layout.
 #[test]
-fn a_publication_of_all_tables() {
+fn a_subscriber_to_all_tables_gets_the_layout_of_its_publisher() {
     let logical = || Cluster::builder().set("wal_level", "logical");
     let with_bits = |builder: ClusterBuilder| builder.set(BITS.0, BITS.1).start();
     let (mut publisher, subscriber) = (logical().start(), with_bits(logical()));
@@ -226,7 +226,7 @@ fn a_publication_of_all_tables() {
 
 /// Without the library in `shared_preload_libraries`, the layout is that of the configuration.
 #[test]
-fn without_preloading_it_is_the_same() {
+fn without_preloading_the_layout_is_that_of_the_configuration() {
     let builder = Cluster::builder().unset("shared_preload_libraries");
     let mut cluster = builder.set(BITS.0, BITS.1).start();
     let mut client = cluster.connect();

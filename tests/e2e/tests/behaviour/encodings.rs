@@ -7,7 +7,7 @@ use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, error_of};
 
 #[test]
-fn names_and_texts_beyond_ascii() {
+fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
     let cluster = Cluster::start();
     for (encoding, text) in
         [("UTF8", "Größe"), ("LATIN1", "Größe"), ("SQL_ASCII", "Größe"), ("EUC_JP", "注文")]
@@ -104,7 +104,7 @@ fn names_and_texts_beyond_ascii() {
 
 /// Bytes that are not UTF-8, in a database that does not care.
 #[test]
-fn bytes_of_no_known_encoding() {
+fn names_of_no_known_encoding_are_converted() {
     let cluster = Cluster::start();
     cluster
         .connect()
@@ -132,7 +132,7 @@ fn bytes_of_no_known_encoding() {
 
 /// A name in the notice about stored results.
 #[test]
-fn a_notice_with_such_a_name() {
+fn a_notice_quotes_a_name_beyond_ascii() {
     let mut cluster = Cluster::start();
     let mut client = cluster.connect();
     client

@@ -156,7 +156,7 @@ fn what_uses_the_extension_survives_the_update() {
 
 /// Each function of a former release works with this library, or says what is wrong; both views work.
 #[test]
-fn former_sql_and_this_library() {
+fn the_sql_of_former_releases_works_with_this_library() {
     let cluster = Cluster::start();
     for (number, release) in releases().iter().enumerate() {
         let mut client = database(&cluster, &format!("former_{number}"), Some(release));

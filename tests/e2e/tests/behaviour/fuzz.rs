@@ -168,7 +168,7 @@ fn functions(client: &mut Client) -> Vec<Function> {
 }
 
 #[test]
-fn extreme_and_random_arguments() {
+fn no_argument_leads_to_an_unexpected_error() {
     let seed = std::env::var("SEED")
         .ok()
         .and_then(|seed| seed.parse().ok())

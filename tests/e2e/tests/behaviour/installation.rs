@@ -74,7 +74,7 @@ impl Installation {
 }
 
 #[test]
-fn install_and_uninstall() {
+fn what_is_installed_can_be_uninstalled() {
     let installation = Installation::new();
     let output = installation.make(&["install"]);
     assert!(output.status.success(), "{output:?}");
@@ -187,7 +187,7 @@ fn the_network_is_not_needed() {
 }
 
 #[test]
-fn two_installations_at_once() {
+fn two_installations_at_once_do_not_disturb_each_other() {
     let installation = Installation::new();
     let started: Vec<_> = ["one", "two"]
         .map(|below| {
@@ -210,7 +210,7 @@ fn two_installations_at_once() {
 
 /// What a build needs is looked up before it begins, and said in one line.
 #[test]
-fn a_rust_that_does_not_suffice_is_said_at_once() {
+fn a_rust_that_does_not_suffice_is_reported_at_once() {
     for (name, text, said) in [
         (
             "rustfmt",

@@ -21,6 +21,7 @@ mod conversion_foreseen;
 mod conversion_indexes;
 mod conversion_obstacles;
 mod conversion_reach;
+mod conversion_remedies;
 mod conversion_report;
 mod conversion_row_types;
 mod conversion_session;

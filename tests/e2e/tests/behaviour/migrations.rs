@@ -91,7 +91,7 @@ fn every_part_with_statements_is_followed() {
 
 /// A client that knows only UUIDs inserts while everything is done that the page says of it.
 #[test]
-fn from_uuid_keys() {
+fn uuid_keys_are_replaced_while_a_client_inserts() {
     let mut cluster = Cluster::start();
     follow("From UUID keys", &mut cluster);
     let (stop, written) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -148,7 +148,7 @@ const LAST_OF_PGEDGE: u64 = 1_771_077_724;
 
 /// The clock is 50 s behind that time.
 #[test]
-fn from_pgedges_snowflake() {
+fn ids_of_pgedges_extension_and_ours_stay_apart() {
     let mut cluster = server_before();
     cluster.configure(&[("snowflake.node", "1")]);
     cluster.connect().batch_execute(PGEDGE).expect("pgEdge's extension");
@@ -175,7 +175,7 @@ fn from_pgedges_snowflake() {
 }
 
 #[test]
-fn from_functions_in_instagrams_way() {
+fn ids_of_instagrams_functions_and_ours_stay_apart() {
     let mut cluster = server_before();
     follow("From functions in Instagram's way", &mut cluster);
     check(&cluster);
@@ -221,7 +221,7 @@ fn insert_own_ids(client: &mut Client, stop: &AtomicBool) {
 }
 
 #[test]
-fn from_generators_in_applications() {
+fn ids_of_applications_and_ours_stay_apart() {
     let mut cluster = server_before();
     follow("From generators in applications", &mut cluster);
     check(&cluster);
@@ -242,7 +242,7 @@ fn from_generators_in_applications() {
 }
 
 #[test]
-fn out_again() {
+fn a_server_works_on_after_the_extension_was_uninstalled() {
     let mut cluster = Cluster::builder().fake_clock().start();
     follow("Out again", &mut cluster);
     let refused = error_of(cluster.connect().batch_execute("DROP EXTENSION snowflake"));
@@ -285,7 +285,7 @@ fn out_again() {
 /// After the files are removed, a server starts if its configuration no longer names them, with the
 /// register and without. A recovery creates the register again.
 #[test]
-fn the_files_go_last() {
+fn a_server_starts_without_the_files_if_nothing_names_them() {
     // It outlives the cluster, whose server is in it.
     let directory = new_directory();
     let mut cluster = Cluster::start();

@@ -35,7 +35,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn they_do_not_get_to_a_cluster() {
+fn nobody_else_gets_to_a_cluster() {
     let cluster = Cluster::start();
     let directory = cluster.directory();
     if is_root() {
@@ -62,7 +62,7 @@ fn they_do_not_get_to_a_cluster() {
 
 /// A cluster that somebody lets listen on a port asks for more than the name of the superuser.
 #[test]
-fn they_are_not_let_in_over_tcp() {
+fn nobody_else_is_let_in_over_tcp() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     let addresses = client.query_one("SHOW listen_addresses", &[]).expect("a setting");
@@ -90,7 +90,7 @@ fn assert_refused(output: &Output, said: &str) {
 /// Where root builds in a place that the user of servers cannot enter, the private server is at a
 /// path that everybody knows, and can create first. Nothing is run from there then.
 #[test]
-fn they_do_not_take_the_place_of_the_private_server() {
+fn nobody_else_takes_the_place_of_the_private_server() {
     let below = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir();
     let below = below.expect("a directory for temporary files");
     let (target, mark) = (below.path().join("target"), below.path().join("mark"));

@@ -258,7 +258,7 @@ fn an_ordinary_owner_dumps_and_restores_both_tables() {
 
 /// What a superuser grants is in the dump. Only a superuser can restore it; the rows arrive anyway.
 #[test]
-fn a_dump_with_more_privileges() {
+fn privileges_that_were_granted_are_restored_by_superusers_only() {
     let cluster = start();
     let mut client = create_database(&cluster, "owner", "original");
     client.batch_execute(CLAIMS).expect("claims");
@@ -306,7 +306,7 @@ fn a_dump_with_more_privileges() {
 
 /// Who does not own the extension that is there already gets an error for its rows.
 #[test]
-fn a_restore_where_somebody_else_has_the_extension() {
+fn rows_are_not_restored_where_somebody_else_has_the_extension() {
     let cluster = start();
     create_database(&cluster, "owner", "original").batch_execute(CLAIMS).expect("claims");
     let directory = new_directory();
@@ -348,7 +348,7 @@ fn a_dump_does_not_name_a_role_that_was_dropped() {
 
 /// A publication of all tables has those of the extension, too, unlike one of a schema.
 #[test]
-fn the_tables_in_a_publication() {
+fn a_publication_of_all_tables_has_those_of_the_extension() {
     for (publication, claims_of_subscriber, claims_there) in
         [("FOR ALL TABLES", None, 2), ("FOR TABLES IN SCHEMA public", Some("db-7"), 1)]
     {

@@ -7,7 +7,7 @@ use std::process::Command;
 use snowflake_e2e::Cluster;
 
 #[test]
-fn pg_regress() {
+fn the_files_of_pg_regress_print_what_is_expected() {
     let cluster = Cluster::start();
     cluster.connect().batch_execute("CREATE DATABASE regress").expect("a database");
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/").join("pg_regress");

@@ -131,7 +131,7 @@ fn without_a_generator_there_is_a_status_and_no_statistics() {
 }
 
 #[test]
-fn a_standby_says_so() {
+fn a_standby_shows_that_it_recovers_and_no_last_id() {
     let primary = Cluster::start();
     bigint(&mut primary.connect(), NEXT);
     let standby = primary.standby();

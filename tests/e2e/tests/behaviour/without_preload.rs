@@ -9,7 +9,7 @@ fn unloaded() -> ClusterBuilder {
 }
 
 #[test]
-fn it_decodes() {
+fn decoding_works() {
     let cluster = unloaded().start();
     let mut client = cluster.connect();
     assert_eq!(bigint(&mut client, "SELECT snowflake_worker_id(1268118639732232192)::bigint"), 9);
@@ -20,7 +20,7 @@ fn it_decodes() {
 }
 
 #[test]
-fn it_decodes_with_the_configured_epoch() {
+fn decoding_uses_the_configured_epoch() {
     let cluster = unloaded().set("snowflake.epoch", "1420070400000").start();
     let timestamp: String = cluster
         .connect()
@@ -31,7 +31,7 @@ fn it_decodes_with_the_configured_epoch() {
 }
 
 #[test]
-fn it_does_not_generate() {
+fn generating_is_refused() {
     let cluster = unloaded().start();
     let mut client = cluster.connect();
     for query in ["SELECT snowflake_nextval()", "SELECT snowflake_nextval(3)"] {

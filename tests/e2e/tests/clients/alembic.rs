@@ -74,7 +74,7 @@ const DEFAULTS: &str = "        compare_server_default=True,\n";
 /// A migration creates the table with the default, and there is no difference afterwards, also if
 /// Alembic compares defaults, and wherever the extension is.
 #[test]
-fn alembic_leaves_the_extension_alone() {
+fn the_extension_is_left_alone() {
     for own_schema in [false, true] {
         let program = program();
         if own_schema {
@@ -94,7 +94,7 @@ fn alembic_leaves_the_extension_alone() {
 /// With `include_schemas`, and without `include_name`, a migration drops the tables of the
 /// extension, and fails.
 #[test]
-fn alembic_drops_the_tables_of_all_schemas() {
+fn the_tables_of_all_schemas_are_dropped() {
     let program = program();
     configure(&program, FILTER, "");
     let migration = revision(&program, "first");
@@ -108,7 +108,7 @@ fn alembic_drops_the_tables_of_all_schemas() {
 
 /// Without both, Alembic looks at one schema, where the extension has no tables.
 #[test]
-fn alembic_does_not_look_at_views() {
+fn views_are_not_looked_at() {
     let program = program();
     configure(&program, &[ALL_SCHEMAS, FILTER].concat(), "");
     let created = revision(&program, "first");
@@ -146,7 +146,7 @@ class Order(Base):
 /// A model that keeps `Identity()` after a conversion takes IDs if it is a `BigInteger`. Where
 /// Alembic compares defaults, it fails, and finds no difference with the model of the program.
 #[test]
-fn alembic_and_a_model_that_keeps_its_identity() {
+fn a_model_that_keeps_its_identity_takes_ids() {
     let (program, declared) = converted("BigInteger");
     assert_no_difference(&program);
     assert_inserts(&program);
@@ -161,7 +161,7 @@ fn alembic_and_a_model_that_keeps_its_identity() {
 /// If the model keeps an `Integer`, a migration makes the converted column one again, and inserts
 /// fail.
 #[test]
-fn alembic_changes_an_integer_back() {
+fn an_integer_is_changed_back() {
     let (program, _) = converted("Integer");
     let migration = revision(&program, "second");
     assert!(migration.contains("type_=sa.Integer()"), "{migration}");

@@ -49,7 +49,7 @@ fn maintain(client: &mut Client) {
 /// Partitions begin at midnight. Maintenance makes those that come after the largest ID, and drops
 /// those that are older than the retention, counted in IDs.
 #[test]
-fn partitions_of_a_day() {
+fn partitions_of_a_day_begin_at_midnight() {
     let Some(cluster) = cluster() else { return };
     let mut client = cluster.connect();
     create_events(&mut client);

@@ -33,8 +33,8 @@ fn sqlalchemy() {
 }
 
 /// A table that SQLAlchemy reads from the database takes IDs from its default, and so does one that
-/// is declared with a `FetchedValue`. A column that is
-/// declared with `autoincrement=True` becomes a serial, whatever its default.
+/// is declared with a `FetchedValue`. A column that is declared with `autoincrement=True` becomes a
+/// serial, whatever its default.
 #[test]
 fn sqlalchemy_reflects_the_default_and_makes_a_serial_of_autoincrement() {
     let program = Program::of("sqlalchemy");

@@ -12,7 +12,7 @@ use snowflake_e2e::{
 use super::{INSERT, create_orders};
 
 #[test]
-fn twenty_crashes_of_a_cluster_under_load() {
+fn no_id_comes_back_after_twenty_crashes_under_load() {
     const CYCLES: usize = 20;
     let mut cluster = Cluster::builder().fake_clock().start();
     create_orders(&cluster);
@@ -62,7 +62,7 @@ fn twenty_crashes_of_a_cluster_under_load() {
 }
 
 #[test]
-fn a_killed_backend() {
+fn no_id_comes_back_after_a_backend_is_killed() {
     let cluster = Cluster::builder().set("restart_after_crash", "on").fake_clock().start();
     create_orders(&cluster);
     let journal = Journal::new();
@@ -99,7 +99,7 @@ fn a_killed_backend() {
 /// The case that defeats designs that keep the promise in the log alone: the checkpoint lets
 /// recovery begin after the reservation's record.
 #[test]
-fn reserve_checkpoint_crash_and_a_clock_that_is_back() {
+fn no_id_comes_back_after_a_reservation_a_checkpoint_and_a_crash() {
     let mut cluster = Cluster::builder().fake_clock().start();
     let journal = Journal::new();
     for offset in ["-1h", "-2h", "-3h"] {

@@ -80,17 +80,17 @@ fn damage_is_noticed_and_mended(checksums: bool) {
 }
 
 #[test]
-fn a_damaged_register() {
+fn a_damaged_page_is_refused_until_a_floor_is_set() {
     damage_is_noticed_and_mended(false);
 }
 
 #[test]
-fn a_damaged_register_with_data_checksums() {
+fn a_damaged_page_is_refused_with_data_checksums_too() {
     damage_is_noticed_and_mended(true);
 }
 
 #[test]
-fn a_deleted_register_is_created_with_a_warning() {
+fn a_deleted_register_is_created_again_and_logged() {
     let mut cluster = Cluster::builder().fake_clock().start();
     let journal = Journal::new();
     take(&journal, &cluster);
@@ -119,7 +119,7 @@ fn a_deleted_register_is_created_with_a_warning() {
 }
 
 #[test]
-fn a_register_that_is_deleted_under_a_running_server() {
+fn a_register_deleted_under_a_running_server_is_recovered_from_the_wal() {
     let mut cluster = Cluster::builder().fake_clock().start();
     let journal = Journal::new();
     take(&journal, &cluster);
@@ -135,7 +135,7 @@ fn a_register_that_is_deleted_under_a_running_server() {
 }
 
 #[test]
-fn a_record_of_a_later_release() {
+fn a_record_of_a_later_release_is_refused() {
     let mut cluster = Cluster::start();
     let journal = Journal::new();
     take(&journal, &cluster);
@@ -156,7 +156,7 @@ fn a_record_of_a_later_release() {
 
 /// No release wrote it. It is refused, and a new floor replaces it.
 #[test]
-fn a_record_of_version_1() {
+fn a_record_of_version_one_is_refused_until_a_floor_is_set() {
     let mut cluster = Cluster::builder().fake_clock().start();
     let journal = Journal::new();
     take(&journal, &cluster);
@@ -186,7 +186,7 @@ fn a_record_of_version_1() {
 }
 
 #[test]
-fn a_changed_layout() {
+fn a_changed_layout_is_refused_until_it_is_confirmed() {
     let mut cluster = Cluster::start();
     let journal = Journal::new();
     take(&journal, &cluster);
@@ -238,7 +238,7 @@ fn a_changed_layout() {
 
 /// No WAL can be written: a PANIC, as for any commit, and afterwards nothing repeats.
 #[test]
-fn a_wal_that_cannot_be_written() {
+fn no_id_comes_back_after_the_wal_could_not_be_written() {
     let mut cluster = Cluster::builder()
         .set("restart_after_crash", "off")
         .set("max_wal_size", "32MB")

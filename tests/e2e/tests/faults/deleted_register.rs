@@ -67,7 +67,7 @@ fn ids_ahead_of_the_clock_do_not_come_back() {
 }
 
 #[test]
-fn the_log_says_it_with_the_next_reservation() {
+fn the_log_reports_the_deletion_with_the_next_reservation() {
     let cluster = Cluster::builder().fake_clock().start();
     let mut client = cluster.connect();
     client.batch_execute(NEXT).expect("an ID");
@@ -122,7 +122,7 @@ fn nobody_writes_to_the_deleted_file() {
 }
 
 #[test]
-fn a_standby_says_it_and_gets_it_again() {
+fn a_standby_reports_the_deletion_and_receives_the_file_again() {
     let primary = Cluster::builder().fake_clock().start();
     let journal = Journal::new();
     journal.take(&mut primary.connect(), NEXT).expect("an ID");
@@ -157,7 +157,7 @@ fn a_standby_says_it_and_gets_it_again() {
 
 /// It cannot be opened, which is an error of PostgreSQL's own: a row, and not an end of the check.
 #[test]
-fn a_register_that_cannot_be_opened_is_a_row() {
+fn a_file_that_cannot_be_opened_is_a_row_of_the_check() {
     use std::os::unix::fs::PermissionsExt;
 
     let mut cluster = Cluster::start();
@@ -191,7 +191,7 @@ fn a_register_that_cannot_be_opened_is_a_row() {
 /// The check looks for the file and finds none, and the first ID creates it before the check asks
 /// whether there has been one.
 #[test]
-fn a_register_that_was_just_created_was_not_deleted() {
+fn a_file_that_was_just_created_is_not_reported_as_deleted() {
     let library = Preloaded::new("late_look");
     let cluster = Cluster::builder().environment(library.environment()).start();
     let late = cluster.data().join("late");

@@ -53,7 +53,7 @@ fn assert_lowering_is_refused(client: &mut Client) {
 }
 
 #[test]
-fn with_a_damaged_page_it_stays_above_what_was_issued() {
+fn no_id_comes_back_although_the_page_is_damaged() {
     let mut cluster = with_few_buffers();
     let journal = Journal::new();
     let mut client = cluster.connect();
@@ -91,7 +91,7 @@ fn a_page_that_was_zeroed_under_a_running_server_is_written_whole() {
 }
 
 #[test]
-fn after_the_file_was_deleted_it_is_written_again() {
+fn a_deleted_file_is_written_again() {
     let mut cluster = Cluster::builder().fake_clock().start();
     let journal = Journal::new();
     let mut client = cluster.connect();
@@ -134,7 +134,7 @@ fn a_server_that_only_decoded_does_not_start_over() {
 /// Floors at the very present, with a page that says nothing, while others take IDs: the floor is
 /// refused, or everything after it is above it.
 #[test]
-fn it_is_never_below_an_id_that_is_claimed_meanwhile() {
+fn ids_taken_meanwhile_do_not_come_back() {
     let cluster = with_few_buffers();
     let journal = Journal::new();
     let stop = AtomicBool::new(false);
@@ -186,7 +186,7 @@ fn it_is_never_below_an_id_that_is_claimed_meanwhile() {
 }
 
 #[test]
-fn on_a_promoted_server_that_has_not_begun_the_margin_is_added() {
+fn the_margin_is_added_on_a_promoted_server_that_has_not_begun() {
     let primary = Cluster::builder().set("snowflake.failover_margin", "5s").start();
     bigint(&mut primary.connect(), NEXT);
     let standby = primary.standby();

@@ -31,7 +31,7 @@ fn assert_durable(mut cluster: Cluster, highest: i64) {
 /// allocates memory, which no handler may do. A new floor makes the next ID extend the reservation,
 /// and takes IDs ahead of the clock.
 #[test]
-fn cancel_timeout_and_terminate() {
+fn an_interrupted_session_leaves_no_lock_behind() {
     let mut cluster = Cluster::start();
     let journal = Journal::new();
     let mut watcher = cluster.connect();
@@ -234,7 +234,7 @@ fn read_only_transactions_begin_and_reserve() {
 }
 
 #[test]
-fn logical_replication_into_a_table_whose_default_generates() {
+fn rows_that_are_applied_take_ids_of_the_subscriber() {
     let publisher =
         Cluster::builder().set("wal_level", "logical").set("snowflake.worker_id", "10").start();
     let mut source = publisher.connect();

@@ -55,14 +55,14 @@ fn promote_and_check(pair: &Pair) {
 }
 
 #[test]
-fn after_a_clean_stop() {
+fn no_id_comes_back_after_a_clean_stop() {
     let mut pair = pair();
     pair.primary.stop();
     promote_and_check(&pair);
 }
 
 #[test]
-fn after_a_crash_of_the_primary() {
+fn no_id_comes_back_after_a_crash_of_the_primary() {
     let mut pair = pair();
     pair.primary.kill();
     promote_and_check(&pair);
@@ -70,7 +70,7 @@ fn after_a_crash_of_the_primary() {
 
 /// The clock of the primary was set back, and its IDs go on from where they were.
 #[test]
-fn after_a_crash_of_a_primary_whose_ids_are_ahead() {
+fn no_id_comes_back_after_a_crash_of_a_primary_whose_ids_are_ahead() {
     let mut pair = pair();
     pair.primary.set_clock("-10min");
     load(&pair.primary, &pair.journal, 1000);
@@ -84,7 +84,7 @@ fn after_a_crash_of_a_primary_whose_ids_are_ahead() {
 }
 
 #[test]
-fn after_a_restart_of_the_standby() {
+fn no_id_comes_back_after_a_restart_of_the_standby() {
     let mut pair = pair();
     pair.standby.stop();
     pair.standby.start_again();
@@ -93,7 +93,7 @@ fn after_a_restart_of_the_standby() {
 }
 
 #[test]
-fn after_a_crash_of_the_standby() {
+fn no_id_comes_back_after_a_crash_of_the_standby() {
     let mut pair = pair();
     pair.standby.connect().batch_execute("CHECKPOINT").expect("a restartpoint");
     pair.standby.kill();
@@ -103,7 +103,7 @@ fn after_a_crash_of_the_standby() {
 }
 
 #[test]
-fn of_a_standby_that_was_made_before_the_first_id() {
+fn no_id_comes_back_on_a_standby_that_was_made_before_the_first_id() {
     let primary = Cluster::builder().fake_clock().start();
     let mut standby = primary.base_backup(&["--write-recovery-conf"]);
     standby.set_clock("-1h");

@@ -28,7 +28,7 @@ fn assert_above_rows(cluster: &Cluster, journal: &Journal) {
 /// Without a signal file, the copy is on the timeline of its original, and nothing is added to its
 /// floor.
 #[test]
-fn a_base_backup_under_load() {
+fn a_base_backup_continues_above_what_it_holds() {
     let mut cluster = Cluster::builder().fake_clock().start();
     create_orders(&cluster);
     let journal = Journal::new();
@@ -73,7 +73,7 @@ fn a_base_backup_under_load() {
 /// What the original issued after the target is covered by the margin, or by the clock, or by
 /// `start_after`; otherwise it comes again.
 #[test]
-fn point_in_time_recovery() {
+fn point_in_time_recovery_continues_above_what_it_restores() {
     let mut cluster = Cluster::builder()
         .set("archive_mode", "on")
         .set("wal_level", "replica")
@@ -132,7 +132,7 @@ fn point_in_time_recovery() {
 }
 
 #[test]
-fn pg_rewind_of_an_old_primary_that_is_promoted_again() {
+fn no_id_comes_back_after_pg_rewind_and_a_second_promotion() {
     let mut first = Cluster::builder()
         .set("wal_log_hints", "on")
         .set("wal_keep_size", "1GB")
@@ -323,7 +323,7 @@ fn a_copy_with_the_identity_of_its_original_is_confirmed_by_force_alone() {
 
 /// A server that has the register replays its WAL and starts without the library.
 #[test]
-fn a_server_without_the_library() {
+fn a_server_without_the_library_recovers_and_issues_nothing() {
     let mut cluster = Cluster::builder().fake_clock().start();
     create_orders(&cluster);
     let journal = Journal::new();

@@ -150,7 +150,7 @@ fn a_step_beyond_the_window_is_held() {
 }
 
 #[test]
-fn a_reload_switches_it_on_and_off() {
+fn a_reload_changes_the_window() {
     let cluster = Cluster::builder().fake_clock().start();
     let mut client = cluster.connect();
     let journal = Journal::new();

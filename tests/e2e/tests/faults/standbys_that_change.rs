@@ -137,7 +137,7 @@ fn take(client: &mut Client) -> i64 {
 
 /// Names are switched on after the reservation was made.
 #[test]
-fn names_that_are_switched_on() {
+fn no_id_comes_back_where_names_are_switched_on() {
     let mut fleet = Fleet::start("");
     fleet.a.stop();
     let mut client = fleet.primary.connect();
@@ -151,7 +151,7 @@ fn names_that_are_switched_on() {
 
 /// The set changes from one standby to another, which lags.
 #[test]
-fn another_name() {
+fn no_id_comes_back_where_another_standby_is_named() {
     let fleet = Fleet::start("a");
     let lagging = fleet.lag("b");
     fleet.reserve_again();
@@ -164,7 +164,7 @@ fn another_name() {
 
 /// The first of two standbys leaves, and the second one takes over, which lags.
 #[test]
-fn the_first_one_leaves() {
+fn no_id_comes_back_where_the_first_standby_leaves() {
     let mut fleet = Fleet::start("FIRST 1 (a, b)");
     let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'synchronous standbys'";
     let row = fleet.primary.connect().query_one(row, &[]).expect("a row");
@@ -180,7 +180,7 @@ fn the_first_one_leaves() {
 
 /// No standby has the name. Whoever cancels the wait is warned, as after an INSERT.
 #[test]
-fn a_name_that_nobody_has() {
+fn commits_wait_for_a_name_that_nobody_has() {
     let fleet = Fleet::start("");
     fleet.require("nobody");
     let taken = fleet.take_and_wait();

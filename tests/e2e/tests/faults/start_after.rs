@@ -55,7 +55,7 @@ fn a_floor_may_be_set_before_the_first_id() {
 /// A server that has issued nothing yet says of itself where it will start, so that its floor can
 /// be handed on.
 #[test]
-fn before_the_first_id_the_floor_is_where_it_starts() {
+fn before_the_first_id_the_floor_is_the_time_that_is_set() {
     let time = "2026-01-01 00:00:00+00";
     let primary = Cluster::builder().set("snowflake.start_after", time).start();
     let holds = |cluster: &Cluster, condition: &str| -> bool {
@@ -75,7 +75,7 @@ fn before_the_first_id_the_floor_is_where_it_starts() {
 }
 
 #[test]
-fn absurdly_far_ahead_it_is_refused_and_says_so() {
+fn a_time_absurdly_far_ahead_is_refused_and_reported() {
     let cluster = Cluster::builder().set("snowflake.start_after", "2126-01-01 00:00:00+00").start();
     let mut client = cluster.connect();
     let error = error_of(client.query(NEXT, &[]));

@@ -47,7 +47,7 @@ fn go_on(cluster: &Cluster, journal: &Journal) {
 }
 
 #[test]
-fn pg_upgrade() {
+fn a_floor_that_is_carried_over_lasts_through_pg_upgrade() {
     let journal = Journal::new();
     let mut old = old_cluster(&journal);
     let floor = floor(&old);
@@ -72,7 +72,7 @@ const IS_THE_SAME_LAYOUT: &str = "SELECT ok::int::bigint FROM snowflake_check()
 /// The files of all tables are carried over, and no trigger is fired. If the new server has another
 /// layout, its check says so.
 #[test]
-fn pg_upgrade_to_another_layout() {
+fn another_layout_shows_after_pg_upgrade() {
     let mut old = old_server().set(BITS.0, BITS.1).start();
     create_orders(&old);
     let id = bigint(&mut old.connect(), INSERT);
@@ -95,7 +95,7 @@ fn pg_upgrade_to_another_layout() {
 }
 
 #[test]
-fn dump_and_restore() {
+fn a_floor_that_is_carried_over_lasts_through_dump_and_restore() {
     let journal = Journal::new();
     let mut old = old_cluster(&journal);
     let floor = floor(&old);

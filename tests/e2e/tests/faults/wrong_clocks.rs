@@ -239,7 +239,7 @@ fn on_another_boot_a_year_is_the_limit() {
 /// One ID at a clock that is 40 years ahead: no setting reaches that far, so the hint says what
 /// does.
 #[test]
-fn an_id_years_ahead_is_got_over_by_force() {
+fn a_forced_floor_leaves_an_id_years_ahead_behind() {
     let cluster = Cluster::builder().set("snowflake.max_forward_step", "-1").fake_clock().start();
     let mut client = cluster.connect();
     bigint(&mut client, NEXT);

@@ -180,7 +180,7 @@ fn assert_checksums(cluster: &Cluster, mode: &str) {
 /// Checksums are switched on and off under a register that is in use. The register has one in each
 /// way that its page is written, and pg_checksums finds a page that is damaged.
 #[test]
-fn pg_checksums_of_the_register() {
+fn pg_checksums_finds_a_damaged_register() {
     let mut cluster = Cluster::start();
     create_orders(&cluster);
     let journal = Journal::new();

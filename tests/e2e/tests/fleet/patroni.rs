@@ -260,7 +260,7 @@ fn committed_ids_are_covered_by_synchronous_mode() {
 /// A planned switchover under load, and back.
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
-fn planned_switchovers() {
+fn no_id_comes_twice_in_planned_switchovers() {
     if lacks(NEEDED) {
         return;
     }
@@ -352,7 +352,7 @@ fn assert_own_identities(fleet: &Fleet, file: impl Fn(&Member) -> PathBuf) {
 /// twice. When Patroni comes back, the old primary is rewound, and keeps its identity.
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
-fn an_old_primary_runs_on_with_an_identity_in_parameters() {
+fn no_id_comes_twice_where_each_identity_is_in_parameters() {
     if lacks(NEEDED) {
         return;
     }
@@ -375,7 +375,7 @@ fn an_old_primary_runs_on_with_an_identity_in_parameters() {
 /// warn about.
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
-fn an_old_primary_runs_on_with_an_identity_in_a_file() {
+fn no_id_comes_twice_where_each_identity_is_in_a_file() {
     if lacks(NEEDED) {
         return;
     }
@@ -395,7 +395,7 @@ fn an_old_primary_runs_on_with_an_identity_in_a_file() {
 /// With a shared identity, nothing can help.
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
-fn an_old_primary_runs_on_with_a_shared_identity() {
+fn an_old_primary_with_a_shared_identity_issues_duplicates() {
     if lacks(NEEDED) {
         return;
     }

@@ -19,7 +19,7 @@ const TRANSACTIONS: usize = 200;
 /// generator of the server, so they increase for each client all the same. `snowflake_currval()` is
 /// right in the transaction that took the ID, and not after it, as `currval()` is.
 #[test]
-fn pgbouncer_in_transaction_mode() {
+fn ids_increase_for_each_client_of_pgbouncer_in_transaction_mode() {
     if lacks(&[Means::Program("pgbouncer")]) {
         return;
     }

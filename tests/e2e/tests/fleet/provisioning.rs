@@ -90,7 +90,7 @@ fn identity(lines: &str, arguments: &[&str]) -> (i32, i32) {
 
 /// cloud-init's own validation accepts the file, and its commands write what a server includes.
 #[test]
-fn cloud_init() {
+fn cloud_init_gives_a_server_its_identity() {
     if lacks(&[Means::Program("cloud-init")]) {
         return;
     }
@@ -108,7 +108,7 @@ fn cloud_init() {
 
 /// The play writes what a server includes, and a second run changes nothing.
 #[test]
-fn ansible() {
+fn ansible_gives_a_server_its_identity() {
     if lacks(&[Means::Program("ansible-playbook")]) {
         return;
     }
@@ -132,7 +132,7 @@ fn ansible() {
 /// The arguments of the pods give each its own worker ID. `$(POD_INDEX)` is replaced here, as
 /// Kubernetes does.
 #[test]
-fn stateful_set() {
+fn a_stateful_set_gives_each_pod_its_identity() {
     let manifest = block("kind: StatefulSet");
     let (_, arguments) = manifest.split_once("args:\n").expect("arguments");
     for pod in ["0", "2"] {

@@ -381,7 +381,7 @@ fn insert_one_after_the_other(clients: &mut [Client]) {
 /// Each server gets the other one's rows. Those with different identities notice nothing, and twins
 /// notice it on both sides.
 #[test]
-fn both_ways() {
+fn twins_that_follow_each_other_are_noticed_on_both_sides() {
     for (workers, noticed) in [(["8", "9"], 0), (["9", "9"], 100)] {
         let Some(servers) = two_that_follow_each_other(workers) else { return };
         let mut clients = servers.each_ref().map(Cluster::connect);

@@ -6,7 +6,7 @@ use snowflake_e2e::{Cluster, NEXT, bigint, call_everything};
 use super::{former_cluster, start_with_former_library, start_with_new_library};
 
 #[test]
-fn the_former_sql_with_the_newer_library() {
+fn the_newer_library_answers_the_former_sql() {
     let mut cluster = former_cluster();
     cluster.stop();
     start_with_new_library(&mut cluster);
@@ -16,7 +16,7 @@ fn the_former_sql_with_the_newer_library() {
 /// The files were replaced, and databases updated, but the server was not restarted, or has the
 /// former library again.
 #[test]
-fn the_newer_sql_with_the_former_library() {
+fn the_former_library_answers_the_newer_sql() {
     let mut cluster = Cluster::builder().fake_clock().start();
     cluster.stop();
     start_with_former_library(&mut cluster);
@@ -31,7 +31,7 @@ fn text(client: &mut Client, query: &str) -> String {
 /// does not have, and says so. The scripts of the newer release are there, as after the installation
 /// of its package: `tools/test-upgrade` puts them there.
 #[test]
-fn an_update_before_the_restart() {
+fn an_update_before_the_restart_works_or_fails_as_a_whole() {
     let mut cluster = former_cluster();
     cluster.stop();
     start_with_new_library(&mut cluster);

@@ -13,7 +13,7 @@ fn rows(cluster: &Cluster) -> i64 {
 /// Clients insert before, between and after the steps. No ID comes twice, although the clock of the
 /// standby is an hour behind.
 #[test]
-fn the_standby_first() {
+fn no_id_comes_twice_if_the_standby_is_upgraded_first() {
     let journal = Journal::new();
     let mut primary = former_cluster();
     let mut standby = primary.standby();

@@ -3,7 +3,8 @@
 CREATE SCHEMA forum;
 SET search_path = forum, public;
 
-CREATE TABLE users (id serial PRIMARY KEY, name text NOT NULL);
+-- Posts are counted.
+CREATE TABLE users (id serial PRIMARY KEY, name text NOT NULL, posts integer NOT NULL DEFAULT 0);
 CREATE TABLE posts (
     id serial PRIMARY KEY,
     title text,
@@ -39,11 +40,16 @@ CREATE TABLE pending_update (release_group integer NOT NULL);
 -- Keys of any table.
 CREATE TABLE issues (id serial PRIMARY KEY, reportable_type text, reportable_id integer, tag_ids integer[]);
 CREATE TABLE reactions (model_type text, model_id integer);
+CREATE TABLE audit (table_name text, row_id integer, owner_type text, owner_id integer);
+-- A plural without an s.
+CREATE TABLE taxa (id serial PRIMARY KEY, name text);
+CREATE TABLE sightings (taxon_id integer NOT NULL, seen date);
 -- Arrays, domains, and composite types.
 CREATE TABLE pools (id serial PRIMARY KEY, post_ids integer[] NOT NULL DEFAULT '{}');
 CREATE DOMAIN post_ref AS integer CHECK (VALUE > 0);
 CREATE TABLE favorites (post_id post_ref NOT NULL, weight smallint);
 CREATE TYPE hit AS (post_id integer, score integer);
+CREATE TYPE named AS (id integer, name text);
 CREATE TYPE pair AS (user_id integer, n integer);
 CREATE TABLE pairs (pair pair);
 CREATE TABLE tickets (id post_ref PRIMARY KEY DEFAULT nextval('users_id_seq'));
@@ -57,7 +63,9 @@ CREATE TABLE inventory (
 CREATE TABLE views_of_film (film_id integer, seen integer);
 CREATE VIEW seen_films AS SELECT film_id FROM views_of_film;
 -- Nothing is to be said of these.
-CREATE TABLE settings (name text PRIMARY KEY, value integer, valid boolean);
+CREATE TABLE settings (name text PRIMARY KEY, value integer, valid boolean, issue smallint);
+CREATE TABLE kinds (id integer PRIMARY KEY, name text);
+CREATE TABLE vote (id serial PRIMARY KEY, vote integer);
 
 -- What triggers call.
 
@@ -105,12 +113,17 @@ COMMENT ON FUNCTION film_in_stock(integer, integer) IS 'who asks for film_in_sto
 REVOKE ALL ON FUNCTION film_in_stock(integer, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION film_in_stock(integer, integer) TO forum_reader WITH GRANT OPTION;
 CREATE VIEW first_stock AS SELECT * FROM film_in_stock(1);
+-- In order of their names, this one comes before what it calls.
+CREATE FUNCTION any_in_stock(film_id integer) RETURNS boolean LANGUAGE sql AS
+    'SELECT EXISTS (SELECT FROM forum.film_in_stock(any_in_stock.film_id))';
 CREATE FUNCTION scores(integer[], "lastCommentId" integer, n integer)
     RETURNS TABLE (post_id integer, score integer) LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY SELECT posts.id, posts.score FROM forum.posts WHERE posts.id = ANY ($1) LIMIT n;
 END $$;
 CREATE FUNCTION best() RETURNS SETOF hit LANGUAGE sql AS 'SELECT id, score FROM forum.posts';
+CREATE FUNCTION find(text) RETURNS SETOF named LANGUAGE sql AS
+    'SELECT id, name FROM forum.users WHERE name = $1';
 CREATE FUNCTION favor(post post_ref) RETURNS void LANGUAGE sql AS
     'INSERT INTO forum.favorites (post_id) VALUES (post)';
 CREATE FUNCTION newest() RETURNS bigint LANGUAGE sql AS $$
