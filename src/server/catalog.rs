@@ -100,7 +100,7 @@ fn query_in(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
 /// Acts, and leaves a query of ours out of the context of an error, such as a cancellation: the
 /// query can have hundreds of lines, which mean nothing to a client that has sent another
 /// statement.
-#[allow(unreachable_code, reason = "the bindings for PostgreSQL 19 let ReThrowError() return")]
+#[allow(unreachable_code, reason = "some bindings let ReThrowError() return")]
 fn out_of_context<T>(query: &str, act: impl FnOnce() -> T) -> T {
     let query = encode(query);
     PgTryBuilder::new(AssertUnwindSafe(act))
