@@ -1,7 +1,7 @@
 //! Every `snowflake.*` setting: what is set.
 //!
 //! Layout and identity are fixed when the server starts, so that no statement can continue under an
-//! identity that another server has been given; [`fixed`] holds them in the form that the hot path
+//! identity that another server has been given; [`mod@fixed`] holds them in the form that the hot path
 //! wants. No setting can be changed by an ordinary user.
 //!
 //! - `table`: names, defaults and ranges.
