@@ -28,10 +28,15 @@ pub enum Error {
     Layout(LayoutError),
 }
 
-const LINES: &str = "Add to postgresql.conf, with numbers that no other server has, and restart:\n\
-                     shared_preload_libraries = 'snowflake_pg'\n\
-                     snowflake.datacenter_id = 1\n\
-                     snowflake.worker_id = 1";
+// No hint has lines to paste: numbers in them would override the identity of a server that has lost
+// only the preloading, or be those that somebody has pasted on another one.
+const PRELOAD: &str = "Add snowflake_pg to shared_preload_libraries in postgresql.conf, after a \
+                       comma if other libraries are there, and restart the server. To issue IDs, \
+                       the server also needs snowflake.datacenter_id and snowflake.worker_id, \
+                       with numbers that no other server has.";
+
+const IDENTIFY: &str = "Set both to numbers that no other server has, in a file outside the data \
+                        directory that postgresql.conf includes, and restart the server.";
 
 impl Report for Error {
     fn report(self) -> ErrorReport {
@@ -44,7 +49,7 @@ impl Report for Error {
             .set_detail(
                 "The generator lives in shared memory, which is set up when the server starts.",
             )
-            .set_hint(LINES),
+            .set_hint(PRELOAD),
             Error::NoIdentity => report::new(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "snowflake.datacenter_id and snowflake.worker_id are not both set",
@@ -53,7 +58,7 @@ impl Report for Error {
                 "Two servers with the same datacenter and worker ID issue the same snowflake IDs, \
                  so there is no default.",
             )
-            .set_hint(LINES),
+            .set_hint(IDENTIFY),
             Error::Setting { name, value, rule } => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
                 format!(

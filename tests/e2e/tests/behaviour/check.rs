@@ -120,7 +120,7 @@ fn a_standby_without_a_worker_id_shows() {
     let primary = primary();
     let standby = standby(&primary, &[("snowflake.worker_id", "-1")]);
     // The name of a setting is never written in another way.
-    let (what, advice) = ("snowflake.datacenter_id and", "snowflake.worker_id = 1");
+    let (what, advice) = ("snowflake.datacenter_id and", "outside the data directory");
     assert_shown_before_it_fails(&standby, "identity", what, advice);
 }
 
