@@ -6,7 +6,7 @@ DECLARE
     revocation text;
 BEGIN
     FOR revocation IN
-        SELECT DISTINCT pg_catalog.format('REVOKE ALL ON %s %I.%I FROM %s', 'TABLE', n.nspname, c.relname, g.name)
+        SELECT DISTINCT pg_catalog.format('REVOKE ALL ON TABLE %I.%I FROM %s', n.nspname, c.relname, g.name)
         FROM pg_catalog.pg_class AS c
         JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
         pg_catalog.aclexplode(c.relacl) AS a,

@@ -15,7 +15,7 @@
 //!   alone, too.
 //! - `machine`: what all of this is measured on.
 //! - `report`: tables and limits.
-//! - `chart`: the same as a picture.
+//! - `chart`: the same as a picture; `picture`: what all pictures of the documents have in common.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -2,6 +2,8 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 
+use crate::server::report;
+
 /// What was found of something that is checked.
 pub struct Finding {
     /// Whether it is well.
@@ -36,11 +38,7 @@ impl Finding {
 
     /// What the next ID would raise.
     pub fn blocking(error: ErrorReport) -> Finding {
-        let message = sentence(error.message());
-        let detail = match error.detail() {
-            Some(detail) => format!("{message} {detail}"),
-            None => message,
-        };
+        let detail = report::sentences(error.message(), error.detail());
         Finding { state: State::Blocking, detail, hint: error.hint().map(str::to_owned) }
     }
 
@@ -49,15 +47,4 @@ impl Finding {
         let detail = format!("Not checked, because of an error: {message}.");
         Finding { state: State::Doubtful, detail, hint: None }
     }
-}
-
-/// A message of an error as a sentence.
-pub fn sentence(message: &str) -> String {
-    let mut sentence = format!("{message}.");
-    // A sentence keeps the name of a setting or of the library as it is, also at its beginning.
-    let is_name = message.split(' ').next().is_some_and(|word| word.contains(['.', '_']));
-    if let Some(first) = sentence.get_mut(..1).filter(|_| !is_name) {
-        first.make_ascii_uppercase();
-    }
-    sentence
 }

@@ -4,12 +4,12 @@ use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
 
 use super::facts::{Facts, Obstacle};
-use super::finding::{Finding, State, sentence};
+use super::finding::{Finding, State};
 use crate::dumps::{self, Recorded};
 use crate::generate;
 use crate::promise::outlook::Outlook;
 use crate::promise::{self, register};
-use crate::server::report::Report;
+use crate::server::report::{Report, sentences};
 use crate::server::{catalog, time};
 use crate::settings::{self, Identity};
 use crate::status::{DAY, LITTLE_TIME};
@@ -56,7 +56,11 @@ pub fn register(facts: &Facts) -> Finding {
             return Finding::blocking(error.clone().report());
         }
         Err(Obstacle::Raised(message)) => {
-            return Finding { state: State::Blocking, detail: sentence(message), hint: None };
+            return Finding {
+                state: State::Blocking,
+                detail: sentences(message, None),
+                hint: None,
+            };
         }
         Err(Obstacle::Refused(_)) => return Finding::well("It can be read."),
         Ok(_) => {}

@@ -1,6 +1,7 @@
 //! A row of the report of a conversion.
 
 use super::obstacle::Obstacle;
+use crate::server::report;
 
 /// A row of the report.
 pub struct Finding {
@@ -19,15 +20,7 @@ impl Finding {
     /// An obstacle as a row of this kind.
     pub fn of(kind: &str, obstacle: Obstacle) -> Finding {
         let Obstacle { object, message, detail, hint: remedy, .. } = obstacle;
-        let mut reason = message;
-        // A message begins with a small letter, and ends without a period.
-        if let Some(first) = reason.get(..1) {
-            reason = first.to_uppercase() + &reason[1..];
-        }
-        reason.push('.');
-        if let Some(detail) = detail {
-            reason = format!("{reason} {detail}");
-        }
+        let reason = report::sentences(&message, detail.as_deref());
         Finding { kind: kind.into(), object, reason, remedy, rewritten: None, lock: None }
     }
 }

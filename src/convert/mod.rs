@@ -39,7 +39,7 @@ use pgrx::fcinfo::pg_getarg;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::server::encoding::{encode, text_array_argument};
+use crate::server::encoding::{encode, text_argument, text_array_argument};
 use crate::server::report::{self as server_report, OrRaise};
 use crate::server::{catalog, subtransaction};
 use functions::functions;
@@ -165,13 +165,13 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
         (
             Keys::new(fcinfo, argument(fcinfo, 0), argument(fcinfo, 1), argument(fcinfo, 6))?,
             pg_getarg::<bool>(fcinfo, 2).unwrap_or(true),
-            pg_getarg::<&str>(fcinfo, 3),
+            argument(fcinfo, 3).map(|_| text_argument(fcinfo, 3)),
             pg_getarg::<bool>(fcinfo, 4).unwrap_or_default(),
             pg_getarg::<bool>(fcinfo, 5).unwrap_or_default(),
             argument(fcinfo, 7),
         )
     };
-    let recreate = match dependents {
+    let recreate = match dependents.as_deref() {
         None | Some("refuse") => false,
         Some("recreate") => true,
         Some(other) => {

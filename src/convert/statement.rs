@@ -7,6 +7,7 @@ use super::obstacle::Obstacle;
 use super::rows::fields;
 use super::trust::{Owner, check_granted};
 use crate::server::catalog::{self, Path, query};
+use crate::server::subtransaction::message_of;
 
 /// What a statement is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,7 +93,7 @@ impl Statement {
                             .into(),
                         detail: Some(format!(
                             "This statement fails with \"{}\": {}",
-                            report.message(),
+                            message_of(&error),
                             self.text
                         )),
                         hint: Some(

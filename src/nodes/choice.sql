@@ -3,9 +3,9 @@
 --
 -- $1 is the node's name; $2 a datacenter and $3 a worker, or NULL for any; $4 the last datacenter
 -- and $5 the last worker that there can be; $6 and $7 the identity of this server, or NULL. Nobody is
--- given that one without asking for it by both numbers, and never after its release. An identity that
--- nobody has had is the first of all, or comes next to one that somebody has had: the next worker, or
--- the next datacenter.
+-- given that one without asking for it by both numbers, and after its release nobody but the node that
+-- had it. An identity that nobody has had is the first of all, or comes next to one that somebody has
+-- had: the next worker, or the next datacenter.
 SELECT chosen.* FROM (WITH known (datacenter_id, worker_id) AS
     (SELECT c.datacenter_id, c.worker_id FROM claims AS c
      UNION

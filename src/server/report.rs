@@ -77,6 +77,20 @@ pub fn message(message: impl Into<String>) -> ErrorReport {
     new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
 }
 
+/// The message and the detail of an error as sentences.
+pub fn sentences(message: &str, detail: Option<&str>) -> String {
+    let mut sentences = format!("{message}.");
+    // A sentence keeps the name of a setting or of the library as it is, also at its beginning.
+    let is_name = message.split(' ').next().is_some_and(|word| word.contains(['.', '_']));
+    if let Some(first) = sentences.get_mut(..1).filter(|_| !is_name) {
+        first.make_ascii_uppercase();
+    }
+    if let Some(detail) = detail {
+        sentences = format!("{sentences} {detail}");
+    }
+    sentences
+}
+
 fn raise(report: ErrorReport) -> ! {
     if let Some(texts) = in_server_encoding(&report) {
         push(texts);

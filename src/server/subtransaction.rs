@@ -53,7 +53,7 @@ pub fn by_itself<T>(act: impl FnOnce() -> T, handle: impl Fn(String) -> T) -> T 
 }
 
 /// The message of an error that is being handled.
-fn message_of(error: &CaughtError) -> String {
+pub fn message_of(error: &CaughtError) -> String {
     match error {
         // pgrx has read it as UTF-8, whatever the encoding of the database.
         // SAFETY: the error is PostgreSQL's, and has a message.

@@ -175,6 +175,7 @@ impl Cluster {
         // A group of its own: Ctrl-C in a terminal is not for the server.
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file")).stderr(log);
+        let config = self.config();
         let postmaster = self.postmaster.insert(command.spawn().expect("setpriv runs"));
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
@@ -182,8 +183,6 @@ impl Cluster {
                 self.postmaster = None;
                 return Err(status);
             }
-            let mut config = Config::new();
-            config.host_path(self.directory.path()).port(5432).user("postgres").dbname("postgres");
             if config.connect(NoTls).is_ok() {
                 return Ok(());
             }

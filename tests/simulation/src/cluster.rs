@@ -81,8 +81,9 @@ struct Memory {
     reserved: bool,
 }
 
-/// What a request of more than one ID leaves of each millisecond.
-const LEFT_TO_OTHERS: u32 = 128;
+/// A request of more than one ID leaves one in this many of a millisecond's IDs to others, as in the
+/// extension.
+const LEFT_TO_OTHERS: u32 = 32;
 
 /// These servers run without reuse.
 fn no_reuse() -> Ring<1> {
@@ -178,8 +179,9 @@ impl Cluster {
 
     fn request(&self, rng: &mut Rng, want: u32) -> Request {
         let first = if self.jitter == 0 { 0 } else { rng.u32(0..=self.jitter) };
-        let leave = if want == 1 { 0 } else { LEFT_TO_OTHERS };
-        Request { first, want, last_sequence: LAYOUT.last_sequence(), leave }
+        let last_sequence = LAYOUT.last_sequence();
+        let leave = if want == 1 { 0 } else { (last_sequence + 1) / LEFT_TO_OTHERS };
+        Request { first, want, last_sequence, leave }
     }
 
     fn take_slowly(

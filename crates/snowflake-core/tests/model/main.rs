@@ -5,6 +5,7 @@
 //! [`Design`] switches to designs that are wrong, each in one way. The checker has to find what
 //! each of them breaks.
 
+mod backend;
 mod bounds;
 mod checker;
 mod world;

@@ -10,7 +10,7 @@
 mod clients;
 mod sets;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -93,7 +93,8 @@ struct Soak {
     broken: usize,
     /// IDs that were committed while the standby that was promoted later had to have them.
     kept: usize,
-    counts: [(&'static str, usize); EVENTS],
+    /// What has happened, and how often.
+    counts: BTreeMap<&'static str, usize>,
     started: Instant,
 }
 
@@ -101,8 +102,6 @@ struct Standby {
     cluster: Cluster,
     is_up: bool,
 }
-
-const EVENTS: usize = 9;
 
 impl Soak {
     fn start(is_synchronous: bool) -> Soak {
@@ -144,17 +143,7 @@ impl Soak {
             allowed: 0,
             broken: 0,
             kept: 0,
-            counts: [
-                ("promotions", 0),
-                ("crashes of the primary", 0),
-                ("crashes of a backend", 0),
-                ("restarts of the primary", 0),
-                ("standbys that left or came back", 0),
-                ("lags of a standby", 0),
-                ("changes of the names", 0),
-                ("waits that were cancelled", 0),
-                ("steps of a clock", 0),
-            ],
+            counts: BTreeMap::new(),
             started: Instant::now(),
         };
         soak.serve();
@@ -166,7 +155,7 @@ impl Soak {
         *self.shared.primary.lock().expect("no panic") = Some(self.primary.config());
     }
 
-    /// One event, after a while of load.
+    /// One event, after a while of load. Each says what it is called in the report.
     fn happen(&mut self) {
         thread::sleep(Duration::from_millis(fastrand::u64(200..2500)));
         let event = match fastrand::u32(0..100) {
@@ -174,32 +163,32 @@ impl Soak {
             25..33 => self.while_unknown(|soak| {
                 soak.primary.kill();
                 soak.primary.start_again();
-                1
+                "crashes of the primary"
             }),
             33..41 => self.while_unknown(Soak::kill_a_backend),
             41..45 => self.while_unknown(|soak| {
                 soak.primary.stop();
                 soak.primary.start_again();
-                3
+                "restarts of the primary"
             }),
             45..58 => self.while_unknown(Soak::leave_or_come_back),
             58..66 => {
                 let lagging = self.lag();
                 thread::sleep(Duration::from_millis(fastrand::u64(0..3000)));
                 drop(lagging);
-                5
+                "lags of a standby"
             }
             66..82 if self.is_synchronous => self.while_unknown(|soak| {
                 soak.names = NAMES[fastrand::usize(..NAMES.len())];
                 soak.primary.configure(&[("synchronous_standby_names", soak.names)]);
                 soak.primary.reload();
-                6
+                "changes of the names"
             }),
             82..86 if self.is_synchronous => {
                 let waits = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity
                              WHERE wait_event = 'SyncRep' LIMIT 1";
                 let _ = self.primary.connect().query(waits, &[]);
-                7
+                "waits that were cancelled"
             }
             _ => {
                 let cluster = match fastrand::usize(0..4) {
@@ -207,23 +196,23 @@ impl Soak {
                     _ => &self.primary,
                 };
                 cluster.set_clock(&any_clock());
-                8
+                "steps of a clock"
             }
         };
-        self.counts[event].1 += 1;
+        *self.counts.entry(event).or_default() += 1;
         self.collect();
     }
 
     /// Something changes what commits wait for: nobody knows it until that is over.
-    fn while_unknown(&mut self, change: impl FnOnce(&mut Soak) -> usize) -> usize {
+    fn while_unknown<T>(&mut self, change: impl FnOnce(&mut Soak) -> T) -> T {
         self.shared.require(0);
-        let event = change(self);
+        let changed = change(self);
         let connected = self.connected();
         if self.is_synchronous {
             thread::sleep(RELOAD);
         }
         self.shared.require(required(self.names, connected));
-        event
+        changed
     }
 
     /// The standbys that are up, once they stream and the primary knows of no other.
@@ -240,7 +229,7 @@ impl Soak {
         expected
     }
 
-    fn kill_a_backend(&mut self) -> usize {
+    fn kill_a_backend(&mut self) -> &'static str {
         let sessions = "SELECT pid::bigint FROM pg_stat_activity
                         WHERE query LIKE '%snowflake%' AND pid <> pg_backend_pid() LIMIT 1";
         let mut client = self.primary.connect();
@@ -250,10 +239,10 @@ impl Soak {
         drop(client);
         thread::sleep(Duration::from_millis(200));
         eventually("the primary is back", || self.primary.config().connect(NoTls).is_ok());
-        2
+        "crashes of a backend"
     }
 
-    fn leave_or_come_back(&mut self) -> usize {
+    fn leave_or_come_back(&mut self) -> &'static str {
         let standby = &mut self.standbys[fastrand::usize(0..2)];
         if !standby.is_up {
             standby.cluster.start_again();
@@ -263,7 +252,7 @@ impl Soak {
             standby.cluster.stop();
         }
         standby.is_up = !standby.is_up;
-        4
+        "standbys that left or came back"
     }
 
     /// A standby that gets no more WAL, until this is dropped.
@@ -279,7 +268,7 @@ impl Soak {
     /// The primary dies, perhaps some time after its standbys got the last WAL, and one of them takes
     /// its place. The clock of the primary may have been set back before, so that its IDs are ahead
     /// of it. Two new standbys are made.
-    fn promote(&mut self) -> usize {
+    fn promote(&mut self) -> &'static str {
         if fastrand::bool() {
             self.primary.set_clock(&format!("-{}s", fastrand::i32(60..600)));
             thread::sleep(Duration::from_millis(fastrand::u64(0..2000)));
@@ -313,9 +302,9 @@ impl Soak {
         let former = std::mem::replace(&mut self.standbys, next);
         let mut former = former.map(|standby| Some(standby.cluster));
         self.primary = former[number].take().expect("it was promoted");
-        self.while_unknown(|_| 0);
+        self.while_unknown(|_| {});
         self.serve();
-        0
+        "promotions"
     }
 
     /// What was promised of the IDs that the promoted server does not know of.

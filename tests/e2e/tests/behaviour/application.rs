@@ -1,11 +1,14 @@
 //! The schema of a whole application is converted and reverted, with everything that hangs on its
 //! keys: views, policies, triggers, rules, functions, and what is granted on them.
 
+mod dump;
+mod report;
+
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{
-    Cluster, assert_increasing, bigint, connect_to, dump_and_restore, error_of, output,
-};
+use snowflake_e2e::{Cluster, assert_increasing, bigint, connect_to, dump_and_restore, error_of};
+
+use dump::{assert_same, beside_the_dump, dump, expected_after, files};
 
 const SCHEMA: &str = include_str!("application/schema.sql");
 const REMEDIES: &str = include_str!("application/remedies.sql");
@@ -58,28 +61,6 @@ const WIDENED: [(&str, &[&str]); 21] = [
     ("store", &["store_id", "manager_id"]),
     ("\"Sound \"\"Track\"\"\"", &["\"Track Id\"", "\"Film Id\"", "\"Follows\""]),
     ("setting", &[]),
-];
-
-/// Sequences that were integer or smallint and are bigint after a reversion. That of an identity
-/// has its column's type, which a dump does not repeat.
-const WIDENED_SEQUENCES: [&str; 8] = [
-    "artist_id_seq",
-    "category_id_seq",
-    "inventory_inventory_id_seq",
-    "loan_loan_id_seq",
-    "note_id_seq",
-    "payment_payment_id_seq",
-    "rental_rental_id_seq",
-    "review_id_seq",
-];
-
-/// What else differs after a conversion and its reversion: what it was, and what it is.
-const CHANGED: [(&str, &str); 3] = [
-    // The type of a literal follows that of the column beside it.
-    ("sequel_of, 0) AS sequel_of,", "sequel_of, (0)::bigint) AS sequel_of,"),
-    // Sequences go on above snowflake IDs.
-    ("    MAXVALUE 1000000", "    NO MAXVALUE"),
-    ("    MAXVALUE 9000000000", "    NO MAXVALUE"),
 ];
 
 /// What PostgreSQL does not change with the type of a key, as it names that.
@@ -182,66 +163,6 @@ fn live_a_day(client: &mut Client, when: &str) {
     client.batch_execute(DAY).unwrap_or_else(|error| fail(when, error));
 }
 
-/// The lines of a dump without its rows.
-fn dump(cluster: &Cluster) -> Vec<String> {
-    let text = output(cluster.client_program("pg_dump").arg("--schema-only"));
-    let is_random =
-        |line: &&str| line.starts_with("\\restrict") || line.starts_with("\\unrestrict");
-    text.lines().filter(|line| !is_random(line)).map(str::to_owned).collect()
-}
-
-/// What no dump of a schema says: whether triggers of foreign keys fire, whether materialized views
-/// are filled, who owns what and granted it to whom, and from where columns take their values.
-fn beside_the_dump(client: &mut Client) -> Vec<String> {
-    let query = "
-        WITH relations AS (
-            SELECT * FROM pg_class WHERE relnamespace = '\"Film Shop\"'::regnamespace
-        ),
-        columns AS (
-            SELECT relations.oid, attname, attnum, attacl, relkind
-            FROM relations
-            JOIN pg_attribute ON attrelid = relations.oid AND attnum > 0 AND NOT attisdropped
-        ),
-        functions AS (
-            SELECT * FROM pg_proc WHERE pronamespace = '\"Film Shop\"'::regnamespace
-        ),
-        acls(class, object, number, acls) AS (
-            SELECT 'pg_class'::regclass, oid, 0, coalesce(relacl, acldefault(
-                CASE relkind WHEN 'S' THEN 's' ELSE 'r' END::\"char\", relowner))
-            FROM relations WHERE relkind <> 'i'
-            UNION ALL
-            SELECT 'pg_class'::regclass, oid, attnum, attacl FROM columns
-            UNION ALL
-            SELECT 'pg_proc'::regclass, oid, 0, coalesce(proacl, acldefault('f', proowner))
-            FROM functions
-        )
-        SELECT format('%s of %s on %s: %s', tgfoid::regproc, conname, tgrelid::regclass, tgenabled)
-        FROM pg_trigger JOIN pg_constraint ON pg_constraint.oid = tgconstraint
-        WHERE tgisinternal AND tgrelid >= 16384
-        UNION ALL
-        SELECT format('%s %s of %s: %s', relkind, oid::regclass, relowner::regrole, relispopulated)
-        FROM relations
-        UNION ALL
-        SELECT format('%s: %s', pg_describe_object(class, object, number), acl)
-        FROM acls, unnest(acls) AS acl
-        UNION ALL
-        SELECT format('%s.%s: %s', oid::regclass, attname,
-                      pg_get_serial_sequence(oid::regclass::text, attname))
-        FROM columns WHERE relkind IN ('r', 'p')
-        UNION ALL
-        SELECT format('%s of %s', oid::regprocedure, proowner::regrole) FROM functions
-        ORDER BY 1";
-    let rows = client.query(query, &[]).expect("the catalog");
-    rows.iter().map(|row| row.get(0)).collect()
-}
-
-/// The files of tables and indexes.
-fn files(client: &mut Client) -> Vec<String> {
-    let query = "SELECT format('%s %s', oid, relfilenode) FROM pg_class
-        WHERE relnamespace = '\"Film Shop\"'::regnamespace ORDER BY 1";
-    client.query(query, &[]).expect("the catalog").iter().map(|row| row.get(0)).collect()
-}
-
 /// The largest value of each key.
 fn largest_keys(client: &mut Client) -> Vec<i64> {
     let keys = KEYS.iter().chain([&QUOTED_KEY]);
@@ -249,60 +170,6 @@ fn largest_keys(client: &mut Client) -> Vec<i64> {
         bigint(client, &format!("SELECT max({column})::bigint FROM {table}"))
     })
     .collect()
-}
-
-/// Asserts that texts are the same, and shows the first line that is not.
-#[track_caller]
-fn assert_same(what: &str, found: &[String], expected: &[String]) {
-    let missing: Vec<_> = expected.iter().filter(|line| !found.contains(line)).collect();
-    let more: Vec<_> = found.iter().filter(|line| !expected.contains(line)).collect();
-    assert!(missing.is_empty() && more.is_empty(), "{what}: no {missing:#?}, but {more:#?}");
-    let other = found.iter().zip(expected).position(|(one, other)| one != other);
-    assert!(
-        found == expected,
-        "{what}: another order at {:?}",
-        other.map(|at| (&found[at], &expected[at]))
-    );
-}
-
-/// What a dump is to be after a conversion and its reversion: as before, but for what stays changed.
-fn expected_after(before: &[String]) -> Vec<String> {
-    let mut done = Vec::new();
-    let mut inside = String::new();
-    let mut after = Vec::new();
-    for line in before {
-        if let Some(object) = line.strip_prefix("CREATE ") {
-            inside = object.trim_end_matches(" (").replace("\"Film Shop\".", "");
-        }
-        let widened = WIDENED.iter().flat_map(|(table, columns)| {
-            columns.iter().map(move |column| (format!("TABLE {table}"), *column))
-        });
-        let widened = widened.filter(|(table, _)| *table == inside);
-        let mut new = Some(line.clone());
-        for (table, column) in widened {
-            for narrow in ["integer", "smallint"] {
-                let start = format!("    {column} {narrow}");
-                if let Some(rest) = line.strip_prefix(&start) {
-                    new = Some(format!("    {column} bigint{rest}"));
-                    done.push(format!("{table}.{column}"));
-                }
-            }
-        }
-        let is_narrow = line == "    AS integer" || line == "    AS smallint";
-        if is_narrow && WIDENED_SEQUENCES.iter().any(|name| inside == format!("SEQUENCE {name}")) {
-            new = None;
-            done.push(inside.clone());
-        }
-        if let Some((old, changed)) = CHANGED.iter().find(|(old, _)| line.ends_with(old)) {
-            new = Some(line.replace(old, changed));
-            done.push((*old).into());
-        }
-        after.extend(new);
-    }
-    let columns: usize = WIDENED.iter().map(|(_, columns)| columns.len()).sum();
-    let all = columns + WIDENED_SEQUENCES.len() + CHANGED.len();
-    assert_eq!(done.len(), all, "the dump was to have each of these once: {done:#?}");
-    after
 }
 
 /// Converts the schema as this user, lives on, and reverts it.
@@ -491,115 +358,4 @@ fn all_dependents_are_named() {
         }
         assert!(error.hint().is_some_and(|hint| hint.contains("recreate")), "{:?}", error.hint());
     }
-}
-
-struct Finding {
-    kind: String,
-    object: String,
-    text: String,
-    rewritten: Option<i64>,
-    lock: Option<String>,
-}
-
-#[track_caller]
-fn report(client: &mut Client, arguments: &str) -> Vec<Finding> {
-    let query = format!("SELECT * FROM snowflake_convert_report({arguments})");
-    let rows = client.query(&query, &[]).unwrap_or_else(|error| fail(&query, error));
-    let findings = rows.iter().map(|row| {
-        let remedy: Option<String> = row.get("remedy");
-        Finding {
-            kind: row.get("kind"),
-            object: row.get("object"),
-            text: row.get::<_, String>("reason") + " " + &remedy.unwrap_or_default(),
-            rewritten: row.get("rewritten"),
-            lock: row.get("lock"),
-        }
-    });
-    findings.collect()
-}
-
-/// A word of each object that is at risk, and one of why.
-const RISKS: [(&str, &str); 21] = [
-    // Integer parameters, results and variables.
-    ("inc_ref_count(text,integer,integer)", "integer"),
-    ("film_in_stock(integer)", "integer"),
-    ("first_of(text)", "integer"),
-    // The last value of a sequence.
-    ("new_artist(text)", "currval"),
-    ("new_category(text)", "lastval"),
-    ("new_loan(text)", "pg_get_serial_sequence"),
-    // Columns that may hold keys.
-    ("edit_log.film_id", "guess"),
-    ("edit_log.artist_id", "guess"),
-    ("loan", "loan_of_old_discs"),
-    // A key that is a foreign key.
-    ("artist_meta.id", "artist"),
-    // Who goes on to use the sequence.
-    ("\"Store Numbers\"", "shop_clerk"),
-    ("artist_id_seq", "shop_clerk"),
-    ("category_id_seq", "shop_clerk"),
-    ("edit_log_id_seq", "\"till-1\""),
-    ("inventory_inventory_id_seq", "\"till-1\""),
-    ("film_film_id_seq", "shop_clerk"),
-    ("payment_payment_id_seq", "\"till-1\""),
-    // Keys that nobody could choose.
-    ("store.store_id", "GENERATED ALWAYS"),
-    ("\"Track Id\"", "GENERATED ALWAYS"),
-    ("category", "newsletter"),
-    ("Film Shop", "DISCARD PLANS"),
-];
-
-#[test]
-fn the_report_names_every_risk() {
-    let cluster = application();
-    let mut client = cluster.connect();
-    let old = files(&mut client);
-    client.batch_execute("BEGIN").expect("begun");
-    let findings = report(&mut client, "schema => '\"Film Shop\"'");
-    let locks = "SELECT count(*) FROM pg_locks JOIN pg_class ON pg_class.oid = relation
-        WHERE pid = pg_backend_pid() AND pg_class.oid >= 16384 AND mode <> 'AccessShareLock'";
-    assert_eq!(bigint(&mut client, locks), 0, "the report takes more than ACCESS SHARE locks");
-    client.batch_execute("COMMIT").expect("committed");
-    assert_same("the files", &files(&mut client), &old);
-    for finding in &findings {
-        println!("{}: {}: {}", finding.kind, finding.object, finding.text);
-    }
-
-    let of_kind = |kind: &'static str| findings.iter().filter(move |finding| finding.kind == kind);
-    for (object, reason) in RISKS {
-        let found = of_kind("risk")
-            .filter(|risk| risk.object.contains(object) && risk.text.contains(reason))
-            .count();
-        assert_eq!(found, 1, "risks of {object} for {reason}");
-    }
-    for harmless in ["in_days", "with_tax", "cheapest", "accept", "setting", "counter", "stars"] {
-        let mut risks = of_kind("risk");
-        assert!(!risks.any(|risk| risk.object.contains(harmless)), "{harmless} is at no risk");
-    }
-
-    // With 'recreate', nothing is an obstacle but the triggers that a superuser has disabled.
-    let obstacles: Vec<_> =
-        of_kind("obstacle").map(|finding| (&finding.object, &finding.text)).collect();
-    let others: Vec<_> = obstacles.iter().filter(|(_, text)| !text.contains("recreate")).collect();
-    assert_eq!(others.len(), 1, "{others:#?}");
-    assert!(
-        others[0].1.starts_with("Triggers of foreign key loan_inventory_id_fkey"),
-        "{others:?}"
-    );
-
-    let size = bigint(&mut client, "SELECT pg_total_relation_size('film')");
-    let changes: Vec<_> = of_kind("change").filter(|change| change.rewritten.is_some()).collect();
-    let film: Vec<_> = changes.iter().filter(|change| change.object.ends_with(".film")).collect();
-    assert_eq!(film.len(), 1, "table film is rewritten once");
-    assert_eq!(film[0].rewritten, Some(size));
-    assert_eq!(film[0].lock.as_deref(), Some("ACCESS EXCLUSIVE"));
-    for (table, columns) in WIDENED {
-        let changes = changes.iter().filter(|change| change.object.ends_with(&format!(".{table}")));
-        // A partitioned table has no file itself.
-        let expected = usize::from(!columns.is_empty() && table != "rental");
-        assert_eq!(changes.count(), expected, "changes of {table}");
-    }
-    let unwidened = of_kind("change").filter(|change| change.object.ends_with(".customer"));
-    let unwidened: Vec<_> = unwidened.map(|change| change.rewritten).collect();
-    assert_eq!(unwidened, [None], "table customer has a bigint key, and is not rewritten");
 }

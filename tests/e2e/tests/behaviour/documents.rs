@@ -1,10 +1,12 @@
 //! What README.md and the pages of docs/ show is true.
 
+mod links;
+mod reference;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use snowflake_e2e::Cluster;
@@ -201,91 +203,6 @@ fn the_sql_of_every_page_runs_and_prints_what_the_page_says() {
     assert!(examples >= 25, "the pages show {examples} examples");
 }
 
-/// The items of lists that begin with a name in code.
-fn items(text: &str) -> Vec<String> {
-    let mut items: Vec<String> = Vec::new();
-    let mut within = false;
-    for line in text.lines() {
-        if line.starts_with("- `") {
-            items.push(String::new());
-            within = true;
-        } else {
-            within &= line.starts_with("  ");
-        }
-        if let (true, Some(item)) = (within, items.last_mut()) {
-            *item += line.trim_start_matches("- ").trim_start();
-            item.push('\n');
-        }
-    }
-    items
-}
-
-/// Each function, view and column of the extension is in the reference, functions with an example.
-#[test]
-fn the_reference_is_complete() {
-    let cluster = Cluster::start();
-    let members = "
-        SELECT p.proname::text, true
-        FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-        WHERE d.deptype = 'e' AND p.proname LIKE 'snowflake%'
-            AND p.proname NOT IN
-                ('snowflake_within_min', 'snowflake_within_max', 'snowflake_stat', 'snowflake_status',
-                 'snowflake_guard_claims', 'snowflake_guard_layout')
-        UNION
-        SELECT viewname, false FROM pg_views WHERE viewname LIKE '%snowflake%'
-        UNION
-        SELECT column_name, false FROM information_schema.columns
-        WHERE table_name IN ('pg_stat_snowflake', 'snowflake_status', 'snowflake_nodes', 'snowflake_layout')";
-    let reference = page("docs/reference.md").text;
-    let items = items(&reference);
-    let mut functions = 0;
-    for row in cluster.connect().query(members, &[]).expect("members") {
-        let (name, is_function): (String, bool) = (row.get(0), row.get(1));
-        if is_function {
-            functions += 1;
-            let item = items.iter().find(|item| item.starts_with(&format!("`{name}(")));
-            let item = item.unwrap_or_else(|| panic!("{name} is not in the reference"));
-            assert!(item.contains("` → `"), "{name} has no example");
-        } else {
-            let (column, view) = (format!("`{name}`"), format!("### {name}\n"));
-            let is_there = reference.contains(&column) || reference.contains(&view);
-            assert!(is_there, "{name} is not in the reference");
-        }
-    }
-    assert!(functions > 15);
-}
-
-/// The examples of settings, taken together, configure a server, and all of its settings are there.
-#[test]
-fn the_settings_of_the_reference_are_real() {
-    let reference = page("docs/reference.md").text;
-    let settings = &reference[reference.find("## Settings\n").expect("a reference of settings")..];
-    let mut builder = Cluster::builder();
-    let mut examples = Vec::new();
-    for item in items(settings) {
-        let (name, rest) = item[1..].split_once("` (default ").expect("a name and a default");
-        let default = rest.split([',', ')']).next().expect("a default").trim_matches('`');
-        let example = rest.rsplit('`').nth(1).expect("an example");
-        let (also_name, value) = example.split_once(" = ").expect("name = value");
-        assert_eq!(also_name, name);
-        builder = builder.set(name, value);
-        examples.push((name.to_owned(), value.to_owned(), default.to_owned()));
-    }
-    let (configured, fresh) = (builder.start(), Cluster::start());
-    let show = |cluster: &Cluster, name: &str| -> String {
-        cluster.connect().query_one(&format!("SHOW {name}"), &[]).expect("a setting").get(0)
-    };
-    for (name, value, default) in &examples {
-        assert_eq!(&show(&configured, name), value, "{name}");
-        if !name.ends_with("er_id") {
-            let default = if default == "empty" { "" } else { default };
-            assert_eq!(show(&fresh, name), default, "the default of {name}");
-        }
-    }
-    let settings = "SELECT count(*) FROM pg_settings WHERE name LIKE 'snowflake.%'";
-    assert_eq!(snowflake_e2e::bigint(&mut fresh.connect(), settings), examples.len() as i64);
-}
-
 #[test]
 fn the_configurations_of_every_page_start_a_server() {
     let blocks = pages_for_one_server().flat_map(|page| page.blocks());
@@ -329,111 +246,6 @@ fn the_shell_commands_of_every_document_are_run_by_a_test() {
                 );
             }
         }
-    }
-}
-
-/// The programs and the versions on the page of clients are those of the files that it names, and
-/// the page has every client.
-#[test]
-fn the_programs_of_clients_are_files() {
-    let text = page("docs/clients.md").text;
-    let mut programs = Vec::new();
-    for (index, _) in text.match_indices("](../tests/clients/") {
-        let (path, rest) = text[index + 5..].split_once(')').expect("a closing parenthesis");
-        let file = page(path).text;
-        if let Some(block) = rest.strip_prefix(":\n\n```") {
-            let (_, block) = block.split_once('\n').expect("a block");
-            let block = block.split_inclusive('\n').take_while(|line| *line != "```\n");
-            assert_eq!(block.collect::<String>(), file, "{path}");
-            programs.push(path.to_owned());
-        } else {
-            let version = text[..index].rsplit('[').next().expect("an opening bracket");
-            assert!(file.contains(version), "{path} has no {version}");
-        }
-    }
-    for client in fs::read_dir(tree().join("tests/clients")).expect("clients").flatten() {
-        let directory = format!("tests/clients/{}/", client.file_name().display());
-        assert!(programs.iter().any(|path| path.starts_with(&directory)), "{directory}");
-    }
-}
-
-/// Links within the project lead to files and headings that exist.
-#[test]
-fn every_link_leads_to_a_file_and_a_heading() {
-    let mut links = 0;
-    for document in documents() {
-        for (index, _) in document.text.match_indices("](") {
-            let link = document.text[index + 2..].split(')').next().expect("a closing parenthesis");
-            if link.contains("://") {
-                continue;
-            }
-            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
-            let target = match path {
-                "" => PathBuf::from(&document.name),
-                path => Path::new(&document.name).parent().expect("a directory").join(path),
-            };
-            assert!(tree().join(&target).exists(), "{}: {link}", document.name);
-            if !heading.is_empty() {
-                let anchors = page(&target.to_string_lossy()).anchors();
-                assert!(
-                    anchors.iter().any(|anchor| anchor == heading),
-                    "{}: {link}",
-                    document.name
-                );
-            }
-            links += 1;
-        }
-    }
-    assert!(links >= 20, "the documents have {links} links");
-}
-
-/// Where figures stand that were measured, the day and the commit stand, too.
-#[test]
-fn figures_are_of_a_commit_and_a_day() {
-    let git = |arguments: &[&str]| {
-        Command::new("git").arg("-C").arg(tree()).args(arguments).output().expect("git runs")
-    };
-    // A shallow clone does not have it, and neither does an unpacked distribution.
-    let has_history = git(&["rev-parse", "--is-shallow-repository"]).stdout == b"false\n";
-    for name in [
-        "README.md",
-        "SECURITY.md",
-        "docs/compare.md",
-        "docs/operations.md",
-        "docs/performance.md",
-        "docs/several-servers.md",
-    ] {
-        let text = page(name).text;
-        let mut commits = 0;
-        for paragraph in text.split("\n\n") {
-            for rest in paragraph.split("commit ").skip(1) {
-                let commit = rest.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or("");
-                if commit.len() != 7 {
-                    continue;
-                }
-                assert!(paragraph.contains("2026-"), "{name}: {paragraph}");
-                assert!(
-                    !has_history || git(&["cat-file", "-e", commit]).status.success(),
-                    "{name}: {commit}"
-                );
-                commits += 1;
-            }
-        }
-        assert!(commits > 0, "{name} names no commit");
-    }
-}
-
-/// The alerts lead to headings that exist.
-#[test]
-fn the_runbook_of_every_alert_exists() {
-    let alerts = page("monitoring/alerts.yaml").text;
-    let runbooks: Vec<_> =
-        alerts.lines().filter_map(|line| line.trim().strip_prefix("runbook: ")).collect();
-    assert_eq!(runbooks.len(), alerts.matches("- alert: ").count());
-    for runbook in runbooks {
-        let (name, heading) = runbook.split_once('#').unwrap_or((runbook, "monitoring"));
-        let anchors = page(name).anchors();
-        assert!(anchors.iter().any(|anchor| anchor == heading), "{runbook}");
     }
 }
 

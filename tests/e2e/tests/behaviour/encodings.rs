@@ -46,6 +46,11 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
                 format!("unrecognized confirmation: \"{text}\""),
             ),
             (
+                format!("SELECT snowflake_convert('viewed', '{text}', dependents => '{text}')"),
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("invalid value for argument \"dependents\": \"{text}\""),
+            ),
+            (
                 format!("SELECT snowflake_convert('viewed', 'no {text}')"),
                 SqlState::UNDEFINED_COLUMN,
                 format!("column \"no {text}\" of table public.viewed does not exist"),
@@ -63,6 +68,23 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
             error_of(client.query(&format!("SELECT snowflake_convert('viewed', '{text}')"), &[]));
         let view = format!("\"{text}\"");
         assert!(error.detail().expect("a detail").contains(&view), "{encoding}: {error:?}");
+
+        // A view for which PostgreSQL finds no function: its message, within one of ours.
+        client
+            .batch_execute(&format!(
+                "CREATE FUNCTION \"{text}\"(id integer) RETURNS text LANGUAGE sql AS 'SELECT id::text';
+                 CREATE TABLE labeled (id serial PRIMARY KEY);
+                 CREATE VIEW labels AS SELECT \"{text}\"(id) FROM labeled;"
+            ))
+            .expect("a view");
+        let convert = "SELECT snowflake_convert('labeled', 'id', false, dependents => 'recreate')";
+        let error = error_of(client.query(convert, &[]));
+        assert_eq!(error.code(), &SqlState::UNDEFINED_FUNCTION, "{encoding}: {error}");
+        let missing = format!("function public.{text}(bigint) does not exist");
+        assert!(
+            error.detail().is_some_and(|said| said.contains(&missing)),
+            "{encoding}: {error:?}"
+        );
 
         // An error of PostgreSQL's own.
         client

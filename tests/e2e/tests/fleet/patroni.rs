@@ -5,7 +5,9 @@
 //! clock alone. Where the register and the margin are to show what they do, the clocks of the
 //! standbys are set back before the failover.
 
+mod etcd;
 mod fleet;
+mod member;
 mod received;
 
 use std::collections::HashSet;
@@ -19,7 +21,8 @@ use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{Means, StopOnDrop, bigint, bigints, error_of, eventually, lacks};
 
-use fleet::{Fleet, Identity, Member, Plan};
+use fleet::{Fleet, Identity, Plan};
+use member::Member;
 use received::{Received, Task, insert, take, take_and_commit};
 
 /// What the members and their fleet are run by.

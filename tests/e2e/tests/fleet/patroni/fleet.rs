@@ -2,22 +2,18 @@
 //! machine, where everybody else can knock, so each of them asks for a password.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use postgres::Config;
 use postgres::config::TargetSessionAttrs;
-use postgres::{Client, Config, NoTls};
-use snowflake_e2e::{
-    Programs, Request, Service, bigint, clock_of_file, create_directory, eventually, fleet_program,
-    free_port, http_get, kill_server, listening_ports, new_directory, new_password,
-    set_clock_of_file, signal,
-};
+use snowflake_e2e::{bigint, eventually, new_directory, new_password, set_clock_of_file, signal};
 use tempfile::TempDir;
+
+use super::etcd::Etcd;
+use super::member::Member;
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
@@ -263,219 +259,6 @@ postgresql:
 /// The lines of a file with an identity.
 fn identity_file(worker: usize) -> String {
     format!("snowflake.datacenter_id = 1\nsnowflake.worker_id = {worker}\n")
-}
-
-/// PostgreSQL, and the Patroni that keeps it.
-pub struct Member {
-    pub name: &'static str,
-    directory: PathBuf,
-    port: u16,
-    api: u16,
-    password: String,
-    patroni: Option<Service>,
-    starts: usize,
-}
-
-impl Member {
-    fn new(name: &'static str, fleet: &Path, password: &str) -> Member {
-        let directory = fleet.join(name);
-        create_directory(&directory);
-        let (port, api) = (free_port(), free_port());
-        let password = password.to_owned();
-        let member = Member { name, directory, port, api, password, patroni: None, starts: 0 };
-        set_clock_of_file(&member.file("clock"), "+0");
-        member.make_programs();
-        member
-    }
-
-    /// The programs of the server, of which `postgres` goes by the clock of the member.
-    fn make_programs(&self) {
-        let server = Programs::from_env();
-        let bin = self.file("bin");
-        create_directory(&bin);
-        for program in fs::read_dir(server.bin()).expect("programs").flatten() {
-            let name = program.file_name();
-            // Patroni's libraries are not for the server.
-            let mut environment = vec!["-u".into(), "LD_LIBRARY_PATH".into()];
-            if let Some(libraries) = server.own_libraries() {
-                environment.push(format!("LD_LIBRARY_PATH={}", libraries.display()));
-            }
-            if name == "postgres" {
-                environment.extend(clock_of_file(&self.file("clock")));
-            }
-            let (environment, program) = (environment.join(" "), program.path());
-            let text = format!("#!/bin/sh\nexec env {environment} {} \"$@\"\n", program.display());
-            fs::write(bin.join(&name), text).expect("a directory to write to");
-            let executable = fs::Permissions::from_mode(0o755);
-            fs::set_permissions(bin.join(&name), executable).expect("our own");
-        }
-    }
-
-    /// A file beside the data directory.
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
-    }
-
-    /// The data directory.
-    pub fn data(&self) -> PathBuf {
-        self.file("data")
-    }
-
-    /// Starts Patroni, in place of one that is paused, and it starts PostgreSQL.
-    pub fn start(&mut self) {
-        self.kill_patroni();
-        self.starts += 1;
-        let mut command = fleet_program("patroni");
-        // Where the guard of postmasters finds it.
-        command.arg(self.file("patroni.yml")).current_dir(&self.directory);
-        self.patroni = Some(Service::start(command, self.file(&format!("log.{}", self.starts))));
-    }
-
-    /// What Patroni and PostgreSQL have said since the last start.
-    pub fn log(&self) -> String {
-        self.patroni.as_ref().expect("a running Patroni").log()
-    }
-
-    /// Kills Patroni, and leaves PostgreSQL alone.
-    pub fn kill_patroni(&mut self) {
-        self.patroni = None;
-    }
-
-    /// Stops Patroni, which then answers nobody, and leaves PostgreSQL alone.
-    pub fn pause_patroni(&mut self) {
-        signal(self.patroni.as_ref().expect("a running Patroni").pid(), "STOP");
-    }
-
-    /// Kills Patroni and PostgreSQL, as a power loss does.
-    pub fn lose_power(&mut self) {
-        self.kill_patroni();
-        kill_server(self.postmaster());
-    }
-
-    fn postmaster(&self) -> u32 {
-        let file =
-            fs::read_to_string(self.data().join("postmaster.pid")).expect("a running server");
-        let pid = file.lines().next().and_then(|pid| pid.parse().ok());
-        pid.expect("a process ID")
-    }
-
-    /// A session with PostgreSQL, whatever its role is, as soon as it accepts one.
-    pub fn connect(&self) -> Client {
-        let mut client = None;
-        eventually("the member accepts a session", || {
-            client = self.config().connect(NoTls).ok();
-            client.is_some()
-        });
-        client.expect("a session")
-    }
-
-    /// How a client connects to PostgreSQL.
-    fn config(&self) -> Config {
-        let mut config = self.config_without_password();
-        config.password(&self.password);
-        config
-    }
-
-    /// How somebody tries to connect who only knows where PostgreSQL is.
-    pub fn config_without_password(&self) -> Config {
-        let mut config = Config::new();
-        config.host("127.0.0.1").port(self.port).user("postgres").dbname("postgres");
-        config
-    }
-
-    /// Asserts that PostgreSQL and Patroni listen on no other ports than those that this knows.
-    pub fn assert_ports(&self) {
-        let patroni = self.patroni.as_ref().expect("a running Patroni");
-        assert_eq!(listening_ports(self.postmaster().into()), [self.port].into());
-        assert_eq!(listening_ports(patroni.pid()), [self.api].into());
-    }
-
-    /// Whether it streams WAL of a timeline, which is written as in the names of WAL files. A member
-    /// that has yet to be rewound streams, too, up to where the timelines part.
-    fn receives(&self, timeline: &str) -> bool {
-        let received = "SELECT lpad(upper(to_hex(received_tli)), 8, '0') FROM pg_stat_wal_receiver
-                        WHERE status = 'streaming'";
-        self.config()
-            .connect(NoTls)
-            .and_then(|mut client| client.query(received, &[]))
-            .is_ok_and(|rows| rows.iter().any(|row| row.get::<_, &str>(0) == timeline))
-    }
-
-    /// Whether Patroni's REST API says yes.
-    pub fn answers(&self, path: &str) -> bool {
-        http_get(self.api, path).is_some()
-    }
-
-    /// What Patroni's REST API answers to a request that changes something.
-    pub fn post(&self, path: &str, body: &str) -> Option<String> {
-        let user = BASE64_STANDARD.encode(format!("patroni:{}", self.password));
-        let who = format!("Basic {user}");
-        let request = Request { authorization: Some(&who), ..Request::new("POST", path, body) };
-        request.ask(self.api).filter(|(status, _)| *status == 200).map(|(_, answer)| answer)
-    }
-
-    /// The status with which it answers the same of somebody who does not say who they are.
-    pub fn status_without_password(&self, method: &str, path: &str, body: &str) -> u16 {
-        Request::new(method, path, body).ask(self.api).expect("an answer").0
-    }
-}
-
-/// The one etcd of a fleet.
-pub struct Etcd {
-    service: Service,
-    port: u16,
-}
-
-impl Etcd {
-    /// Starts it twice, because a new etcd asks nobody for a password: at first it has nothing but a
-    /// socket, through which it gets one.
-    fn start(fleet: &Path, password: &str) -> Etcd {
-        let directory = fleet.join("etcd");
-        create_directory(&directory);
-        let (port, socket) = (free_port(), "clients:0");
-        let first = Etcd::run(&directory, &format!("unix://{socket}"));
-        let ask = |request: Request| request.ask_socket(&directory.join(socket));
-        eventually("etcd is up", || is_healthy(ask(Request::new("GET", "/health", ""))));
-        let user = format!(r#"{{"name": "root", "password": "{password}"}}"#);
-        for (path, body) in [
-            ("/v3/auth/role/add", r#"{"name": "root"}"#),
-            ("/v3/auth/user/add", &user),
-            ("/v3/auth/user/grant", r#"{"user": "root", "role": "root"}"#),
-            ("/v3/auth/enable", "{}"),
-        ] {
-            let answer = ask(Request::new("POST", path, body));
-            assert!(matches!(answer, Some((200, _))), "{path}: {answer:?}");
-        }
-        drop(first);
-        let service = Etcd::run(&directory, &format!("http://127.0.0.1:{port}"));
-        eventually("etcd is up", || is_healthy(Request::new("GET", "/health", "").ask(port)));
-        Etcd { service, port }
-    }
-
-    /// Sockets of etcd are in its current directory, and their names look like a port of a host.
-    fn run(directory: &Path, clients: &str) -> Service {
-        let peers = "unix://peers:0";
-        let mut command = fleet_program("etcd");
-        command.current_dir(directory).arg("--data-dir=data");
-        command.args(["--listen-client-urls", clients, "--advertise-client-urls", clients]);
-        command.args(["--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers]);
-        command.arg(format!("--initial-cluster=default={peers}"));
-        Service::start(command, directory.join("log"))
-    }
-
-    /// What it answers to a request of somebody who does not say who they are.
-    pub fn answer_without_password(&self, path: &str, body: &str) -> (u16, String) {
-        Request::new("POST", path, body).ask(self.port).expect("an answer")
-    }
-
-    /// Asserts that it listens on no other port than the one that this knows.
-    pub fn assert_port(&self) {
-        assert_eq!(listening_ports(self.service.pid()), [self.port].into());
-    }
-}
-
-fn is_healthy(answer: Option<(u16, String)>) -> bool {
-    answer.is_some_and(|(status, body)| status == 200 && body.contains("true"))
 }
 
 /// Ends the servers of a fleet, also when the test process dies: Patroni's servers outlive Patroni.

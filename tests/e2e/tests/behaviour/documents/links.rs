@@ -1,0 +1,112 @@
+//! What the documents refer to is there: files, headings, programs and commits.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{documents, page, tree};
+
+/// The programs and the versions on the page of clients are those of the files that it names, and
+/// the page has every client.
+#[test]
+fn the_programs_of_clients_are_files() {
+    let text = page("docs/clients.md").text;
+    let mut programs = Vec::new();
+    for (index, _) in text.match_indices("](../tests/clients/") {
+        let (path, rest) = text[index + 5..].split_once(')').expect("a closing parenthesis");
+        let file = page(path).text;
+        if let Some(block) = rest.strip_prefix(":\n\n```") {
+            let (_, block) = block.split_once('\n').expect("a block");
+            let block = block.split_inclusive('\n').take_while(|line| *line != "```\n");
+            assert_eq!(block.collect::<String>(), file, "{path}");
+            programs.push(path.to_owned());
+        } else {
+            let version = text[..index].rsplit('[').next().expect("an opening bracket");
+            assert!(file.contains(version), "{path} has no {version}");
+        }
+    }
+    for client in fs::read_dir(tree().join("tests/clients")).expect("clients").flatten() {
+        let directory = format!("tests/clients/{}/", client.file_name().display());
+        assert!(programs.iter().any(|path| path.starts_with(&directory)), "{directory}");
+    }
+}
+
+/// Links within the project lead to files and headings that exist.
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    let mut links = 0;
+    for document in documents() {
+        for (index, _) in document.text.match_indices("](") {
+            let link = document.text[index + 2..].split(')').next().expect("a closing parenthesis");
+            if link.contains("://") {
+                continue;
+            }
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => PathBuf::from(&document.name),
+                path => Path::new(&document.name).parent().expect("a directory").join(path),
+            };
+            assert!(tree().join(&target).exists(), "{}: {link}", document.name);
+            if !heading.is_empty() {
+                let anchors = page(&target.to_string_lossy()).anchors();
+                assert!(
+                    anchors.iter().any(|anchor| anchor == heading),
+                    "{}: {link}",
+                    document.name
+                );
+            }
+            links += 1;
+        }
+    }
+    assert!(links >= 20, "the documents have {links} links");
+}
+
+/// Where figures stand that were measured, the day and the commit stand, too.
+#[test]
+fn figures_are_of_a_commit_and_a_day() {
+    let git = |arguments: &[&str]| {
+        Command::new("git").arg("-C").arg(tree()).args(arguments).output().expect("git runs")
+    };
+    // A shallow clone does not have it, and neither does an unpacked distribution.
+    let has_history = git(&["rev-parse", "--is-shallow-repository"]).stdout == b"false\n";
+    for name in [
+        "README.md",
+        "SECURITY.md",
+        "docs/compare.md",
+        "docs/operations.md",
+        "docs/performance.md",
+        "docs/several-servers.md",
+    ] {
+        let text = page(name).text;
+        let mut commits = 0;
+        for paragraph in text.split("\n\n") {
+            for rest in paragraph.split("commit ").skip(1) {
+                let commit = rest.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or("");
+                if commit.len() != 7 {
+                    continue;
+                }
+                assert!(paragraph.contains("2026-"), "{name}: {paragraph}");
+                assert!(
+                    !has_history || git(&["cat-file", "-e", commit]).status.success(),
+                    "{name}: {commit}"
+                );
+                commits += 1;
+            }
+        }
+        assert!(commits > 0, "{name} names no commit");
+    }
+}
+
+/// The alerts lead to headings that exist.
+#[test]
+fn the_runbook_of_every_alert_exists() {
+    let alerts = page("monitoring/alerts.yaml").text;
+    let runbooks: Vec<_> =
+        alerts.lines().filter_map(|line| line.trim().strip_prefix("runbook: ")).collect();
+    assert_eq!(runbooks.len(), alerts.matches("- alert: ").count());
+    for runbook in runbooks {
+        let (name, heading) = runbook.split_once('#').unwrap_or((runbook, "monitoring"));
+        let anchors = page(name).anchors();
+        assert!(anchors.iter().any(|anchor| anchor == heading), "{runbook}");
+    }
+}

@@ -1,0 +1,90 @@
+//! The reference has everything that the extension has, and its examples are real.
+
+use snowflake_e2e::{Cluster, bigint};
+
+use super::page;
+
+/// The items of lists that begin with a name in code.
+fn items(text: &str) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    let mut within = false;
+    for line in text.lines() {
+        if line.starts_with("- `") {
+            items.push(String::new());
+            within = true;
+        } else {
+            within &= line.starts_with("  ");
+        }
+        if let (true, Some(item)) = (within, items.last_mut()) {
+            *item += line.trim_start_matches("- ").trim_start();
+            item.push('\n');
+        }
+    }
+    items
+}
+
+/// Each function, view and column of the extension is in the reference, functions with an example.
+#[test]
+fn the_reference_is_complete() {
+    let cluster = Cluster::start();
+    let members = "
+        SELECT p.proname::text, true
+        FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+        WHERE d.deptype = 'e' AND p.proname LIKE 'snowflake%'
+            AND p.proname NOT IN
+                ('snowflake_within_min', 'snowflake_within_max', 'snowflake_stat', 'snowflake_status',
+                 'snowflake_guard_claims', 'snowflake_guard_layout')
+        UNION
+        SELECT viewname, false FROM pg_views WHERE viewname LIKE '%snowflake%'
+        UNION
+        SELECT column_name, false FROM information_schema.columns
+        WHERE table_name IN ('pg_stat_snowflake', 'snowflake_status', 'snowflake_nodes', 'snowflake_layout')";
+    let reference = page("docs/reference.md").text;
+    let items = items(&reference);
+    let mut functions = 0;
+    for row in cluster.connect().query(members, &[]).expect("members") {
+        let (name, is_function): (String, bool) = (row.get(0), row.get(1));
+        if is_function {
+            functions += 1;
+            let item = items.iter().find(|item| item.starts_with(&format!("`{name}(")));
+            let item = item.unwrap_or_else(|| panic!("{name} is not in the reference"));
+            assert!(item.contains("` → `"), "{name} has no example");
+        } else {
+            let (column, view) = (format!("`{name}`"), format!("### {name}\n"));
+            let is_there = reference.contains(&column) || reference.contains(&view);
+            assert!(is_there, "{name} is not in the reference");
+        }
+    }
+    assert!(functions > 15);
+}
+
+/// The examples of settings, taken together, configure a server, and all of its settings are there.
+#[test]
+fn the_settings_of_the_reference_are_real() {
+    let reference = page("docs/reference.md").text;
+    let settings = &reference[reference.find("## Settings\n").expect("a reference of settings")..];
+    let mut builder = Cluster::builder();
+    let mut examples = Vec::new();
+    for item in items(settings) {
+        let (name, rest) = item[1..].split_once("` (default ").expect("a name and a default");
+        let default = rest.split([',', ')']).next().expect("a default").trim_matches('`');
+        let example = rest.rsplit('`').nth(1).expect("an example");
+        let (also_name, value) = example.split_once(" = ").expect("name = value");
+        assert_eq!(also_name, name);
+        builder = builder.set(name, value);
+        examples.push((name.to_owned(), value.to_owned(), default.to_owned()));
+    }
+    let (configured, fresh) = (builder.start(), Cluster::start());
+    let show = |cluster: &Cluster, name: &str| -> String {
+        cluster.connect().query_one(&format!("SHOW {name}"), &[]).expect("a setting").get(0)
+    };
+    for (name, value, default) in &examples {
+        assert_eq!(&show(&configured, name), value, "{name}");
+        if !name.ends_with("er_id") {
+            let default = if default == "empty" { "" } else { default };
+            assert_eq!(show(&fresh, name), default, "the default of {name}");
+        }
+    }
+    let settings = "SELECT count(*) FROM pg_settings WHERE name LIKE 'snowflake.%'";
+    assert_eq!(bigint(&mut fresh.connect(), settings), examples.len() as i64);
+}
