@@ -134,7 +134,7 @@ fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
         return Err(Error::NotSuperuser { what });
     }
     let fixed = settings::require_preloading()?;
-    refuse_in_recovery()?;
+    refuse_in_recovery(what)?;
     Ok(fixed)
 }
 

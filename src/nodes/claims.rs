@@ -5,6 +5,7 @@ use pgrx::prelude::*;
 use super::error::Error;
 use super::node::Node;
 use crate::server::catalog::{self, Argument, Row};
+use crate::server::in_recovery;
 use crate::server::own_table::{OwnTable, text};
 use crate::settings;
 
@@ -16,6 +17,9 @@ pub struct Claims {
 impl Claims {
     /// Locks the table, if the current role may claim.
     pub fn locked(fcinfo: pg_sys::FunctionCallInfo) -> Result<Claims, Error> {
+        if in_recovery() {
+            return Err(Error::InRecovery);
+        }
         if catalog::keeps_snapshot() {
             return Err(Error::OldSnapshot);
         }

@@ -18,6 +18,8 @@ pub enum Error {
     NoTrigger,
     /// The transaction does not see what was committed since it began.
     OldSnapshot,
+    /// The server is a standby, or still recovering.
+    InRecovery,
     /// No name was given.
     NoName,
     /// A name that a line of a configuration file does not hold.
@@ -117,6 +119,11 @@ impl Report for Error {
             )
             .set_detail("Such a transaction does not see claims that were made after it began.")
             .set_hint("Use a READ COMMITTED transaction."),
+            Error::InRecovery => report::new(
+                ERRCODE_READ_ONLY_SQL_TRANSACTION,
+                "cannot claim and release nodes during recovery",
+            )
+            .set_hint("Do this on the primary, or promote this server first."),
             Error::NoName => {
                 report::new(ERRCODE_NULL_VALUE_NOT_ALLOWED, "the name of the node must not be NULL")
             }

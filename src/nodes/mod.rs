@@ -27,9 +27,10 @@ use error::Error;
 
 /// The identity of the node of this name, as lines of `postgresql.conf`. A name gets the same
 /// identity until it is released. Without `datacenter_id` or `worker_id`, the first that nobody has
-/// had is taken. 42501 for roles that may not claim; 25001 in a REPEATABLE READ transaction; 22004
-/// without a name; 22023 for a name or a number that is not valid; 55000 if the node has another
-/// identity; 55006 if another node, or this very server, has this one; 54000 if there is none left.
+/// had is taken. 42501 for roles that may not claim; 25001 in a REPEATABLE READ transaction; 25006
+/// on a standby; 22004 without a name; 22023 for a name or a number that is not valid; 55000 if the
+/// node has another identity; 55006 if another node, or this very server, has this one; 54000 if
+/// there is none left.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_claim_node(name text, datacenter_id integer DEFAULT NULL,
                                      worker_id integer DEFAULT NULL)

@@ -19,7 +19,10 @@ pub enum Error {
     /// The server is not configured to issue IDs.
     Settings(settings::Error),
     /// The server is a standby, or still recovering.
-    InRecovery,
+    InRecovery {
+        /// What cannot be done.
+        what: &'static str,
+    },
     /// The clock has jumped ahead by more than is followed.
     ClockAhead(Jump),
     /// The clock is before the epoch, and there is no record to continue from.
@@ -116,11 +119,11 @@ impl Report for Error {
             |message: &str| report::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message);
         match self {
             Error::Settings(error) => error.report(),
-            Error::InRecovery => report::new(
+            Error::InRecovery { what } => report::new(
                 ERRCODE_READ_ONLY_SQL_TRANSACTION,
-                "cannot generate snowflake IDs during recovery",
+                format!("cannot {what} during recovery"),
             )
-            .set_hint("Generate them on the primary, or promote this server first."),
+            .set_hint("Do this on the primary, or promote this server first."),
             Error::ClockAhead(jump) => refused(&jumped(jump))
                 .set_detail(
                     "If the clock is wrong, IDs that follow it cannot be taken back, because all \

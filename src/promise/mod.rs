@@ -18,3 +18,11 @@ pub mod reservation;
 pub mod upstream;
 
 pub use error::Error;
+
+/// Whether this build breaks the promise on purpose, for tests that have to notice.
+pub const IS_BROKEN: bool = cfg!(any(
+    feature = "test_without_register",
+    feature = "test_without_commit_records",
+    feature = "test_without_sync",
+    feature = "test_without_flush",
+));

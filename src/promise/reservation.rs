@@ -124,7 +124,7 @@ pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
     if fixed.identity.is_none() {
         return Err(settings::Error::NoIdentity.into());
     }
-    refuse_in_recovery()?;
+    refuse_in_recovery("generate snowflake IDs")?;
     locked(|reservations, entry| {
         if !reservations.begun {
             return reservations.begin(fixed, entry);
@@ -168,8 +168,8 @@ pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
 }
 
 /// A standby must not write WAL.
-pub fn refuse_in_recovery() -> Result<(), Error> {
-    if in_recovery() { Err(Error::InRecovery) } else { Ok(()) }
+pub fn refuse_in_recovery(what: &'static str) -> Result<(), Error> {
+    if in_recovery() { Err(Error::InRecovery { what }) } else { Ok(()) }
 }
 
 /// What the sessions share now.

@@ -16,7 +16,7 @@ use super::error::Error;
 use super::fixed::{FIXED, Fixed, Identity};
 use super::integer::{Int, When};
 use super::table::{DATACENTER_ID, EPOCH, LIMITS, START_AFTER, WIDTHS, WORKER_ID};
-use super::{identity, placeholder};
+use super::{identity, placeholder, start_after};
 use crate::server::report::OrRaise;
 
 /// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a
@@ -73,7 +73,7 @@ fn configured() -> Result<Layout, Error> {
     let epoch = EPOCH.configured()?.unwrap_or(TWITTER_EPOCH);
     let layout = checked_layout(epoch, |width| width.configured(None).unwrap_or_default())?;
     check_configured_identity(layout)?;
-    START_AFTER.configured()?;
+    check_configured_start(epoch)?;
     for setting in LIMITS {
         setting.configured(Some(&layout))?;
     }
@@ -94,6 +94,20 @@ fn defined_identity(layout: Layout) -> Result<Option<Identity>, Error> {
     Ok(datacenter_id
         .zip(worker_id)
         .map(|(datacenter_id, worker_id)| Identity { datacenter_id, worker_id }))
+}
+
+/// Checks what the configuration says, before the layout is fixed.
+fn check_configured_start(epoch: i64) -> Result<(), Error> {
+    if let Some(text) = placeholder::configured(START_AFTER.name)
+        && let Some(start_after) = START_AFTER.configured()?
+    {
+        start_after::check(start_after, epoch).map_err(|rule| Error::Setting {
+            name: START_AFTER.name,
+            value: text,
+            rule,
+        })?;
+    }
+    Ok(())
 }
 
 /// Checks what the configuration says, before the settings are defined and the layout is fixed.

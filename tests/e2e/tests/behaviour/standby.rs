@@ -20,6 +20,17 @@ fn a_standby_does_not_generate() {
     assert_eq!(error.message(), "cannot generate snowflake IDs during recovery");
     let error = error_of(reader.query("SELECT snowflake_nextval(10)", &[]));
     assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION);
+    for (query, message) in [
+        ("SELECT snowflake_set_floor(now())", "cannot set the floor of snowflake IDs"),
+        ("SELECT snowflake_confirm('clock')", "cannot confirm a change for snowflake IDs"),
+        ("SELECT snowflake_claim_node('db-1')", "cannot claim and release nodes"),
+        ("SELECT snowflake_release_node('db-1', now())", "cannot claim and release nodes"),
+    ] {
+        let error = error_of(reader.query(query, &[]));
+        assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION, "{error}");
+        assert_eq!(error.message(), format!("{message} during recovery"));
+        assert!(error.hint().expect("a hint").contains("on the primary"), "{error:?}");
+    }
     let worker: i32 = reader
         .query_one("SELECT snowflake_worker_id(id) FROM orders", &[])
         .expect("decoded")
