@@ -14,6 +14,7 @@ use crate::server::catalog::{Argument, query};
 /// The query that finds them.
 const FUNCTIONS: &str = concat!(
     include_str!("keys.sql"),
+    include_str!("depending.sql"),
     include_str!("guesses.sql"),
     include_str!("functions.sql"),
     include_str!("function_rows.sql")

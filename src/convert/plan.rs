@@ -33,6 +33,7 @@ impl Direction {
 /// The query that finds what stands in the way, and the statements.
 const PLAN: &str = concat!(
     include_str!("keys.sql"),
+    include_str!("depending.sql"),
     include_str!("objects.sql"),
     include_str!("bound.sql"),
     include_str!("trust.sql"),
