@@ -16,6 +16,7 @@ const FUNCTIONS: &str = concat!(
     include_str!("keys.sql"),
     include_str!("depending.sql"),
     include_str!("guesses.sql"),
+    include_str!("guess_risks.sql"),
     include_str!("functions.sql"),
     include_str!("function_rows.sql")
 );

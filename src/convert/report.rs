@@ -17,6 +17,7 @@ const REPORT: &str = concat!(
     include_str!("keys.sql"),
     include_str!("depending.sql"),
     include_str!("guesses.sql"),
+    include_str!("guess_risks.sql"),
     include_str!("functions.sql"),
     include_str!("report.sql")
 );
