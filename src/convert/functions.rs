@@ -18,6 +18,7 @@ const FUNCTIONS: &str = concat!(
     include_str!("guesses.sql"),
     include_str!("guess_risks.sql"),
     include_str!("functions.sql"),
+    include_str!("signatures.sql"),
     include_str!("function_rows.sql")
 );
 

@@ -19,6 +19,7 @@ const REPORT: &str = concat!(
     include_str!("guesses.sql"),
     include_str!("guess_risks.sql"),
     include_str!("functions.sql"),
+    include_str!("signatures.sql"),
     include_str!("report.sql")
 );
 
