@@ -16,6 +16,7 @@ const DEPENDENTS: &str = concat!(
     include_str!("keys.sql"),
     include_str!("depending.sql"),
     include_str!("objects.sql"),
+    include_str!("creation.sql"),
     include_str!("dependents.sql")
 );
 
