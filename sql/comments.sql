@@ -8,38 +8,62 @@ COMMENT ON FUNCTION snowflake_timestamp(bigint) IS 'time at which a snowflake ID
 COMMENT ON FUNCTION snowflake_datacenter_id(bigint) IS 'datacenter that issued a snowflake ID';
 COMMENT ON FUNCTION snowflake_worker_id(bigint) IS 'worker that issued a snowflake ID';
 COMMENT ON FUNCTION snowflake_sequence(bigint) IS 'number of a snowflake ID within its millisecond';
-COMMENT ON FUNCTION snowflake_make(timestamptz, integer, integer, integer) IS 'snowflake ID made of these parts';
-COMMENT ON FUNCTION snowflake_parse(bigint, timestamptz, integer, integer, integer) IS 'parts of another system''s ID';
-COMMENT ON FUNCTION snowflake_timestamp(bigint, timestamptz, integer, integer, integer) IS 'time at which another system''s ID was issued';
-COMMENT ON FUNCTION snowflake_make(timestamptz, integer, integer, integer, timestamptz, integer, integer, integer) IS 'ID of another system made of these parts';
+COMMENT ON FUNCTION snowflake_make(timestamptz, integer, integer, integer)
+    IS 'snowflake ID made of these parts';
+COMMENT ON FUNCTION snowflake_parse(bigint, timestamptz, integer, integer, integer)
+    IS 'parts of another system''s ID';
+COMMENT ON FUNCTION snowflake_timestamp(bigint, timestamptz, integer, integer, integer)
+    IS 'time at which another system''s ID was issued';
+COMMENT ON FUNCTION snowflake_make(
+    timestamptz, integer, integer, integer, timestamptz, integer, integer, integer)
+    IS 'ID of another system made of these parts';
 COMMENT ON FUNCTION snowflake_min(timestamptz) IS 'smallest snowflake ID of a millisecond';
 COMMENT ON FUNCTION snowflake_max(timestamptz) IS 'largest snowflake ID of a millisecond';
-COMMENT ON FUNCTION snowflake_min(timestamptz, timestamptz, integer, integer, integer) IS 'smallest ID of a millisecond in another system';
-COMMENT ON FUNCTION snowflake_max(timestamptz, timestamptz, integer, integer, integer) IS 'largest ID of a millisecond in another system';
-COMMENT ON FUNCTION snowflake_within(bigint, timestamptz, timestamptz) IS 'whether a snowflake ID was issued since a time and before another';
+COMMENT ON FUNCTION snowflake_min(timestamptz, timestamptz, integer, integer, integer)
+    IS 'smallest ID of a millisecond in another system';
+COMMENT ON FUNCTION snowflake_max(timestamptz, timestamptz, integer, integer, integer)
+    IS 'largest ID of a millisecond in another system';
+COMMENT ON FUNCTION snowflake_within(bigint, timestamptz, timestamptz)
+    IS 'whether a snowflake ID was issued since a time and before another';
 COMMENT ON FUNCTION snowflake_within_min(timestamptz) IS 'for snowflake_within()';
 COMMENT ON FUNCTION snowflake_within_max(timestamptz, timestamptz) IS 'for snowflake_within()';
 COMMENT ON FUNCTION snowflake_json(bigint) IS 'snowflake ID and its parts as JSON';
-COMMENT ON FUNCTION snowflake_to_base62(bigint) IS 'snowflake ID as 11 characters, which sort as IDs do with COLLATE "C"';
+COMMENT ON FUNCTION snowflake_to_base62(bigint)
+    IS 'snowflake ID as 11 characters, which sort as IDs do with COLLATE "C"';
 COMMENT ON FUNCTION snowflake_from_base62(text) IS 'snowflake ID of its 11 characters';
 COMMENT ON FUNCTION snowflake_stat() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_stat_reset() IS 'sets the counters of pg_stat_snowflake to zero';
 COMMENT ON FUNCTION snowflake_status() IS 'for the view snowflake_status';
-COMMENT ON FUNCTION snowflake_check() IS 'whether the server issues snowflake IDs, or would if it were promoted';
-COMMENT ON VIEW pg_stat_snowflake IS 'what the server''s generator of snowflake IDs has done since the last reset';
-COMMENT ON VIEW snowflake_status IS 'identity, layout and state of the server''s generator of snowflake IDs';
-COMMENT ON FUNCTION snowflake_watch_twins() IS 'trigger that looks for replicated rows with this server''s own identity';
+COMMENT ON FUNCTION snowflake_check()
+    IS 'whether the server issues snowflake IDs, or would if it were promoted';
+COMMENT ON VIEW pg_stat_snowflake
+    IS 'what the server''s generator of snowflake IDs has done since the last reset';
+COMMENT ON VIEW snowflake_status
+    IS 'identity, layout and state of the server''s generator of snowflake IDs';
+COMMENT ON FUNCTION snowflake_watch_twins()
+    IS 'trigger that looks for replicated rows with this server''s own identity';
 COMMENT ON TABLE snowflake_internal.snowflake_node_claims IS 'for snowflake_nodes';
-COMMENT ON VIEW snowflake_nodes IS 'identities that were given to nodes, and those that were released';
+COMMENT ON VIEW snowflake_nodes
+    IS 'identities that were given to nodes, and those that were released';
 COMMENT ON FUNCTION snowflake_guard_claims() IS 'for snowflake_node_claims';
-COMMENT ON TABLE snowflake_internal.snowflake_layout IS 'epoch and widths that this database is used with, for dumps';
+COMMENT ON TABLE snowflake_internal.snowflake_layout
+    IS 'epoch and widths that this database is used with, for dumps';
 COMMENT ON FUNCTION snowflake_guard_layout() IS 'for snowflake_layout';
-COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer) IS 'gives a node an identity, as lines of postgresql.conf';
-COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean) IS 'takes the identity back from a node';
-COMMENT ON FUNCTION snowflake_convert(regclass, name, boolean, text, boolean, boolean, regnamespace, regprocedure[]) IS 'makes columns take snowflake IDs';
-COMMENT ON FUNCTION snowflake_convert_report(regclass, regnamespace) IS 'what a conversion would run into, change and lock';
-COMMENT ON FUNCTION snowflake_convert_execute(text[], regrole) IS 'executes statements of a conversion as the role that owns what they change';
-COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'makes a column of snowflake IDs take values of a sequence';
+COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer)
+    IS 'gives a node an identity, as lines of postgresql.conf';
+COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean)
+    IS 'takes the identity back from a node';
+COMMENT ON FUNCTION snowflake_convert(
+    regclass, name, boolean, text, boolean, boolean, regnamespace, regprocedure[])
+    IS 'makes columns take snowflake IDs';
+COMMENT ON FUNCTION snowflake_convert_report(regclass, regnamespace)
+    IS 'what a conversion would run into, change and lock';
+COMMENT ON FUNCTION snowflake_convert_execute(text[], regrole)
+    IS 'executes statements of a conversion as the role that owns what they change';
+COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean)
+    IS 'makes a column of snowflake IDs take values of a sequence';
 COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs might have been issued';
-COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean) IS 'makes snowflake IDs start after a time';
-COMMENT ON FUNCTION snowflake_confirm(text, boolean) IS 'confirms a change of layout, system identifier or clock';
+COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean)
+    IS 'makes snowflake IDs start after a time';
+COMMENT ON FUNCTION snowflake_confirm(text, boolean)
+    IS 'confirms a change of layout, system identifier or clock';

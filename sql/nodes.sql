@@ -5,11 +5,14 @@ CREATE TABLE snowflake_internal.snowflake_node_claims (
     worker_id integer NOT NULL CHECK (worker_id >= 0),
     name text NOT NULL,
     claimed_at timestamptz NOT NULL
-        CHECK (claimed_at >= timestamptz '1970-01-01 00:00:00+00' AND claimed_at < timestamptz '10000-01-01 00:00:00+00'),
+        CHECK (claimed_at >= timestamptz '1970-01-01 00:00:00+00'
+               AND claimed_at < timestamptz '10000-01-01 00:00:00+00'),
     released_at timestamptz
-        CHECK (released_at >= timestamptz '1970-01-01 00:00:00+00' AND released_at < timestamptz '10000-01-01 00:00:00+00'),
+        CHECK (released_at >= timestamptz '1970-01-01 00:00:00+00'
+               AND released_at < timestamptz '10000-01-01 00:00:00+00'),
     start_after timestamptz
-        CHECK (start_after >= timestamptz '1970-01-01 00:00:00+00' AND start_after < timestamptz '10000-01-01 00:00:00+00'),
+        CHECK (start_after >= timestamptz '1970-01-01 00:00:00+00'
+               AND start_after < timestamptz '10000-01-01 00:00:00+00'),
     PRIMARY KEY (datacenter_id, worker_id),
     CONSTRAINT released_with_floor CHECK (released_at IS NULL OR start_after IS NOT NULL)
 );

@@ -6,12 +6,17 @@ DECLARE
     revocation text;
 BEGIN
     FOR revocation IN
-        SELECT DISTINCT pg_catalog.format('REVOKE ALL ON TABLE %I.%I FROM %s', n.nspname, c.relname, g.name)
+        SELECT DISTINCT pg_catalog.format(
+            'REVOKE ALL ON TABLE %I.%I FROM %s', n.nspname, c.relname, g.name)
         FROM pg_catalog.pg_class AS c
         JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
         pg_catalog.aclexplode(c.relacl) AS a,
-        LATERAL (SELECT CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
-                             ELSE pg_catalog.format('%I', pg_catalog.pg_get_userbyid(a.grantee)) END) AS g (name)
+        LATERAL (
+            SELECT CASE
+                       WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
+                       ELSE pg_catalog.format('%I', pg_catalog.pg_get_userbyid(a.grantee))
+                   END
+        ) AS g (name)
         WHERE n.nspname OPERATOR(pg_catalog.=) 'snowflake_internal'::pg_catalog.name
           AND c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog."char"
           AND a.grantee OPERATOR(pg_catalog.<>) c.relowner
@@ -19,8 +24,12 @@ BEGIN
         SELECT DISTINCT pg_catalog.format('REVOKE ALL ON SCHEMA %I FROM %s', n.nspname, g.name)
         FROM pg_catalog.pg_namespace AS n,
         pg_catalog.aclexplode(n.nspacl) AS a,
-        LATERAL (SELECT CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
-                             ELSE pg_catalog.format('%I', pg_catalog.pg_get_userbyid(a.grantee)) END) AS g (name)
+        LATERAL (
+            SELECT CASE
+                       WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
+                       ELSE pg_catalog.format('%I', pg_catalog.pg_get_userbyid(a.grantee))
+                   END
+        ) AS g (name)
         WHERE n.nspname OPERATOR(pg_catalog.=) 'snowflake_internal'::pg_catalog.name
           AND a.grantee OPERATOR(pg_catalog.<>) n.nspowner
     LOOP
@@ -32,7 +41,8 @@ END $$;
 -- a restore does.
 GRANT USAGE ON SCHEMA snowflake_internal TO PUBLIC;
 GRANT SELECT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO PUBLIC;
-GRANT INSERT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO pg_database_owner;
+GRANT INSERT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout
+    TO pg_database_owner;
 
 -- A role with CREATE on a database of another role may create the extension, and then has to restore
 -- the rows too. No other role is named here: before PostgreSQL 17, if a role is dropped, a dump
@@ -47,7 +57,8 @@ BEGIN
           AND NOT pg_catalog.pg_has_role(extowner, 'pg_database_owner', 'USAGE')
     LOOP
         EXECUTE pg_catalog.format(
-            'GRANT INSERT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO %I',
+            'GRANT INSERT ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout '
+            'TO %I',
             creator
         );
     END LOOP;

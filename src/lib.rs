@@ -64,8 +64,8 @@ extension_sql_file!(
         check::snowflake_check,
     ]
 );
-// What has no function of Rust before it has the item before it: pgrx writes the rest in any order, and two builds would not
-// give the same script.
+// What has no function of Rust before it has the item before it: pgrx writes the rest in any order,
+// and two builds would not give the same script.
 extension_sql_file!("../sql/internal.sql", name = "internal");
 extension_sql_file!(
     "../sql/nodes.sql",

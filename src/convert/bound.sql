@@ -1,21 +1,26 @@
+-- What the rule in trust.sql is asked of. The query begins with keys.sql, depending.sql and
+-- objects.sql.
 ,
--- What a conversion or a reversion changes: all of it belongs to one role.
+-- a row: an object that a conversion or a reversion changes: all of them belong to one role.
 bound(class, object, owner, schema) AS (
     SELECT 'pg_class'::regclass, c.oid, relowner, relnamespace
-    FROM (SELECT relation FROM columns WHERE in_family
-          UNION SELECT sequence FROM columns WHERE in_family
-          UNION SELECT relation FROM retyped
-          -- A foreign key is checked in all partitions of both tables.
-          UNION SELECT conrelid FROM foreign_keys
-          UNION SELECT confrelid FROM foreign_keys
-          UNION SELECT relid FROM foreign_keys, pg_partition_tree(conrelid)
-          UNION SELECT relid FROM foreign_keys, pg_partition_tree(confrelid)) AS changed (oid)
+    FROM (
+        SELECT relation FROM columns WHERE in_family
+        UNION SELECT sequence FROM columns WHERE in_family
+        UNION SELECT relation FROM retyped
+        -- A foreign key is checked in all partitions of both tables.
+        UNION SELECT conrelid FROM foreign_keys
+        UNION SELECT confrelid FROM foreign_keys
+        UNION SELECT relid FROM foreign_keys, pg_partition_tree(conrelid)
+        UNION SELECT relid FROM foreign_keys, pg_partition_tree(confrelid)
+    ) AS changed (oid)
     JOIN pg_class AS c USING (oid)
     UNION ALL
     SELECT class, object, owner, schema FROM objects WHERE $7 OR $10::boolean
 ),
--- What has expressions that are evaluated or parsed again. Of what refers to a bigint key, nothing is
--- changed, but its checks are tried with the next ID.
+
+-- a row: an object with expressions that are evaluated or parsed again. Of what refers to a bigint
+-- key, nothing is changed, but its checks are tried with the next ID.
 executed(class, object) AS (
     SELECT class, object FROM bound
     UNION

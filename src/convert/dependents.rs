@@ -12,8 +12,13 @@ use super::statement::{Role, Statement, Step};
 use crate::server::catalog::{Argument, query};
 
 /// The query that finds them.
-const DEPENDENTS: &str =
-    concat!(include_str!("keys.sql"), include_str!("objects.sql"), include_str!("dependents.sql"));
+const DEPENDENTS: &str = concat!(
+    include_str!("keys.sql"),
+    include_str!("depending.sql"),
+    include_str!("objects.sql"),
+    include_str!("creation.sql"),
+    include_str!("dependents.sql")
+);
 
 words! {
     /// What a row of the query is.

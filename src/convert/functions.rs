@@ -14,8 +14,11 @@ use crate::server::catalog::{Argument, query};
 /// The query that finds them.
 const FUNCTIONS: &str = concat!(
     include_str!("keys.sql"),
+    include_str!("depending.sql"),
     include_str!("guesses.sql"),
+    include_str!("guess_risks.sql"),
     include_str!("functions.sql"),
+    include_str!("signatures.sql"),
     include_str!("function_rows.sql")
 );
 

@@ -33,10 +33,17 @@ impl Direction {
 /// The query that finds what stands in the way, and the statements.
 const PLAN: &str = concat!(
     include_str!("keys.sql"),
+    include_str!("depending.sql"),
     include_str!("objects.sql"),
     include_str!("bound.sql"),
     include_str!("trust.sql"),
     include_str!("rebuilt.sql"),
+    include_str!("plan/obstacles.sql"),
+    include_str!("plan/conversion_obstacles.sql"),
+    include_str!("plan/tests.sql"),
+    include_str!("plan/conversion.sql"),
+    include_str!("plan/way_back.sql"),
+    include_str!("plan/reversion.sql"),
     include_str!("plan.sql")
 );
 
@@ -57,7 +64,7 @@ words! {
     }
 }
 
-/// The ranks of statements that come from elsewhere, between those of `plan.sql`.
+/// The ranks of statements that come from elsewhere, between those of `plan/conversion.sql`.
 const DROPS: i32 = 20;
 const CREATIONS: i32 = 90;
 /// From this rank on, what was created again is evaluated.

@@ -15,8 +15,11 @@ use crate::server::catalog::{Row, query};
 /// The query that finds risks for applications, and tables that are changed.
 const REPORT: &str = concat!(
     include_str!("keys.sql"),
+    include_str!("depending.sql"),
     include_str!("guesses.sql"),
+    include_str!("guess_risks.sql"),
     include_str!("functions.sql"),
+    include_str!("signatures.sql"),
     include_str!("report.sql")
 );
 

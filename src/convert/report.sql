@@ -1,96 +1,170 @@
 -- What a conversion changes, and what applications may run into afterwards. The query begins with
--- keys.sql, guesses.sql and functions.sql.
+-- keys.sql, depending.sql, guesses.sql, guess_risks.sql, functions.sql and signatures.sql.
 ,
--- What is created again and calls functions or aggregates that take an integer, where none of the
--- same name takes a bigint.
+-- a row: an object that is created again and calls functions or aggregates that take an integer,
+-- where none of the same name takes a bigint.
 narrow_calls AS (
-    SELECT pg_describe_object(w.class, w.object, 0) AS caller, string_agg(DISTINCT p.oid::regprocedure::text, ', ') AS called
+    SELECT pg_describe_object(w.class, w.object, 0) AS caller,
+           string_agg(DISTINCT p.oid::regprocedure::text, ', ') AS called
     FROM (SELECT DISTINCT class, object FROM dependents) AS d
     JOIN wholes AS w USING (class, object)
     JOIN pg_depend ON (classid, objid, refclassid) = (part_class, part, 'pg_proc'::regclass)
-    JOIN pg_proc AS p ON p.oid = refobjid AND p.oid >= 16384 AND p.oid <> w.object AND proargtypes::oid[] && ARRAY(SELECT type::oid FROM integer_types)
-    WHERE NOT EXISTS (SELECT FROM pg_proc AS other
-                      WHERE other.proname = p.proname
-                        AND other.proargtypes::oid[] = array_replace(array_replace(p.proargtypes::oid[], 'integer'::regtype::oid, 'bigint'::regtype::oid),
-                                                                     'smallint'::regtype::oid, 'bigint'::regtype::oid))
+    JOIN pg_proc AS p
+        ON p.oid = refobjid
+       AND p.oid >= 16384
+       AND p.oid <> w.object
+       AND proargtypes::oid[] && ARRAY(SELECT type::oid FROM integer_types)
+    WHERE NOT EXISTS (
+        SELECT
+        FROM pg_proc AS other
+        WHERE other.proname = p.proname
+          AND other.proargtypes::oid[] = array_replace(
+              array_replace(p.proargtypes::oid[], 'integer'::regtype::oid, 'bigint'::regtype::oid),
+              'smallint'::regtype::oid, 'bigint'::regtype::oid)
+    )
     GROUP BY w.class, w.object
 ),
+
+-- a row: a relation that is rewritten, with its retyped columns.
 rewritten AS (
     SELECT relation, relation_name, kind, string_agg(column_name, ', ' ORDER BY number) AS column_names
-    FROM retyped GROUP BY relation, relation_name, kind
+    FROM retyped
+    GROUP BY relation, relation_name, kind
 ),
+
+-- a row: a row of the report, with its rank.
 findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     SELECT CASE WHEN is_fired THEN 0 ELSE 1 END, 'risk', name,
-           CASE WHEN is_fired THEN format('It is called by triggers of %s, and has integer parameters, results or variables: %s. Statements that fire these triggers may fail.',
-                                          of_tables, concat_ws('; ', of_call, in_body))
-                ELSE format('It has integer parameters, results or variables, and %s.', why) END,
-           CASE WHEN oid IN (SELECT oid FROM recreated_functions) THEN 'Look at the statements that snowflake_convert() returns for the step functions.'
-                ELSE 'Change them to bigint if they get the key.' END
-           || CASE WHEN is_fired THEN ' Then name it in the argument acknowledged.' ELSE '' END, NULL::bigint, NULL
+           CASE
+               WHEN is_fired
+                   THEN format(
+                       'It is called by triggers of %s, and has integer parameters, results or variables: '
+                       '%s. Statements that fire these triggers may fail.',
+                       of_tables, concat_ws('; ', of_call, in_body))
+               ELSE format('It has integer parameters, results or variables, and %s.', why)
+           END,
+           CASE
+               WHEN oid IN (SELECT oid FROM recreated_functions)
+                   THEN 'Look at the statements that snowflake_convert() returns for the step functions.'
+               ELSE 'Change them to bigint if they get the key.'
+           END
+           || CASE WHEN is_fired THEN ' Then name it in the argument acknowledged.' ELSE '' END,
+           NULL::bigint, NULL
     FROM narrow_functions
     UNION ALL
-    SELECT 1, 'risk', caller, format('It calls what takes an integer: %s. If that is given a converted key, it cannot be created again.', called),
-           'Create functions or aggregates of the same names that take a bigint, or drop it before the conversion.', NULL, NULL
+    SELECT 1, 'risk', caller,
+           format(
+               'It calls what takes an integer: %s. If that is given a converted key, '
+               'it cannot be created again.',
+               called),
+           'Create functions or aggregates of the same names that take a bigint, or drop '
+           'it before the conversion.',
+           NULL, NULL
     FROM narrow_calls
     UNION ALL
-    SELECT 2, 'risk', name, 'It uses nextval(), currval(), lastval() or pg_get_serial_sequence(), and keys come from snowflake_nextval() now.',
+    SELECT 2, 'risk', name,
+           'It uses nextval(), currval(), lastval() or pg_get_serial_sequence(), and keys come '
+           'from snowflake_nextval() now.',
            'Use snowflake_currval(), or INSERT ... RETURNING.', NULL, NULL
     FROM functions
     WHERE source ~* '\mlastval\M\s*\('
-       OR (names_keys OR oid IN (SELECT oid FROM fired)) AND source ~* '\m(nextval|currval|pg_get_serial_sequence)\M\s*\('
+       OR (names_keys OR oid IN (SELECT oid FROM fired))
+          AND source ~* '\m(nextval|currval|pg_get_serial_sequence)\M\s*\('
     UNION ALL
     SELECT rank, 'risk', object, reason, remedy, NULL, NULL FROM guess_risks
     UNION ALL
     SELECT 9, 'risk', format('%s.%s', c.relation_name, c.column_name),
-           format('The key refers to %s. It becomes bigint with that, and its default stays as it is.', string_agg(DISTINCT other::regclass::text, ', ')),
+           format(
+               'The key refers to %s. It becomes bigint with that, and its default stays as it is.',
+               string_agg(DISTINCT other::regclass::text, ', ')),
            NULL, NULL, NULL
-    FROM columns AS c JOIN referring USING (relation, number)
-    WHERE EXISTS (SELECT FROM pg_index WHERE indrelid = relation AND indisprimary AND indkey[0] = c.number AND indnkeyatts = 1)
+    FROM columns AS c
+    JOIN referring USING (relation, number)
+    WHERE EXISTS (
+        SELECT
+        FROM pg_index
+        WHERE indrelid = relation AND indisprimary AND indkey[0] = c.number AND indnkeyatts = 1
+    )
        OR (relation, number) IN (SELECT * FROM key_columns)
     GROUP BY c.relation_name, c.column_name
     UNION ALL
-    SELECT 10, 'risk', sequence_name, format('%s may go on to call nextval(), and mix keys of the old kind in.', string_agg(DISTINCT role, ', ')),
-           format('REVOKE USAGE, UPDATE ON SEQUENCE %s FROM %s;', sequence_name, string_agg(DISTINCT role, ', ')), NULL, NULL
-    FROM columns JOIN pg_class AS s ON s.oid = sequence, aclexplode(relacl) AS acl,
-    LATERAL (SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END) AS roles (role)
+    SELECT 10, 'risk', sequence_name,
+           format(
+               '%s may go on to call nextval(), and mix keys of the old kind in.',
+               string_agg(DISTINCT role, ', ')),
+           format(
+               'REVOKE USAGE, UPDATE ON SEQUENCE %s FROM %s;',
+               sequence_name, string_agg(DISTINCT role, ', ')),
+           NULL, NULL
+    FROM columns
+    JOIN pg_class AS s ON s.oid = sequence,
+         aclexplode(relacl) AS acl,
+         LATERAL (
+             SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
+         ) AS roles (role)
     WHERE in_family AND privilege_type IN ('USAGE', 'UPDATE') AND grantee <> relowner
     GROUP BY sequence_name
     UNION ALL
-    SELECT 11, 'risk', format('%s.%s', relation_name, column_name), 'GENERATED ALWAYS did not let clients insert keys of their own, and a default does.',
+    SELECT 11, 'risk', format('%s.%s', relation_name, column_name),
+           'GENERATED ALWAYS did not let clients insert keys of their own, and a default does.',
            'Grant INSERT on the other columns only, not on the table.', NULL, NULL
-    FROM target WHERE identity = 'a'
+    FROM target
+    WHERE identity = 'a'
     UNION ALL
-    SELECT 12, 'risk', relation_name, format('Publication %I sends its rows to subscribers, whose columns have to be bigint first.', pubname),
+    SELECT 12, 'risk', relation_name,
+           format(
+               'Publication %I sends its rows to subscribers, whose columns have to be bigint first.',
+               pubname),
            'Change the types of the subscribers'' columns before.', NULL, NULL
-    FROM rewritten JOIN pg_class AS c ON c.oid = relation, pg_publication AS p
-    WHERE puballtables OR EXISTS (SELECT FROM pg_publication_rel WHERE prpubid = p.oid AND prrelid = relation)
+    FROM rewritten
+    JOIN pg_class AS c ON c.oid = relation,
+         pg_publication AS p
+    WHERE puballtables
+       OR EXISTS (SELECT FROM pg_publication_rel WHERE prpubid = p.oid AND prrelid = relation)
        OR EXISTS (SELECT FROM pg_publication_namespace WHERE pnpubid = p.oid AND pnnspid = relnamespace)
     UNION ALL
-    SELECT 13, 'risk', relation_name, 'It is partitioned by the key, and new keys grow with time.', 'Add partitions before they are needed, or a default partition.', NULL, NULL
-    FROM target JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs) AND partstrat <> 'h'
+    SELECT 13, 'risk', relation_name, 'It is partitioned by the key, and new keys grow with time.',
+           'Add partitions before they are needed, or a default partition.', NULL, NULL
+    FROM target
+    JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs) AND partstrat <> 'h'
     UNION ALL
     SELECT 14, 'risk', coalesce($1::text, $3::text),
-           'Sessions keep plans of prepared statements and of functions. Those that return or pass on a changed column fail.',
+           'Sessions keep plans of prepared statements and of functions. Those that return or pass '
+           'on a changed column fail.',
            'Let all clients connect again afterwards, or execute DISCARD PLANS.', NULL, NULL
     WHERE EXISTS (SELECT FROM retyped)
     UNION ALL
-    SELECT 20, 'change', relation_name, format('It is rewritten with its indexes, since these columns become bigint: %s.', column_names), NULL,
+    SELECT 20, 'change', relation_name,
+           format('It is rewritten with its indexes, since these columns become bigint: %s.', column_names),
+           NULL,
            CASE WHEN kind = 'r' THEN pg_total_relation_size(relation) END, 'ACCESS EXCLUSIVE'
     FROM rewritten
     UNION ALL
     SELECT 21, 'change', relation_name, 'It gets another default.', NULL, NULL, 'ACCESS EXCLUSIVE'
-    FROM target WHERE relation NOT IN (SELECT relation FROM rewritten)
+    FROM target
+    WHERE relation NOT IN (SELECT relation FROM rewritten)
     GROUP BY relation_name
     UNION ALL
-    SELECT 22, 'change', relation_name, 'Its foreign keys are dropped and added again.', NULL, NULL, 'ACCESS EXCLUSIVE'
-    FROM foreign_keys WHERE conrelid NOT IN (SELECT relation FROM rewritten) AND conrelid NOT IN (SELECT relation FROM target)
+    SELECT 22, 'change', relation_name, 'Its foreign keys are dropped and added again.', NULL, NULL,
+           'ACCESS EXCLUSIVE'
+    FROM foreign_keys
+    WHERE conrelid NOT IN (SELECT relation FROM rewritten) AND conrelid NOT IN (SELECT relation FROM target)
     GROUP BY relation_name
     UNION ALL
-    SELECT 23, 'change', pg_describe_object(class, object, 0), 'It is dropped and created again if dependents are ''recreate''.', NULL, NULL,
+    SELECT 23, 'change', pg_describe_object(class, object, 0),
+           'It is dropped and created again if dependents are ''recreate''.', NULL, NULL,
            CASE WHEN class = 'pg_class'::regclass THEN 'ACCESS EXCLUSIVE' END
-    FROM (SELECT DISTINCT d.class, d.object FROM dependents AS d JOIN wholes AS w ON (w.class, w.object) = (d.class, d.object)) AS d
+    FROM (
+        SELECT DISTINCT d.class, d.object
+        FROM dependents AS d
+        JOIN wholes AS w ON (w.class, w.object) = (d.class, d.object)
+    ) AS d
     UNION ALL
-    SELECT 24, 'change', relation_name, format('Foreign key %I is validated afterwards, while reading and writing go on.', conname), NULL, NULL, 'SHARE UPDATE EXCLUSIVE'
-    FROM foreign_keys WHERE convalidated AND NOT (relkind = 'p' AND current_setting('server_version_num')::integer < 180000)
+    SELECT 24, 'change', relation_name,
+           format('Foreign key %I is validated afterwards, while reading and writing go on.', conname), NULL,
+           NULL, 'SHARE UPDATE EXCLUSIVE'
+    FROM foreign_keys
+    WHERE convalidated AND NOT (relkind = 'p' AND current_setting('server_version_num')::integer < 180000)
 )
+
 SELECT kind, object, reason, remedy, rewritten, lock FROM findings ORDER BY rank, object, reason

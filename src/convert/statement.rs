@@ -125,10 +125,15 @@ pub fn session_check(owner: pg_sys::Oid) -> String {
     const CHECK: &str = "
         SELECT format('DO LANGUAGE plpgsql %L;', format(
             'BEGIN IF session_user OPERATOR(pg_catalog.<>) %L '
-            'OR pg_catalog.current_setting(''standard_conforming_strings'') OPERATOR(pg_catalog.<>) ''on'' '
-            'THEN RAISE insufficient_privilege USING MESSAGE = %L, DETAIL = %L, HINT = %L; END IF; END', name,
-            'permission denied to execute statements of a conversion',
-            format('They can be executed only in a session of role %I with standard_conforming_strings on.', name),
+            'OR pg_catalog.current_setting(''standard_conforming_strings'') '
+            'OPERATOR(pg_catalog.<>) ''on'' '
+            'THEN RAISE insufficient_privilege USING MESSAGE = %L, DETAIL = %L, HINT = %L; '
+            'END IF; END',
+            name, 'permission denied to execute statements of a conversion',
+            format(
+                'They can be executed only in a session of role %I '
+                'with standard_conforming_strings on.',
+                name),
             'In any other session, use snowflake_convert_execute().'))
         FROM pg_get_userbyid($1) AS name";
     let row = query(CHECK, &[(Some(owner.into()), pg_sys::OIDOID)]).swap_remove(0);

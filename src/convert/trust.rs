@@ -26,7 +26,10 @@ impl Owner {
     /// objects.
     pub fn of_caller(role: pg_sys::Oid) -> Result<Owner, Obstacle> {
         const MAY_BECOME: &str = "
-            SELECT pg_has_role($1, CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END),
+            SELECT pg_has_role($1, CASE
+                       WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER'
+                       ELSE 'SET'
+                   END),
                    pg_get_userbyid($1)";
         let argument = (Some(role.into()), pg_sys::OIDOID);
         let [may_become, name] = fields(query(MAY_BECOME, &[argument]).swap_remove(0));

@@ -10,8 +10,12 @@ use crate::server::catalog::{self, Argument, Path, query, query_of_users};
 use crate::server::subtransaction::by_itself;
 
 /// The query that finds views, and what stands in for the tables that they read.
-const VIEWS: &str =
-    concat!(include_str!("keys.sql"), include_str!("objects.sql"), include_str!("views.sql"));
+const VIEWS: &str = concat!(
+    include_str!("keys.sql"),
+    include_str!("depending.sql"),
+    include_str!("objects.sql"),
+    include_str!("views.sql")
+);
 
 /// A view, and the tables that it reads.
 #[derive(Default)]

@@ -65,7 +65,8 @@ const OTHERS_CODE: &str = "
         -- What initdb created has smaller OIDs.
         SELECT pg_describe_object(d.classid, d.objid, 0) FROM parts
         JOIN pg_depend AS d ON d.classid = class AND d.objid = object
-        WHERE d.refobjid >= 16384 AND d.refobjid <> $1 AND (d.refclassid, d.refobjid) NOT IN (SELECT * FROM parts)
+        WHERE d.refobjid >= 16384 AND d.refobjid <> $1
+          AND (d.refclassid, d.refobjid) NOT IN (SELECT * FROM parts)
     )
     SELECT string_agg(DISTINCT description, ', ' ORDER BY description) FROM found";
 

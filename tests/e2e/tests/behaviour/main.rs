@@ -49,6 +49,7 @@ mod regress;
 mod repack;
 mod repository;
 mod runs;
+mod sql_files;
 mod standby;
 mod statistics;
 mod tarball;

@@ -1,0 +1,155 @@
+-- What is to be done about columns that may hold keys. The query goes on from guesses.sql.
+,
+-- a row: a type of such columns, or one that it consists of: of these, domains have to be replaced.
+guessed_domains(type) AS (
+    SELECT type FROM guesses
+    UNION
+    SELECT part
+    FROM guessed_domains
+    JOIN pg_type ON oid = type,
+         unnest(ARRAY[typbasetype, typelem]) AS part
+    WHERE type >= 16384 AND part <> 0
+),
+
+-- a row: a guessed attribute, and its composite type or one that consists of this.
+composed(relation, number, type) AS (
+    SELECT relation, number, reltype FROM guesses JOIN pg_class ON oid = relation AND relkind = 'c'
+    UNION
+    SELECT relation, number, consists_of.type FROM composed JOIN consists_of ON part = composed.type
+),
+
+-- a row: a guessed column or attribute, with all for which PostgreSQL refuses to change it.
+users(relation, number, used_by) AS (
+    SELECT relation, number, string_agg(DISTINCT description, ', ' ORDER BY description)
+    FROM (
+        SELECT relation, number, pg_describe_object('pg_class'::regclass, attrelid, attnum)
+        FROM composed
+        JOIN pg_attribute ON atttypid = type AND NOT attisdropped
+        UNION ALL
+        SELECT g.relation, g.number, pg_describe_object('pg_class'::regclass, adrelid, adnum)
+        FROM guesses AS g
+        JOIN pg_depend
+            ON (refclassid, refobjid, refobjsubid, classid)
+                = ('pg_class'::regclass, g.relation, g.number::integer, 'pg_attrdef'::regclass)
+        JOIN pg_attrdef AS d ON d.oid = objid AND (adrelid, adnum) <> (g.relation, g.number)
+        UNION ALL
+        SELECT g.relation, g.number, pg_describe_object('pg_class'::regclass, indexrelid, 0)
+        FROM guesses AS g
+        JOIN pg_index ON indrelid = g.relation,
+             LATERAL unnest(indkey::int2[], indclass::oid[]) AS part (number, class)
+        JOIN narrow_classes USING (class)
+        WHERE part.number = g.number
+        UNION ALL
+        SELECT g.relation, g.number, pg_describe_object(coalesce(class, classid), coalesce(object, objid), 0)
+        FROM guesses AS g
+        JOIN pg_depend
+            ON (refclassid, refobjid, refobjsubid) = ('pg_class'::regclass, g.relation, g.number::integer)
+           AND classid IN (
+               'pg_rewrite'::regclass, 'pg_policy'::regclass, 'pg_trigger'::regclass, 'pg_proc'::regclass,
+               'pg_publication_rel'::regclass)
+        LEFT JOIN wholes ON (part_class, part) = (classid, objid)
+    ) AS users (relation, number, description)
+    GROUP BY relation, number
+),
+
+-- a row: a risk and its remedy, in this order.
+guess_risks(rank, object, reason, remedy) AS (
+    -- A domain comes after the one that it is over.
+    SELECT 3 + i.height / 1000.0, format('%I.%I', nspname, typname),
+           'Columns that may hold keys are of this domain, whose type cannot be changed. This is a guess.',
+           concat_ws(
+               ' ', format('CREATE DOMAIN %s AS %s', i.new_type, base.new_type), 'DEFAULT ' || typdefault,
+               CASE WHEN typnotnull THEN 'NOT NULL' END,
+               (
+                   SELECT string_agg(
+                              format('CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), ' '
+                              ORDER BY conname)
+                   FROM pg_constraint
+                   WHERE contypid = t.oid AND contype = 'c'
+               ))
+           || ';'
+    FROM guessed_domains
+    JOIN integer_types AS i USING (type)
+    JOIN pg_type AS t ON t.oid = type AND typbasetype <> 0
+    JOIN pg_namespace AS n ON n.oid = typnamespace
+    JOIN integer_types AS base ON base.type = typbasetype
+    UNION ALL
+    SELECT 4, full_name,
+           CASE
+               WHEN beside IS NOT NULL
+                   THEN format(
+                       'It has type %s. Together with %s, it may hold keys of any table. This is a guess.',
+                       type::regtype, beside)
+               WHEN refers_to IS NULL
+                   THEN format(
+                       'It has type %s, and its name suggests that it holds keys. This is a guess.',
+                       type::regtype)
+               ELSE format(
+                   'It has type %s, and its name suggests that it holds keys of %s without a '
+                   'foreign key. This is a guess.',
+                   type::regtype, refers_to)
+           END
+           || CASE
+                  WHEN kind <> 'c' AND used_by <> ''
+                      THEN format(
+                          ' What uses it has to be dropped before, and created again afterwards: %s.',
+                          used_by)
+                  ELSE ''
+              END,
+           CASE
+               WHEN EXISTS (
+                        SELECT
+                        FROM pg_depend
+                        WHERE (classid, objid, objsubid, refclassid, refobjid, refobjsubid, deptype) = (
+                            'pg_class'::regclass, relation, number::integer, 'pg_class'::regclass, relation,
+                            0, 'i')
+                    )
+                   THEN format(
+                       'Create another table that is partitioned by a column of type %s, and move the rows.',
+                       new_type)
+               WHEN kind <> 'c'
+                   THEN format('ALTER TABLE %s ALTER COLUMN %I TYPE %s;', relation_name, name, new_type)
+               WHEN used_by IS NULL
+                   THEN format(
+                       'ALTER TYPE %s ALTER ATTRIBUTE %I TYPE %s%s;',
+                       relation_name, name, new_type,
+                       CASE
+                           WHEN EXISTS (
+                                    SELECT
+                                    FROM pg_class AS typed
+                                    JOIN pg_class AS c ON c.oid = relation
+                                    WHERE typed.reloftype = c.reltype
+                                )
+                               THEN ' CASCADE'
+                       END)
+               ELSE format('Create another type with %s, and change to it: %s.', new_type, used_by)
+           END
+    FROM guesses
+    LEFT JOIN users USING (relation, number)
+    UNION ALL
+    SELECT 5, format('%I.%I.%I', nspname, relname, attname),
+           format(
+               'It takes values of a sequence, and is not converted, since its type is %s.',
+               atttypid::regtype),
+           'Change its type to bigint, and convert it too.'
+    FROM pg_attrdef AS d
+    JOIN pg_attribute ON (attrelid, attnum) = (adrelid, adnum) AND attinhcount = 0
+    JOIN pg_type AS t ON t.oid = atttypid AND typbasetype <> 0
+    JOIN pg_class AS c ON c.oid = attrelid AND relkind IN ('r', 'p')
+    JOIN pg_namespace AS n ON n.oid = relnamespace
+    WHERE (c.oid = $1 OR relnamespace = $3::oid)
+      AND $2 IS NULL
+      AND pg_get_expr(adbin, adrelid) LIKE '%nextval(%'
+    UNION ALL
+    SELECT 19, coalesce($1::text, $3::text),
+           format(
+               'These columns have no foreign key, and their names do not tell what they hold: %s.',
+               string_agg(full_name, ', ' ORDER BY full_name)),
+           'Change to bigint those that hold converted keys.'
+    FROM integer_columns
+    WHERE is_id
+      AND kind <> 'c'
+      AND schema IN (SELECT schema FROM keyed)
+      AND (relation, number) NOT IN (SELECT relation, number FROM guesses)
+    HAVING count(*) > 0
+)

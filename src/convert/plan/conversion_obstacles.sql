@@ -1,0 +1,231 @@
+-- What stands in the way of a conversion only. The query goes on from obstacles.sql.
+,
+-- a row: a retyped column that is not inherited, or one that inherits it, with the relation of the
+-- first: one statement changes all of a tree.
+trees(root, relation, number) AS (
+    SELECT relation, relation, number FROM retyped WHERE NOT inherited
+    UNION
+    SELECT root, child.relation, child.number
+    FROM trees
+    JOIN retyped AS parent USING (relation, number)
+    JOIN pg_inherits ON inhparent = parent.relation
+    JOIN retyped AS child ON child.relation = inhrelid AND child.name = parent.name
+),
+
+-- a row: how many locks the transaction takes, and how many the lock table has room for. There is
+-- only one row.
+locks(wanted, slots, room) AS (
+    SELECT (SELECT count(*) FROM retyped)::bigint
+           -- Relations that are rewritten are locked with their old files and their new ones.
+           + (
+               SELECT coalesce(sum(CASE WHEN reltoastrelid = 0 THEN 8 ELSE 14 END), 0)
+               FROM pg_class
+               WHERE oid IN (SELECT relation FROM retyped)
+           )
+           + 3 * (SELECT count(*) FROM pg_index WHERE indrelid IN (SELECT relation FROM retyped))
+           + 6 * (SELECT count(*) FROM foreign_keys)
+           + 7 * (SELECT count(DISTINCT (class, object)) FROM dependents WHERE $7)
+           + 6 * (SELECT count(*) FROM family),
+           slots, slots * connections
+    FROM (
+        SELECT current_setting('max_locks_per_transaction')::bigint AS slots,
+               current_setting('max_connections')::bigint
+               + current_setting('max_prepared_transactions')::bigint
+               + current_setting('max_worker_processes')::bigint
+               + current_setting('max_wal_senders')::bigint
+               + coalesce(
+                   current_setting('autovacuum_worker_slots', true),
+                   current_setting('autovacuum_max_workers'))::bigint
+               + 1 AS connections
+    ) AS settings
+),
+
+-- a row: a trigger of a foreign key that does not fire as usual.
+disabled AS (
+    SELECT k.oid, k.conname, k.conrelid, k.relation_name, t.tgrelid, t.tgfoid,
+           format('%I.%I', n.nspname, c.relname) AS triggered_name,
+           CASE t.tgenabled
+               WHEN 'D' THEN 'DISABLE'
+               WHEN 'R' THEN 'ENABLE REPLICA'
+               ELSE 'ENABLE ALWAYS'
+           END AS state
+    FROM foreign_keys AS k
+    JOIN pg_trigger AS t ON t.tgconstraint = k.oid AND t.tgenabled <> 'O'
+    JOIN pg_class AS c ON c.oid = t.tgrelid
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace
+),
+
+-- a row: a partition where such a trigger does not fire as in the table.
+disabled_in_partitions AS (
+    SELECT DISTINCT k.conname, k.relation_name, t.tgrelid::regclass AS partition
+    FROM foreign_keys AS k
+    JOIN pg_trigger AS top ON top.tgconstraint = k.oid
+    JOIN pg_trigger AS t ON t.tgparentid = top.oid AND t.tgenabled <> top.tgenabled
+),
+
+-- a row: a reason why keys cannot be converted, as in common_obstacles.
+conversion_obstacles AS (
+    SELECT 21, '42501', relation_name,
+           format(
+               'owner %I of table %s lacks USAGE on schema %I',
+               pg_get_userbyid(owner), relation_name, $4::text),
+           'The statements run as the owner of the table, and name snowflake_nextval() in that schema.', NULL
+    FROM target
+    WHERE NOT has_schema_privilege(owner, $4::text, 'USAGE')
+    UNION ALL
+    SELECT 5, '42P16', relation_name,
+           format('column %s of table %s is a generated column', column_name, relation_name),
+           'It takes no default.', NULL
+    FROM target
+    WHERE generated <> ''
+    UNION ALL
+    SELECT 5, '42P16', relation_name,
+           format('column %s of table %s refers to table %s', column_name, relation_name, other::regclass),
+           format('By foreign key %I, its values are those of that table.', referring.name),
+           format('Convert the key of %s: this column then becomes bigint too.', other::regclass)
+    FROM target
+    JOIN referring USING (relation, number)
+    UNION ALL
+    SELECT 6, '42804', relation_name,
+           format('column %s of table %s has type %s', column_name, relation_name, type_name),
+           'What can be converted is smallint, integer and bigint.', NULL
+    FROM target
+    WHERE type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
+    UNION ALL
+    SELECT 7, '42804', relation_name,
+           format('column %s of table %s has type %s', column_name, relation_name, type_name),
+           'A foreign key refers to the column that is to be converted, and the type '
+           'may not hold its new values.',
+           'Change the type to bigint first.'
+    FROM columns
+    WHERE NOT in_family AND type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
+    UNION ALL
+    SELECT 9, '42809', relation_name,
+           format('cannot change the type of column %s of table %s', column_name, relation_name),
+           'The table is of a composite type.', NULL
+    FROM retyped
+    WHERE of_type <> 0
+    UNION ALL
+    SELECT 9, '42809', relation_name,
+           format('cannot change the type of column %s of foreign table %s', column_name, relation_name),
+           'The table on the other server would keep its type.',
+           'Change the type there, and then here, first.'
+    FROM retyped
+    WHERE kind = 'f'
+    UNION ALL
+    SELECT 9, '42809', relation_name,
+           format('cannot convert column %s of table %s', column_name, relation_name),
+           format('The table belongs to extension %I.', extname), NULL
+    FROM (SELECT * FROM target UNION SELECT * FROM retyped) AS changed
+    JOIN pg_depend AS p ON (p.classid, p.objid, p.deptype) = ('pg_class'::regclass, relation, 'e')
+    JOIN pg_extension AS e ON (p.refclassid, p.refobjid) = ('pg_extension'::regclass, e.oid)
+    UNION ALL
+    -- PostgreSQL 18 creates the parent's constraint again first, in the child too, and then fails to
+    -- create the child's own.
+    SELECT 9, '55000', child.relation_name,
+           format('cannot change the type of column %s of table %s', child.column_name, child.relation_name),
+           format(
+               'The column is inherited from table %s. Its not-null constraint is '
+               'named %I there, and %I here.',
+               parent.relation_name, inherited.conname, own.conname),
+           format(
+               'First run %s.',
+               CASE
+                   WHEN child.is_partition
+                       THEN format(
+                           'ALTER TABLE %1$s DETACH PARTITION %2$s; '
+                           'ALTER TABLE %1$s ATTACH PARTITION %2$s %3$s',
+                           parent.relation_name, child.relation_name, pg_get_expr(relpartbound, c.oid))
+                   ELSE format(
+                       'ALTER TABLE %1$s NO INHERIT %2$s; '
+                       'ALTER TABLE %1$s RENAME CONSTRAINT %3$I TO %4$I; '
+                       'ALTER TABLE %1$s INHERIT %2$s',
+                       child.relation_name, parent.relation_name, own.conname, inherited.conname)
+               END)
+    FROM retyped AS child
+    JOIN pg_class AS c ON c.oid = child.relation
+    JOIN pg_inherits ON inhrelid = child.relation
+    JOIN retyped AS parent ON parent.relation = inhparent AND parent.name = child.name
+    JOIN pg_constraint AS own
+        ON own.contype = 'n'
+       AND own.conrelid = child.relation
+       AND own.conkey = ARRAY[child.number]
+       AND own.conislocal
+    JOIN pg_constraint AS inherited
+        ON inherited.contype = 'n'
+       AND inherited.conrelid = parent.relation
+       AND inherited.conkey = ARRAY[parent.number]
+       AND NOT inherited.connoinherit
+    WHERE own.conname <> inherited.conname
+    UNION ALL
+    SELECT DISTINCT 9, '42P16', child.relation_name,
+           format('cannot change the type of column %s of table %s', child.column_name, child.relation_name),
+           format('The table has it from %s, which do not all inherit it from one table.', parents),
+           'First run ALTER TABLE ... NO INHERIT for all of them but one.'
+    FROM trees
+    JOIN retyped AS child USING (relation, number),
+         LATERAL (
+             SELECT string_agg(parent.relation_name, ', ' ORDER BY parent.relation_name),
+                    count(*) FILTER (WHERE (root, parent.relation, parent.number) IN (SELECT * FROM trees)),
+                    count(*)
+             FROM pg_inherits
+             JOIN retyped AS parent ON parent.relation = inhparent AND parent.name = child.name
+             WHERE inhrelid = child.relation
+         ) AS inherited (parents, of_root, of_all)
+    WHERE of_root > 0 AND of_root < of_all
+    UNION ALL
+    SELECT 10, '2BP01', relation_name,
+           format('cannot change the type of column %s of table %s', column_name, relation_name),
+           format('What depends on it: %s.', all_of_them),
+           CASE
+               WHEN can_be_created
+                   THEN 'Use dependents => ''recreate'', or drop that, convert the '
+                        'column, and create it again.'
+               ELSE 'Drop that, convert the column, and create it again.'
+           END
+    FROM retyped
+    JOIN dependents_of USING (relation, number)
+    UNION ALL
+    SELECT 10, '2BP01', relation_name,
+           format('cannot change the type of column %s of table %s', column_name, relation_name),
+           format(
+               'Index %s uses operator class %I of access method %I, which does not take bigint.',
+               indexrelid::regclass, opcname, amname),
+           'Drop the index, convert the column, and create another.'
+    FROM retyped AS r
+    JOIN pg_index ON indrelid = relation
+    JOIN pg_class AS i ON i.oid = indexrelid AND NOT relispartition,
+         LATERAL unnest(indkey::int2[], indclass::oid[]) AS part (number, class)
+    JOIN narrow_classes USING (class)
+    JOIN pg_opclass AS o ON o.oid = class
+    JOIN pg_am ON pg_am.oid = opcmethod
+    WHERE part.number = r.number
+    UNION ALL
+    SELECT DISTINCT 11, '55000', relation_name,
+           format('triggers of foreign key %I of table %s are disabled', conname, relation_name),
+           'The foreign key is dropped and added again by the owner of the table, and only a superuser can '
+           'disable its triggers then.',
+           format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', disabled.tgrelid::regclass)
+    FROM disabled, the_owner
+    JOIN pg_roles ON pg_roles.oid = role AND NOT rolsuper
+    UNION ALL
+    SELECT 11, '55000', relation_name,
+           format(
+               'triggers of foreign key %I of table %s are disabled in partition %s',
+               conname, relation_name, partition),
+           'The foreign key is dropped and added again, and its new triggers would be '
+           'enabled in all partitions.',
+           format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', partition)
+    FROM disabled_in_partitions
+    UNION ALL
+    SELECT 12, '53400', format('%s locks', wanted), 'the statements need more locks than there may be',
+           format(
+               'They take about %s locks in one transaction, and the lock table has room for %s.',
+               wanted, room),
+           format(
+               'Set max_locks_per_transaction to %s or more and restart the server, or '
+               'convert fewer keys at once.',
+               ceil(wanted::numeric * slots / room))
+    FROM locks
+    WHERE wanted > room
+)
