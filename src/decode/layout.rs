@@ -82,10 +82,12 @@ fn transactions_ended() -> u64 {
 }
 
 /// Finds what is stored of results that depend on the layout: in indexes, generated columns, checks
-/// and partition keys.
+/// and partition keys. The base 62 form of an ID does not depend on it, nor does a call that names the
+/// epoch.
 const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) \
     FROM pg_depend JOIN pg_proc ON refobjid = pg_proc.oid \
     WHERE refclassid = 'pg_proc'::regclass AND proname ~ '^snowflake_' AND provolatile = 'i' \
+    AND proname !~ '_base62$' AND NOT coalesce('epoch' = ANY (proargnames), false) \
     AND classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
 
 /// What [`STORED_RESULTS`] finds in this database, as a list; `None` where there is nothing.

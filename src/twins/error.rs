@@ -9,12 +9,12 @@ use super::origin::Origin;
 use crate::server::encoding::decode;
 use crate::server::report::{self, Report};
 use crate::server::time;
-use crate::settings::{self, Identity};
+use crate::settings::Identity;
 
 /// A row that another server with this server's identity has made.
 #[derive(Debug)]
 pub struct Twin {
-    own: Option<Identity>,
+    own: Identity,
     id: i64,
     /// When the ID was issued, and when the row was committed, Unix ms.
     timestamp: i64,
@@ -25,8 +25,7 @@ pub struct Twin {
 }
 
 impl Twin {
-    pub fn new(id: i64, timestamp: i64, committed: i64, table: pg_sys::Oid) -> Twin {
-        let own = settings::fixed().identity;
+    pub fn new(own: Identity, id: i64, timestamp: i64, committed: i64, table: pg_sys::Oid) -> Twin {
         // SAFETY: looks a name up, which is a copy. NULL if there is none any more.
         let table = unsafe {
             let name = pg_sys::get_rel_name(table);
@@ -47,7 +46,7 @@ impl Twin {
     }
 
     fn identity(&self) -> String {
-        let Identity { datacenter_id, worker_id } = self.own.expect("an identity to share");
+        let Identity { datacenter_id, worker_id } = self.own;
         format!("datacenter {datacenter_id}, worker {worker_id}")
     }
 

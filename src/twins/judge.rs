@@ -13,6 +13,7 @@ use crate::clock;
 use crate::generator::shared;
 use crate::server::report::{self, OrRaise};
 use crate::server::time;
+use crate::settings;
 
 /// The most IDs that are kept, which take some tens of megabytes. Beyond it, the smallest are
 /// dropped, because they are the oldest, and the least likely to be a twin's.
@@ -75,6 +76,8 @@ pub fn suspect(row: Row, suspect: Suspect) {
 
 /// Counts and logs a twin's rows, or refuses the first of them.
 fn judge() -> Result<(), Error> {
+    // Nothing is suspected without an identity to share.
+    let Some(own) = settings::fixed().identity else { return Ok(()) };
     let suspects = SUSPECTS.take();
     let committed = time::unix_ms(origin::committed());
     for ((id, table), Suspect { timestamp, fresh_for, refuses }) in suspects {
@@ -82,7 +85,7 @@ fn judge() -> Result<(), Error> {
             continue;
         }
         let entry = shared::count_twin((!refuses).then(clock::boot_ms));
-        let twin = || Twin::new(id, timestamp, committed, table.into());
+        let twin = || Twin::new(own, id, timestamp, committed, table.into());
         if refuses {
             origin::forget_progress();
             return Err(Error::Twin(twin()));

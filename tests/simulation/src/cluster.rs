@@ -1,6 +1,4 @@
-//! A server with its WAL and its standby: what the extension does around the rules.
-
-use std::collections::VecDeque;
+//! A server with its standby: what the extension does around the rules.
 
 use fastrand::Rng;
 use snowflake_core::generator::{
@@ -8,18 +6,20 @@ use snowflake_core::generator::{
 };
 use snowflake_core::jump::{Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{
-    Issuer, LENGTH, Record, Reservation, Start, StartAfterAhead, StartError, Writer,
-};
+use snowflake_core::register::{Issuer, Reservation, Start, StartAfterAhead, StartError, Writer};
 use snowflake_core::ring::Ring;
 
 use crate::machine::{MILLISECOND, Machine, SECOND};
+use crate::wal::Wal;
 
 /// The layout of all servers.
 pub const LAYOUT: Layout = Layout::TWITTER;
 
 /// `snowflake.failover_margin`, in milliseconds: its default.
 pub const MARGIN: i64 = 5000;
+
+/// How far a standby may lag so that one margin covers it, in microseconds.
+pub const COVERED_LAG: i64 = MARGIN * MILLISECOND + SECOND;
 
 /// `snowflake.max_backward_step` and `snowflake.max_forward_step`, in milliseconds: their default.
 pub const LARGEST_STEP: i64 = 24 * 60 * 60 * 1000;
@@ -32,9 +32,6 @@ const LOOK: i64 = 200;
 
 /// How long an operator waits for a clock before he promotes, in milliseconds.
 const PATIENCE: i64 = 10_000;
-
-/// How many records of the WAL can be restored to.
-const KEPT: usize = 128;
 
 /// Why a server issues no ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,16 +53,6 @@ impl From<StartAfterAhead> for Refusal {
     fn from(_: StartAfterAhead) -> Refusal {
         Refusal::StartAfter
     }
-}
-
-/// What is written to the WAL: a record of the register, or the beginning of a timeline.
-#[derive(Clone)]
-struct Entry {
-    /// When it is flushed, in true time. Of the last entry, this may be yet to come.
-    durable_at: i64,
-    timeline: u32,
-    /// The register after this entry.
-    record: Option<[u8; LENGTH]>,
 }
 
 /// What a server has in shared memory, and loses when it ends.
@@ -115,7 +102,7 @@ pub struct Cluster {
     jitter: u32,
     timeline: u32,
     newest_timeline: u32,
-    wal: VecDeque<Entry>,
+    wal: Wal,
     memory: Memory,
     /// IDs up to this timestamp were lost, and only a clock ahead of it keeps them from coming
     /// again.
@@ -148,7 +135,7 @@ impl Cluster {
             jitter: if unusual && rng.u8(0..4) == 0 { 1023 } else { 0 },
             timeline: 1,
             newest_timeline: 1,
-            wal: VecDeque::from([Entry { durable_at: at, timeline: 1, record: None }]),
+            wal: Wal::beginning(at),
             memory: Memory::new(None),
             fence: None,
         }
@@ -242,7 +229,7 @@ impl Cluster {
         if timestamp > self.memory.generator.floor()
             && let Some(reservation) = self.memory.pending.take()
         {
-            self.flush(rng, at);
+            self.wal.flush(rng, at);
             self.publish(reservation);
         }
         if timestamp > self.memory.generator.floor() {
@@ -251,7 +238,7 @@ impl Cluster {
                 return Ok(());
             }
             let reservation = self.write(i64::MAX, clocks, timestamp)?;
-            self.flush(rng, at);
+            self.wal.flush(rng, at);
             self.publish(reservation);
         }
         Ok(())
@@ -260,7 +247,7 @@ impl Cluster {
     /// Writes the next record, or publishes it once it is durable.
     fn reserve_early(&mut self, rng: &mut Rng, at: i64) -> Result<(), Refusal> {
         match self.memory.pending {
-            Some(reservation) if self.last().durable_at <= at => {
+            Some(reservation) if self.wal.last().durable_at <= at => {
                 self.memory.pending = None;
                 self.publish(reservation);
             }
@@ -294,7 +281,7 @@ impl Cluster {
         }
         let age = clocks.boot.elapsed - self.memory.began;
         let reservation = self.issuer().reservation(timestamp, generator.floor(), clocks, age);
-        self.log(durable_at, &reservation.record);
+        self.wal.log(durable_at, self.timeline, &reservation.record);
         self.memory.reference = Some(Reference::record(clocks));
         self.memory.reserved = true;
         Ok(reservation)
@@ -304,7 +291,7 @@ impl Cluster {
     fn begin(&mut self, at: i64) -> Result<(), Refusal> {
         let clocks = self.machine.clocks(at);
         let issuer = self.issuer();
-        let (start, reference) = match self.record() {
+        let (start, reference) = match self.wal.last().record() {
             _ if self.ignores_record => {
                 let issuer = Issuer { start_after: None, ..issuer };
                 (issuer.first_start(clocks.wall)?, Reference::record(clocks))
@@ -315,13 +302,14 @@ impl Cluster {
                 let limit = Some(LARGEST_STEP);
                 let kept = issuer.record_of_refusal(&record, &reference, &clocks, limit);
                 if let Some(record) = kept {
-                    self.log(at, &record);
+                    // It keeps the timeline of the record before it, which is not that of the WAL.
+                    self.wal.log(at, self.timeline, &record);
                 }
                 (start, reference)
             }
             None => {
                 let start = issuer.first_start(clocks.wall)?;
-                self.log(at, &issuer.record(start.after, clocks));
+                self.wal.log(at, self.timeline, &issuer.record(start.after, clocks));
                 (start, Reference::record(clocks))
             }
         };
@@ -345,38 +333,9 @@ impl Cluster {
         }
     }
 
-    fn last(&self) -> &Entry {
-        self.wal.back().expect("the WAL is never empty")
-    }
-
-    fn record(&self) -> Option<Record> {
-        recorded(self.last())
-    }
-
-    fn log(&mut self, durable_at: i64, record: &Record) {
-        // A record of a refusal keeps the timeline of the one before it, not that of the WAL.
-        let (timeline, record) = (self.timeline, Some(record.encode()));
-        self.wal.push_back(Entry { durable_at, timeline, record });
-        if self.wal.len() > KEPT {
-            self.wal.pop_front();
-        }
-    }
-
-    /// Waits until everything that was written is durable.
-    fn flush(&mut self, rng: &mut Rng, at: &mut i64) {
-        *at += rng.i64(50..2 * MILLISECOND);
-        let last = self.wal.back_mut().expect("the WAL is never empty");
-        last.durable_at = last.durable_at.min(*at);
-    }
-
     /// The server is killed, with or without the part of the WAL that nobody had flushed.
     pub fn crash(&mut self, at: i64, keeps_unflushed: bool) {
-        let last = self.wal.back_mut().expect("the WAL is never empty");
-        if keeps_unflushed {
-            last.durable_at = last.durable_at.min(at);
-        } else if last.durable_at > at {
-            self.wal.pop_back();
-        }
+        self.wal.crash(at, keeps_unflushed);
         self.memory = Memory::new(None);
     }
 
@@ -389,7 +348,7 @@ impl Cluster {
     /// not cover all IDs of the identity: before the first ID after a promotion, only a clock that
     /// is ahead may keep lost IDs from coming again.
     pub fn floor(&self) -> Option<i64> {
-        let floor = self.issuer().floor(self.record().as_ref());
+        let floor = self.issuer().floor(self.wal.last().record().as_ref());
         floor.filter(|_| self.fence.is_none())
     }
 
@@ -405,12 +364,12 @@ impl Cluster {
     pub fn fail_over(&mut self, rng: &mut Rng, at: i64, lag: i64, highest: Option<i64>) -> bool {
         self.crash(at, false);
         let upstream = (rng.u8(0..4) != 0).then(|| self.upstream(rng, at - lag, at));
-        let received = self.wal.partition_point(|entry| entry.durable_at <= at - lag).max(1);
+        let received = self.wal.durable_at(at - lag);
         std::mem::swap(&mut self.machine, &mut self.standby);
         let received = self.within_the_formula(at, received, highest, None);
         let is_lossy = received < self.wal.len();
         self.wal.truncate(received);
-        self.begin_timeline(at, self.last().timeline + 1);
+        self.begin_timeline(at, self.wal.last().timeline + 1);
         self.memory = Memory::new(upstream);
         is_lossy
     }
@@ -429,8 +388,7 @@ impl Cluster {
     fn begin_timeline(&mut self, at: i64, timeline: u32) {
         self.timeline = timeline;
         self.newest_timeline = self.newest_timeline.max(timeline);
-        let record = self.last().record;
-        self.wal.push_back(Entry { durable_at: at, timeline, record });
+        self.wal.begin_timeline(at, timeline);
     }
 
     /// How much of the WAL may be left, so that nothing returns by the formula that
@@ -447,9 +405,9 @@ impl Cluster {
         if received == self.wal.len() || (self.ignores_formula && timeline.is_none()) {
             return received;
         }
-        let entry = &self.wal[received - 1];
+        let entry = self.wal.entry(received - 1);
         let timeline = timeline.unwrap_or(entry.timeline + 1);
-        let by_record = recorded(entry).is_some_and(|record| {
+        let by_record = entry.record().is_some_and(|record| {
             highest <= record.floor + MARGIN * i64::from(timeline - record.timeline)
         });
         let by_setting = self.start_after.is_some_and(|start_after| highest <= start_after);
@@ -473,16 +431,9 @@ impl Cluster {
     }
 }
 
-fn recorded(entry: &Entry) -> Option<Record> {
-    entry.record.map(|bytes| Record::decode(&bytes).expect("it was written whole"))
-}
-
 fn checked(start: Result<Start, StartError>) -> Result<Start, Refusal> {
     start.map_err(|error| match error {
         StartError::StartAfter(error) => error.into(),
         error => panic!("a server was refused its own record: {error:?}"),
     })
 }
-
-/// How far a standby may lag so that one margin covers it, in microseconds.
-pub const COVERED_LAG: i64 = MARGIN * MILLISECOND + SECOND;

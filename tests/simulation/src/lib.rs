@@ -9,7 +9,8 @@
 //! PostgreSQL: it reads clocks, waits, writes records and loses them.
 //!
 //! - [`machine`]: the clocks of one machine.
-//! - [`cluster`]: a server, its WAL and its standby; the loop around a request.
+//! - [`cluster`]: a server and its standby; the loop around a request.
+//! - `wal`: the WAL of a server.
 //! - [`fleet`]: all identities, and how true time passes for them.
 //! - `seat`: an identity, the server that has it and its clients, and what happens to them.
 //! - [`report`]: what a run counts.
@@ -25,3 +26,4 @@ pub mod inversions;
 pub mod machine;
 pub mod report;
 mod seat;
+mod wal;

@@ -208,6 +208,8 @@ fn a_confirmed_layout_names_what_holds_old_times() {
                      at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED
                  );
                  CREATE INDEX {table}_at ON {table} (snowflake_timestamp(id));
+                 CREATE INDEX {table}_text ON {table} (snowflake_to_base62(id));
+                 CREATE INDEX {table}_named ON {table} (snowflake_timestamp(id, '2015-01-01 00:00:00+00'));
                  INSERT INTO {table} DEFAULT VALUES;"
             ))
             .expect("a table");
@@ -241,7 +243,10 @@ fn a_confirmed_layout_names_what_holds_old_times() {
         ] {
             assert!(detail.contains(&object), "{detail}");
         }
-        assert!(!detail.contains("column id"), "{detail}");
+        // What does not depend on the layout of the server is left alone.
+        for other in ["column id".to_owned(), format!("{table}_text"), format!("{table}_named")] {
+            assert!(!detail.contains(&other), "{detail}");
+        }
         let hint = notices[1].hint().expect("a hint");
         assert!(hint.contains("in every other database"), "{hint}");
     }

@@ -1,0 +1,96 @@
+//! The WAL of a server: what of it is durable, and how much of it a standby has or a restore keeps.
+
+use std::collections::VecDeque;
+
+use fastrand::Rng;
+use snowflake_core::register::{LENGTH, Record};
+
+use crate::machine::MILLISECOND;
+
+/// How many entries can be restored to.
+const KEPT: usize = 128;
+
+/// What is written: a record of the register, or the beginning of a timeline.
+pub(crate) struct Entry {
+    /// When it is flushed, in true time. Of the last entry, this may be yet to come.
+    pub(crate) durable_at: i64,
+    pub(crate) timeline: u32,
+    /// The register after this entry.
+    register: Option<[u8; LENGTH]>,
+}
+
+impl Entry {
+    /// The register after this entry.
+    pub(crate) fn record(&self) -> Option<Record> {
+        self.register.map(|bytes| Record::decode(&bytes).expect("it was written whole"))
+    }
+}
+
+/// Entries, the oldest first. There is always one.
+pub(crate) struct Wal(VecDeque<Entry>);
+
+impl Wal {
+    /// The WAL of a server that has no register yet.
+    pub(crate) fn beginning(at: i64) -> Wal {
+        Wal(VecDeque::from([Entry { durable_at: at, timeline: 1, register: None }]))
+    }
+
+    pub(crate) fn last(&self) -> &Entry {
+        self.0.back().expect("the WAL is never empty")
+    }
+
+    fn last_mut(&mut self) -> &mut Entry {
+        self.0.back_mut().expect("the WAL is never empty")
+    }
+
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The entry of this number, counted from 0.
+    pub(crate) fn entry(&self, number: usize) -> &Entry {
+        &self.0[number]
+    }
+
+    /// How many entries were durable at this time, at least one.
+    pub(crate) fn durable_at(&self, at: i64) -> usize {
+        self.0.partition_point(|entry| entry.durable_at <= at).max(1)
+    }
+
+    /// Writes a record, which is durable at this time.
+    pub(crate) fn log(&mut self, durable_at: i64, timeline: u32, record: &Record) {
+        self.0.push_back(Entry { durable_at, timeline, register: Some(record.encode()) });
+        if self.0.len() > KEPT {
+            self.0.pop_front();
+        }
+    }
+
+    /// Waits until everything that was written is durable.
+    pub(crate) fn flush(&mut self, rng: &mut Rng, at: &mut i64) {
+        *at += rng.i64(50..2 * MILLISECOND);
+        let last = self.last_mut();
+        last.durable_at = last.durable_at.min(*at);
+    }
+
+    /// The server is killed, with or without what nobody had flushed.
+    pub(crate) fn crash(&mut self, at: i64, keeps_unflushed: bool) {
+        let last = self.last_mut();
+        if keeps_unflushed {
+            last.durable_at = last.durable_at.min(at);
+        } else if last.durable_at > at {
+            self.0.pop_back();
+        }
+    }
+
+    /// Only so many entries are left.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.0.truncate(count);
+    }
+
+    /// A timeline begins, with the register as it is.
+    pub(crate) fn begin_timeline(&mut self, at: i64, timeline: u32) {
+        let register = self.last().register;
+        self.0.push_back(Entry { durable_at: at, timeline, register });
+    }
+}
