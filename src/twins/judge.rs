@@ -12,7 +12,6 @@ use super::origin;
 use crate::clock;
 use crate::generator::shared;
 use crate::server::report::{self, OrRaise};
-use crate::server::time;
 use crate::settings;
 
 /// The most IDs that are kept, which take some tens of megabytes. Beyond it, the smallest are
@@ -79,7 +78,7 @@ fn judge() -> Result<(), Error> {
     // Nothing is suspected without an identity to share.
     let Some(own) = settings::fixed().identity else { return Ok(()) };
     let suspects = SUSPECTS.take();
-    let committed = time::unix_ms(origin::committed());
+    let committed = origin::committed();
     for ((id, table), Suspect { timestamp, fresh_for, refuses }) in suspects {
         if timestamp.saturating_add(fresh_for) < committed {
             continue;

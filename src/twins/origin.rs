@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
 use pgrx::prelude::*;
 
-use crate::server::catalog;
+use crate::clock;
 use crate::server::encoding::decode;
+use crate::server::{catalog, time};
 
 /// What this session replays: the origin, its position and its time of the transaction, in variables
 /// that PostgreSQL 19 made one.
@@ -45,10 +46,14 @@ pub fn is_replayed() -> bool {
     unsafe { *replay().origin != NONE }
 }
 
-/// When the transaction that is replayed was committed. It is known when this one commits.
-pub fn committed() -> pg_sys::TimestampTz {
+/// When the transaction that is replayed was committed, in milliseconds since the Unix epoch. It is
+/// known when this one commits. Not every program says it; it was not later than now then.
+pub fn committed() -> i64 {
     // SAFETY: reads a variable of this process.
-    unsafe { *replay().committed }
+    match unsafe { *replay().committed } {
+        0 => clock::unix_ms(),
+        said => time::unix_ms(said),
+    }
 }
 
 /// Lets an error at the commit of a replayed transaction leave the origin where it was, as

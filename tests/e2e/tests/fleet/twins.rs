@@ -152,6 +152,27 @@ fn old_ids_of_a_twin_pass() {
     assert_eq!(rows(&mut client), 1);
 }
 
+/// A program that uses a replication origin need not say when a transaction was committed.
+#[test]
+fn rows_without_a_time_of_commit_are_judged_by_the_clock() {
+    let subscriber = server("9", "'id'");
+    let mut client = subscriber.connect();
+    client
+        .batch_execute(
+            "SELECT pg_replication_origin_create('program');
+             SELECT pg_replication_origin_session_setup('program');
+             SET session_replication_role = replica",
+        )
+        .expect("an origin");
+    let insert = |age: &str| {
+        format!("INSERT INTO orders (id) SELECT snowflake_make(now() - interval '{age}', 5, 9, 0)")
+    };
+    client.batch_execute(&insert("1 hour")).expect("a row");
+    assert_eq!(twins(&mut client), 0, "an old row");
+    client.batch_execute(&insert("1 second")).expect("a row");
+    assert_eq!(twins(&mut client), 1, "a fresh row");
+}
+
 #[test]
 fn rows_of_another_identity_pass() {
     let (publisher, subscriber) = (server("8", "'id'"), server("9", "'id', 'refuse'"));
