@@ -233,7 +233,7 @@ fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
 fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
     locked(|reservations, _| {
         let clocks = clock::clocks();
-        change(|record| {
+        let is_confirmed = change(|record| {
             let (verdict, _) = match reservations.verdict(clocks) {
                 Some(verdict) => verdict,
                 // As the first ID of this incarnation will judge.
@@ -245,9 +245,12 @@ fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
             if verdict != Verdict::Refuse {
                 return Ok(None);
             }
-            reservations.confirm(clocks);
             Ok(Some(Record { written: clocks, ..record }))
-        })
+        })?;
+        if is_confirmed {
+            reservations.confirm(clocks);
+        }
+        Ok(is_confirmed)
     })
 }
 
