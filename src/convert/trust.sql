@@ -155,7 +155,7 @@ trust_obstacles(rank, sqlstate, object, message, detail, hint) AS (
                name, pg_get_userbyid(owner), pg_get_userbyid(role)),
            'The owner of a schema can put other objects in the place of those that the statements name.',
            format(
-               'Give the objects to %I, or run ALTER SCHEMA %s OWNER TO %I, first.',
+               'Give all objects to be changed to %I, or run ALTER SCHEMA %s OWNER TO %I, first.',
                CASE owner
                    WHEN 'pg_database_owner'::regrole
                        THEN (

@@ -2,7 +2,7 @@
 //! conversion is refused, and names it.
 
 use postgres::error::SqlState;
-use snowflake_e2e::connect_to;
+use snowflake_e2e::{connect_to, error_of};
 
 use super::{TABLE, assert_refused, session, spied, start};
 
@@ -214,6 +214,13 @@ fn schemas_of_other_roles_are_refused_and_named() {
             DETAIL,
         );
     }
+    let error = error_of(theirs.query("SELECT snowflake_convert('plain', 'id')", &[]));
+    assert_eq!(
+        error.hint(),
+        Some(
+            "Give all objects to be changed to mallory, or run ALTER SCHEMA public OWNER TO postgres, first."
+        )
+    );
     theirs.batch_execute("ALTER TABLE plain OWNER TO mallory").expect("altered");
     theirs
         .batch_execute("SELECT snowflake_convert(schema => 'public', dry_run => false)")
