@@ -64,8 +64,8 @@ extension_sql_file!(
         check::snowflake_check,
     ]
 );
-// What has no function of Rust before it has the item before it: pgrx writes the rest in any order,
-// and two builds would not give the same script.
+// SQL that needs no function of Rust names the SQL before it. Otherwise, pgrx would write it
+// anywhere, and two builds would not give the same script.
 extension_sql_file!("../sql/internal.sql", name = "internal");
 extension_sql_file!(
     "../sql/nodes.sql",

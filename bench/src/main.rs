@@ -11,8 +11,8 @@
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
 //!   runs alone.
-//! - `instructions`: those of a call, which do not depend on how busy the machine is. They are counted
-//!   alone, too.
+//! - `instructions`: those of a call, which do not depend on how busy the machine is. They are
+//!   counted alone, too.
 //! - `machine`: what all of this is measured on.
 //! - `report`: tables and limits.
 //! - `chart`: the same as a picture; `picture`: what all pictures of the documents have in common.

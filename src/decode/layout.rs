@@ -82,8 +82,8 @@ fn transactions_ended() -> u64 {
 }
 
 /// Finds what is stored of results that depend on the layout: in indexes, generated columns, checks
-/// and partition keys. The base 62 form of an ID does not depend on it, nor does a call that names the
-/// epoch.
+/// and partition keys. The base 62 form of an ID does not depend on it, nor does a call that names
+/// the epoch.
 const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) \
     FROM pg_depend JOIN pg_proc ON refobjid = pg_proc.oid \
     WHERE refclassid = 'pg_proc'::regclass AND proname ~ '^snowflake_' AND provolatile = 'i' \
