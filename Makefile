@@ -95,4 +95,4 @@ test-clients:
 	@tools/test-clients
 
 clean:
-	cargo clean
+	@tools/clean
