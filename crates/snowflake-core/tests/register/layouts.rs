@@ -155,9 +155,11 @@ fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
     let epoch = 2 * former.epoch() - (NOW + 1);
     let layout = Layout::new(epoch, widths).expect("a valid layout");
     let issuer = Issuer { layout, failover_margin: 5000, ..issuer(&record) };
-    assert!(issuer.confirm_layout(&record).is_ok());
+    let confirmed = issuer.confirm_layout(&record).expect("larger IDs").expect("a change");
     let promoted = Issuer { timeline: record.timeline + 1, ..issuer };
     assert_eq!(promoted.confirm_layout(&record), Err(GoesBack));
+    // That it was confirmed before the promotion makes no difference.
+    assert_eq!(promoted.confirm_layout(&confirmed), Err(GoesBack));
     let layout = Layout::new(epoch - 5000, widths).expect("a valid layout");
     assert!(Issuer { layout, ..promoted }.confirm_layout(&record).is_ok());
 }
