@@ -205,6 +205,18 @@ fn a_reservation_is_asked_for_again_after_a_quarter_of_a_second() {
     assert_eq!(asked, [1001, 1252, 1503, 1754]);
 }
 
+/// Even where the clock jumps to it: nobody has to wait for a reservation, and the field ends after it.
+#[test]
+fn the_last_millisecond_of_a_reservation_is_used() {
+    let floor = START + RESERVATION;
+    for last_timestamp in [START * 2, floor] {
+        let mut generator = Generator::starting_after(START - 1, 0, last_timestamp);
+        raise_floor(&mut generator, floor);
+        assert!(asks(&mut generator, floor));
+        assert_eq!(generator.last(), Some((floor, 0)));
+    }
+}
+
 #[test]
 fn the_last_millisecond_of_the_field_is_used() {
     let mut generator = Generator::starting_after(START - 1, 0, START);

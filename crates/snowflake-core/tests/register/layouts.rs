@@ -1,0 +1,183 @@
+//! Layouts that are changed, and confirmed.
+
+use proptest::prelude::*;
+use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
+use snowflake_core::register::{GoesBack, Issuer, Record, StartError};
+
+use crate::records::{NOW, issuer, layouts, own, recent_layouts, records, wall};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A change of layout is accepted only when every ID of the new one is above every ID of the
+    /// old one.
+    #[test]
+    fn a_changed_layout_goes_on_above_the_old_one(
+        record in records(),
+        layout in layouts(),
+        old_bits: i64,
+        new_bits: i64,
+        ago in 0..1000i64,
+    ) {
+        let issuer = Issuer { layout, ..issuer(&record) };
+        if issuer.confirm_layout(&record).is_ok() && layout != record.layout {
+            let mask = |layout: Layout| (1 << layout.timestamp_shift()) - 1;
+            let old = ((record.floor - ago - record.layout.epoch()) << record.layout.timestamp_shift()) | (old_bits & mask(record.layout));
+            let new = ((record.floor + 1 - layout.epoch()) << layout.timestamp_shift()) | (new_bits & mask(layout));
+            prop_assert!(new > old);
+        }
+    }
+
+    /// Layouts are configured and confirmed in any order, with IDs in between and without: IDs
+    /// increase, and the layout of those that were issued last is never refused.
+    #[test]
+    fn whatever_layouts_are_confirmed_ids_increase(
+        layouts in prop::array::uniform3(recent_layouts()),
+        steps in prop::collection::vec((0..3usize, any::<bool>(), any::<bool>(), 0..5000i64), 1..30),
+    ) {
+        let mut record = Record { layout: layouts[0], ..own() };
+        let mut highest = record.highest_id().expect("a floor in the field");
+        let mut now = NOW;
+        for (layout, confirms, takes, passed) in steps {
+            now += passed;
+            let issued = record.layout;
+            let issuer = Issuer { layout: layouts[layout], ..issuer(&record) };
+            if confirms {
+                match issuer.confirm_layout(&record) {
+                    Ok(Some(confirmed)) => record = confirmed,
+                    Ok(None) => {}
+                    Err(GoesBack) => prop_assert_ne!(issuer.layout, issued),
+                }
+                prop_assert_eq!(issuer.confirm_layout(&record).unwrap_or(None), None);
+            }
+            let Ok(start) = issuer.start(&record, now) else {
+                prop_assert_ne!(issuer.layout, issued);
+                continue;
+            };
+            if takes {
+                let lowest = issuer.layout.first_id(start.after + 1).expect("in the field");
+                prop_assert!(lowest > highest, "{lowest} after {highest}");
+                record = issuer.reservation(start.after + 1, start.after, wall(now), 0).record;
+                highest = record.highest_id().expect("in the field");
+            }
+        }
+    }
+
+    /// A server is lost with the first IDs after a layout was confirmed. Whichever of the two layouts
+    /// they were of, and whichever the promoted server has, what it issues is above those within the
+    /// margin, or it issues nothing.
+    #[test]
+    fn a_confirmed_layout_that_is_lost_with_its_first_ids(
+        issued in prop::array::uniform2(recent_layouts()),
+        promoted in 0..2usize,
+        margin in 0..10_000_000i64,
+    ) {
+        let record = Record { layout: issued[0], ..own() };
+        let lost = Issuer { layout: issued[1], failover_margin: margin, ..issuer(&record) };
+        let Ok(Some(confirmed)) = lost.confirm_layout(&record) else { return Ok(()) };
+        let issuer = Issuer { layout: issued[promoted], timeline: lost.timeline + 1, ..lost };
+        let Ok(start) = issuer.start(&confirmed, NOW) else {
+            prop_assert!(issuer.confirm_layout(&confirmed).is_err() || issued[0] == issued[1]);
+            return Ok(());
+        };
+        let lowest = issuer.layout.first_id(start.after + 1).expect("in the field");
+        for layout in issued {
+            let highest = layout.last_id(confirmed.floor + margin).expect("in the field");
+            prop_assert!(lowest > highest, "{lowest} after {highest}");
+        }
+    }
+}
+
+/// A mistake is undone by setting the server right, until there is an ID of the other layout.
+#[test]
+fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservation() {
+    let former = issuer(&own());
+    let layout =
+        |bits| Layout::new(TWITTER_EPOCH, Widths { sequence: bits, ..own().layout.widths() });
+    let [confirmed, third] =
+        [13, 14].map(|bits| Issuer { layout: layout(bits).expect("a valid layout"), ..former });
+    let record = confirmed.confirm_layout(&own()).expect("larger IDs").expect("a change");
+    assert_eq!(Record::decode(&record.encode()), Ok(record));
+    assert_eq!(record.highest_id(), own().highest_id());
+    for (issuer, accepted) in [(former, true), (confirmed, true), (third, false)] {
+        assert_eq!(issuer.start(&record, NOW).is_ok(), accepted);
+    }
+    for (issuer, other) in [(former, confirmed), (confirmed, former)] {
+        let record = issuer.reservation(NOW + 1, NOW, wall(NOW), 0).record;
+        assert!(issuer.start(&record, NOW).is_ok());
+        assert_eq!(other.start(&record, NOW), Err(StartError::Layout { recorded: issuer.layout }));
+    }
+    // The former one is confirmed in its turn, or a third one.
+    assert_eq!(former.confirm_layout(&record), Ok(Some(own())));
+    let record = third.confirm_layout(&record).expect("larger IDs").expect("a change");
+    assert!(third.start(&record, NOW).is_ok());
+    assert!(confirmed.start(&record, NOW).is_err());
+}
+
+/// `own()` with a confirmed layout of larger IDs, and the issuer that it was confirmed on.
+fn confirmed_on(timeline: u32) -> (Record, Issuer) {
+    let widths = Widths { sequence: 13, ..Layout::TWITTER.widths() };
+    let layout = Layout::new(TWITTER_EPOCH, widths).expect("a valid layout");
+    let issuer = Issuer { layout, timeline, ..issuer(&own()) };
+    (issuer.confirm_layout(&own()).expect("larger IDs").expect("a change"), issuer)
+}
+
+/// It is that of the IDs that were issued, or, where those of the confirmed one might be lost, that one.
+#[test]
+fn a_refusal_names_the_layout_that_is_in_the_way() {
+    let (record, confirmed) = confirmed_on(3);
+    let third = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a valid layout");
+    let third = Issuer { layout: third, ..confirmed };
+    let recorded = Layout::TWITTER;
+    assert_eq!(third.start(&record, NOW), Err(StartError::Layout { recorded }));
+    let promoted = Issuer { timeline: 4, ..issuer(&own()) };
+    let recorded = confirmed.layout;
+    assert_eq!(promoted.start(&record, NOW), Err(StartError::Layout { recorded }));
+}
+
+/// The record is of the new timeline from then on, so that its start adds no margin any more.
+#[test]
+fn a_confirmation_after_a_promotion_keeps_the_margin() {
+    let (record, promoted) = confirmed_on(4);
+    assert_eq!((record.timeline, record.floor), (4, NOW + 5000));
+    let start = promoted.start(&record, NOW).expect("its own record");
+    assert_eq!((start.after, start.margin), (NOW + 5000, 0));
+}
+
+/// A server whose timeline is new may have lost records of another one, which are up to a margin
+/// above the one that it has.
+#[test]
+fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
+    let record = own();
+    // Just above the floor. Its IDs grow half as fast.
+    let former = record.layout;
+    let widths = Widths { sequence: former.widths().sequence - 1, ..former.widths() };
+    let epoch = 2 * former.epoch() - (NOW + 1);
+    let layout = Layout::new(epoch, widths).expect("a valid layout");
+    let issuer = Issuer { layout, failover_margin: 5000, ..issuer(&record) };
+    let confirmed = issuer.confirm_layout(&record).expect("larger IDs").expect("a change");
+    let promoted = Issuer { timeline: record.timeline + 1, ..issuer };
+    assert_eq!(promoted.confirm_layout(&record), Err(GoesBack));
+    // That it was confirmed before the promotion makes no difference.
+    assert_eq!(promoted.confirm_layout(&confirmed), Err(GoesBack));
+    let layout = Layout::new(epoch - 5000, widths).expect("a valid layout");
+    assert!(Issuer { layout, ..promoted }.confirm_layout(&record).is_ok());
+}
+
+#[test]
+fn a_layout_of_larger_ids_may_follow_another() {
+    let record = own();
+    let may = |epoch, datacenter, worker, sequence| {
+        let layout =
+            Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a valid layout");
+        Issuer { layout, ..issuer(&record) }.confirm_layout(&record).is_ok()
+    };
+    // Wider parts, or an earlier epoch: larger IDs.
+    assert!(may(TWITTER_EPOCH, 5, 5, 14));
+    assert!(may(0, 5, 5, 12));
+    // Narrower parts, or a later epoch: IDs that were issued before.
+    assert!(!may(TWITTER_EPOCH, 5, 5, 10));
+    assert!(!may(TWITTER_EPOCH + 86_400_000, 5, 5, 12));
+    // The same sum of widths means the same IDs, whatever the parts are called.
+    assert!(may(TWITTER_EPOCH, 0, 10, 12));
+}

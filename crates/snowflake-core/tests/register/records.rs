@@ -1,0 +1,76 @@
+//! Records and issuers that the tests share.
+
+use proptest::prelude::*;
+use snowflake_core::generator::RESERVATION;
+use snowflake_core::jump::{BootClock, Clocks};
+use snowflake_core::layout::{Layout, Widths};
+use snowflake_core::register::{Issuer, Record, Writer};
+
+pub const NOW: i64 = 1_800_000_000_000;
+
+/// How far back a step may be that is held, where a test needs a limit.
+pub const DAY: i64 = 24 * 60 * 60 * 1000;
+
+pub const WRITER: Writer = Writer { datacenter_id: 1, worker_id: 2, machine: 3 };
+
+pub fn layouts() -> impl Strategy<Value = Layout> {
+    (0..NOW, 0..8u32, 0..8u32, 10..12u32).prop_map(|(epoch, datacenter, worker, sequence)| {
+        // At least 10 bits below the timestamp, at most 24.
+        let sequence = sequence.min(24 - datacenter - worker);
+        Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a valid layout")
+    })
+}
+
+/// Layouts whose field holds the years around now.
+pub fn recent_layouts() -> impl Strategy<Value = Layout> {
+    layouts().prop_map(|layout| {
+        let epoch = NOW - layout.epoch() % (10 * 365 * DAY);
+        Layout::new(epoch, layout.widths()).expect("a valid layout")
+    })
+}
+
+pub fn records() -> impl Strategy<Value = Record> {
+    let boots =
+        (any::<u128>(), any::<i64>()).prop_map(|(boot, elapsed)| BootClock { boot, elapsed });
+    let writers =
+        (0..1024u32, 0..1024u32, any::<u128>()).prop_map(|(datacenter_id, worker_id, machine)| {
+            Writer { datacenter_id, worker_id, machine }
+        });
+    let layouts = (layouts(), prop::option::of(layouts()));
+    (any::<u64>(), any::<u32>(), layouts, 0..1_000_000_000i64, -10_000..10_000i64, boots, writers)
+        .prop_map(|(system_identifier, timeline, layouts, since, lead, boot, writer)| {
+            let (layout, confirmed) = layouts;
+            let floor = layout.epoch() - 1 + since;
+            let written = Clocks { wall: floor - lead, boot };
+            Record { system_identifier, timeline, floor, written, layout, confirmed, writer }
+        })
+}
+
+pub fn own() -> Record {
+    Record {
+        system_identifier: 7,
+        timeline: 3,
+        floor: NOW,
+        written: wall(NOW - RESERVATION),
+        layout: Layout::TWITTER,
+        confirmed: None,
+        writer: WRITER,
+    }
+}
+
+/// The wall clock, on a boot of which nothing else is known.
+pub fn wall(wall: i64) -> Clocks {
+    Clocks { wall, boot: BootClock { boot: 0, elapsed: 0 } }
+}
+
+pub fn issuer(record: &Record) -> Issuer {
+    Issuer {
+        system_identifier: record.system_identifier,
+        timeline: record.timeline,
+        layout: record.layout,
+        writer: WRITER,
+        failover_margin: 5000,
+        max_backward_step: i64::MAX,
+        start_after: None,
+    }
+}
