@@ -92,7 +92,8 @@ fn snowflake_revert(
 
 /// Executes statements that a conversion or a reversion returned as the role that owns what they
 /// change, restricted, with names looked up as in the conversion. 42501 unless the caller may become
-/// this role; 22004 for a NULL among the statements; else what the statements raise.
+/// this role; 42704 if there is no such role; 22004 for a NULL among the statements; else what the
+/// statements raise.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_convert_execute(statements text[], owner regrole) RETURNS void
     LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';

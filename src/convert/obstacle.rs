@@ -28,6 +28,17 @@ impl Obstacle {
         }
     }
 
+    /// There is no such role.
+    pub fn no_role(role: pg_sys::Oid) -> Obstacle {
+        Obstacle {
+            sqlstate: PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            object: String::new(),
+            message: format!("role with OID {} does not exist", role.to_u32()),
+            detail: None,
+            hint: None,
+        }
+    }
+
     /// Something was changed since the statements were made.
     pub fn changed(what: &str) -> Obstacle {
         Obstacle {

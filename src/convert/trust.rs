@@ -26,13 +26,17 @@ impl Owner {
     /// objects.
     pub fn of_caller(role: pg_sys::Oid) -> Result<Owner, Obstacle> {
         const MAY_BECOME: &str = "
-            SELECT pg_has_role($1, CASE
+            SELECT pg_has_role(oid, CASE
                        WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER'
                        ELSE 'SET'
                    END),
-                   pg_get_userbyid($1)";
+                   rolname
+            FROM pg_roles WHERE oid = $1";
         let argument = (Some(role.into()), pg_sys::OIDOID);
-        let [may_become, name] = fields(query(MAY_BECOME, &[argument]).swap_remove(0));
+        let Some(row) = query(MAY_BECOME, &[argument]).pop() else {
+            return Err(Obstacle::no_role(role));
+        };
+        let [may_become, name] = fields(row);
         if may_become.as_deref() != Some("t") {
             let name = name.unwrap_or_default();
             return Err(Obstacle::denied(format!(
