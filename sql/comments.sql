@@ -31,6 +31,10 @@ COMMENT ON FUNCTION snowflake_json(bigint) IS 'snowflake ID and its parts as JSO
 COMMENT ON FUNCTION snowflake_to_base62(bigint)
     IS 'snowflake ID as 11 characters, which sort as IDs do with COLLATE "C"';
 COMMENT ON FUNCTION snowflake_from_base62(text) IS 'snowflake ID of its 11 characters';
+COMMENT ON FUNCTION snowflake_to_public(bigint, text)
+    IS 'name of a snowflake ID that tells nothing of it';
+COMMENT ON FUNCTION snowflake_from_public(text, text)
+    IS 'snowflake ID of a name that snowflake_to_public() made';
 COMMENT ON FUNCTION snowflake_stat() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_stat_reset() IS 'sets the counters of pg_stat_snowflake to zero';
 COMMENT ON FUNCTION snowflake_status() IS 'for the view snowflake_status';

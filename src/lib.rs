@@ -14,6 +14,7 @@
 //! - `twins`: the trigger that looks for rows of another server with this one's identity.
 //! - `status`: what has happened, and how things stand.
 //! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
+//! - `public`: names of IDs for the outside, and the keys to make and read them.
 //! - `dumps`: the layout that a database is used with, which its dumps carry.
 //! - `promise`: the durable promise behind each ID: the register and reservations.
 //! - `currval`: the ID that a session was given last.
@@ -38,6 +39,7 @@ mod generate;
 mod generator;
 mod nodes;
 mod promise;
+mod public;
 mod server;
 mod settings;
 mod status;
@@ -94,6 +96,7 @@ pub extern "C-unwind" fn _PG_init() {
         replication::init();
         upstream::init();
         background::init();
+        public::init();
         clock::boot();
         currval::init();
         status::log_the_ends();

@@ -9,6 +9,7 @@ use crate::dumps::{self, Recorded};
 use crate::generate;
 use crate::promise::outlook::Outlook;
 use crate::promise::{self, register};
+use crate::public;
 use crate::server::report::{Report, sentences};
 use crate::server::{catalog, time};
 use crate::settings::{self, Identity};
@@ -222,5 +223,38 @@ pub fn timestamp_field(facts: &Facts) -> Finding {
         )
     } else {
         Finding::well(format!("It ends at {end}."))
+    }
+}
+
+/// Whether there are keys of public IDs, and where from.
+pub fn public_ids(facts: &Facts) -> Finding {
+    if !facts.fixed.preloaded {
+        return Finding::well("There are no keys, because the library is not preloaded.");
+    }
+    let public::State { count, fingerprint, is_refused, has_worker } = public::state();
+    let detail = match fingerprint {
+        None => "There are no keys.".to_owned(),
+        Some(first) => {
+            let there = if count == 1 { "is 1 key" } else { &format!("are {count} keys") };
+            format!("There {there}. The fingerprint of the first is {first}.")
+        }
+    };
+    if is_refused {
+        Finding::doubtful(
+            format!("{detail} They are from before: the file cannot be used."),
+            "The server's log says why. Mend the file, and reload the configuration.",
+        )
+    } else if public::is_in_data_directory() {
+        Finding::doubtful(
+            format!("{detail} Their file is in the data directory, which backups copy."),
+            "Move the file, and set snowflake.public_key_file.",
+        )
+    } else if !has_worker {
+        Finding::doubtful(
+            format!("{detail} The background worker that reads their file again does not run."),
+            "Raise max_worker_processes, and restart the server.",
+        )
+    } else {
+        Finding::well(detail)
     }
 }

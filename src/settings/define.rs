@@ -15,7 +15,7 @@ use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use super::error::Error;
 use super::fixed::{FIXED, Fixed, Identity};
 use super::integer::{Int, When};
-use super::table::{DATACENTER_ID, EPOCH, LIMITS, START_AFTER, WIDTHS, WORKER_ID};
+use super::table::{DATACENTER_ID, EPOCH, LIMITS, PUBLIC_KEY_FILE, START_AFTER, WIDTHS, WORKER_ID};
 use super::{identity, placeholder, start_after};
 use crate::server::report::OrRaise;
 
@@ -41,6 +41,7 @@ pub fn init(preloading: bool) {
     DATACENTER_ID.define(at_start());
     WORKER_ID.define(at_start());
     START_AFTER.define(at_start());
+    PUBLIC_KEY_FILE.define(When::Reload.context(preloading));
     for (name, value) in reloaded {
         placeholder::give(name, &value);
     }

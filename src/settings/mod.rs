@@ -29,7 +29,9 @@ use snowflake_core::generator::Limits;
 pub use define::init;
 pub use error::Error;
 pub use fixed::{Fixed, Identity, fixed, require_preloading};
-pub use table::{FAILOVER_MARGIN, MAX_BACKWARD_STEP, MAX_FORWARD_STEP, MAX_WAIT, REUSE_WINDOW};
+pub use table::{
+    FAILOVER_MARGIN, MAX_BACKWARD_STEP, MAX_FORWARD_STEP, MAX_WAIT, PUBLIC_KEY_FILE, REUSE_WINDOW,
+};
 use table::{MAX_BURST, SEQUENCE_JITTER};
 
 /// The largest limit that a setting can name, in milliseconds: 24 days.

@@ -82,6 +82,18 @@ pub static START_AFTER: Text<Option<i64>> = Text {
     hook: check_hook!(START_AFTER),
 };
 
+/// The file with the keys of public IDs; empty is none.
+pub static PUBLIC_KEY_FILE: Text<()> = Text {
+    name: c"snowflake.public_key_file",
+    short: c"The file with the keys of public IDs.",
+    long:
+        c"One key a line, as 32 hexadecimal digits. The first makes names, and all read them. The \
+        file belongs outside the data directory. Empty is none.",
+    value: GucSetting::<Option<CString>>::new(Some(c"")),
+    parse: |_| Ok(()),
+    hook: check_hook!(PUBLIC_KEY_FILE),
+};
+
 /// How far a burst of IDs may run ahead of the clock.
 pub static MAX_BURST: Int = Int::of_milliseconds(
     c"snowflake.max_burst",

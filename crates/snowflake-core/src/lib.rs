@@ -9,6 +9,7 @@
 //! - [`generator`]: (state, clock reading, limits) -> issue, wait or refuse.
 //! - [`jump`]: (both clocks then, both clocks now, limit) -> follow the clock or not.
 //! - [`ring`]: what the last milliseconds have used.
+//! - [`public`]: names of IDs that tell nothing of them, and keys to make and read them.
 //! - [`register`]: the durable record, and what a start may begin from.
 //! - [`spinlock`]: the steps of the lock that the caller holds.
 //! - [`text`]: an ID in base 62, and a time in ISO 8601.
@@ -19,6 +20,7 @@ pub mod epoch;
 pub mod generator;
 pub mod jump;
 pub mod layout;
+pub mod public;
 pub mod register;
 pub mod ring;
 pub mod spinlock;

@@ -18,7 +18,8 @@ use crate::layout::PartsError;
 pub const LENGTH: usize = 11;
 
 /// The digits, in the order of their values and of ASCII, so that texts sort as the IDs do.
-const DIGITS: [u8; 62] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+pub(crate) const DIGITS: [u8; 62] =
+    *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// An ID in base 62.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +86,7 @@ pub fn from_base62(text: &str) -> Result<i64, Base62Error> {
     }
 }
 
-fn value(digit: char) -> Option<i64> {
+pub(crate) fn value(digit: char) -> Option<i64> {
     let value = match digit {
         '0'..='9' => digit as u32 - '0' as u32,
         'A'..='Z' => digit as u32 - 'A' as u32 + 10,

@@ -117,6 +117,20 @@ impl Cluster {
         self.configure(&[("include", &path.to_string_lossy())]);
     }
 
+    /// The file of the keys of public IDs, which is outside the data directory.
+    pub fn public_key_file(&self) -> PathBuf {
+        self.directory().join("public.keys")
+    }
+
+    /// Replaces the file of the keys of public IDs, by a rename.
+    pub fn write_public_keys(&self, content: impl AsRef<[u8]>) {
+        let new = self.directory().join("public.keys.new");
+        fs::write(&new, content).expect("a directory to write to");
+        fs::set_permissions(&new, Permissions::from_mode(0o600)).expect("a file");
+        give_to_server_user(&new);
+        fs::rename(&new, self.public_key_file()).expect("a directory to write to");
+    }
+
     /// Makes the server read its configuration again.
     pub fn reload(&self) {
         self.pg_ctl(&["reload"]);
@@ -356,7 +370,7 @@ pub fn create_directory(directory: &Path) {
     give_to_server_user(directory);
 }
 
-fn give_to_server_user(directory: &Path) {
+fn give_to_server_user(path: &Path) {
     let owner = fs::metadata(Programs::from_env().template()).expect("the template");
-    chown(directory, Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
+    chown(path, Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
 }

@@ -11,6 +11,7 @@ pub struct ClusterBuilder {
     settings: Vec<(String, String)>,
     fake_clock: bool,
     environment: Vec<String>,
+    public_keys: Option<String>,
 }
 
 impl ClusterBuilder {
@@ -21,6 +22,7 @@ impl ClusterBuilder {
             settings: Vec::new(),
             fake_clock: false,
             environment: Vec::new(),
+            public_keys: None,
         }
         .set("shared_preload_libraries", "snowflake_pg")
         .set("snowflake.datacenter_id", "5")
@@ -64,6 +66,12 @@ impl ClusterBuilder {
     /// Lets [`Cluster::set_clock`] move the server's clock.
     pub fn fake_clock(mut self) -> ClusterBuilder {
         self.fake_clock = true;
+        self
+    }
+
+    /// Gives the server keys of public IDs, one a line.
+    pub fn public_keys(mut self, keys: &str) -> ClusterBuilder {
+        self.public_keys = Some(keys.into());
         self
     }
 
@@ -119,6 +127,11 @@ impl ClusterBuilder {
         let settings: Vec<_> =
             self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
         cluster.configure(&settings);
+        if let Some(keys) = self.public_keys {
+            cluster.write_public_keys(keys);
+            let file = cluster.public_key_file();
+            cluster.configure(&[("snowflake.public_key_file", &file.to_string_lossy())]);
+        }
         cluster
     }
 }

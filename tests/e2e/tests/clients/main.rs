@@ -6,6 +6,7 @@ mod go;
 mod javascript;
 mod partman;
 mod program;
+mod public_ids;
 mod python;
 mod repack;
 mod ruby;

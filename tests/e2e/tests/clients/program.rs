@@ -9,6 +9,9 @@ use std::process::{Command, Output};
 use snowflake_e2e::{Cluster, bigints};
 use tempfile::TempDir;
 
+/// The keys of public IDs of the server.
+pub const KEYS: &str = "000102030405060708090a0b0c0d0e0f\n2b7e151628aed2a6abf7158809cf4f3c\n";
+
 /// A client, such as `psycopg`, and a server for it.
 pub struct Program {
     pub cluster: Cluster,
@@ -32,14 +35,14 @@ impl Program {
             symlink(installed.join("node_modules"), directory.path().join("node_modules"))
                 .expect("a directory to write to");
         }
-        let cluster = Cluster::builder().set("log_statement", "all").start();
+        let cluster = Cluster::builder().set("log_statement", "all").public_keys(KEYS).start();
         Program { cluster, directory, installed }
     }
 
     /// What Python prints with these arguments, in the client's environment.
     #[track_caller]
     pub fn python(&self, arguments: &[&str]) -> String {
-        stdout(self.output(&self.installed.join("bin/python"), arguments))
+        stdout(self.output(&self.installed("bin/python"), arguments))
     }
 
     /// What a program of a package in Python does.
@@ -69,11 +72,26 @@ impl Program {
     /// What the client's program in Rust prints.
     #[track_caller]
     pub fn rust(&self, name: &str) -> String {
-        let built = self.installed.parent().expect("the clients").join("cargo/debug");
-        stdout(self.output(&built.join(name), &[]))
+        stdout(self.output(&self.built(name), &[]))
+    }
+
+    /// A file that `tools/test-clients` installed.
+    pub fn installed(&self, file: &str) -> PathBuf {
+        self.installed.join(file)
+    }
+
+    /// A program in Rust that it built.
+    pub fn built(&self, name: &str) -> PathBuf {
+        self.installed.parent().expect("the clients").join("cargo/debug").join(name)
     }
 
     fn output(&self, program: &Path, arguments: &[&str]) -> Output {
+        let output = self.command(program, arguments).output();
+        output.unwrap_or_else(|error| panic!("{}: {error}", program.display()))
+    }
+
+    /// A program with these arguments, beside the client's programs.
+    pub fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         self.cluster.set_connection(&mut command);
         let host = self.cluster.directory().display();
@@ -81,7 +99,8 @@ impl Program {
             .env("DATABASE_URL", format!("postgresql:///postgres?host={host}&user=postgres"))
             .env("DJANGO_SETTINGS_MODULE", "settings")
             .current_dir(self.directory.path());
-        command.args(arguments).output().unwrap_or_else(|e| panic!("{}: {e}", program.display()))
+        command.args(arguments);
+        command
     }
 
     /// Replaces a file of the program.

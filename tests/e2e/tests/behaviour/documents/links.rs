@@ -6,11 +6,12 @@ use std::process::Command;
 
 use super::{documents, page, tree};
 
-/// The programs and the versions on the page of clients are those of the files that it names, and
-/// the page has every client.
+/// The programs and the versions on the pages of clients and of public IDs are those of the files
+/// that they name, and
+/// the pages have every client.
 #[test]
 fn the_programs_of_clients_are_files() {
-    let text = page("docs/clients.md").text;
+    let text = ["docs/clients.md", "docs/public-ids.md"].map(|name| page(name).text).concat();
     let mut programs = Vec::new();
     for (index, _) in text.match_indices("](../tests/clients/") {
         let (path, rest) = text[index + 5..].split_once(')').expect("a closing parenthesis");

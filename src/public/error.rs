@@ -1,0 +1,79 @@
+//! What can go wrong with public IDs.
+
+use std::path::PathBuf;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use snowflake_core::public::PrefixError;
+
+use super::file::FileError;
+use crate::server::report::{self, Report};
+
+/// What can go wrong.
+#[derive(Debug)]
+pub enum Error {
+    /// The prefix is NULL.
+    NullPrefix,
+    /// The prefix is not valid.
+    Prefix(PrefixError),
+    /// There is no key.
+    NoKeys,
+    /// The file of the keys cannot be used.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        error: FileError,
+    },
+}
+
+const MAKE_A_KEY: &str = "Write a key, as openssl rand -hex 16 prints one, into a file outside the \
+                          data directory that only the user who runs the server can read, name the \
+                          file in snowflake.public_key_file, and reload the configuration.";
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            Error::NullPrefix => report::new(
+                ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                "the prefix of a public ID must not be NULL",
+            )
+            .set_hint("For names without a prefix, use the empty string."),
+            Error::Prefix(error) => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                "invalid prefix for a public ID",
+            )
+            .set_detail(format!("The value is not valid: {error}."))
+            .set_hint(
+                "A prefix has at most 63 characters, which are a to z, and underscores inside.",
+            ),
+            Error::NoKeys => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "this server has no key for public IDs",
+            )
+            .set_hint(MAKE_A_KEY),
+            Error::File { path, error } => report::new(
+                ERRCODE_CONFIG_FILE_ERROR,
+                format!("cannot use the keys of public IDs in \"{}\": {error}", path.display()),
+            )
+            .set_hint(match error {
+                FileError::Access | FileError::Owner => {
+                    "The file must have permissions u=rw (0600) or less if it is owned by the user \
+                     who runs the server, or u=rw,g=r (0640) or less if it is owned by root."
+                }
+                _ => {
+                    "Each line is a key of 32 hexadecimal digits, as openssl rand -hex 16 prints \
+                     one. Comments begin with \"#\"."
+                }
+            }),
+        }
+    }
+}
+
+impl Error {
+    /// Writes to the log that the file cannot be used, and that this changes nothing.
+    pub fn log_that_keys_stay(self) {
+        report::log(self.report().set_detail("The keys from before remain in use."));
+    }
+}

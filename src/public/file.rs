@@ -1,0 +1,89 @@
+//! The file that has the keys of public IDs. Nothing of what it contains is ever logged.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use pgrx::pg_sys;
+use snowflake_core::public::{KeyBytes, KeysError};
+
+use crate::settings;
+
+/// The largest file, in bytes. Eight keys take 264, so this leaves room for comments.
+const LARGEST: u64 = 64 * 1024;
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be opened or read.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It is a directory, a pipe or a device.
+    #[error("it is not a regular file")]
+    Kind,
+    /// Another user could exchange it.
+    #[error("it must be owned by the user who runs the server, or by root")]
+    Owner,
+    /// Others can read or write it.
+    #[error("it has group or world access")]
+    Access,
+    /// It is too large to be a file of keys.
+    #[error("it is larger than {LARGEST} bytes")]
+    Size,
+    /// What it contains is not valid.
+    #[error("{0}")]
+    Keys(#[from] KeysError),
+}
+
+/// The file that is configured; `None` where there is none.
+pub fn configured() -> Option<PathBuf> {
+    let path = settings::PUBLIC_KEY_FILE.value.get()?.into_string().ok()?;
+    (!path.is_empty()).then(|| path.into())
+}
+
+/// The keys of the file that is configured; none where there is no file.
+pub fn read() -> Result<KeyBytes, (PathBuf, FileError)> {
+    match configured() {
+        None => Ok(KeyBytes::NONE),
+        Some(path) => read_from(&path).map_err(|error| (path, error)),
+    }
+}
+
+fn read_from(path: &Path) -> Result<KeyBytes, FileError> {
+    // What is not a regular file, such as a pipe, must not keep the server waiting.
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(FileError::Kind);
+    }
+    // The rules of ssl_key_file. Root might let a group read the file, in which the server's user is.
+    // SAFETY: asks for a number of this process.
+    let server = unsafe { libc::geteuid() };
+    let forbidden = match metadata.uid() {
+        owner if owner == server => libc::S_IRWXG | libc::S_IRWXO,
+        0 => libc::S_IWGRP | libc::S_IXGRP | libc::S_IRWXO,
+        _ => return Err(FileError::Owner),
+    };
+    if metadata.mode() & forbidden != 0 {
+        return Err(FileError::Access);
+    }
+    let mut content = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > LARGEST {
+        return Err(FileError::Size);
+    }
+    Ok(KeyBytes::read(&content)?)
+}
+
+/// Whether the file is in the data directory, so that each base backup and standby has a copy.
+pub fn is_in_data_directory() -> bool {
+    let Some(path) = configured() else { return false };
+    // SAFETY: a path that PostgreSQL keeps as long as it runs.
+    let data = unsafe { std::ffi::CStr::from_ptr(pg_sys::DataDir) };
+    let data = Path::new(data.to_str().unwrap_or_default());
+    // A path that is not absolute begins in the data directory.
+    let path = data.join(path);
+    let true_path = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    path.starts_with(data) || true_path(&path).starts_with(true_path(data))
+}

@@ -1,0 +1,159 @@
+//! The keys of public IDs in shared memory, and those of a statement.
+//!
+//! A statement keeps the keys that it began with, whichever process executes a part of it: they are
+//! the last ones that were published before its beginning. A parallel worker knows when the
+//! statement began, and finds the same ones, because several former sets of keys are kept.
+
+use std::cell::RefCell;
+use std::sync::OnceLock;
+
+use pgrx::prelude::*;
+use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
+use snowflake_core::public::{Key, KeyBytes};
+
+use super::error::Error;
+use super::file;
+use crate::server::report::Report;
+
+// SAFETY: nobody else names a lock like this.
+static SETS: PgLwLock<Sets> = unsafe { PgLwLock::new(c"snowflake_public_keys") };
+
+/// How many sets of keys are kept.
+const KEPT: usize = 8;
+
+/// The sets that were published, and what became of the last reading of the file.
+#[derive(Clone, Copy)]
+struct Sets {
+    /// The newest first.
+    sets: [Set; KEPT],
+    /// Whether the file could not be used when it was read last.
+    is_refused: bool,
+    /// Whether the background worker runs.
+    has_worker: bool,
+}
+
+/// The keys of one time.
+#[derive(Clone, Copy)]
+struct Set {
+    keys: KeyBytes,
+    /// When they were published, as PostgreSQL counts.
+    since: pg_sys::TimestampTz,
+    /// The first set has 1, and each further one is counted up; 0 where there is none.
+    number: u64,
+}
+
+// SAFETY: no pointers, and nothing that belongs to one process.
+unsafe impl PGRXSharedMemory for Sets {}
+
+impl Default for Sets {
+    /// The keys that the file has when the server starts. A file that cannot be used stops the
+    /// start. After a crash of one of its processes, the server starts again in any case, with
+    /// the keys that it started with.
+    fn default() -> Sets {
+        static AT_START: OnceLock<KeyBytes> = OnceLock::new();
+        let (keys, is_refused) = match (file::read(), AT_START.get()) {
+            (Ok(keys), _) => (keys, false),
+            (Err((path, error)), None) => Error::File { path, error }.raise(),
+            (Err((path, error)), Some(keys)) => {
+                Error::File { path, error }.log_that_keys_stay();
+                (*keys, true)
+            }
+        };
+        let keys = *AT_START.get_or_init(|| keys);
+        let none = Set { keys: KeyBytes::NONE, since: pg_sys::TimestampTz::MIN, number: 0 };
+        let mut sets = [none; KEPT];
+        sets[0] = Set { keys, since: pg_sys::TimestampTz::MIN, number: 1 };
+        Sets { sets, is_refused, has_worker: false }
+    }
+}
+
+/// Asks for the shared memory, and fills it when the server starts.
+pub fn init() {
+    pg_shmem_init!(SETS);
+}
+
+/// What is known of the keys, for the check.
+pub struct State {
+    /// How many keys there are now.
+    pub count: usize,
+    /// The fingerprint of the first.
+    pub fingerprint: Option<String>,
+    /// Whether the file could not be used when it was read last.
+    pub is_refused: bool,
+    /// Whether the background worker runs.
+    pub has_worker: bool,
+}
+
+/// What is known of the keys now. The library must have been preloaded.
+pub fn state() -> State {
+    let Sets { sets, is_refused, has_worker } = *SETS.share();
+    let keys = sets[0].keys;
+    State {
+        count: keys.as_slice().len(),
+        fingerprint: keys.as_slice().first().map(|key| Key::new(key).fingerprint()),
+        is_refused,
+        has_worker,
+    }
+}
+
+/// Notes that the background worker runs, or ends.
+pub fn note_worker(runs: bool) {
+    SETS.exclusive().has_worker = runs;
+}
+
+/// Publishes what was read of the file. Returns whether these keys are others than before.
+pub fn publish(keys: Option<KeyBytes>) -> bool {
+    let mut lock = SETS.exclusive();
+    let Sets { sets, is_refused, .. } = &mut *lock;
+    *is_refused = keys.is_none();
+    let newest = sets[0];
+    let Some(keys) = keys.filter(|keys| *keys != newest.keys) else { return false };
+    sets.rotate_right(1);
+    // SAFETY: reads the clock.
+    let since = unsafe { pg_sys::GetCurrentTimestamp() };
+    sets[0] = Set { keys, since, number: newest.number + 1 };
+    true
+}
+
+/// The keys that this process uses.
+#[derive(Default)]
+struct Mine {
+    /// When the statement began.
+    statement: Option<pg_sys::TimestampTz>,
+    /// The number of their set.
+    number: u64,
+    keys: Vec<Key>,
+}
+
+/// Acts with the keys of this statement. The library must have been preloaded.
+pub fn with<T>(act: impl FnOnce(&[Key]) -> T) -> T {
+    thread_local! {
+        static MINE: RefCell<Mine> = RefCell::default();
+    }
+    MINE.with_borrow_mut(|mine| {
+        // SAFETY: reads a variable of this process.
+        let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
+        if mine.statement != Some(statement) {
+            let set = SETS.share().of(statement);
+            if set.number != mine.number {
+                mine.keys = set.keys.as_slice().iter().map(Key::new).collect();
+                mine.number = set.number;
+            }
+            mine.statement = Some(statement);
+        }
+        act(&mine.keys)
+    })
+}
+
+impl Sets {
+    /// The newest set that a statement may use which began then.
+    fn of(&self, statement: pg_sys::TimestampTz) -> Set {
+        // SAFETY: reads the clock.
+        let now = unsafe { pg_sys::GetCurrentTimestamp() };
+        // A process that executes no statement has no beginning of one. If the clock was set back
+        // since a set was published, its time says nothing.
+        let may_use = |set: &&Set| statement == 0 || set.since <= statement || set.since > now;
+        let known = || self.sets.iter().filter(|set| set.number > 0);
+        *known().find(may_use).or_else(|| known().last()).expect("the first set")
+    }
+}

@@ -1,0 +1,88 @@
+//! Public IDs: names of IDs for the outside, which tell nothing of them.
+//!
+//! - `file`: the file that has the keys.
+//! - `keys`: the keys in shared memory, and those of a statement.
+//! - `reload`: the background worker that reads the file again.
+//! - `error`: what can go wrong.
+
+mod error;
+mod file;
+mod keys;
+mod reload;
+
+use std::cell::RefCell;
+
+use pgrx::fcinfo::pg_getarg;
+use pgrx::prelude::*;
+use snowflake_core::public::{self, Prefix};
+
+use crate::server::report::OrRaise;
+use crate::settings;
+use error::Error;
+
+pub use file::is_in_data_directory;
+pub use keys::{State, state};
+
+/// Asks for the shared memory and the background worker. Called while the library is preloaded.
+pub fn init() {
+    keys::init();
+    reload::init();
+}
+
+/// The name of an ID with this prefix: NULL for NULL. 22004 and 22023 for a prefix that is NULL or
+/// not valid; 55000 without preloading, and without a key.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_to_public(id bigint, prefix text DEFAULT '') RETURNS text
+    LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
+fn snowflake_to_public(fcinfo: pg_sys::FunctionCallInfo) -> Option<Vec<u8>> {
+    // SAFETY: the function has these arguments.
+    let (id, prefix) = unsafe { (pg_getarg::<i64>(fcinfo, 0), pg_getarg::<&[u8]>(fcinfo, 1)) };
+    let prefix = known_prefix(prefix).or_raise();
+    let id = id?;
+    settings::require_preloading().or_raise();
+    let name = keys::with(|keys| match keys {
+        [] => Err(Error::NoKeys),
+        [first, ..] => Ok(first.name(id, &prefix)),
+    });
+    Some(name.or_raise().as_str().into())
+}
+
+/// The ID that has this name: NULL if there is none, and for NULL. Errors as those of
+/// `snowflake_to_public()`.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_from_public(public text, prefix text DEFAULT '') RETURNS bigint
+    LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
+fn snowflake_from_public(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
+    // SAFETY: the function has these arguments.
+    let (name, prefix) = unsafe { (pg_getarg::<&[u8]>(fcinfo, 0), pg_getarg::<&[u8]>(fcinfo, 1)) };
+    let prefix = known_prefix(prefix).or_raise();
+    let name = name?;
+    settings::require_preloading().or_raise();
+    keys::with(|keys| match keys {
+        [] => Err(Error::NoKeys),
+        keys => Ok(public::id(keys, name, &prefix)),
+    })
+    .or_raise()
+}
+
+/// How many prefixes a process remembers, so that the hash of each is computed once.
+const KNOWN: usize = 8;
+
+/// The prefix that an argument is.
+fn known_prefix(text: Option<&[u8]>) -> Result<Prefix, Error> {
+    thread_local! {
+        static PREFIXES: RefCell<Vec<Prefix>> = const { RefCell::new(Vec::new()) };
+    }
+    let text = text.ok_or(Error::NullPrefix)?;
+    PREFIXES.with_borrow_mut(|known| {
+        if let Some(prefix) = known.iter().find(|prefix| prefix.as_bytes() == text) {
+            return Ok(*prefix);
+        }
+        let prefix = Prefix::new(text).map_err(Error::Prefix)?;
+        known.truncate(KNOWN - 1);
+        known.insert(0, prefix);
+        Ok(prefix)
+    })
+}

@@ -1,0 +1,80 @@
+//! The background worker that reads the file of the keys again. No other process does, so that all
+//! sessions change keys at the same moment.
+
+use std::time::Duration;
+
+use pgrx::bgworkers::{
+    BackgroundWorker, BackgroundWorkerBuilder, BgWorkerStartTime, SignalWakeFlags,
+};
+use pgrx::prelude::*;
+
+use super::error::Error;
+use super::file;
+use super::keys::{self, State};
+use crate::server::report;
+
+/// Asks for the worker. Called while the library is preloaded.
+pub fn init() {
+    // SAFETY: a variable of the server. pg_upgrade starts it without workers.
+    if unsafe { pg_sys::IsBinaryUpgrade } {
+        return;
+    }
+    BackgroundWorkerBuilder::new("snowflake public keys")
+        .set_type("snowflake public keys")
+        .set_library("snowflake_pg")
+        .set_function("snowflake_public_keys_main")
+        .enable_shmem_access(None)
+        .set_start_time(BgWorkerStartTime::PostmasterStart)
+        .set_restart_time(Some(Duration::from_secs(5)))
+        .load();
+}
+
+/// What the worker runs.
+#[pg_guard]
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn snowflake_public_keys_main(_argument: pg_sys::Datum) {
+    BackgroundWorker::attach_signal_handlers(SignalWakeFlags::SIGHUP | SignalWakeFlags::SIGTERM);
+    keys::note_worker(true);
+    // If the worker was started again, it might have missed a reload.
+    reload();
+    while BackgroundWorker::wait_latch(None) {
+        if BackgroundWorker::sighup_received() {
+            // SAFETY: what each process of the server does when it is signaled to reload.
+            unsafe {
+                pg_sys::ConfigReloadPending = 0;
+                pg_sys::ProcessConfigFile(pg_sys::GucContext::PGC_SIGHUP);
+            }
+            reload();
+        }
+    }
+    keys::note_worker(false);
+    // Unless the server stops, it starts the worker again.
+    // SAFETY: a process of the server may end itself like this.
+    unsafe { pg_sys::proc_exit(1) };
+}
+
+fn reload() {
+    match file::read() {
+        Ok(read) => {
+            if keys::publish(Some(read)) {
+                log_change(&keys::state());
+            }
+        }
+        Err((path, error)) => {
+            keys::publish(None);
+            Error::File { path, error }.log_that_keys_stay();
+        }
+    }
+}
+
+/// Writes to the log that the keys have changed.
+fn log_change(state: &State) {
+    report::log(match &state.fingerprint {
+        None => report::message("public IDs have no keys any more"),
+        Some(fingerprint) => report::message(format!(
+            "public IDs have {} {}, the first with fingerprint {fingerprint}",
+            state.count,
+            if state.count == 1 { "key" } else { "keys" }
+        )),
+    });
+}

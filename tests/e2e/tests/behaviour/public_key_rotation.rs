@@ -1,0 +1,123 @@
+//! A new key for public IDs, on a primary and its standby, under load.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread;
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, bigint, eventually};
+
+use crate::public_ids::{ONE, TWO};
+
+const DETAIL: &str = "SELECT detail FROM snowflake_check() WHERE name = 'public IDs'";
+
+/// A primary and its standby, each with a file of its own, which has this key.
+fn servers() -> [Cluster; 2] {
+    let primary = Cluster::builder().public_keys(ONE).start();
+    let mut standby = primary.base_backup(&["--write-recovery-conf"]);
+    standby.write_public_keys(ONE);
+    let file = standby.public_key_file();
+    standby.configure(&[("snowflake.public_key_file", &file.to_string_lossy())]);
+    standby.start_again();
+    [primary, standby]
+}
+
+/// Writes the file of a server, and lets it be read.
+fn give(server: &Cluster, keys: &str) {
+    server.write_public_keys(keys);
+    server.reload();
+}
+
+/// Waits until a server shows these keys: how many, and the fingerprint of the first.
+fn wait_for(server: &Cluster, count: usize, fingerprint: &str) {
+    let mut client = server.connect();
+    eventually("the server shows its keys", || {
+        let detail: String = client.query_one(DETAIL, &[]).expect("a row").get(0);
+        let there = if count == 1 { "is 1 key".into() } else { format!("are {count} keys") };
+        detail == format!("There {there}. The fingerprint of the first is {fingerprint}.")
+    });
+}
+
+/// A name that one server makes, and the other one reads: whether it does.
+fn is_read(maker: &mut Client, reader: &mut Client, id: i64) -> bool {
+    let name: String =
+        maker.query_one("SELECT snowflake_to_public($1, 'ord')", &[&id]).expect("a name").get(0);
+    let read = "SELECT snowflake_from_public($1, 'ord')";
+    reader.query_one(read, &[&name]).expect("an answer").get::<_, Option<i64>>(0) == Some(id)
+}
+
+/// Names go both ways while `change` runs. Returns how many there were, and how many were not read.
+fn under_load(servers: &[Cluster; 2], change: impl FnOnce()) -> (usize, usize) {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let load = |maker: usize| {
+            let [mut maker, mut reader] = [maker, 1 - maker].map(|at| servers[at].connect());
+            let is_over = &is_over;
+            move || {
+                let (mut names, mut unread) = (0, 0);
+                while !is_over.load(SeqCst) {
+                    names += 1;
+                    unread += usize::from(!is_read(&mut maker, &mut reader, names as i64));
+                }
+                (names, unread)
+            }
+        };
+        let clients = [0, 1, 0, 1].map(|maker| scope.spawn(load(maker)));
+        change();
+        is_over.store(true, SeqCst);
+        let done = clients.map(|client| client.join().expect("the client ends"));
+        done.into_iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    })
+}
+
+const OF_ONE: &str = "cc481c86";
+const OF_TWO: &str = "0c3900f7";
+
+#[test]
+fn no_lookup_fails_in_the_order_of_the_page() {
+    let servers = servers();
+    let mut clients = servers.each_ref().map(Cluster::connect);
+    let old: String =
+        clients[0].query_one("SELECT snowflake_to_public(7)", &[]).expect("a name").get(0);
+    let (names, unread) = under_load(&servers, || {
+        for (keys, count, first) in [
+            (format!("{ONE}{TWO}"), 2, OF_ONE),
+            (format!("{TWO}{ONE}"), 2, OF_TWO),
+            (TWO.to_owned(), 1, OF_TWO),
+        ] {
+            for server in &servers {
+                give(server, &keys);
+                wait_for(server, count, first);
+            }
+            if count == 2 {
+                let read = format!("SELECT snowflake_from_public('{old}')");
+                assert_eq!(bigint(&mut clients[1], &read), 7);
+            }
+        }
+    });
+    println!("{names} names");
+    assert!(names > 100, "{names} names");
+    assert_eq!(unread, 0, "of {names} names");
+}
+
+/// Names of the new key are out before the other server can read them.
+#[test]
+fn lookups_fail_if_the_new_key_is_put_first_at_once() {
+    let servers = servers();
+    let mut clients = servers.each_ref().map(Cluster::connect);
+    give(&servers[0], &format!("{TWO}{ONE}"));
+    wait_for(&servers[0], 2, OF_TWO);
+    let [primary, standby] = &mut clients;
+    assert!(!is_read(primary, standby, 1));
+    assert!(is_read(standby, primary, 1));
+}
+
+#[test]
+fn a_server_with_another_key_finds_nothing_and_fingerprints_say_why() {
+    let servers = servers();
+    give(&servers[1], TWO);
+    wait_for(&servers[0], 1, OF_ONE);
+    wait_for(&servers[1], 1, OF_TWO);
+    let [mut primary, mut standby] = servers.each_ref().map(Cluster::connect);
+    assert!(!is_read(&mut primary, &mut standby, 1));
+}

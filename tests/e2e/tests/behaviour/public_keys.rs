@@ -1,0 +1,366 @@
+//! The file of the keys of public IDs: when it is read, what is wrong with it, and what is said of
+//! it. Nothing shows a key.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use postgres::Client;
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+
+use crate::public_ids::{ONE, TWO};
+
+const FINGERPRINT_OF_ONE: &str = "cc481c86";
+
+/// The row of the check: whether it is well, and its detail.
+fn check(client: &mut Client) -> (bool, String) {
+    let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'public IDs'";
+    let row = client.query_one(row, &[]).expect("a row");
+    (row.get(0), row.get(1))
+}
+
+/// The name of an ID now, in a statement of its own.
+fn name(client: &mut Client) -> String {
+    client.query_one("SELECT snowflake_to_public(1)", &[]).expect("a name").get(0)
+}
+
+fn reads(client: &mut Client, name: &str) -> bool {
+    let reads = "SELECT (snowflake_from_public($1) IS NOT DISTINCT FROM 1)";
+    client.query_one(reads, &[&name]).expect("an answer").get(0)
+}
+
+/// What makes a file bad: what it is, how it is made, and what is said.
+struct Bad {
+    what: &'static str,
+    make: fn(&Cluster),
+    reason: &'static str,
+}
+
+fn write(cluster: &Cluster, content: impl AsRef<[u8]>) {
+    cluster.write_public_keys(content);
+}
+
+fn set_mode(cluster: &Cluster, mode: u32) {
+    write(cluster, ONE);
+    fs::set_permissions(cluster.public_key_file(), Permissions::from_mode(mode)).expect("a file");
+}
+
+const BAD: [Bad; 14] = [
+    Bad {
+        what: "missing",
+        make: |cluster| fs::remove_file(cluster.public_key_file()).expect("a file"),
+        reason: "No such file or directory",
+    },
+    Bad { what: "empty", make: |cluster| write(cluster, ""), reason: "it has no key" },
+    Bad { what: "a comment", make: |cluster| write(cluster, "# no\n"), reason: "it has no key" },
+    Bad {
+        what: "a directory",
+        make: |cluster| {
+            fs::remove_file(cluster.public_key_file()).expect("a file");
+            fs::create_dir(cluster.public_key_file()).expect("a directory");
+        },
+        reason: "it is not a regular file",
+    },
+    Bad {
+        what: "a pipe",
+        make: |cluster| {
+            fs::remove_file(cluster.public_key_file()).expect("a file");
+            let mut mkfifo = Command::new("mkfifo");
+            mkfifo.args(["-m", "644"]).arg(cluster.public_key_file());
+            assert!(mkfifo.status().expect("mkfifo runs").success());
+        },
+        reason: "it is not a regular file",
+    },
+    Bad {
+        what: "world-readable",
+        make: |cluster| set_mode(cluster, 0o644),
+        reason: "it has group or world access",
+    },
+    Bad {
+        what: "group-readable",
+        make: |cluster| set_mode(cluster, 0o640),
+        reason: "it has group or world access",
+    },
+    Bad {
+        what: "1 GB",
+        make: |cluster| {
+            write(cluster, ONE);
+            let file = fs::OpenOptions::new().write(true).open(cluster.public_key_file());
+            file.expect("a file").set_len(1 << 30).expect("a sparse file");
+        },
+        reason: "it is larger than 65536 bytes",
+    },
+    Bad {
+        what: "NUL bytes",
+        make: |cluster| write(cluster, "\0\0\0\0"),
+        reason: "line 1 is not 32 hexadecimal digits",
+    },
+    Bad {
+        what: "9 keys",
+        make: |cluster| {
+            let keys: String = (0..9).map(|key| format!("{key:032x}\n")).collect();
+            write(cluster, keys);
+        },
+        reason: "line 9 has one key more than the 8 that are allowed",
+    },
+    Bad {
+        what: "a key twice",
+        make: |cluster| write(cluster, format!("{ONE}{TWO}{ONE}")),
+        reason: "line 3 has the same key as line 1",
+    },
+    Bad {
+        what: "31 digits",
+        make: |cluster| write(cluster, format!("{TWO}{}", &ONE[1..])),
+        reason: "line 2 is not 32 hexadecimal digits",
+    },
+    Bad {
+        what: "two keys on a line",
+        make: |cluster| write(cluster, format!("{} {TWO}", ONE.trim())),
+        reason: "line 1 is not 32 hexadecimal digits",
+    },
+    Bad {
+        what: "a byte order mark",
+        make: |cluster| write(cluster, format!("\u{feff}{ONE}")),
+        reason: "line 1 begins with a byte order mark",
+    },
+];
+
+/// Makes the place of the file free again.
+fn clear(cluster: &Cluster) {
+    let file = cluster.public_key_file();
+    fs::remove_file(&file).or_else(|_| fs::remove_dir(&file)).unwrap_or_default();
+}
+
+/// Asserts that the log gives the reason, and no part of a key.
+fn assert_said(log: &str, what: &str, reason: &str) {
+    let line = "cannot use the keys of public IDs in";
+    let said = log.lines().any(|said| said.contains(line) && said.contains(reason));
+    assert!(said, "{what}: {reason}\n{log}");
+    for key in [ONE, TWO] {
+        assert!(!log.contains(&key[..8]), "{what}: {log}");
+    }
+}
+
+#[test]
+fn a_bad_file_stops_the_start() {
+    let mut cluster = Cluster::builder().public_keys(ONE).create();
+    for Bad { what, make, reason } in BAD {
+        clear(&cluster);
+        write(&cluster, ONE);
+        make(&cluster);
+        assert!(cluster.try_start().is_err(), "{what}: the server starts");
+        assert_said(&cluster.log(), what, reason);
+        fs::remove_file(cluster.directory().join("log")).expect("a log");
+    }
+    clear(&cluster);
+    write(&cluster, format!("# orders\r\n\r\n{}\t# made in May\r\n", ONE.trim().to_uppercase()));
+    cluster.start_again();
+    let (ok, detail) = check_of(&cluster);
+    assert!(ok, "{detail}");
+}
+
+/// The row of the check in a database without the extension.
+fn check_of(cluster: &Cluster) -> (bool, String) {
+    let mut client = cluster.connect();
+    client.batch_execute("CREATE EXTENSION IF NOT EXISTS snowflake").expect("the extension");
+    check(&mut client)
+}
+
+#[test]
+fn a_bad_file_changes_nothing_on_a_reload() {
+    let cluster = Cluster::builder().public_keys(ONE).start();
+    let mut client = cluster.connect();
+    let before = name(&mut client);
+    let failed = || cluster.log().matches("cannot use the keys of public IDs in").count();
+    for (at, Bad { what, make, reason }) in BAD.into_iter().enumerate() {
+        clear(&cluster);
+        write(&cluster, ONE);
+        make(&cluster);
+        cluster.reload();
+        eventually("the worker has read the file", || failed() > at);
+        assert_said(&cluster.log(), what, reason);
+        assert!(cluster.log().contains("The keys from before remain in use."));
+        assert_eq!(name(&mut client), before, "{what}");
+        let (ok, detail) = check(&mut client);
+        assert!(!ok && detail.contains("They are from before"), "{what}: {detail}");
+    }
+    assert_eq!(failed(), BAD.len(), "one line for each reload");
+    clear(&cluster);
+    write(&cluster, ONE);
+    cluster.reload();
+    eventually("the file is good again", || check(&mut client).0);
+    assert_eq!(name(&mut client), before);
+}
+
+#[test]
+fn keys_change_on_a_reload_without_a_restart() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    assert_eq!(check(&mut client), (true, "There are no keys.".into()));
+    write(&cluster, ONE);
+    let file = cluster.public_key_file();
+    cluster.configure(&[("snowflake.public_key_file", &file.to_string_lossy())]);
+    cluster.reload();
+    let one = format!("There is 1 key. The fingerprint of the first is {FINGERPRINT_OF_ONE}.");
+    eventually("the first key is there", || check(&mut client) == (true, one.clone()));
+    let first = name(&mut client);
+    assert!(cluster.log().contains("public IDs have 1 key, the first with fingerprint"));
+
+    // The file is replaced by a rename, and then removed: the server keeps what it has read.
+    write(&cluster, format!("{TWO}{ONE}"));
+    assert_eq!(name(&mut client), first, "nothing is read without a reload");
+    cluster.reload();
+    eventually("there are two keys", || check(&mut client).1.starts_with("There are 2 keys."));
+    let second = name(&mut client);
+    assert_ne!(second, first);
+    assert!(reads(&mut client, &first) && reads(&mut client, &second));
+
+    cluster.configure(&[("snowflake.public_key_file", "")]);
+    cluster.reload();
+    eventually("there are no keys", || check(&mut client).1 == "There are no keys.");
+    let error = error_of(client.batch_execute("SELECT snowflake_to_public(1)"));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+}
+
+/// The keys are lost with the shared memory, and read again, or else those of the start are back.
+#[test]
+fn keys_survive_a_crash() {
+    let cluster = Cluster::builder().public_keys(ONE).start();
+    let first = name(&mut cluster.connect());
+    write(&cluster, format!("{TWO}{ONE}"));
+    cluster.crash_a_backend();
+    let mut client = cluster.connect();
+    let second = name(&mut client);
+    assert!(second != first && reads(&mut client, &first));
+
+    clear(&cluster);
+    cluster.crash_a_backend();
+    let mut client = cluster.connect();
+    assert_eq!(name(&mut client), first);
+    let (ok, detail) = check(&mut client);
+    assert!(!ok && detail.contains("They are from before"), "{detail}");
+}
+
+#[test]
+fn a_file_in_the_data_directory_is_a_failing_row() {
+    let mut cluster = Cluster::builder().public_keys(ONE).start();
+    assert!(check_of(&cluster).0);
+    let inside = cluster.data().join("public.keys");
+    let link = cluster.directory().join("link.keys");
+    fs::rename(cluster.public_key_file(), &inside).expect("the same file system");
+    std::os::unix::fs::symlink(&inside, &link).expect("a directory to write to");
+    for path in ["public.keys", &inside.to_string_lossy(), &link.to_string_lossy()] {
+        cluster.configure(&[("snowflake.public_key_file", path)]);
+        cluster.stop();
+        cluster.start_again();
+        let (ok, detail) = check_of(&cluster);
+        assert!(
+            !ok && detail.ends_with("Their file is in the data directory, which backups copy."),
+            "{detail}"
+        );
+    }
+}
+
+#[test]
+fn without_its_worker_the_check_says_so() {
+    let cluster = Cluster::builder().public_keys(ONE).set("max_worker_processes", "0").start();
+    let mut client = cluster.connect();
+    assert!(reads(&mut client, "x") || !name(&mut client).is_empty());
+    let (ok, detail) = check(&mut client);
+    assert!(!ok && detail.ends_with("does not run."), "{detail}");
+}
+
+/// A reload in the middle of a statement changes nothing for it, nor for its parallel workers.
+#[test]
+fn a_statement_keeps_its_keys() {
+    let cluster = Cluster::builder().public_keys(ONE).start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE many AS SELECT i::bigint AS id FROM generate_series(1, 400) AS i;
+             ALTER TABLE many SET (parallel_workers = 2);
+             CREATE FUNCTION slowly(id bigint) RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
+                 AS 'SELECT id FROM pg_sleep(0.01)';
+             SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+             SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+             ANALYZE many",
+        )
+        .expect("a table");
+    let with_one = name(&mut client);
+    let names = "SELECT DISTINCT snowflake_to_public(slowly(id) * 0 + 1) FROM many";
+    let names_of = |client: &mut Client| -> Vec<String> {
+        client.query(names, &[]).expect("names").iter().map(|row| row.get(0)).collect()
+    };
+    thread::scope(|scope| {
+        let statement = scope.spawn(|| names_of(&mut client));
+        thread::sleep(Duration::from_millis(500));
+        write(&cluster, format!("{TWO}{ONE}"));
+        cluster.reload();
+        let mut other = cluster.connect();
+        eventually("others have the new key", || name(&mut other) != with_one);
+        assert_eq!(statement.join().expect("the statement ends"), [with_one.clone()]);
+    });
+    let after = names_of(&mut client);
+    assert!(after.len() == 1 && after[0] != with_one, "{after:?}");
+}
+
+/// What is shown to whom, with everything that a server can log: no key.
+#[test]
+fn nothing_shows_a_key() {
+    let cluster = Cluster::builder()
+        .public_keys(ONE)
+        .set("log_min_messages", "debug5")
+        .set("log_statement", "all")
+        .set("log_min_duration_statement", "0")
+        .set("log_error_verbosity", "verbose")
+        .set("debug_print_plan", "on")
+        .set("debug_print_rewritten", "on")
+        .set("debug_print_parse", "on")
+        .start();
+    let mut client = cluster.connect();
+    client.batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
+    let mut ordinary =
+        cluster.config().user("ordinary").connect(postgres::NoTls).expect("a session");
+    write(&cluster, format!("{TWO}{ONE}"));
+    cluster.reload();
+    eventually("there are two keys", || check(&mut client).1.starts_with("There are 2 keys."));
+    let mut shown = String::new();
+    for query in [
+        "SELECT snowflake_to_public(1, 'ord'), snowflake_from_public('x', 'ord')",
+        "EXPLAIN (ANALYZE, VERBOSE) SELECT snowflake_to_public(1), snowflake_from_public('x')",
+        "SHOW snowflake.public_key_file",
+        "SELECT name, setting, boot_val, reset_val, short_desc, extra_desc FROM pg_settings WHERE name ~ 'snowflake'",
+        "SELECT name, detail, hint FROM snowflake_check()",
+        "SELECT * FROM snowflake_status, pg_stat_snowflake",
+        "SELECT name, size FROM pg_shmem_allocations",
+        "SELECT name, sourceline FROM pg_file_settings",
+        "SELECT name FROM pg_backend_memory_contexts",
+        "SELECT query FROM pg_stat_activity",
+        "SELECT snowflake_to_public(1, 'No')",
+        "SELECT snowflake_from_public(repeat('z', 22), 'ord')",
+    ] {
+        for client in [&mut client, &mut ordinary] {
+            match client.simple_query(query) {
+                Ok(messages) => shown += &format!("{messages:?}\n"),
+                Err(error) => shown += &format!("{error:?}\n"),
+            }
+        }
+    }
+    let read = format!("SELECT pg_read_file('{}')", cluster.public_key_file().display());
+    let denied = error_of(ordinary.batch_execute(&read));
+    assert_eq!(denied.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{denied}");
+    let all = format!("{shown}{}", cluster.log()).to_lowercase();
+    for key in [ONE, TWO] {
+        let key = key.trim();
+        let bytes: Vec<String> = (0..16).map(|at| key[2 * at..2 * at + 2].to_owned()).collect();
+        for form in [key[..8].to_owned(), key[24..].to_owned(), bytes[..4].join(" ")] {
+            assert!(!all.contains(&form), "{form} is shown");
+        }
+        let number = u128::from_str_radix(key, 16).expect("a key");
+        assert!(!all.contains(&number.to_string()));
+    }
+    assert_eq!(bigint(&mut client, "SELECT snowflake_from_public(snowflake_to_public(7))"), 7);
+}

@@ -1,0 +1,125 @@
+//! Public IDs that programs make and read: without the database, and in Django and Rails.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use postgres::Client;
+use snowflake_e2e::bigints;
+
+use crate::program::{KEYS, Program, stdout};
+
+const PREFIXES: [&str; 3] = ["", "ord", "order_line"];
+
+/// What a program of `tests/clients/public-ids/` makes of these lines.
+fn converted(program: &mut Command, arguments: [&str; 2], lines: &[String]) -> Vec<String> {
+    program.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = program.spawn().expect("the program runs");
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("the program reads");
+    let printed = stdout(child.wait_with_output().expect("the program ends"));
+    let printed: Vec<_> = printed.lines().map(str::to_owned).collect();
+    assert_eq!(printed.len(), lines.len());
+    printed
+}
+
+/// What the server makes of them.
+fn names(client: &mut Client, ids: &[i64], prefix: &str) -> Vec<String> {
+    let names = "SELECT snowflake_to_public(id, $2) FROM unnest($1::bigint[]) AS id";
+    client.query(names, &[&ids, &prefix]).expect("names").iter().map(|row| row.get(0)).collect()
+}
+
+fn ids(client: &mut Client, names: &[String], prefix: &str) -> Vec<String> {
+    let ids = "SELECT coalesce(snowflake_from_public(name, $2)::text, 'nobody''s')
+         FROM unnest($1::text[]) AS name";
+    client.query(ids, &[&names, &prefix]).expect("IDs").iter().map(|row| row.get(0)).collect()
+}
+
+/// A program and the server make the same names, read each other's, and refuse the same forgeries.
+fn agrees_with_the_server(program: &Program, command: impl Fn() -> Command) {
+    program.write("keys", KEYS);
+    let mut client = program.cluster.connect();
+    let mut some = vec![0, 1, -1, i64::MIN, i64::MAX, 1_268_118_639_732_232_192];
+    some.extend(bigints(&mut client, "SELECT snowflake_nextval(500)"));
+    let lines: Vec<String> = some.iter().map(i64::to_string).collect();
+    for prefix in PREFIXES {
+        let made = names(&mut client, &some, prefix);
+        assert_eq!(converted(&mut command(), ["to", prefix], &lines), made);
+        assert_eq!(converted(&mut command(), ["from", prefix], &made), lines);
+        assert_eq!(ids(&mut client, &made, prefix), lines);
+        let forged: Vec<String> = made
+            .iter()
+            .flat_map(|name| {
+                let (start, end) = name.split_at(name.len() - 1);
+                let other = if end == "0" { "1" } else { "0" };
+                [
+                    format!("{start}{other}"),
+                    format!(" {name}"),
+                    format!("{name} "),
+                    format!("x{name}"),
+                    start.into(),
+                ]
+            })
+            .chain(
+                ["", "ord_", "zzzzzzzzzzzzzzzzzzzzzz", "ord_7n42DGM5Tflk9n8mt7Fhc8", "ö"]
+                    .map(Into::into),
+            )
+            .collect();
+        let nobodys = vec!["nobody's".to_owned(); forged.len()];
+        assert_eq!(converted(&mut command(), ["from", prefix], &forged), nobodys);
+        assert_eq!(ids(&mut client, &forged, prefix), nobodys);
+    }
+    // Names of the second key, which makes none as long as it is second.
+    let (first, second) = KEYS.trim().split_once('\n').expect("two keys");
+    let [old, new] = [KEYS.to_owned(), format!("{second}\n{first}\n")];
+    program.write("keys", &new);
+    let made = converted(&mut command(), ["to", "ord"], &lines);
+    program.write("keys", &old);
+    assert_eq!(converted(&mut command(), ["from", "ord"], &made), lines);
+    assert_eq!(ids(&mut client, &made, "ord"), lines);
+}
+
+#[test]
+fn python() {
+    let program = Program::of("public-ids");
+    agrees_with_the_server(&program, || {
+        program.command(&program.installed("bin/python"), &["convert.py"])
+    });
+}
+
+#[test]
+fn javascript() {
+    let program = Program::of("public-ids");
+    agrees_with_the_server(&program, || program.command(Path::new("node"), &["convert.mjs"]));
+}
+
+#[test]
+fn rust() {
+    let program = Program::of("public-ids");
+    agrees_with_the_server(&program, || program.command(&program.built("public-ids"), &[]));
+}
+
+/// What a program of a framework prints: the names of its orders, and what it finds by the first one.
+fn serializes(printed: &str, program: &Program) {
+    let lines: Vec<&str> = printed.lines().collect();
+    let orders: Vec<serde_json::Value> = serde_json::from_str(lines[0]).expect("JSON");
+    let made = names(&mut program.cluster.connect(), &program.ids("orders"), "ord");
+    let shown: Vec<&str> =
+        orders.iter().map(|order| order["id"].as_str().expect("a name")).collect();
+    assert_eq!(shown, made);
+    assert_eq!(lines[1..], ["found tea", "a forged name: not found"]);
+}
+
+#[test]
+fn django() {
+    let program = Program::of("django");
+    program.python(&["manage.py", "makemigrations", "orders"]);
+    program.python(&["manage.py", "migrate"]);
+    serializes(&program.python(&["public_ids.py"]), &program);
+}
+
+#[test]
+fn rails() {
+    let program = Program::of("activerecord");
+    serializes(&stdout(program.ruby(&["public_ids.rb"])), &program);
+}
