@@ -156,7 +156,7 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
 }
 
 fn decoding(effort: &Effort, report: &mut Report) {
-    let cluster = cluster().start();
+    let cluster = cluster().public_keys("000102030405060708090a0b0c0d0e0f\n").start();
     let mut client = cluster.connect();
     client.batch_execute("SELECT snowflake_nextval()").expect("set up");
     let candidate = |call, check| Candidate { call, check };
@@ -174,6 +174,14 @@ fn decoding(effort: &Effort, report: &mut Report) {
         candidate(
             "snowflake_to_base62(id)",
             "bool_and(snowflake_from_base62(call) = id) AND count(DISTINCT call) = count(*)",
+        ),
+        candidate(
+            "snowflake_to_public(id, 'ord')",
+            "bool_and(snowflake_from_public(call, 'ord') = id) AND count(DISTINCT call) = count(*)",
+        ),
+        candidate(
+            "snowflake_from_public('ord_4v6OhBwNrBBescGiuxQIbh', 'ord')",
+            "bool_and(call = 1268118639732232192)",
         ),
         candidate("snowflake_json(id)", "bool_and((call ->> 'id')::bigint = id)"),
         candidate(
@@ -197,6 +205,17 @@ fn decoding(effort: &Effort, report: &mut Report) {
         above("snowflake_timestamp(id)"),
         Bound::AtMost(10.0),
     );
+    for call in [
+        "snowflake_to_public(id, 'ord')",
+        "snowflake_from_public('ord_4v6OhBwNrBBescGiuxQIbh', 'ord')",
+    ] {
+        let name = call.split('(').next().expect("a name");
+        report.expect(
+            format!("{name}(), ns, less a built-in function that does nothing"),
+            above(call),
+            Bound::AtMost(500.0),
+        );
+    }
     report.expect(
         "snowflake_parse() / pg_walfile_name_offset()",
         above("snowflake_parse(id)") / above("pg_walfile_name_offset('0/1000028')"),
