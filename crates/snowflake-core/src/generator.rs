@@ -23,6 +23,9 @@
 //!     generator's timestamp, and later than the one that the generator started after.
 //! 11. A lead that a burst built up stays explained after `max_burst` is lowered: it is not taken
 //!     for a step of the clock.
+//! 12. After [`Generator::observe`] has followed a timestamp, every ID is of a later one. It is never
+//!     followed beyond the floor, nor further ahead of the reading than is allowed, and the lead
+//!     that it causes is explained.
 
 use std::mem::offset_of;
 
@@ -159,6 +162,26 @@ pub enum Decision {
     EndOfField,
 }
 
+/// What came of a timestamp that was seen in an ID of another server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Observation {
+    /// Every ID from now on is of a later timestamp.
+    Followed {
+        /// How far the timestamp is ahead of the reading; negative where it is behind.
+        lead: i64,
+    },
+    /// It is above the floor: reserve it, then observe it again, with a new reading.
+    Reserve {
+        /// The timestamp that has to be reserved.
+        timestamp: i64,
+    },
+    /// It is too far ahead of the reading. Nothing has changed.
+    Refused {
+        /// How far.
+        lead: i64,
+    },
+}
+
 /// Why a request has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaitReason {
@@ -185,6 +208,9 @@ pub struct Generator {
     floor: i64,
     /// The last timestamp of the field.
     last_timestamp: i64,
+    /// The highest timestamp that was followed by [`Generator::observe`]; `i64::MIN` before the
+    /// first.
+    observed: i64,
 }
 
 /// How many timestamps a reservation holds, in milliseconds.
@@ -214,10 +240,12 @@ impl Generator {
             recording: false,
             floor: timestamp,
             last_timestamp,
+            observed: i64::MIN,
         }
     }
 
-    /// The highest timestamp and sequence that were issued; `None` before the first of this generator.
+    /// The highest timestamp and sequence that were issued; `None` before the first of this
+    /// generator, and when a timestamp was observed that none has been issued of since.
     pub fn last(&self) -> Option<(i64, u32)> {
         (self.sequence != NOTHING_ISSUED).then_some((self.timestamp, self.sequence))
     }
@@ -262,6 +290,43 @@ impl Generator {
     pub fn thaw(&mut self, before: &Generator) {
         self.floor = before.floor;
         self.reserve_after = before.reserve_after;
+    }
+
+    /// The highest timestamp that was followed by [`Generator::observe`].
+    pub fn observed(&self) -> Option<i64> {
+        (self.observed != i64::MIN).then_some(self.observed)
+    }
+
+    /// Lets every ID from now on be of a later timestamp than this one, which was seen in an ID of
+    /// another server, unless that is more than `max_lead` ahead of `now`. Every call must pass the
+    /// ring of [`Generator::take`].
+    ///
+    /// It does not matter whether the reading is older than the state. If it is, the lead is taken
+    /// for larger than it is, and more is explained by as much as the reading is old.
+    pub fn observe<const N: usize>(
+        &mut self,
+        ring: &mut Ring<N>,
+        timestamp: i64,
+        now: i64,
+        max_lead: i64,
+    ) -> Observation {
+        let lead = timestamp - now;
+        if timestamp > self.timestamp {
+            if lead > max_lead {
+                return Observation::Refused { lead };
+            } else if timestamp > self.floor {
+                return Observation::Reserve { timestamp };
+            }
+            self.hold = lead.max(0);
+        }
+        if timestamp >= self.timestamp {
+            // All of its sequence counts as used up, so the next ID is of a later millisecond.
+            self.timestamp = timestamp;
+            self.sequence = NOTHING_ISSUED;
+        }
+        ring.forget(timestamp);
+        self.observed = self.observed.max(timestamp);
+        Observation::Followed { lead }
     }
 
     /// Whether milliseconds are recorded in the ring, and reused. The ring knows nothing of what was

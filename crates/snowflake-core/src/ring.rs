@@ -41,6 +41,11 @@ impl<const N: usize> Ring<N> {
         self.after = after;
     }
 
+    /// Nothing is known any more of the milliseconds up to this one.
+    pub fn forget(&mut self, up_to: i64) {
+        self.after = self.after.max(up_to);
+    }
+
     /// The sequences of a millisecond are used up to this one. A caller records later milliseconds
     /// only, or a sequence that [`Ring::unused`] returned.
     #[inline(always)]

@@ -4,6 +4,7 @@
 //! `make mutants` breaks the rules one by one and shows that these tests notice.
 
 mod cases;
+mod observe;
 mod properties;
 mod reuse;
 mod world;
