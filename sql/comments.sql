@@ -31,6 +31,10 @@ COMMENT ON FUNCTION snowflake_json(bigint) IS 'snowflake ID and its parts as JSO
 COMMENT ON FUNCTION snowflake_to_base62(bigint)
     IS 'snowflake ID as 11 characters, which sort as IDs do with COLLATE "C"';
 COMMENT ON FUNCTION snowflake_from_base62(text) IS 'snowflake ID of its 11 characters';
+COMMENT ON FUNCTION snowflake_observe(bigint)
+    IS 'lets this server issue only IDs that are greater than this one';
+COMMENT ON FUNCTION snowflake_observe_rows() IS 'trigger that observes IDs of replicated rows';
+COMMENT ON FUNCTION snowflake_stat_observations_refused() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_to_public(bigint, text)
     IS 'name of a snowflake ID that tells nothing of it';
 COMMENT ON FUNCTION snowflake_from_public(text, text)

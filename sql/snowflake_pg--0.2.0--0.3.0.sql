@@ -3,6 +3,19 @@ CREATE FUNCTION snowflake_to_public(id bigint, prefix text DEFAULT '') RETURNS t
     LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_to_public_wrapper';
 CREATE FUNCTION snowflake_from_public(public text, prefix text DEFAULT '') RETURNS bigint
     LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_from_public_wrapper';
+CREATE FUNCTION snowflake_observe(id bigint) RETURNS boolean
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_observe';
+CREATE FUNCTION snowflake_observe_rows() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_observe_rows';
+CREATE FUNCTION snowflake_stat_observations_refused() RETURNS bigint
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_stat_observations_refused_wrapper';
+REVOKE EXECUTE ON FUNCTION snowflake_observe(bigint), snowflake_observe_rows() FROM PUBLIC;
+CREATE OR REPLACE VIEW pg_stat_snowflake AS
+    SELECT *, snowflake_stat_observations_refused() AS observations_refused FROM snowflake_stat();
+COMMENT ON FUNCTION snowflake_observe(bigint)
+    IS 'lets this server issue only IDs that are greater than this one';
+COMMENT ON FUNCTION snowflake_observe_rows() IS 'trigger that observes IDs of replicated rows';
+COMMENT ON FUNCTION snowflake_stat_observations_refused() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_to_public(bigint, text)
     IS 'name of a snowflake ID that tells nothing of it';
 COMMENT ON FUNCTION snowflake_from_public(text, text)

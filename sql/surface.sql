@@ -5,7 +5,7 @@ CREATE FUNCTION snowflake_within(id bigint, since timestamptz, before timestampt
     RETURN id >= snowflake_within_min(since) AND id <= snowflake_within_max(since, before);
 
 CREATE VIEW pg_stat_snowflake AS
-    SELECT * FROM snowflake_stat();
+    SELECT *, snowflake_stat_observations_refused() AS observations_refused FROM snowflake_stat();
 
 CREATE VIEW snowflake_status AS
     SELECT s.datacenter_id, s.worker_id, s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits,
@@ -16,3 +16,6 @@ CREATE VIEW snowflake_status AS
 -- As PostgreSQL does for the statistics of the whole server.
 GRANT SELECT ON pg_stat_snowflake, snowflake_status TO PUBLIC;
 REVOKE EXECUTE ON FUNCTION snowflake_stat_reset() FROM PUBLIC;
+-- Who may observe an ID can take the server ahead of its clock, by snowflake.max_observed_lead. A
+-- trigger can be created by those who may execute its function.
+REVOKE EXECUTE ON FUNCTION snowflake_observe(bigint), snowflake_observe_rows() FROM PUBLIC;

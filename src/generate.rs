@@ -179,7 +179,7 @@ fn take_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
                 seen
             }
             Decision::Reserve { timestamp } => {
-                reservation::reserve(fixed, timestamp)?;
+                reservation::reserve(fixed, timestamp, 0)?;
                 Seen::NOTHING
             }
             Decision::Refuse { timestamp, lead, until } => {

@@ -9,6 +9,7 @@
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
 //! - `convert`: from serial and identity columns, and back.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
+//! - `observe`: IDs of other servers, which this one then follows.
 //! - `administer`: what an administrator can see, set and confirm of the promise.
 //! - `nodes`: identities for servers, each given out once.
 //! - `twins`: the trigger that looks for rows of another server with this one's identity.
@@ -38,6 +39,7 @@ mod dumps;
 mod generate;
 mod generator;
 mod nodes;
+mod observe;
 mod promise;
 mod public;
 mod server;
@@ -61,9 +63,11 @@ extension_sql_file!(
         decode::range::snowflake_within_min,
         decode::range::snowflake_within_max,
         status::snowflake_stat,
+        status::snowflake_stat_observations_refused,
         status::snowflake_stat_reset,
         status::snowflake_status,
         check::snowflake_check,
+        "observe_rows",
     ]
 );
 // SQL that needs no function of Rust names the SQL before it. Otherwise, pgrx would write it
@@ -94,6 +98,7 @@ pub extern "C-unwind" fn _PG_init() {
         register::init();
         reservation::init();
         replication::init();
+        observe::init();
         upstream::init();
         background::init();
         public::init();

@@ -52,6 +52,14 @@ fn snowflake_stat() -> TableIterator<
     ))
 }
 
+/// A column of `pg_stat_snowflake` that came with 0.3.0. `snowflake_stat()` remains as it was, so that
+/// what depends on it survives an update. 55000 without preloading.
+#[pg_extern(volatile, strict, parallel_safe)]
+fn snowflake_stat_observations_refused() -> i64 {
+    settings::require_preloading().or_raise();
+    shared::statistics().1.observations_refused as i64
+}
+
 /// Sets all counters of `pg_stat_snowflake` to zero. 55000 without preloading.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_stat_reset() {

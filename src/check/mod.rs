@@ -29,7 +29,7 @@ use finding::{Finding, State};
 type Evaluate = fn(&Facts) -> Finding;
 
 /// What is checked, in the order of the rows. The verdict follows.
-const ROWS: [(&str, Evaluate); 14] = [
+const ROWS: [(&str, Evaluate); 15] = [
     ("preloading", own::preloading),
     ("identity", own::identity),
     ("origin of the identity", origin::of_identity),
@@ -40,6 +40,7 @@ const ROWS: [(&str, Evaluate); 14] = [
     ("clock", own::clock),
     ("clocks of standbys", others::clocks_of_standbys),
     ("synchronous standbys", others::synchronous_standbys),
+    ("observation", own::observation),
     ("timestamp field", own::timestamp_field),
     ("public IDs", own::public_ids),
     ("twins", others::twins),

@@ -7,6 +7,7 @@ use super::facts::{Facts, Obstacle};
 use super::finding::{Finding, State};
 use crate::dumps::{self, Recorded};
 use crate::generate;
+use crate::generator::shared;
 use crate::promise::outlook::Outlook;
 use crate::promise::{self, register};
 use crate::public;
@@ -164,7 +165,8 @@ pub fn lead(facts: &Facts) -> Finding {
     }
     let after = time::display(outlook.after);
     let detail = format!("The next ID is after {after}, {lead} ms ahead of the clock.");
-    let wanted = limits.max_burst.max(i64::from(settings::FAILOVER_MARGIN.get()) + RESERVATION);
+    let of_start = i64::from(settings::FAILOVER_MARGIN.get()) + RESERVATION;
+    let wanted = limits.max_burst.max(of_start).max(settings::MAX_OBSERVED_LEAD.get().into());
     if lead <= wanted.max(NOTABLE_LEAD) {
         return Finding::well(detail);
     }
@@ -204,6 +206,35 @@ pub fn clock(facts: &Facts) -> Finding {
              background worker does not run.",
         ),
         None => Finding::well("It does not contradict the register."),
+    }
+}
+
+/// How far IDs of other servers have taken this one.
+pub fn observation(facts: &Facts) -> Finding {
+    let limit = match settings::MAX_OBSERVED_LEAD.get() {
+        0 => "up to the clock".to_owned(),
+        limit => format!("up to {limit} ms ahead of the clock"),
+    };
+    let mut detail = format!("Observed IDs of other servers are followed {limit}.");
+    if !facts.fixed.preloaded {
+        return Finding::well(detail);
+    }
+    let (_, statistics) = shared::statistics();
+    if let Some(observed) = shared::generator().observed() {
+        detail += &format!(
+            " The highest is {} ms ahead now, and one was {} ms ahead when it was observed.",
+            (observed - facts.now).max(0),
+            statistics.max_observed_lead
+        );
+    }
+    match statistics.observations_refused {
+        0 => Finding::well(detail),
+        refused => Finding::doubtful(
+            format!("{detail} Not followed since the counters were reset: {refused}."),
+            "The server's log names the last of them. Compare the clocks of the servers. If all are \
+             right, raise snowflake.max_observed_lead. Then reset the counters with SELECT \
+             snowflake_stat_reset().",
+        ),
     }
 }
 

@@ -15,7 +15,10 @@ use std::ops::{Deref, DerefMut};
 
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
-use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request, Run, WaitReason};
+use snowflake_core::generator::{
+    Decision, Generator, Limits, Observation, Reading, Request, Run, WaitReason,
+};
+use snowflake_core::layout::Parts;
 use snowflake_core::ring::Ring;
 
 use super::spinlock::SpinLock;
@@ -76,6 +79,12 @@ pub struct Statistics {
     pub twins: u64,
     /// When the log named one of them last, on the boot clock, ms.
     twin_logged: i64,
+    /// IDs of other servers that were observed, and not followed.
+    pub observations_refused: u64,
+    /// When the log named one of them last, on the boot clock, ms.
+    refusal_logged: i64,
+    /// The farthest ahead of the clock that an ID of another server was followed, ms.
+    pub max_observed_lead: i64,
     /// When counting began.
     pub since: pg_sys::TimestampTz,
 }
@@ -136,6 +145,36 @@ pub fn take(reading: Reading, request: Request, limits: &Limits) -> Decision {
         Decision::Reread { .. } | Decision::Reserve { .. } | Decision::EndOfField => {}
     }
     decision
+}
+
+/// What came of an ID of another server.
+pub struct Seen {
+    /// Whether it is followed.
+    pub observation: Observation,
+    /// Whether it has this server's identity, and was not issued here.
+    pub is_twins: bool,
+}
+
+/// [`Generator::observe`], under the lock, counted, for an ID with these parts. `is_own` is whether
+/// it has this server's identity. The library must have been preloaded.
+pub fn observe(parts: &Parts, is_own: bool, now: i64, max_lead: i64) -> Seen {
+    let Parts { timestamp, sequence, .. } = *parts;
+    let mut locked = lock();
+    let Guarded { generator, statistics, ring, .. } = &mut *locked;
+    let (before, last) = (generator.timestamp(), generator.last());
+    if generator.floor() <= BEFORE_ALL {
+        // Nothing is known of what was issued before this incarnation begins.
+        return Seen { observation: Observation::Reserve { timestamp }, is_twins: false };
+    }
+    let observation = generator.observe(ring, timestamp, now, max_lead);
+    let is_above = timestamp > before || last.is_some_and(|last| (timestamp, sequence) > last);
+    if let Observation::Followed { lead } = observation
+        && timestamp > before
+    {
+        statistics.max_observed_lead = statistics.max_observed_lead.max(lead);
+    }
+    let is_twins = is_own && is_above && !matches!(observation, Observation::Reserve { .. });
+    Seen { observation, is_twins }
 }
 
 /// [`Generator::raise_floor`], under the lock: the reservation is durable. Also switches reuse on or
@@ -224,6 +263,19 @@ pub fn count_twin(now: Option<i64>) -> Option<u64> {
     Some(*twins)
 }
 
+/// Counts an ID of another server that was not followed. Returns how many there are if the log is to
+/// name this one, as [`count_twin`] does. The library must have been preloaded.
+pub fn count_refusal(now: i64) -> Option<u64> {
+    let mut locked = lock();
+    let Statistics { observations_refused, refusal_logged, .. } = &mut locked.statistics;
+    *observations_refused += 1;
+    if now.saturating_sub(*refusal_logged) < report::BETWEEN_ENTRIES {
+        return None;
+    }
+    *refusal_logged = now;
+    Some(*observations_refused)
+}
+
 /// Changes the statistics; see the contract above for what `count` may do. The library must have
 /// been preloaded.
 pub fn count(count: impl FnOnce(&mut Statistics)) {
@@ -246,6 +298,9 @@ impl Statistics {
             reservations: 0,
             twins: 0,
             twin_logged: i64::MIN,
+            observations_refused: 0,
+            refusal_logged: i64::MIN,
+            max_observed_lead: 0,
             since,
         }
     }

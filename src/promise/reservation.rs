@@ -119,8 +119,9 @@ pub fn locked<T>(
 }
 
 /// Makes `timestamp` available to the generator, and waits until that is durable. The first call of
-/// an incarnation begins it, and the caller asks again.
-pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
+/// an incarnation begins it, and the caller asks again. `lead` is how far ahead of the clock the
+/// timestamp may be needed.
+pub fn reserve(fixed: &Fixed, timestamp: i64, lead: i64) -> Result<(), Error> {
     if fixed.identity.is_none() {
         return Err(settings::Error::NoIdentity.into());
     }
@@ -134,7 +135,7 @@ pub fn reserve(fixed: &Fixed, timestamp: i64) -> Result<(), Error> {
         }
         if timestamp > shared::generator().floor() {
             let clocks = clock::clocks();
-            if !shared::generator().may_need(timestamp, clocks.wall) {
+            if !shared::generator().may_need(timestamp, clocks.wall + lead) {
                 // The clock was set back while this session waited: it reads the clock again.
                 return Ok(());
             }

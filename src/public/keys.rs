@@ -154,6 +154,6 @@ impl Sets {
         // since a set was published, its time says nothing.
         let may_use = |set: &&Set| statement == 0 || set.since <= statement || set.since > now;
         let known = || self.sets.iter().filter(|set| set.number > 0);
-        *known().find(may_use).or_else(|| known().last()).expect("the first set")
+        *known().find(may_use).or_else(|| known().next_back()).expect("the first set")
     }
 }

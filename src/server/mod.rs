@@ -7,6 +7,7 @@
 //! - `report`: how errors and log entries reach PostgreSQL.
 //! - `subtransaction`: subtransactions of which nothing stays.
 //! - `time`: PostgreSQL's times and ours.
+//! - `trigger`: what the trigger functions look at.
 
 pub mod catalog;
 pub mod direct;
@@ -15,6 +16,7 @@ pub mod own_table;
 pub mod report;
 pub mod subtransaction;
 pub mod time;
+pub mod trigger;
 
 use pgrx::pg_sys;
 

@@ -30,7 +30,8 @@ pub use define::init;
 pub use error::Error;
 pub use fixed::{Fixed, Identity, fixed, require_preloading};
 pub use table::{
-    FAILOVER_MARGIN, MAX_BACKWARD_STEP, MAX_FORWARD_STEP, MAX_WAIT, PUBLIC_KEY_FILE, REUSE_WINDOW,
+    FAILOVER_MARGIN, MAX_BACKWARD_STEP, MAX_FORWARD_STEP, MAX_OBSERVED_LEAD, MAX_WAIT,
+    PUBLIC_KEY_FILE, REUSE_WINDOW,
 };
 use table::{MAX_BURST, SEQUENCE_JITTER};
 

@@ -16,13 +16,14 @@ const DAY: i32 = 24 * 60 * 60 * 1000;
 pub static WIDTHS: [&Int; 3] = [&DATACENTER_BITS, &WORKER_BITS, &SEQUENCE_BITS];
 
 /// What may change while the server runs.
-pub static LIMITS: [&Int; 7] = [
+pub static LIMITS: [&Int; 8] = [
     &MAX_BURST,
     &REUSE_WINDOW,
     &MAX_BACKWARD_STEP,
     &MAX_WAIT,
     &MAX_FORWARD_STEP,
     &FAILOVER_MARGIN,
+    &MAX_OBSERVED_LEAD,
     &SEQUENCE_JITTER,
 ];
 
@@ -149,6 +150,15 @@ pub static FAILOVER_MARGIN: Int = Int::of_milliseconds(
     c"How far beyond the floor a server starts after a change of timeline.",
     c"For what a primary might have issued that never reached this server.",
     5000,
+    0..=i32::MAX,
+);
+
+/// How far ahead of the clock an ID of another server may take this one.
+pub static MAX_OBSERVED_LEAD: Int = Int::of_milliseconds(
+    c"snowflake.max_observed_lead",
+    c"How far ahead of the clock an observed ID of another server may take this one.",
+    c"An ID that is further ahead is not followed. 0 follows IDs up to the clock.",
+    0,
     0..=i32::MAX,
 );
 

@@ -9,6 +9,7 @@ use super::origin::Origin;
 use crate::server::encoding::decode;
 use crate::server::report::{self, Report};
 use crate::server::time;
+use crate::server::trigger::ColumnError;
 use crate::settings::Identity;
 
 /// A row that another server with this server's identity has made.
@@ -77,12 +78,16 @@ pub enum Error {
     Event,
     /// An argument of the trigger that is not valid; `None` where there are none.
     Arguments(Option<String>),
-    /// The column is not in the table.
-    NoColumn { column: String, table: String },
-    /// The column is not a bigint.
-    NoBigint { column: String, table: String },
+    /// The column cannot be looked at.
+    Column(ColumnError),
     /// The row is a twin's.
     Twin(Twin),
+}
+
+impl From<ColumnError> for Error {
+    fn from(error: ColumnError) -> Error {
+        Error::Column(error)
+    }
 }
 
 impl Report for Error {
@@ -110,14 +115,7 @@ impl Report for Error {
                      milliseconds.",
                 )
             }
-            Error::NoColumn { column, table } => report::new(
-                ERRCODE_UNDEFINED_COLUMN,
-                format!("table \"{table}\" has no column \"{column}\""),
-            ),
-            Error::NoBigint { column, table } => report::new(
-                ERRCODE_DATATYPE_MISMATCH,
-                format!("column \"{column}\" of table \"{table}\" is not of type bigint"),
-            ),
+            Error::Column(error) => error.report(),
             Error::Twin(twin) => report::new(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!(

@@ -18,6 +18,7 @@ use snowflake_core::epoch;
 use crate::currval;
 use crate::server::encoding::decode;
 use crate::server::report::OrRaise;
+use crate::server::trigger;
 use crate::settings::{self, Identity};
 use error::Error;
 use judge::Suspect;
@@ -45,7 +46,7 @@ fn snowflake_watch_twins(fcinfo: pg_sys::FunctionCallInfo) -> bool {
 fn watch(trigger: &PgTrigger) -> Result<(), Error> {
     // A mistake shows at the first row that fires the trigger, a local one included.
     let watch = Watch::new(trigger)?;
-    let id = bigint(trigger, watch.column)?;
+    let id = trigger::bigint(trigger, watch.column)?;
     let settings = settings::fixed();
     let (Some(id), Some(own)) = (id, settings.identity) else { return Ok(()) };
     if !settings.preloaded || !origin::is_replayed() {
@@ -89,7 +90,7 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     fn new(trigger: &'a PgTrigger) -> Result<Watch<'a>, Error> {
-        let (event, trigger) = (trigger.trigger_data().tg_event, trigger.trigger());
+        let event = trigger.trigger_data().tg_event;
         let is_deletion = match event & pg_sys::TRIGGER_EVENT_OPMASK {
             pg_sys::TRIGGER_EVENT_INSERT => false,
             pg_sys::TRIGGER_EVENT_DELETE => true,
@@ -99,10 +100,7 @@ impl<'a> Watch<'a> {
         if !is_after || event & pg_sys::TRIGGER_EVENT_ROW == 0 {
             return Err(Error::Event);
         }
-        // SAFETY: a trigger has as many arguments, which are strings.
-        let arguments: Vec<&CStr> = (0..trigger.tgnargs as usize)
-            .map(|number| unsafe { CStr::from_ptr(*trigger.tgargs.add(number)) })
-            .collect();
+        let arguments = trigger::arguments(trigger);
         let (column, options) = arguments.split_first().ok_or(Error::Arguments(None))?;
         let wrong = |argument: &CStr| Error::Arguments(Some(decode(argument)));
         if let Some(surplus) = options.get(3) {
@@ -138,34 +136,4 @@ fn milliseconds(duration: &CStr) -> Option<i64> {
         )
     };
     (is_one && value > 0).then(|| value.into())
-}
-
-/// The value of a column in the row that was inserted or deleted; `None` for NULL.
-fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, Error> {
-    let data = trigger.trigger_data();
-    // SAFETY: the trigger's relation is open, and the row is of its type.
-    unsafe {
-        let row_type = (*data.tg_relation).rd_att;
-        let number = pg_sys::SPI_fnumber(row_type, column.as_ptr());
-        if number <= 0 {
-            let (column, table) = (decode(column), table(trigger));
-            return Err(Error::NoColumn { column, table });
-        }
-        // A domain over bigint is accepted, too.
-        if pg_sys::getBaseType(pg_sys::SPI_gettypeid(row_type, number)) != pg_sys::INT8OID {
-            let (column, table) = (decode(column), table(trigger));
-            return Err(Error::NoBigint { column, table });
-        }
-        let mut is_null = false;
-        let value = pg_sys::SPI_getbinval(data.tg_trigtuple, row_type, number, &raw mut is_null);
-        Ok((!is_null).then(|| value.value() as i64))
-    }
-}
-
-/// The trigger's table, for a message.
-fn table(trigger: &PgTrigger) -> String {
-    // SAFETY: the relation is open, and has a name.
-    decode(unsafe {
-        CStr::from_ptr((*(*trigger.trigger_data().tg_relation).rd_rel).relname.data.as_ptr())
-    })
 }

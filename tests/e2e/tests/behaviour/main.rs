@@ -40,6 +40,7 @@ mod layout_check;
 mod make_help;
 mod migrations;
 mod named_tests;
+mod observation;
 mod other_users;
 mod own_schema;
 mod own_tables;

@@ -85,6 +85,8 @@ const WAITING: &[(&str, &str)] = &[
     ),
     // What an earlier transaction took is no reason to wait; what this one took is.
     ("SELECT snowflake_nextval()", "SELECT snowflake_nextval()"),
+    ("", "SELECT snowflake_observe(1)"),
+    ("BEGIN; SELECT snowflake_observe(1)", "COMMIT"),
 ];
 
 /// What is done before, and what does not wait.
@@ -100,6 +102,7 @@ const AT_ONCE: &[(&str, &str)] = &[
     ("@PARALLEL; SELECT count(snowflake_nextval()) FROM source", "SELECT 1"),
     ("BEGIN; SELECT snowflake_nextval(); SET LOCAL synchronous_commit = local", "COMMIT"),
     ("BEGIN; SELECT snowflake_nextval(); SET LOCAL synchronous_commit = off", "COMMIT"),
+    ("", "SELECT snowflake_observe(9223372036854775807)"),
     ("", "SELECT snowflake_min(now())"),
 ];
 

@@ -1,6 +1,7 @@
 //! Fleets: several servers, and what operators run around them. One module per kind.
 
 mod after_twins;
+mod answers;
 mod backups;
 mod citus;
 mod foreign_tables;

@@ -1,0 +1,105 @@
+//! What can go wrong with an ID that is observed, and what the log says of it.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use snowflake_core::layout::Parts;
+
+use crate::server::report::{self, Report};
+use crate::server::time;
+use crate::server::trigger::ColumnError;
+use crate::{decode, promise};
+
+/// What can go wrong.
+#[derive(Debug)]
+pub enum Error {
+    /// It is no ID, or not one of this server's layout.
+    Decode(decode::Error),
+    /// There is no generator, or a reservation failed.
+    Promise(promise::Error),
+    /// The trigger is fired at another event.
+    Event,
+    /// The trigger has other arguments than a column.
+    Arguments,
+    /// The column cannot be looked at.
+    Column(ColumnError),
+}
+
+impl From<decode::Error> for Error {
+    fn from(error: decode::Error) -> Error {
+        Error::Decode(error)
+    }
+}
+
+impl From<promise::Error> for Error {
+    fn from(error: promise::Error) -> Error {
+        Error::Promise(error)
+    }
+}
+
+impl From<ColumnError> for Error {
+    fn from(error: ColumnError) -> Error {
+        Error::Column(error)
+    }
+}
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            Error::Decode(error) => error.report(),
+            Error::Promise(error) => error.report(),
+            Error::Event => report::new(
+                ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+                "snowflake_observe_rows() must be fired BEFORE or AFTER INSERT OR UPDATE FOR EACH ROW",
+            ),
+            Error::Arguments => report::new(
+                ERRCODE_INVALID_PARAMETER_VALUE,
+                "snowflake_observe_rows() needs one argument, the name of the column of the IDs",
+            ),
+            Error::Column(error) => error.report(),
+        }
+    }
+}
+
+/// The entry of the log about an ID that is too far ahead, the last of `count`.
+pub fn refused(id: i64, parts: &Parts, lead: i64, max_lead: i64, count: u64) -> ErrorReport {
+    let Parts { timestamp, datacenter_id, worker_id, .. } = parts;
+    report::message(format!(
+        "snowflake ID {id} is {lead} ms ahead of the clock, and was not followed"
+    ))
+    .set_detail(format!(
+        "Datacenter {datacenter_id}, worker {worker_id} issued it at {}. \
+         snowflake.max_observed_lead is {max_lead} ms. IDs that were not followed since the counters \
+         were reset: {count}.",
+        time::display(*timestamp)
+    ))
+    .set_hint(
+        "Compare the clocks of the two servers. If both are right, raise \
+         snowflake.max_observed_lead.",
+    )
+}
+
+/// The entry of the log about an ID of a replicated row that could not be followed.
+pub fn failed(id: i64, message: &str) -> ErrorReport {
+    report::message(format!("snowflake ID {id} of a replicated row was not followed: {message}"))
+        .set_detail("The row was applied all the same.")
+}
+
+/// The entry of the log about an ID with this server's identity that it has not issued, the last of
+/// `count`.
+pub fn twin(id: i64, parts: &Parts, count: u64) -> ErrorReport {
+    let Parts { timestamp, datacenter_id, worker_id, .. } = parts;
+    report::message(format!(
+        "another server issues snowflake IDs with the identity of this one: datacenter \
+         {datacenter_id}, worker {worker_id}"
+    ))
+    .set_detail(format!(
+        "ID {id}, issued at {}, was observed, and is above the last one that this server has issued. \
+         Such IDs and rows since the counters were reset: {count}.",
+        time::display(*timestamp)
+    ))
+    .set_hint(
+        "If this server was promoted or restored, it might have issued the ID itself, and lost it \
+         with WAL. Otherwise, give one of the two servers another identity, and restart it.",
+    )
+}

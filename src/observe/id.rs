@@ -1,0 +1,104 @@
+//! The function that observes an ID.
+
+use pgrx::check_for_interrupts;
+use pgrx::prelude::*;
+use snowflake_core::generator::Observation;
+use snowflake_core::layout::Parts;
+
+use super::error::{Error, refused, twin};
+use crate::clock;
+use crate::decode::layout::{known_layout, layout};
+use crate::generator::shared;
+use crate::promise::{replication, reservation};
+use crate::server::direct::called_directly;
+use crate::server::report::{self, OrRaise};
+use crate::settings::{self, Fixed, Identity};
+
+called_directly!(pg_finfo_snowflake_observe);
+extension_sql!(
+    "
+CREATE FUNCTION snowflake_observe(id bigint) RETURNS boolean
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_observe';
+",
+    name = "observe",
+    requires = ["timestamp"]
+);
+
+/// Whether every ID that this server issues from now on is greater than this one: false if that is
+/// further ahead of the clock than `snowflake.max_observed_lead`. 22023 when negative; 55000 and
+/// 25006 as `snowflake_nextval()`.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn snowflake_observe(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: there is one argument, and since the function is strict it is not NULL.
+    let id = unsafe { pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, 0).value() as i64 };
+    (observe_at_once(id) || snowflake_observe_slowly(id)).into()
+}
+
+#[cold]
+#[inline(never)]
+#[pg_guard]
+extern "C-unwind" fn snowflake_observe_slowly(id: i64) -> bool {
+    observe(id).or_raise()
+}
+
+/// Whether it is followed without a reservation and without an entry in the log. A generator that
+/// has begun is that of a primary, and of a server with an identity.
+pub fn observe_at_once(id: i64) -> bool {
+    let fixed = settings::fixed();
+    let Some(parts) = known_layout().and_then(|layout| layout.decompose(id).ok()) else {
+        return false;
+    };
+    if !fixed.preloaded || is_own(fixed, &parts) {
+        return false;
+    }
+    let seen = shared::observe(&parts, false, clock::unix_ms(), max_lead());
+    let is_followed = matches!(seen.observation, Observation::Followed { .. });
+    if is_followed {
+        replication::let_commit_wait();
+    }
+    is_followed
+}
+
+/// Observes an ID, and does what that asks for.
+pub fn observe(id: i64) -> Result<bool, Error> {
+    let fixed = settings::require_preloading().map_err(crate::promise::Error::from)?;
+    reservation::refuse_in_recovery("observe snowflake IDs")?;
+    let parts = layout()?.decompose(id).map_err(crate::decode::Error::from)?;
+    let is_own = is_own(fixed, &parts);
+    loop {
+        check_for_interrupts!();
+        let max_lead = max_lead();
+        let seen = shared::observe(&parts, is_own, clock::unix_ms(), max_lead);
+        if seen.is_twins {
+            let count = shared::count_twin(Some(clock::boot_ms()));
+            if let Some(count) = count {
+                report::log(twin(id, &parts, count));
+            }
+        }
+        match seen.observation {
+            Observation::Followed { .. } => {
+                replication::let_commit_wait();
+                return Ok(true);
+            }
+            Observation::Refused { lead } => {
+                if let Some(count) = shared::count_refusal(clock::boot_ms()) {
+                    report::log(refused(id, &parts, lead, max_lead, count));
+                }
+                return Ok(false);
+            }
+            Observation::Reserve { timestamp } => {
+                reservation::reserve(fixed, timestamp, max_lead)?;
+            }
+        }
+    }
+}
+
+fn is_own(fixed: &Fixed, parts: &Parts) -> bool {
+    let Parts { datacenter_id, worker_id, .. } = *parts;
+    fixed.identity == Some(Identity { datacenter_id, worker_id })
+}
+
+/// `snowflake.max_observed_lead`, ms.
+pub fn max_lead() -> i64 {
+    settings::MAX_OBSERVED_LEAD.get().into()
+}

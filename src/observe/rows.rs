@@ -1,0 +1,133 @@
+//! The trigger that observes replicated rows. It keeps the greatest IDs of a transaction, and lets
+//! the server follow them just before the commit, so that this holds before anybody sees the rows.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr;
+
+use pgrx::pg_sys::XactEvent::{XACT_EVENT_ABORT, XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE};
+use pgrx::prelude::*;
+
+use super::error::{Error, failed};
+use super::id::{max_lead, observe, observe_at_once};
+use crate::clock;
+use crate::generator::shared;
+use crate::server::direct::called_directly;
+use crate::server::report::{self, OrRaise, Report};
+use crate::server::subtransaction::{message_of, rolled_back};
+use crate::server::trigger;
+use crate::settings;
+
+/// No ID.
+const NONE: i64 = i64::MIN;
+
+thread_local! {
+    /// The greatest ID of the transaction that was within the limit when its row came, and the
+    /// greatest one of the others. One that is too far ahead must not hide one that is not. IDs of a
+    /// subtransaction that was rolled back stay, which does no harm.
+    static GREATEST: Cell<[i64; 2]> = const { Cell::new([NONE; 2]) };
+}
+
+/// Asks to be told of the end of each transaction. Called while the library is preloaded.
+pub fn init() {
+    // SAFETY: the server starts, and each of its processes inherits this.
+    unsafe { pg_sys::RegisterXactCallback(Some(at_end), ptr::null_mut()) };
+}
+
+called_directly!(pg_finfo_snowflake_observe_rows);
+extension_sql!(
+    "
+CREATE FUNCTION snowflake_observe_rows() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_observe_rows';
+",
+    name = "observe_rows",
+    requires = ["observe"]
+);
+
+/// Observes the IDs of replicated rows. The argument of the trigger is the column. 39P01 unless it
+/// is fired BEFORE or AFTER INSERT OR UPDATE FOR EACH ROW; 22023 for other arguments; 42703 and
+/// 42804 for a column that is not there or is not a bigint.
+#[unsafe(no_mangle)]
+#[pg_guard]
+unsafe extern "C-unwind" fn snowflake_observe_rows(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> pg_sys::Datum {
+    // SAFETY: PostgreSQL calls, as a trigger or not.
+    let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) };
+    let trigger = trigger.map_err(|_| Error::Event).or_raise();
+    look_at(&trigger).or_raise();
+    // A BEFORE trigger returns the row that is written. Nobody looks at what another one returns.
+    pg_sys::Datum::from(trigger::row(&trigger))
+}
+
+fn look_at(trigger: &PgTrigger) -> Result<(), Error> {
+    // A mistake shows at the first row that fires the trigger, a local one included.
+    let event = trigger.trigger_data().tg_event;
+    let operation = event & pg_sys::TRIGGER_EVENT_OPMASK;
+    if ![pg_sys::TRIGGER_EVENT_INSERT, pg_sys::TRIGGER_EVENT_UPDATE].contains(&operation)
+        || event & pg_sys::TRIGGER_EVENT_ROW == 0
+    {
+        return Err(Error::Event);
+    }
+    let column = match *trigger::arguments(trigger) {
+        [column] => column,
+        _ => return Err(Error::Arguments),
+    };
+    let Some(id) = trigger::bigint(trigger, column)? else { return Ok(()) };
+    let fixed = settings::fixed();
+    // SAFETY: a variable of this process.
+    let role = unsafe { pg_sys::SessionReplicationRole };
+    if role != pg_sys::SESSION_REPLICATION_ROLE_REPLICA as i32
+        || !fixed.preloaded
+        || fixed.identity.is_none()
+    {
+        return Ok(());
+    }
+    // What is no ID is nothing to follow.
+    let Ok(parts) = fixed.layout.decompose(id) else { return Ok(()) };
+    let is_beyond = parts.timestamp - clock::unix_ms() > max_lead();
+    let mut greatest = GREATEST.get();
+    let place = &mut greatest[usize::from(is_beyond)];
+    *place = id.max(*place);
+    GREATEST.set(greatest);
+    Ok(())
+}
+
+/// A transaction of this process ends.
+unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_void) {
+    if GREATEST.get() == [NONE; 2] {
+        return;
+    }
+    match event {
+        XACT_EVENT_PRE_COMMIT | XACT_EVENT_PRE_PREPARE => follow(),
+        XACT_EVENT_ABORT => GREATEST.set([NONE; 2]),
+        _ => {}
+    }
+}
+
+/// Lets the server follow what the transaction has brought. Nothing stops the commit: whatever goes
+/// wrong is counted and logged, since the next attempt to apply the transaction would end alike.
+#[cold]
+#[inline(never)]
+#[pg_guard]
+extern "C-unwind" fn follow() {
+    let [within, beyond] = GREATEST.replace([NONE; 2]);
+    // The clock has gone on since the rows came. If it has reached the one beyond, that is all.
+    for id in [beyond, within].into_iter().filter(|id| *id != NONE) {
+        if observe_at_once(id) || may_follow(id) {
+            return;
+        }
+    }
+}
+
+/// Whether it is followed. An error is none for the transaction.
+fn may_follow(id: i64) -> bool {
+    let act = || observe(id).map_err(|error| error.report().message().to_owned());
+    let result = rolled_back(act, |error| Err(message_of(&error)));
+    result.unwrap_or_else(|message| {
+        if shared::count_refusal(clock::boot_ms()).is_some() {
+            report::log(failed(id, &message));
+        }
+        false
+    })
+}

@@ -1,0 +1,79 @@
+//! What the trigger functions of the extension look at.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::encoding::decode;
+use super::report::{self, Report};
+
+/// The arguments that the trigger was created with.
+pub fn arguments<'a>(trigger: &'a PgTrigger<'a>) -> Vec<&'a CStr> {
+    let trigger = trigger.trigger();
+    // SAFETY: a trigger has as many arguments, which are strings.
+    (0..trigger.tgnargs as usize)
+        .map(|number| unsafe { CStr::from_ptr(*trigger.tgargs.add(number)) })
+        .collect()
+}
+
+/// The row that was inserted or deleted, or that an update makes.
+pub fn row(trigger: &PgTrigger) -> pg_sys::HeapTuple {
+    let data = trigger.trigger_data();
+    if data.tg_newtuple.is_null() { data.tg_trigtuple } else { data.tg_newtuple }
+}
+
+/// The value of a column in [`row`]; `None` for NULL.
+pub fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, ColumnError> {
+    let data = trigger.trigger_data();
+    // SAFETY: the trigger's relation is open, and the row is of its type.
+    unsafe {
+        let row_type = (*data.tg_relation).rd_att;
+        let number = pg_sys::SPI_fnumber(row_type, column.as_ptr());
+        if number <= 0 {
+            let (column, table) = (decode(column), table(trigger));
+            return Err(ColumnError::NoColumn { column, table });
+        }
+        // A domain over bigint is accepted, too.
+        if pg_sys::getBaseType(pg_sys::SPI_gettypeid(row_type, number)) != pg_sys::INT8OID {
+            let (column, table) = (decode(column), table(trigger));
+            return Err(ColumnError::NoBigint { column, table });
+        }
+        let mut is_null = false;
+        let value = pg_sys::SPI_getbinval(row(trigger), row_type, number, &raw mut is_null);
+        Ok((!is_null).then(|| value.value() as i64))
+    }
+}
+
+/// The trigger's table, for a message.
+fn table(trigger: &PgTrigger) -> String {
+    // SAFETY: the relation is open, and has a name.
+    decode(unsafe {
+        CStr::from_ptr((*(*trigger.trigger_data().tg_relation).rd_rel).relname.data.as_ptr())
+    })
+}
+
+/// A column that a trigger cannot look at.
+#[derive(Debug)]
+pub enum ColumnError {
+    /// The column is not in the table.
+    NoColumn { column: String, table: String },
+    /// The column is not a bigint.
+    NoBigint { column: String, table: String },
+}
+
+impl Report for ColumnError {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            ColumnError::NoColumn { column, table } => report::new(
+                ERRCODE_UNDEFINED_COLUMN,
+                format!("table \"{table}\" has no column \"{column}\""),
+            ),
+            ColumnError::NoBigint { column, table } => report::new(
+                ERRCODE_DATATYPE_MISMATCH,
+                format!("column \"{column}\" of table \"{table}\" is not of type bigint"),
+            ),
+        }
+    }
+}
