@@ -1,0 +1,205 @@
+//! What may happen between the servers, how often, and what has to hold.
+
+use snowflake_core::generator::{Limits, RESERVATION};
+use stateright::{Model, Property};
+
+use crate::server::{OBSERVE, Server, TAKE};
+
+/// The design, and the ways in which it could be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    Sound,
+    /// A timestamp is raised up to a floor that is not durable yet.
+    RaiseBeforeTheFlush,
+    /// The limit is judged before the wait for the lock and the flush, and not again.
+    JudgeBeforeTheLock,
+    /// A reading that is older than an observation takes the generator back to before it.
+    StaleReadingsUndo,
+    /// What the ring knows of milliseconds up to an observed one is not forgotten.
+    KeepTheRing,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub design: Design,
+    /// How far the clock of each server is from true time.
+    pub offsets: [i64; 2],
+    pub max_observed_lead: i64,
+    pub limits: Limits,
+    /// IDs of each server, and reservations.
+    pub ids: usize,
+    pub reservations: usize,
+    /// How often a server tells the other one of its last ID.
+    pub messages: usize,
+    /// How far true time goes, and by how much at once.
+    pub ticks: usize,
+    pub tick: i64,
+    /// How often a clock is set back, and by how much.
+    pub clock_moves: usize,
+    pub moves: &'static [i64],
+    pub crashes: usize,
+    pub failovers: usize,
+}
+
+const HOLDING: Limits =
+    Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
+
+/// One clock is further ahead of the other than a reservation reaches.
+pub fn far_apart(design: Design) -> Bounds {
+    Bounds {
+        design,
+        offsets: [2 * RESERVATION, 0],
+        max_observed_lead: 3 * RESERVATION,
+        limits: HOLDING,
+        ids: 2,
+        reservations: 2,
+        messages: 1,
+        ticks: 1,
+        tick: 1,
+        clock_moves: 1,
+        moves: &[-3 * RESERVATION],
+        crashes: 1,
+        failovers: 1,
+    }
+}
+
+/// The clocks differ by a millisecond, and unused IDs are issued after a small step back.
+pub fn beside_each_other(design: Design) -> Bounds {
+    Bounds {
+        offsets: [1, 0],
+        max_observed_lead: 10,
+        limits: Limits { reuse_window: 4, ..HOLDING },
+        ids: 3,
+        reservations: 2,
+        ticks: 2,
+        clock_moves: 1,
+        moves: &[-2],
+        crashes: 0,
+        failovers: 0,
+        ..far_apart(design)
+    }
+}
+
+pub const PROMISES: &str = "whoever has seen an ID issues greater ones";
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct World {
+    time: i64,
+    servers: [Server; 2],
+    ticks: usize,
+    messages: usize,
+    clock_moves: usize,
+    crashes: usize,
+    failovers: usize,
+    pub broken: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Tick,
+    Step {
+        server: usize,
+        session: usize,
+    },
+    /// A server's last ID comes to the other one.
+    Tell {
+        from: usize,
+    },
+    SetBack {
+        server: usize,
+        by: i64,
+    },
+    Crash(usize),
+    FailOver(usize),
+}
+
+impl Model for Bounds {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World {
+            time: 0,
+            servers: self.offsets.map(Server::new),
+            ticks: 0,
+            messages: 0,
+            clock_moves: 0,
+            crashes: 0,
+            failovers: 0,
+            broken: None,
+        }]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+        if world.broken.is_some() {
+            return;
+        }
+        if world.ticks < self.ticks {
+            actions.push(Action::Tick);
+        }
+        for server in 0..2 {
+            for session in [TAKE, OBSERVE] {
+                actions.push(Action::Step { server, session });
+            }
+            if world.messages < self.messages {
+                actions.push(Action::Tell { from: server });
+            }
+            if world.clock_moves < self.clock_moves {
+                actions.extend(self.moves.iter().map(|by| Action::SetBack { server, by: *by }));
+            }
+            if world.crashes < self.crashes {
+                actions.push(Action::Crash(server));
+            }
+            if world.failovers < self.failovers {
+                actions.push(Action::FailOver(server));
+            }
+        }
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        let mut world = world.clone();
+        match action {
+            Action::Tick => {
+                world.time += self.tick;
+                world.ticks += 1;
+            }
+            Action::Step { server, session } => {
+                world.servers[server].step(self, world.time, session)?;
+                world.broken = world.servers[server].broken;
+            }
+            Action::Tell { from } => {
+                let (timestamp, _) = world.servers[from].last?;
+                let to = &mut world.servers[1 - from];
+                if !to.listens() {
+                    return None;
+                }
+                to.hear(timestamp);
+                world.messages += 1;
+            }
+            Action::SetBack { server, by } => {
+                world.servers[server].set_clock_back(by);
+                world.clock_moves += 1;
+            }
+            Action::Crash(server) => {
+                world.servers[server].crash();
+                world.crashes += 1;
+            }
+            Action::FailOver(server) => {
+                world.servers[server].fail_over();
+                world.failovers += 1;
+            }
+        }
+        Some(world)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        let is_told = |_: &Bounds, world: &World| {
+            // An ID that was seen has been followed, and a greater one issued.
+            world.messages > 0 && world.servers.iter().any(|server| server.has_answered())
+        };
+        vec![
+            Property::always(PROMISES, |_, world: &World| world.broken.is_none()),
+            Property::sometimes("an answer is issued", is_told),
+        ]
+    }
+}
