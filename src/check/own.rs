@@ -257,6 +257,9 @@ pub fn timestamp_field(facts: &Facts) -> Finding {
     }
 }
 
+/// What to do about a file of keys that cannot be used.
+const OF_THE_FILE: &str = "The server's log says why. Mend the file, and reload the configuration.";
+
 /// Whether there are keys of public IDs, and where from.
 pub fn public_ids(facts: &Facts) -> Finding {
     if !facts.fixed.preloaded {
@@ -270,20 +273,23 @@ pub fn public_ids(facts: &Facts) -> Finding {
             format!("There {there}. The fingerprint of the first is {first}.")
         }
     };
-    if is_refused {
+    if is_refused && count == 0 {
+        Finding::doubtful("There are no keys: their file cannot be used.", OF_THE_FILE)
+    } else if is_refused {
         Finding::doubtful(
             format!("{detail} They are from before: the file cannot be used."),
-            "The server's log says why. Mend the file, and reload the configuration.",
+            OF_THE_FILE,
+        )
+    } else if public::configured().is_some() && !has_worker {
+        Finding::doubtful(
+            format!("{detail} The background worker that reads their file again does not run."),
+            "It starts again after 5 seconds, unless max_worker_processes was too small when the \
+             server started. Then raise it, and restart the server.",
         )
     } else if public::is_in_data_directory() {
         Finding::doubtful(
             format!("{detail} Their file is in the data directory, which backups copy."),
             "Move the file, and set snowflake.public_key_file.",
-        )
-    } else if !has_worker {
-        Finding::doubtful(
-            format!("{detail} The background worker that reads their file again does not run."),
-            "Raise max_worker_processes, and restart the server.",
         )
     } else {
         Finding::well(detail)

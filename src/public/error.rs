@@ -1,5 +1,6 @@
 //! What can go wrong with public IDs.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -53,27 +54,42 @@ impl Report for Error {
                 "this server has no key for public IDs",
             )
             .set_hint(MAKE_A_KEY),
-            Error::File { path, error } => report::new(
-                ERRCODE_CONFIG_FILE_ERROR,
-                format!("cannot use the keys of public IDs in \"{}\": {error}", path.display()),
-            )
-            .set_hint(match error {
-                FileError::Access | FileError::Owner => {
-                    "The file must have permissions u=rw (0600) or less if it is owned by the user \
-                     who runs the server, or u=rw,g=r (0640) or less if it is owned by root."
+            Error::File { path, error } => {
+                let report = report::new(
+                    ERRCODE_CONFIG_FILE_ERROR,
+                    format!("cannot use the keys of public IDs in \"{}\": {error}", path.display()),
+                );
+                match hint(&error) {
+                    Some(hint) => report.set_hint(hint),
+                    None => report,
                 }
-                _ => {
-                    "Each line is a key of 32 hexadecimal digits, as openssl rand -hex 16 prints \
-                     one. Comments begin with \"#\"."
-                }
-            }),
+            }
         }
     }
 }
 
+fn hint(error: &FileError) -> Option<&'static str> {
+    match error {
+        FileError::Io(error) if error.kind() == ErrorKind::NotFound => {
+            Some("Check snowflake.public_key_file.")
+        }
+        FileError::Io(error) if error.kind() != ErrorKind::PermissionDenied => None,
+        FileError::Io(_) | FileError::Access | FileError::Owner => Some(
+            "The user who runs the server must be able to read the file. It must have permissions \
+             u=rw (0600) or less if it is owned by this user, or u=rw,g=r (0640) or less if it is \
+             owned by root.",
+        ),
+        FileError::Kind | FileError::Size => None,
+        FileError::Keys(_) => Some(
+            "Each line is a key of 32 hexadecimal digits, as openssl rand -hex 16 prints one. \
+             Comments begin with \"#\".",
+        ),
+    }
+}
+
 impl Error {
-    /// Writes to the log that the file cannot be used, and that this changes nothing.
-    pub fn log_that_keys_stay(self) {
-        report::log(self.report().set_detail("The keys from before remain in use."));
+    /// Writes it to the log, and what comes of it.
+    pub fn log(self, consequence: &str) {
+        report::log(self.report().set_detail(consequence));
     }
 }

@@ -1,7 +1,9 @@
 //! The file that has the keys of public IDs. Nothing of what it contains is ever logged.
 
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +19,7 @@ const LARGEST: u64 = 64 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It cannot be opened or read.
-    #[error("{0}")]
+    #[error("{}", reason(.0))]
     Io(#[from] io::Error),
     /// It is a directory, a pipe or a device.
     #[error("it is not a regular file")]
@@ -36,10 +38,16 @@ pub enum FileError {
     Keys(#[from] KeysError),
 }
 
+/// What the system says of an error, without its number.
+fn reason(error: &io::Error) -> String {
+    let reason = error.to_string();
+    reason.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
 /// The file that is configured; `None` where there is none.
 pub fn configured() -> Option<PathBuf> {
-    let path = settings::PUBLIC_KEY_FILE.value.get()?.into_string().ok()?;
-    (!path.is_empty()).then(|| path.into())
+    let path = settings::PUBLIC_KEY_FILE.value.get()?.into_bytes();
+    (!path.is_empty()).then(|| OsString::from_vec(path).into())
 }
 
 /// The keys of the file that is configured; none where there is no file.
@@ -80,10 +88,13 @@ fn read_from(path: &Path) -> Result<KeyBytes, FileError> {
 pub fn is_in_data_directory() -> bool {
     let Some(path) = configured() else { return false };
     // SAFETY: a path that PostgreSQL keeps as long as it runs.
-    let data = unsafe { std::ffi::CStr::from_ptr(pg_sys::DataDir) };
-    let data = Path::new(data.to_str().unwrap_or_default());
+    let data = unsafe { CStr::from_ptr(pg_sys::DataDir) };
+    let data = Path::new(OsStr::from_bytes(data.to_bytes()));
     // A path that is not absolute begins in the data directory.
     let path = data.join(path);
-    let true_path = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    path.starts_with(data) || true_path(&path).starts_with(true_path(data))
+    match (fs::canonicalize(&path), fs::canonicalize(data)) {
+        (Ok(path), Ok(data)) => path.starts_with(data),
+        // Nobody can say where a link leads that cannot be followed.
+        _ => path.starts_with(data),
+    }
 }

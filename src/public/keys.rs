@@ -45,24 +45,32 @@ struct Set {
 // SAFETY: no pointers, and nothing that belongs to one process.
 unsafe impl PGRXSharedMemory for Sets {}
 
+/// Before all times.
+const LONG_AGO: pg_sys::TimestampTz = pg_sys::TimestampTz::MIN;
+
 impl Default for Sets {
     /// The keys that the file has when the server starts. A file that cannot be used stops the
-    /// start. After a crash of one of its processes, the server starts again in any case, with
-    /// the keys that it started with.
+    /// start. After a crash of one of its processes, the server starts again in any case. It has no
+    /// keys then, because those from before are lost, and older ones might have leaked.
     fn default() -> Sets {
-        static AT_START: OnceLock<KeyBytes> = OnceLock::new();
-        let (keys, is_refused) = match (file::read(), AT_START.get()) {
-            (Ok(keys), _) => (keys, false),
-            (Err((path, error)), None) => Error::File { path, error }.raise(),
-            (Err((path, error)), Some(keys)) => {
-                Error::File { path, error }.log_that_keys_stay();
-                (*keys, true)
+        static STARTED: OnceLock<()> = OnceLock::new();
+        let read = file::read();
+        let is_refused = read.is_err();
+        let keys = match read {
+            Ok(keys) => keys,
+            Err((path, error)) => {
+                let error = Error::File { path, error };
+                if STARTED.get().is_none() {
+                    error.raise();
+                }
+                error.log("Public IDs have no keys until the file can be used.");
+                KeyBytes::NONE
             }
         };
-        let keys = *AT_START.get_or_init(|| keys);
-        let none = Set { keys: KeyBytes::NONE, since: pg_sys::TimestampTz::MIN, number: 0 };
+        STARTED.get_or_init(|| ());
+        let none = Set { keys: KeyBytes::NONE, since: LONG_AGO, number: 0 };
         let mut sets = [none; KEPT];
-        sets[0] = Set { keys, since: pg_sys::TimestampTz::MIN, number: 1 };
+        sets[0] = Set { keys, since: LONG_AGO, number: 1 };
         Sets { sets, is_refused, has_worker: false }
     }
 }
@@ -133,8 +141,9 @@ pub fn with<T>(act: impl FnOnce(&[Key]) -> T) -> T {
     MINE.with_borrow_mut(|mine| {
         // SAFETY: reads a variable of this process.
         let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-        if mine.statement != Some(statement) {
-            let set = SETS.share().of(statement);
+        // A process that executes no statement has no beginning of one.
+        if statement == 0 || mine.statement != Some(statement) {
+            let set = set_of(statement);
             if set.number != mine.number {
                 mine.keys = set.keys.as_slice().iter().map(Key::new).collect();
                 mine.number = set.number;
@@ -145,15 +154,19 @@ pub fn with<T>(act: impl FnOnce(&[Key]) -> T) -> T {
     })
 }
 
-impl Sets {
-    /// The newest set that a statement may use which began then.
-    fn of(&self, statement: pg_sys::TimestampTz) -> Set {
-        // SAFETY: reads the clock.
-        let now = unsafe { pg_sys::GetCurrentTimestamp() };
-        // A process that executes no statement has no beginning of one. If the clock was set back
-        // since a set was published, its time says nothing.
-        let may_use = |set: &&Set| statement == 0 || set.since <= statement || set.since > now;
-        let known = || self.sets.iter().filter(|set| set.number > 0);
-        *known().find(may_use).or_else(|| known().next_back()).expect("the first set")
+/// The set of a statement that began then.
+fn set_of(statement: pg_sys::TimestampTz) -> Set {
+    // SAFETY: reads the clock.
+    let now = unsafe { pg_sys::GetCurrentTimestamp() };
+    let sets = SETS.share().sets;
+    if sets.iter().any(|set| set.since > now) {
+        // The clock was set back since it was published, so its time says nothing.
+        for set in SETS.exclusive().sets.iter_mut().filter(|set| set.since > now) {
+            set.since = LONG_AGO;
+        }
+        return set_of(statement);
     }
+    let known = || sets.iter().filter(|set| set.number > 0);
+    let may_use = |set: &&Set| statement == 0 || set.since <= statement;
+    *known().find(may_use).or_else(|| known().next_back()).expect("the first set")
 }

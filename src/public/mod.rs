@@ -20,7 +20,7 @@ use crate::server::report::OrRaise;
 use crate::settings;
 use error::Error;
 
-pub use file::is_in_data_directory;
+pub use file::{configured, is_in_data_directory};
 pub use keys::{State, state};
 
 /// Asks for the shared memory and the background worker. Called while the library is preloaded.

@@ -62,7 +62,7 @@ fn reload() {
         }
         Err((path, error)) => {
             keys::publish(None);
-            Error::File { path, error }.log_that_keys_stay();
+            Error::File { path, error }.log("The keys from before remain in use.");
         }
     }
 }

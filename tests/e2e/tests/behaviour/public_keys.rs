@@ -1,7 +1,9 @@
 //! The file of the keys of public IDs: when it is read, what is wrong with it, and what is said of
 //! it. Nothing shows a key.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::thread;
@@ -225,23 +227,29 @@ fn keys_change_on_a_reload_without_a_restart() {
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
 }
 
-/// The keys are lost with the shared memory, and read again, or else those of the start are back.
+/// The keys are lost with the shared memory, and read again. If that fails, there are none: those of
+/// the start might have leaked since.
 #[test]
-fn keys_survive_a_crash() {
-    let cluster = Cluster::builder().public_keys(ONE).start();
-    let first = name(&mut cluster.connect());
-    write(&cluster, format!("{TWO}{ONE}"));
-    cluster.crash_a_backend();
-    let mut client = cluster.connect();
-    let second = name(&mut client);
-    assert!(second != first && reads(&mut client, &first));
+fn keys_are_read_again_after_a_crash() {
+    for workers in ["8", "0"] {
+        let builder = Cluster::builder().public_keys(ONE).set("max_worker_processes", workers);
+        let cluster = builder.start();
+        let first = name(&mut cluster.connect());
+        write(&cluster, format!("{TWO}{ONE}"));
+        cluster.crash_a_backend();
+        let mut client = cluster.connect();
+        let second = name(&mut client);
+        assert!(second != first && reads(&mut client, &first), "{workers} workers");
 
-    clear(&cluster);
-    cluster.crash_a_backend();
-    let mut client = cluster.connect();
-    assert_eq!(name(&mut client), first);
-    let (ok, detail) = check(&mut client);
-    assert!(!ok && detail.contains("They are from before"), "{detail}");
+        clear(&cluster);
+        cluster.crash_a_backend();
+        let mut client = cluster.connect();
+        let error = error_of(client.batch_execute("SELECT snowflake_to_public(1)"));
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+        let expected = (false, "There are no keys: their file cannot be used.".to_owned());
+        assert_eq!(check(&mut client), expected);
+        assert!(cluster.log().contains("Public IDs have no keys until the file can be used."));
+    }
 }
 
 #[test]
@@ -271,6 +279,27 @@ fn without_its_worker_the_check_says_so() {
     assert!(reads(&mut client, "x") || !name(&mut client).is_empty());
     let (ok, detail) = check(&mut client);
     assert!(!ok && detail.ends_with("does not run."), "{detail}");
+
+    // Whoever has no keys needs no worker.
+    let without = Cluster::builder().set("max_worker_processes", "0").start();
+    assert_eq!(check(&mut without.connect()), (true, "There are no keys.".into()));
+}
+
+/// A path is bytes, in which nobody has to write UTF-8.
+#[test]
+fn a_path_need_not_be_utf8() {
+    let mut cluster = Cluster::builder().public_keys(ONE).create();
+    let path = cluster.directory().join(OsStr::from_bytes(b"k\xe9y"));
+    fs::rename(cluster.public_key_file(), &path).expect("a directory to write to");
+    let conf = cluster.data().join("postgresql.conf");
+    let mut text = fs::read(&conf).expect("postgresql.conf");
+    text.extend(b"snowflake.public_key_file = '");
+    text.extend(path.as_os_str().as_bytes());
+    text.extend(b"'\n");
+    fs::write(&conf, text).expect("postgresql.conf");
+    cluster.start_again();
+    let (ok, detail) = check_of(&cluster);
+    assert!(ok && detail.starts_with("There is 1 key."), "{detail}");
 }
 
 /// A reload in the middle of a statement changes nothing for it, nor for its parallel workers.

@@ -33,6 +33,7 @@ fn the_reference_is_complete() {
         WHERE d.deptype = 'e' AND p.proname LIKE 'snowflake%'
             AND p.proname NOT IN
                 ('snowflake_within_min', 'snowflake_within_max', 'snowflake_stat', 'snowflake_status',
+                 'snowflake_stat_observations_refused',
                  'snowflake_guard_claims', 'snowflake_guard_layout')
         UNION
         SELECT viewname, false FROM pg_views WHERE viewname LIKE '%snowflake%'
