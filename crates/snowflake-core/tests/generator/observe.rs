@@ -90,8 +90,8 @@ fn run(
             Event::Read(session) => drop(world.read(session)),
             Event::SetReuse(on) => world.generator.set_reuse(&mut world.ring, on),
             Event::Take(session, request) => {
-                let (reading, decision) = world.take(session, request);
-                check(&world, Happened::Took(reading, decision))?;
+                let (_, decision) = world.take(session, request);
+                check(&world, Happened::Took(decision))?;
             }
             Event::Observe(session, by) => {
                 let timestamp = (world.clock + by).max(0);
@@ -106,7 +106,7 @@ fn run(
 
 #[derive(Clone, Copy, Debug)]
 enum Happened {
-    Took(Reading, Decision),
+    Took(Decision),
     Observed { reading: Reading, timestamp: i64, before: i64, observation: Observation },
 }
 
@@ -127,7 +127,7 @@ proptest! {
                     seen = seen.max(timestamp);
                     prop_assert!(timestamp <= world.floor, "what is followed was reserved");
                 }
-                Happened::Took(_, Decision::Issue(run) | Decision::Reuse { run, .. }) => {
+                Happened::Took(Decision::Issue(run) | Decision::Reuse { run, .. }) => {
                     prop_assert!(run.timestamp > seen, "{} after {seen} was seen", run.timestamp);
                     prop_assert!(run.timestamp <= world.floor);
                 }
@@ -145,7 +145,7 @@ proptest! {
     ) {
         let mut issued = std::collections::HashSet::new();
         run(World::new(limits), events, 15, |_, happened| {
-            if let Happened::Took(_, Decision::Issue(run) | Decision::Reuse { run, .. }) = happened {
+            if let Happened::Took(Decision::Issue(run) | Decision::Reuse { run, .. }) = happened {
                 for sequence in run.first..run.first + run.count {
                     prop_assert!(issued.insert((run.timestamp, sequence)));
                 }
@@ -193,14 +193,12 @@ proptest! {
         let mut observed = 0;
         run(World::new(limits), events, max_lead, |world, happened| {
             match happened {
-                Happened::Took(
-                    _,
-                    decision @ (Decision::Hold { .. }
+                Happened::Took(decision @ (Decision::Hold { .. }
                     | Decision::Refuse { .. }
                     | Decision::Reuse { .. }
                     | Decision::Wait { reason: WaitReason::ClockBehind, .. }),
                 ) => prop_assert!(false, "{decision:?} without a step"),
-                Happened::Took(_, Decision::Issue(run)) => {
+                Happened::Took(Decision::Issue(run)) => {
                     let lead = run.timestamp - world.clock;
                     prop_assert!(lead <= limits.max_burst.max(observed), "lead {lead}");
                 }
