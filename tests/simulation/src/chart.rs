@@ -1,4 +1,5 @@
-//! The picture of how far back greater IDs may have been issued.
+//! The pictures of how far back greater IDs may have been issued, and of how many answers are older
+//! than their questions.
 
 use std::path::Path;
 
@@ -7,6 +8,7 @@ use plotters::prelude::*;
 #[path = "../../../bench/src/picture.rs"]
 mod picture;
 
+use crate::answers::Answers;
 use crate::inversions::Order;
 use crate::machine::MILLISECOND;
 use crate::report::grouped;
@@ -74,6 +76,59 @@ fn draw_in(root: &DrawingArea<SVGBackend, plotters::coord::Shift>, orders: &[Ord
         let points = above.chain(end.map(|(ms, _)| (ms, LEAST)));
         chart.draw_series(LineSeries::new(points, color.stroke_width(3))).expect("drawn");
         let name = Text::new(order.name, name_at, (FONT, TEXT).into_font().color(&color));
+        chart.plotting_area().draw(&name).expect("drawn");
+    }
+}
+
+const OLDER: &str = "How many answers are older than their question?";
+
+/// The y axis of that picture, in percent.
+const MOST_OLDER: f64 = 60.0;
+
+/// Draws the chart of answers into an SVG file.
+pub fn draw_answers(path: &Path, all: &[Answers]) {
+    let right: Vec<&Answers> = all.iter().filter(|answers| answers.wrong == 0).collect();
+    let mut drawing = String::new();
+    {
+        let root = SVGBackend::with_string(&mut drawing, SIZE).into_drawing_area();
+        root.fill(&PAPER).expect("drawn");
+        draw_answers_in(&root, &right);
+        root.present().expect("drawn");
+    }
+    picture::write(path, OLDER, drawing);
+}
+
+fn draw_answers_in(root: &DrawingArea<SVGBackend, plotters::coord::Shift>, all: &[&Answers]) {
+    let text = (FONT, TEXT).into_font().color(&INK);
+    let title = (FONT, TITLE, FontStyle::Bold).into_font().color(&INK);
+    let spread = |answers: &Answers| answers.spread as f64;
+    let (from, to) = (spread(all[0]), spread(all[all.len() - 1]));
+    let mut chart = ChartBuilder::on(root)
+        .caption(OLDER, title)
+        .margin(12)
+        .set_label_area_size(LabelAreaPosition::Left, 80)
+        .set_label_area_size(LabelAreaPosition::Bottom, 50)
+        .build_cartesian_2d((from..to).log_scale(), -1.0..MOST_OLDER)
+        .expect("a chart");
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GRID)
+        .axis_style(INK)
+        .x_label_formatter(&|ms| grouped(*ms as u64))
+        .y_label_formatter(&|percent| format!("{percent:.0} %"))
+        .x_desc("milliseconds by which clocks are wrong at most, logarithmic scale")
+        .y_desc("answers that are older")
+        .label_style(text)
+        .draw()
+        .expect("drawn");
+    let lines = [("without observation", ORANGE, 30.0), ("with observation", BLUE, 4.0)];
+    for (which, (name, color, name_at)) in lines.into_iter().enumerate() {
+        let points = all.iter().map(|answers| {
+            (spread(answers), answers.older[which] as f64 * 100.0 / answers.answers as f64)
+        });
+        chart.draw_series(LineSeries::new(points, color.stroke_width(3))).expect("drawn");
+        let name = Text::new(name, (12.0, name_at), (FONT, TEXT).into_font().color(&color));
         chart.plotting_area().draw(&name).expect("drawn");
     }
 }

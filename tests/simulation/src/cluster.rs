@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use snowflake_core::generator::{
-    Decision, Generator, Limits, Reading, Request, Run, Seen, WaitReason,
+    Decision, Generator, Limits, Observation, Reading, Request, Run, Seen, WaitReason,
 };
 use snowflake_core::jump::{Clocks, Reference, Verdict};
 use snowflake_core::layout::Layout;
@@ -164,6 +164,23 @@ impl Cluster {
         }
     }
 
+    /// Follows an ID of this timestamp, of another server, unless it is more than `max_lead` ahead of
+    /// the clock, and moves `at` to the moment when that is done. Returns whether it is followed.
+    pub fn observe(&mut self, rng: &mut Rng, at: &mut i64, timestamp: i64, max_lead: i64) -> bool {
+        loop {
+            let now = self.machine.wall(*at);
+            let generator = &mut self.memory.generator;
+            match generator.observe(&mut no_reuse(), timestamp, now, max_lead) {
+                _ if !self.memory.begun => self.begin(*at).expect("a start"),
+                Observation::Followed { .. } => return true,
+                Observation::Refused { .. } => return false,
+                Observation::Reserve { timestamp } => {
+                    self.reserve(rng, at, timestamp, max_lead).expect("a right clock");
+                }
+            }
+        }
+    }
+
     fn request(&self, rng: &mut Rng, want: u32) -> Request {
         let first = if self.jitter == 0 { 0 } else { rng.u32(0..=self.jitter) };
         let last_sequence = LAYOUT.last_sequence();
@@ -203,7 +220,7 @@ impl Cluster {
                     seen
                 }
                 Decision::Reserve { timestamp } => {
-                    self.reserve(rng, at, timestamp)?;
+                    self.reserve(rng, at, timestamp, 0)?;
                     Seen::NOTHING
                 }
                 Decision::Refuse { .. } => return Err(Refusal::ClockBehind),
@@ -221,8 +238,15 @@ impl Cluster {
         run
     }
 
-    /// Makes `timestamp` available, and waits until that is durable.
-    fn reserve(&mut self, rng: &mut Rng, at: &mut i64, timestamp: i64) -> Result<(), Refusal> {
+    /// Makes `timestamp` available, which may be needed so far ahead of the clock, and waits until that
+    /// is durable.
+    fn reserve(
+        &mut self,
+        rng: &mut Rng,
+        at: &mut i64,
+        timestamp: i64,
+        lead: i64,
+    ) -> Result<(), Refusal> {
         if !self.memory.begun {
             return self.begin(*at);
         }
@@ -234,7 +258,7 @@ impl Cluster {
         }
         if timestamp > self.memory.generator.floor() {
             let clocks = self.machine.clocks(*at);
-            if !self.memory.generator.may_need(timestamp, clocks.wall) {
+            if !self.memory.generator.may_need(timestamp, clocks.wall + lead) {
                 return Ok(());
             }
             let reservation = self.write(i64::MAX, clocks, timestamp)?;

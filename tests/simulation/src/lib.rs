@@ -16,8 +16,10 @@
 //! - [`report`]: what a run counts.
 //! - [`history`]: all IDs of an identity, and which came twice.
 //! - [`inversions`]: in which order IDs of different servers come.
-//! - [`chart`]: the picture of that.
+//! - [`answers`]: whether the answers of one server to another are older than the questions.
+//! - [`chart`]: the pictures of both.
 
+pub mod answers;
 pub mod chart;
 pub mod cluster;
 pub mod fleet;

@@ -1,12 +1,15 @@
 //! A fleet of 1,024 servers in simulated time; see the library of this crate.
 //!
 //! `snowflake-simulation [IDS] [--seed N] [--ignore-record] [--plot FILE]`
+//!
+//! The second picture is answers.svg, beside the file.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use snowflake_simulation::answers;
 use snowflake_simulation::fleet::{self, Options};
 use snowflake_simulation::{chart, inversions};
 
@@ -36,8 +39,11 @@ fn main() -> ExitCode {
     println!("\n{report}{:<30} {:>15.1}\n", "seconds taken", started.elapsed().as_secs_f64());
     let orders = inversions::measure(options.seed);
     println!("{}", inversions::table(&orders));
+    let answers = answers::measure(options.seed);
+    println!("{}", answers::table(&answers));
     if let Some(path) = plot {
         chart::draw(&path, &orders);
+        chart::draw_answers(&path.with_file_name("answers.svg"), &answers);
     }
     if report.counts.is_sound() {
         println!("test result: ok. No ID came twice.");

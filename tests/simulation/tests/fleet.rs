@@ -6,9 +6,9 @@ use snowflake_core::register::{Issuer, Writer};
 use snowflake_simulation::cluster::{Cluster, LARGEST_STEP, LAYOUT, MARGIN};
 use snowflake_simulation::fleet::{self, NODES, Options, Steps, World};
 use snowflake_simulation::history::History;
-use snowflake_simulation::inversions;
 use snowflake_simulation::machine::{MILLISECOND, Machine, SECOND};
 use snowflake_simulation::report::Report;
+use snowflake_simulation::{answers, inversions};
 
 const SEED: u64 = 1;
 const IDS: u64 = 10_000_000;
@@ -142,4 +142,25 @@ fn order_between_servers_is_that_of_their_clocks() {
         assert!(order.beyond((spread * 2 - 1) * MILLISECOND) > 0.0);
         assert_eq!(order.beyond((spread * 2 + 1) * MILLISECOND), 0.0);
     }
+}
+
+/// Where servers observe what they are told of, no answer is older than its question.
+#[test]
+fn no_answer_is_older_than_its_question() {
+    let all = answers::measure(SEED);
+    println!("{}", answers::table(&all));
+    for found in all.iter().filter(|found| found.wrong == 0) {
+        assert!(found.older[0] > 0, "clocks that differ by {} ms show nothing", found.spread);
+        assert_eq!((found.older[1], found.refused), (0, 0), "{} ms", found.spread);
+        assert!(found.lead <= found.limit);
+    }
+}
+
+/// One clock that is an hour ahead takes nobody along.
+#[test]
+fn a_clock_that_is_an_hour_ahead_takes_nobody_along() {
+    let found = answers::of(SEED, 10, 1);
+    assert!(found.refused > 0 && found.lead <= found.limit, "{} ms", found.lead);
+    // Answers to its own questions are older than these, and no others are.
+    assert_eq!(found.older[1], found.refused);
 }

@@ -51,7 +51,7 @@ pub fn far_apart(design: Design) -> Bounds {
         offsets: [2 * RESERVATION, 0],
         max_observed_lead: 3 * RESERVATION,
         limits: HOLDING,
-        ids: 2,
+        ids: 1,
         reservations: 2,
         messages: 1,
         ticks: 1,
