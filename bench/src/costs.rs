@@ -49,6 +49,7 @@ const NEVER_THE_SAME: &str = "count(DISTINCT call) = count(*)";
 pub fn measure(effort: &Effort, report: &mut Report) -> Costs {
     let keys = keys(effort, report);
     decoding(effort, report);
+    observing(effort, report);
     keys
 }
 
@@ -221,6 +222,32 @@ fn decoding(effort: &Effort, report: &mut Report) {
         above("snowflake_parse(id)") / above("pg_walfile_name_offset('0/1000028')"),
         Bound::AtMost(3.0),
     );
+}
+
+/// An ID that is an hour ahead of the clock, which is followed, and reserved, before anything is
+/// measured.
+fn observing(effort: &Effort, report: &mut Report) {
+    let cluster = cluster().wide_sequence().set("snowflake.max_observed_lead", "1d").start();
+    let mut client = cluster.connect();
+    let ahead = "SELECT snowflake_max(now() + interval '1 hour')";
+    let observe = format!("snowflake_observe({})", bigint(&mut client, ahead));
+    let observe: &'static str = observe.leak();
+    let candidate = |call, check| Candidate { call, check };
+    let candidates = [
+        candidate(NOTHING, ALWAYS_THE_SAME),
+        candidate("snowflake_nextval()", NEVER_THE_SAME),
+        candidate(observe, "bool_and(call)"),
+    ];
+    let times = Times::measure(&mut client, &candidates, effort);
+    let [next, observe] = ["snowflake_nextval()", observe].map(|call| times.above(call, NOTHING));
+    let title = "Time of an observation and of an ID, both an hour ahead of the clock, less that of a \
+                 built-in function that does nothing";
+    let mut table = Table::new(title, &["call", "ns", "of snowflake_nextval()"]);
+    table.row(&["`snowflake_nextval()`".into(), format!("{next:.1}"), "1.00".into()]);
+    let ratio = observe / next;
+    table.row(&["`snowflake_observe(id)`".into(), format!("{observe:.1}"), format!("{ratio:.2}")]);
+    table.print();
+    report.expect("snowflake_observe() / snowflake_nextval()", ratio, Bound::AtMost(1.5));
 }
 
 /// Nanoseconds for a call, that of its query included: one time for each candidate and round.

@@ -8,6 +8,7 @@
 //! - `costs`: functions, one call for each of many rows.
 //! - `inserts`: rows with a primary key, in bulk and in small statements of many sessions.
 //!   `copies`: rows in bulk with COPY.
+//! - `observation`: rows that replication applies, with and without the trigger that observes them.
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
 //!   runs alone.
@@ -33,6 +34,7 @@ mod inserts;
 mod instructions;
 mod latency;
 mod machine;
+mod observation;
 mod picture;
 mod report;
 mod sustained;
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
     let mut report = Report::new();
     let costs = costs::measure(&effort, &mut report);
     let inserts = inserts::measure(&effort, &mut report);
+    observation::measure(&effort, &mut report);
     let sustained = sustained::measure(&effort, &mut report);
     let chart = PathBuf::from(chart);
     chart::draw(&chart, &machine, &costs, &inserts, &sustained);

@@ -16,7 +16,7 @@ pub struct Rule {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = Rule> {
-    let files: [(&str, &[[&str; 3]]); 7] = [
+    let files: [(&str, &[[&str; 3]]); 8] = [
         ("generator", GENERATOR),
         ("ring", RING),
         ("register", REGISTER),
@@ -24,6 +24,7 @@ pub fn all() -> impl Iterator<Item = Rule> {
         ("layout", LAYOUT),
         ("spinlock", SPINLOCK),
         ("text", TEXT),
+        ("public", PUBLIC),
     ];
     files.into_iter().flat_map(|(file, rules)| {
         rules.iter().map(move |&[test, sound, broken]| Rule { file, test, sound, broken })
@@ -140,6 +141,19 @@ const GENERATOR: &[[&str; 3]] = &[
         "self.last_sequence - self.leave;",
         "self.last_sequence;",
     ],
+    ["observe::whoever_has_seen_an_id_issues_greater_ones", "self.sequence = NOTHING_ISSUED;", ""],
+    [
+        "observe::whoever_has_seen_an_id_issues_greater_ones",
+        "else if timestamp > self.floor",
+        "else if timestamp > self.last_timestamp",
+    ],
+    ["observe::nothing_below_an_observed_id_is_reused", "ring.forget(timestamp);", ""],
+    [
+        "observe::what_is_followed_is_within_the_limit",
+        "if lead > max_lead {",
+        "if lead > max_lead + 1 {",
+    ],
+    ["observe::an_observed_lead_is_no_step", "self.hold = lead.max(0);", ""],
 ];
 
 const RING: &[[&str; 3]] = &[
@@ -313,5 +327,28 @@ const TEXT: &[[&str; 3]] = &[
         "the_smallest_and_the_largest_id_have_texts_and_no_other_number",
         "None => fits = false,",
         "None => {}",
+    ],
+];
+
+const PUBLIC: &[[&str; 3]] = &[
+    [
+        "half_of_the_bits_of_successive_ids_differ",
+        "self.cipher.encrypt_block((&mut block).into());",
+        "",
+    ],
+    [
+        "another_prefix_or_key_reads_nothing",
+        "(block as u64 == prefix.check)",
+        "(block as u64 | 1 != 0)",
+    ],
+    [
+        "the_largest_block_is_read_and_what_is_above_it_is_not",
+        ".checked_mul(ten * ten)?",
+        ".wrapping_mul(ten * ten)",
+    ],
+    [
+        "a_file_has_a_key_on_each_line",
+        "else if found.count == MOST_KEYS",
+        "else if found.count == usize::MAX",
     ],
 ];

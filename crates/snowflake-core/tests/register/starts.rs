@@ -2,12 +2,13 @@
 
 use proptest::prelude::*;
 use snowflake_core::generator::RESERVATION;
+use snowflake_core::jump::Verdict;
 use snowflake_core::layout::{Layout, TWITTER_EPOCH};
 use snowflake_core::register::{
     Issuer, NO_TIMELINE, Record, Start, StartAfterAhead, StartError, Writer,
 };
 
-use crate::records::{DAY, NOW, WRITER, issuer, own, records};
+use crate::records::{DAY, NOW, WRITER, issuer, own, records, wall};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -122,6 +123,24 @@ fn a_start_holds_what_it_explains() {
             "at {now}"
         );
     }
+}
+
+/// An ID of another server has taken this one far ahead of its clock. The record explains that lead to
+/// the next start, and a floor that leads is no jump of the clock.
+#[test]
+fn a_start_explains_an_observed_lead() {
+    const LEAD: i64 = DAY - 10_000;
+    let before = own();
+    let observed = NOW + LEAD;
+    let record = issuer(&before).reservation(observed, before.floor, wall(NOW), 0).record;
+    let later = NOW + 1000;
+    let issuer = Issuer { max_backward_step: 0, ..issuer(&record) };
+    let start = issuer.start(&record, later).expect("its own record");
+    assert!(start.after >= observed);
+    assert_eq!(start.hold, start.after - later);
+    let (verdict, _) =
+        wall(later).judge(&issuer.reference(&record, None), start.after, Some(RESERVATION));
+    assert_eq!(verdict, Verdict::Accept);
 }
 
 #[test]

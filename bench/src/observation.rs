@@ -1,0 +1,94 @@
+//! What it costs to follow the IDs of other servers: a call, and the rows that replication applies.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, bigint, eventually};
+
+use crate::report::{Bound, Report, Table};
+use crate::{Effort, cluster, median};
+
+/// A table without the trigger, and one with it.
+const TABLES: [&str; 2] = ["plain", "observed"];
+
+/// Measures how long it takes to apply rows with and without the trigger, from the commit on the
+/// publisher until they are visible on the subscriber.
+pub fn measure(effort: &Effort, report: &mut Report) {
+    let start = || cluster().set("wal_level", "logical").start();
+    let (publisher, subscriber) = (start(), start());
+    let [mut from, mut to] = [&publisher, &subscriber].map(Cluster::connect);
+    for table in TABLES {
+        let create = format!("CREATE TABLE {table} (id bigint PRIMARY KEY, item text)");
+        for client in [&mut from, &mut to] {
+            client.batch_execute(&create).expect("a table");
+        }
+    }
+    to.batch_execute(
+        "CREATE TRIGGER observe BEFORE INSERT OR UPDATE OF id ON observed
+             FOR EACH ROW EXECUTE FUNCTION snowflake_observe_rows('id');
+         ALTER TABLE observed ENABLE REPLICA TRIGGER observe",
+    )
+    .expect("a trigger");
+    for table in TABLES {
+        from.batch_execute(&format!("CREATE PUBLICATION {table} FOR TABLE {table}"))
+            .expect("a publication");
+        let directory = publisher.directory().display();
+        to.batch_execute(&format!(
+            "CREATE SUBSCRIPTION {table}
+             CONNECTION 'host={directory} port=5432 user=postgres dbname=postgres'
+             PUBLICATION {table}"
+        ))
+        .expect("a subscription");
+    }
+    eventually("the tables follow", || {
+        bigint(&mut to, "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'") == 0
+    });
+
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..=effort.rounds {
+        eprintln!("    applied rows, round {round} of {}", effort.rounds);
+        for (table, times) in TABLES.into_iter().zip(&mut times) {
+            let seconds = apply(&mut from, &mut to, table, effort.rows);
+            if round > 0 {
+                times.push(seconds);
+            }
+        }
+    }
+    let refused = bigint(&mut to, "SELECT observations_refused FROM pg_stat_snowflake");
+    assert_eq!(refused, 0, "an ID was not followed");
+    let ratio =
+        median(times[1].iter().zip(&times[0]).map(|(with, without)| with / without).collect());
+    let [without, with] = times.map(median);
+    let title = format!(
+        "Replication of {} rows that are inserted at once, from the commit until they are visible; \
+         medians of {} rounds",
+        effort.rows, effort.rounds
+    );
+    let mut table = Table::new(&title, &["trigger", "seconds", "of those without"]);
+    table.row(&["none".into(), format!("{without:.2}"), "1.00".into()]);
+    table.row(&[
+        "`snowflake_observe_rows('id')`".into(),
+        format!("{with:.2}"),
+        format!("{ratio:.2}"),
+    ]);
+    table.print();
+    report.expect("applying rows with the trigger / without", ratio, Bound::AtMost(1.1));
+}
+
+/// Inserts so many rows at once, and returns how long it takes until they are on the other server.
+fn apply(from: &mut Client, to: &mut Client, table: &str, rows: u32) -> f64 {
+    from.batch_execute(&format!("TRUNCATE {table}")).expect("an empty table");
+    eventually("it is empty there, too", || {
+        bigint(to, &format!("SELECT count(*) FROM {table}")) == 0
+    });
+    let insert = format!("INSERT INTO {table} SELECT snowflake_nextval({rows}), 'book'");
+    from.batch_execute(&insert).expect("rows");
+    let committed = Instant::now();
+    let newest = bigint(from, &format!("SELECT max(id) FROM {table}"));
+    let arrived = format!("SELECT count(*) FROM {table} WHERE id = {newest}");
+    while bigint(to, &arrived) == 0 {
+        sleep(Duration::from_millis(2));
+    }
+    committed.elapsed().as_secs_f64()
+}
