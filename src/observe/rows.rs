@@ -111,9 +111,11 @@ unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_voi
 #[inline(never)]
 #[pg_guard]
 extern "C-unwind" fn follow() {
-    let [within, beyond] = GREATEST.replace([NONE; 2]);
-    // The clock has gone on since the rows came. If it has reached the one beyond, that is all.
-    for id in [beyond, within].into_iter().filter(|id| *id != NONE) {
+    let mut greatest = GREATEST.replace([NONE; 2]);
+    // The clock has gone on since the rows came, so what was beyond the limit might not be any more,
+    // and what came later might be greater and was within it. Who follows one follows all below it.
+    greatest.sort_unstable_by(|one, other| other.cmp(one));
+    for id in greatest.into_iter().filter(|id| *id != NONE) {
         if observe_at_once(id) || may_follow(id) {
             return;
         }

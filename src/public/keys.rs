@@ -45,6 +45,9 @@ struct Set {
 // SAFETY: no pointers, and nothing that belongs to one process.
 unsafe impl PGRXSharedMemory for Sets {}
 
+/// For the log.
+pub const NONE_UNTIL_USABLE: &str = "Public IDs have no keys until the file can be used.";
+
 /// Before all times.
 const LONG_AGO: pg_sys::TimestampTz = pg_sys::TimestampTz::MIN;
 
@@ -63,7 +66,7 @@ impl Default for Sets {
                 if STARTED.get().is_none() {
                     error.raise();
                 }
-                error.log("Public IDs have no keys until the file can be used.");
+                error.log(NONE_UNTIL_USABLE);
                 KeyBytes::NONE
             }
         };

@@ -62,7 +62,11 @@ fn reload() {
         }
         Err((path, error)) => {
             keys::publish(None);
-            Error::File { path, error }.log("The keys from before remain in use.");
+            // After a crash, there might be none.
+            Error::File { path, error }.log(match keys::state().fingerprint {
+                Some(_) => "The keys from before remain in use.",
+                None => keys::NONE_UNTIL_USABLE,
+            });
         }
     }
 }

@@ -257,6 +257,24 @@ fn the_trigger_follows_at_the_commit_of_a_replica() {
     }
 }
 
+/// The clock goes on while a transaction is applied, so a row might be within the limit that is
+/// greater than one that was not.
+#[test]
+fn the_trigger_follows_the_greatest_id_if_the_clock_has_reached_others() {
+    let (_cluster, mut client) = server("1s");
+    create(&mut client, "BEFORE INSERT", "'id'");
+    client.batch_execute(REPLICA).expect("a replica");
+    let beyond = id(&mut client, "1100 ms");
+    let greater = id(&mut client, "1105 ms");
+    client
+        .batch_execute(&format!(
+            "BEGIN; INSERT INTO posts VALUES ({beyond}); SELECT pg_sleep(0.3);
+             INSERT INTO posts VALUES ({greater}); COMMIT"
+        ))
+        .expect("rows");
+    assert!(bigint(&mut client, NEXT) > greater);
+}
+
 #[test]
 fn the_trigger_follows_at_the_preparation_of_a_replica() {
     let cluster = Cluster::builder()
