@@ -99,6 +99,8 @@ Add to postgresql.conf, and restart the server:
     shared_preload_libraries = 'snowflake_pg'
     include '/etc/snowflake/identity.conf'
 
+If shared_preload_libraries is set already, add snowflake_pg to its list, after a comma.
+
 Then, in each database: CREATE EXTENSION snowflake;
 END
     fi
@@ -110,7 +112,7 @@ uninstall)
             # overwrote.
             if grep -qs snowflake_pg "$script"; then into "$extension_dir" rm -f "$script"; fi
         done
-        into "$extension_dir" rm -f "$control"
+        into "$extension_dir" rm -f "$control" "$extension_dir"/snowflake_adopt.control "$extension_dir"/snowflake_adopt--*.sql
     elif [ -e "$control" ]; then
         echo "    $control belongs to another project, and was not removed."
     fi

@@ -7,6 +7,7 @@
 //! `no_circle_between_files` finds an arrow that leads back.
 //!
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
+//! - `adopt`: new tables whose keys are converted with the statement that creates them.
 //! - `convert`: from serial and identity columns, and back.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `observe`: IDs of other servers, which this one then follows.
@@ -28,6 +29,7 @@
 use pgrx::prelude::*;
 
 mod administer;
+mod adopt;
 #[cfg(feature = "pg_bench")]
 mod benches;
 mod check;

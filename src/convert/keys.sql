@@ -6,10 +6,11 @@
 -- the keys of all its tables. $4 is the schema of this extension, $5 the next ID, $6 whether keys
 -- are to be reverted, $7 whether dependents are created again, $8 whether foreign keys are
 -- validated in the same transaction, $9 the OIDs of the schemas in the session's search_path, as an
--- array, and $10 whether dependents are judged that are not created again, too. Paste the files of
--- a query into psql 16 or later, followed by, for example,
+-- array, $10 whether dependents are judged that are not created again, too, and $11 whether $2 is no
+-- key, but refers to one that is converted already. Paste the files of a query into psql 16 or
+-- later, followed by, for example,
 --
--- \bind orders id - public 1 false false false {2200} false \g
+-- \bind orders id - public 1 false false false {2200} false false \g
 --
 -- They run with search_path = pg_catalog, pg_temp.
 WITH RECURSIVE
@@ -53,7 +54,7 @@ named AS (
 -- a row: a key, which is the root, in its own relation or in one that inherits it: a partition, or
 -- a child.
 family(relation, number, root, root_number) AS (
-    SELECT *, * FROM named
+    SELECT *, * FROM named WHERE NOT $11::boolean
     UNION
     SELECT child.attrelid, child.attnum, root, root_number
     FROM family
@@ -65,7 +66,7 @@ family(relation, number, root, root_number) AS (
 -- a row: a column of the family, or another one that holds its values: those of foreign keys that
 -- refer to it. The children and the parents of all these tables count too, and so on.
 connected(relation, number) AS (
-    SELECT relation, number FROM family
+    SELECT relation, number FROM named
     UNION
     SELECT next.*
     FROM connected,
@@ -102,7 +103,7 @@ columns AS (
            a.attinhcount > 0 AS inherited,
            pg_get_expr(d.adbin, d.adrelid) AS default_expression,
            (a.attrelid, a.attnum) IN (SELECT relation, number FROM family) AS in_family,
-           (a.attrelid, a.attnum) IN (SELECT * FROM named) AS is_named,
+           NOT $11 AND (a.attrelid, a.attnum) IN (SELECT * FROM named) AS is_named,
            sequence.oid AS sequence,
            quote_ident(sequence_schema.nspname) || '.' || quote_ident(sequence.relname) AS sequence_name
     FROM connected
@@ -140,7 +141,11 @@ target AS (
 -- a row: the role whose rights all of it has, only one: that of the table, or of most keys of a
 -- schema.
 the_owner(role) AS (
-    SELECT owner FROM target GROUP BY owner ORDER BY count(*) DESC, owner LIMIT 1
+    SELECT owner
+    FROM named JOIN columns USING (relation, number)
+    GROUP BY owner
+    ORDER BY count(*) DESC, owner
+    LIMIT 1
 ),
 
 -- a row: a column that has to become bigint.

@@ -12,6 +12,8 @@
 //! - `plan`: what is asked for, and what it takes.
 //! - `trust`: the rule of one owner.
 //! - `trial`: what the next ID is tried with.
+//! - `execution`: how a plan is carried out.
+//! - `empty`: columns of tables without rows, which are converted with the statement that made them.
 //! - `dependents`: views and other objects that are dropped and created again.
 //! - `functions`: functions that might not take the new keys.
 //! - `properties`: privileges, comments and the like.
@@ -23,6 +25,8 @@
 //! - `rows`: what queries return.
 
 mod dependents;
+mod empty;
+mod execution;
 mod finding;
 mod functions;
 mod obstacle;
@@ -36,24 +40,27 @@ mod trust;
 mod views;
 
 use pgrx::fcinfo::pg_getarg;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::server::encoding::{encode, text_argument, text_array_argument};
-use crate::server::report::{self as server_report, OrRaise};
-use crate::server::{catalog, subtransaction};
+use crate::server::report::OrRaise;
+use crate::server::subtransaction;
+use execution::change;
 use functions::functions;
-use obstacle::{Obstacle, wrong_argument};
-use plan::{Direction, Keys, Plan};
+use obstacle::wrong_argument;
+use plan::{Direction, Plan};
 use statement::{Step, execute_all};
-use trial::Reach;
 use trust::Owner;
+
+pub use empty::{NotConverted, convert_if_empty};
+pub use obstacle::Obstacle;
+pub use plan::Keys;
 
 /// A text in the encoding of the database.
 type Bytes = Vec<u8>;
 
 /// What the functions return: the step that a statement belongs to, and the statement.
-type Statements = TableIterator<'static, (Bytes, Bytes)>;
+type Rows = TableIterator<'static, (Bytes, Bytes)>;
 
 /// Makes keys `bigint DEFAULT snowflake_nextval()`, and columns that refer to them bigint: one
 /// column, or all columns of a relation or a schema that take values of a sequence. Returns the
@@ -160,7 +167,7 @@ fn execute(fcinfo: pg_sys::FunctionCallInfo) -> Result<(), Obstacle> {
     trust::check_defaults(unsafe { (*(*fcinfo).flinfo).fn_oid }, &owner)
 }
 
-fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
+fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
     // SAFETY: the function has these arguments. All types are those of the declaration.
     let (keys, dry_run, dependents, validate, rehearse, acknowledged) = unsafe {
         (
@@ -189,16 +196,16 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
         ));
     }
     let plan = Plan { keys, direction: Direction::Convert, recreate, validate, is_report: false };
-    let check = || functions(&plan.arguments(None), acknowledged).check_acknowledged();
+    let check = |_: &_| functions(&plan.arguments(None), acknowledged).check_acknowledged();
     let statements = if rehearse {
-        subtransaction::rolled_back(|| change(&plan, false, || Ok(())), |error| error.rethrow())?
+        subtransaction::rolled_back(|| change(&plan, false, |_| Ok(())), |error| error.rethrow())?
     } else {
         change(&plan, dry_run, check)?
     };
     Ok(table(statements))
 }
 
-fn revert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
+fn revert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
     // SAFETY: the function is strict and has these three arguments.
     let (keys, dry_run) = unsafe {
         (
@@ -208,65 +215,7 @@ fn revert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Statements, Obstacle> {
     };
     let direction = Direction::Revert;
     let plan = Plan { keys, direction, recreate: false, validate: false, is_report: false };
-    Ok(table(change(&plan, dry_run, || Ok(()))?))
-}
-
-/// The statements of a plan, which are executed unless `dry_run`, if `check` allows it.
-fn change(
-    plan: &Plan,
-    dry_run: bool,
-    check: impl FnOnce() -> Result<(), Obstacle>,
-) -> Result<Vec<(Step, String)>, Obstacle> {
-    refuse_old_snapshot()?;
-    if dry_run {
-        let statements = plan.statements(Reach::Plain)?;
-        if !statements.untried.is_empty() {
-            server_report::send(untried(&statements.untried), PgLogLevel::NOTICE);
-        }
-        return Ok(statements.into_rows());
-    }
-    let planned = plan.statements(Reach::OfOwner)?;
-    let Some(lock) = planned.lock() else { return Ok(planned.into_rows()) };
-    check()?;
-    plan.lock_views();
-    lock.execute(&planned.owner)?;
-    planned.names.check()?;
-    // Before the lock, things might have changed.
-    let locked = plan.statements(Reach::OfOwner)?;
-    if locked.lock() != Some(lock) {
-        return Err(Obstacle::changed("the column"));
-    }
-    plan.execute(&locked)?;
-    Ok(locked.into_rows())
-}
-
-fn untried(untried: &[Obstacle]) -> ErrorReport {
-    let all: Vec<&str> = untried.iter().map(|obstacle| obstacle.message.as_str()).collect();
-    server_report::message("not everything was tested with the next ID")
-        .set_detail(format!(
-            "The following could not be ruled out, because a test could run code of users: {}.",
-            all.join("; ")
-        ))
-        .set_hint("Call snowflake_convert() with rehearse => true to test it.")
-}
-
-/// New keys start above those that are there, so all of them have to be seen.
-fn refuse_old_snapshot() -> Result<(), Obstacle> {
-    if !catalog::keeps_snapshot() {
-        return Ok(());
-    }
-    Err(Obstacle {
-        sqlstate: PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
-        object: String::new(),
-        message: "columns cannot be converted in a REPEATABLE READ or SERIALIZABLE transaction"
-            .into(),
-        detail: Some(
-            "Such a transaction does not see rows that were committed after it began, and the \
-             start of new keys depends on them."
-                .into(),
-        ),
-        hint: Some("Use a READ COMMITTED transaction.".into()),
-    })
+    Ok(table(change(&plan, dry_run, |_| Ok(()))?))
 }
 
 /// An argument of the call, unless it is NULL.
@@ -286,7 +235,7 @@ fn bytes(text: &str) -> Bytes {
     encode(text).into_bytes()
 }
 
-fn table(statements: Vec<(Step, String)>) -> Statements {
+fn table(statements: Vec<(Step, String)>) -> Rows {
     let row = |(step, text): (Step, String)| (bytes(step.name()), bytes(&text));
     TableIterator::new(statements.into_iter().map(row))
 }

@@ -12,6 +12,7 @@ use super::trial::{Outcome, Reach, Test, Values};
 use super::trust::{self, Names, Owner, schemas_of_session};
 use crate::generate;
 use crate::server::catalog::{Argument, Path, Row, query};
+use crate::server::own_table::text;
 
 /// One of the two ways.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,7 @@ words! {
         Owner = "owner",
         Path = "path",
         Name = "name",
+        Table = "table",
         Obstacle = "obstacle",
         Test = "test",
         RiskyTest = "risky test",
@@ -75,6 +77,8 @@ const REFRESHES: i32 = 100;
 pub struct Keys {
     /// The relation, the column, the schema, and the schema of this extension.
     arguments: [Argument; 4],
+    /// Whether the column is no key, but refers to one that is converted already.
+    only_refers: bool,
     /// The function that was called.
     function: pg_sys::Oid,
 }
@@ -108,8 +112,31 @@ impl Keys {
                 (schema, pg_sys::REGNAMESPACEOID),
                 (Some(own_schema.into()), pg_sys::TEXTOID),
             ],
+            only_refers: false,
             function,
         })
+    }
+
+    /// A column of a table, for a function of another extension that needs this one, which is in
+    /// `own_schema`.
+    pub fn of_column(
+        function: pg_sys::Oid,
+        own_schema: &str,
+        relation: pg_sys::Oid,
+        column: &str,
+        only_refers: bool,
+    ) -> Keys {
+        // A name is a text to PostgreSQL where it is compared.
+        Keys {
+            arguments: [
+                (Some(relation.into()), pg_sys::REGCLASSOID),
+                text(column),
+                (None, pg_sys::REGNAMESPACEOID),
+                text(own_schema),
+            ],
+            only_refers,
+            function,
+        }
     }
 }
 
@@ -135,6 +162,7 @@ pub struct Answer {
     /// The schemas of the session's `search_path` that this owner may rely on.
     schemas: Vec<String>,
     names: Names,
+    tables: Vec<String>,
     /// What the next ID has to satisfy. Those in `risky_tests` only make a risk in a report.
     pub tests: Vec<Test>,
     pub risky_tests: Vec<Test>,
@@ -148,6 +176,8 @@ pub struct Answer {
 pub struct Statements {
     pub owner: Owner,
     pub names: Names,
+    /// Those of the keys, and of columns that become bigint; without those that inherit them.
+    pub tables: Vec<String>,
     /// In the order in which they are executed, by step, with their ranks.
     ranked: Vec<(i32, Statement)>,
     /// What finds the objects that are created again.
@@ -207,7 +237,8 @@ impl Plan {
             ranked.extend(statements.into_iter().map(|statement| (0, statement)));
         }
         ranked.sort_by_key(|(rank, statement)| (statement.step, *rank));
-        Ok(Statements { owner, names: answer.names, ranked, created, untried })
+        let Answer { names, tables, .. } = answer;
+        Ok(Statements { owner, names, tables, ranked, created, untried })
     }
 
     /// Executes what is planned, after its lock.
@@ -222,20 +253,23 @@ impl Plan {
     /// Locks the views that are dropped, as a query does: a view before what it reads. Otherwise, a
     /// query that has locked a view and waits for a locked table would deadlock with DROP VIEW.
     pub fn lock_views(&self) {
-        if self.recreate {
-            for view in recreation(&self.arguments(None)).views {
-                // SAFETY: the relation might be gone, and then the lock does no harm.
-                unsafe { pg_sys::LockRelationOid(view, pg_sys::AccessExclusiveLock as i32) };
-            }
+        for view in self.views() {
+            // SAFETY: the relation might be gone, and then the lock does no harm.
+            unsafe { pg_sys::LockRelationOid(view, pg_sys::AccessExclusiveLock as i32) };
         }
     }
 
+    /// The views that are dropped and created again: each before what it reads.
+    pub fn views(&self) -> Vec<pg_sys::Oid> {
+        if self.recreate { recreation(&self.arguments(None)).views } else { Vec::new() }
+    }
+
     /// The arguments of the queries that begin with `keys.sql`.
-    pub fn arguments(&self, next: Option<i64>) -> [Argument; 10] {
+    pub fn arguments(&self, next: Option<i64>) -> [Argument; 11] {
         let [relation, column, schema, own_schema] = self.keys.arguments;
         let is_reversion = self.direction == Direction::Revert;
-        let [is_reversion, recreate, validate, is_report] =
-            [is_reversion, self.recreate, self.validate, self.is_report]
+        let [is_reversion, recreate, validate, is_report, only_refers] =
+            [is_reversion, self.recreate, self.validate, self.is_report, self.keys.only_refers]
                 .map(|flag| (Some(flag.into()), pg_sys::BOOLOID));
         let next = (next.map(Into::into), pg_sys::INT8OID);
         let path = schemas_of_session();
@@ -250,6 +284,7 @@ impl Plan {
             validate,
             path,
             is_report,
+            only_refers,
         ]
     }
 
@@ -303,6 +338,7 @@ impl Answer {
             Section::Owner => self.owner = Some(oid(text)),
             Section::Path => self.schemas.push(text),
             Section::Name => self.names.add(oid(object.expect("a relation")), text),
+            Section::Table => self.tables.push(text),
             Section::Obstacle => self.obstacles.push(Obstacle {
                 sqlstate: sqlstate_of(&other.expect("a SQLSTATE")),
                 object: object.expect("an object"),

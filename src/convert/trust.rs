@@ -76,23 +76,39 @@ impl Names {
         self.0.insert(relation.to_u32(), name);
     }
 
+    /// The relations, each with its name.
+    pub fn iter(&self) -> impl Iterator<Item = (pg_sys::Oid, &str)> {
+        self.0.iter().map(|(relation, name)| (pg_sys::Oid::from(*relation), name.as_str()))
+    }
+
     /// Fails if a relation has another name by now, and so its name might be that of something
     /// else. A statement might have run code of the owner since.
     pub fn check(&self) -> Result<(), Obstacle> {
+        let relations: Vec<pg_sys::Oid> = self.iter().map(|(relation, _)| relation).collect();
+        let now = Names::of(&relations);
+        let changed = self.0.iter().find(|(relation, name)| now.0.get(relation) != Some(name));
+        changed.map_or(Ok(()), |(_, name)| Err(Obstacle::changed(name)))
+    }
+
+    /// The names that relations have now.
+    pub fn of(relations: &[pg_sys::Oid]) -> Names {
         const NAMES: &str = "
             SELECT c.oid, format('%I.%I', n.nspname, c.relname)
             FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
             WHERE c.oid = ANY ($1::oid[])";
-        let relations: Vec<String> = self.0.keys().map(u32::to_string).collect();
-        let mut planned = self.0.clone();
+        let relations: Vec<String> =
+            relations.iter().map(|relation| relation.to_u32().to_string()).collect();
+        let mut names = Names::default();
         for row in query(NAMES, &[text(&format!("{{{}}}", relations.join(",")))]) {
             let [relation, name] = fields(row);
-            let relation = oid(relation.expect("an OID")).to_u32();
-            if planned.get(&relation) == name.as_ref() {
-                planned.remove(&relation);
-            }
+            names.add(oid(relation.expect("an OID")), name.expect("a name"));
         }
-        planned.into_values().next().map_or(Ok(()), |name| Err(Obstacle::changed(&name)))
+        names
+    }
+
+    /// The name of a relation that is among these.
+    pub fn name(&self, relation: pg_sys::Oid) -> Option<&str> {
+        self.0.get(&relation.to_u32()).map(String::as_str)
     }
 }
 

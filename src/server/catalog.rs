@@ -12,8 +12,10 @@
 //! - Backslashes in literals mean nothing: `standard_conforming_strings` is on wherever SQL is made
 //!   or run.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::AssertUnwindSafe;
+use std::ptr;
 
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
@@ -114,7 +116,7 @@ fn out_of_context<T>(query: &str, act: impl FnOnce() -> T) -> T {
                     let context = without_entry(CStr::from_ptr((*copy).context), &query);
                     (*copy).context = pg_sys::pstrdup(context.as_ptr());
                     if context.is_empty() {
-                        (*copy).context = std::ptr::null_mut();
+                        (*copy).context = ptr::null_mut();
                     }
                 }
                 pg_sys::FlushErrorState();
@@ -139,6 +141,48 @@ fn without_entry(context: &CStr, query: &CStr) -> CString {
     let kept = [&context[..begin], rest].concat();
     let kept = kept.strip_prefix(b"\n").unwrap_or(&kept);
     CString::new(kept).expect("it was a string")
+}
+
+/// A query of ours without arguments, which a session plans once.
+pub struct PlannedQuery {
+    query: &'static str,
+    plan: Cell<pg_sys::SPIPlanPtr>,
+}
+
+impl PlannedQuery {
+    pub const fn new(query: &'static str) -> PlannedQuery {
+        PlannedQuery { query, plan: Cell::new(ptr::null_mut()) }
+    }
+
+    /// Runs it, with names looked up in the catalog alone.
+    pub fn rows(&self) -> Vec<Row> {
+        let path = Path::catalog();
+        let select = || {
+            Spi::connect(|_| {
+                // SAFETY: SPI is connected, and the query has no parameters. A plan that is kept
+                // stays until the session ends, and PostgreSQL plans it again where it has to.
+                unsafe {
+                    if self.plan.get().is_null() {
+                        let query = encode(self.query);
+                        let plan = pg_sys::SPI_prepare(query.as_ptr(), 0, ptr::null_mut());
+                        assert!(!plan.is_null(), "{}", self.query);
+                        pg_sys::SPI_keepplan(plan);
+                        self.plan.set(plan);
+                    }
+                    let status = pg_sys::SPI_execute_plan(
+                        self.plan.get(),
+                        ptr::null_mut(),
+                        ptr::null(),
+                        false,
+                        0,
+                    );
+                    assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{}", self.query);
+                }
+                rows()
+            })
+        };
+        with_settings(&[(c"search_path", &*path.0)], || out_of_context(self.query, select))
+    }
 }
 
 /// As [`query`], but in a snapshot of now, even if the transaction keeps its first one. So the
@@ -167,7 +211,7 @@ pub fn parse(query: &str, path: &Path) {
     with_settings(&[&LITERALS[..], &settings].concat(), || {
         Spi::connect(|_| {
             // SAFETY: SPI is connected, and the query has no parameters. It is not planned.
-            unsafe { pg_sys::SPI_prepare(query.as_ptr(), 0, std::ptr::null_mut()) };
+            unsafe { pg_sys::SPI_prepare(query.as_ptr(), 0, ptr::null_mut()) };
         });
     });
 }

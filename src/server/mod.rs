@@ -5,7 +5,7 @@
 //! - `encoding`: texts of the database, and texts of ours.
 //! - `own_table`: the extension's tables.
 //! - `report`: how errors and log entries reach PostgreSQL.
-//! - `subtransaction`: subtransactions of which nothing stays.
+//! - `subtransaction`: subtransactions that are rolled back, always or if something fails.
 //! - `time`: PostgreSQL's times and ours.
 //! - `trigger`: what the trigger functions look at.
 

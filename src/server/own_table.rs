@@ -36,7 +36,8 @@ const TABLE: &str = "
          AND member.refobjid = function.refobjid AND member.deptype = 'e'
          AND member.classid = 'pg_class'::regclass
     JOIN pg_class AS c ON c.oid = member.objid AND c.relkind = 'r' AND c.relname = $2
-    JOIN pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = 'snowflake_internal'
+    JOIN pg_namespace AS n
+        ON n.oid = c.relnamespace AND n.nspname IN ('snowflake_internal', 'snowflake_adopt_internal')
     WHERE function.classid = 'pg_proc'::regclass AND function.objid = $1
       AND function.refclassid = 'pg_extension'::regclass AND function.deptype = 'e'";
 

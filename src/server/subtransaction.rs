@@ -1,4 +1,4 @@
-//! Subtransactions of which nothing stays.
+//! Subtransactions.
 
 use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
@@ -12,13 +12,33 @@ use super::encoding::decode;
 /// Acts in a subtransaction of which nothing stays, not even locks. After an error, once everything
 /// is put back, `handle` gives the result, or raises the error again.
 pub fn rolled_back<T>(act: impl FnOnce() -> T, handle: impl Fn(CaughtError) -> T) -> T {
+    in_subtransaction(act, |_| false, handle)
+}
+
+/// As [`rolled_back`], but what succeeds stays.
+pub fn unless_it_fails<T, E>(
+    act: impl FnOnce() -> Result<T, E>,
+    handle: impl Fn(CaughtError) -> Result<T, E>,
+) -> Result<T, E> {
+    in_subtransaction(act, Result::is_ok, handle)
+}
+
+/// Acts in a subtransaction. What it did stays if `stays` says so of the result.
+fn in_subtransaction<T>(
+    act: impl FnOnce() -> T,
+    stays: impl FnOnce(&T) -> bool,
+    handle: impl Fn(CaughtError) -> T,
+) -> T {
     // SAFETY: what the subtransaction replaces is put back after it, as PL/pgSQL does for a block.
     unsafe {
         let (memory, owner) = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
         let callbacks = pg_sys::error_context_stack;
-        let roll_back = || {
+        let end = |stays| {
             pg_sys::error_context_stack = callbacks;
-            pg_sys::RollbackAndReleaseCurrentSubTransaction();
+            match stays {
+                true => pg_sys::ReleaseCurrentSubTransaction(),
+                false => pg_sys::RollbackAndReleaseCurrentSubTransaction(),
+            }
             pg_sys::MemoryContextSwitchTo(memory);
             pg_sys::CurrentResourceOwner = owner;
         };
@@ -28,12 +48,12 @@ pub fn rolled_back<T>(act: impl FnOnce() -> T, handle: impl Fn(CaughtError) -> T
         let (result, is_open) = PgTryBuilder::new(AssertUnwindSafe(|| (act(), true)))
             .catch_others(|error| {
                 let handle = &handle;
-                roll_back();
+                end(false);
                 (handle(error), false)
             })
             .execute();
         if is_open {
-            roll_back();
+            end(stays(&result));
         }
         result
     }

@@ -73,7 +73,7 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     WHERE oid = $1 AND oid < 16384
     UNION ALL
     SELECT 3, '42703', $1::text, format('column %I of table %s does not exist', $2, $1), NULL, NULL
-    WHERE $1 IS NOT NULL AND $2 IS NOT NULL AND NOT EXISTS (SELECT FROM target)
+    WHERE $1 IS NOT NULL AND $2 IS NOT NULL AND NOT EXISTS (SELECT FROM named)
     UNION ALL
     SELECT 3, '42704', coalesce($1::text, $3::text),
            format('%s has no keys that take values of a sequence', coalesce('table ' || $1, 'schema ' || $3)),

@@ -79,9 +79,11 @@ fn what_is_installed_can_be_uninstalled() {
     let output = installation.make(&["install"]);
     assert!(output.status.success(), "{output:?}");
     let (scripts, others): (Vec<_>, Vec<_>) =
-        installation.files().into_iter().partition(|file| file.starts_with("snowflake--"));
-    assert!(!scripts.is_empty());
-    assert_eq!(others, ["snowflake.control", "snowflake_pg.so"]);
+        installation.files().into_iter().partition(|file| file.ends_with(".sql"));
+    for extension in ["snowflake--", "snowflake_adopt--"] {
+        assert!(scripts.iter().any(|file| file.starts_with(extension)), "{scripts:?}");
+    }
+    assert_eq!(others, ["snowflake.control", "snowflake_adopt.control", "snowflake_pg.so"]);
     let said = String::from_utf8_lossy(&output.stdout);
     for line in [
         "shared_preload_libraries = 'snowflake_pg'",

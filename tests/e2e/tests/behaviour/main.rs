@@ -1,5 +1,6 @@
 //! What a user sees, on real clusters. One module per behaviour.
 
+mod adoption;
 mod advice;
 mod application;
 mod application_locks;

@@ -1,0 +1,177 @@
+//! What a statement has made that concerns the adoption of a schema, and what becomes of it.
+
+use pgrx::prelude::*;
+
+use super::attempt::{attempt, warn};
+use super::command::Change;
+use crate::convert::{Keys, NotConverted, Obstacle, convert_if_empty};
+use crate::server::catalog::{Argument, PlannedQuery, query};
+use crate::server::own_table::text;
+use crate::server::report;
+
+/// A row: a table of an adopted schema that the statement has created or changed, its name, the keys
+/// that are converted there, and the schema of the extension snowflake.
+const TABLES: &str = "
+    SELECT DISTINCT c.oid, format('%I.%I', n.nspname, c.relname), a.keys, of_extension.nspname
+    FROM pg_event_trigger_ddl_commands() AS d
+    JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    JOIN snowflake_adopt_internal.adopted_schemas AS a ON a.schema = n.nspname
+    JOIN pg_extension AS e ON e.extname = 'snowflake'
+    JOIN pg_namespace AS of_extension ON of_extension.oid = e.extnamespace
+    WHERE NOT d.in_extension AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
+    ORDER BY c.oid";
+
+thread_local! {
+    static CHANGED_TABLES: PlannedQuery = const { PlannedQuery::new(TABLES) };
+}
+
+/// A table of an adopted schema.
+struct Table {
+    relation: pg_sys::Oid,
+    name: String,
+    /// `primary` or `all`.
+    keys: String,
+    /// The schema of the extension snowflake.
+    own_schema: String,
+}
+
+/// A column that concerns us.
+struct Column {
+    name: String,
+    part: Part,
+}
+
+enum Part {
+    /// It takes values of a sequence, and stays so if there is a reason.
+    Key { reason_to_stay: Option<String> },
+    /// It is an integer, and refers to a key that is converted, directly or not.
+    Reference { table: String, key: String },
+}
+
+/// Converts what a statement has made.
+pub fn look_at(function: pg_sys::Oid, change: &Change) {
+    let tables = attempt(|| Ok::<_, Obstacle>(CHANGED_TABLES.with(PlannedQuery::rows)));
+    let mut left = Vec::new();
+    match tables {
+        Ok(tables) => {
+            for table in tables.into_iter().map(Table::from) {
+                table.look_at(function, change, &mut left);
+            }
+        }
+        Err(obstacle) => warn("the tables of the statement could not be looked at", obstacle),
+    }
+    if !left.is_empty() {
+        let notice = report::message("not all new keys were converted to snowflake IDs");
+        report::send(notice.set_detail(left.join("\n")), PgLogLevel::NOTICE);
+    }
+}
+
+impl From<Vec<Option<String>>> for Table {
+    fn from(row: Vec<Option<String>>) -> Table {
+        let mut fields = row.into_iter().map(|field| field.expect("not NULL"));
+        let mut next = || fields.next().expect("a column");
+        Table {
+            relation: pg_sys::Oid::from(next().parse::<u32>().expect("an OID")),
+            name: next(),
+            keys: next(),
+            own_schema: next(),
+        }
+    }
+}
+
+impl Table {
+    fn look_at(&self, function: pg_sys::Oid, change: &Change, left: &mut Vec<String>) {
+        let columns = match attempt(|| Ok::<_, Obstacle>(self.columns(change))) {
+            Ok(columns) => columns,
+            Err(obstacle) => {
+                return warn(&format!("table {} could not be looked at", self.name), obstacle);
+            }
+        };
+        for Column { name, part } in columns {
+            let mut leave = |reason: &str| {
+                left.push(format!("Column {name} of table {}: {reason}.", self.name));
+            };
+            if let Part::Key { reason_to_stay: Some(reason) } = part {
+                leave(&reason);
+                continue;
+            }
+            let only_refers = matches!(part, Part::Reference { .. });
+            let convert = || {
+                let (schema, relation) = (&self.own_schema, self.relation);
+                convert_if_empty(Keys::of_column(function, schema, relation, &name, only_refers))
+            };
+            match (attempt(convert), part) {
+                (Ok(()), _) => {}
+                (Err(NotConverted::HasRows), Part::Key { .. }) => leave("the table has rows"),
+                (Err(NotConverted::HasRows), Part::Reference { table, key }) => {
+                    self.warn_of_reference(&name, &table, &key);
+                }
+                (Err(NotConverted::Obstacle(obstacle)), _) if is_denied(&obstacle) => {
+                    leave(&obstacle.message);
+                }
+                (Err(NotConverted::Obstacle(obstacle)), _) => {
+                    let table = &self.name;
+                    let what = format!(
+                        "column {name} of table {table} could not be converted to snowflake IDs"
+                    );
+                    warn(&what, obstacle);
+                }
+            }
+        }
+    }
+
+    fn columns(&self, change: &Change) -> Vec<Column> {
+        let added: Argument = match change {
+            Change::Created => (None, pg_sys::TEXTOID),
+            Change::Altered { added_columns } => text(&array(added_columns)),
+        };
+        let relation = (Some(self.relation.into()), pg_sys::OIDOID);
+        query(include_str!("columns.sql"), &[relation, text(&self.keys), added])
+            .into_iter()
+            .map(|row| {
+                let [kind, name, table, key, reason, _] =
+                    row.try_into().expect("as many columns as the query has");
+                let part = match kind.as_deref() {
+                    Some("key") => Part::Key { reason_to_stay: reason },
+                    _ => Part::Reference {
+                        table: table.expect("a table"),
+                        key: key.expect("a column"),
+                    },
+                };
+                Column { name: name.expect("a name"), part }
+            })
+            .collect()
+    }
+
+    fn warn_of_reference(&self, column: &str, table: &str, key: &str) {
+        let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        let warning = report::message(format!(
+            "column {column} of table {} cannot hold the snowflake IDs that it refers to",
+            self.name
+        ))
+        .set_detail(format!(
+            "It is an integer, and the table has rows. An INSERT that refers to a new row of {table} \
+             fails with \"integer out of range\"."
+        ))
+        .set_hint(format!(
+            "Convert it with SELECT * FROM snowflake_convert({}, {}, dry_run => false).",
+            literal(table),
+            literal(key)
+        ));
+        report::send(warning, PgLogLevel::WARNING);
+    }
+}
+
+/// Whether the rule of one owner is in the way, or a privilege.
+fn is_denied(obstacle: &Obstacle) -> bool {
+    obstacle.sqlstate == PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE
+}
+
+/// An array as PostgreSQL reads it.
+fn array(elements: &[String]) -> String {
+    let quoted = elements
+        .iter()
+        .map(|element| format!("\"{}\"", element.replace('\\', "\\\\").replace('"', "\\\"")));
+    format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
+}

@@ -1,0 +1,108 @@
+//! What the event trigger is told of a statement.
+
+use std::ffi::{CStr, c_char};
+
+use pgrx::{PgList, is_a, pg_sys};
+
+use crate::server::encoding::decode;
+
+/// A statement that was executed.
+pub enum Command {
+    /// It has created tables, or added columns or foreign keys.
+    Tables(Change),
+    /// A schema was renamed or dropped, or might have been.
+    SchemaIsGone,
+    /// It does not concern us.
+    Other,
+}
+
+/// What a statement has done to its tables.
+pub enum Change {
+    Created,
+    /// Columns of these names were added, and perhaps foreign keys.
+    Altered {
+        added_columns: Vec<String>,
+    },
+}
+
+impl Command {
+    /// `None` unless an event trigger is called.
+    pub fn of(fcinfo: pg_sys::FunctionCallInfo) -> Option<Command> {
+        // SAFETY: the context of a call is NULL or a node. That of an event trigger has the statement.
+        unsafe {
+            let context = (*fcinfo).context;
+            if context.is_null() || !is_a(context, pg_sys::NodeTag::T_EventTriggerData) {
+                return None;
+            }
+            let statement = (*context.cast::<pg_sys::EventTriggerData>()).parsetree;
+            Some(Command::of_statement(statement))
+        }
+    }
+
+    /// # Safety
+    ///
+    /// A statement as the parser makes it.
+    unsafe fn of_statement(statement: *mut pg_sys::Node) -> Command {
+        use pg_sys::NodeTag::*;
+        // SAFETY: each type of node has its tag.
+        unsafe {
+            match (*statement).type_ {
+                T_CreateStmt => Command::Tables(Change::Created),
+                T_CreateSchemaStmt => {
+                    let elements = (*statement.cast::<pg_sys::CreateSchemaStmt>()).schemaElts;
+                    match elements.is_null() {
+                        true => Command::Other,
+                        false => Command::Tables(Change::Created),
+                    }
+                }
+                T_AlterTableStmt => {
+                    Command::of_alter_table(&*statement.cast::<pg_sys::AlterTableStmt>())
+                }
+                T_RenameStmt => match (*statement.cast::<pg_sys::RenameStmt>()).renameType {
+                    pg_sys::ObjectType::OBJECT_SCHEMA => Command::SchemaIsGone,
+                    _ => Command::Other,
+                },
+                T_DropStmt | T_DropOwnedStmt => Command::SchemaIsGone,
+                _ => Command::Other,
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As above.
+    unsafe fn of_alter_table(statement: &pg_sys::AlterTableStmt) -> Command {
+        let mut added_columns = Vec::new();
+        let mut concerns_us = false;
+        // SAFETY: the list consists of such nodes, and what they define is a node.
+        unsafe {
+            for change in PgList::<pg_sys::AlterTableCmd>::from_pg(statement.cmds).iter_ptr() {
+                let definition = (*change).def;
+                match (*change).subtype {
+                    pg_sys::AlterTableType::AT_AddColumn => {
+                        let column = definition.cast::<pg_sys::ColumnDef>();
+                        added_columns.push(name((*column).colname));
+                        concerns_us = true;
+                    }
+                    pg_sys::AlterTableType::AT_AddConstraint => {
+                        let constraint = definition.cast::<pg_sys::Constraint>();
+                        concerns_us |= (*constraint).contype == pg_sys::ConstrType::CONSTR_FOREIGN;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        match concerns_us {
+            true => Command::Tables(Change::Altered { added_columns }),
+            false => Command::Other,
+        }
+    }
+}
+
+/// # Safety
+///
+/// A string.
+unsafe fn name(name: *const c_char) -> String {
+    // SAFETY: the caller's promise.
+    decode(unsafe { CStr::from_ptr(name) })
+}
