@@ -17,6 +17,6 @@ COMMENT ON FUNCTION snowflake_observe(bigint)
 COMMENT ON FUNCTION snowflake_observe_rows() IS 'trigger that observes IDs of replicated rows';
 COMMENT ON FUNCTION snowflake_stat_observations_refused() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_to_public(bigint, text)
-    IS 'name of a snowflake ID that tells nothing of it';
+    IS 'name of a snowflake ID that says nothing about it';
 COMMENT ON FUNCTION snowflake_from_public(text, text)
     IS 'snowflake ID of a name that snowflake_to_public() made';

@@ -80,7 +80,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, or for a while on
 /// the way there: the caller looks at the clock again in any case.
 ///
-/// The wait shows in `pg_stat_activity`, and ends with an error when the statement is cancelled.
+/// The wait shows in `pg_stat_activity`, and ends with an error when the statement is canceled.
 pub fn wait_towards(until: i64) {
     let _shown = WaitEvent::start();
     loop {

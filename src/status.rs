@@ -115,7 +115,8 @@ fn snowflake_status() -> TableIterator<
     ))
 }
 
-/// By how much the last ID is ahead of the clock, in milliseconds; 0 when it is not.
+/// By how much the last ID, or what was observed, is ahead of the clock, in milliseconds; 0 when it
+/// is not.
 fn lead(generator: Generator) -> i64 {
     (generator.timestamp() - clock::unix_ms()).max(0)
 }

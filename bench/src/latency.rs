@@ -155,14 +155,14 @@ fn latencies_beside(cluster: &Cluster, count: usize, statement: &str) -> [Vec<f6
     })
 }
 
-/// Sessions with a statement that does not end. It is cancelled when this is dropped, also when
+/// Sessions with a statement that does not end. It is canceled when this is dropped, also when
 /// measuring fails.
 struct Greedy(Vec<CancelToken>);
 
 impl Drop for Greedy {
     fn drop(&mut self) {
         for session in &self.0 {
-            session.cancel_query(NoTls).expect("the statement is cancelled");
+            session.cancel_query(NoTls).expect("the statement is canceled");
         }
     }
 }

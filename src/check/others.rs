@@ -91,15 +91,15 @@ pub fn synchronous_standbys(facts: &Facts) -> Finding {
 const STANDBYS: &str = "SELECT r.application_name, r.sync_state FROM pg_stat_replication AS r
     ORDER BY r.application_name";
 
-/// Whether rows of another server with this identity were received.
+/// Whether IDs of another server with this identity came by replication or were observed.
 pub fn twins(facts: &Facts) -> Finding {
     let idle = catalog::query(IDLE_WATCHES, &[]);
     let received = if facts.fixed.preloaded { shared::statistics().1.twins } else { 0 };
     if received > 0 {
         Finding::doubtful(
             format!(
-                "Replicated rows had the identity of this server. Their number since the \
-                 counters were reset is {received}."
+                "Replicated rows, or observed IDs, had the identity of this server. Their number \
+                 since the counters were reset is {received}."
             ),
             "The log names the subscriptions, and says which other causes are possible. Give one of \
              the two servers another identity, and restart it. Then call snowflake_stat_reset(), \

@@ -172,9 +172,9 @@ pub fn lead(facts: &Facts) -> Finding {
     }
     Finding::doubtful(
         detail,
-        "The clock was set back, the floor was set ahead of it, or several promotions added \
-         snowflake.failover_margin each. If the clock is behind, set it right. Otherwise, the \
-         lead shrinks as the clock goes on.",
+        "The clock was set back, the floor was set ahead of it, an ID of another server was \
+         observed, or several promotions added snowflake.failover_margin each. If the clock is \
+         behind, set it right. Otherwise, the lead shrinks as the clock goes on.",
     )
 }
 

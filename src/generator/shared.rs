@@ -75,7 +75,7 @@ pub struct Statistics {
     pub largest_step_back: i64,
     /// Reservations that were written to the register.
     pub reservations: u64,
-    /// Replicated rows that carry this server's own identity.
+    /// Replicated rows and observed IDs with this server's own identity that it has not issued.
     pub twins: u64,
     /// When the log named one of them last, on the boot clock, ms.
     twin_logged: i64,
@@ -217,7 +217,7 @@ pub fn freeze() -> Frozen {
 }
 
 impl Frozen {
-    /// The last timestamp that was issued, or that nothing is issued below.
+    /// The last timestamp that was issued or observed, or that nothing is issued below.
     pub fn timestamp(&self) -> i64 {
         self.0.as_ref().map_or(i64::MIN, Generator::timestamp)
     }
@@ -251,9 +251,9 @@ pub fn reset_statistics(now: pg_sys::TimestampTz) {
     locked.statistics = Statistics::new(now);
 }
 
-/// Counts a replicated row that carries this server's own identity. Returns how many there are if
+/// Counts an ID of this server's own identity that came from elsewhere. Returns how many there are if
 /// the log is to name this one: the first, and one a minute after it. `now` is the boot clock, or
-/// `None` for a row that the log does not name in any case. The library must have been preloaded.
+/// `None` for one that the log does not name in any case. The library must have been preloaded.
 pub fn count_twin(now: Option<i64>) -> Option<u64> {
     let mut locked = lock();
     let Statistics { twins, twin_logged, .. } = &mut locked.statistics;

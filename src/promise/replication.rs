@@ -9,7 +9,7 @@
 //!
 //! So no account is kept of who has which reservation. A transaction that took an ID has a commit
 //! record, where there are standbys to wait for. The record is newer than the reservation: whoever
-//! has it has both. What the commit waits for, and what can be cancelled, is PostgreSQL's own, and
+//! has it has both. What the commit waits for, and what can be canceled, is PostgreSQL's own, and
 //! stays so when standbys come and go or the setting changes.
 
 use std::ffi::{CStr, c_void};

@@ -9,7 +9,8 @@
 //! 1. IDs strictly increase, whatever the clock does and in whatever order sessions take them.
 //!    With reuse, they are distinct, and increase again once the clock has passed the highest one.
 //! 2. An ID is never behind the clock reading of its request.
-//! 3. The lead of an ID over the clock grows only by a step of the clock, or within `max_burst`.
+//! 3. The lead of an ID over the clock grows only by a step of the clock, within `max_burst`, or by
+//!    an observation.
 //! 4. While a step is held, every millisecond of the clock still gives a full sequence.
 //! 5. A stale reading is never mistaken for a step: without a step, nothing is held and nothing
 //!    refused.
@@ -197,7 +198,8 @@ pub enum WaitReason {
 pub struct Generator {
     timestamp: i64,
     /// The part of the lead over the clock that is explained without `max_burst` as it is now: by a
-    /// step of the clock, by the start, or by a burst. It shrinks as the clock catches up.
+    /// step of the clock, by the start, by an observation, or by a burst. It shrinks as the clock
+    /// catches up.
     hold: i64,
     /// The first timestamp above this one asks for a reservation. Never above `floor`.
     reserve_after: i64,
@@ -250,8 +252,8 @@ impl Generator {
         (self.sequence != NOTHING_ISSUED).then_some((self.timestamp, self.sequence))
     }
 
-    /// The highest timestamp that was issued, or that the generator started after. Except for
-    /// reused ones, no ID of an earlier timestamp is issued.
+    /// The highest timestamp that was issued or observed, or that the generator started after. Except
+    /// for reused ones, no ID of an earlier timestamp is issued.
     pub fn timestamp(&self) -> i64 {
         self.timestamp
     }

@@ -90,7 +90,7 @@ pub fn client(shared: &Shared, number: usize) {
             thread::sleep(Duration::from_millis(20));
             continue;
         };
-        // A wait that was cancelled ends with a warning.
+        // A wait that was canceled ends with a warning.
         let warned = Arc::new(AtomicBool::new(false));
         let notice = warned.clone();
         primary.notice_callback(move |_| notice.store(true, SeqCst));

@@ -188,7 +188,7 @@ impl Soak {
                 let waits = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity
                              WHERE wait_event = 'SyncRep' LIMIT 1";
                 let _ = self.primary.connect().query(waits, &[]);
-                "waits that were cancelled"
+                "waits that were canceled"
             }
             _ => {
                 let cluster = match fastrand::usize(0..4) {

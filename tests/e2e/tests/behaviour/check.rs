@@ -332,7 +332,7 @@ fn an_error_in_one_row_hides_no_other() {
 
 /// Whoever cancels the query, or limits its time, wants it to end.
 #[test]
-fn a_check_that_waits_can_be_cancelled() {
+fn a_check_that_waits_can_be_canceled() {
     let cluster = Cluster::start();
     let (mut holder, mut client) = (cluster.connect(), cluster.connect());
     let lock = "BEGIN; LOCK TABLE snowflake_internal.snowflake_layout";

@@ -85,7 +85,7 @@ fn a_wait_ends_at_statement_timeout() {
 }
 
 #[test]
-fn a_wait_shows_its_event_and_can_be_cancelled_and_terminated() {
+fn a_wait_shows_its_event_and_can_be_canceled_and_terminated() {
     let cluster = cluster_that_waits();
     let mut watcher = cluster.connect();
     let event = if cluster.programs().major() >= 17 { "SnowflakeClock" } else { "Extension" };

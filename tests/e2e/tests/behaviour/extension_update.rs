@@ -63,7 +63,7 @@ fn catalog(client: &mut Client) -> Vec<String> {
     client.query(CATALOG, &[]).expect("the catalog").iter().map(|row| row.get(0)).collect()
 }
 
-/// The releases whose SQL is kept. There are none before the second release.
+/// The releases whose SQL is kept.
 pub fn releases() -> Vec<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../upgrade");
     let files = fs::read_dir(directory).expect("a directory").map(|file| file.expect("a file"));
@@ -73,9 +73,7 @@ pub fn releases() -> Vec<String> {
             Some(name.strip_prefix("snowflake_pg--")?.strip_suffix(".sql")?.to_owned())
         })
         .collect();
-    if releases.is_empty() {
-        println!("no former release: nothing to update from");
-    }
+    assert!(!releases.is_empty(), "the SQL of a release is kept");
     releases
 }
 

@@ -17,7 +17,7 @@ fn private_memory(pid: i32) -> i64 {
 }
 
 #[test]
-fn a_billion_can_be_cancelled_at_once_and_uses_no_memory() {
+fn a_billion_can_be_canceled_at_once_and_uses_no_memory() {
     let cluster = Cluster::builder().set("snowflake.max_burst", "-1").start();
     let mut client = cluster.connect();
     let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).expect("a pid").get(0);
@@ -43,10 +43,10 @@ fn a_billion_can_be_cancelled_at_once_and_uses_no_memory() {
         eventually("30 million IDs", || issued(&mut watcher) > 30_000_000);
         let late = private_memory(pid);
         assert!(late - early < 1024, "memory grew from {early} kB to {late} kB");
-        let cancelled = Instant::now();
+        let canceled = Instant::now();
         cancel.cancel_query(postgres::NoTls).expect("a cancel request");
         assert_eq!(query.join().expect("the query").code(), &SqlState::QUERY_CANCELED);
-        assert!(cancelled.elapsed() < Duration::from_secs(1), "after {:?}", cancelled.elapsed());
+        assert!(canceled.elapsed() < Duration::from_secs(1), "after {:?}", canceled.elapsed());
     });
 }
 

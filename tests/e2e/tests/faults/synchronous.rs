@@ -192,9 +192,9 @@ fn a_long_statement_that_knows_of_no_standby_waits() {
     assert_distinct(long.join().expect("IDs"));
 }
 
-/// Waiting for a standby can be cancelled, as in any commit.
+/// Waiting for a standby can be canceled, as in any commit.
 #[test]
-fn a_wait_for_the_standby_can_be_cancelled() {
+fn a_wait_for_the_standby_can_be_canceled() {
     let (primary, mut standby) = pair();
     let mut watcher = watcher(&primary);
     without_answer(&primary, &mut standby);

@@ -219,7 +219,7 @@ fn a_claim_outlives_a_crash_of_its_database() {
 }
 
 /// A claim waits for the synchronous standbys, whatever `synchronous_commit` says, and so does one
-/// that is made again after its wait was cancelled.
+/// that is made again after its wait was canceled.
 #[test]
 fn a_claim_outlives_a_synchronous_failover_of_its_database() {
     let mut registry = Cluster::start();
@@ -234,14 +234,14 @@ fn a_claim_outlives_a_synchronous_failover_of_its_database() {
         let waits = |operator: &mut Client| {
             eventually("the claim waits", || bigint(operator, waiting) == 1);
         };
-        let cancelled = claim();
+        let canceled = claim();
         waits(&mut operator);
         operator
             .batch_execute(
                 "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
             )
             .expect("a signal");
-        cancelled.join().expect("committed here alone");
+        canceled.join().expect("committed here alone");
         let again = claim();
         waits(&mut operator);
         standby.start_again();
