@@ -12,6 +12,10 @@ CREATE TABLE snowflake_adopt_internal.adopted_schemas (
         CHECK (keys OPERATOR(pg_catalog.=) 'primary'::pg_catalog.text
                OR keys OPERATOR(pg_catalog.=) 'all'::pg_catalog.text)
 );
+CREATE FUNCTION snowflake_guard_adopted() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_guard_adopted';
+CREATE TRIGGER guard BEFORE INSERT ON snowflake_adopt_internal.adopted_schemas
+    FOR EACH ROW EXECUTE FUNCTION snowflake_guard_adopted();
 SELECT pg_catalog.pg_extension_config_dump('snowflake_adopt_internal.adopted_schemas', '');
 
 CREATE FUNCTION snowflake_adopt(schema pg_catalog.text, keys pg_catalog.text DEFAULT 'primary')
@@ -35,6 +39,8 @@ COMMENT ON FUNCTION snowflake_adopt(pg_catalog.text, pg_catalog.text)
     IS 'gives new tables of a schema snowflake IDs as keys';
 COMMENT ON FUNCTION snowflake_disown(pg_catalog.text) IS 'ends what snowflake_adopt() began';
 COMMENT ON FUNCTION snowflake_adopt_new() IS 'event trigger that converts keys of new tables';
+COMMENT ON FUNCTION snowflake_guard_adopted()
+    IS 'trigger that lets the owner of a schema insert its row into the table of adopted schemas';
 COMMENT ON VIEW snowflake_adopted IS 'schemas whose new tables get snowflake IDs as keys';
 
 -- What ALTER DEFAULT PRIVILEGES has given to anybody is taken back, so that the privileges are those

@@ -4,9 +4,11 @@ use pgrx::prelude::*;
 
 use super::attempt::{attempt, warn};
 use super::command::Change;
+use super::schemas;
 use crate::convert::{Keys, NotConverted, Obstacle, convert_if_empty};
-use crate::server::catalog::{Argument, PlannedQuery, query};
+use crate::server::catalog::{Argument, Path, PlannedQuery, as_owner, execute, query};
 use crate::server::own_table::text;
+use crate::server::patience::Patience;
 use crate::server::report;
 
 /// A row: a table of an adopted schema that the statement has created or changed, its name, the keys
@@ -21,6 +23,18 @@ const TABLES: &str = "
     JOIN pg_namespace AS of_extension ON of_extension.oid = e.extnamespace
     WHERE NOT d.in_extension AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
     ORDER BY c.oid";
+
+/// A row: the owner of a sequence that a column owns and that is no `bigint`, and the statement that
+/// makes it one.
+const NARROW_SEQUENCE: &str = "
+    SELECT s.relowner::oid, format('ALTER SEQUENCE %I.%I AS bigint', n.nspname, s.relname)
+    FROM pg_depend AS d
+    JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S'
+    JOIN pg_namespace AS n ON n.oid = s.relnamespace
+    JOIN pg_sequence AS q ON q.seqrelid = s.oid AND q.seqtypid <> 'bigint'::regtype
+    JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (d.refobjid, d.refobjsubid)
+    WHERE (d.classid, d.refclassid, d.deptype) = ('pg_class'::regclass, 'pg_class'::regclass, 'a')
+      AND (d.refobjid, a.attname) = ($1, $2)";
 
 thread_local! {
     static CHANGED_TABLES: PlannedQuery = const { PlannedQuery::new(TABLES) };
@@ -51,12 +65,16 @@ enum Part {
 
 /// Converts what a statement has made.
 pub fn look_at(function: pg_sys::Oid, change: &Change) {
+    if !schemas::can_be_read() {
+        return;
+    }
     let tables = attempt(|| Ok::<_, Obstacle>(CHANGED_TABLES.with(PlannedQuery::rows)));
     let mut left = Vec::new();
     match tables {
         Ok(tables) => {
+            let patience = Patience::new();
             for table in tables.into_iter().map(Table::from) {
-                table.look_at(function, change, &mut left);
+                table.look_at(function, change, &patience, &mut left);
             }
         }
         Err(obstacle) => warn("the tables of the statement could not be looked at", obstacle),
@@ -81,7 +99,13 @@ impl From<Vec<Option<String>>> for Table {
 }
 
 impl Table {
-    fn look_at(&self, function: pg_sys::Oid, change: &Change, left: &mut Vec<String>) {
+    fn look_at(
+        &self,
+        function: pg_sys::Oid,
+        change: &Change,
+        patience: &Patience,
+        left: &mut Vec<String>,
+    ) {
         let columns = match attempt(|| Ok::<_, Obstacle>(self.columns(change))) {
             Ok(columns) => columns,
             Err(obstacle) => {
@@ -99,16 +123,28 @@ impl Table {
             let only_refers = matches!(part, Part::Reference { .. });
             let convert = || {
                 let (schema, relation) = (&self.own_schema, self.relation);
-                convert_if_empty(Keys::of_column(function, schema, relation, &name, only_refers))
+                let keys = Keys::of_column(function, schema, relation, &name, only_refers);
+                convert_if_empty(keys, patience)?;
+                if !only_refers {
+                    self.widen_sequence(&name);
+                }
+                Ok(())
             };
             match (attempt(convert), part) {
                 (Ok(()), _) => {}
                 (Err(NotConverted::HasRows), Part::Key { .. }) => leave("the table has rows"),
                 (Err(NotConverted::HasRows), Part::Reference { table, key }) => {
-                    self.warn_of_reference(&name, &table, &key);
+                    self.warn_of_reference(&name, &table, &key, "the table has rows");
                 }
-                (Err(NotConverted::Obstacle(obstacle)), _) if is_denied(&obstacle) => {
+                (Err(NotConverted::Obstacle(obstacle)), Part::Key { .. })
+                    if is_denied(&obstacle) =>
+                {
                     leave(&obstacle.message);
+                }
+                (Err(NotConverted::Obstacle(obstacle)), Part::Reference { table, key })
+                    if is_denied(&obstacle) =>
+                {
+                    self.warn_of_reference(&name, &table, &key, &obstacle.message);
                 }
                 (Err(NotConverted::Obstacle(obstacle)), _) => {
                     let table = &self.name;
@@ -122,16 +158,20 @@ impl Table {
     }
 
     fn columns(&self, change: &Change) -> Vec<Column> {
-        let added: Argument = match change {
-            Change::Created => (None, pg_sys::TEXTOID),
-            Change::Altered { added_columns } => text(&array(added_columns)),
+        let [added, referring]: [Argument; 2] = match change {
+            Change::Created => [(None, pg_sys::TEXTOID); 2],
+            Change::Altered { added_columns, referring_columns } => {
+                [added_columns, referring_columns].map(|names| text(&array(names)))
+            }
         };
         let relation = (Some(self.relation.into()), pg_sys::OIDOID);
-        query(include_str!("columns.sql"), &[relation, text(&self.keys), added])
+        query(include_str!("columns.sql"), &[relation, text(&self.keys), added, referring])
             .into_iter()
-            .map(|row| {
-                let [kind, name, table, key, reason, _] =
+            .filter_map(|row| {
+                let [kind, name, table, key, reason, made_by, _] =
                     row.try_into().expect("as many columns as the query has");
+                // ADD COLUMN IF NOT EXISTS might have found a column.
+                made_by.is_none_or(|made_by| is_of_this(&made_by)).then_some(())?;
                 let part = match kind.as_deref() {
                     Some("key") => Part::Key { reason_to_stay: reason },
                     _ => Part::Reference {
@@ -139,28 +179,47 @@ impl Table {
                         key: key.expect("a column"),
                     },
                 };
-                Column { name: name.expect("a name"), part }
+                Some(Column { name: name.expect("a name"), part })
             })
             .collect()
     }
 
-    fn warn_of_reference(&self, column: &str, table: &str, key: &str) {
+    /// Lets the sequence that a key has kept hold snowflake IDs. Frameworks that load rows with their
+    /// keys set it to the greatest one afterwards, as Rails does after fixtures.
+    fn widen_sequence(&self, column: &str) {
+        let relation = (Some(self.relation.into()), pg_sys::OIDOID);
+        for row in query(NARROW_SEQUENCE, &[relation, text(column)]) {
+            let [owner, statement] = row.try_into().expect("as many columns as the query has");
+            let owner = owner.and_then(|owner| owner.parse::<u32>().ok()).expect("an OID");
+            let statement = statement.expect("a statement");
+            as_owner(pg_sys::Oid::from(owner), || execute(&statement, &Path::catalog()));
+        }
+    }
+
+    fn warn_of_reference(&self, column: &str, table: &str, key: &str, reason: &str) {
         let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
         let warning = report::message(format!(
             "column {column} of table {} cannot hold the snowflake IDs that it refers to",
             self.name
         ))
         .set_detail(format!(
-            "It is an integer, and the table has rows. An INSERT that refers to a new row of {table} \
-             fails with \"integer out of range\"."
+            "It is an integer, and {reason}. An INSERT that refers to a new row of {table} fails, because \
+             the ID is out of range for an integer."
         ))
         .set_hint(format!(
-            "Convert it with SELECT * FROM snowflake_convert({}, {}, dry_run => false).",
+            "Convert it with SELECT * FROM snowflake_convert({}, {}, validate => true, dry_run => false).",
             literal(table),
             literal(key)
         ));
         report::send(warning, PgLogLevel::WARNING);
     }
+}
+
+/// Whether this transaction, or a part of it that goes on, has written a row.
+fn is_of_this(transaction: &str) -> bool {
+    let transaction = transaction.parse::<u32>().expect("a transaction ID");
+    // SAFETY: any number may be asked for.
+    unsafe { pg_sys::TransactionIdIsCurrentTransactionId(transaction.into()) }
 }
 
 /// Whether the rule of one owner is in the way, or a privilege.

@@ -1,18 +1,28 @@
 -- The columns of a table that a statement has made, as far as they concern the adoption of its
--- schema. $1 is the table, $2 the keys that are converted, 'primary' or 'all', and $3 the names of
--- the columns that were added; NULL for all of a new table.
+-- schema. $1 is the table, $2 the keys that are converted, 'primary' or 'all', $3 the names of the
+-- columns that were added, and $4 those of the columns of foreign keys that were added; both are NULL
+-- for a new table.
 --
 -- It runs with search_path = pg_catalog, pg_temp.
 WITH RECURSIVE
--- a row: a column of the table that is its own, and whether the statement has made it.
+-- a row: a column of the table that is its own, and whether the statement has made it, or what it
+-- refers to.
 columns AS (
     SELECT a.attnum AS number, a.attname AS name, a.atttypid AS type, a.attidentity AS identity,
-           a.attgenerated AS generated, d.oid AS default_oid,
+           CASE WHEN a.attname = ANY ($3::name[]) THEN a.xmin END AS made_by, a.attgenerated AS generated, d.oid AS default_oid,
            pg_get_expr(d.adbin, d.adrelid) AS default_expression,
-           $3::name[] IS NULL OR a.attname = ANY ($3::name[]) AS is_new
+           $3::name[] IS NULL OR a.attname = ANY ($3::name[]) AS is_new,
+           $3::name[] IS NULL OR a.attname = ANY ($3::name[] || $4::name[]) AS refers_newly
     FROM pg_attribute AS a
     LEFT JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
     WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
+),
+
+-- a row: the table, or one that inherits its columns.
+family(relation) AS (
+    SELECT $1
+    UNION
+    SELECT inhrelid FROM family JOIN pg_inherits ON inhparent = relation
 ),
 
 -- a row: a foreign key's column, and the one that it refers to.
@@ -24,7 +34,7 @@ referring(relation, number, other, other_number) AS (
 
 -- a row: a new column that takes values of a sequence, and the sequence.
 keys AS (
-    SELECT c.number, c.name, c.identity, s.*
+    SELECT c.number, c.name, c.made_by, s.*
     FROM columns AS c,
          LATERAL (
              SELECT p.sequence, bool_or(p.is_own) AS is_own
@@ -56,13 +66,14 @@ keys AS (
 
 -- a row: an integer column that refers to another table, and a column whose values it takes, directly
 -- or not.
-references_to(number, name, relation, other_number) AS (
-    SELECT c.number, c.name, r.other, r.other_number
+references_to(number, name, made_by, relation, other_number) AS (
+    SELECT c.number, c.name, CASE WHEN c.name <> ALL ($4::name[]) THEN c.made_by END, r.other,
+           r.other_number
     FROM columns AS c
     JOIN referring AS r ON (r.relation, r.number) = ($1, c.number)
-    WHERE c.type IN ('smallint'::regtype, 'integer'::regtype)
+    WHERE c.refers_newly AND c.type IN ('smallint'::regtype, 'integer'::regtype)
     UNION
-    SELECT t.number, t.name, r.other, r.other_number
+    SELECT t.number, t.name, t.made_by, r.other, r.other_number
     FROM references_to AS t
     JOIN referring AS r ON (r.relation, r.number) = (t.relation, t.other_number)
 )
@@ -76,7 +87,12 @@ SELECT 'key', name, NULL, NULL,
                WHERE (p.refclassid, p.refobjid) = ('pg_class'::regclass, sequence)
                  AND p.deptype <> 'i'
                  AND NOT (p.classid = 'pg_attrdef'::regclass
-                          AND p.objid IN (SELECT default_oid FROM columns WHERE columns.number = keys.number))
+                          AND p.objid IN (
+                              SELECT d.oid
+                              FROM family
+                              JOIN pg_attribute AS a ON (a.attrelid, a.attname) = (family.relation, keys.name)
+                              JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
+                          ))
            ) THEN 'other objects use its sequence'
            WHEN (seqstart, seqincrement, seqmin, seqmax, seqcache, seqcycle)
                <> (1, 1, 1,
@@ -86,12 +102,37 @@ SELECT 'key', name, NULL, NULL,
                        ELSE 9223372036854775807
                    END,
                    1, false) THEN 'its sequence has options of its own'
+           WHEN EXISTS (
+               SELECT
+               FROM pg_partitioned_table
+               -- The columns of a partition key, and of the expressions in it, depend on the table.
+               JOIN pg_depend AS p
+                   ON (p.classid, p.objid, p.objsubid) = ('pg_class'::regclass, partrelid, keys.number)
+                  AND (p.refclassid, p.refobjid, p.refobjsubid, p.deptype) = (p.classid, p.objid, 0, 'i')
+               WHERE partrelid = $1 AND partstrat <> 'h'
+           ) THEN 'the table is partitioned by it'
+           WHEN EXISTS (
+               SELECT
+               FROM columns AS c
+               JOIN pg_depend AS p ON (p.classid, p.objid) = ('pg_attrdef'::regclass, c.default_oid)
+               WHERE c.generated <> ''
+                 AND (p.refclassid, p.refobjid, p.refobjsubid) = ('pg_class'::regclass, $1, keys.number)
+           ) THEN 'a generated column is computed from it'
+           WHEN EXISTS (
+               SELECT
+               FROM pg_index
+               JOIN pg_depend AS p ON (p.classid, p.objid) = ('pg_class'::regclass, indexrelid)
+               WHERE indrelid = $1
+                 AND (indexprs IS NOT NULL OR indpred IS NOT NULL)
+                 AND keys.number <> ALL (indkey)
+                 AND (p.refclassid, p.refobjid, p.refobjsubid) = ('pg_class'::regclass, $1, keys.number)
+           ) THEN 'an index has an expression of it'
        END,
-       number
+       made_by, number
 FROM keys
 JOIN pg_sequence ON seqrelid = sequence
 UNION ALL
-SELECT DISTINCT ON (number) 'reference', t.name, t.relation::regclass::text, a.attname, NULL, t.number
+SELECT DISTINCT ON (number) 'reference', t.name, t.relation::regclass::text, a.attname, NULL, t.made_by, t.number
 FROM references_to AS t
 JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (t.relation, t.other_number)
 JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (t.relation, t.other_number)
@@ -102,4 +143,4 @@ JOIN pg_depend AS e
         = ('pg_proc'::regclass, p.refobjid, 'pg_extension'::regclass, 'e')
 JOIN pg_extension ON pg_extension.oid = e.refobjid AND extname = 'snowflake'
 JOIN pg_proc ON pg_proc.oid = p.refobjid AND proname = 'snowflake_nextval'
-ORDER BY 1, 6
+ORDER BY 1, 7

@@ -19,9 +19,11 @@ pub enum Command {
 /// What a statement has done to its tables.
 pub enum Change {
     Created,
-    /// Columns of these names were added, and perhaps foreign keys.
+    /// Columns were added, or foreign keys.
     Altered {
         added_columns: Vec<String>,
+        /// The columns of the foreign keys that were not added with their columns.
+        referring_columns: Vec<String>,
     },
 }
 
@@ -72,8 +74,7 @@ impl Command {
     ///
     /// As above.
     unsafe fn of_alter_table(statement: &pg_sys::AlterTableStmt) -> Command {
-        let mut added_columns = Vec::new();
-        let mut concerns_us = false;
+        let (mut added_columns, mut referring_columns) = (Vec::new(), Vec::new());
         // SAFETY: the list consists of such nodes, and what they define is a node.
         unsafe {
             for change in PgList::<pg_sys::AlterTableCmd>::from_pg(statement.cmds).iter_ptr() {
@@ -82,20 +83,23 @@ impl Command {
                     pg_sys::AlterTableType::AT_AddColumn => {
                         let column = definition.cast::<pg_sys::ColumnDef>();
                         added_columns.push(name((*column).colname));
-                        concerns_us = true;
                     }
                     pg_sys::AlterTableType::AT_AddConstraint => {
-                        let constraint = definition.cast::<pg_sys::Constraint>();
-                        concerns_us |= (*constraint).contype == pg_sys::ConstrType::CONSTR_FOREIGN;
+                        let constraint = &*definition.cast::<pg_sys::Constraint>();
+                        if constraint.contype == pg_sys::ConstrType::CONSTR_FOREIGN {
+                            let columns = PgList::<pg_sys::String>::from_pg(constraint.fk_attrs);
+                            let names = columns.iter_ptr().map(|column| name((*column).sval));
+                            referring_columns.extend(names);
+                        }
                     }
                     _ => {}
                 }
             }
         }
-        match concerns_us {
-            true => Command::Tables(Change::Altered { added_columns }),
-            false => Command::Other,
+        if added_columns.is_empty() && referring_columns.is_empty() {
+            return Command::Other;
         }
+        Command::Tables(Change::Altered { added_columns, referring_columns })
     }
 }
 

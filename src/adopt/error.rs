@@ -5,11 +5,14 @@ use pgrx::prelude::*;
 
 use crate::server::own_table::OthersCode;
 use crate::server::report::{self, Report};
+use crate::server::trigger::ColumnError;
 
 #[derive(Debug)]
 pub enum Error {
     /// The function was not called as an event trigger.
     Event,
+    /// The function was not called as a trigger.
+    Trigger,
     /// There are no such keys.
     Keys(String),
     NoSchema(String),
@@ -19,6 +22,7 @@ pub enum Error {
     /// The table of adopted schemas is not there.
     NoTable,
     OthersCode(OthersCode),
+    Column(ColumnError),
 }
 
 impl From<OthersCode> for Error {
@@ -34,6 +38,10 @@ impl Report for Error {
             Error::Event => report::new(
                 ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED,
                 "snowflake_adopt_new() was not called by an event trigger",
+            ),
+            Error::Trigger => report::new(
+                ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+                "snowflake_guard_adopted() was not called by a trigger",
             ),
             Error::Keys(keys) => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
@@ -59,6 +67,7 @@ impl Report for Error {
                     )
             }
             Error::OthersCode(error) => error.report(),
+            Error::Column(error) => error.report(),
         }
     }
 }

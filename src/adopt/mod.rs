@@ -10,12 +10,14 @@
 //! - `schemas`: which schemas are adopted.
 //! - `columns`: what a statement has made that concerns us, and what becomes of it.
 //! - `attempt`: how it is tried, so that what goes wrong does not stop the statement.
+//! - `guard`: who may insert into the table of adopted schemas.
 //! - `error`: why a schema cannot be adopted.
 
 mod attempt;
 mod columns;
 mod command;
 mod error;
+mod guard;
 mod schemas;
 
 use pgrx::prelude::*;

@@ -4,14 +4,37 @@ use pgrx::prelude::*;
 
 use super::attempt::{attempt, warn};
 use super::error::Error;
+use super::guard;
 use crate::convert::Obstacle;
 use crate::server::catalog::{PlannedQuery, query};
+use crate::server::encoding::encode;
 use crate::server::own_table::{OwnTable, text};
+use crate::server::patience::lock_at_once;
 use crate::server::report::{self, OrRaise};
 
 /// The table, with nobody else who changes it until the transaction ends.
 pub struct Schemas {
     table: OwnTable,
+}
+
+/// The name of the table.
+const TABLE: &str = "adopted_schemas";
+
+/// Whether the table can be read without waiting. While it cannot, because somebody drops the
+/// extension and has not committed yet, statements of others go on without it, with a notice.
+pub fn can_be_read() -> bool {
+    // SAFETY: looks for objects by their names.
+    let relation = unsafe {
+        let schema = pg_sys::get_namespace_oid(c"snowflake_adopt_internal".as_ptr(), true);
+        pg_sys::get_relname_relid(encode(TABLE).as_ptr(), schema)
+    };
+    let can_be_read = lock_at_once(relation, pg_sys::AccessShareLock);
+    if !can_be_read {
+        let notice = report::message("new tables of adopted schemas were not looked at")
+            .set_detail("Another session has locked the table of adopted schemas.");
+        report::send(notice, PgLogLevel::NOTICE);
+    }
+    can_be_read
 }
 
 /// A row: an adopted schema that does not exist.
@@ -24,14 +47,20 @@ thread_local! {
 }
 
 impl Schemas {
-    /// Locks the table, if the current role owns the schema.
+    /// Locks the table, if the current role owns the schema, which cannot be dropped then.
     pub fn of_owner(function: pg_sys::Oid, schema: &str) -> Result<Schemas, Error> {
         const OWNED: &str = "
-            SELECT pg_has_role(nspowner, 'USAGE'), nspname ~ '^pg_' OR nspname = 'information_schema'
+            SELECT pg_has_role(nspowner, 'USAGE'), nspname ~ '^pg_' OR nspname = 'information_schema', oid
             FROM pg_namespace WHERE nspname = $1";
-        let Some(row) = query(OWNED, &[text(schema)]).pop() else {
-            return Err(Error::NoSchema(schema.into()));
-        };
+        let owned = || query(OWNED, &[text(schema)]).pop().ok_or(Error::NoSchema(schema.into()));
+        let mut row = owned()?;
+        if row[0].as_deref() == Some("t") {
+            let oid = row[2].as_deref().and_then(|oid| oid.parse::<u32>().ok()).expect("an OID");
+            let mode = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+            // SAFETY: a schema, which might be gone.
+            unsafe { pg_sys::LockDatabaseObject(pg_sys::NamespaceRelationId, oid.into(), 0, mode) };
+            row = owned()?;
+        }
         let is = |column: usize| row[column].as_deref() == Some("t");
         if is(1) {
             return Err(Error::OfSystem(schema.into()));
@@ -42,7 +71,7 @@ impl Schemas {
     }
 
     fn locked(function: pg_sys::Oid) -> Result<Schemas, Error> {
-        let table = OwnTable::of(function, "adopted_schemas").ok_or(Error::NoTable)?;
+        let table = OwnTable::of(function, TABLE).ok_or(Error::NoTable)?;
         table.lock()?;
         Ok(Schemas { table })
     }
@@ -57,6 +86,7 @@ impl Schemas {
                 RETURNING 1)
              SELECT FROM adopted"
         );
+        let _permission = guard::Permission::new();
         !self.table.write(&statement, &[text(schema), text(keys)]).is_empty()
     }
 
@@ -72,11 +102,23 @@ impl Schemas {
 
 /// Ends the adoption of schemas that do not exist any more, and says so.
 pub fn end_of_the_gone(function: pg_sys::Oid) {
+    if !can_be_read() {
+        return;
+    }
     let end = || {
         if IS_ANY_GONE.with(PlannedQuery::rows).is_empty() {
             return Ok::<_, Obstacle>(());
         }
-        let schemas = Schemas::locked(function).or_raise();
+        let table = OwnTable::of(function, TABLE).ok_or(Error::NoTable).or_raise();
+        // Whoever drops or renames a schema must not wait for another one who adopts one.
+        if !table.lock_at_once().or_raise() {
+            let notice = report::message("the adoption of schemas that are gone was not ended")
+                .set_detail("Another session has locked the table of adopted schemas.")
+                .set_hint("The next statement that drops or renames a schema ends it.");
+            report::send(notice, PgLogLevel::NOTICE);
+            return Ok(());
+        }
+        let schemas = Schemas { table };
         for row in query(GONE, &[]) {
             let schema = row.into_iter().next().flatten().expect("a name");
             schemas.disown(&schema);

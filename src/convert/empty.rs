@@ -1,20 +1,18 @@
 //! Columns of tables without rows.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
 
-use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 
 use super::execution::change;
 use super::functions::functions;
 use super::obstacle::Obstacle;
 use super::plan::{Direction, Keys, Plan, Statements};
+use super::rows::{fields, oid};
 use super::trust::Names;
-use crate::server::catalog::{self, query_now};
-
-/// Between two attempts to lock a table.
-const PAUSE: Duration = Duration::from_millis(5);
+use crate::server::catalog::{self, query, query_now};
+use crate::server::own_table::text;
+use crate::server::patience::Patience;
 
 /// Why a column was not converted.
 pub enum NotConverted {
@@ -29,10 +27,22 @@ impl From<Obstacle> for NotConverted {
     }
 }
 
-/// Converts a column as `snowflake_convert()` does, if no table that is concerned has rows.
-pub fn convert_if_empty(keys: Keys) -> Result<(), NotConverted> {
-    let direction = Direction::Convert;
-    let plan = Plan { keys, direction, recreate: true, validate: true, is_report: false };
+/// Converts a column as `snowflake_convert()` does, if no table that is concerned has rows. It does
+/// not look for functions that might need `bigint`, unless triggers of the tables call some.
+///
+/// The statement that was executed before has locked some tables already. A session that waits for
+/// one of these and has locked another would deadlock with one that waits here, so no lock is waited
+/// for in the queue.
+pub fn convert_if_empty(keys: Keys, patience: &Patience) -> Result<(), NotConverted> {
+    lock_what_is_read(&keys, patience)?;
+    let plan = Plan {
+        keys,
+        direction: Direction::Convert,
+        recreate: true,
+        validate: true,
+        is_report: false,
+        with_functions: false,
+    };
     let has_rows = Cell::new(false);
     let refuse_rows = |planned: &Statements| {
         let is_occupied = |table: &String| has_row(planned, table);
@@ -45,10 +55,12 @@ pub fn convert_if_empty(keys: Keys) -> Result<(), NotConverted> {
         }
     };
     let check = |planned: &Statements| {
-        functions(&plan.arguments(None), None).check_acknowledged()?;
-        // Those that the statement has created or changed are locked already.
+        if have_triggers(planned) {
+            functions(&plan.arguments(None), None).check_acknowledged()?;
+        }
+        // Before other sessions are kept from using a table, too.
         refuse_rows(planned)?;
-        lock(&plan, planned)?;
+        lock(&plan, planned, patience)?;
         refuse_rows(planned)
     };
     match change(&plan, false, check) {
@@ -62,36 +74,53 @@ fn has_row(planned: &Statements, table: &str) -> bool {
     !catalog::as_owner(planned.owner.role, || query_now(&row, &[])).is_empty()
 }
 
-/// Locks views and tables without a place in the queue for the lock. The statement that was executed
-/// has locked some tables already, so a session that waits for one of these and has locked another
-/// would deadlock with one that waits here.
-fn lock(plan: &Plan, planned: &Statements) -> Result<(), Obstacle> {
-    // SAFETY: one of the server's settings, which is positive.
-    let patience = Duration::from_millis(unsafe { pg_sys::DeadlockTimeout } as u64);
-    let begin = Instant::now();
-    let lock = |relation, what: &str, object: &str| {
-        let mode = pg_sys::AccessExclusiveLock as i32;
-        // SAFETY: the relation might be gone, and then the lock does no harm.
-        while unsafe { !pg_sys::ConditionalLockRelationOid(relation, mode) } {
-            if begin.elapsed() >= patience {
-                return Err(Obstacle {
-                    sqlstate: PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
-                    object: object.into(),
-                    message: format!("could not lock {what} {object}"),
-                    detail: Some("Other sessions used it for as long as deadlock_timeout.".into()),
-                    hint: None,
-                });
-            }
-            check_for_interrupts!();
-            std::thread::sleep(PAUSE);
-        }
-        Ok(())
+fn have_triggers(planned: &Statements) -> bool {
+    const TRIGGERS: &str =
+        "SELECT FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = ANY ($1::oid[])";
+    let tables: Vec<String> =
+        planned.names.iter().map(|(table, _)| table.to_u32().to_string()).collect();
+    !query(TRIGGERS, &[text(&format!("{{{}}}", tables.join(",")))]).is_empty()
+}
+
+/// Locks what the queries of a conversion lock as they read it: the tables that are connected by
+/// foreign keys or inheritance, the views on them, and what these views read.
+fn lock_what_is_read(keys: &Keys, patience: &Patience) -> Result<(), Obstacle> {
+    for row in query(include_str!("read.sql"), &keys.column()) {
+        let [relation, name] = fields(row);
+        let (relation, name) = (oid(relation.expect("a relation")), name.expect("a name"));
+        lock_relation(patience, relation, pg_sys::AccessShareLock, &name)?;
+    }
+    Ok(())
+}
+
+/// Locks the tables and views that are changed.
+fn lock(plan: &Plan, planned: &Statements, patience: &Patience) -> Result<(), Obstacle> {
+    let lock = |relation, name: &str| {
+        lock_relation(patience, relation, pg_sys::AccessExclusiveLock, name)
     };
     // In this order, as `Plan::lock_views`. A view without a name is gone.
     let views = plan.views();
     let names = Names::of(&views);
     for view in views {
-        names.name(view).map_or(Ok(()), |name| lock(view, "view", name))?;
+        names.name(view).map_or(Ok(()), |name| lock(view, name))?;
     }
-    planned.names.iter().try_for_each(|(table, name)| lock(table, "table", name))
+    planned.names.iter().try_for_each(|(table, name)| lock(table, name))
+}
+
+fn lock_relation(
+    patience: &Patience,
+    relation: pg_sys::Oid,
+    mode: u32,
+    name: &str,
+) -> Result<(), Obstacle> {
+    if patience.lock(relation, mode) {
+        return Ok(());
+    }
+    Err(Obstacle {
+        sqlstate: PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
+        object: name.into(),
+        message: format!("could not lock relation {name}"),
+        detail: Some("Other sessions used it for as long as deadlock_timeout.".into()),
+        hint: None,
+    })
 }

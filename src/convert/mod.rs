@@ -195,7 +195,14 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
             "Leave out one of them: what a rehearsal executes is rolled back.",
         ));
     }
-    let plan = Plan { keys, direction: Direction::Convert, recreate, validate, is_report: false };
+    let plan = Plan {
+        keys,
+        direction: Direction::Convert,
+        recreate,
+        validate,
+        is_report: false,
+        with_functions: true,
+    };
     let check = |_: &_| functions(&plan.arguments(None), acknowledged).check_acknowledged();
     let statements = if rehearse {
         subtransaction::rolled_back(|| change(&plan, false, |_| Ok(())), |error| error.rethrow())?
@@ -213,8 +220,14 @@ fn revert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
             pg_getarg::<bool>(fcinfo, 2).unwrap_or(true),
         )
     };
-    let direction = Direction::Revert;
-    let plan = Plan { keys, direction, recreate: false, validate: false, is_report: false };
+    let plan = Plan {
+        keys,
+        direction: Direction::Revert,
+        recreate: false,
+        validate: false,
+        is_report: false,
+        with_functions: false,
+    };
     Ok(table(change(&plan, dry_run, |_| Ok(()))?))
 }
 

@@ -138,6 +138,11 @@ impl Keys {
             function,
         }
     }
+
+    /// The relation and the column.
+    pub fn column(&self) -> [Argument; 2] {
+        [self.arguments[0], self.arguments[1]]
+    }
 }
 
 /// What is to be done.
@@ -150,6 +155,9 @@ pub struct Plan {
     pub validate: bool,
     /// Whether this is for a report, which says everything.
     pub is_report: bool,
+    /// Whether the statements include those for functions. To find these, a query looks at all
+    /// functions of the database.
+    pub with_functions: bool,
 }
 
 /// What the query in `plan.sql` finds.
@@ -232,7 +240,7 @@ impl Plan {
             ranked.extend(ranks(REFRESHES, recreation.refreshes));
             created = recreation.addresses;
         }
-        if self.direction == Direction::Convert && !ranked.is_empty() {
+        if self.with_functions && !ranked.is_empty() {
             let statements = functions(&self.arguments(next), None).statements;
             ranked.extend(statements.into_iter().map(|statement| (0, statement)));
         }

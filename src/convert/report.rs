@@ -32,6 +32,7 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         recreate: false,
         validate: false,
         is_report: true,
+        with_functions: false,
     };
     let next = generate::id_of_now();
     let mut answer = plan.ask(Some(next));

@@ -4,6 +4,7 @@
 //! - `direct`: functions that PostgreSQL calls without a wrapper.
 //! - `encoding`: texts of the database, and texts of ours.
 //! - `own_table`: the extension's tables.
+//! - `patience`: locks that are not waited for in the queue.
 //! - `report`: how errors and log entries reach PostgreSQL.
 //! - `subtransaction`: subtransactions that are rolled back, always or if something fails.
 //! - `time`: PostgreSQL's times and ours.
@@ -13,6 +14,7 @@ pub mod catalog;
 pub mod direct;
 pub mod encoding;
 pub mod own_table;
+pub mod patience;
 pub mod report;
 pub mod subtransaction;
 pub mod time;

@@ -6,6 +6,7 @@ use pgrx::prelude::*;
 
 use super::catalog::{self, Argument, Row, query};
 use super::encoding::encode;
+use super::patience::lock_at_once;
 use super::report::{self, Report};
 
 /// A table of the extension. It is in the schema in which only the extension's script creates
@@ -98,6 +99,19 @@ impl OwnTable {
         unsafe {
             pg_sys::LockRelationOid(self.relation, pg_sys::ShareRowExclusiveLock as i32);
         }
+        self.check()
+    }
+
+    /// As [`OwnTable::lock`], but returns whether it could be locked without waiting.
+    pub fn lock_at_once(&self) -> Result<bool, OthersCode> {
+        let is_locked = lock_at_once(self.relation, pg_sys::ShareRowExclusiveLock);
+        if is_locked {
+            self.check()?;
+        }
+        Ok(is_locked)
+    }
+
+    fn check(&self) -> Result<(), OthersCode> {
         match catalog::query_now(OTHERS_CODE, &[self.argument()]).swap_remove(0).swap_remove(0) {
             Some(found) => Err(OthersCode { table: self.name.clone(), found }),
             None => Ok(()),

@@ -25,15 +25,9 @@ pub fn row(trigger: &PgTrigger) -> pg_sys::HeapTuple {
 
 /// The value of a column in [`row`]; `None` for NULL.
 pub fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, ColumnError> {
-    let data = trigger.trigger_data();
-    // SAFETY: the trigger's relation is open, and the row is of its type.
+    let (row_type, number) = number(trigger, column)?;
+    // SAFETY: the row is of this type, and has the column.
     unsafe {
-        let row_type = (*data.tg_relation).rd_att;
-        let number = pg_sys::SPI_fnumber(row_type, column.as_ptr());
-        if number <= 0 {
-            let (column, table) = (decode(column), table(trigger));
-            return Err(ColumnError::NoColumn { column, table });
-        }
         // A domain over bigint is accepted, too.
         if pg_sys::getBaseType(pg_sys::SPI_gettypeid(row_type, number)) != pg_sys::INT8OID {
             let (column, table) = (decode(column), table(trigger));
@@ -43,6 +37,29 @@ pub fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, ColumnE
         let value = pg_sys::SPI_getbinval(row(trigger), row_type, number, &raw mut is_null);
         Ok((!is_null).then(|| value.value() as i64))
     }
+}
+
+/// The value of a column in [`row`], as text; `None` for NULL.
+pub fn text(trigger: &PgTrigger, column: &CStr) -> Result<Option<String>, ColumnError> {
+    let (row_type, number) = number(trigger, column)?;
+    // SAFETY: the row is of this type, and has the column.
+    unsafe {
+        let value = pg_sys::SPI_getvalue(row(trigger), row_type, number);
+        Ok((!value.is_null()).then(|| decode(CStr::from_ptr(value))))
+    }
+}
+
+/// The type of the rows, and the number of a column in it.
+fn number(trigger: &PgTrigger, column: &CStr) -> Result<(pg_sys::TupleDesc, i32), ColumnError> {
+    // SAFETY: the trigger's relation is open.
+    let (row_type, number) = unsafe {
+        let row_type = (*trigger.trigger_data().tg_relation).rd_att;
+        (row_type, pg_sys::SPI_fnumber(row_type, column.as_ptr()))
+    };
+    if number <= 0 {
+        return Err(ColumnError::NoColumn { column: decode(column), table: table(trigger) });
+    }
+    Ok((row_type, number))
 }
 
 /// The trigger's table, for a message.

@@ -1,6 +1,8 @@
 //! A model checker over two servers whose clocks differ, and which tell each other of their IDs:
 //! every interleaving of sessions that take IDs and that observe them, steps of the clocks, crashes
-//! and failovers, within small bounds. Whoever has seen an ID issues only greater ones.
+//! and failovers, within small bounds. Whoever has seen an ID issues only greater ones, and follows
+//! none that its limit forbids. What tells a server of an ID is a message, which stands for a row that
+//! is replicated and for a call of the application.
 //!
 //! [`Design`] switches to designs that are wrong, each in one way, which the checker has to find.
 
@@ -10,6 +12,7 @@ mod world;
 use snowflake_core::generator::RESERVATION;
 use stateright::{Checker, HasDiscoveries, Model};
 
+use server::{NOT_GREATER, TOO_FAR_AHEAD};
 use world::{Bounds, Design, PROMISES, beside_each_other, far_apart};
 
 fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
@@ -35,8 +38,6 @@ fn assert_found(bounds: Bounds, broken: &'static str) {
     assert_eq!(path.last_state().broken, Some(broken));
 }
 
-const NOT_GREATER: &str = "an ID is not greater than one that was seen";
-
 #[test]
 fn a_floor_that_is_not_durable_is_found() {
     assert_found(far_apart(Design::RaiseBeforeTheFlush), NOT_GREATER);
@@ -46,7 +47,7 @@ fn a_floor_that_is_not_durable_is_found() {
 fn a_limit_that_is_judged_before_the_lock_is_found() {
     let bounds = Bounds { crashes: 0, failovers: 0, ..far_apart(Design::JudgeBeforeTheLock) };
     let bounds = Bounds { moves: &[-2 * RESERVATION], clock_moves: 1, ..bounds };
-    assert_found(bounds, "an ID was followed that was known to be too far ahead");
+    assert_found(bounds, TOO_FAR_AHEAD);
 }
 
 #[test]

@@ -9,6 +9,10 @@ use snowflake_core::ring::Ring;
 
 use crate::world::{Bounds, Design};
 
+/// What can be wrong.
+pub const NOT_GREATER: &str = "an ID is not greater than one that was seen";
+pub const TOO_FAR_AHEAD: &str = "an ID was followed that was further ahead of the clock than allowed";
+
 pub const START: i64 = 1_800_000_000_000;
 
 /// What a session does next.
@@ -53,10 +57,11 @@ pub const OBSERVE: usize = 1;
 pub struct Server {
     /// How far its clock is from true time.
     pub offset: i64,
-    /// Whether its clock was set back, and whether a session has waited since for a flush, after which
-    /// it has to look at the clock again.
-    set_back: bool,
-    waited_since: bool,
+    /// The latest reading that the clock has had since the session that observes was told of an ID, or
+    /// last waited for a flush.
+    latest_reading: i64,
+    /// By which reading that session has judged the ID, before it waited.
+    judged_by: i64,
     timeline: u32,
     begun: bool,
     generator: Generator,
@@ -86,8 +91,8 @@ impl Server {
     pub fn new(offset: i64) -> Server {
         Server {
             offset,
-            set_back: false,
-            waited_since: false,
+            latest_reading: i64::MIN,
+            judged_by: i64::MIN,
             timeline: 1,
             begun: false,
             generator: unstarted(),
@@ -159,11 +164,15 @@ impl Server {
         self.ring = Ring::new();
         self.before_observation = None;
         self.sessions = [Session::Read { seen: Seen::NOTHING }, Session::Idle];
+        (self.latest_reading, self.judged_by) = (i64::MIN, i64::MIN);
     }
 
     /// A session's next step; `None` where it has to wait for something else.
     pub fn step(&mut self, bounds: &Bounds, time: i64, session: usize) -> Option<()> {
         let now = self.clocks(time).wall;
+        if self.sessions[OBSERVE] != Session::Idle {
+            self.latest_reading = self.latest_reading.max(now);
+        }
         self.sessions[session] = match self.sessions[session] {
             Session::Idle => return None,
             Session::Read { seen } => Session::Take(Reading { now, seen }),
@@ -175,16 +184,17 @@ impl Server {
             }
             Session::Flush { reservation, timestamp, observed } => {
                 self.flushed = self.wal.len();
-                self.waited_since = self.set_back;
+                if observed {
+                    self.latest_reading = now;
+                }
                 Session::Publish { reservation, timestamp, observed }
             }
             Session::Publish { reservation, timestamp, observed } => {
                 self.generator.raise_floor(reservation.record.floor, reservation.next_after);
                 self.generator.set_reuse(&mut self.ring, bounds.limits.reuse_window > 0);
                 match (observed, bounds.design) {
-                    // The limit was judged before this waited for the lock and the flush.
                     (true, Design::JudgeBeforeTheLock) => {
-                        Session::Observe { timestamp, now: i64::MAX }
+                        Session::Observe { timestamp, now: self.judged_by }
                     }
                     (true, _) => Session::Look { timestamp },
                     (false, _) => Session::Read { seen: Seen::NOTHING },
@@ -259,17 +269,20 @@ impl Server {
         }
         let (before, ring) = (self.generator, self.ring);
         let max_lead = bounds.max_observed_lead;
-        let judged_before = now == i64::MAX;
         let observation = self.generator.observe(&mut self.ring, timestamp, now, max_lead);
         if bounds.design == Design::KeepTheRing {
             self.ring = ring;
         }
         match observation {
-            Observation::Reserve { timestamp } => Session::Reserve { timestamp, observed: true },
+            Observation::Reserve { timestamp } => {
+                self.judged_by = now;
+                Session::Reserve { timestamp, observed: true }
+            }
             Observation::Refused { .. } => Session::Idle,
             Observation::Followed { .. } => {
-                if judged_before && self.waited_since {
-                    self.broken = Some("an ID was followed that was known to be too far ahead");
+                let was_raised = self.generator.timestamp() > before.timestamp();
+                if was_raised && timestamp - self.latest_reading > max_lead {
+                    self.broken = Some(TOO_FAR_AHEAD);
                 }
                 self.before_observation = Some(before);
                 self.seen = self.seen.max(timestamp);
@@ -296,7 +309,7 @@ impl Server {
         Some(match decision {
             Decision::Issue(run) | Decision::IssueAndReserve(run) | Decision::Reuse { run, .. } => {
                 if run.timestamp <= self.seen {
-                    self.broken = Some("an ID is not greater than one that was seen");
+                    self.broken = Some(NOT_GREATER);
                 }
                 self.last = Some((run.timestamp, run.first));
                 self.issued += 1;
@@ -323,11 +336,11 @@ impl Server {
     /// It is told of an ID of this timestamp.
     pub fn hear(&mut self, timestamp: i64) {
         self.sessions[OBSERVE] = Session::Look { timestamp };
+        (self.latest_reading, self.judged_by) = (i64::MIN, i64::MIN);
     }
 
     pub fn set_clock_back(&mut self, by: i64) {
         self.offset += by;
-        self.set_back = true;
     }
 }
 

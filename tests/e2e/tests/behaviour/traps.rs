@@ -163,6 +163,32 @@ const ADMINISTER: &str = "
     SELECT * FROM ids.snowflake_check();
     SELECT ids.snowflake_stat_reset()";
 
+/// What a statement creates in an adopted schema is converted. The last table belongs to `app`, also
+/// if a superuser changes it.
+const ADOPT: &str = "
+    CREATE EXTENSION snowflake_adopt SCHEMA ids;
+    SELECT ids.snowflake_adopt('shop', 'all');
+    CREATE SCHEMA blog;
+    SELECT ids.snowflake_adopt('blog');
+    CREATE TABLE blog.users (id serial PRIMARY KEY);
+    CREATE TABLE blog.posts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, user_id int REFERENCES blog.users);
+    CREATE VIEW blog.authors AS SELECT user_id FROM blog.posts;
+    ALTER TABLE blog.posts ADD COLUMN parent_id int REFERENCES blog.posts;
+    ALTER TABLE blog.users ADD COLUMN last_id int REFERENCES blog.posts;
+    TABLE ids.snowflake_adopted;
+    ALTER SCHEMA blog RENAME TO news;
+    SELECT ids.snowflake_disown('news');
+    ALTER TABLE shop.orders ADD COLUMN number serial";
+
+/// Whether the columns of [`ADOPT`] are converted: the three keys, and the three references.
+const ADOPTED: &str = "
+    SELECT (count(*) FILTER (WHERE pg_get_expr(adbin, adrelid) = 'ids.snowflake_nextval()'), count(*))
+        = (3, 6)
+    FROM pg_attribute LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
+    WHERE atttypid = 'bigint'::regtype AND attnum > 0
+    AND (attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'news'::regnamespace)
+         OR (attrelid, attname) = ('shop.orders'::regclass, 'number'))";
+
 /// Converts, which executes the statements that are for later, and reverts.
 fn convert(client: &mut Client) {
     let call = "SELECT * FROM ids.snowflake_convert('shop.orders', 'id', dry_run => false, dependents => 'recreate')";
@@ -297,6 +323,12 @@ fn nothing_of_the_extension_springs_a_trap() {
                 act(ADMINISTER);
             }
             convert(&mut client);
+            for statement in ADOPT.split(';') {
+                let done = client.batch_execute(statement);
+                done.unwrap_or_else(|error| panic!("{user}: {statement}: {error:?}"));
+            }
+            let mut plain = connect_to(&cluster, &database_of(user));
+            assert!(plain.query_one(ADOPTED, &[]).expect("a row").get::<_, bool>(0), "{user}");
             let caught =
                 connect_to(&cluster, &database_of(user)).query_one(CAUGHT, &[]).expect("a row");
             assert_eq!(caught.get::<_, Option<String>>(0), None, "{user}");

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, bigint, error_of};
 
@@ -71,10 +72,123 @@ fn readers_of_the_other_table_are_not_waited_for_in_the_queue() {
     assert!(begin.elapsed() < Duration::from_secs(10));
     assert_eq!(column(&mut client, "posts", "author").0, "integer");
     let said = take(&heard);
-    assert!(said.len() == 1 && said[0].contains("Could not lock table blog.users"), "{said:?}");
+    assert!(said.len() == 1 && said[0].contains("Could not lock relation blog.users"), "{said:?}");
     reader.batch_execute("COMMIT").expect("done");
     client.batch_execute("CREATE TABLE more (author integer REFERENCES users)").expect("a table");
     assert_eq!(column(&mut client, "more", "author").0, "bigint");
+}
+
+/// How long a statement takes that does not wait for a lock that lasts.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Executes the statement while the other session keeps what it has locked.
+#[track_caller]
+fn assert_soon(client: &mut Client, statement: &str) {
+    let begin = Instant::now();
+    client.batch_execute(statement).expect(statement);
+    assert!(begin.elapsed() < SOON, "{statement}: {:?}", begin.elapsed());
+}
+
+/// A table that somebody has locked for long is none of the business of a statement that does not
+/// name it, even if a function or a default of it looks as if it had to do with keys.
+#[test]
+fn tables_of_others_are_not_waited_for() {
+    let (cluster, _client) = server();
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute(
+            "CREATE TABLE users (id serial PRIMARY KEY);
+             CREATE FUNCTION public.half(i integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN i / 2; END';
+             CREATE SCHEMA other; CREATE TABLE other.plain (user_id integer DEFAULT 1);
+             CREATE FUNCTION other.rows() RETURNS bigint LANGUAGE sql
+                 BEGIN ATOMIC SELECT count(*) FROM other.plain; END",
+        )
+        .expect("tables");
+    let mut other = cluster.connect();
+    other.batch_execute("BEGIN; LOCK other.plain").expect("a lock");
+    assert_soon(&mut client, "CREATE TABLE posts (id serial PRIMARY KEY, author integer REFERENCES users)");
+    assert_eq!(column(&mut client, "posts", "author").0, "bigint");
+    assert_eq!(take(&heard), [""; 0]);
+}
+
+/// What is read before a table is locked, such as what views read, is not waited for either.
+#[test]
+fn what_views_read_is_not_waited_for_in_the_queue() {
+    let (cluster, _client) = server();
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute(
+            "CREATE TABLE users (id serial PRIMARY KEY);
+             CREATE TABLE posts (author integer UNIQUE); CREATE TABLE answers (author integer REFERENCES posts (author));
+             CREATE TABLE words (word text);
+             CREATE VIEW seen AS SELECT author, word FROM posts, words",
+        )
+        .expect("tables");
+    for table in ["words", "answers"] {
+        let mut other = cluster.connect();
+        other.batch_execute(&format!("BEGIN; LOCK blog.{table}")).expect("a lock");
+        let add = "ALTER TABLE posts ADD FOREIGN KEY (author) REFERENCES users";
+        assert_soon(&mut client, add);
+        assert_eq!(column(&mut client, "posts", "author").0, "integer");
+        let said = take(&heard);
+        let reason = format!("Could not lock relation blog.{table}.");
+        assert!(said.len() == 1 && said[0].contains(&reason), "{said:?}");
+    }
+}
+
+/// However many columns there are, a statement waits for `deadlock_timeout` altogether.
+#[test]
+fn a_statement_is_patient_once() {
+    let (cluster, _client) = server();
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute("CREATE TABLE users (id serial PRIMARY KEY); SET deadlock_timeout = '4s'")
+        .expect("a table");
+    let mut reader = cluster.connect();
+    reader.batch_execute("BEGIN; SELECT FROM blog.users").expect("a reader");
+    let columns = ["a", "b", "c", "d"].map(|name| format!("{name} integer REFERENCES users"));
+    assert_soon(&mut client, &format!("CREATE TABLE posts ({})", columns.join(", ")));
+    assert_eq!(take(&heard).len(), 4);
+}
+
+/// Somebody who drops the extension, or adopts a schema, and does not commit stops nobody else.
+#[test]
+fn a_transaction_that_stays_open_stops_no_statement() {
+    let (cluster, _client) = server();
+    let (mut client, heard) = listening(&cluster);
+    client.batch_execute("CREATE SCHEMA old; CREATE SCHEMA mine").expect("schemas");
+    client.batch_execute("SELECT snowflake_adopt('old')").expect("adopted");
+    let mut other = cluster.connect();
+    other.batch_execute("BEGIN; SELECT snowflake_adopt('mine')").expect("adopted");
+    assert_soon(&mut client, "DROP SCHEMA old");
+    assert!(take(&heard)[0].contains("the adoption of schemas that are gone was not ended"));
+    other.batch_execute("COMMIT").expect("committed");
+    client.batch_execute("CREATE SCHEMA plain; DROP SCHEMA plain").expect("dropped");
+    let heard_now = take(&heard);
+    assert!(heard_now[0].contains("schema \"old\" is no longer adopted"), "{heard_now:?}");
+
+    other.batch_execute("BEGIN; DROP EXTENSION snowflake_adopt").expect("dropped");
+    for statement in ["CREATE TABLE one (id serial PRIMARY KEY)", "CREATE SCHEMA two", "DROP SCHEMA two"] {
+        assert_soon(&mut client, statement);
+    }
+    assert_left(&mut client, "one", "id", "integer");
+    let heard = take(&heard);
+    assert!(heard.iter().all(|entry| entry.contains("were not looked at")), "{heard:?}");
+}
+
+/// A schema stays until whoever adopts it has committed, so that no row is left of one that is gone.
+#[test]
+fn a_schema_that_is_being_adopted_is_not_dropped() {
+    let (cluster, mut client) = server();
+    client.batch_execute("CREATE SCHEMA old").expect("a schema");
+    client.batch_execute("BEGIN; SELECT snowflake_adopt('old')").expect("adopted");
+    let mut other = cluster.connect();
+    other.batch_execute("SET lock_timeout = '200ms'").expect("set");
+    let error = error_of(other.batch_execute("DROP SCHEMA old"));
+    assert_eq!(error.code(), &SqlState::LOCK_NOT_AVAILABLE, "{error}");
+    client.batch_execute("COMMIT").expect("committed");
+    other.batch_execute("DROP SCHEMA old").expect("dropped");
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM snowflake_adopted"), 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use snowflake_e2e::bigint;
 
-use super::{assert_left, listening, server, take};
+use super::{assert_adopted, assert_left, listening, server, take};
 
 #[test]
 fn what_has_no_new_key_is_left_alone_in_silence() {
@@ -78,6 +78,65 @@ fn what_somebody_might_expect_otherwise_is_said_once_a_statement() {
         heard.len() == 1 && heard[0].contains("Column id") && heard[0].contains("\nColumn other"),
         "{heard:?}"
     );
+}
+
+/// What can be created with small numbers in mind, so that inserts of larger ones would fail.
+#[test]
+fn keys_that_something_computes_with_stay() {
+    let (cluster, _client) = server();
+    let (mut client, heard) = listening(&cluster);
+    for (statement, table, reason) in [
+        (
+            "CREATE TABLE parts (id bigserial PRIMARY KEY) PARTITION BY RANGE (id)",
+            "parts",
+            "the table is partitioned by it",
+        ),
+        (
+            "CREATE TABLE squares (id bigserial PRIMARY KEY, square integer GENERATED ALWAYS AS (id * id) STORED)",
+            "squares",
+            "a generated column is computed from it",
+        ),
+        (
+            "CREATE TABLE numbers (id bigserial, EXCLUDE USING btree ((id::integer) WITH =)); \
+             ALTER TABLE numbers ADD COLUMN other bigserial, ADD EXCLUDE USING btree ((other::integer) WITH =)",
+            "numbers",
+            "an index has an expression of it",
+        ),
+    ] {
+        client.batch_execute("SELECT snowflake_adopt('blog', 'all')").expect("adopted");
+        client.batch_execute(statement).expect(statement);
+        let said = take(&heard);
+        assert!(!said.is_empty() && said.iter().all(|one| one.contains(reason)), "{statement}: {said:?}");
+        if table != "parts" {
+            client.batch_execute(&format!("INSERT INTO {table} DEFAULT VALUES")).expect("a row");
+        }
+    }
+    client
+        .batch_execute(
+            "CREATE TABLE part PARTITION OF parts FOR VALUES FROM (1) TO (1000);
+             INSERT INTO parts DEFAULT VALUES;
+             CREATE TABLE hashed (id bigserial PRIMARY KEY) PARTITION BY HASH (id)",
+        )
+        .expect("a row");
+    assert_adopted(&mut client, "hashed", "id");
+}
+
+#[test]
+fn a_column_that_was_there_is_left_alone() {
+    let (cluster, mut client) = server();
+    client
+        .batch_execute(
+            "SELECT snowflake_disown('blog'); CREATE TABLE blog.old (id serial PRIMARY KEY);
+             SELECT snowflake_adopt('blog')",
+        )
+        .expect("a table");
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute("ALTER TABLE old ADD COLUMN IF NOT EXISTS id serial, ADD COLUMN name text")
+        .expect("a column");
+    assert_left(&mut client, "old", "id", "integer");
+    let heard = take(&heard);
+    assert!(heard.len() == 1 && heard[0].contains("already exists, skipping"), "{heard:?}");
 }
 
 #[test]

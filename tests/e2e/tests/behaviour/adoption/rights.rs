@@ -102,6 +102,41 @@ fn a_table_in_a_schema_of_another_role_is_left_alone() {
     );
 }
 
+/// Tables of an adopted schema depend on the extension, which its creator can drop. So nobody but the
+/// owner of a schema, or a superuser, can have it adopted, whoever has created the extension.
+#[test]
+fn who_created_the_extension_adopts_no_schema_of_others() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "DROP EXTENSION IF EXISTS snowflake; CREATE ROLE mallory LOGIN; CREATE ROLE victim LOGIN;
+             GRANT CREATE ON DATABASE postgres TO mallory; CREATE SCHEMA vic AUTHORIZATION victim",
+        )
+        .expect("roles");
+    let mut mallory = as_role(&cluster, "mallory");
+    mallory
+        .batch_execute(
+            "CREATE SCHEMA m; CREATE EXTENSION snowflake SCHEMA m; CREATE EXTENSION snowflake_adopt SCHEMA m;
+             GRANT USAGE ON SCHEMA m TO PUBLIC;
+             INSERT INTO snowflake_adopt_internal.adopted_schemas
+             VALUES ('vic', 'all'), ('not_there_yet', 'all'), ('m', 'primary')",
+        )
+        .expect("rows");
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM m.snowflake_adopted"), 1);
+    let mut victim = as_role(&cluster, "victim");
+    victim.batch_execute("CREATE TABLE vic.one (id serial PRIMARY KEY)").expect("a table");
+    assert_left(&mut victim, "vic.one", "id", "integer");
+    // The extension's function is for everybody who owns a schema, whoever created the extension.
+    victim
+        .batch_execute("SELECT m.snowflake_adopt('vic'); CREATE TABLE vic.two (id serial PRIMARY KEY)")
+        .expect("a table");
+    assert_eq!(column(&mut victim, "vic.two", "id").0, "bigint");
+    // A superuser restores what a dump has, whatever comes first.
+    let restore = "INSERT INTO snowflake_adopt_internal.adopted_schemas VALUES ('later', 'all')";
+    assert_eq!(client.execute(restore, &[]).expect("a row"), 1);
+}
+
 /// A function of mallory's that says who runs it.
 const SPY: &str = "
     CREATE FUNCTION mallory.spy(place text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$

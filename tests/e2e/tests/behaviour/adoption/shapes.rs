@@ -33,6 +33,39 @@ fn keys_of_every_spelling_become_snowflake_ids() {
     assert_eq!(take(&heard), [""; 0]);
 }
 
+/// Frameworks set the sequence of a key to the greatest key after they have loaded rows.
+#[test]
+fn the_sequence_of_a_key_can_be_set_to_a_snowflake_id() {
+    let (_cluster, mut client) = server();
+    for key in ["serial", "smallint GENERATED ALWAYS AS IDENTITY", "bigserial"] {
+        client
+            .batch_execute(&format!(
+                "CREATE TABLE loaded (id {key} PRIMARY KEY); INSERT INTO loaded DEFAULT VALUES;
+                 SELECT setval(pg_get_serial_sequence('loaded', 'id'), max(id)) FROM loaded;
+                 DROP TABLE loaded"
+            ))
+            .expect(key);
+    }
+}
+
+#[test]
+fn a_column_that_is_added_to_a_partitioned_table_is_adopted() {
+    let (cluster, _client) = server();
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute(
+            "SELECT snowflake_adopt('blog', 'all');
+             CREATE TABLE parts (at date) PARTITION BY RANGE (at);
+             CREATE TABLE part PARTITION OF parts DEFAULT;
+             ALTER TABLE parts ADD COLUMN number serial;
+             INSERT INTO parts (at) VALUES (now())",
+        )
+        .expect("tables");
+    assert_adopted(&mut client, "parts", "number");
+    assert_adopted(&mut client, "part", "number");
+    assert_eq!(take(&heard), [""; 0]);
+}
+
 #[test]
 fn all_is_every_column_that_takes_values_of_a_sequence() {
     let (_cluster, mut client) = server();

@@ -75,6 +75,8 @@ fn figures_are_of_a_commit_and_a_day() {
         "SECURITY.md",
         "docs/compare.md",
         "docs/operations.md",
+        "docs/order.md",
+        "docs/packages.md",
         "docs/performance.md",
         "docs/several-servers.md",
     ] {
