@@ -95,9 +95,8 @@ fn lock_what_is_read(keys: &Keys, patience: &Patience) -> Result<(), Obstacle> {
 
 /// Locks the tables and views that are changed.
 fn lock(plan: &Plan, planned: &Statements, patience: &Patience) -> Result<(), Obstacle> {
-    let lock = |relation, name: &str| {
-        lock_relation(patience, relation, pg_sys::AccessExclusiveLock, name)
-    };
+    let lock =
+        |relation, name: &str| lock_relation(patience, relation, pg_sys::AccessExclusiveLock, name);
     // In this order, as `Plan::lock_views`. A view without a name is gone.
     let views = plan.views();
     let names = Names::of(&views);

@@ -24,6 +24,13 @@ fn keys() -> impl Strategy<Value = [u8; 16]> {
     any::<[u8; 16]>()
 }
 
+/// The name with other digits behind its prefix.
+fn digits_changed(name: &str, change: impl Fn(u8) -> u8) -> String {
+    let (prefix, digits) = name.split_at(name.len() - LENGTH);
+    let changed = digits.bytes().map(|digit| char::from(change(digit)));
+    [prefix.to_owned(), changed.collect()].concat()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -77,6 +84,17 @@ proptest! {
             format!("{name}\n"),
             format!("_{name}"),
             name.chars().rev().collect(),
+            // Other alphabets of base62, and one of base64.
+            digits_changed(&name, |digit| match digit {
+                b'a'..=b'z' => digit.to_ascii_uppercase(),
+                _ => digit.to_ascii_lowercase(),
+            }),
+            digits_changed(&name, |digit| match digit {
+                b'0'..=b'9' => b'A' + (digit - b'0'),
+                b'A'..=b'J' => b'0' + (digit - b'A'),
+                _ => digit,
+            }),
+            digits_changed(&name, |digit| if digit == b'z' { b'-' } else { b'_' }),
         ] {
             if changed != name {
                 prop_assert_eq!(key.id(&changed, &prefix), None, "{}", changed);

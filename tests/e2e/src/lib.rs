@@ -26,7 +26,7 @@ pub use fleet::{
 pub use http::{Request, http_get};
 pub use journal::{Journal, StopOnDrop};
 pub use means::{Means, lacks, skip, without_network};
-pub use programs::{Programs, as_server_user, kill_server};
+pub use programs::{Programs, as_server_user, is_root, kill_server};
 pub use register::Register;
 pub use repack::repack_under_inserts;
 

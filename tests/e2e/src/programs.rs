@@ -231,6 +231,7 @@ pub fn forget_other_servers(command: &mut Command) {
     }
 }
 
+/// Whether root runs this, so that servers run as another user.
 pub fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)

@@ -11,7 +11,8 @@ use crate::world::{Bounds, Design};
 
 /// What can be wrong.
 pub const NOT_GREATER: &str = "an ID is not greater than one that was seen";
-pub const TOO_FAR_AHEAD: &str = "an ID was followed that was further ahead of the clock than allowed";
+pub const TOO_FAR_AHEAD: &str =
+    "an ID was followed that was further ahead of the clock than allowed";
 
 pub const START: i64 = 1_800_000_000_000;
 

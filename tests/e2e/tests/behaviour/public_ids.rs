@@ -141,6 +141,17 @@ fn the_index_of_the_primary_key_serves_a_lookup() {
     let plan = explain(&mut client, &format!("EXECUTE find('{name}')"));
     assert!(plan.contains("using orders_pkey") && plan.contains("$1"), "{plan}");
 
+    // A view computes the name of each row; the function of the page looks for the ID.
+    let page = include_str!("../../../../docs/public-ids.md");
+    let (_, definitions) = page.split_once("CREATE VIEW public_orders").expect("a view");
+    let (definitions, _) = definitions.split_once("SELECT * FROM public_order(").expect("a use");
+    let create = format!("CREATE VIEW public_orders{definitions}");
+    client.batch_execute(&create).expect("a view and a function");
+    let of_view = format!("SELECT * FROM public_orders WHERE public_id = '{name}'");
+    assert!(explain(&mut client, &of_view).contains("Seq Scan"));
+    let plan = explain(&mut client, &format!("SELECT * FROM public_order('{name}')"));
+    assert!(plan.contains("using orders_pkey"), "{plan}");
+
     // The name of a column has to be computed for each row.
     let computed = format!("SELECT id FROM orders WHERE snowflake_to_public(id, 'ord') = '{name}'");
     let plan = explain(&mut client, &computed);

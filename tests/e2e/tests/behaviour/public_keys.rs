@@ -4,14 +4,16 @@
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+use snowflake_e2e::{
+    Cluster, Means, bigint, error_of, eventually, is_root, lacks, new_directory, skip,
+};
 
 use crate::public_ids::{ONE, TWO};
 
@@ -50,7 +52,7 @@ fn set_mode(cluster: &Cluster, mode: u32) {
     fs::set_permissions(cluster.public_key_file(), Permissions::from_mode(mode)).expect("a file");
 }
 
-const BAD: [Bad; 14] = [
+const BAD: [Bad; 15] = [
     Bad {
         what: "missing",
         make: |cluster| fs::remove_file(cluster.public_key_file()).expect("a file"),
@@ -85,6 +87,11 @@ const BAD: [Bad; 14] = [
         what: "group-readable",
         make: |cluster| set_mode(cluster, 0o640),
         reason: "it has group or world access",
+    },
+    Bad {
+        what: "not readable",
+        make: |cluster| set_mode(cluster, 0o000),
+        reason: "Permission denied",
     },
     Bad {
         what: "1 GB",
@@ -164,6 +171,37 @@ fn a_bad_file_stops_the_start() {
     assert!(ok, "{detail}");
 }
 
+/// Root may own the file, and let its group read it, as in a mounted secret. Anybody else could
+/// exchange it.
+#[test]
+fn the_file_belongs_to_the_server_or_to_root() {
+    if !is_root() {
+        return skip(Means::Other("root"));
+    }
+    let mut cluster = Cluster::builder().public_keys(ONE).create();
+    let file = cluster.public_key_file();
+    let group = Command::new("id").args(["-g", "postgres"]).output().expect("id runs").stdout;
+    let group = String::from_utf8(group).expect("a number").trim().parse().expect("a number");
+    for mode in [0o640, 0o440] {
+        chown(&file, Some(0), Some(group)).expect("root");
+        fs::set_permissions(&file, Permissions::from_mode(mode)).expect("a file");
+        cluster.start_again();
+        assert!(check_of(&cluster).0, "{mode:o}");
+        cluster.stop();
+    }
+    for (owner, mode, reason) in [
+        (0, 0o644, "it has group or world access"),
+        (0, 0o660, "it has group or world access"),
+        (1, 0o644, "it must be owned by the user who runs the server, or by root"),
+    ] {
+        chown(&file, Some(owner), Some(group)).expect("root");
+        fs::set_permissions(&file, Permissions::from_mode(mode)).expect("a file");
+        assert!(cluster.try_start().is_err(), "{owner} {mode:o}: the server starts");
+        assert_said(&cluster.log(), "an owner", reason);
+        fs::remove_file(cluster.directory().join("log")).expect("a log");
+    }
+}
+
 /// The row of the check in a database without the extension.
 fn check_of(cluster: &Cluster) -> (bool, String) {
     let mut client = cluster.connect();
@@ -214,6 +252,9 @@ fn keys_change_on_a_reload_without_a_restart() {
     // The file is replaced by a rename, and then removed: the server keeps what it has read.
     write(&cluster, format!("{TWO}{ONE}"));
     assert_eq!(name(&mut client), first, "nothing is read without a reload");
+    clear(&cluster);
+    assert_eq!(name(&mut client), first, "the file is not looked at");
+    write(&cluster, format!("{TWO}{ONE}"));
     cluster.reload();
     eventually("there are two keys", || check(&mut client).1.starts_with("There are 2 keys."));
     let second = name(&mut client);
@@ -276,7 +317,8 @@ fn a_file_in_the_data_directory_is_a_failing_row() {
 fn without_its_worker_the_check_says_so() {
     let cluster = Cluster::builder().public_keys(ONE).set("max_worker_processes", "0").start();
     let mut client = cluster.connect();
-    assert!(reads(&mut client, "x") || !name(&mut client).is_empty());
+    let name = name(&mut client);
+    assert!(reads(&mut client, &name));
     let (ok, detail) = check(&mut client);
     assert!(!ok && detail.ends_with("does not run."), "{detail}");
 
@@ -370,6 +412,8 @@ fn nothing_shows_a_key() {
         "SELECT query FROM pg_stat_activity",
         "SELECT snowflake_to_public(1, 'No')",
         "SELECT snowflake_from_public(repeat('z', 22), 'ord')",
+        // An error with a context.
+        "DO $$ BEGIN PERFORM snowflake_to_public(1, 'No'); END $$",
     ] {
         for client in [&mut client, &mut ordinary] {
             match client.simple_query(query) {
@@ -381,6 +425,9 @@ fn nothing_shows_a_key() {
     let read = format!("SELECT pg_read_file('{}')", cluster.public_key_file().display());
     let denied = error_of(ordinary.batch_execute(&read));
     assert_eq!(denied.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{denied}");
+    let path = cluster.public_key_file();
+    assert!(shown.contains(&path.display().to_string()), "SHOW gives the path");
+    assert!(cluster.log().contains("PL/pgSQL function inline_code_block"), "no context");
     let all = format!("{shown}{}", cluster.log()).to_lowercase();
     for key in [ONE, TWO] {
         let key = key.trim();
@@ -392,4 +439,57 @@ fn nothing_shows_a_key() {
         assert!(!all.contains(&number.to_string()));
     }
     assert_eq!(bigint(&mut client, "SELECT snowflake_from_public(snowflake_to_public(7))"), 7);
+}
+
+#[test]
+fn statistics_of_statements_show_no_key() {
+    if lacks(&[Means::Extension("pg_stat_statements")]) {
+        return;
+    }
+    let libraries = "snowflake_pg,pg_stat_statements";
+    let cluster =
+        Cluster::builder().public_keys(ONE).set("shared_preload_libraries", libraries).start();
+    let mut client = cluster.connect();
+    let shown = "SELECT string_agg(query, ' ') FROM pg_stat_statements";
+    client.batch_execute("CREATE EXTENSION pg_stat_statements").expect("the extension");
+    let named = name(&mut client);
+    assert!(reads(&mut client, &named));
+    let shown: String = client.query_one(shown, &[]).expect("statements").get(0);
+    assert!(shown.contains("snowflake_to_public") && !shown.contains(&ONE[..8]), "{shown}");
+}
+
+/// The commands of the page, in another directory than /etc/snowflake.
+#[test]
+fn the_commands_of_the_page_make_and_add_a_key() {
+    if !is_root() {
+        return skip(Means::Other("root"));
+    }
+    let page = include_str!("../../../../docs/public-ids.md");
+    let blocks =
+        page.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("console\n"));
+    let of_keys = blocks.filter(|block| block.contains("public.keys"));
+    let directory = new_directory();
+    let commands = |block: &str| {
+        let lines = block.lines().filter_map(|line| line.trim().strip_prefix("# "));
+        let all = lines.map(|line| format!("{line}\n")).collect::<String>();
+        all.replace("/etc/snowflake", &directory.path().display().to_string())
+    };
+    let [make, add] = of_keys.map(commands).collect::<Vec<_>>().try_into().expect("two blocks");
+    let run = |commands: &str| {
+        let status = Command::new("sh").args(["-ec", commands]).status().expect("sh runs");
+        assert!(status.success(), "{commands}");
+    };
+    run(&make);
+    let mut cluster = Cluster::builder().create();
+    let file = directory.path().join("public.keys");
+    cluster.configure(&[("snowflake.public_key_file", &file.to_string_lossy())]);
+    cluster.start_again();
+    let (ok, detail) = check_of(&cluster);
+    assert!(ok && detail.starts_with("There is 1 key."), "{detail}");
+    let mut client = cluster.connect();
+    let first = name(&mut client);
+    run(&add);
+    cluster.reload();
+    eventually("there are two keys", || check(&mut client).1.starts_with("There are 2 keys."));
+    assert_eq!(name(&mut client), first, "the last key makes no names");
 }

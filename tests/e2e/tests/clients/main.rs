@@ -2,6 +2,7 @@
 //! the programs say is compared with the tables. `tools/test-clients` installs the clients.
 
 mod alembic;
+mod blog;
 mod go;
 mod javascript;
 mod partman;

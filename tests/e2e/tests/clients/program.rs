@@ -9,6 +9,8 @@ use std::process::{Command, Output};
 use snowflake_e2e::{Cluster, bigints};
 use tempfile::TempDir;
 
+use crate::blog;
+
 /// The keys of public IDs of the server.
 pub const KEYS: &str = "000102030405060708090a0b0c0d0e0f\n2b7e151628aed2a6abf7158809cf4f3c\n";
 
@@ -24,12 +26,23 @@ pub struct Program {
 impl Program {
     /// The client, and a server that logs the statements that it gets.
     pub fn of(client: &str) -> Program {
+        Program::with(client, &source(client))
+    }
+
+    /// The client with the program of a blog, and a server whose schema `public` is adopted.
+    pub fn of_blog(client: &str) -> Program {
+        let program = Program::with(client, &source("blog").join(client));
+        blog::adopt(&program.cluster);
+        program
+    }
+
+    fn with(client: &str, source: &Path) -> Program {
         let installed = env::var("SNOWFLAKE_CLIENTS");
         let installed = installed.expect("SNOWFLAKE_CLIENTS is set: run make test-clients");
         let installed = Path::new(&installed).join(client);
         let directory = tempfile::tempdir().expect("a directory for temporary files");
         let mut copy = Command::new("cp");
-        copy.args(["-r", "--no-target-directory"]).arg(source(client)).arg(directory.path());
+        copy.args(["-r", "--no-target-directory"]).arg(source).arg(directory.path());
         assert!(copy.status().expect("cp runs").success(), "cannot copy {client}");
         if installed.join("node_modules").exists() {
             symlink(installed.join("node_modules"), directory.path().join("node_modules"))

@@ -106,7 +106,10 @@ fn tables_of_others_are_not_waited_for() {
         .expect("tables");
     let mut other = cluster.connect();
     other.batch_execute("BEGIN; LOCK other.plain").expect("a lock");
-    assert_soon(&mut client, "CREATE TABLE posts (id serial PRIMARY KEY, author integer REFERENCES users)");
+    assert_soon(
+        &mut client,
+        "CREATE TABLE posts (id serial PRIMARY KEY, author integer REFERENCES users)",
+    );
     assert_eq!(column(&mut client, "posts", "author").0, "bigint");
     assert_eq!(take(&heard), [""; 0]);
 }
@@ -168,7 +171,9 @@ fn a_transaction_that_stays_open_stops_no_statement() {
     assert!(heard_now[0].contains("schema \"old\" is no longer adopted"), "{heard_now:?}");
 
     other.batch_execute("BEGIN; DROP EXTENSION snowflake_adopt").expect("dropped");
-    for statement in ["CREATE TABLE one (id serial PRIMARY KEY)", "CREATE SCHEMA two", "DROP SCHEMA two"] {
+    for statement in
+        ["CREATE TABLE one (id serial PRIMARY KEY)", "CREATE SCHEMA two", "DROP SCHEMA two"]
+    {
         assert_soon(&mut client, statement);
     }
     assert_left(&mut client, "one", "id", "integer");

@@ -106,7 +106,10 @@ fn keys_that_something_computes_with_stay() {
         client.batch_execute("SELECT snowflake_adopt('blog', 'all')").expect("adopted");
         client.batch_execute(statement).expect(statement);
         let said = take(&heard);
-        assert!(!said.is_empty() && said.iter().all(|one| one.contains(reason)), "{statement}: {said:?}");
+        assert!(
+            !said.is_empty() && said.iter().all(|one| one.contains(reason)),
+            "{statement}: {said:?}"
+        );
         if table != "parts" {
             client.batch_execute(&format!("INSERT INTO {table} DEFAULT VALUES")).expect("a row");
         }

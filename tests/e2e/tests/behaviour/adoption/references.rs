@@ -98,7 +98,9 @@ fn where_rows_are_there_a_warning_says_that_inserts_will_fail() {
     assert_eq!(take(&heard), [""; 0]);
     // As the hint says.
     client
-        .batch_execute("SELECT * FROM snowflake_convert('users', 'id', validate => true, dry_run => false)")
+        .batch_execute(
+            "SELECT * FROM snowflake_convert('users', 'id', validate => true, dry_run => false)",
+        )
         .expect("converted");
     assert_eq!(column(&mut client, "old", "user_id").0, "bigint");
 }

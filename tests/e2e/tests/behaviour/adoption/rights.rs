@@ -129,7 +129,9 @@ fn who_created_the_extension_adopts_no_schema_of_others() {
     assert_left(&mut victim, "vic.one", "id", "integer");
     // The extension's function is for everybody who owns a schema, whoever created the extension.
     victim
-        .batch_execute("SELECT m.snowflake_adopt('vic'); CREATE TABLE vic.two (id serial PRIMARY KEY)")
+        .batch_execute(
+            "SELECT m.snowflake_adopt('vic'); CREATE TABLE vic.two (id serial PRIMARY KEY)",
+        )
         .expect("a table");
     assert_eq!(column(&mut victim, "vic.two", "id").0, "bigint");
     // A superuser restores what a dump has, whatever comes first.

@@ -7,8 +7,8 @@ use std::process::Command;
 use super::{documents, page, tree};
 
 /// The programs and the versions on the pages of clients and of public IDs are those of the files
-/// that they name, and
-/// the pages have every client.
+/// that they name, and the pages have every client. Those of public IDs are short enough to be
+/// written again in another language.
 #[test]
 fn the_programs_of_clients_are_files() {
     let text = ["docs/clients.md", "docs/public-ids.md"].map(|name| page(name).text).concat();
@@ -20,13 +20,20 @@ fn the_programs_of_clients_are_files() {
             let (_, block) = block.split_once('\n').expect("a block");
             let block = block.split_inclusive('\n').take_while(|line| *line != "```\n");
             assert_eq!(block.collect::<String>(), file, "{path}");
+            let is_of_format = path.starts_with("tests/clients/public-ids/");
+            assert!(!is_of_format || file.lines().count() <= 30, "{path} is long");
             programs.push(path.to_owned());
         } else {
             let version = text[..index].rsplit('[').next().expect("an opening bracket");
             assert!(file.contains(version), "{path} has no {version}");
+            programs.push(path.to_owned());
         }
     }
     for client in fs::read_dir(tree().join("tests/clients")).expect("clients").flatten() {
+        // What the applications in it do is in a table.
+        if client.file_name() == "blog" {
+            continue;
+        }
         let directory = format!("tests/clients/{}/", client.file_name().display());
         assert!(programs.iter().any(|path| path.starts_with(&directory)), "{directory}");
     }
@@ -112,4 +119,27 @@ fn the_runbook_of_every_alert_exists() {
         let anchors = page(name).anchors();
         assert!(anchors.iter().any(|anchor| anchor == heading), "{runbook}");
     }
+}
+
+/// Lines of prose fit into a window. Those of tables and pictures, and those that a signature or an
+/// example begins, are as long as they are.
+#[test]
+fn lines_of_prose_are_short() {
+    const COLUMNS: usize = 100;
+    let mut long = Vec::new();
+    for document in documents() {
+        let mut is_block = false;
+        for (number, line) in document.text.lines().enumerate() {
+            let text = line.trim_start();
+            is_block ^= text.starts_with("```");
+            let is_other = ["- `", "![", "<"].iter().any(|other| text.starts_with(other));
+            let is_prose = !is_block && !is_other && !line.contains('|');
+            if is_prose && line.chars().count() > COLUMNS {
+                long.push(format!("{}:{}", document.name, number + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "{long:#?}");
+    let lines = page("README.md").text.lines().count();
+    assert!(lines <= 200, "README.md has {lines} lines");
 }

@@ -1,0 +1,60 @@
+// @generated automatically by Diesel CLI.
+
+diesel::table! {
+    comments (id) {
+        id -> Int4,
+        post_id -> Int4,
+        author_id -> Int4,
+        body -> Text,
+    }
+}
+
+diesel::table! {
+    likes (id) {
+        id -> Int4,
+        post_id -> Int4,
+        user_id -> Int4,
+    }
+}
+
+diesel::table! {
+    posts (id) {
+        id -> Int4,
+        author_id -> Int4,
+        title -> Varchar,
+        body -> Text,
+        published -> Bool,
+        subtitle -> Nullable<Varchar>,
+        editor_id -> Nullable<Int4>,
+    }
+}
+
+diesel::table! {
+    posts_tags (post_id, tag_id) {
+        post_id -> Int4,
+        tag_id -> Int4,
+    }
+}
+
+diesel::table! {
+    tags (id) {
+        id -> Int4,
+        name -> Varchar,
+    }
+}
+
+diesel::table! {
+    users (id) {
+        id -> Int4,
+        name -> Varchar,
+    }
+}
+
+diesel::joinable!(comments -> posts (post_id));
+diesel::joinable!(comments -> users (author_id));
+diesel::joinable!(likes -> posts (post_id));
+diesel::joinable!(likes -> users (user_id));
+diesel::joinable!(posts_tags -> posts (post_id));
+diesel::joinable!(posts_tags -> tags (tag_id));
+
+diesel::allow_tables_to_appear_in_same_query!(comments, likes, posts, posts_tags, tags, users,);

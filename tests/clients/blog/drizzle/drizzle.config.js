@@ -1,0 +1,11 @@
+import { defineConfig } from 'drizzle-kit';
+
+const { PGHOST: host, PGUSER: user, PGDATABASE: database } = process.env;
+export default defineConfig({
+  dialect: 'postgresql',
+  schema: './schema.js',
+  out: './drizzle',
+  // The views of the extension are none of the program's. This matters for `drizzle-kit push`.
+  tablesFilter: ['!*snowflake*'],
+  dbCredentials: { host, user, database, ssl: false },
+});

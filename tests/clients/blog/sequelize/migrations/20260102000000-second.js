@@ -1,0 +1,23 @@
+'use strict';
+
+/** @type {import('sequelize-cli').Migration} */
+module.exports = {
+  async up(queryInterface, Sequelize) {
+    const reference = (model, rest) => ({
+      type: Sequelize.INTEGER, references: { model, key: 'id' }, ...rest,
+    });
+    await queryInterface.createTable('likes', {
+      id: { allowNull: false, autoIncrement: true, primaryKey: true, type: Sequelize.INTEGER },
+      post_id: reference('posts', { allowNull: false }),
+      user_id: reference('users', { allowNull: false }),
+    });
+    await queryInterface.addColumn('posts', 'subtitle', Sequelize.STRING);
+    await queryInterface.addColumn('posts', 'editor_id', reference('users'));
+  },
+
+  async down(queryInterface) {
+    await queryInterface.removeColumn('posts', 'editor_id');
+    await queryInterface.removeColumn('posts', 'subtitle');
+    await queryInterface.dropTable('likes');
+  },
+};

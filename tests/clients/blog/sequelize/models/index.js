@@ -1,0 +1,29 @@
+'use strict';
+
+const { DataTypes, Sequelize } = require('sequelize');
+const config = require('../config/config.js');
+
+const sequelize = new Sequelize(config.development);
+
+const User = sequelize.define('user', {
+  name: { type: DataTypes.STRING, allowNull: false },
+});
+const Post = sequelize.define('post', {
+  title: { type: DataTypes.STRING, allowNull: false },
+});
+const Comment = sequelize.define('comment', {
+  body: { type: DataTypes.TEXT, allowNull: false },
+});
+const Tag = sequelize.define('tag', {
+  name: { type: DataTypes.STRING, allowNull: false, unique: true },
+});
+
+User.hasMany(Post, { as: 'posts', foreignKey: { name: 'authorId', allowNull: false } });
+Post.belongsTo(User, { as: 'author' });
+Post.hasMany(Comment, { onDelete: 'CASCADE', foreignKey: { allowNull: false } });
+Comment.belongsTo(Post);
+Comment.belongsTo(User, { as: 'author' });
+Post.belongsToMany(Tag, { through: 'posts_tags' });
+Tag.belongsToMany(Post, { through: 'posts_tags' });
+
+module.exports = { Sequelize, sequelize, User, Post, Comment, Tag };

@@ -1,0 +1,32 @@
+import { Table, TableColumn, TableForeignKey } from 'typeorm';
+
+export class Second2000000000000 {
+  async up(queryRunner) {
+    const reference = (columnName, table) => new TableForeignKey({
+      columnNames: [columnName], referencedTableName: table, referencedColumnNames: ['id'],
+    });
+    await queryRunner.createTable(new Table({
+      name: 'likes',
+      columns: [
+        {
+          name: 'id', type: 'int', isPrimary: true, isGenerated: true,
+          generationStrategy: 'increment',
+        },
+        { name: 'post_id', type: 'int' },
+        { name: 'user_id', type: 'int' },
+      ],
+    }));
+    await queryRunner.createForeignKey('likes', reference('post_id', 'posts'));
+    await queryRunner.createForeignKey('likes', reference('user_id', 'users'));
+    await queryRunner.addColumns('posts', [
+      new TableColumn({ name: 'subtitle', type: 'varchar', isNullable: true }),
+      new TableColumn({ name: 'editor_id', type: 'int', isNullable: true }),
+    ]);
+    await queryRunner.createForeignKey('posts', reference('editor_id', 'users'));
+  }
+
+  async down(queryRunner) {
+    await queryRunner.dropColumns('posts', ['editor_id', 'subtitle']);
+    await queryRunner.dropTable('likes');
+  }
+}

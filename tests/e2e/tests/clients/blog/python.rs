@@ -1,0 +1,547 @@
+//! Django, and SQLAlchemy with Alembic.
+
+use std::process::Output;
+
+use super::{FIRST, SECOND, assert_adopted, assert_rows};
+use crate::program::{Program, stdout};
+use snowflake_e2e::bigint;
+
+/// Replaces a part of a file of the program.
+#[track_caller]
+fn replace(program: &Program, file: &str, part: &str, by: &str) {
+    let text = program.read(file);
+    assert!(text.contains(part), "{file}: {text}");
+    program.write(file, &text.replace(part, by));
+}
+
+/// The warnings that the server has logged.
+fn warnings(program: &Program) -> Vec<String> {
+    let log = program.cluster.log();
+    let warnings = log.lines().filter_map(|line| line.split_once(" WARNING:  "));
+    warnings.map(|(_, warning)| warning.to_owned()).collect()
+}
+
+/// What is said of `posts.editor_id` if it is an `integer`.
+const CANNOT_HOLD: &str =
+    "column editor_id of table public.posts cannot hold the snowflake IDs that it refers to";
+
+/// Converts what this warning is about, with the statement of its hint.
+fn convert_as_hinted(program: &Program) {
+    let statement = "SELECT * FROM snowflake_convert('public.users', 'id', dry_run => false)";
+    let log = program.cluster.log();
+    assert!(log.contains(&format!("Convert it with {statement}.")), "{log}");
+    program.cluster.connect().batch_execute(statement).expect("a conversion");
+}
+
+/// The type of a column.
+fn of_type(program: &Program, table: &str, column: &str) -> String {
+    let query = "SELECT format_type(atttypid, NULL) FROM pg_attribute
+         WHERE attrelid = to_regclass($1) AND attname = $2";
+    let row = program.cluster.connect().query_one(query, &[&table, &column]);
+    row.expect("a column").get(0)
+}
+
+/// A Django project whose first migration is made, and creates the extensions and adopts the schema
+/// before it creates tables.
+fn django() -> Program {
+    let program = django_with("django.db.models.BigAutoField");
+    program.python(&["manage.py", "migrate"]);
+    program
+}
+
+/// The same, with another DEFAULT_AUTO_FIELD, and the migration not executed yet.
+fn django_with(auto_field: &str) -> Program {
+    let program = Program::of_blog("django");
+    let drop = "DROP EXTENSION snowflake_adopt; DROP EXTENSION snowflake";
+    program.cluster.connect().batch_execute(drop).expect("a database without the extensions");
+    replace(&program, "settings.py", "django.db.models.BigAutoField", auto_field);
+    let migration = "blog/migrations/0001_initial.py";
+    program.python(&["manage.py", "makemigrations"]);
+    assert!(!program.read(migration).contains("snowflake"));
+    let imported = "from django.conf import settings\n";
+    let import = "from django.contrib.postgres.operations import CreateExtension\n";
+    replace(&program, migration, imported, &[imported, import].concat());
+    let operations = "    operations = [\n";
+    replace(&program, migration, operations, &[operations, ADOPT].concat());
+    program
+}
+
+/// Operations of a migration.
+const ADOPT: &str = r#"        CreateExtension("snowflake"),
+        CreateExtension("snowflake_adopt"),
+        migrations.RunSQL("SELECT snowflake_adopt('public')", "SELECT snowflake_disown('public')"),
+"#;
+
+/// Makes the second migration of the Django project, and executes it. Returns what this prints.
+fn migrate_second(program: &Program) -> String {
+    program.write("blog/models.py", &program.read("second/models.py"));
+    program.python(&["manage.py", "makemigrations"]);
+    program.python(&["manage.py", "migrate"])
+}
+
+#[track_caller]
+fn assert_django_finds_no_difference(program: &Program) {
+    let found = program.python(&["manage.py", "makemigrations", "--check", "--dry-run"]);
+    assert!(found.contains("No changes detected"), "{found}");
+}
+
+/// What a program prints in the Django project, with all models.
+#[track_caller]
+fn in_django(program: &Program, statements: &str) -> String {
+    let set_up = "import django; django.setup()\nfrom blog.models import *\n";
+    program.python(&["-c", &[set_up, statements].concat()])
+}
+
+/// The tables with an `id`, also that which Django makes of a `ManyToManyField`.
+const OF_DJANGO: &[&str] = &["comments", "likes", "posts", "posts_tags", "tags", "users"];
+
+/// Django: a migration adopts the schema and creates tables, in one transaction, and another one
+/// changes them. Keys are known after `save()` and `bulk_create()`, rows are found by them, and there
+/// is no difference afterwards. The tables of Django's own apps that were there before keep their
+/// keys.
+#[test]
+fn django_migrates_and_inserts() {
+    let program = django();
+    assert_adopted(&program.cluster, FIRST);
+    migrate_second(&program);
+    assert_adopted(&program.cluster, SECOND);
+    assert_django_finds_no_difference(&program);
+    assert_rows(&program.cluster, OF_DJANGO, &program.python(&["insert.py"]));
+    assert_eq!(warnings(&program), [""; 0]);
+    for (table, of) in [("auth_permission", "integer"), ("django_admin_log", "bigint")] {
+        assert_eq!(of_type(&program, table, "id"), of, "{table}");
+    }
+}
+
+/// The admin site adds, changes, shows and deletes rows. Sessions, groups and permissions work, and
+/// so do the tests of the project, in a database that its migrations make.
+#[test]
+fn django_s_own_apps_work_with_their_own_keys() {
+    let program = django();
+    assert_eq!(program.python(&["browse.py"]), "browsed\n");
+    let tested = stdout(program.tool("python", &["manage.py", "test"]));
+    assert!(tested.contains("Found 1 test(s)."), "{tested}");
+}
+
+/// If the schema is adopted before Django's own apps are migrated, which declare an `AutoField`,
+/// `migrate` fails. It succeeds with a backend to which integers are `bigint`, and their keys are
+/// snowflake IDs, too.
+#[test]
+fn django_s_own_apps_with_snowflake_ids_need_a_backend() {
+    let program = Program::of_blog("django");
+    program.python(&["manage.py", "makemigrations"]);
+    for _ in 0..2 {
+        let failed = program.tool("python", &["manage.py", "migrate"]);
+        let said = String::from_utf8_lossy(&failed.stderr);
+        assert!(!failed.status.success(), "{said}");
+        assert!(said.contains("in create_permissions") && said.contains(OUT_OF_RANGE), "{said}");
+    }
+    replace(&program, "settings.py", "django.db.backends.postgresql", "big_integers");
+    program.python(&["manage.py", "migrate"]);
+    assert_adopted(&program.cluster, &["auth_group", "auth_permission", "django_content_type"]);
+    assert_eq!(program.python(&["browse.py"]), "browsed\n");
+    program.python(&["manage.py", "flush", "--no-input"]);
+    replace(&program, "settings.py", "models.BigAutoField", "models.AutoField");
+    migrate_second(&program);
+    assert_adopted(&program.cluster, SECOND);
+    assert_eq!(of_type(&program, "posts", "editor_id"), "bigint");
+    assert_rows(&program.cluster, OF_DJANGO, &program.python(&["insert.py"]));
+    assert_django_finds_no_difference(&program);
+}
+
+const OUT_OF_RANGE: &str = "django.db.utils.DataError: integer out of range";
+
+/// Django does not send a key to the database that an `AutoField` cannot have, and finds no row. What
+/// was inserted is not found, not saved, and `bulk_update()` overwrites columns with NULL. With
+/// `BigAutoField`, and the migration that Django makes of the change, everything works, and the
+/// columns and their defaults are as before.
+#[test]
+fn django_does_not_find_rows_of_an_auto_field() {
+    let program = django_with("django.db.models.AutoField");
+    program.python(&["manage.py", "migrate"]);
+    assert_adopted(&program.cluster, FIRST);
+    assert_django_finds_no_difference(&program);
+    let found = "get False\nupdate 0\nsave DatabaseError\nauthor DoesNotExist\nparent None\nbulk DataError\n";
+    assert_eq!(in_django(&program, USE), found);
+
+    replace(&program, "settings.py", "models.AutoField", "models.BigAutoField");
+    program.python(&["manage.py", "makemigrations"]);
+    program.python(&["manage.py", "migrate"]);
+    assert_adopted(&program.cluster, FIRST);
+    assert_django_finds_no_difference(&program);
+    program.python(&["manage.py", "flush", "--no-input"]);
+    let found = "get True\nupdate 1\nsave None\nauthor ann\nparent !\nbulk 2\n";
+    assert_eq!(in_django(&program, USE), found);
+    program.python(&["manage.py", "flush", "--no-input"]);
+    migrate_second(&program);
+    assert_adopted(&program.cluster, SECOND);
+    assert_rows(&program.cluster, OF_DJANGO, &program.python(&["insert.py"]));
+    assert_eq!(warnings(&program), [""; 0]);
+}
+
+const USE: &str = r#"
+def tell(what, act):
+    try:
+        print(what, act())
+    except Exception as error:
+        print(what, type(error).__name__)
+
+
+ann = User.objects.create(username="ann")
+post = Post.objects.create(author=ann, title="Snow")
+parent = Comment.objects.create(post=post, author=ann, body="!")
+reply = Comment.objects.create(post=post, author=ann, body="?", parent=parent)
+tell("get", lambda: User.objects.filter(pk=ann.pk).exists())
+tell("update", lambda: Post.objects.filter(pk=post.pk).update(title="Ice"))
+tell("save", lambda: ann.save(update_fields=["username"]))
+tell("author", lambda: Post.objects.first().author.username)
+Comment.objects.bulk_update([reply], ["parent"])
+reply = Comment.objects.select_related("parent").get(body="?")
+tell("parent", lambda: reply.parent and reply.parent.body)
+tell("bulk", lambda: len(Comment.objects.bulk_create([Comment(post=post, author=ann) for _ in range(2)])))
+"#;
+
+/// A reference that is added to a table with rows is a `bigint` if the key is a `BigAutoField`. If it
+/// is an `AutoField`, the reference stays an `integer`, and a warning says so, which Django does not
+/// show by itself. After the conversion of the hint, references are stored.
+#[test]
+fn django_adds_a_reference_to_a_table_with_rows() {
+    for (auto_field, is_warned) in [("BigAutoField", false), ("AutoField", true)] {
+        let program = django_with(&format!("django.db.models.{auto_field}"));
+        program.write("blog/__init__.py", SHOW_WARNINGS);
+        program.python(&["manage.py", "migrate"]);
+        in_django(&program, WRITE_POST);
+        let shown = migrate_second(&program);
+        assert_eq!(shown.contains(&format!("WARNING {CANNOT_HOLD}")), is_warned, "{shown}");
+        assert_eq!(warnings(&program).contains(&CANNOT_HOLD.to_owned()), is_warned);
+        let is_stored = in_django(&program, EDIT);
+        if is_warned {
+            assert_eq!(of_type(&program, "posts", "editor_id"), "integer");
+            assert_eq!(is_stored, "integer out of range\n");
+            convert_as_hinted(&program);
+            assert_eq!(in_django(&program, EDIT), "edited 1\n");
+        } else {
+            assert_eq!(is_stored, "edited 1\n");
+        }
+        assert_adopted(&program.cluster, SECOND);
+    }
+}
+
+const SHOW_WARNINGS: &str = r#"
+from django.db.backends.signals import connection_created
+
+
+def show_notices(connection, **kwargs):
+    connection.connection.add_notice_handler(
+        lambda notice: print(notice.severity, notice.message_primary)
+    )
+
+
+connection_created.connect(show_notices)
+"#;
+
+const WRITE_POST: &str =
+    "Post.objects.create(author=User.objects.create(username='ann'), title='Snow')";
+
+const EDIT: &str = "
+try:
+    print('edited', Post.objects.update(editor=User.objects.get(username='ann')))
+except Exception as error:
+    print(error)";
+
+/// A fixture is loaded with its keys, and new rows get snowflake IDs afterwards. What `loaddata` and
+/// `sqlsequencereset` do to sequences has no effect. If keys are `AutoField`s, their sequences do not
+/// hold snowflake IDs, and `loaddata` fails.
+#[test]
+fn django_loads_what_it_has_dumped() {
+    let program = django();
+    program.python(&["insert.py"]);
+    let [before, joined] = ["comments", "posts_tags"].map(|table| program.ids(table));
+    let dump = ["manage.py", "dumpdata", "blog", "--output", "blog.json"];
+    let load = ["manage.py", "loaddata", "blog.json"];
+    let empty = "TRUNCATE users, tags RESTART IDENTITY CASCADE";
+    program.python(&dump);
+    program.cluster.connect().batch_execute(empty).expect("tables");
+    let loaded = program.python(&load);
+    assert!(loaded.contains("Installed 107 object(s)"), "{loaded}");
+    assert_eq!(program.ids("comments"), before);
+    // Django does not dump the keys of the table of a ManyToManyField, so these are new.
+    let joined_again = program.ids("posts_tags");
+    assert!(joined_again.len() == joined.len() && joined_again[0] > joined[1], "{joined_again:?}");
+    let reset = program.python(&["manage.py", "sqlsequencereset", "blog"]);
+    assert!(reset.contains("setval(pg_get_serial_sequence('\"posts\"','id')"), "{reset}");
+    program.cluster.connect().batch_execute(&reset).expect("sequences");
+    let printed = in_django(&program, "print(Tag.objects.create(name='rain').pk)");
+    let last = bigint(&mut program.cluster.connect(), "SELECT max(id) FROM tags");
+    assert_eq!(printed, format!("{last}\n"));
+    assert!(Some(&last) > before.last(), "{last}");
+
+    let program = django_with("django.db.models.AutoField");
+    program.python(&["manage.py", "migrate"]);
+    in_django(&program, WRITE_POST);
+    program.python(&dump);
+    program.cluster.connect().batch_execute(empty).expect("tables");
+    let failed = program.tool("python", &load);
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(said.contains("is out of bounds for sequence"), "{said}");
+}
+
+/// What `alembic init` sets up, with the models and the database of the program.
+fn alembic() -> Program {
+    let program = Program::of_blog("alembic");
+    stdout(run_alembic(&program, &["init", "migrations"]));
+    let none = "target_metadata = None\n";
+    let models = "from models import Base\n\ntarget_metadata = Base.metadata\n";
+    replace(&program, "migrations/env.py", none, models);
+    let url = "driver://user:pass@localhost/dbname";
+    replace(&program, "alembic.ini", url, "postgresql+psycopg://");
+    program
+}
+
+/// The same, with these replacements in the models.
+fn alembic_with(replacements: &[(&str, &str)]) -> Program {
+    let program = alembic();
+    for (part, by) in replacements {
+        for file in ["models.py", "second/models.py"] {
+            replace(&program, file, part, by);
+        }
+    }
+    program
+}
+
+fn run_alembic(program: &Program, arguments: &[&str]) -> Output {
+    program.tool("alembic", arguments)
+}
+
+/// Makes a migration of all differences, and executes it. Returns the migration, and what is logged.
+#[track_caller]
+fn migrate(program: &Program, name: &str) -> (String, String) {
+    stdout(run_alembic(program, &["revision", "--autogenerate", "--rev-id", name]));
+    let migration = program.read(&format!("migrations/versions/{name}_.py"));
+    let upgraded = run_alembic(program, &["upgrade", "head"]);
+    let logged = String::from_utf8_lossy(&upgraded.stderr).into_owned();
+    stdout(upgraded);
+    (migration, logged)
+}
+
+#[track_caller]
+fn migrate_to_second(program: &Program) -> String {
+    program.write("models.py", &program.read("second/models.py"));
+    migrate(program, "second").1
+}
+
+#[track_caller]
+fn assert_alembic_finds_no_difference(program: &Program) {
+    let found = stdout(run_alembic(program, &["check"]));
+    assert!(found.contains("No new upgrade operations detected"), "{found}");
+}
+
+const METADATA: &str = "target_metadata=target_metadata";
+const INTEGERS: (&str, &str) = ("    type_annotation_map = {int: BigInteger}\n", "    pass\n");
+const IMPORT: (&str, &str) = ("import BigInteger, ", "import BigInteger, Identity, ");
+const KEY: &str = "mapped_column(primary_key=True)";
+
+/// SQLAlchemy and Alembic, with keys that become a `BIGSERIAL`: migrations create and change the
+/// tables, keys are known after a flush, and a flush sends one statement for many rows. There is no
+/// difference afterwards, also if Alembic compares defaults.
+#[test]
+fn alembic_migrates_and_inserts() {
+    let program = alembic();
+    let (migration, _) = migrate(&program, "first");
+    assert!(!migration.contains("snowflake"), "{migration}");
+    assert_adopted(&program.cluster, FIRST);
+    assert_alembic_finds_no_difference(&program);
+    migrate_to_second(&program);
+    assert_adopted(&program.cluster, SECOND);
+    assert_alembic_finds_no_difference(&program);
+    let compare = [METADATA, ", compare_server_default=True"].concat();
+    replace(&program, "migrations/env.py", METADATA, &compare);
+    assert_alembic_finds_no_difference(&program);
+    print_all(&program);
+    assert_eq!(program.inserts("tags"), 1);
+    assert_eq!(warnings(&program), [""; 0]);
+}
+
+#[track_caller]
+fn print_all(program: &Program) {
+    assert_rows(&program.cluster, SECOND, &program.python(&["insert.py"]));
+}
+
+/// The same with keys that become identity columns, also `GENERATED ALWAYS`. If Alembic compares
+/// defaults, it ends with an `AssertionError`, unless a function of the program compares those of
+/// snowflake IDs.
+#[test]
+fn alembic_compares_defaults_of_identities_with_a_function() {
+    for identity in ["Identity()", "Identity(always=True)"] {
+        let key = format!("mapped_column({identity}, primary_key=True)");
+        let program = alembic_with(&[IMPORT, (KEY, &key)]);
+        let (migration, _) = migrate(&program, "first");
+        assert!(migration.contains("sa.Identity("), "{migration}");
+        assert_adopted(&program.cluster, FIRST);
+        migrate_to_second(&program);
+        assert_adopted(&program.cluster, SECOND);
+        assert_alembic_finds_no_difference(&program);
+        print_all(&program);
+
+        let compare = [METADATA, ", compare_server_default=True"].concat();
+        replace(&program, "migrations/env.py", METADATA, &compare);
+        let output = run_alembic(&program, &["check"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.trim_end().ends_with("AssertionError"), "{said}");
+        replace(&program, "migrations/env.py", "=True", "=compare_server_default");
+        let begins = "def run_migrations_offline()";
+        replace(&program, "migrations/env.py", begins, &[COMPARE, begins].concat());
+        assert_alembic_finds_no_difference(&program);
+    }
+}
+
+const COMPARE: &str = r#"def compare_server_default(
+    context, inspected_column, metadata_column, inspected_default, metadata_default, rendered_default
+):
+    # Whether they differ; None leaves it to Alembic.
+    return False if inspected_default == "snowflake_nextval()" else None
+
+
+"#;
+
+/// If keys are of the type `Integer`, SQLAlchemy sends them as `INTEGER`, and a row that refers to
+/// another cannot be inserted. Alembic finds that the columns are of another type, and a migration
+/// makes them integers again, so that no row can be inserted. With `BigInteger`, and the migration
+/// that Alembic makes of the change, everything works.
+#[test]
+fn sqlalchemy_does_not_insert_references_of_integers() {
+    let program = alembic_with(&[INTEGERS]);
+    migrate(&program, "first");
+    assert_adopted(&program.cluster, FIRST);
+    let failed = |statement: &str| {
+        let failed = program.tool("python", &["insert.py"]);
+        let said = String::from_utf8_lossy(&failed.stderr);
+        assert!(said.contains("integer out of range") && said.contains(statement), "{said}");
+    };
+    failed("INSERT INTO posts (author_id, title) VALUES (%(author_id)s::INTEGER,");
+    let checked = run_alembic(&program, &["check"]);
+    let said = String::from_utf8_lossy(&checked.stderr);
+    assert!(said.contains("New upgrade operations detected"), "{said}");
+    for column in ["users.id", "posts.author_id", "posts_tags.tag_id"] {
+        let changed = format!("Detected type change from BIGINT() to Integer() on '{column}'");
+        assert!(said.contains(&changed), "{column}: {said}");
+    }
+    migrate(&program, "back");
+    assert_eq!(of_type(&program, "users", "id"), "integer");
+    failed("INSERT INTO users (name)");
+
+    for file in ["models.py", "second/models.py"] {
+        replace(&program, file, INTEGERS.1, INTEGERS.0);
+    }
+    migrate(&program, "again");
+    assert_adopted(&program.cluster, FIRST);
+    migrate_to_second(&program);
+    assert_adopted(&program.cluster, SECOND);
+    print_all(&program);
+    assert_alembic_finds_no_difference(&program);
+}
+
+/// A reference that is added to a table with rows is a `bigint` if the models declare one. Otherwise
+/// it stays an `integer`, and a warning says so, which is shown if the logger is configured for it.
+/// After the conversion of the hint and with `BigInteger` in the models, there is no difference, and
+/// references are stored.
+#[test]
+fn alembic_adds_a_reference_to_a_table_with_rows() {
+    for is_warned in [false, true] {
+        let program = if is_warned { alembic_with(&[INTEGERS]) } else { alembic() };
+        let logger = "level = WARNING\nhandlers =\nqualname = sqlalchemy.engine";
+        let configured = "level = INFO\nhandlers =\nqualname = sqlalchemy.dialects.postgresql";
+        replace(&program, "alembic.ini", logger, configured);
+        migrate(&program, "first");
+        let rows = "WITH ann AS (INSERT INTO users (name) VALUES ('ann') RETURNING id)
+             INSERT INTO posts (author_id, title) SELECT id, 'Snow' FROM ann";
+        program.cluster.connect().batch_execute(rows).expect("a post");
+        program.write("models.py", &program.read("second/models.py"));
+        if is_warned {
+            // Alembic finds the other columns, too. Only what is new is to be migrated.
+            stdout(run_alembic(&program, &["revision", "--rev-id", "second"]));
+            replace(&program, "migrations/versions/second_.py", "    pass\n", SECOND_OF_INTEGERS);
+            let logged = run_alembic(&program, &["upgrade", "head"]);
+            let logged = String::from_utf8_lossy(&logged.stderr);
+            assert!(logged.contains(&format!("WARNING: {CANNOT_HOLD}")), "{logged}");
+            assert_eq!(of_type(&program, "posts", "editor_id"), "integer");
+            convert_as_hinted(&program);
+            replace(&program, "models.py", INTEGERS.1, INTEGERS.0);
+        } else {
+            let (_, logged) = migrate(&program, "second");
+            assert!(!logged.contains("WARNING"), "{logged}");
+        }
+        assert_eq!(warnings(&program).contains(&CANNOT_HOLD.to_owned()), is_warned);
+        assert_adopted(&program.cluster, SECOND);
+        assert_alembic_finds_no_difference(&program);
+        let before = ["users", "posts"].map(|table| format!("{table} {}\n", program.ids(table)[0]));
+        let printed = before.concat() + &program.python(&["insert.py"]);
+        assert_rows(&program.cluster, SECOND, &printed);
+        let edited = "SELECT count(*) FROM posts JOIN users ON users.id = editor_id";
+        assert_eq!(bigint(&mut program.cluster.connect(), edited), 1);
+    }
+}
+
+const SECOND_OF_INTEGERS: &str = "
+    op.create_table(
+        'likes',
+        sa.Column('id', sa.Integer(), primary_key=True),
+        sa.Column('post_id', sa.Integer(), sa.ForeignKey('posts.id'), nullable=False),
+        sa.Column('user_id', sa.Integer(), sa.ForeignKey('users.id'), nullable=False),
+    )
+    op.add_column('posts', sa.Column('editor_id', sa.Integer(), nullable=True))
+    op.add_column('posts', sa.Column('subtitle', sa.String(), nullable=True))
+    op.create_foreign_key(None, 'posts', 'users', ['editor_id'], ['id'])
+";
+
+/// A sequence that the program names stays one, with its small keys: SQLAlchemy takes the next value
+/// itself, so the column has no default, or one that uses a sequence of its own. Without RETURNING,
+/// SQLAlchemy takes values of the sequence that a converted column still owns. A notice names columns
+/// with a default that stay, and the logger shows it.
+#[test]
+fn sqlalchemy_takes_values_of_sequences_that_the_program_names() {
+    let program = Program::of_blog("alembic");
+    let output = program.tool("python", &["-c", SEQUENCES]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let small = "named 1\nby_default 1\nstarted 42\nwithout_returning 1\nwith_returning True\n";
+    assert_eq!(stdout(output), small, "{said}");
+    let notice = "NOTICE: not all new keys were converted to snowflake IDs";
+    assert_eq!(said.matches(notice).count(), 2, "{said}");
+    assert!(said.contains("currval of sequence \"with_returning_id_seq\" is not yet defined"));
+}
+
+const SEQUENCES: &str = r#"
+import logging
+
+from sqlalchemy import *
+
+logging.basicConfig()
+logging.getLogger("sqlalchemy.dialects.postgresql").setLevel(logging.INFO)
+metadata = MetaData()
+sequence = Sequence("numbers", metadata=metadata)
+
+
+def table(name, *more, **options):
+    key = Column("id", BigInteger, *more, primary_key=True, **options)
+    return Table(name, metadata, key, Column("x", Text), implicit_returning="without" not in name)
+
+
+tables = [
+    table("named", Sequence("named_id_seq")),
+    table("by_default", server_default=sequence.next_value()),
+    table("started", Identity(start=42, cycle=True)),
+    table("without_returning"),
+    table("with_returning"),
+]
+engine = create_engine("postgresql+psycopg://")
+metadata.create_all(engine)
+for table in tables:
+    with engine.begin() as connection:
+        key = connection.execute(insert(table).values(x="x")).inserted_primary_key[0]
+        print(table.name, key if key < 100 else key > 2**53)
+try:
+    with engine.begin() as connection:
+        connection.execute(func.currval("with_returning_id_seq"))
+except Exception as error:
+    logging.error(error)
+"#;
