@@ -84,7 +84,7 @@ unsafe extern "C-unwind" {
 }
 
 /// Executes the statement, then forgets the ID if the statement says so. An error leaves this frame
-/// by `longjmp`, so nothing here may need to be dropped.
+/// by `longjmp`, so nothing here might need to be dropped.
 unsafe extern "C-unwind" fn forget(
     statement: *mut pg_sys::PlannedStmt,
     query: *const c_char,

@@ -31,14 +31,16 @@ impl Report {
         self.limits.push(Limit { what: what.into(), value, bound });
     }
 
-    /// Prints the values and whether they keep within their bounds.
-    pub fn conclude(self) {
+    /// Prints the values, and returns whether all keep within their bounds.
+    pub fn conclude(self) -> bool {
+        let mut are_kept = true;
         let mut table = Table::new("Limits", &["what", "measured", "limit", "kept"]);
         for Limit { what, value, bound } in self.limits {
             let (limit, kept) = match bound {
                 Bound::AtMost(limit) => (format!("at most {limit:.3}"), value <= limit),
                 Bound::AtLeast(limit) => (format!("at least {limit:.3}"), value >= limit),
             };
+            are_kept &= kept;
             table.row(&[
                 what,
                 format!("{value:.3}"),
@@ -47,6 +49,7 @@ impl Report {
             ]);
         }
         table.print();
+        are_kept
     }
 }
 

@@ -9,7 +9,8 @@ WITH RECURSIVE
 -- refers to.
 columns AS (
     SELECT a.attnum AS number, a.attname AS name, a.atttypid AS type, a.attidentity AS identity,
-           CASE WHEN a.attname = ANY ($3::name[]) THEN a.xmin END AS made_by, a.attgenerated AS generated, d.oid AS default_oid,
+           CASE WHEN a.attname = ANY ($3::name[]) THEN a.xmin END AS made_by,
+           a.attgenerated AS generated, d.oid AS default_oid,
            pg_get_expr(d.adbin, d.adrelid) AS default_expression,
            $3::name[] IS NULL OR a.attname = ANY ($3::name[]) AS is_new,
            $3::name[] IS NULL OR a.attname = ANY ($3::name[] || $4::name[]) AS refers_newly
@@ -132,7 +133,8 @@ SELECT 'key', name, NULL, NULL,
 FROM keys
 JOIN pg_sequence ON seqrelid = sequence
 UNION ALL
-SELECT DISTINCT ON (number) 'reference', t.name, t.relation::regclass::text, a.attname, NULL, t.made_by, t.number
+SELECT DISTINCT ON (number) 'reference', t.name, t.relation::regclass::text, a.attname, NULL, t.made_by,
+                            t.number
 FROM references_to AS t
 JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (t.relation, t.other_number)
 JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (t.relation, t.other_number)

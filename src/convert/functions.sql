@@ -57,7 +57,7 @@ functions AS (
 ),
 
 -- a row: a function and a name that it calls, as far as names before parentheses tell. Functions of
--- one name are not told apart: there may be thousands, each of which calls all the others.
+-- one name are not told apart: there might be thousands, each of which calls all the others.
 calls(caller, name) AS (
     SELECT DISTINCT oid, coalesce(replace(found[1], '""', '"'), lower(found[2]))::name
     FROM functions, regexp_matches(source, '(?:"((?:[^"]|"")+)"|([[:alpha:]_][\w$]*))\s*\(', 'g') AS found
@@ -106,7 +106,7 @@ fired(oid, relation) AS (
 narrow_functions AS (
     SELECT f.*, of_tables IS NOT NULL AS is_fired, of_tables, of_call, in_body,
            CASE
-               WHEN names_keys THEN 'names a converted table or column, or one that may hold keys'
+               WHEN names_keys THEN 'names a converted table or column, or one that might hold keys'
                ELSE 'is called by ' || callers.names
            END AS why
     FROM functions AS f

@@ -1,4 +1,4 @@
--- What is to be done about columns that may hold keys. The query goes on from guesses.sql.
+-- What is to be done about columns that might hold keys. The query goes on from guesses.sql.
 ,
 -- a row: a type of such columns, or one that it consists of: of these, domains have to be replaced.
 guessed_domains(type) AS (
@@ -56,7 +56,7 @@ users(relation, number, used_by) AS (
 guess_risks(rank, object, reason, remedy) AS (
     -- A domain comes after the one that it is over.
     SELECT 3 + i.height / 1000.0, format('%I.%I', nspname, typname),
-           'Columns that may hold keys are of this domain, whose type cannot be changed. This is a guess.',
+           'Columns that might hold keys are of this domain, whose type cannot be changed. This is a guess.',
            concat_ws(
                ' ', format('CREATE DOMAIN %s AS %s', i.new_type, base.new_type), 'DEFAULT ' || typdefault,
                CASE WHEN typnotnull THEN 'NOT NULL' END,
@@ -78,7 +78,7 @@ guess_risks(rank, object, reason, remedy) AS (
            CASE
                WHEN beside IS NOT NULL
                    THEN format(
-                       'It has type %s. Together with %s, it may hold keys of any table. This is a guess.',
+                       'It has type %s. Together with %s, it might hold keys of any table. This is a guess.',
                        type::regtype, beside)
                WHEN refers_to IS NULL
                    THEN format(

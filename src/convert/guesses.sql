@@ -1,4 +1,4 @@
--- Columns of tables, and attributes of composite types, that may hold keys without a foreign key,
+-- Columns of tables, and attributes of composite types, that might hold keys without a foreign key,
 -- by their names. The query begins with keys.sql and depending.sql.
 ,
 -- a row: a type that holds integers, and what takes its place: smallint and integer, arrays of
@@ -54,7 +54,7 @@ integer_columns AS (
       )
 ),
 
--- a row: a key in its table, with the names that it may have elsewhere, and whether the table looks
+-- a row: a key in its table, with the names that it might have elsewhere, and whether the table looks
 -- like one of persons.
 keyed AS (
     SELECT relation, relation_name, schema, relname, type,
@@ -75,7 +75,7 @@ keyed AS (
          LATERAL (SELECT lower(regexp_replace(relname, '([a-z0-9])([A-Z])', '\1_\2', 'g'))) AS words (word)
 ),
 
--- a row: a column, and what it may hold, with the rank of the reason: the best is 1. Of names
+-- a row: a column, and what it might hold, with the rank of the reason: the best is 1. Of names
 -- without _id, a plural of one number counts something, and a smallint is a status or the like
 -- unless the key is one, too.
 reasons(rank, relation, number, refers_to, beside) AS (
@@ -146,7 +146,7 @@ reasons(rank, relation, number, refers_to, beside) AS (
     WHERE kind = 'c' AND word = 'id' AND schema IN (SELECT schema FROM keyed)
 ),
 
--- a row: a column that may hold keys, with all that it may hold by the best of its reasons.
+-- a row: a column that might hold keys, with all that it might hold by the best of its reasons.
 guesses AS (
     SELECT c.*, why.refers_to, why.beside
     FROM integer_columns AS c

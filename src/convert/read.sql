@@ -18,12 +18,15 @@ connected(relation, number) AS (
     SELECT next.*
     FROM connected AS c,
          LATERAL (
-             SELECT r.relation, r.number FROM referring AS r WHERE (r.other, r.other_number) = (c.relation, c.number)
+             SELECT r.relation, r.number
+             FROM referring AS r
+             WHERE (r.other, r.other_number) = (c.relation, c.number)
              UNION ALL
              SELECT other.attrelid, other.attnum
              FROM pg_attribute AS a
              JOIN (
-                 SELECT inhparent, inhrelid FROM pg_inherits UNION ALL SELECT inhrelid, inhparent FROM pg_inherits
+                 SELECT inhparent, inhrelid FROM pg_inherits
+                 UNION ALL SELECT inhrelid, inhparent FROM pg_inherits
              ) AS related (relation, other) ON related.relation = a.attrelid
              JOIN pg_attribute AS other ON (other.attrelid, other.attname) = (related.other, a.attname)
              WHERE (a.attrelid, a.attnum) = (c.relation, c.number)

@@ -9,7 +9,7 @@ parsed_again AS (
            pg_describe_object(p.classid, p.objid, 0) AS description,
            -- The next ID is tried with such a check, too.
            coalesce(cardinality(conkey) = 1, false) AS is_tried,
-           -- What reads a literal of a type may be code of a user. PostgreSQL itself reads those of an
+           -- What reads a literal of a type might be code of a user. PostgreSQL itself reads those of an
            -- enum.
            EXISTS (
                SELECT

@@ -39,7 +39,7 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
                WHEN is_fired
                    THEN format(
                        'It is called by triggers of %s, and has integer parameters, results or variables: '
-                       '%s. Statements that fire these triggers may fail.',
+                       '%s. Statements that fire these triggers might fail.',
                        of_tables, concat_ws('; ', of_call, in_body))
                ELSE format('It has integer parameters, results or variables, and %s.', why)
            END,
@@ -90,7 +90,7 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     UNION ALL
     SELECT 10, 'risk', sequence_name,
            format(
-               '%s may go on to call nextval(), and mix keys of the old kind in.',
+               '%s might go on to call nextval(), and mix keys of the old kind in.',
                string_agg(DISTINCT role, ', ')),
            format(
                'REVOKE USAGE, UPDATE ON SEQUENCE %s FROM %s;',

@@ -4,7 +4,7 @@
 -- changed if it has no name, or the name of a key, or is all that is returned.
 parameters AS (
     SELECT f.oid, place, mode, declared.name, type,
-           -- Those of a domain stay as they are: there may be no other domain.
+           -- Those of a domain stay as they are: there might be no other domain.
            CASE
                WHEN type < 16384
                     AND (word = ''

@@ -27,7 +27,7 @@ FROM (
           AND c.worker_id = coalesce($3, c.worker_id)
     ),
 
-    -- a row: an identity that may be the first that nobody has had, and that somebody may have.
+    -- a row: an identity that might be the first one to give out: nobody has had it, and it is allowed.
     candidates (datacenter_id, worker_id) AS (
         SELECT coalesce($2, 0), coalesce($3, 0)
         UNION ALL

@@ -109,7 +109,7 @@ fn storage() -> pg_sys::SMgrRelation {
 }
 
 /// Whether the file has existed at any time since the server started. If so, and it is gone now, it
-/// was deleted: its page might still be in the buffer pool, and processes of the server may have
+/// was deleted: its page might still be in the buffer pool, and processes of the server might have
 /// the deleted file open.
 ///
 /// Where the lock is not held, another session might create the file at any moment. So this is read

@@ -59,7 +59,7 @@ pub struct Reservations {
     /// A record that was written, but neither known to be durable nor published.
     pending: Option<Pending>,
     /// What the clocks are compared with: what they said when the last record was written, which
-    /// may have been before this incarnation; or those of the upstream, after a promotion.
+    /// might have been before this incarnation; or those of the upstream, after a promotion.
     reference: Option<Reference>,
     /// What the clock of the server that this standby follows said last.
     pub(super) upstream: Option<Clocks>,
@@ -120,7 +120,7 @@ pub fn locked<T>(
 
 /// Makes `timestamp` available to the generator, and waits until that is durable. The first call of
 /// an incarnation begins it, and the caller asks again. `lead` is how far ahead of the clock the
-/// timestamp may be needed.
+/// timestamp might be needed.
 pub fn reserve(fixed: &Fixed, timestamp: i64, lead: i64) -> Result<(), Error> {
     if fixed.identity.is_none() {
         return Err(settings::Error::NoIdentity.into());

@@ -129,7 +129,7 @@ conversion(rank, statement, is_temporary, properties) AS (
     FROM actions
     GROUP BY relation_name, is_temporary
     UNION ALL
-    -- At first to names that nothing has, since a new index may have the former name of another.
+    -- At first to names that nothing has, since a new index might have the former name of another.
     SELECT 61,
            format(
                'DO LANGUAGE plpgsql %L;',

@@ -2,6 +2,7 @@
 
 mod faults;
 mod left_alone;
+mod moves;
 mod references;
 mod rights;
 mod shapes;

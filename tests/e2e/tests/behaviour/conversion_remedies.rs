@@ -1,4 +1,4 @@
-//! What a report advises for columns that may hold keys can be executed, in its order, unless it names
+//! What a report advises for columns that might hold keys can be executed, in its order, unless it names
 //! what is in the way.
 
 use postgres::error::SqlState;

@@ -116,9 +116,11 @@ impl Program {
         command
     }
 
-    /// Replaces a file of the program.
+    /// Replaces a file of the program, or creates it.
     pub fn write(&self, file: &str, text: &str) {
-        fs::write(self.directory.path().join(file), text).expect("a directory to write to");
+        let path = self.directory.path().join(file);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory to write to");
+        fs::write(path, text).expect("a directory to write to");
     }
 
     /// A file beside the program.

@@ -41,7 +41,7 @@ const RISKS: [(&str, &str); 21] = [
     ("new_artist(text)", "currval"),
     ("new_category(text)", "lastval"),
     ("new_loan(text)", "pg_get_serial_sequence"),
-    // Columns that may hold keys.
+    // Columns that might hold keys.
     ("edit_log.film_id", "guess"),
     ("edit_log.artist_id", "guess"),
     ("loan", "loan_of_old_discs"),
