@@ -80,11 +80,14 @@ fn figures_are_of_a_commit_and_a_day() {
     for name in [
         "README.md",
         "SECURITY.md",
+        "docs/adoption.md",
         "docs/compare.md",
+        "docs/conversion.md",
         "docs/operations.md",
         "docs/order.md",
         "docs/packages.md",
         "docs/performance.md",
+        "docs/public-ids.md",
         "docs/several-servers.md",
     ] {
         let text = page(name).text;
