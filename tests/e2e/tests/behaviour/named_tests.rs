@@ -122,7 +122,7 @@ fn they_are_in_the_module_that_is_named() {
                 let test = tests.iter().find(|test| {
                     test.name == function && (module.is_empty() || test.module == module)
                 });
-                let said = |what| section.contains(what) || sections[0].contains(what);
+                let said = |what| section.contains(what);
                 match test.map(|test| test.needs) {
                     None => wrong.push(format!("{}: no test {name}", page.name)),
                     Some(Some(needs)) if !said(needs) => {

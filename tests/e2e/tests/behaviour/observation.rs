@@ -156,6 +156,21 @@ fn an_own_id_from_elsewhere_is_counted_as_a_twins() {
     assert!(!observe(&mut client, far));
     assert_eq!(twins(&mut client), 2);
 
+    // A replicated row brings one, too.
+    client
+        .batch_execute(&format!(
+            "CREATE TABLE rows (id bigint);
+             CREATE TRIGGER observe BEFORE INSERT ON rows FOR EACH ROW
+                 EXECUTE FUNCTION snowflake_observe_rows('id');
+             ALTER TABLE rows ENABLE REPLICA TRIGGER observe; {REPLICA};
+             INSERT INTO rows SELECT snowflake_make(clock_timestamp() + interval '20 s', 5, 9, 0);
+             RESET session_replication_role"
+        ))
+        .expect("a row");
+    assert_eq!(twins(&mut client), 3);
+    let row = bigint(&mut client, "SELECT id FROM rows");
+    assert!(bigint(&mut client, NEXT) > row);
+
     // Nothing is known of them before the first ID of this life, and its own from before are none.
     cluster.crash_a_backend();
     let mut client = cluster.connect();
