@@ -9,7 +9,7 @@ use super::obstacle::Obstacle;
 use super::properties::Properties;
 use super::rows::{fields, oid, sqlstate_of, words};
 use super::statement::{Role, Statement, Step};
-use crate::server::catalog::{Argument, query};
+use crate::server::catalog::{Argument, PlannedQuery};
 
 /// The query that finds them.
 const DEPENDENTS: &str = concat!(
@@ -19,6 +19,10 @@ const DEPENDENTS: &str = concat!(
     include_str!("creation.sql"),
     include_str!("dependents.sql")
 );
+
+thread_local! {
+    static QUERY: PlannedQuery = const { PlannedQuery::new(DEPENDENTS) };
+}
 
 words! {
     /// What a row of the query is.
@@ -70,7 +74,7 @@ pub struct Recreation {
 pub fn recreation(arguments: &[Argument]) -> Recreation {
     let mut recreation = Recreation::default();
     let mut dependents = BTreeMap::<String, Dependent>::new();
-    for row in query(DEPENDENTS, arguments) {
+    for row in QUERY.with(|query| query.rows_of(arguments)) {
         let [section, key, text, detail, sqlstate, is_temporary] = fields(row);
         let text = text.expect("a text");
         let dependent = dependents.entry(key.expect("a key")).or_default();

@@ -11,7 +11,7 @@ use super::statement::{Role, Statement, Step, session_check};
 use super::trial::{Outcome, Reach, Test, Values};
 use super::trust::{self, Names, Owner, schemas_of_session};
 use crate::generate;
-use crate::server::catalog::{Argument, Path, Row, query};
+use crate::server::catalog::{Argument, Path, PlannedQuery, Row};
 use crate::server::own_table::text;
 
 /// One of the two ways.
@@ -47,6 +47,10 @@ const PLAN: &str = concat!(
     include_str!("plan/reversion.sql"),
     include_str!("plan.sql")
 );
+
+thread_local! {
+    static QUERY: PlannedQuery = const { PlannedQuery::new(PLAN) };
+}
 
 words! {
     /// What a row of the query is.
@@ -298,7 +302,7 @@ impl Plan {
 
     pub fn ask(&self, next: Option<i64>) -> Answer {
         let mut answer = Answer::default();
-        for row in query(PLAN, &self.arguments(next)) {
+        for row in QUERY.with(|query| query.rows_of(&self.arguments(next))) {
             answer.add(row, next.is_some());
         }
         answer

@@ -4,11 +4,15 @@ use std::collections::HashMap;
 
 use super::rows::{fields, oid};
 use super::statement::{Role, Statement};
-use crate::server::catalog::query;
+use crate::server::catalog::PlannedQuery;
 use crate::server::own_table::text;
 
 /// The query that finds the statements.
 const PROPERTIES: &str = include_str!("properties.sql");
+
+thread_local! {
+    static QUERY: PlannedQuery = const { PlannedQuery::new(PROPERTIES) };
+}
 
 /// The statements, by object.
 pub struct Properties(HashMap<String, Vec<(String, Role)>>);
@@ -17,7 +21,7 @@ impl Properties {
     /// The properties of these objects, a list separated by spaces.
     pub fn of(objects: &str) -> Properties {
         let mut properties = HashMap::<_, Vec<_>>::new();
-        for row in query(PROPERTIES, &[text(objects)]) {
+        for row in QUERY.with(|query| query.rows_of(&[text(objects)])) {
             let [object, statement, grantor, address] = fields(row);
             let role = grantor.map_or(Role::Owner, |role| Role::Grantor {
                 role: oid(role),

@@ -12,7 +12,7 @@
 //! - Backslashes in literals mean nothing: `standard_conforming_strings` is on wherever SQL is made
 //!   or run.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char};
 use std::panic::AssertUnwindSafe;
 use std::ptr;
@@ -81,6 +81,11 @@ pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
 
 /// In the active snapshot, or in a newer one of the transaction's.
 fn query_in(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
+    under_settings(|| out_of_context(query, || select(query, arguments, active)))
+}
+
+/// Acts under the settings of our queries.
+fn under_settings<T>(act: impl FnOnce() -> T) -> T {
     let path = Path::catalog();
     let settings = [
         (c"search_path", &*path.0),
@@ -95,8 +100,7 @@ fn query_in(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
         (c"jit", c"off"),
         (c"enable_nestloop", c"off"),
     ];
-    let select = || select(query, arguments, active);
-    with_settings(&[&LITERALS[..], &settings].concat(), || out_of_context(query, select))
+    with_settings(&[&LITERALS[..], &settings].concat(), act)
 }
 
 /// Acts, and leaves a query of ours out of the context of an error, such as a cancellation: the
@@ -143,46 +147,74 @@ fn without_entry(context: &CStr, query: &CStr) -> CString {
     CString::new(kept).expect("it was a string")
 }
 
-/// A query of ours without arguments, which a session plans once.
+/// A query of ours that a session plans once, whatever its arguments are: planning a long one takes
+/// longer than running it.
 pub struct PlannedQuery {
     query: &'static str,
     plan: Cell<pg_sys::SPIPlanPtr>,
+    /// The types of the arguments that it was planned for.
+    types: RefCell<Vec<pg_sys::Oid>>,
 }
 
 impl PlannedQuery {
     pub const fn new(query: &'static str) -> PlannedQuery {
-        PlannedQuery { query, plan: Cell::new(ptr::null_mut()) }
+        PlannedQuery { query, plan: Cell::new(ptr::null_mut()), types: RefCell::new(Vec::new()) }
     }
 
-    /// Runs it, with names looked up in the catalog alone.
+    /// Runs it without arguments, with names looked up in the catalog alone.
     pub fn rows(&self) -> Vec<Row> {
         let path = Path::catalog();
-        let select = || {
-            Spi::connect(|_| {
-                // SAFETY: SPI is connected, and the query has no parameters. A plan that is kept
-                // stays until the session ends, and PostgreSQL plans it again where it has to.
-                unsafe {
-                    if self.plan.get().is_null() {
-                        let query = encode(self.query);
-                        let plan = pg_sys::SPI_prepare(query.as_ptr(), 0, ptr::null_mut());
-                        assert!(!plan.is_null(), "{}", self.query);
-                        pg_sys::SPI_keepplan(plan);
-                        self.plan.set(plan);
-                    }
-                    let status = pg_sys::SPI_execute_plan(
-                        self.plan.get(),
-                        ptr::null_mut(),
-                        ptr::null(),
-                        false,
-                        0,
-                    );
-                    assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{}", self.query);
-                }
-                rows()
-            })
-        };
-        with_settings(&[(c"search_path", &*path.0)], || out_of_context(self.query, select))
+        let select = || out_of_context(self.query, || self.select(&[]));
+        with_settings(&[(c"search_path", &*path.0)], select)
     }
+
+    /// As [`query`].
+    pub fn rows_of(&self, arguments: &[Argument]) -> Vec<Row> {
+        under_settings(|| out_of_context(self.query, || self.select(arguments)))
+    }
+
+    fn select(&self, arguments: &[Argument]) -> Vec<Row> {
+        let (mut types, mut values, nulls) = parameters(arguments);
+        Spi::connect(|_| {
+            // SAFETY: SPI is connected, and the arrays are of one length. A plan that is kept stays
+            // until the session ends, and PostgreSQL plans it again where it has to.
+            unsafe {
+                if self.plan.get().is_null() || *self.types.borrow() != types {
+                    let plan = pg_sys::SPI_prepare_cursor(
+                        encode(self.query).as_ptr(),
+                        types.len() as i32,
+                        types.as_mut_ptr(),
+                        pg_sys::CURSOR_OPT_GENERIC_PLAN as i32,
+                    );
+                    assert!(!plan.is_null(), "{}", self.query);
+                    pg_sys::SPI_keepplan(plan);
+                    let former = self.plan.replace(plan);
+                    if !former.is_null() {
+                        pg_sys::SPI_freeplan(former);
+                    }
+                    self.types.replace(types);
+                }
+                let status = pg_sys::SPI_execute_plan(
+                    self.plan.get(),
+                    values.as_mut_ptr(),
+                    nulls.as_ptr().cast(),
+                    false,
+                    0,
+                );
+                assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{}", self.query);
+            }
+            rows()
+        })
+    }
+}
+
+/// The types of arguments, their values, and which of them are NULL.
+fn parameters(arguments: &[Argument]) -> (Vec<pg_sys::Oid>, Vec<pg_sys::Datum>, Vec<u8>) {
+    let types = arguments.iter().map(|(_, of)| *of).collect();
+    let null = pg_sys::Datum::null();
+    let values = arguments.iter().map(|(value, _)| value.unwrap_or(null)).collect();
+    let flag = |is_null| if is_null { b'n' } else { b' ' };
+    (types, values, arguments.iter().map(|(value, _)| flag(value.is_none())).collect())
 }
 
 /// As [`query`], but in a snapshot of now, even if the transaction keeps its first one. So the
@@ -217,11 +249,7 @@ pub fn parse(query: &str, path: &Path) {
 }
 
 fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
-    let mut types: Vec<_> = arguments.iter().map(|(_, of)| *of).collect();
-    let mut values: Vec<_> =
-        arguments.iter().map(|(value, _)| value.unwrap_or(pg_sys::Datum::null())).collect();
-    let nulls: Vec<u8> =
-        arguments.iter().map(|(value, _)| if value.is_none() { b'n' } else { b' ' }).collect();
+    let (mut types, mut values, nulls) = parameters(arguments);
     let query = encode(query);
     Spi::connect(|_| {
         // SAFETY: SPI is connected, and the arrays are of one length.
