@@ -21,10 +21,10 @@ pub fn measure(effort: &Effort) {
     let renamed = format!("ord_{}", &of_user[of_user.len() - 22..]);
     let names = [
         ("a true name", true_name.clone()),
-        ("its last digit changed", forged),
-        ("the digits of another prefix", renamed),
-        ("another prefix", of_user),
-        ("a digit too few", true_name[..true_name.len() - 1].to_owned()),
+        ("a true name with its last digit changed", forged),
+        ("a true name of another prefix, with its prefix replaced", renamed),
+        ("a true name of another prefix", of_user),
+        ("a true name without its last digit", true_name[..true_name.len() - 1].to_owned()),
     ];
     let mut times = names.each_ref().map(|_| Vec::new());
     for _ in 0..effort.calls {

@@ -1,5 +1,5 @@
-//! How the event trigger acts: in an attempt, of which nothing stays if it fails. What went wrong
-//! becomes a warning, because the statement of the user is all right.
+//! How the event trigger acts: in a subtransaction, which is rolled back if the attempt fails. The
+//! failure becomes a warning, because nothing is wrong with the statement of the user.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use crate::server::report;
 use crate::server::subtransaction::{message_of, unless_it_fails};
 
 thread_local! {
-    /// Whether the event trigger acts. Its own statements fire it again.
+    /// Whether the event trigger is acting. The statements that it executes fire it again.
     static IS_UNDER_WAY: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -20,8 +20,9 @@ pub fn is_under_way() -> bool {
     IS_UNDER_WAY.get()
 }
 
-/// Acts in a subtransaction while the event trigger looks away. Of what fails, nothing stays. An
-/// error that is meant to end the statement of the user does so.
+/// Acts in a subtransaction, during which the event trigger ignores statements. If the act fails,
+/// the subtransaction is rolled back. An error that is meant to end the statement of the user does
+/// so.
 pub fn attempt<T, E: From<Obstacle>>(act: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     struct Done;
     impl Drop for Done {

@@ -57,7 +57,7 @@ struct Column {
 }
 
 enum Part {
-    /// It takes values of a sequence, and stays so if there is a reason.
+    /// It takes values of a sequence, and is not converted if there is a reason.
     Key { reason_to_stay: Option<String> },
     /// It is an integer, and refers to a key that is converted, directly or not.
     Reference { table: String, key: String },
@@ -170,7 +170,7 @@ impl Table {
             .filter_map(|row| {
                 let [kind, name, table, key, reason, made_by, _] =
                     row.try_into().expect("as many columns as the query has");
-                // ADD COLUMN IF NOT EXISTS might have found a column.
+                // ADD COLUMN IF NOT EXISTS might have found that the column exists.
                 made_by.is_none_or(|made_by| is_of_this(&made_by)).then_some(())?;
                 let part = match kind.as_deref() {
                     Some("key") => Part::Key { reason_to_stay: reason },
@@ -184,8 +184,9 @@ impl Table {
             .collect()
     }
 
-    /// Lets the sequence that a key has kept hold snowflake IDs. Frameworks that load rows with their
-    /// keys set it to the greatest one afterwards, as Rails does after fixtures.
+    /// Makes the sequence that a key has kept a `bigint`, so that it can hold snowflake IDs.
+    /// Frameworks that load rows with their keys set the sequence to the greatest key afterwards,
+    /// as Rails does after fixtures.
     fn widen_sequence(&self, column: &str) {
         let relation = (Some(self.relation.into()), pg_sys::OIDOID);
         for row in query(NARROW_SEQUENCE, &[relation, text(column)]) {
@@ -215,14 +216,14 @@ impl Table {
     }
 }
 
-/// Whether this transaction, or a part of it that goes on, has written a row.
+/// Whether a row was written by this transaction, or by a subtransaction that was not rolled back.
 fn is_of_this(transaction: &str) -> bool {
     let transaction = transaction.parse::<u32>().expect("a transaction ID");
     // SAFETY: any number may be asked for.
     unsafe { pg_sys::TransactionIdIsCurrentTransactionId(transaction.into()) }
 }
 
-/// Whether the rule of one owner is in the way, or a privilege.
+/// Whether the rule of one owner, or the lack of a privilege, prevents a conversion.
 fn is_denied(obstacle: &Obstacle) -> bool {
     obstacle.sqlstate == PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE
 }

@@ -22,7 +22,7 @@ pub enum Change {
     /// Columns were added, or foreign keys.
     Altered {
         added_columns: Vec<String>,
-        /// The columns of the foreign keys that were not added with their columns.
+        /// The columns of the foreign keys that were added by themselves, not with a column.
         referring_columns: Vec<String>,
     },
 }

@@ -13,7 +13,7 @@ pub enum Error {
     Event,
     /// The function was not called as a trigger.
     Trigger,
-    /// There are no such keys.
+    /// The argument `keys` is neither `primary` nor `all`.
     Keys(String),
     NoSchema(String),
     NotOwner(String),

@@ -12,11 +12,11 @@ use crate::server::report::{self, OrRaise};
 use crate::server::trigger;
 
 thread_local! {
-    /// Whether a function of the extension inserts, which has looked at the rights of its caller.
+    /// Whether a function of the extension that has checked the rights of its caller is inserting.
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets a function of the extension insert until it is dropped.
+/// Lets a function of the extension insert until this value is dropped.
 pub struct Permission(());
 
 impl Permission {
@@ -34,9 +34,9 @@ impl Drop for Permission {
 
 called_directly!(pg_finfo_snowflake_guard_adopted);
 
-/// Leaves out a row of a schema that the role which inserts it does not own, and says so. The tables
-/// of this schema would depend on an extension that others can drop. A superuser may insert any.
-/// 39P01 unless it is fired BEFORE INSERT FOR EACH ROW.
+/// Leaves out a row of a schema that the inserting role does not own, and says so, because the
+/// tables of this schema would depend on an extension that others can drop. A superuser may insert
+/// any row. 39P01 unless it is fired BEFORE INSERT FOR EACH ROW.
 #[unsafe(no_mangle)]
 #[pg_guard]
 unsafe extern "C-unwind" fn snowflake_guard_adopted(

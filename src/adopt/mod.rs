@@ -3,13 +3,13 @@
 //!
 //! An event trigger looks at statements that have created or changed tables. It converts what such a
 //! statement has made, with the code of `snowflake_convert()`, as the role that executes the
-//! statement. Whatever goes wrong becomes a warning, and the statement succeeds as it would have
-//! without the extension.
+//! statement. A conversion that fails becomes a warning, and the statement succeeds as it would
+//! have without the extension.
 //!
 //! - `command`: what the event trigger is told of a statement.
 //! - `schemas`: which schemas are adopted.
 //! - `columns`: what a statement has made that concerns us, and what becomes of it.
-//! - `attempt`: how it is tried, so that what goes wrong does not stop the statement.
+//! - `attempt`: how a conversion is tried, so that its failure does not stop the statement.
 //! - `guard`: who may insert into the table of adopted schemas.
 //! - `error`: why a schema cannot be adopted.
 
@@ -33,9 +33,10 @@ called_directly!(pg_finfo_snowflake_adopt);
 called_directly!(pg_finfo_snowflake_disown);
 called_directly!(pg_finfo_snowflake_adopt_new);
 
-/// Adopts a schema: from now on, keys of its new tables become snowflake IDs. Returns whether this is
-/// new, or with other `keys` than before. 22023 for other keys than `primary` and `all`; 3F000 if
-/// there is no such schema; 42501 unless owner of the schema; 42939 for a schema of the system.
+/// Adopts a schema: from now on, keys of its new tables become snowflake IDs. Returns whether the
+/// schema was not adopted before, or was adopted with other `keys`. 22023 for other keys than
+/// `primary` and `all`; 3F000 if there is no such schema; 42501 unless the caller has the rights of
+/// the schema's owner; 42939 for a schema of the system.
 #[unsafe(no_mangle)]
 #[pg_guard]
 unsafe extern "C-unwind" fn snowflake_adopt(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
@@ -45,7 +46,7 @@ unsafe extern "C-unwind" fn snowflake_adopt(fcinfo: pg_sys::FunctionCallInfo) ->
 }
 
 /// Ends the adoption of a schema, and returns whether it was adopted. What was converted stays as it
-/// is. 42501 unless owner of the schema.
+/// is. 3F000, 42501 and 42939 as for `snowflake_adopt()`.
 #[unsafe(no_mangle)]
 #[pg_guard]
 unsafe extern "C-unwind" fn snowflake_disown(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {

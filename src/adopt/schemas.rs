@@ -1,4 +1,4 @@
-//! Which schemas are adopted: a table of the extension.
+//! The table of the extension that says which schemas are adopted.
 
 use pgrx::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::server::own_table::{OwnTable, text};
 use crate::server::patience::lock_at_once;
 use crate::server::report::{self, OrRaise};
 
-/// The table, with nobody else who changes it until the transaction ends.
+/// The table, locked so that nobody else changes it until the transaction ends.
 pub struct Schemas {
     table: OwnTable,
 }
@@ -20,8 +20,9 @@ pub struct Schemas {
 /// The name of the table.
 const TABLE: &str = "adopted_schemas";
 
-/// Whether the table can be read without waiting. While it cannot, because somebody drops the
-/// extension and has not committed yet, statements of others go on without it, with a notice.
+/// Whether the table can be read without waiting. While it cannot, because somebody has dropped the
+/// extension and has not committed yet, statements of others are executed as without the extension,
+/// with a notice.
 pub fn can_be_read() -> bool {
     // SAFETY: looks for objects by their names.
     let relation = unsafe {
@@ -47,7 +48,8 @@ thread_local! {
 }
 
 impl Schemas {
-    /// Locks the table, if the current role owns the schema, which cannot be dropped then.
+    /// Locks the schema, so that it cannot be dropped, and then the table. Fails unless the current
+    /// role has the rights of the schema's owner.
     pub fn of_owner(function: pg_sys::Oid, schema: &str) -> Result<Schemas, Error> {
         const OWNED: &str = "
             SELECT pg_has_role(nspowner, 'USAGE'), nspname ~ '^pg_' OR nspname = 'information_schema', oid
@@ -76,7 +78,7 @@ impl Schemas {
         Ok(Schemas { table })
     }
 
-    /// Whether this is new.
+    /// Adopts the schema, and returns whether this changes the table.
     pub fn adopt(&self, schema: &str, keys: &str) -> bool {
         let name = &self.table.name;
         let statement = format!(
@@ -90,7 +92,7 @@ impl Schemas {
         !self.table.write(&statement, &[text(schema), text(keys)]).is_empty()
     }
 
-    /// Whether it was adopted.
+    /// Ends the adoption of the schema, and returns whether it was adopted.
     pub fn disown(&self, schema: &str) -> bool {
         let name = &self.table.name;
         let statement = format!(
@@ -110,7 +112,7 @@ pub fn end_of_the_gone(function: pg_sys::Oid) {
             return Ok::<_, Obstacle>(());
         }
         let table = OwnTable::of(function, TABLE).ok_or(Error::NoTable).or_raise();
-        // Whoever drops or renames a schema must not wait for another one who adopts one.
+        // Whoever drops or renames a schema must not wait for a session that adopts one.
         if !table.lock_at_once().or_raise() {
             let notice = report::message("the adoption of schemas that are gone was not ended")
                 .set_detail("Another session has locked the table of adopted schemas.")

@@ -1,4 +1,4 @@
-//! Columns of tables without rows.
+//! The conversion of columns of tables without rows.
 
 use std::cell::Cell;
 
@@ -16,7 +16,7 @@ use crate::server::patience::Patience;
 
 /// Why a column was not converted.
 pub enum NotConverted {
-    /// Its table has rows, or another one that would be rewritten.
+    /// Its table has rows, or another table that would be rewritten has rows.
     HasRows,
     Obstacle(Obstacle),
 }
@@ -28,11 +28,12 @@ impl From<Obstacle> for NotConverted {
 }
 
 /// Converts a column as `snowflake_convert()` does, if no table that is concerned has rows. It does
-/// not look for functions that might need `bigint`, unless triggers of the tables call some.
+/// not look for functions that might need `bigint`, unless a table has triggers, which might call
+/// some.
 ///
-/// The statement that was executed before has locked some tables already. A session that waits for
-/// one of these and has locked another would deadlock with one that waits here, so no lock is waited
-/// for in the queue.
+/// The statement of the user has locked some tables already. If this session waited in the queue
+/// for another table, it would deadlock with a session that has locked that table and waits for one
+/// of these, so no lock is waited for in the queue.
 pub fn convert_if_empty(keys: Keys, patience: &Patience) -> Result<(), NotConverted> {
     lock_what_is_read(&keys, patience)?;
     let plan = Plan {
@@ -58,7 +59,7 @@ pub fn convert_if_empty(keys: Keys, patience: &Patience) -> Result<(), NotConver
         if have_triggers(planned) {
             functions(&plan.arguments(None), None).check_acknowledged()?;
         }
-        // Before other sessions are kept from using a table, too.
+        // Also before the locks, so that other sessions are not kept from using a table with rows.
         refuse_rows(planned)?;
         lock(&plan, planned, patience)?;
         refuse_rows(planned)
@@ -97,7 +98,7 @@ fn lock_what_is_read(keys: &Keys, patience: &Patience) -> Result<(), Obstacle> {
 fn lock(plan: &Plan, planned: &Statements, patience: &Patience) -> Result<(), Obstacle> {
     let lock =
         |relation, name: &str| lock_relation(patience, relation, pg_sys::AccessExclusiveLock, name);
-    // In this order, as `Plan::lock_views`. A view without a name is gone.
+    // Views before tables, as in `Plan::lock_views`. A view without a name is gone.
     let views = plan.views();
     let names = Names::of(&views);
     for view in views {

@@ -1,5 +1,5 @@
--- The relations that a conversion of the column $2 of the table $1 reads, with their names. Locks are
--- taken by this list before any other query, so this one only reads the catalog.
+-- The relations that a conversion of the column $2 of the table $1 reads, with their names. They are
+-- locked before any other query is executed, so this query reads only the catalog.
 --
 -- It runs with search_path = pg_catalog, pg_temp.
 WITH RECURSIVE
@@ -33,8 +33,8 @@ connected(relation, number) AS (
          ) AS next
 ),
 
--- a row: one of their tables, one that a foreign key of these columns refers to, or a view that reads
--- such a table or view.
+-- a row: a table of these columns, a table that a foreign key of these columns refers to, or a view
+-- that reads such a table or view.
 concerned(relation) AS (
     SELECT relation FROM connected
     UNION

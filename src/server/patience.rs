@@ -1,4 +1,5 @@
-//! Locks for which a statement of somebody else is not made to wait in the queue.
+//! Locks that a session tries to get again and again, because waiting for them in the queue might
+//! cause a deadlock.
 
 use std::cell::Cell;
 use std::thread::sleep;
@@ -7,10 +8,10 @@ use std::time::Duration;
 use pgrx::check_for_interrupts;
 use pgrx::pg_sys;
 
-/// Between two attempts to lock a relation.
+/// The pause between two attempts to lock a relation.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long one statement may wait for locks, altogether.
+/// The time for which one statement still waits for locks, altogether.
 pub struct Patience(Cell<Duration>);
 
 impl Patience {

@@ -1,4 +1,5 @@
-//! What goes wrong stops no statement, but for what is meant to.
+//! A conversion that fails stops no statement, except by errors that are meant to, such as a
+//! cancel.
 
 use std::time::{Duration, Instant};
 
@@ -58,8 +59,8 @@ fn a_repeatable_read_transaction_is_told_why() {
     assert!(heard.len() == 1 && heard[0].contains("REPEATABLE READ"), "{heard:?}");
 }
 
-/// The statement has locked the table of the foreign key, so waiting for others would be a deadlock
-/// with a session that waits for this one.
+/// The statement has locked the table that the foreign key refers to. If it waited in the queue for
+/// other sessions, it would deadlock with one of them that waits for this lock.
 #[test]
 fn readers_of_the_other_table_are_not_waited_for_in_the_queue() {
     let (cluster, _client) = server();
@@ -78,7 +79,7 @@ fn readers_of_the_other_table_are_not_waited_for_in_the_queue() {
     assert_eq!(column(&mut client, "more", "author").0, "bigint");
 }
 
-/// How long a statement takes that does not wait for a lock that lasts.
+/// How long a statement takes at most if it does not wait for a lock that lasts.
 const SOON: Duration = Duration::from_secs(10);
 
 /// Executes the statement while the other session keeps what it has locked.
@@ -89,8 +90,8 @@ fn assert_soon(client: &mut Client, statement: &str) {
     assert!(begin.elapsed() < SOON, "{statement}: {:?}", begin.elapsed());
 }
 
-/// A table that somebody has locked for long is none of the business of a statement that does not
-/// name it, even if a function or a default of it looks as if it had to do with keys.
+/// A statement does not wait for a locked table that it does not name, even if a function or a
+/// default of that table looks as if it had to do with keys.
 #[test]
 fn tables_of_others_are_not_waited_for() {
     let (cluster, _client) = server();
@@ -114,7 +115,8 @@ fn tables_of_others_are_not_waited_for() {
     assert_eq!(take(&heard), [""; 0]);
 }
 
-/// What is read before a table is locked, such as what views read, is not waited for either.
+/// Relations that are read before a table is locked, such as those that views read, are not waited
+/// for in the queue either.
 #[test]
 fn what_views_read_is_not_waited_for_in_the_queue() {
     let (cluster, _client) = server();
@@ -154,7 +156,8 @@ fn a_statement_is_patient_once() {
     assert_eq!(take(&heard).len(), 4);
 }
 
-/// Somebody who drops the extension, or adopts a schema, and does not commit stops nobody else.
+/// A session that drops the extension, or adopts a schema, and does not commit stops no other
+/// session.
 #[test]
 fn a_transaction_that_stays_open_stops_no_statement() {
     let (cluster, _client) = server();
@@ -181,7 +184,8 @@ fn a_transaction_that_stays_open_stops_no_statement() {
     assert!(heard.iter().all(|entry| entry.contains("were not looked at")), "{heard:?}");
 }
 
-/// A schema stays until whoever adopts it has committed, so that no row is left of one that is gone.
+/// A schema cannot be dropped before the transaction that adopts it ends, so that no row is left of
+/// a schema that is gone.
 #[test]
 fn a_schema_that_is_being_adopted_is_not_dropped() {
     let (cluster, mut client) = server();
@@ -210,10 +214,10 @@ fn a_cancel_ends_the_statement() {
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM pg_class WHERE relname = 'posts'"), 0);
 }
 
-/// Without the library, no event trigger of it can run. The page says what to do.
+/// Without the library, its event trigger cannot run. docs/adoption.md says what to do.
 #[test]
 fn without_the_library_the_extension_can_be_dropped() {
-    // It outlives the cluster, whose server is in it.
+    // The directory outlives the cluster, whose server is in it.
     let directory = snowflake_e2e::new_directory();
     let (mut cluster, client) = server();
     drop(client);
@@ -247,11 +251,13 @@ fn sessions_that_create_and_drop_do_not_deadlock() {
             scope.spawn(move || {
                 let mut client = cluster.connect();
                 let schema = if session % 4 == 3 { "other" } else { "blog" };
+                // An integer needs a lock on the table that it refers to.
+                let author = if session % 4 == 2 { "integer" } else { "bigint" };
                 for round in 0..6 {
                     let table = format!("{schema}.posts_{session}");
                     client
                         .batch_execute(&format!(
-                            "CREATE TABLE {table} (id serial PRIMARY KEY, author bigint REFERENCES {schema}.users);
+                            "CREATE TABLE {table} (id serial PRIMARY KEY, author {author} REFERENCES {schema}.users);
                              SELECT count(*) FROM {schema}.users;
                              DROP TABLE {table}"
                         ))

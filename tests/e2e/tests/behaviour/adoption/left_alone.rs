@@ -80,7 +80,8 @@ fn what_somebody_might_expect_otherwise_is_said_once_a_statement() {
     );
 }
 
-/// What can be created with small numbers in mind, so that inserts of larger ones would fail.
+/// What computes with a key might be created with small numbers in mind, and inserts of larger ones
+/// would then fail.
 #[test]
 fn keys_that_something_computes_with_stay() {
     let (cluster, _client) = server();

@@ -15,7 +15,7 @@ const TABLES: &str = "
     ALTER TABLE old ALTER id SET DEFAULT nextval('old_id_seq');
     ALTER TABLE old ADD PRIMARY KEY (id)";
 
-/// Asserts that the tables are as they were, with their rows, and that the schema is adopted still.
+/// Asserts that the tables are as they were, with their rows, and that the schema is still adopted.
 fn assert_moved(client: &mut Client) {
     client.batch_execute("SET search_path = blog, public").expect("set");
     for (table, name) in [("users", "id"), ("posts", "id")] {
@@ -42,8 +42,8 @@ fn an_adoption_survives_dump_and_restore() {
     assert_moved(&mut connect_to(&cluster, "restored"));
 }
 
-/// A dump has foreign keys after the rows of all tables, and those of the table of adopted schemas are
-/// among these.
+/// A dump has foreign keys after the rows of all tables, and thus after the rows of the table of
+/// adopted schemas.
 #[test]
 fn a_restore_converts_references_of_empty_tables() {
     let (cluster, mut client) = server();
@@ -79,8 +79,8 @@ fn an_adoption_survives_pg_upgrade() {
     assert_moved(&mut new.connect());
 }
 
-/// A subscriber's tables are created there, by hand or by a dump of the schema. Rows that come are no
-/// statements that create anything, and keep their keys.
+/// A subscriber's tables are created there, by hand or by a dump of the schema. Rows that are
+/// replicated keep their keys, because only statements that create something are converted.
 #[test]
 fn a_subscriber_keeps_the_keys_that_come() {
     let [publisher, subscriber] = ["1", "2"].map(|worker| {

@@ -82,7 +82,7 @@ fn where_rows_are_there_a_warning_says_that_inserts_will_fail() {
     let insert = "WITH u AS (INSERT INTO users DEFAULT VALUES RETURNING id) INSERT INTO old SELECT id FROM u";
     let error = error_of(client.execute(insert, &[]));
     assert_eq!(error.code(), &SqlState::NUMERIC_VALUE_OUT_OF_RANGE);
-    // Other changes of the table are not the time to say so again, or to convert it.
+    // Other changes of the table neither repeat the warning nor convert the column.
     client
         .batch_execute(
             "ALTER TABLE old ADD COLUMN name text; DELETE FROM old; ALTER TABLE old ADD COLUMN more text;

@@ -102,8 +102,9 @@ fn a_table_in_a_schema_of_another_role_is_left_alone() {
     );
 }
 
-/// Tables of an adopted schema depend on the extension, which its creator can drop. So nobody but the
-/// owner of a schema, or a superuser, can have it adopted, whoever has created the extension.
+/// Tables of an adopted schema depend on the extension `snowflake`, which its creator can drop. So
+/// only the owner of a schema, or a superuser, can have the schema adopted, whoever created the
+/// extension.
 #[test]
 fn who_created_the_extension_adopts_no_schema_of_others() {
     let cluster = Cluster::start();
@@ -192,8 +193,8 @@ fn spied(is_adopted: bool) -> Vec<String> {
     spied.map(|(_, what)| what.to_owned()).collect()
 }
 
-/// PostgreSQL itself evaluates what is in the definition of an index of the table as whoever executes
-/// a statement. The adoption of the schema adds nothing to that.
+/// PostgreSQL itself evaluates the expressions of an index as the role that executes a statement.
+/// The adoption of the schema adds nothing to that.
 #[test]
 fn a_superuser_s_statement_runs_nothing_of_the_schema_s_owner_as_superuser() {
     let as_superuser = |is_adopted| {

@@ -133,7 +133,7 @@ fn tables_of_every_shape_are_adopted() {
 #[test]
 fn elements_of_create_schema_are_adopted_where_the_name_is() {
     let (_cluster, mut client) = server();
-    // As a dump brings it: what is adopted is kept by name.
+    // Schemas are kept by name, so a superuser can insert the row before the schema exists.
     client
         .batch_execute(
             "INSERT INTO snowflake_adopt_internal.adopted_schemas VALUES ('shop', 'primary');
