@@ -122,12 +122,9 @@ SELECT 'key', name, NULL, NULL,
            WHEN EXISTS (
                SELECT
                FROM pg_index
-               JOIN pg_depend AS p ON (p.classid, p.objid) = ('pg_class'::regclass, indexrelid)
                WHERE indrelid = $1
-                 AND (indexprs IS NOT NULL OR indpred IS NOT NULL)
-                 AND keys.number <> ALL (indkey)
-                 AND (p.refclassid, p.refobjid, p.refobjsubid) = ('pg_class'::regclass, $1, keys.number)
-           ) THEN 'an index has an expression of it'
+                 AND concat(indexprs, indpred) ~ format(':varattno %s\M', keys.number)
+           ) THEN 'an index computes with it'
        END,
        made_by, number
 FROM keys

@@ -11,7 +11,7 @@ pub enum Command {
     /// It has created tables, or added columns or foreign keys.
     Tables(Change),
     /// A schema was renamed or dropped, or might have been.
-    SchemaIsGone,
+    SchemaIsOther,
     /// It does not concern us.
     Other,
 }
@@ -53,7 +53,7 @@ impl Command {
                 T_CreateSchemaStmt => {
                     let elements = (*statement.cast::<pg_sys::CreateSchemaStmt>()).schemaElts;
                     match elements.is_null() {
-                        true => Command::Other,
+                        true => Command::SchemaIsOther,
                         false => Command::Tables(Change::Created),
                     }
                 }
@@ -61,10 +61,10 @@ impl Command {
                     Command::of_alter_table(&*statement.cast::<pg_sys::AlterTableStmt>())
                 }
                 T_RenameStmt => match (*statement.cast::<pg_sys::RenameStmt>()).renameType {
-                    pg_sys::ObjectType::OBJECT_SCHEMA => Command::SchemaIsGone,
+                    pg_sys::ObjectType::OBJECT_SCHEMA => Command::SchemaIsOther,
                     _ => Command::Other,
                 },
-                T_DropStmt | T_DropOwnedStmt => Command::SchemaIsGone,
+                T_DropStmt | T_DropOwnedStmt => Command::SchemaIsOther,
                 _ => Command::Other,
             }
         }
@@ -75,14 +75,25 @@ impl Command {
     /// As above.
     unsafe fn of_alter_table(statement: &pg_sys::AlterTableStmt) -> Command {
         let (mut added_columns, mut referring_columns) = (Vec::new(), Vec::new());
-        // SAFETY: the list consists of such nodes, and what they define is a node.
+        // SAFETY: the list consists of such nodes, and what they define is a node. A name is NULL or a
+        // string.
         unsafe {
-            for change in PgList::<pg_sys::AlterTableCmd>::from_pg(statement.cmds).iter_ptr() {
+            let changes = PgList::<pg_sys::AlterTableCmd>::from_pg(statement.cmds);
+            // A column that IF NOT EXISTS has found, and that another part of the statement changes,
+            // looks as if it were new.
+            let is_changed = |column: &str| {
+                let named = changes.iter_ptr().filter(|change| !(**change).name.is_null());
+                named.map(|change| name((*change).name)).any(|changed| changed == column)
+            };
+            for change in changes.iter_ptr() {
                 let definition = (*change).def;
                 match (*change).subtype {
                     pg_sys::AlterTableType::AT_AddColumn => {
                         let column = definition.cast::<pg_sys::ColumnDef>();
-                        added_columns.push(name((*column).colname));
+                        let column = name((*column).colname);
+                        if !((*change).missing_ok && is_changed(&column)) {
+                            added_columns.push(column);
+                        }
                     }
                     pg_sys::AlterTableType::AT_AddConstraint => {
                         let constraint = &*definition.cast::<pg_sys::Constraint>();

@@ -11,7 +11,7 @@ use crate::server::trigger::ColumnError;
 pub enum Error {
     /// The function was not called as an event trigger.
     Event,
-    /// The function was not called as a trigger.
+    /// The function was not called as such a trigger.
     Trigger,
     /// The argument `keys` is neither `primary` nor `all`.
     Keys(String),
@@ -41,7 +41,7 @@ impl Report for Error {
             ),
             Error::Trigger => report::new(
                 ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
-                "snowflake_guard_adopted() was not called by a trigger",
+                "snowflake_guard_adopted() was not called by a BEFORE INSERT trigger for each row",
             ),
             Error::Keys(keys) => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,

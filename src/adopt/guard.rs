@@ -8,7 +8,7 @@ use super::error::Error;
 use crate::server::catalog::query;
 use crate::server::direct::called_directly;
 use crate::server::own_table::text;
-use crate::server::report::{self, OrRaise};
+use crate::server::report::{self, OrRaise, Report};
 use crate::server::trigger;
 
 thread_local! {
@@ -45,11 +45,17 @@ unsafe extern "C-unwind" fn snowflake_guard_adopted(
     // SAFETY: PostgreSQL calls, as a trigger or not.
     let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) };
     let trigger = trigger.map_err(|_| Error::Trigger).or_raise();
+    let is_before = trigger.trigger_data().tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK
+        == pg_sys::TRIGGER_EVENT_BEFORE;
+    if !is_before || !trigger::is_for_rows(&trigger, &[pg_sys::TRIGGER_EVENT_INSERT]) {
+        Error::Trigger.raise();
+    }
     let schema = trigger::text(&trigger, c"schema").map_err(Error::Column).or_raise();
-    let schema = schema.unwrap_or_default();
-    if IS_OURS.get() || may_adopt(&schema) {
+    // The table does not accept NULL.
+    if IS_OURS.get() || schema.as_deref().is_none_or(may_adopt) {
         return pg_sys::Datum::from(trigger::row(&trigger));
     }
+    let schema = schema.unwrap_or_default();
     let warning = report::message(format!("schema \"{schema}\" was not adopted"))
         .set_detail("The role that inserts the row does not own a schema of this name.")
         .set_hint("Call snowflake_adopt() as the owner of the schema.");

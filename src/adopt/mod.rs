@@ -68,7 +68,7 @@ unsafe extern "C-unwind" fn snowflake_adopt_new(fcinfo: pg_sys::FunctionCallInfo
         match command {
             Command::Other => {}
             Command::Tables(change) => columns::look_at(function, &change),
-            Command::SchemaIsGone => schemas::end_of_the_gone(function),
+            Command::SchemaIsOther => schemas::end_of_the_gone(function),
         }
     }
     pg_sys::Datum::null()

@@ -6,7 +6,7 @@ use super::attempt::{attempt, warn};
 use super::error::Error;
 use super::guard;
 use crate::convert::Obstacle;
-use crate::server::catalog::{PlannedQuery, query};
+use crate::server::catalog::{PlannedQuery, query, query_now};
 use crate::server::encoding::encode;
 use crate::server::own_table::{OwnTable, text};
 use crate::server::patience::lock_at_once;
@@ -29,7 +29,8 @@ pub fn can_be_read() -> bool {
         let schema = pg_sys::get_namespace_oid(c"snowflake_adopt_internal".as_ptr(), true);
         pg_sys::get_relname_relid(encode(TABLE).as_ptr(), schema)
     };
-    let can_be_read = lock_at_once(relation, pg_sys::AccessShareLock);
+    let can_be_read =
+        relation == pg_sys::InvalidOid || lock_at_once(relation, pg_sys::AccessShareLock);
     if !can_be_read {
         let notice = report::message("new tables of adopted schemas were not looked at")
             .set_detail("Another session has locked the table of adopted schemas.");
@@ -38,10 +39,16 @@ pub fn can_be_read() -> bool {
     can_be_read
 }
 
-/// A row: an adopted schema that does not exist.
+/// A row: an adopted schema that does not exist, or that the statement has created or given this name.
+/// The adoption was that of another schema then.
 const GONE: &str = "
     SELECT a.schema FROM snowflake_adopt_internal.adopted_schemas AS a
-    WHERE NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = a.schema)";
+    WHERE NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = a.schema)
+    UNION
+    SELECT a.schema
+    FROM pg_event_trigger_ddl_commands() AS d
+    JOIN pg_namespace AS n ON d.classid = 'pg_namespace'::regclass AND n.oid = d.objid
+    JOIN snowflake_adopt_internal.adopted_schemas AS a ON a.schema = n.nspname";
 
 thread_local! {
     static IS_ANY_GONE: PlannedQuery = const { PlannedQuery::new(GONE) };
@@ -54,7 +61,9 @@ impl Schemas {
         const OWNED: &str = "
             SELECT pg_has_role(nspowner, 'USAGE'), nspname ~ '^pg_' OR nspname = 'information_schema', oid
             FROM pg_namespace WHERE nspname = $1";
-        let owned = || query(OWNED, &[text(schema)]).pop().ok_or(Error::NoSchema(schema.into()));
+        // After the lock, it might be gone, which a transaction that keeps its snapshot has to see.
+        let owned =
+            || query_now(OWNED, &[text(schema)]).pop().ok_or(Error::NoSchema(schema.into()));
         let mut row = owned()?;
         if row[0].as_deref() == Some("t") {
             let oid = row[2].as_deref().and_then(|oid| oid.parse::<u32>().ok()).expect("an OID");
@@ -114,10 +123,13 @@ pub fn end_of_the_gone(function: pg_sys::Oid) {
         let table = OwnTable::of(function, TABLE).ok_or(Error::NoTable).or_raise();
         // Whoever drops or renames a schema must not wait for a session that adopts one.
         if !table.lock_at_once().or_raise() {
-            let notice = report::message("the adoption of schemas that are gone was not ended")
+            let warning = report::message("the adoption of schemas that are gone was not ended")
                 .set_detail("Another session has locked the table of adopted schemas.")
-                .set_hint("The next statement that drops or renames a schema ends it.");
-            report::send(notice, PgLogLevel::NOTICE);
+                .set_hint(
+                    "The next statement that drops, renames or creates a schema ends it. If there is \
+                     a new schema of the same name, call snowflake_disown().",
+                );
+            report::send(warning, PgLogLevel::WARNING);
             return Ok(());
         }
         let schemas = Schemas { table };

@@ -1,5 +1,7 @@
 //! What is asked for, and what it takes.
 
+use std::ffi::CStr;
+
 use pgrx::prelude::*;
 
 use super::dependents::recreation;
@@ -12,6 +14,7 @@ use super::trial::{Outcome, Reach, Test, Values};
 use super::trust::{self, Names, Owner, schemas_of_session};
 use crate::generate;
 use crate::server::catalog::{Argument, Path, PlannedQuery, Row};
+use crate::server::encoding::decode;
 use crate::server::own_table::text;
 
 /// One of the two ways.
@@ -112,7 +115,7 @@ impl Keys {
         Ok(Keys {
             arguments: [
                 (relation, pg_sys::REGCLASSOID),
-                (column, pg_sys::NAMEOID),
+                column.map_or((None, pg_sys::TEXTOID), |column| text(&name(column))),
                 (schema, pg_sys::REGNAMESPACEOID),
                 (Some(own_schema.into()), pg_sys::TEXTOID),
             ],
@@ -130,7 +133,6 @@ impl Keys {
         column: &str,
         only_refers: bool,
     ) -> Keys {
-        // A name is a text to PostgreSQL where it is compared.
         Keys {
             arguments: [
                 (Some(relation.into()), pg_sys::REGCLASSOID),
@@ -147,6 +149,12 @@ impl Keys {
     pub fn column(&self) -> [Argument; 2] {
         [self.arguments[0], self.arguments[1]]
     }
+}
+
+/// The text of a value of type name, which is a text to PostgreSQL where it is compared.
+fn name(value: pg_sys::Datum) -> String {
+    // SAFETY: the value is of this type.
+    decode(unsafe { CStr::from_ptr((*value.cast_mut_ptr::<pg_sys::NameData>()).data.as_ptr()) })
 }
 
 /// What is to be done.

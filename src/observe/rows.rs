@@ -62,11 +62,8 @@ unsafe extern "C-unwind" fn snowflake_observe_rows(
 
 fn look_at(trigger: &PgTrigger) -> Result<(), Error> {
     // A mistake shows at the first row that fires the trigger, a local one included.
-    let event = trigger.trigger_data().tg_event;
-    let operation = event & pg_sys::TRIGGER_EVENT_OPMASK;
-    if ![pg_sys::TRIGGER_EVENT_INSERT, pg_sys::TRIGGER_EVENT_UPDATE].contains(&operation)
-        || event & pg_sys::TRIGGER_EVENT_ROW == 0
-    {
+    let operations = [pg_sys::TRIGGER_EVENT_INSERT, pg_sys::TRIGGER_EVENT_UPDATE];
+    if !trigger::is_for_rows(trigger, &operations) {
         return Err(Error::Event);
     }
     let column = match *trigger::arguments(trigger) {

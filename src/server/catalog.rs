@@ -98,6 +98,7 @@ fn under_settings<T>(act: impl FnOnce() -> T) -> T {
         // Compiling a long query takes longer than running it. And nested loops pay only for few
         // rows, but the planner cannot know how many rows a part of these queries returns.
         (c"jit", c"off"),
+        (c"plan_cache_mode", c"auto"),
         (c"enable_nestloop", c"off"),
     ];
     with_settings(&[&LITERALS[..], &settings].concat(), act)
@@ -147,8 +148,8 @@ fn without_entry(context: &CStr, query: &CStr) -> CString {
     CString::new(kept).expect("it was a string")
 }
 
-/// A query of ours that a session plans once, whatever its arguments are: planning a long one takes
-/// longer than running it.
+/// A query of ours that a session plans once for arguments of the same types: planning a long one
+/// takes longer than running it.
 pub struct PlannedQuery {
     query: &'static str,
     plan: Cell<pg_sys::SPIPlanPtr>,
@@ -177,7 +178,8 @@ impl PlannedQuery {
         let (mut types, mut values, nulls) = parameters(arguments);
         Spi::connect(|_| {
             // SAFETY: SPI is connected, and the arrays are of one length. A plan that is kept stays
-            // until the session ends, and PostgreSQL plans it again where it has to.
+            // until one for other types takes its place, and PostgreSQL plans it again where it has
+            // to. It does not run then: what these queries call is PostgreSQL's, and calls none.
             unsafe {
                 if self.plan.get().is_null() || *self.types.borrow() != types {
                     let plan = pg_sys::SPI_prepare_cursor(
@@ -189,10 +191,10 @@ impl PlannedQuery {
                     assert!(!plan.is_null(), "{}", self.query);
                     pg_sys::SPI_keepplan(plan);
                     let former = self.plan.replace(plan);
+                    self.types.replace(types);
                     if !former.is_null() {
                         pg_sys::SPI_freeplan(former);
                     }
-                    self.types.replace(types);
                 }
                 let status = pg_sys::SPI_execute_plan(
                     self.plan.get(),

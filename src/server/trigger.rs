@@ -17,6 +17,14 @@ pub fn arguments<'a>(trigger: &'a PgTrigger<'a>) -> Vec<&'a CStr> {
         .collect()
 }
 
+/// Whether the trigger is fired for each row, by one of these operations, such as
+/// `TRIGGER_EVENT_INSERT`. Otherwise, there might be no row.
+pub fn is_for_rows(trigger: &PgTrigger, operations: &[u32]) -> bool {
+    let event = trigger.trigger_data().tg_event;
+    event & pg_sys::TRIGGER_EVENT_ROW != 0
+        && operations.contains(&(event & pg_sys::TRIGGER_EVENT_OPMASK))
+}
+
 /// The row that was inserted or deleted, or that an update makes.
 pub fn row(trigger: &PgTrigger) -> pg_sys::HeapTuple {
     let data = trigger.trigger_data();

@@ -100,7 +100,8 @@ fn tables_of_others_are_not_waited_for() {
         .batch_execute(
             "CREATE TABLE users (id serial PRIMARY KEY);
              CREATE FUNCTION public.half(i integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN i / 2; END';
-             CREATE SCHEMA other; CREATE TABLE other.plain (user_id integer DEFAULT 1);
+             CREATE SCHEMA other;
+             CREATE TABLE other.plain (user_id integer DEFAULT 1 CHECK (user_id > 0));
              CREATE FUNCTION other.rows() RETURNS bigint LANGUAGE sql
                  BEGIN ATOMIC SELECT count(*) FROM other.plain; END",
         )
@@ -169,7 +170,11 @@ fn a_transaction_that_stays_open_stops_no_statement() {
     assert_soon(&mut client, "DROP SCHEMA old");
     assert!(take(&heard)[0].contains("the adoption of schemas that are gone was not ended"));
     other.batch_execute("COMMIT").expect("committed");
-    client.batch_execute("CREATE SCHEMA plain; DROP SCHEMA plain").expect("dropped");
+    // Whoever creates a schema of this name has not adopted it.
+    client
+        .batch_execute("CREATE SCHEMA old; CREATE TABLE old.one (id serial PRIMARY KEY)")
+        .expect("a schema");
+    assert_left(&mut client, "old.one", "id", "integer");
     let heard_now = take(&heard);
     assert!(heard_now[0].contains("schema \"old\" is no longer adopted"), "{heard_now:?}");
 
@@ -198,6 +203,13 @@ fn a_schema_that_is_being_adopted_is_not_dropped() {
     client.batch_execute("COMMIT").expect("committed");
     other.batch_execute("DROP SCHEMA old").expect("dropped");
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM snowflake_adopted"), 1);
+
+    // A transaction that keeps its snapshot sees what is gone.
+    client.batch_execute("CREATE SCHEMA old").expect("a schema");
+    client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1").expect("a snapshot");
+    other.batch_execute("DROP SCHEMA old").expect("dropped");
+    let error = error_of(client.batch_execute("SELECT snowflake_adopt('old')"));
+    assert_eq!(error.code(), &SqlState::INVALID_SCHEMA_NAME, "{error}");
 }
 
 #[test]

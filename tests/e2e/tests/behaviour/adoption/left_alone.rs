@@ -101,7 +101,12 @@ fn keys_that_something_computes_with_stay() {
             "CREATE TABLE numbers (id bigserial, EXCLUDE USING btree ((id::integer) WITH =)); \
              ALTER TABLE numbers ADD COLUMN other bigserial, ADD EXCLUDE USING btree ((other::integer) WITH =)",
             "numbers",
-            "an index has an expression of it",
+            "an index computes with it",
+        ),
+        (
+            "CREATE TABLE twice (id bigserial, EXCLUDE USING btree (id WITH =, (id::integer) WITH =))",
+            "twice",
+            "an index computes with it",
         ),
     ] {
         client.batch_execute("SELECT snowflake_adopt('blog', 'all')").expect("adopted");
@@ -136,7 +141,10 @@ fn a_column_that_was_there_is_left_alone() {
         .expect("a table");
     let (mut client, heard) = listening(&cluster);
     client
-        .batch_execute("ALTER TABLE old ADD COLUMN IF NOT EXISTS id serial, ADD COLUMN name text")
+        .batch_execute(
+            "ALTER TABLE old ADD COLUMN IF NOT EXISTS id serial, ADD COLUMN name text,
+                 ALTER COLUMN id SET STATISTICS 50",
+        )
         .expect("a column");
     assert_left(&mut client, "old", "id", "integer");
     let heard = take(&heard);

@@ -140,6 +140,31 @@ fn who_created_the_extension_adopts_no_schema_of_others() {
     assert_eq!(client.execute(restore, &[]).expect("a row"), 1);
 }
 
+/// Anybody may create a trigger with the function that guards the table, or call it.
+#[test]
+fn the_guard_is_called_by_its_trigger_only() {
+    let (_cluster, mut client) = server();
+    client.batch_execute("CREATE TABLE public.rows (schema text)").expect("a table");
+    for event in [
+        "BEFORE INSERT ON public.rows FOR EACH STATEMENT",
+        "AFTER INSERT ON public.rows FOR EACH ROW",
+        "BEFORE UPDATE ON public.rows FOR EACH ROW",
+    ] {
+        let mut transaction = client.transaction().expect("a transaction");
+        transaction
+            .batch_execute(&format!(
+                "INSERT INTO public.rows VALUES ('x');
+                 CREATE TRIGGER guard {event} EXECUTE FUNCTION snowflake_guard_adopted()"
+            ))
+            .expect("a trigger");
+        let act = "INSERT INTO public.rows VALUES ('x'); UPDATE public.rows SET schema = 'y'";
+        let error = error_of(transaction.batch_execute(act));
+        assert_eq!(error.code(), &SqlState::E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, "{event}: {error}");
+    }
+    let error = error_of(client.batch_execute("SELECT snowflake_guard_adopted()"));
+    assert_eq!(error.code(), &SqlState::E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, "{error}");
+}
+
 /// A function of mallory's that says who runs it.
 const SPY: &str = "
     CREATE FUNCTION mallory.spy(place text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
