@@ -265,6 +265,7 @@ impl Server {
     }
 
     fn observe(&mut self, bounds: &Bounds, timestamp: i64, now: i64) -> Session {
+        self.judged_by = now;
         if !self.begun {
             return Session::Reserve { timestamp, observed: true };
         }
@@ -275,10 +276,7 @@ impl Server {
             self.ring = ring;
         }
         match observation {
-            Observation::Reserve { timestamp } => {
-                self.judged_by = now;
-                Session::Reserve { timestamp, observed: true }
-            }
+            Observation::Reserve { timestamp } => Session::Reserve { timestamp, observed: true },
             Observation::Refused { .. } => Session::Idle,
             Observation::Followed { .. } => {
                 let was_raised = self.generator.timestamp() > before.timestamp();
