@@ -195,3 +195,18 @@ fn commands_for_one_test_run_it() {
     }
     assert!(commands >= 5, "the documents have {commands} commands");
 }
+
+/// The lists of what may be skipped, and of what notices a broken promise.
+#[test]
+fn lists_name_tests_that_there_are() {
+    let tests = all();
+    for list in ["tests/e2e/promises", "tests/e2e/skips"] {
+        let text = fs::read_to_string(tree().join(list)).expect("a list");
+        let names = text.lines().filter_map(|line| line.split_once(" | ")).map(|(_, name)| name);
+        for name in names.filter(|name| *name != "all pgrx tests") {
+            let (module, function) = name.split_once("::").expect("a module and a test");
+            let is_it = |test: &Test| test.module == module && test.name == function;
+            assert!(tests.iter().any(is_it), "{list}: no test {name}");
+        }
+    }
+}
