@@ -10,7 +10,7 @@ use crate::server::encoding::decode;
 pub enum Command {
     /// It has created tables, or added columns or foreign keys.
     Tables(Change),
-    /// A schema was renamed or dropped, or might have been.
+    /// A schema was created, renamed or dropped, or might have been.
     SchemaIsOther,
     /// It does not concern us.
     Other,

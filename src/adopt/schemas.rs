@@ -111,7 +111,8 @@ impl Schemas {
     }
 }
 
-/// Ends the adoption of schemas that do not exist any more, and says so.
+/// Ends the adoption of schemas that do not exist any more, even if there is a new one of the same
+/// name, and says so.
 pub fn end_of_the_gone(function: pg_sys::Oid) {
     if !can_be_read() {
         return;
@@ -121,7 +122,7 @@ pub fn end_of_the_gone(function: pg_sys::Oid) {
             return Ok::<_, Obstacle>(());
         }
         let table = OwnTable::of(function, TABLE).ok_or(Error::NoTable).or_raise();
-        // Whoever drops or renames a schema must not wait for a session that adopts one.
+        // Whoever creates, drops or renames a schema must not wait for a session that adopts one.
         if !table.lock_at_once().or_raise() {
             let warning = report::message("the adoption of schemas that are gone was not ended")
                 .set_detail("Another session has locked the table of adopted schemas.")

@@ -9,9 +9,8 @@ use super::functions::functions;
 use super::obstacle::Obstacle;
 use super::plan::{Direction, Keys, Plan, Statements};
 use super::rows::{fields, oid};
-use super::trust::Names;
+use super::trust::{Names, oids};
 use crate::server::catalog::{self, query, query_now};
-use crate::server::own_table::text;
 use crate::server::patience::Patience;
 
 /// Why a column was not converted.
@@ -78,9 +77,7 @@ fn has_row(planned: &Statements, table: &str) -> bool {
 fn have_triggers(planned: &Statements) -> bool {
     const TRIGGERS: &str =
         "SELECT FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = ANY ($1::oid[])";
-    let tables: Vec<String> =
-        planned.names.iter().map(|(table, _)| table.to_u32().to_string()).collect();
-    !query(TRIGGERS, &[text(&format!("{{{}}}", tables.join(",")))]).is_empty()
+    !query(TRIGGERS, &[oids(planned.names.iter().map(|(table, _)| table))]).is_empty()
 }
 
 /// Locks what the queries of a conversion lock as they read it: the tables that are connected by

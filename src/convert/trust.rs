@@ -62,9 +62,13 @@ const NOTHING: &str = "
 
 /// The schemas of the session's `search_path`, as an argument of a query: an array, as text.
 pub fn schemas_of_session() -> Argument {
-    let schemas = Path::schemas_of_session();
-    let schemas: Vec<String> = schemas.iter().map(|oid| oid.to_u32().to_string()).collect();
-    text(&format!("{{{}}}", schemas.join(",")))
+    oids(Path::schemas_of_session())
+}
+
+/// OIDs as an argument of a query: an array, as text.
+pub fn oids(oids: impl IntoIterator<Item = pg_sys::Oid>) -> Argument {
+    let oids: Vec<String> = oids.into_iter().map(|oid| oid.to_u32().to_string()).collect();
+    text(&format!("{{{}}}", oids.join(",")))
 }
 
 /// Relations, and their names when a conversion was planned, which its statements use.
@@ -96,10 +100,8 @@ impl Names {
             SELECT c.oid, format('%I.%I', n.nspname, c.relname)
             FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
             WHERE c.oid = ANY ($1::oid[])";
-        let relations: Vec<String> =
-            relations.iter().map(|relation| relation.to_u32().to_string()).collect();
         let mut names = Names::default();
-        for row in query(NAMES, &[text(&format!("{{{}}}", relations.join(",")))]) {
+        for row in query(NAMES, &[oids(relations.iter().copied())]) {
             let [relation, name] = fields(row);
             names.add(oid(relation.expect("an OID")), name.expect("a name"));
         }
