@@ -7,7 +7,7 @@ use super::command::Change;
 use super::schemas;
 use crate::convert::{Keys, NotConverted, Obstacle, convert_if_empty};
 use crate::server::catalog::{Argument, Path, PlannedQuery, as_owner, execute, query};
-use crate::server::own_table::text;
+use crate::server::own_table::{text, texts};
 use crate::server::patience::Patience;
 use crate::server::report;
 
@@ -63,12 +63,17 @@ enum Part {
     Reference { table: String, key: String },
 }
 
-/// Converts what a statement has made.
-pub fn look_at(function: pg_sys::Oid, change: &Change) {
+/// Converts what a statement has made, in a table of this name if it is known.
+pub fn look_at(function: pg_sys::Oid, name: Option<&str>, change: &Change) {
     if !schemas::can_be_read() {
         return;
     }
-    let tables = attempt(|| Ok::<_, Obstacle>(CHANGED_TABLES.with(PlannedQuery::rows)));
+    let tables = attempt(|| {
+        if name.is_some_and(schemas::are_without) {
+            return Ok::<_, Obstacle>(Vec::new());
+        }
+        Ok(CHANGED_TABLES.with(|tables| tables.rows(&[])))
+    });
     let mut left = Vec::new();
     match tables {
         Ok(tables) => {
@@ -161,7 +166,7 @@ impl Table {
         let [added, referring]: [Argument; 2] = match change {
             Change::Created => [(None, pg_sys::TEXTOID); 2],
             Change::Altered { added_columns, referring_columns } => {
-                [added_columns, referring_columns].map(|names| text(&array(names)))
+                [added_columns, referring_columns].map(|names| texts(names))
             }
         };
         let relation = (Some(self.relation.into()), pg_sys::OIDOID);
@@ -226,12 +231,4 @@ fn is_of_this(transaction: &str) -> bool {
 /// Whether the rule of one owner, or the lack of a privilege, prevents a conversion.
 fn is_denied(obstacle: &Obstacle) -> bool {
     obstacle.sqlstate == PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE
-}
-
-/// An array as PostgreSQL reads it.
-fn array(elements: &[String]) -> String {
-    let quoted = elements
-        .iter()
-        .map(|element| format!("\"{}\"", element.replace('\\', "\\\\").replace('"', "\\\"")));
-    format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
 }

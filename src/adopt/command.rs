@@ -8,10 +8,17 @@ use crate::server::encoding::decode;
 
 /// A statement that was executed.
 pub enum Command {
-    /// It has created tables, or added columns or foreign keys.
-    Tables(Change),
+    /// It has created tables, or added columns or foreign keys to one.
+    Tables {
+        /// The name of the table, without the schema, unless there can be several.
+        name: Option<String>,
+        change: Change,
+    },
     /// A schema was created, renamed or dropped, or might have been.
-    SchemaIsOther,
+    SchemaIsOther {
+        /// The name that the statement has given to a schema.
+        new_name: Option<String>,
+    },
     /// It does not concern us.
     Other,
 }
@@ -49,22 +56,33 @@ impl Command {
         // SAFETY: each type of node has its tag.
         unsafe {
             match (*statement).type_ {
-                T_CreateStmt => Command::Tables(Change::Created),
+                T_CreateStmt => {
+                    let table = (*statement.cast::<pg_sys::CreateStmt>()).relation;
+                    Command::Tables { name: Some(name((*table).relname)), change: Change::Created }
+                }
                 T_CreateSchemaStmt => {
-                    let elements = (*statement.cast::<pg_sys::CreateSchemaStmt>()).schemaElts;
-                    match elements.is_null() {
-                        true => Command::SchemaIsOther,
-                        false => Command::Tables(Change::Created),
+                    let create = &*statement.cast::<pg_sys::CreateSchemaStmt>();
+                    if !create.schemaElts.is_null() {
+                        return Command::Tables { name: None, change: Change::Created };
                     }
+                    // Without a name of its own, the schema has that of its owner.
+                    let schema = match create.schemaname.is_null() {
+                        true => pg_sys::get_rolespec_name(create.authrole),
+                        false => create.schemaname,
+                    };
+                    Command::SchemaIsOther { new_name: Some(name(schema)) }
                 }
                 T_AlterTableStmt => {
                     Command::of_alter_table(&*statement.cast::<pg_sys::AlterTableStmt>())
                 }
-                T_RenameStmt => match (*statement.cast::<pg_sys::RenameStmt>()).renameType {
-                    pg_sys::ObjectType::OBJECT_SCHEMA => Command::SchemaIsOther,
-                    _ => Command::Other,
-                },
-                T_DropStmt | T_DropOwnedStmt => Command::SchemaIsOther,
+                T_RenameStmt => {
+                    let rename = &*statement.cast::<pg_sys::RenameStmt>();
+                    if rename.renameType != pg_sys::ObjectType::OBJECT_SCHEMA {
+                        return Command::Other;
+                    }
+                    Command::SchemaIsOther { new_name: Some(name(rename.newname)) }
+                }
+                T_DropStmt | T_DropOwnedStmt => Command::SchemaIsOther { new_name: None },
                 _ => Command::Other,
             }
         }
@@ -110,7 +128,10 @@ impl Command {
         if added_columns.is_empty() && referring_columns.is_empty() {
             return Command::Other;
         }
-        Command::Tables(Change::Altered { added_columns, referring_columns })
+        // SAFETY: the statement names a table.
+        let table = unsafe { name((*statement.relation).relname) };
+        let change = Change::Altered { added_columns, referring_columns };
+        Command::Tables { name: Some(table), change }
     }
 }
 

@@ -67,8 +67,12 @@ unsafe extern "C-unwind" fn snowflake_adopt_new(fcinfo: pg_sys::FunctionCallInfo
         let function = function(fcinfo);
         match command {
             Command::Other => {}
-            Command::Tables(change) => columns::look_at(function, &change),
-            Command::SchemaIsOther => schemas::end_of_the_gone(function),
+            Command::Tables { name, change } => {
+                columns::look_at(function, name.as_deref(), &change);
+            }
+            Command::SchemaIsOther { new_name } => {
+                schemas::end_of_the_gone(function, new_name.as_deref());
+            }
         }
     }
     pg_sys::Datum::null()

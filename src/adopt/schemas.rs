@@ -1,5 +1,7 @@
 //! The table of the extension that says which schemas are adopted.
 
+use std::ffi::CStr;
+
 use pgrx::prelude::*;
 
 use super::attempt::{attempt, warn};
@@ -7,8 +9,8 @@ use super::error::Error;
 use super::guard;
 use crate::convert::Obstacle;
 use crate::server::catalog::{PlannedQuery, query, query_now};
-use crate::server::encoding::encode;
-use crate::server::own_table::{OwnTable, text};
+use crate::server::encoding::{decode, encode};
+use crate::server::own_table::{OwnTable, text, texts};
 use crate::server::patience::lock_at_once;
 use crate::server::report::{self, OrRaise};
 
@@ -24,11 +26,9 @@ const TABLE: &str = "adopted_schemas";
 /// extension and has not committed yet, statements of others are executed as without the extension,
 /// with a notice.
 pub fn can_be_read() -> bool {
-    // SAFETY: looks for objects by their names.
-    let relation = unsafe {
-        let schema = pg_sys::get_namespace_oid(c"snowflake_adopt_internal".as_ptr(), true);
-        pg_sys::get_relname_relid(encode(TABLE).as_ptr(), schema)
-    };
+    let schema = namespace("snowflake_adopt_internal");
+    // SAFETY: looks for a table by its name.
+    let relation = unsafe { pg_sys::get_relname_relid(encode(TABLE).as_ptr(), schema) };
     let can_be_read =
         relation == pg_sys::InvalidOid || lock_at_once(relation, pg_sys::AccessShareLock);
     if !can_be_read {
@@ -50,8 +50,58 @@ const GONE: &str = "
     JOIN pg_namespace AS n ON d.classid = 'pg_namespace'::regclass AND n.oid = d.objid
     JOIN snowflake_adopt_internal.adopted_schemas AS a ON a.schema = n.nspname";
 
+/// A row: an adopted schema.
+const ALL: &str = "SELECT schema FROM snowflake_adopt_internal.adopted_schemas";
+
+/// A row: an adopted schema that is one of `$1`.
+const AMONG: &str = "SELECT schema FROM snowflake_adopt_internal.adopted_schemas WHERE schema = ANY ($1::text::name[])";
+
 thread_local! {
-    static IS_ANY_GONE: PlannedQuery = const { PlannedQuery::new(GONE) };
+    static ADOPTED: PlannedQuery = const { PlannedQuery::new(ALL) };
+    static ADOPTED_AMONG: PlannedQuery = const { PlannedQuery::new(AMONG) };
+}
+
+/// Whether no adopted schema has a table of this name, so that a statement that names it has changed
+/// none there. This takes a fraction of the time in which PostgreSQL says what a statement has done.
+/// The name is not looked up in `search_path`, which another event trigger might have changed.
+pub fn are_without(table: &str) -> bool {
+    let schemas = [texts(&schemas_with(table))];
+    ADOPTED_AMONG.with(|adopted| adopted.rows(&schemas).is_empty())
+}
+
+/// The schemas that have a relation of this name.
+fn schemas_with(relation: &str) -> Vec<String> {
+    let (name, null) = (encode(relation), pg_sys::Datum::null());
+    let cache = pg_sys::SysCacheIdentifier::RELNAMENSP as i32;
+    // SAFETY: the cache is that of relations by their names and schemas. The list, and the names in
+    // it, stay until it is released. A schema's name is NULL if the schema is gone, or else a string.
+    unsafe {
+        let list = pg_sys::SearchSysCacheList(cache, 1, name.as_ptr().into(), null, null);
+        let relations = (*list).members.as_slice((*list).n_members as usize);
+        let schemas = relations.iter().filter_map(|&relation| {
+            let class = pg_sys::GETSTRUCT(&raw mut (*relation).tuple);
+            let schema = (*class.cast::<pg_sys::FormData_pg_class>()).relnamespace;
+            let name = pg_sys::get_namespace_name(schema);
+            (!name.is_null()).then(|| decode(CStr::from_ptr(name)))
+        });
+        let schemas = schemas.collect();
+        pg_sys::ReleaseCatCacheList(list);
+        schemas
+    }
+}
+
+/// Whether all adopted schemas are there, and none has got its name by the statement.
+fn are_as_before(new_name: Option<&str>) -> bool {
+    let rows = ADOPTED.with(|adopted| adopted.rows(&[]));
+    let mut schemas = rows.iter().flatten().flatten();
+    schemas
+        .all(|schema| namespace(schema) != pg_sys::InvalidOid && new_name != Some(schema.as_str()))
+}
+
+/// The schema of this name, or `InvalidOid`.
+fn namespace(name: &str) -> pg_sys::Oid {
+    // SAFETY: looks for a schema by its name.
+    unsafe { pg_sys::get_namespace_oid(encode(name).as_ptr(), true) }
 }
 
 impl Schemas {
@@ -112,13 +162,13 @@ impl Schemas {
 }
 
 /// Ends the adoption of schemas that do not exist any more, even if there is a new one of the same
-/// name, and says so.
-pub fn end_of_the_gone(function: pg_sys::Oid) {
+/// name, and says so. `new_name` is the one that the statement has given to a schema.
+pub fn end_of_the_gone(function: pg_sys::Oid, new_name: Option<&str>) {
     if !can_be_read() {
         return;
     }
     let end = || {
-        if IS_ANY_GONE.with(PlannedQuery::rows).is_empty() {
+        if are_as_before(new_name) || query(GONE, &[]).is_empty() {
             return Ok::<_, Obstacle>(());
         }
         let table = OwnTable::of(function, TABLE).ok_or(Error::NoTable).or_raise();

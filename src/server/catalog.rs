@@ -162,10 +162,10 @@ impl PlannedQuery {
         PlannedQuery { query, plan: Cell::new(ptr::null_mut()), types: RefCell::new(Vec::new()) }
     }
 
-    /// Runs it without arguments, with names looked up in the catalog alone.
-    pub fn rows(&self) -> Vec<Row> {
+    /// Runs it, with names looked up in the catalog alone.
+    pub fn rows(&self, arguments: &[Argument]) -> Vec<Row> {
         let path = Path::catalog();
-        let select = || out_of_context(self.query, || self.select(&[]));
+        let select = || out_of_context(self.query, || self.select(arguments));
         with_settings(&[(c"search_path", &*path.0)], select)
     }
 

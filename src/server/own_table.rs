@@ -144,3 +144,11 @@ pub fn text(value: &str) -> Argument {
     let text = unsafe { pg_sys::cstring_to_text(encode(value).as_ptr()) };
     (Some(text.into()), pg_sys::TEXTOID)
 }
+
+/// Texts for a query: an array, as text.
+pub fn texts(values: &[String]) -> Argument {
+    let quoted = values
+        .iter()
+        .map(|value| format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")));
+    text(&format!("{{{}}}", quoted.collect::<Vec<_>>().join(",")))
+}

@@ -226,6 +226,29 @@ fn a_cancel_ends_the_statement() {
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM pg_class WHERE relname = 'posts'"), 0);
 }
 
+#[test]
+fn the_end_of_the_session_ends_the_statement() {
+    let (cluster, mut other) = server();
+    let (mut client, heard) = listening(&cluster);
+    client.batch_execute("CREATE TABLE users (id serial PRIMARY KEY)").expect("a table");
+    client.batch_execute("SET deadlock_timeout = '60s'").expect("set");
+    let session: i32 = client.query_one("SELECT pg_backend_pid()", &[]).expect("a number").get(0);
+    let mut reader = cluster.connect();
+    reader.batch_execute("BEGIN; SELECT FROM blog.users").expect("a reader");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // While the statement tries to lock the other table.
+            std::thread::sleep(Duration::from_millis(300));
+            other.execute("SELECT pg_terminate_backend($1)", &[&session]).expect("terminated");
+        });
+        let create = "CREATE TABLE posts (author integer REFERENCES users)";
+        let error = error_of(client.execute(create, &[]));
+        assert_eq!(error.code(), &SqlState::ADMIN_SHUTDOWN, "{error}");
+    });
+    assert_eq!(take(&heard), [""; 0]);
+    assert_eq!(bigint(&mut other, "SELECT count(*) FROM pg_class WHERE relname = 'posts'"), 0);
+}
+
 /// Without the library, its event trigger cannot run. docs/adoption.md says what to do.
 #[test]
 fn without_the_library_the_extension_can_be_dropped() {

@@ -203,6 +203,47 @@ fn another_event_trigger_sees_the_statements() {
     assert!(bigint(&mut client, "SELECT count(*) FROM seen WHERE tag = 'ALTER TABLE'") >= 2);
 }
 
+/// Where a table is does not depend on `search_path` as it is after the statement.
+#[test]
+fn another_event_trigger_can_change_the_search_path() {
+    let (_cluster, mut client) = server();
+    client
+        .batch_execute(
+            "CREATE FUNCTION public.elsewhere() RETURNS event_trigger LANGUAGE plpgsql AS $$
+             BEGIN
+                 PERFORM set_config('search_path', 'public', false);
+             END $$;
+             CREATE EVENT TRIGGER a_first ON ddl_command_end EXECUTE FUNCTION public.elsewhere();
+             CREATE TABLE public.one (id serial PRIMARY KEY); SET search_path = blog, public;
+             CREATE TABLE one (id serial PRIMARY KEY); SET search_path = blog, public;
+             ALTER TABLE one ADD more serial UNIQUE",
+        )
+        .expect("tables");
+    assert_adopted(&mut client, "blog.one", "id");
+    assert_left(&mut client, "public.one", "id", "integer");
+}
+
+/// A temporary table of the same name hides the new one.
+#[test]
+fn a_table_may_have_the_name_of_another() {
+    let (_cluster, mut client) = server();
+    client
+        .batch_execute(
+            "CREATE TEMPORARY TABLE one (id serial PRIMARY KEY);
+             CREATE TABLE blog.one (id serial PRIMARY KEY);
+             CREATE TABLE public.one (id serial PRIMARY KEY);
+             CREATE TABLE public.\"Größe\" (id serial PRIMARY KEY);
+             CREATE TABLE \"Größe\" (id serial PRIMARY KEY)",
+        )
+        .expect("tables");
+    for adopted in ["blog.one", "blog.\"Größe\""] {
+        assert_adopted(&mut client, adopted, "id");
+    }
+    for left in ["one", "public.one", "public.\"Größe\""] {
+        assert_left(&mut client, left, "id", "integer");
+    }
+}
+
 #[test]
 fn the_extension_can_be_dropped_and_created_again() {
     let (_cluster, mut client) = server();
@@ -259,6 +300,35 @@ fn a_schema_that_is_renamed_or_dropped_is_no_longer_adopted() {
             take(&heard).into_iter().filter(|entry| entry.contains("adopted")).collect();
         assert_eq!(heard, [end("diary")], "{drop}");
         assert_eq!(bigint(&mut client, "SELECT count(*) FROM snowflake_adopted"), 0, "{drop}");
+    }
+}
+
+/// The adoption was that of a schema that is gone, and whose row was left, as it is where somebody has
+/// locked the table.
+#[test]
+fn a_new_schema_is_not_the_one_that_was_adopted() {
+    let (cluster, _client) = server();
+    let (mut client, heard) = listening(&cluster);
+    for create in [
+        "CREATE SCHEMA diary",
+        "CREATE SCHEMA AUTHORIZATION diary",
+        "CREATE SCHEMA other; ALTER SCHEMA other RENAME TO diary",
+    ] {
+        client
+            .batch_execute(
+                "DROP ROLE IF EXISTS diary; CREATE ROLE diary;
+                 INSERT INTO snowflake_adopt_internal.adopted_schemas VALUES ('diary', 'primary')",
+            )
+            .expect("a row");
+        take(&heard);
+        client.batch_execute(create).expect(create);
+        let heard = take(&heard);
+        assert!(heard[0].contains("\"diary\" is no longer adopted"), "{create}: {heard:?}");
+        client
+            .batch_execute("CREATE TABLE IF NOT EXISTS diary.one (id serial PRIMARY KEY)")
+            .expect("a table");
+        assert_left(&mut client, "diary.one", "id", "integer");
+        client.batch_execute("DROP SCHEMA diary CASCADE").expect("dropped");
     }
 }
 
