@@ -63,11 +63,12 @@ calls(caller, name) AS (
     FROM functions, regexp_matches(source, '(?:"((?:[^"]|"")+)"|([[:alpha:]_][\w$]*))\s*\(', 'g') AS found
 ),
 
--- a row: the same by names: a name of functions, and another one that one of them calls.
-calls_of_names(caller, name) AS (
-    SELECT DISTINCT proname, calls.name
+-- a row: the same by names: a name of functions, and all others that one of them calls.
+calls_of_names(caller, names) AS (
+    SELECT proname, array_agg(DISTINCT calls.name)
     FROM calls JOIN functions ON oid = caller
     WHERE calls.name IN (SELECT proname FROM functions)
+    GROUP BY proname
 ),
 
 -- a row: a name that is called by functions that name keys, with their names: ten are enough to
@@ -90,7 +91,12 @@ fired_names(name, relation) AS (
     FROM pg_trigger JOIN calls ON caller = tgfoid
     WHERE NOT tgisinternal AND tgrelid IN (SELECT relation FROM columns)
     UNION
-    SELECT c.name, relation FROM fired_names AS f JOIN calls_of_names AS c ON caller = f.name
+    -- PostgreSQL 19 reserves memory for as many rows as the planner expects of a recursion. It expects
+    -- few of an array, and fewer of a LIMIT that it does not know.
+    SELECT called.name, relation
+    FROM fired_names AS f
+    JOIN calls_of_names ON caller = f.name,
+         LATERAL (SELECT unnest(names) LIMIT (SELECT NULL::bigint)) AS called (name)
 ),
 
 -- a row: a table, and a function that such statements may execute.
