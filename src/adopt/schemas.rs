@@ -54,7 +54,9 @@ const GONE: &str = "
 const ALL: &str = "SELECT schema FROM snowflake_adopt_internal.adopted_schemas";
 
 /// A row: an adopted schema that is one of `$1`.
-const AMONG: &str = "SELECT schema FROM snowflake_adopt_internal.adopted_schemas WHERE schema = ANY ($1::text::name[])";
+const AMONG: &str = "
+    SELECT schema FROM snowflake_adopt_internal.adopted_schemas
+    WHERE schema = ANY ($1::text::name[])";
 
 thread_local! {
     static ADOPTED: PlannedQuery = const { PlannedQuery::new(ALL) };
@@ -72,7 +74,7 @@ pub fn are_without(table: &str) -> bool {
 /// The schemas that have a relation of this name.
 fn schemas_with(relation: &str) -> Vec<String> {
     let (name, null) = (encode(relation), pg_sys::Datum::null());
-    let cache = pg_sys::SysCacheIdentifier::RELNAMENSP as i32;
+    let cache = pg_sys::SysCacheIdentifier::RELNAMENSP as _;
     // SAFETY: the cache is that of relations by their names and schemas. The list, and the names in
     // it, stay until it is released. A schema's name is NULL if the schema is gone, or else a string.
     unsafe {
