@@ -92,7 +92,7 @@ fired_names(name, relation) AS (
     WHERE NOT tgisinternal AND tgrelid IN (SELECT relation FROM columns)
     UNION
     -- PostgreSQL 19 reserves memory for as many rows as the planner expects of a recursion. It expects
-    -- few of an array, and fewer of a LIMIT that it does not know.
+    -- ten of an array, and a tenth of them where it does not know the LIMIT. There is none.
     SELECT called.name, relation
     FROM fired_names AS f
     JOIN calls_of_names ON caller = f.name,
