@@ -198,7 +198,7 @@ fn a_scrape_logs_no_error() {
     let server = Watched::primary(Cluster::start());
     server.metrics();
     let log = server.exporter.log();
-    // Later versions write it in capitals.
+    // Version 0.17 writes it in capitals.
     assert!(!log.to_lowercase().contains("level=error"), "{log}");
 }
 
