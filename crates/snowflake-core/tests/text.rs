@@ -34,7 +34,7 @@ proptest! {
     }
 
     #[test]
-    fn iso8601_is_read_back(unix_ms in 0_i64..=253_402_300_799_999 - 86_400_000) {
+    fn iso8601_is_read_back(unix_ms in 0..=Timestamp::MAX.as_millisecond()) {
         let text = iso8601(unix_ms);
         prop_assert_eq!(text.len(), "2020-06-03T09:53:38.874Z".len());
         prop_assert_eq!(text.parse::<Timestamp>().map(|time| time.as_millisecond()).ok(), Some(unix_ms));
