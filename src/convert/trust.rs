@@ -9,7 +9,7 @@ use pgrx::prelude::*;
 use super::obstacle::Obstacle;
 use super::rows::{fields, oid, sqlstate_of};
 use crate::server::catalog::{Argument, Path, Row, query};
-use crate::server::own_table::text;
+use crate::server::own_table::texts;
 
 /// The rule: parts of a WITH clause, before which a query has to say what the rule is asked of.
 pub const RULE: &str = include_str!("trust.sql");
@@ -68,7 +68,7 @@ pub fn schemas_of_session() -> Argument {
 /// OIDs as an argument of a query: an array, as text.
 pub fn oids(oids: impl IntoIterator<Item = pg_sys::Oid>) -> Argument {
     let oids: Vec<String> = oids.into_iter().map(|oid| oid.to_u32().to_string()).collect();
-    text(&format!("{{{}}}", oids.join(",")))
+    texts(&oids)
 }
 
 /// Relations, and their names when a conversion was planned, which its statements use.
