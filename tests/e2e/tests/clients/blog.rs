@@ -4,6 +4,7 @@
 //! The first migration has users, posts, comments, tags, and a table that joins posts and tags. The
 //! second one adds a table `likes`, a column `posts.subtitle`, and a reference `posts.editor_id`.
 
+mod go;
 mod javascript;
 mod published;
 mod python;

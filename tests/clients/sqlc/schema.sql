@@ -1,0 +1,4 @@
+CREATE TABLE orders (
+    id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
+    item text NOT NULL
+);
