@@ -81,9 +81,10 @@ install)
         cat <<'END'
 
 Installed over another version, or over the same one. A running server keeps the old library until it is restarted.
-Restart the server. Then, in each database that has the extension:
+Restart the server. Then, in each database that has the extensions:
 
     ALTER EXTENSION snowflake UPDATE;
+    ALTER EXTENSION snowflake_adopt UPDATE;
 END
     else
         cat <<'END'

@@ -14,8 +14,8 @@ pub const CHECK: Check = Check {
     is_valid: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT,
     rule: || {
         format!(
-            "The valid values are -1, and {SMALLEST_LIMIT} ms to {} ms: less may be no more than \
-             rounding.",
+            "The valid values are -1, and {SMALLEST_LIMIT} ms to {} ms: a smaller difference \
+             might be only rounding.",
             i32::MAX
         )
     },

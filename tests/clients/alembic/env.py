@@ -5,8 +5,9 @@ from models import Base
 
 
 def include_name(name, type_, parent_names):
-    # This schema and its tables come with the extension.
-    return (type_, name) != ("schema", "snowflake_internal")
+    # These schemas and their tables come with the extensions.
+    own = ["snowflake_internal", "snowflake_adopt_internal"]
+    return type_ != "schema" or name not in own
 
 
 # The connection is that of the environment: PGHOST and others, or what is set here.

@@ -111,3 +111,30 @@ fn its_commands_for_packages_are_those_of_the_test_of_releases() {
     }
     assert!(commands >= 3, "{commands} commands");
 }
+
+/// The names of packages, tarballs and other files of a release that the pages give are those of the
+/// release that the tree becomes.
+#[test]
+fn file_names_have_the_version_of_the_tree() {
+    let cargo = page("Cargo.toml").text;
+    let version = cargo.lines().find_map(|line| line.strip_prefix("version = \""));
+    let version = version.and_then(|rest| rest.strip_suffix('"')).expect("a version");
+    let mut names = 0;
+    for name in ["README.md", "docs/packages.md"] {
+        let text = page(name).text;
+        for start in ["snowflake_pg-", "snowflake-pg_", "target/release-"] {
+            for (_, rest) in
+                text.match_indices(start).map(|(at, _)| text.split_at(at + start.len()))
+            {
+                let end =
+                    rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+                let named = rest[..end].trim_end_matches('.');
+                if named.contains('.') {
+                    assert_eq!(named, version, "{name}: {start}");
+                    names += 1;
+                }
+            }
+        }
+    }
+    assert!(names >= 10, "{names} names");
+}

@@ -11,6 +11,29 @@ use snowflake_e2e::{
 
 use super::{INSERT, create_orders};
 
+/// The register is in the WAL although pages are not written to it, and as little else as can be.
+#[test]
+fn no_id_comes_back_without_full_page_writes() {
+    let settings =
+        [("full_page_writes", "off"), ("wal_level", "minimal"), ("max_wal_senders", "0")];
+    let builder = settings.iter().fold(Cluster::builder(), |b, (name, value)| b.set(name, value));
+    let mut cluster = builder.fake_clock().start();
+    create_orders(&cluster);
+    let journal = Journal::new();
+    for cycle in 0..4 {
+        // A checkpoint writes the page, and the next change of it is in the WAL alone.
+        cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+        for _ in 0..100 {
+            journal.take(&mut cluster.connect(), INSERT).expect("an ID");
+        }
+        cluster.kill();
+        cluster.set_clock(if cycle % 2 == 0 { "-1h" } else { "+0" });
+        cluster.start_again();
+    }
+    journal.take(&mut cluster.connect(), INSERT).expect("an ID");
+    assert_eq!(journal.check(), 401);
+}
+
 #[test]
 fn no_id_comes_back_after_twenty_crashes_under_load() {
     const CYCLES: usize = 20;

@@ -18,7 +18,8 @@ fn block(mark: &str) -> String {
     format!("{}\n", block.unwrap_or_else(|| panic!("no block has {mark}")).1)
 }
 
-/// A database that gives identities out, and a directory in place of /etc/snowflake.
+/// A database that gives identities out, with the role of the page, and a directory in place of
+/// /etc/snowflake.
 struct Setting {
     registry: Cluster,
     directory: PathBuf,
@@ -27,14 +28,15 @@ struct Setting {
 impl Setting {
     fn new() -> Setting {
         let registry = Cluster::start();
+        let role = block("CREATE ROLE provisioner");
+        registry.connect().batch_execute(&role).expect("the role that claims");
         let directory = registry.directory().join("snowflake");
         Setting { registry, directory }
     }
 
     /// The text, for this registry and this directory.
     fn place(&self, text: &str) -> String {
-        let host =
-            format!("host={} user=postgres dbname=postgres", self.registry.directory().display());
+        let host = format!("host={} dbname=postgres", self.registry.directory().display());
         let placed = text
             .replace("host=registry dbname=operations", &host)
             .replace("/etc/snowflake", &self.directory.display().to_string());

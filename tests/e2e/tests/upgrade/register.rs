@@ -24,26 +24,21 @@ fn the_newer_library_goes_on_from_a_former_register() {
     assert_eq!(journal.check(), 200);
 }
 
-/// A cluster whose register the newer library has written, and that is down.
-fn stopped_with_a_newer_register(journal: &Journal) -> Cluster {
-    let mut cluster = former_cluster();
-    cluster.stop();
-    start_with_new_library(&mut cluster);
-    insert(&cluster, journal);
-    cluster.stop();
-    cluster
-}
-
-/// The way back, whatever the format of the register is: without the register, and with a floor above
+/// The way back, whatever the format of the register is: without the register, and with a start above
 /// every ID.
 #[test]
 fn a_server_goes_back_to_the_former_release() {
     let journal = Journal::new();
-    let mut cluster = stopped_with_a_newer_register(&journal);
+    let mut cluster = former_cluster();
+    cluster.stop();
+    start_with_new_library(&mut cluster);
+    insert(&cluster, &journal);
+    let start_after = "SELECT (snowflake_floor() + interval '1 min')::text";
+    let start_after: String = cluster.connect().query_one(start_after, &[]).expect("a time").get(0);
+    cluster.stop();
     fs::remove_file(Register::path(&cluster)).expect("the register");
+    cluster.configure(&[("snowflake.start_after", &start_after)]);
     start_with_former_library(&mut cluster);
-    let mut client = cluster.connect();
-    client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 min')").expect("a floor");
-    journal.take(&mut client, INSERT).expect("an ID");
+    journal.take(&mut cluster.connect(), INSERT).expect("an ID");
     assert_eq!(journal.check(), 101);
 }
