@@ -90,7 +90,7 @@ struct Recreated {
 fn in_order(mut recreated: BTreeMap<String, Recreated>) -> Vec<Statement> {
     let mut statements = Vec::new();
     while let Some((_, first)) = recreated.pop_first() {
-        // Each is called by the one before it. Calls may go deeper than recursion could.
+        // Each is called by the one before it. Calls might go deeper than recursion could.
         let mut callers = vec![first];
         while let Some(caller) = callers.last_mut() {
             match caller.calls.pop() {

@@ -99,7 +99,7 @@ fired_names(name, relation) AS (
          LATERAL (SELECT unnest(names) LIMIT (SELECT NULL::bigint)) AS called (name)
 ),
 
--- a row: a table, and a function that such statements may execute.
+-- a row: a table, and a function that such statements might execute.
 fired(oid, relation) AS (
     SELECT tgfoid, tgrelid
     FROM pg_trigger
@@ -108,7 +108,7 @@ fired(oid, relation) AS (
     SELECT oid, relation FROM functions JOIN fired_names ON fired_names.name = proname
 ),
 
--- a row: a function with integers that a key may reach.
+-- a row: a function with integers that a key might reach.
 narrow_functions AS (
     SELECT f.*, of_tables IS NOT NULL AS is_fired, of_tables, of_call, in_body,
            CASE

@@ -2,7 +2,7 @@
 -- keys.sql and depending.sql.
 ,
 -- a row: an expression of a check, an index, a statistics object or a policy that uses a column
--- whose type changes. PostgreSQL parses its text again, and may not find a function for bigint.
+-- whose type changes. PostgreSQL parses its text again, and might not find a function for bigint.
 parsed_again AS (
     SELECT DISTINCT format('%I.%I', nspname, relname) AS relation_name, relname AS name, relowner AS owner,
            expression,

@@ -1,4 +1,4 @@
--- What a conversion changes, and what applications may run into afterwards. The query begins with
+-- What a conversion changes, and what applications might run into afterwards. The query begins with
 -- keys.sql, depending.sql, guesses.sql, guess_risks.sql, functions.sql and signatures.sql.
 ,
 -- a row: an object that is created again and calls functions or aggregates that take an integer,

@@ -95,7 +95,7 @@ conversion_obstacles AS (
     SELECT 7, '42804', relation_name,
            format('column %s of table %s has type %s', column_name, relation_name, type_name),
            'A foreign key refers to the column that is to be converted, and the type '
-           'may not hold its new values.',
+           'might not hold its new values.',
            'Change the type to bigint first.'
     FROM columns
     WHERE NOT in_family AND type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)

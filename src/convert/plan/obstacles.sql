@@ -1,7 +1,7 @@
 -- What stands in the way of a conversion and of a reversion alike. The query begins with keys.sql,
 -- depending.sql, objects.sql, bound.sql and trust.sql.
 ,
--- a row: a retyped column, and what depends on it and cannot be created again, or may not have to
+-- a row: a retyped column, and what depends on it and cannot be created again, or might not have to
 -- be.
 in_the_way(relation, number, description, can_be_created) AS (
     SELECT d.relation, d.number,

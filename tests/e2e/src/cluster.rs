@@ -211,7 +211,7 @@ impl Cluster {
         if self.fake_clock {
             environment.extend(clock_of_file(&self.directory().join("clock")));
         }
-        // A server may have several libraries before all others.
+        // A server can have several libraries before all others.
         let (libraries, mut environment): (Vec<_>, Vec<_>) =
             environment.into_iter().partition(|variable| variable.starts_with("LD_PRELOAD="));
         let libraries: Vec<_> =

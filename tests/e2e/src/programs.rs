@@ -189,7 +189,7 @@ pub fn as_server_user(program: &Path) -> Command {
     }
     command.arg("--pdeathsig=QUIT").arg("--").arg(program);
     forget_other_servers(&mut command);
-    // Not the current directory: the user may not be allowed to enter it.
+    // Not the current directory: the user might not be allowed to enter it.
     command.current_dir("/");
     command
 }

@@ -13,7 +13,7 @@ use rules::Rule;
 
 /// For a build. The first one takes minutes.
 const FOR_A_BUILD: &str = "1800s";
-/// For a test. A broken rule may keep it from ending: that is noticed, too.
+/// For a test. A broken rule can keep it from ending: that is noticed, too.
 const FOR_A_TEST: &str = "300s";
 
 fn main() -> ExitCode {

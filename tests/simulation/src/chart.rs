@@ -1,4 +1,4 @@
-//! The pictures of how far back greater IDs may have been issued, and of how many answers are older
+//! The pictures of how far back greater IDs can have been issued, and of how many answers are older
 //! than their questions.
 
 use std::path::Path;

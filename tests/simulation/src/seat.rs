@@ -304,7 +304,7 @@ impl Seat {
         self.live_again(at, 5 * SECOND);
     }
 
-    /// The server gives its identity back, with the floor up to which it may have issued IDs.
+    /// The server gives its identity back, with the floor up to which it might have issued IDs.
     fn release(&mut self, at: i64) {
         if let Some(floor) = self.cluster.floor() {
             self.cluster.shut_down(at);
@@ -337,7 +337,7 @@ fn machine(rng: &mut Rng, world: &World, at: i64) -> Machine {
     Machine::new(rng, at, world.spread, world.drift)
 }
 
-/// A machine whose clock may be wrong, since nothing has depended on it so far.
+/// A machine whose clock might be wrong, since nothing has depended on it so far.
 fn machine_beside(rng: &mut Rng, world: &World, at: i64) -> Machine {
     let is_wrong = world.steps == Steps::All && rng.u8(0..8) == 0;
     let spread = if is_wrong { 30 * SECOND } else { world.spread };

@@ -16,7 +16,7 @@ enum Event {
     Read(usize),
     /// A session takes IDs, with the reading it has, or else with a new one.
     Take { session: usize, request: Request },
-    /// A reservation switches reuse on or off. Other sessions may not have seen the change.
+    /// A reservation switches reuse on or off. Other sessions might not have seen the change.
     SetReuse(bool),
     /// A reload changes `max_burst`.
     SetMaxBurst(i64),
@@ -37,7 +37,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     )
 }
 
-/// With a window that may be larger than the ring.
+/// With a window that can be larger than the ring.
 fn limits_with_reuse() -> impl Strategy<Value = Limits> {
     (limits(), 1..20i64).prop_map(|(limits, reuse_window)| Limits { reuse_window, ..limits })
 }
@@ -46,7 +46,7 @@ fn ticks() -> impl Strategy<Value = Event> {
     prop_oneof![3 => 0..3i64, 1 => 0..50i64].prop_map(Event::Clock)
 }
 
-/// A request of more than one ID may leave some to others.
+/// A request of more than one ID might leave some to others.
 fn requests() -> impl Strategy<Value = Event> {
     (
         0..SESSIONS,

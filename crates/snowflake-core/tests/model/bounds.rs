@@ -55,7 +55,7 @@ pub enum Rows {
     Lost,
 }
 
-/// What may happen, and how often.
+/// What can happen, and how often.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub design: Design,
@@ -78,7 +78,7 @@ pub struct Bounds {
     pub margin: i64,
     /// The largest jump ahead that is followed; `None` is no limit.
     pub max_forward_step: Option<i64>,
-    /// How much time may pass at once, on all clocks.
+    /// How much time can pass at once, on all clocks.
     pub passes: &'static [i64],
     /// For how long sessions may take every ID that there is.
     pub rushes: &'static [i64],
@@ -163,7 +163,7 @@ pub fn jumps(design: Design) -> Bounds {
     }
 }
 
-/// Two failovers in quick succession, the second one to a standby that may know of the first.
+/// Two failovers in quick succession, the second one to a standby that might know of the first.
 pub fn failovers(design: Design) -> Bounds {
     Bounds {
         design,

@@ -1,4 +1,4 @@
-//! What may happen in a world, what each event makes of it, and what has to hold.
+//! What can happen in a world, what each event makes of it, and what has to hold.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 

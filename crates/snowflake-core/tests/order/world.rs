@@ -1,4 +1,4 @@
-//! What may happen between the servers, how often, and what has to hold.
+//! What can happen between the servers, how often, and what has to hold.
 
 use snowflake_core::generator::{Limits, RESERVATION};
 use stateright::{Model, Property};

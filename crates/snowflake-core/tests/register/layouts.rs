@@ -144,7 +144,7 @@ fn a_confirmation_after_a_promotion_keeps_the_margin() {
     assert_eq!((start.after, start.margin), (NOW + 5000, 0));
 }
 
-/// A server whose timeline is new may have lost records of another one, which are up to a margin
+/// A server whose timeline is new might have lost records of another one, which are up to a margin
 /// above the one that it has.
 #[test]
 fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {

@@ -38,7 +38,7 @@ proptest! {
         }
     }
 
-    /// Each timeline adds a margin: a server that began on one of them may have been lost before a
+    /// Each timeline adds a margin: a server that began on one of them might have been lost before a
     /// record of its own was received.
     #[test]
     fn every_timeline_adds_a_margin(

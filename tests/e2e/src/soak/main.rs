@@ -2,7 +2,7 @@
 //! clocks, standbys that lag, leave and come back, and sets of synchronous standbys that change.
 //! Every ID that a client received is kept, and none may come twice.
 //!
-//! A promotion may lose WAL. What is promised then, in `docs/operations.md`: an ID does not return
+//! A promotion can lose WAL. What is promised then, in `docs/operations.md`: an ID does not return
 //! if its time is at most the recovered floor plus the margin. With synchronous replication, it does
 //! not return either if its transaction committed while commits waited for the standby that was
 //! promoted. An INSERT's row is there in the same cases, which is looked at, too.
@@ -266,7 +266,7 @@ impl Soak {
     }
 
     /// The primary dies, perhaps some time after its standbys got the last WAL, and one of them takes
-    /// its place. The clock of the primary may have been set back before, so that its IDs are ahead
+    /// its place. The clock of the primary might have been set back before, so that its IDs are ahead
     /// of it. Two new standbys are made.
     fn promote(&mut self) -> &'static str {
         if fastrand::bool() {

@@ -25,7 +25,7 @@ pub const NAMES: [&str; 9] = [
 ];
 
 /// The standbys that every commit waits for, where so many of them are connected. With `ANY 1`, it
-/// may be either.
+/// might be either.
 pub fn required(names: &str, connected: Set) -> Set {
     let first = |one: Set, other: Set| {
         if connected & one != 0 { one } else { connected & other }

@@ -14,7 +14,7 @@ const SCHEMA: &str = include_str!("application/schema.sql");
 const REMEDIES: &str = include_str!("application/remedies.sql");
 const DAY: &str = include_str!("application/a_day.sql");
 
-/// What converts the schema; more arguments may follow. What triggers call was changed before, and
+/// What converts the schema; more arguments can follow. What triggers call was changed before, and
 /// still has a parameter that is an integer.
 const CONVERT: &str =
     "SELECT step, statement FROM snowflake_convert(schema => '\"Film Shop\"', acknowledged =>

@@ -107,7 +107,7 @@ fn a_wait_shows_its_event_and_can_be_canceled_and_terminated() {
                 (row.get(0), row.get(1)) == (Some("Extension"), Some(event))
             });
             watcher.execute(&format!("SELECT {end}($1)"), &[&pid]).expect("a signal");
-            // A client may see its connection closed before it sees why: the log knows.
+            // A client might see its connection closed before it sees why: the log knows.
             waiting.join().expect("the session").expect_err("the wait ends");
         });
         eventually("the log says why", || cluster.log().contains(said));

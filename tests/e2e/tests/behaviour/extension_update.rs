@@ -86,7 +86,7 @@ fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> Client {
     client
 }
 
-/// What a user may have made of the objects of a former release.
+/// What a user might have made of the objects of a former release.
 const USED: &str = "
     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text,
         created timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED);
@@ -164,7 +164,7 @@ fn the_sql_of_former_releases_works_with_this_library() {
 }
 
 /// The tables of the extension are in a publication of all tables. A subscriber that has not been
-/// updated yet may lack some of them, and gets the rows of the others.
+/// updated yet might lack some of them, and gets the rows of the others.
 #[test]
 fn a_subscriber_is_updated_later() {
     for release in releases() {

@@ -285,7 +285,7 @@ fn start() -> Cluster {
 
 #[test]
 fn nothing_of_the_extension_springs_a_trap() {
-    /// What has a trap in its definition, and may not have sprung it yet.
+    /// What has a trap in its definition, and might not have sprung it yet.
     const CAUGHT: &str = "
         SELECT string_agg(pg_describe_object(classid, objid, objsubid), ', ') FROM pg_depend
         WHERE classid <> 'pg_operator'::regclass

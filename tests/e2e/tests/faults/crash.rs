@@ -147,7 +147,7 @@ fn a_crash_costs_a_reservation_at_most_and_no_availability() {
         cluster.configure(settings);
         cluster.reload();
         let journal = Journal::new();
-        // Each crash after another, as fast as possible, may add two eighths: one by the first ID after
+        // Each crash after another, as fast as possible, can add two eighths: one by the first ID after
         // it, and one by the next ID, for which a reservation is made early.
         for most in [2000, 2500, 3000] {
             journal.take(&mut cluster.connect(), "SELECT snowflake_nextval()").expect("an ID");

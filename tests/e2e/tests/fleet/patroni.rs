@@ -367,7 +367,7 @@ fn no_id_comes_twice_where_each_identity_is_in_parameters() {
     assert_own_identities(&fleet, file);
     run_on(&mut outcome, &mut fleet, Member::pause_patroni);
     assert_eq!(outcome.duplicates, 0);
-    // A paused Patroni that goes on may take the lock back from the new primary: it is replaced.
+    // A paused Patroni that goes on can take the lock back from the new primary: it is replaced.
     fleet.members[0].start();
     fleet.wait_for_standbys(fleet.primary(&[1, 2]));
     assert_own_identities(&fleet, file);
