@@ -256,6 +256,12 @@ fn a_server_works_on_after_the_extension_was_uninstalled() {
     assert!(page(PAGE).blocks().iter().any(|block| block.text == said), "{said}");
     follow("Replace what decodes", &mut cluster);
     follow("Back to sequences", &mut cluster);
+    follow("On to UUIDs", &mut cluster);
+    let primary = "SELECT count(*) FROM orders JOIN pg_index ON indrelid = 'orders'::regclass
+        AND indisprimary AND indkey[0] = (SELECT attnum FROM pg_attribute
+            WHERE attrelid = indrelid AND attname = 'uuid')
+        WHERE uuid IS NOT NULL";
+    assert_eq!(bigint(&mut cluster.connect(), primary), 4);
     let last = bigint(&mut cluster.connect(), NEXT);
     follow("Uninstall", &mut cluster);
 
