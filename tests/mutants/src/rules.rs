@@ -256,12 +256,12 @@ const REGISTER: &[[&str; 3]] = &[
         "lowest.is_ok()",
     ],
     [
-        "layouts::a_confirmed_layout_that_is_lost_with_its_first_ids",
+        "layouts::a_confirmed_layout_does_no_harm_if_it_is_lost_with_its_first_ids",
         " || !self.is_above_all(record) {",
         " {",
     ],
     [
-        "layouts::a_confirmed_layout_that_is_lost_with_its_first_ids",
+        "layouts::a_confirmed_layout_does_no_harm_if_it_is_lost_with_its_first_ids",
         "record.confirmed.filter(|_| record.timeline != self.timeline)",
         "None::<Layout>",
     ],

@@ -67,7 +67,7 @@ proptest! {
     /// they were of, and whichever the promoted server has, what it issues is above those within the
     /// margin, or it issues nothing.
     #[test]
-    fn a_confirmed_layout_that_is_lost_with_its_first_ids(
+    fn a_confirmed_layout_does_no_harm_if_it_is_lost_with_its_first_ids(
         issued in prop::array::uniform2(recent_layouts()),
         promoted in 0..2usize,
         margin in 0..10_000_000i64,

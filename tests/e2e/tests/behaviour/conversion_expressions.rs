@@ -162,7 +162,7 @@ const CASES: [Case; 15] = [
 ];
 
 #[test]
-fn each_is_a_finding_and_an_error_that_names_it() {
+fn an_expression_that_stops_a_conversion_is_a_finding_and_an_error() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client.batch_execute(FUNCTIONS).expect("functions");

@@ -173,7 +173,7 @@ fn each_obstacle_is_refused() {
 /// a column; earlier versions do not name not-null constraints. After what the hint says, the
 /// conversion works.
 #[test]
-fn not_null_constraints_of_other_names() {
+fn a_child_with_a_not_null_constraint_of_another_name_is_an_obstacle() {
     let trees = [
         "CREATE TABLE film (id serial PRIMARY KEY, title text NOT NULL);
          CREATE TABLE sequel (PRIMARY KEY (id)) INHERITS (film);

@@ -96,7 +96,7 @@ fn without_a_limit_the_clock_is_the_limit() {
 }
 
 #[test]
-fn it_holds_after_a_crash_and_a_clock_that_was_set_back() {
+fn what_was_observed_is_passed_after_a_crash_and_a_step_back() {
     let mut cluster =
         Cluster::builder().fake_clock().set("snowflake.max_observed_lead", "1min").start();
     for crash in [

@@ -55,7 +55,7 @@ fn configure(cluster: &Cluster, block: &Block) {
 }
 
 #[test]
-fn its_installation_ends_with_a_check_in_which_every_row_is_ok() {
+fn the_installation_ends_with_a_check_in_which_every_row_is_ok() {
     let cluster = installed();
     let section = section("Installation");
     let blocks = section.blocks();
@@ -94,7 +94,7 @@ fn a_clone_does_not_start_before_it_has_an_identity() {
 /// A command line is run by the programs and options that it begins with, in the test that installs
 /// the files of a release (`make test-release`).
 #[test]
-fn its_commands_for_packages_are_those_of_the_test_of_releases() {
+fn the_commands_for_packages_are_those_of_the_test_of_releases() {
     let story = page("packaging/story").text;
     let mut commands = 0;
     for block in section("Installation").blocks() {

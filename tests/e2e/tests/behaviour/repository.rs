@@ -44,7 +44,7 @@ fn assert_refused(copy: &Path, reason: &str) {
 }
 
 #[test]
-fn each_file_has_to_name_the_one_of_cargo() {
+fn every_file_has_to_name_the_repository_of_cargo() {
     if page("Cargo.toml").text.contains("\nrepository = ") {
         // The real files are then the example, which make lint checks.
         return;

@@ -66,7 +66,7 @@ fn drizzle() {
 /// With the extension in a schema of its own, it needs no filter. `drizzle-kit pull` makes a
 /// schema with numbers instead of bigints.
 #[test]
-fn drizzle_kit_and_the_relations_of_the_extension() {
+fn drizzle_kit_needs_a_filter_for_what_belongs_to_the_extension() {
     const CONFIG: &str = "
         const { PGHOST: host, PGUSER: user, PGDATABASE: database } = process.env;
         export default {

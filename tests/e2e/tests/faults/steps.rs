@@ -171,8 +171,8 @@ fn a_held_step_is_logged_once_a_minute() {
         cluster.set_clock(offset);
         journal.take(&mut client, NEXT).expect("an ID");
     }
-    let warnings = cluster.log().matches("LOG:  the clock was set back: it is ").count();
-    assert_eq!(warnings, 1, "{}", cluster.log());
+    let lines = cluster.log().matches("LOG:  the clock was set back: it is ").count();
+    assert_eq!(lines, 1, "{}", cluster.log());
     journal.check();
 }
 

@@ -67,7 +67,7 @@ fn a_column_that_is_added_to_a_partitioned_table_is_adopted() {
 }
 
 #[test]
-fn all_is_every_column_that_takes_values_of_a_sequence() {
+fn with_all_every_column_of_a_sequence_is_converted() {
     let (_cluster, mut client) = server();
     let table = "(id serial PRIMARY KEY, number serial, place bigint GENERATED ALWAYS AS IDENTITY)";
     client.batch_execute(&format!("CREATE TABLE one {table}")).expect("a table");
