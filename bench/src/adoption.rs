@@ -4,8 +4,10 @@ use std::time::Instant;
 
 use postgres::Client;
 
+use crate::effort::Effort;
+use crate::quantiles::median;
 use crate::report::{Bound, Report, Table};
-use crate::{Effort, cluster, median};
+use crate::server::cluster;
 
 /// Statements, what they do, and whether this concerns an adopted schema. Each time, `$n` is another
 /// number, because a migration gives each table a name of its own.

@@ -6,9 +6,10 @@ use std::time::Instant;
 use postgres::Client;
 use snowflake_e2e::{Cluster, bigint};
 
-use crate::inserts::{FREE, Key, SNOWFLAKE, empty};
+use crate::effort::Effort;
+use crate::keys::{FREE, Key, POSITION, SNOWFLAKE, empty};
+use crate::quantiles::median;
 use crate::report::Table;
-use crate::{Effort, median};
 
 /// IDs that are taken before, and pasted in front of the rows.
 const PASTED: &str = "snowflake_nextval(count), pasted";
@@ -81,6 +82,3 @@ pub fn measure(cluster: &Cluster, client: &mut Client, keys: &[(String, &Key)], 
     }
     report.print();
 }
-
-/// Where the WAL is.
-pub const POSITION: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";

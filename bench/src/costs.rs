@@ -9,8 +9,10 @@ use std::time::Instant;
 use postgres::Client;
 use snowflake_e2e::bigint;
 
+use crate::effort::Effort;
+use crate::quantiles::median;
 use crate::report::{Bound, Report, Table};
-use crate::{Effort, cluster, median, widths};
+use crate::server::{cluster, widths};
 
 /// What makes a key, and what it costs.
 pub struct Costs {

@@ -6,32 +6,12 @@ use std::time::Instant;
 use postgres::Client;
 use snowflake_e2e::{Cluster, bigint, output};
 
-use crate::copies::{self, POSITION};
+use crate::copies;
+use crate::effort::Effort;
+use crate::keys::{FREE, KEYS, Key, NEXTVAL, POSITION, SNOWFLAKE, empty};
+use crate::quantiles::{median, quantiles};
 use crate::report::{Bound, Report, Table};
-use crate::{Effort, cluster, median, quantiles};
-
-/// A kind of key: its name, the type and default of its column, and the oldest server that has it.
-pub struct Key {
-    /// Its name.
-    pub name: &'static str,
-    column: &'static str,
-    since: u32,
-}
-
-/// Costs nothing to make: each row has its number anyway.
-pub const FREE: &str = "free (row number)";
-/// The default key.
-pub const SNOWFLAKE: &str = "snowflake_nextval()";
-const NEXTVAL: &str = "nextval()";
-
-const KEYS: [Key; 6] = [
-    Key { name: FREE, column: "bigint", since: 0 },
-    Key { name: SNOWFLAKE, column: "bigint DEFAULT snowflake_nextval()", since: 0 },
-    Key { name: NEXTVAL, column: "bigint DEFAULT nextval('plain')", since: 0 },
-    Key { name: "nextval(), cache 32", column: "bigint DEFAULT nextval('cache_32')", since: 0 },
-    Key { name: "gen_random_uuid()", column: "uuid DEFAULT gen_random_uuid()", since: 0 },
-    Key { name: "uuidv7()", column: "uuid DEFAULT uuidv7()", since: 18 },
-];
+use crate::server::cluster;
 
 /// Sessions that insert at the same time.
 const SESSIONS: [u32; 3] = [2, 8, 32];
@@ -98,12 +78,6 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Inserts {
     // Without the free key, which is the number of a row: several sessions would need to agree.
     let small = small(&cluster, &mut client, &keys[1..], effort);
     Inserts { rows: effort.rows, bulk, small }
-}
-
-/// Empties a table, and gives its old files and WAL back now rather than while something is
-/// measured.
-pub fn empty(client: &mut Client, table: &str) {
-    client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
 }
 
 fn bulk(

@@ -9,7 +9,7 @@ use postgres::error::SqlState;
 use postgres::{CancelToken, NoTls};
 use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually};
 
-use crate::quantiles;
+use crate::quantiles::quantiles;
 use crate::report::Table;
 
 /// Inserts per second into each table, and how many are measured.

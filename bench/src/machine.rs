@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
-use crate::cluster;
+use crate::server::cluster;
 
 /// The server and its processors, and when they were measured.
 pub struct Machine {

@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use snowflake_core::public::{Key, Prefix, id};
 
+use crate::effort::Effort;
+use crate::quantiles::quantiles;
 use crate::report::Table;
-use crate::{Effort, quantiles};
 
 /// Measures each kind of name in turn, and prints the distributions.
 pub fn measure(effort: &Effort) {

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 use snowflake_e2e::{Cluster, bigint, eventually};
 
+use crate::effort::Effort;
+use crate::quantiles::median;
 use crate::report::{Bound, Report, Table};
-use crate::{Effort, cluster, median};
+use crate::server::cluster;
 
 /// A table without the trigger, and one with it.
 const TABLES: [&str; 2] = ["plain", "observed"];

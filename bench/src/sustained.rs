@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use snowflake_e2e::{Cluster, ClusterBuilder, assert_distinct, bigint, bigints};
 
+use crate::effort::Effort;
 use crate::report::{Bound, Report, Table};
-use crate::{Effort, cluster, widths};
+use crate::server::{cluster, widths};
 
 /// Sessions that generate at the same time.
 const SESSIONS: [usize; 6] = [1, 2, 4, 8, 16, 32];

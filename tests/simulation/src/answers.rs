@@ -12,8 +12,8 @@ use fastrand::Rng;
 use snowflake_core::layout::Ids;
 
 use crate::cluster::{Cluster, LAYOUT};
-use crate::fleet::{BEGIN, NODES};
 use crate::machine::{MILLISECOND, Machine, SECOND};
+use crate::options::{BEGIN, NODES};
 use crate::report::grouped;
 
 /// Questions of a measurement.

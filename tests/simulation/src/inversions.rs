@@ -6,8 +6,9 @@
 
 use std::fmt::Write;
 
-use crate::fleet::{self, Issued, Options, Steps, World};
+use crate::fleet;
 use crate::machine::MILLISECOND;
+use crate::options::{Issued, Options, Steps, World};
 use crate::report::grouped;
 
 /// IDs of a measurement, at least.

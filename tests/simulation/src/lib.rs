@@ -11,6 +11,7 @@
 //! - [`machine`]: the clocks of one machine.
 //! - [`cluster`]: a server and its standby; the loop around a request.
 //! - `wal`: the WAL of a server.
+//! - [`options`]: how many identities there are, and what goes wrong.
 //! - [`fleet`]: all identities, and how true time passes for them.
 //! - `seat`: an identity, the server that has it and its clients, and what happens to them.
 //! - [`report`]: what a run counts.
@@ -26,6 +27,7 @@ pub mod fleet;
 pub mod history;
 pub mod inversions;
 pub mod machine;
+pub mod options;
 pub mod report;
 mod seat;
 mod wal;

@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use snowflake_simulation::answers;
-use snowflake_simulation::fleet::{self, Options};
+use snowflake_simulation::fleet;
+use snowflake_simulation::options::Options;
 use snowflake_simulation::{chart, inversions};
 
 const USAGE: &str = "usage: snowflake-simulation [IDS] [--seed N] [--ignore-record] [--plot FILE]";

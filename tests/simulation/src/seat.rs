@@ -5,9 +5,9 @@ use snowflake_core::generator::Run;
 use snowflake_core::layout::Ids;
 
 use crate::cluster::{COVERED_LAG, Cluster, LARGEST_STEP, LAYOUT, Refusal};
-use crate::fleet::{BEGIN, Issued, NIGHT, Options, Steps, World};
 use crate::history::History;
 use crate::machine::{MILLISECOND, Machine, SECOND};
+use crate::options::{BEGIN, Issued, NIGHT, Options, Steps, World};
 use crate::report::Counts;
 
 /// IDs of one call at most, as in the extension.

@@ -4,9 +4,10 @@ use fastrand::Rng;
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::register::{Issuer, Writer};
 use snowflake_simulation::cluster::{Cluster, LARGEST_STEP, LAYOUT, MARGIN};
-use snowflake_simulation::fleet::{self, NODES, Options, Steps, World};
+use snowflake_simulation::fleet;
 use snowflake_simulation::history::History;
 use snowflake_simulation::machine::{MILLISECOND, Machine, SECOND};
+use snowflake_simulation::options::{NODES, Options, Steps, World};
 use snowflake_simulation::report::Report;
 use snowflake_simulation::{answers, inversions};
 

@@ -6,14 +6,16 @@
 //!
 //! [`Design`] switches to designs that are wrong, each in one way, which the checker has to find.
 
+mod bounds;
 mod server;
 mod world;
 
 use snowflake_core::generator::RESERVATION;
 use stateright::{Checker, HasDiscoveries, Model};
 
+use bounds::{Bounds, Design, beside_each_other, far_apart};
 use server::{NOT_GREATER, TOO_FAR_AHEAD};
-use world::{Bounds, Design, PROMISES, beside_each_other, far_apart};
+use world::PROMISES;
 
 fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
     bounds.checker().threads(2).finish_when(finish).spawn_bfs().join()

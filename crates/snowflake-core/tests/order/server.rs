@@ -7,7 +7,7 @@ use snowflake_core::layout::Layout;
 use snowflake_core::register::{Issuer, Record, Reservation, Writer};
 use snowflake_core::ring::Ring;
 
-use crate::world::{Bounds, Design};
+use crate::bounds::{Bounds, Design};
 
 /// What can be wrong.
 pub const NOT_GREATER: &str = "an ID is not greater than one that was seen";

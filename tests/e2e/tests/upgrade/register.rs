@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use snowflake_e2e::{Cluster, INSERT, Journal, Register};
+use snowflake_e2e::{INSERT, Journal, Register};
 
 use super::{
     assert_well, former_cluster, insert, start_with_former_library, start_with_new_library,

@@ -1,0 +1,38 @@
+//! Kinds of keys of the tables that rows are inserted into.
+
+use postgres::Client;
+
+/// A kind of key: its name, the type and default of its column, and the oldest server that has it.
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// Of the key, in SQL.
+    pub column: &'static str,
+    /// The oldest server that has it.
+    pub since: u32,
+}
+
+/// Costs nothing to make: each row has its number anyway.
+pub const FREE: &str = "free (row number)";
+/// The default key.
+pub const SNOWFLAKE: &str = "snowflake_nextval()";
+pub const NEXTVAL: &str = "nextval()";
+
+/// All of them.
+pub const KEYS: [Key; 6] = [
+    Key { name: FREE, column: "bigint", since: 0 },
+    Key { name: SNOWFLAKE, column: "bigint DEFAULT snowflake_nextval()", since: 0 },
+    Key { name: NEXTVAL, column: "bigint DEFAULT nextval('plain')", since: 0 },
+    Key { name: "nextval(), cache 32", column: "bigint DEFAULT nextval('cache_32')", since: 0 },
+    Key { name: "gen_random_uuid()", column: "uuid DEFAULT gen_random_uuid()", since: 0 },
+    Key { name: "uuidv7()", column: "uuid DEFAULT uuidv7()", since: 18 },
+];
+
+/// Where the WAL is.
+pub const POSITION: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";
+
+/// Empties a table, and gives its old files and WAL back now rather than while something is
+/// measured.
+pub fn empty(client: &mut Client, table: &str) {
+    client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
+}

@@ -1,0 +1,23 @@
+//! The server that everything is measured on.
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, ClusterBuilder};
+
+/// A cluster that does nothing but what is measured.
+pub fn cluster() -> ClusterBuilder {
+    Cluster::builder()
+        .set("autovacuum", "off")
+        .set("checkpoint_timeout", "1h")
+        .set("max_wal_size", "32GB")
+        .set("shared_buffers", "1GB")
+        .set("max_parallel_workers_per_gather", "0")
+        .set("max_connections", "100")
+}
+
+/// The widths of a server's layout, as `5, 5, 12`.
+pub fn widths(client: &mut Client) -> String {
+    let widths = "SELECT concat_ws(', ', current_setting('snowflake.datacenter_bits'), \
+                  current_setting('snowflake.worker_bits'), \
+                  current_setting('snowflake.sequence_bits'))";
+    client.query_one(widths, &[]).expect("settings").get(0)
+}
