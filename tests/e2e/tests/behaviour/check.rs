@@ -4,6 +4,8 @@ use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, bigint, error_of, eventually};
 
+use crate::named_tests;
+
 /// What a row says: whether it is well, the detail and the hint.
 fn row(client: &mut Client, name: &str) -> (bool, String, Option<String>) {
     let row = client
@@ -420,4 +422,59 @@ fn a_refusal_does_not_say_that_the_margin_was_issued() {
     let error = error_of(standby.connect().query("SELECT snowflake_nextval()", &[]));
     let detail = error.detail().expect("a detail");
     assert!(detail.starts_with("The next ID is not before 20"), "{detail}");
+}
+
+#[test]
+fn an_id_of_a_twin_and_a_trigger_that_is_idle_show() {
+    let cluster = Cluster::builder().set("snowflake.max_observed_lead", "1min").start();
+    let mut client = cluster.connect();
+    assert_well(&mut client, "twins");
+    client
+        .batch_execute(
+            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
+             CREATE TRIGGER watch_twins AFTER INSERT ON orders
+                 FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id')",
+        )
+        .expect("a trigger");
+    assert_not_well(&mut client, "twins", "orders", "ENABLE REPLICA TRIGGER");
+    client.batch_execute("ALTER TABLE orders ENABLE REPLICA TRIGGER watch_twins").expect("enabled");
+    assert_well(&mut client, "twins");
+
+    let twins = "SELECT snowflake_nextval();
+                 SELECT snowflake_observe(snowflake_make(now() + interval '5 s', 5, 9, 0))";
+    client.batch_execute(twins).expect("an ID that this server has not issued");
+    assert_not_well(&mut client, "twins", "reset is 1.", "another identity");
+    client.batch_execute("SELECT snowflake_stat_reset()").expect("reset");
+    assert_well(&mut client, "twins");
+}
+
+/// For each row, a test in which it is not well.
+const FAILURES: [(&str, &str); 16] = [
+    ("preloading", "check::a_standby_without_the_library_shows"),
+    ("identity", "check::a_standby_without_a_worker_id_shows"),
+    ("origin of the identity", "check::an_identity_inside_of_the_data_directory_shows"),
+    ("register", "check::a_damaged_register_shows"),
+    ("layout", "check::a_standby_with_other_widths_shows"),
+    ("layout of the database", "upgrade::another_layout_shows_after_pg_upgrade"),
+    ("lead", "check::the_lead_of_promotions_shows"),
+    ("clock", "check::a_standby_whose_clock_is_ahead_shows_on_both_sides"),
+    ("clocks of standbys", "check::a_standby_whose_clock_is_two_days_behind_shows"),
+    ("synchronous standbys", "check::a_synchronous_standby_that_is_away_shows"),
+    ("observation", "observation::what_is_too_far_ahead_is_refused_and_changes_nothing"),
+    ("timestamp field", "check::a_floor_at_the_end_of_the_timestamp_field_shows"),
+    ("public IDs", "public_keys::a_file_in_the_data_directory_is_a_failing_row"),
+    ("twins", "check::an_id_of_a_twin_and_a_trigger_that_is_idle_show"),
+    ("subscriptions", "after_twins::a_restart_of_the_publisher_disables_a_subscription"),
+    ("issues IDs", "check::a_damaged_register_shows"),
+];
+
+#[test]
+fn every_row_has_a_test_in_which_it_is_not_well() {
+    let cluster = Cluster::start();
+    let rows = cluster.connect().query("SELECT name FROM snowflake_check()", &[]).expect("rows");
+    let rows: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(rows, FAILURES.map(|(row, _)| row));
+    for (row, test) in FAILURES {
+        assert!(named_tests::exists(test), "{row}: no test {test}");
+    }
 }

@@ -91,6 +91,17 @@ fn all() -> Vec<Test> {
     tests
 }
 
+/// The test of that name, which begins with its module.
+fn find<'a>(tests: &'a [Test], name: &str) -> Option<&'a Test> {
+    let (module, function) = name.rsplit_once("::").expect("a module");
+    tests.iter().find(|test| test.is_test && test.name == function && test.module == module)
+}
+
+/// Whether there is a test of that name, which begins with its module.
+pub fn exists(name: &str) -> bool {
+    find(&all(), name).is_some()
+}
+
 /// The introduction of a page, and each section with its heading.
 fn sections(page: &Page) -> Vec<&str> {
     let headings = page.text.match_indices("\n##").map(|(index, _)| index);
@@ -219,9 +230,7 @@ fn lists_name_tests_that_there_are() {
         let text = fs::read_to_string(tree().join(list)).expect("a list");
         let names = text.lines().filter_map(|line| line.split_once(" | ")).map(|(_, name)| name);
         for name in names.filter(|name| *name != "all pgrx tests") {
-            let (module, function) = name.split_once("::").expect("a module and a test");
-            let is_it = |test: &Test| test.module == module && test.name == function;
-            assert!(tests.iter().any(is_it), "{list}: no test {name}");
+            assert!(find(&tests, name).is_some(), "{list}: no test {name}");
         }
     }
 }
