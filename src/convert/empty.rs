@@ -6,8 +6,9 @@ use pgrx::prelude::*;
 
 use super::execution::change;
 use super::functions::functions;
+use super::keys::Keys;
 use super::obstacle::Obstacle;
-use super::plan::{Direction, Keys, Plan, Statements};
+use super::plan::{Direction, Plan, Statements};
 use super::rows::{fields, oid};
 use super::trust::{Names, oids};
 use crate::server::catalog::{self, query, query_now};

@@ -10,6 +10,8 @@
 //! others create objects.
 //!
 //! - `plan`: what is asked for, and what it takes.
+//! - `keys`: which keys a call is for.
+//! - `answer`: what the query of a plan finds.
 //! - `trust`: the rule of one owner.
 //! - `trial`: what the next ID is tried with.
 //! - `execution`: how a plan is carried out.
@@ -24,11 +26,13 @@
 //! - `obstacle`: why a column cannot be converted.
 //! - `rows`: what queries return.
 
+mod answer;
 mod dependents;
 mod empty;
 mod execution;
 mod finding;
 mod functions;
+mod keys;
 mod obstacle;
 mod plan;
 mod properties;
@@ -53,8 +57,8 @@ use statement::{Step, execute_all};
 use trust::Owner;
 
 pub use empty::{NotConverted, convert_if_empty};
+pub use keys::Keys;
 pub use obstacle::Obstacle;
-pub use plan::Keys;
 
 /// A text in the encoding of the database.
 type Bytes = Vec<u8>;

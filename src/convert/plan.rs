@@ -1,21 +1,18 @@
 //! What is asked for, and what it takes.
 
-use std::ffi::CStr;
-
 use pgrx::prelude::*;
 
+use super::answer::Answer;
 use super::dependents::recreation;
 use super::functions::functions;
-use super::obstacle::{Obstacle, wrong_argument};
+use super::keys::Keys;
+use super::obstacle::Obstacle;
 use super::properties::Properties;
-use super::rows::{fields, oid, sqlstate_of, words};
-use super::statement::{Role, Statement, Step, session_check};
-use super::trial::{Outcome, Reach, Test, Values};
+use super::statement::{Statement, Step, session_check};
+use super::trial::{Outcome, Reach, Values};
 use super::trust::{self, Names, Owner, schemas_of_session};
 use crate::generate;
-use crate::server::catalog::{Argument, Path, PlannedQuery, Row};
-use crate::server::encoding::decode;
-use crate::server::own_table::text;
+use crate::server::catalog::Argument;
 
 /// One of the two ways.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,128 +31,12 @@ impl Direction {
     }
 }
 
-/// The query that finds what stands in the way, and the statements.
-const PLAN: &str = concat!(
-    include_str!("keys.sql"),
-    include_str!("depending.sql"),
-    include_str!("objects.sql"),
-    include_str!("bound.sql"),
-    include_str!("trust.sql"),
-    include_str!("rebuilt.sql"),
-    include_str!("plan/obstacles.sql"),
-    include_str!("plan/conversion_obstacles.sql"),
-    include_str!("plan/tests.sql"),
-    include_str!("plan/conversion.sql"),
-    include_str!("plan/way_back.sql"),
-    include_str!("plan/reversion.sql"),
-    include_str!("plan.sql")
-);
-
-thread_local! {
-    static QUERY: PlannedQuery = const { PlannedQuery::new(PLAN) };
-}
-
-words! {
-    /// What a row of the query is.
-    Section {
-        Owner = "owner",
-        Path = "path",
-        Name = "name",
-        Table = "table",
-        Obstacle = "obstacle",
-        Test = "test",
-        RiskyTest = "risky test",
-        Values = "values",
-        ValuesWithoutIndex = "values without index",
-        Convert = "convert",
-        Validate = "validate",
-        Revert = "revert",
-    }
-}
-
 /// The ranks of statements that come from elsewhere, between those of `plan/conversion.sql`.
 const DROPS: i32 = 20;
 const CREATIONS: i32 = 90;
 /// From this rank on, what was created again is evaluated.
 const FINISHES: i32 = 95;
 const REFRESHES: i32 = 100;
-
-/// The keys of a call.
-pub struct Keys {
-    /// The relation, the column, the schema, and the schema of this extension.
-    arguments: [Argument; 4],
-    /// Whether the column is no key, but refers to one that is converted already.
-    only_refers: bool,
-    /// The function that was called.
-    function: pg_sys::Oid,
-}
-
-impl Keys {
-    /// 22023 unless they are one column, a relation or a schema.
-    pub fn new(
-        fcinfo: pg_sys::FunctionCallInfo,
-        relation: Option<pg_sys::Datum>,
-        column: Option<pg_sys::Datum>,
-        schema: Option<pg_sys::Datum>,
-    ) -> Result<Keys, Obstacle> {
-        let hint = "Give a relation and one of its columns, or only a relation or a schema, for \
-                    all of its keys.";
-        if relation.is_some() == schema.is_some() {
-            let message = "exactly one of relation and schema must be given";
-            return Err(wrong_argument(message.into(), hint));
-        } else if column.is_some() && relation.is_none() {
-            return Err(wrong_argument("column_name needs a relation".into(), hint));
-        }
-        // SAFETY: PostgreSQL calls with a function, which is in a schema. The text is a copy.
-        let (function, own_schema) = unsafe {
-            let function = (*(*fcinfo).flinfo).fn_oid;
-            let namespace = pg_sys::get_func_namespace(function);
-            (function, pg_sys::cstring_to_text(pg_sys::get_namespace_name(namespace)))
-        };
-        Ok(Keys {
-            arguments: [
-                (relation, pg_sys::REGCLASSOID),
-                column.map_or((None, pg_sys::TEXTOID), |column| text(&name(column))),
-                (schema, pg_sys::REGNAMESPACEOID),
-                (Some(own_schema.into()), pg_sys::TEXTOID),
-            ],
-            only_refers: false,
-            function,
-        })
-    }
-
-    /// A column of a table, for a function of another extension that needs this one, which is in
-    /// `own_schema`.
-    pub fn of_column(
-        function: pg_sys::Oid,
-        own_schema: &str,
-        relation: pg_sys::Oid,
-        column: &str,
-        only_refers: bool,
-    ) -> Keys {
-        Keys {
-            arguments: [
-                (Some(relation.into()), pg_sys::REGCLASSOID),
-                text(column),
-                (None, pg_sys::REGNAMESPACEOID),
-                text(own_schema),
-            ],
-            only_refers,
-            function,
-        }
-    }
-
-    /// The relation and the column.
-    pub fn column(&self) -> [Argument; 2] {
-        [self.arguments[0], self.arguments[1]]
-    }
-}
-
-/// The text of a value of type name, which is a text to PostgreSQL where it is compared.
-fn name(value: pg_sys::Datum) -> String {
-    // SAFETY: the value is of this type.
-    decode(unsafe { CStr::from_ptr((*value.cast_mut_ptr::<pg_sys::NameData>()).data.as_ptr()) })
-}
 
 /// What is to be done.
 pub struct Plan {
@@ -170,26 +51,6 @@ pub struct Plan {
     /// Whether the statements include those for functions. To find these, a query looks at all
     /// functions of the database.
     pub with_functions: bool,
-}
-
-/// What the query in `plan.sql` finds.
-#[derive(Default)]
-pub struct Answer {
-    /// The first is the one to report.
-    pub obstacles: Vec<Obstacle>,
-    /// Whose rights everything has; `None` where there are no keys.
-    owner: Option<pg_sys::Oid>,
-    /// The schemas of the session's `search_path` that this owner may rely on.
-    schemas: Vec<String>,
-    names: Names,
-    tables: Vec<String>,
-    /// What the next ID has to satisfy. Those in `risky_tests` only make a risk in a report.
-    pub tests: Vec<Test>,
-    pub risky_tests: Vec<Test>,
-    pub values: Vec<Values>,
-    statements: Vec<(i32, Statement)>,
-    /// Statements after which objects get their properties, with the rank of these.
-    described: Vec<(i32, Statement, String)>,
 }
 
 /// The statements of a plan.
@@ -309,11 +170,7 @@ impl Plan {
     }
 
     pub fn ask(&self, next: Option<i64>) -> Answer {
-        let mut answer = Answer::default();
-        for row in QUERY.with(|query| query.rows_of(&self.arguments(next))) {
-            answer.add(row, next.is_some());
-        }
-        answer
+        Answer::to(&self.arguments(next), next.is_some())
     }
 }
 
@@ -331,104 +188,6 @@ fn refuse(obstacles: impl IntoIterator<Item = Obstacle>) -> Result<(), Obstacle>
         }
     }
     Err(first)
-}
-
-impl Answer {
-    /// As whom everything runs; `None` where there are no keys.
-    pub fn owner(&self) -> Option<Owner> {
-        self.owner.map(|role| Owner { role, path: Path::through(&self.schemas) })
-    }
-
-    /// A row of the plan. Tests need the next ID.
-    fn add(&mut self, row: Row, has_next: bool) {
-        let [section, text, other, object, detail, hint, flags, is_temporary, rank, more] =
-            fields(row);
-        let section = Section::of(&section.expect("a section"));
-        let text = match text {
-            Some(text) => text,
-            None => {
-                assert!(!has_next, "only tests need the next ID");
-                return;
-            }
-        };
-        let flags = flags.unwrap_or_default();
-        let calls_others = flags.contains("calls others");
-        let rank = rank.expect("a rank").parse().expect("a number");
-        match section {
-            Section::Owner => self.owner = Some(oid(text)),
-            Section::Path => self.schemas.push(text),
-            Section::Name => self.names.add(oid(object.expect("a relation")), text),
-            Section::Table => self.tables.push(text),
-            Section::Obstacle => self.obstacles.push(Obstacle {
-                sqlstate: sqlstate_of(&other.expect("a SQLSTATE")),
-                object: object.expect("an object"),
-                message: text,
-                detail,
-                hint,
-            }),
-            Section::Test | Section::RiskyTest => {
-                let is_parsed = flags.contains("is parsed");
-                let obstacle = Obstacle {
-                    sqlstate: if is_parsed {
-                        PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST
-                    } else {
-                        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION
-                    },
-                    object: object.expect("an object"),
-                    message: other.expect("a message"),
-                    detail,
-                    hint,
-                };
-                let is_owners = flags.contains("is the owner's");
-                let tests = match section {
-                    Section::Test => &mut self.tests,
-                    _ => &mut self.risky_tests,
-                };
-                tests.push(Test {
-                    query: text,
-                    is_generated: flags.contains("is generated"),
-                    is_parsed,
-                    obstacle,
-                    is_owners,
-                    calls_others,
-                    expression: more,
-                });
-            }
-            Section::Values | Section::ValuesWithoutIndex => self.values.push(Values {
-                of: object.expect("a column"),
-                query: text,
-                limit: other.expect("a limit").parse().expect("a bigint"),
-                has_index: section == Section::Values,
-                calls_others,
-            }),
-            Section::Convert => {
-                self.add_statement(Step::Convert, text, is_temporary, rank, more);
-            }
-            Section::Validate => {
-                self.add_statement(Step::Validate, text, is_temporary, rank, more);
-            }
-            Section::Revert => {
-                self.add_statement(Step::Revert, text, is_temporary, rank, more);
-            }
-        }
-    }
-
-    fn add_statement(
-        &mut self,
-        step: Step,
-        text: String,
-        is_temporary: Option<String>,
-        rank: i32,
-        described: Option<String>,
-    ) {
-        let is_temporary = is_temporary.as_deref() == Some("t");
-        let statement =
-            Statement { step, text, role: Role::Owner, is_temporary, is_qualified: false };
-        if let Some(objects) = described {
-            self.described.push((rank + 1, statement.clone(), objects));
-        }
-        self.statements.push((rank, statement));
-    }
 }
 
 impl Statements {

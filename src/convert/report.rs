@@ -4,8 +4,9 @@ use pgrx::prelude::*;
 
 use super::dependents::recreation;
 use super::finding::Finding;
+use super::keys::Keys;
 use super::obstacle::Obstacle;
-use super::plan::{Direction, Keys, Plan};
+use super::plan::{Direction, Plan};
 use super::rows::fields;
 use super::trial::{Outcome, Reach};
 use super::views;

@@ -148,7 +148,7 @@ pub fn take(reading: Reading, request: Request, limits: &Limits) -> Decision {
 }
 
 /// What came of an ID of another server.
-pub struct Seen {
+pub struct Observed {
     /// Whether it is followed.
     pub observation: Observation,
     /// Whether it has this server's identity, and was not issued here.
@@ -157,14 +157,14 @@ pub struct Seen {
 
 /// [`Generator::observe`], under the lock, counted, for an ID with these parts. `is_own` is whether
 /// it has this server's identity. The library must have been preloaded.
-pub fn observe(parts: &Parts, is_own: bool, now: i64, max_lead: i64) -> Seen {
+pub fn observe(parts: &Parts, is_own: bool, now: i64, max_lead: i64) -> Observed {
     let Parts { timestamp, sequence, .. } = *parts;
     let mut locked = lock();
     let Guarded { generator, statistics, ring, .. } = &mut *locked;
     let (before, last) = (generator.timestamp(), generator.last());
     if generator.floor() <= BEFORE_ALL {
         // Nothing is known of what was issued before this incarnation begins.
-        return Seen { observation: Observation::Reserve { timestamp }, is_twins: false };
+        return Observed { observation: Observation::Reserve { timestamp }, is_twins: false };
     }
     let observation = generator.observe(ring, timestamp, now, max_lead);
     let is_above = timestamp > before || last.is_some_and(|last| (timestamp, sequence) > last);
@@ -174,7 +174,7 @@ pub fn observe(parts: &Parts, is_own: bool, now: i64, max_lead: i64) -> Seen {
         statistics.max_observed_lead = statistics.max_observed_lead.max(lead);
     }
     let is_twins = is_own && is_above && !matches!(observation, Observation::Reserve { .. });
-    Seen { observation, is_twins }
+    Observed { observation, is_twins }
 }
 
 /// [`Generator::raise_floor`], under the lock: the reservation is durable. Also switches reuse on or
