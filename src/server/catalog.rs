@@ -169,7 +169,7 @@ impl PlannedQuery {
         with_settings(&[(c"search_path", &*path.0)], select)
     }
 
-    /// As [`query`].
+    /// Runs it, as [`query`] does.
     pub fn rows_of(&self, arguments: &[Argument]) -> Vec<Row> {
         under_settings(|| out_of_context(self.query, || self.select(arguments)))
     }
@@ -179,7 +179,8 @@ impl PlannedQuery {
         Spi::connect(|_| {
             // SAFETY: SPI is connected, and the arrays are of one length. A plan that is kept stays
             // until one for other types takes its place, and PostgreSQL plans it again where it has
-            // to. It does not run then: what these queries call is PostgreSQL's, and calls none.
+            // to. No function that these queries call leads back here, so it does not run while it
+            // is replaced.
             unsafe {
                 if self.plan.get().is_null() || *self.types.borrow() != types {
                     let plan = pg_sys::SPI_prepare_cursor(

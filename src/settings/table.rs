@@ -77,7 +77,7 @@ pub static START_AFTER: Text<Option<i64>> = Text {
     short: c"Every start issues IDs above this time.",
     long:
         c"For a server that takes over the identity of another one, or its data by pg_upgrade or \
-        dump and restore: the floor of that one. Empty is none.",
+        dump and restore: the floor of that one. Empty if there is none.",
     value: GucSetting::<Option<CString>>::new(Some(c"")),
     parse: start_after::parse,
     hook: check_hook!(START_AFTER),
@@ -89,7 +89,7 @@ pub static PUBLIC_KEY_FILE: Text<()> = Text {
     short: c"The file with the keys of public IDs.",
     long:
         c"One key a line, as 32 hexadecimal digits. The first makes names, and all read them. The \
-        file belongs outside the data directory. Empty is none.",
+        file belongs outside the data directory. Empty if there is none.",
     value: GucSetting::<Option<CString>>::new(Some(c"")),
     parse: |_| Ok(()),
     hook: check_hook!(PUBLIC_KEY_FILE),
@@ -99,7 +99,8 @@ pub static PUBLIC_KEY_FILE: Text<()> = Text {
 pub static MAX_BURST: Int = Int::of_milliseconds(
     c"snowflake.max_burst",
     c"How far a burst of IDs may run ahead of the clock.",
-    c"0 waits for the next millisecond when a sequence is used up; -1 is no limit.",
+    c"With 0, a call waits for the next millisecond when a sequence is used up; with -1, there is \
+        no limit.",
     0,
     NO_LIMIT..=i32::MAX,
 );
@@ -118,7 +119,7 @@ pub static REUSE_WINDOW: Int = Int::of_milliseconds(
 pub static MAX_BACKWARD_STEP: Int = Int::of_milliseconds(
     c"snowflake.max_backward_step",
     c"The largest step back of the clock that is held: IDs continue from the last timestamp.",
-    c"0 holds none; -1 is no limit.",
+    c"With 0, no step is held; with -1, all are.",
     DAY,
     NO_LIMIT..=i32::MAX,
 );
@@ -127,7 +128,7 @@ pub static MAX_BACKWARD_STEP: Int = Int::of_milliseconds(
 pub static MAX_WAIT: Int = Int::of_milliseconds(
     c"snowflake.max_wait",
     c"The longest wait for a clock that is behind by more than max_backward_step.",
-    c"0 refuses at once; -1 is no limit.",
+    c"With 0, a call is refused at once; with -1, there is no limit.",
     1000,
     NO_LIMIT..=i32::MAX,
 );
@@ -137,8 +138,9 @@ pub static MAX_FORWARD_STEP: Int = Int {
     check: Some(forward_step::CHECK),
     ..Int::of_milliseconds(
         c"snowflake.max_forward_step",
-        c"The largest unexplained jump of the clock ahead that IDs follow.",
-        c"A larger one is refused until a superuser confirms it; -1 is no limit, and logs it.",
+        c"The largest jump of the clock ahead that IDs follow.",
+        c"A larger one is refused until a superuser confirms it; with -1, every jump is followed and \
+            logged.",
         DAY,
         NO_LIMIT..=i32::MAX,
     )

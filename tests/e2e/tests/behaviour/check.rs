@@ -244,7 +244,7 @@ fn an_identity_outside_of_the_data_directory_is_well() {
     assert!(row(&mut client, origin).1.contains("snowflake.worker_id: command line"));
 }
 
-/// Who may not look at files and at other sessions sees less, and no error.
+/// A role that may not look at files and at other sessions sees less, but gets no error.
 #[test]
 fn any_role_may_check() {
     let cluster = Cluster::start();

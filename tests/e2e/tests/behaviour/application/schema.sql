@@ -433,7 +433,7 @@ GRANT USAGE ON SEQUENCE inventory_inventory_id_seq TO shop_clerk, "till-1";
 GRANT INSERT ON customer TO "till-1";
 GRANT SELECT ON customer, inventory TO "till-1", shop_clerk;
 SET SESSION AUTHORIZATION shop_clerk;
--- By who may grant it, and is not the owner.
+-- Granted by a role that may grant it, and is not the owner.
 GRANT SELECT (director) ON film_list TO "till-1";
 GRANT SELECT ON film_list TO "till-1";
 RESET SESSION AUTHORIZATION;
