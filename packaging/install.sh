@@ -81,7 +81,7 @@ install)
         cat <<'END'
 
 Installed over another version, or over the same one. A running server keeps the old library until it is restarted.
-Restart the server. Then, in each database that has the extensions:
+Restart the server, standbys first. Then, in each database, for each of the two extensions that it has:
 
     ALTER EXTENSION snowflake UPDATE;
     ALTER EXTENSION snowflake_adopt UPDATE;

@@ -7,9 +7,10 @@ use postgres::Client;
 use snowflake_e2e::{Cluster, bigint};
 
 use crate::effort::Effort;
-use crate::keys::{FREE, Key, POSITION, SNOWFLAKE, empty};
+use crate::keys::{FREE, Key, SNOWFLAKE};
 use crate::quantiles::median;
 use crate::report::Table;
+use crate::server::{POSITION, empty};
 
 /// IDs that are taken before, and pasted in front of the rows.
 const PASTED: &str = "snowflake_nextval(count), pasted";

@@ -8,10 +8,10 @@ use snowflake_e2e::{Cluster, bigint, output};
 
 use crate::copies;
 use crate::effort::Effort;
-use crate::keys::{FREE, KEYS, Key, NEXTVAL, POSITION, SNOWFLAKE, empty};
+use crate::keys::{FREE, KEYS, Key, NEXTVAL, SNOWFLAKE};
 use crate::quantiles::{median, quantiles};
 use crate::report::{Bound, Report, Table};
-use crate::server::cluster;
+use crate::server::{POSITION, cluster, empty};
 
 /// Sessions that insert at the same time.
 const SESSIONS: [u32; 3] = [2, 8, 32];

@@ -1,12 +1,10 @@
 //! Kinds of keys of the tables that rows are inserted into.
 
-use postgres::Client;
-
 /// A kind of key: its name, the type and default of its column, and the oldest server that has it.
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// Of the key, in SQL.
+    /// The type and default of the column, in SQL.
     pub column: &'static str,
     /// The oldest server that has it.
     pub since: u32,
@@ -16,6 +14,7 @@ pub struct Key {
 pub const FREE: &str = "free (row number)";
 /// The default key.
 pub const SNOWFLAKE: &str = "snowflake_nextval()";
+/// The key of a sequence.
 pub const NEXTVAL: &str = "nextval()";
 
 /// All of them.
@@ -27,12 +26,3 @@ pub const KEYS: [Key; 6] = [
     Key { name: "gen_random_uuid()", column: "uuid DEFAULT gen_random_uuid()", since: 0 },
     Key { name: "uuidv7()", column: "uuid DEFAULT uuidv7()", since: 18 },
 ];
-
-/// Where the WAL is.
-pub const POSITION: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";
-
-/// Empties a table, and gives its old files and WAL back now rather than while something is
-/// measured.
-pub fn empty(client: &mut Client, table: &str) {
-    client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
-}

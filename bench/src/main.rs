@@ -6,7 +6,8 @@
 //! table that was filled afterwards: a wrong or a duplicate value ends the run with an error.
 //!
 //! - `costs`: functions, one call for each of many rows.
-//! - `effort`: how much is measured; `server`: the server that it is measured on.
+//! - `effort`: how much is measured; `server`: the server that it is measured on, its WAL
+//!   and its tables.
 //! - `keys`: kinds of keys of tables.
 //! - `inserts`: rows with a primary key, in bulk and in small statements of many sessions.
 //!   `copies`: rows in bulk with COPY.

@@ -1,4 +1,4 @@
-//! The server that everything is measured on.
+//! The server that `make bench` measures on.
 
 use postgres::Client;
 use snowflake_e2e::{Cluster, ClusterBuilder};
@@ -20,4 +20,13 @@ pub fn widths(client: &mut Client) -> String {
                   current_setting('snowflake.worker_bits'), \
                   current_setting('snowflake.sequence_bits'))";
     client.query_one(widths, &[]).expect("settings").get(0)
+}
+
+/// Where the WAL is.
+pub const POSITION: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";
+
+/// Empties a table, and gives its old files and WAL back now rather than while something is
+/// measured.
+pub fn empty(client: &mut Client, table: &str) {
+    client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
 }

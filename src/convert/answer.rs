@@ -1,4 +1,4 @@
-//! What the query in `plan.sql` finds: what stands in the way, what has to be tried, and the
+//! What the query of a plan finds: what stands in the way, what has to be tried, and the
 //! statements.
 
 use pgrx::prelude::*;
@@ -49,7 +49,7 @@ words! {
     }
 }
 
-/// What the query in `plan.sql` finds.
+/// What the query of a plan finds.
 #[derive(Default)]
 pub struct Answer {
     /// The first is the one to report.
@@ -70,8 +70,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// To these arguments, which have the next ID if `has_next`.
-    pub fn to(arguments: &[Argument; 11], has_next: bool) -> Answer {
+    /// To the arguments of a plan.
+    pub fn to(arguments: &[Argument; 11]) -> Answer {
+        let (next, _) = arguments[4];
+        let has_next = next.is_some();
         let mut answer = Answer::default();
         for row in QUERY.with(|query| query.rows_of(arguments)) {
             answer.add(row, has_next);

@@ -170,7 +170,7 @@ impl Plan {
     }
 
     pub fn ask(&self, next: Option<i64>) -> Answer {
-        Answer::to(&self.arguments(next), next.is_some())
+        Answer::to(&self.arguments(next))
     }
 }
 

@@ -138,9 +138,8 @@ pub static MAX_FORWARD_STEP: Int = Int {
     check: Some(forward_step::CHECK),
     ..Int::of_milliseconds(
         c"snowflake.max_forward_step",
-        c"The largest jump of the clock ahead that IDs follow.",
-        c"A larger one is refused until a superuser confirms it; with -1, every jump is followed and \
-            logged.",
+        c"The largest jump ahead of the clock that IDs follow.",
+        c"A larger one is refused until a superuser confirms it; with -1, none is refused.",
         DAY,
         NO_LIMIT..=i32::MAX,
     )

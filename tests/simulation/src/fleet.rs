@@ -5,8 +5,8 @@
 //! identity has random numbers of its own, so a seed gives the same run on every machine.
 
 use crate::machine::SECOND;
-use crate::options::{BEGIN, Issued, NIGHT, Options};
-use crate::report::{Counts, Report, grouped};
+use crate::options::{BEGIN, NIGHT, Options};
+use crate::report::{Counts, Issued, Report, grouped};
 use crate::seat::Seat;
 
 const SLICE: i64 = SECOND;

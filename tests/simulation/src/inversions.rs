@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use crate::fleet;
 use crate::machine::MILLISECOND;
-use crate::options::{Issued, Options, Steps, World};
-use crate::report::grouped;
+use crate::options::{Options, Steps, World};
+use crate::report::{Issued, grouped};
 
 /// IDs of a measurement, at least.
 const IDS: u64 = 20_000_000;

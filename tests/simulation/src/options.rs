@@ -1,4 +1,4 @@
-//! How many identities there are, what goes wrong, and what a run tells of.
+//! How many identities there are, and what goes wrong.
 
 use crate::machine::{MILLISECOND, SECOND};
 
@@ -84,13 +84,4 @@ impl Options {
             progress: false,
         }
     }
-}
-
-/// IDs that were taken at once, and when.
-#[derive(Clone, Copy, Debug)]
-pub struct Issued {
-    /// The first ID.
-    pub first: i64,
-    /// True time, in microseconds.
-    pub at: i64,
 }

@@ -117,3 +117,12 @@ pub fn grouped(number: u64) -> String {
     }
     text
 }
+
+/// IDs that were taken at once, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Issued {
+    /// The first ID.
+    pub first: i64,
+    /// True time, in microseconds.
+    pub at: i64,
+}

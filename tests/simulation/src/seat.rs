@@ -7,8 +7,8 @@ use snowflake_core::layout::Ids;
 use crate::cluster::{COVERED_LAG, Cluster, LARGEST_STEP, LAYOUT, Refusal};
 use crate::history::History;
 use crate::machine::{MILLISECOND, Machine, SECOND};
-use crate::options::{BEGIN, Issued, NIGHT, Options, Steps, World};
-use crate::report::Counts;
+use crate::options::{BEGIN, NIGHT, Options, Steps, World};
+use crate::report::{Counts, Issued};
 
 /// IDs of one call at most, as in the extension.
 const LONGEST_RUN: u32 = 4096;

@@ -71,6 +71,11 @@ type Category struct {
 	Parent   *Category
 }
 
+// A model with two defaults, because GORM takes its key for an automatic one.
+type Invoice struct {
+	ID int64 `gorm:"primaryKey;default:snowflake_nextval()"`
+}
+
 func check(err error) {
 	if err != nil {
 		log.Fatal(err)
@@ -119,5 +124,7 @@ func main() {
 		write(db)
 	case "narrow":
 		check(db.AutoMigrate(&Category{}))
+	case "automatic":
+		check(db.AutoMigrate(&Invoice{}))
 	}
 }

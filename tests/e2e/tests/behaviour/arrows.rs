@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The directory of each crate, and of each test of the core that has more than one file.
+/// The directory of each crate, and of each test of the core that has more than one file, but for
+/// what starts servers for tests and for mutants.
 const CRATES: [&str; 8] = [
     "src",
     "crates/snowflake-core/src",

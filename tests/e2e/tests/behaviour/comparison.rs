@@ -8,8 +8,8 @@ fn tables(text: &str) -> Vec<Vec<Vec<&str>>> {
     parts.map(|part| part.lines().map(|line| line.split(" | ").collect()).collect()).collect()
 }
 
-/// The comparison has no figures but those of the page of performance, which are measured, and none
-/// is in a column that says something else.
+/// The tables have no figures but those of the page of performance, which are measured, and none is in
+/// a column that says something else. What the text says is on that page, too.
 #[test]
 fn the_figures_of_the_comparison_are_measured() {
     /// A heading of the comparison, and the one of the same figure on the other page.
@@ -35,6 +35,7 @@ fn the_figures_of_the_comparison_are_measured() {
     assert_eq!(headings, HEADINGS.map(|(heading, _)| heading));
     let mut count = 0;
     for row in &figures[2..] {
+        assert_eq!(row.len(), figures[0].len(), "{row:?}");
         for (figure, (_, heading)) in row[1..].iter().zip(HEADINGS) {
             if *figure != "–" {
                 assert!(is_measured(row[0], heading, figure), "{}, {heading}: {figure}", row[0]);
@@ -43,4 +44,8 @@ fn the_figures_of_the_comparison_are_measured() {
         }
     }
     assert!(count >= 15, "the comparison has {count} figures");
+    for figure in ["244 ns", "0.26"] {
+        assert!(page("docs/compare.md").text.contains(figure), "{figure}");
+        assert!(page("docs/performance.md").text.contains(figure), "{figure}");
+    }
 }

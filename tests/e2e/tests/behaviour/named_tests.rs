@@ -6,7 +6,7 @@ use std::path::Path;
 use super::documents::{Page, documents, tree};
 
 /// A test, or another function of a file of tests.
-struct Test {
+struct Function {
     /// The program it is in, such as `behaviour`, or `generator` in the core.
     program: String,
     /// The file, or the directory if there are several, below the program.
@@ -24,7 +24,7 @@ const CLIENTS: &str = "`make test-clients`";
 const PROPERTY: &str = "property test";
 
 /// The functions of a file.
-fn in_file(path: &Path, program: &str, module: &str) -> Vec<Test> {
+fn in_file(path: &Path, program: &str, module: &str) -> Vec<Function> {
     let text = fs::read_to_string(path).expect("a file");
     let (mut is_property, mut is_test, mut is_ignored) = (false, false, false);
     let mut tests = Vec::new();
@@ -47,14 +47,14 @@ fn in_file(path: &Path, program: &str, module: &str) -> Vec<Test> {
             _ => None,
         };
         let (program, module, name) = (program.into(), module.into(), name.into());
-        tests.push(Test { program, module, name, is_test, needs });
+        tests.push(Function { program, module, name, is_test, needs });
         (is_test, is_ignored) = (false, false);
     }
     tests
 }
 
 /// The functions of all files below a directory. Those of `main.rs` have the module `top`.
-fn in_directory(directory: &Path, program: &str, top: &str) -> Vec<Test> {
+fn in_directory(directory: &Path, program: &str, top: &str) -> Vec<Function> {
     let mut tests = Vec::new();
     for entry in fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("a file").path();
@@ -69,7 +69,7 @@ fn in_directory(directory: &Path, program: &str, top: &str) -> Vec<Test> {
     tests
 }
 
-fn all() -> Vec<Test> {
+fn all() -> Vec<Function> {
     let mut tests = in_file(&tree().join("src/tests.rs"), "pgrx", "tests");
     // Each file or directory is a program there.
     for directory in ["crates/snowflake-core/tests", "tests/simulation/tests"] {
@@ -78,7 +78,7 @@ fn all() -> Vec<Test> {
             let program = path.file_stem().expect("a name").to_str().expect("UTF-8");
             if path.is_dir() {
                 let files = in_directory(&path, program, program).into_iter();
-                tests.extend(files.map(|test| Test { module: program.into(), ..test }));
+                tests.extend(files.map(|test| Function { module: program.into(), ..test }));
             } else {
                 tests.extend(in_file(&path, program, program));
             }
@@ -92,14 +92,18 @@ fn all() -> Vec<Test> {
 }
 
 /// The test of that name, which begins with its module.
-fn find<'a>(tests: &'a [Test], name: &str) -> Option<&'a Test> {
+fn find<'a>(tests: &'a [Function], name: &str) -> Option<&'a Function> {
     let (module, function) = name.rsplit_once("::").expect("a module");
     tests.iter().find(|test| test.is_test && test.name == function && test.module == module)
 }
 
-/// Whether there is a test of that name, which begins with its module.
-pub fn exists(name: &str) -> bool {
-    find(&all(), name).is_some()
+/// Asserts that there are tests of these names, which begin with their modules.
+#[track_caller]
+pub fn assert_there_are<'a>(names: impl IntoIterator<Item = &'a str>) {
+    let tests = all();
+    for name in names {
+        assert!(find(&tests, name).is_some(), "no test {name}");
+    }
 }
 
 /// The introduction of a page, and each section with its heading.
@@ -121,12 +125,12 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 
 /// Names of tests have the module before them, as in `crash::no_id_comes_back`. Types and casts of SQL
 /// look alike.
-fn is_test(name: &str) -> bool {
+fn looks_like_a_test(name: &str) -> bool {
     name.contains("::") && !name.starts_with("id::")
 }
 
 /// Whether the name looks like that of a test without its module.
-fn lacks_module(name: &str, tests: &[Test]) -> bool {
+fn lacks_module(name: &str, tests: &[Function]) -> bool {
     name.contains('_') && tests.iter().any(|test| test.is_test && test.name == name)
 }
 
@@ -141,15 +145,11 @@ fn every_test_that_is_named_is_in_its_module() {
                 if lacks_module(name, &tests) {
                     wrong.push(format!("{}: {name} without its module", page.name));
                 }
-                if !is_test(name) {
+                if !looks_like_a_test(name) {
                     continue;
                 }
-                let (module, function) = name.rsplit_once("::").expect("a module");
-                let test = tests
-                    .iter()
-                    .find(|test| test.is_test && test.name == function && test.module == module);
                 let said = |what| section.contains(what);
-                match test.map(|test| test.needs) {
+                match find(&tests, name).map(|test| test.needs) {
                     None => wrong.push(format!("{}: no test {name}", page.name)),
                     Some(Some(needs)) if !said(needs) => {
                         wrong.push(format!("{}: {name} without {needs}", page.name));
@@ -189,8 +189,12 @@ fn whole_modules_that_are_named_exist() {
             let lists = sentences.filter_map(|rest| rest.split_once(" of "));
             text.extend(lists.map(|(list, _)| format!("`{list}")));
         }
-        for name in names(&text).filter(|name| !is_test(name)) {
-            assert!(tests.iter().any(|test| test.module == name), "{}: {name}", page.name);
+        for name in names(&text).filter(|name| !looks_like_a_test(name)) {
+            assert!(
+                tests.iter().any(|test| test.module == name),
+                "{}: {name}",
+                page.name
+            );
             named += 1;
         }
     }
@@ -213,7 +217,9 @@ fn commands_for_one_test_run_it() {
             };
             let name = *name.expect("the name of a test");
             let runs = tests.iter().any(|test| {
-                test.program == program && format!("{}::{}", test.module, test.name).contains(name)
+                test.is_test
+                    && test.program == program
+                    && format!("{}::{}", test.module, test.name).contains(name)
             });
             assert!(runs, "{}: {line}", page.name);
             commands += 1;
@@ -225,12 +231,9 @@ fn commands_for_one_test_run_it() {
 /// The lists of what may be skipped, and of what notices a broken promise.
 #[test]
 fn lists_name_tests_that_there_are() {
-    let tests = all();
     for list in ["tests/e2e/promises", "tests/e2e/skips"] {
         let text = fs::read_to_string(tree().join(list)).expect("a list");
         let names = text.lines().filter_map(|line| line.split_once(" | ")).map(|(_, name)| name);
-        for name in names.filter(|name| *name != "all pgrx tests") {
-            assert!(find(&tests, name).is_some(), "{list}: no test {name}");
-        }
+        assert_there_are(names.filter(|name| *name != "all pgrx tests"));
     }
 }

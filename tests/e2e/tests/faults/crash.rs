@@ -11,7 +11,7 @@ use snowflake_e2e::{
 
 use super::{INSERT, create_orders};
 
-/// The register is in the WAL although pages are not written to it, and as little else as can be.
+/// With as little in the WAL as can be, the register is still in it.
 #[test]
 fn no_id_comes_back_without_full_page_writes() {
     let settings =

@@ -38,6 +38,7 @@ fn a_server_goes_back_to_the_former_release() {
     cluster.stop();
     fs::remove_file(Register::path(&cluster)).expect("the register");
     cluster.configure(&[("snowflake.start_after", &start_after)]);
+    cluster.set_clock("-1h");
     start_with_former_library(&mut cluster);
     journal.take(&mut cluster.connect(), INSERT).expect("an ID");
     assert_eq!(journal.check(), 101);

@@ -9,8 +9,17 @@ fn printed(program: &Program, argument: &str) -> String {
     stdout(program.tool("blog", &[argument]))
 }
 
-/// The models declare keys and references as `uint`, which GORM makes `bigserial` and `bigint`. What
-/// becomes of them is no difference to it.
+/// Asserts that the program ends with this error.
+#[track_caller]
+fn assert_fails(program: &Program, argument: &str, error: &str) {
+    let refused = program.tool("blog", &[argument]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success(), "{said}");
+    assert!(said.contains(error), "{said}");
+}
+
+/// The models declare keys and references as `uint`, which GORM makes `bigserial` and `bigint`. It
+/// sees no difference after the conversion.
 #[test]
 fn gorm() {
     let program = Program::of_blog("gorm");
@@ -52,9 +61,13 @@ fn gorm_changes_references_of_32_bits_back() {
     let insert = "WITH parent AS (INSERT INTO categories DEFAULT VALUES RETURNING id)
                   INSERT INTO categories (parent_id) SELECT id FROM parent";
     client.batch_execute(insert).expect("a category with a parent");
-    let refused = program.tool("blog", &["narrow"]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success(), "{said}");
-    assert!(said.contains("integer out of range (SQLSTATE 22003)"), "{said}");
+    assert_fails(&program, "narrow", "integer out of range (SQLSTATE 22003)");
     assert_type("bigint");
+}
+
+/// Without `autoIncrement:false`, a key with a default of its own has two.
+#[test]
+fn gorm_makes_two_defaults_of_an_automatic_key() {
+    let program = Program::of_blog("gorm");
+    assert_fails(&program, "automatic", "multiple default values specified for column \"id\"");
 }
