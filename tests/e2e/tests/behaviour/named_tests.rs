@@ -190,11 +190,7 @@ fn whole_modules_that_are_named_exist() {
             text.extend(lists.map(|(list, _)| format!("`{list}")));
         }
         for name in names(&text).filter(|name| !looks_like_a_test(name)) {
-            assert!(
-                tests.iter().any(|test| test.module == name),
-                "{}: {name}",
-                page.name
-            );
+            assert!(tests.iter().any(|test| test.module == name), "{}: {name}", page.name);
             named += 1;
         }
     }

@@ -4,7 +4,7 @@ use snowflake_e2e::bigint;
 
 use crate::program::{Program, row, stdout, use_own_schema};
 
-/// node-postgres: an ID is a string. As a number, its last digits are others; as a BigInt, it is
+/// node-postgres: an ID is a string. As a number, it is the same as the next ID; as a BigInt, it is
 /// right. `snowflake_json()` gives it as a string within JSON.
 #[test]
 fn node_postgres() {
@@ -15,7 +15,6 @@ fn node_postgres() {
     let typed = printed.lines().find_map(|line| line.strip_prefix("string "));
     let (string, number) = typed.expect("a string").split_once(" as a number: ").expect("both");
     assert_eq!(string, id.to_string());
-    assert_ne!(number, string);
     let number: f64 = number.parse().expect("a number");
     assert_eq!(number, id as f64, "the nearest number of 53 bits");
     assert_eq!(number, (id + 1) as f64, "the next ID is the same number");
