@@ -4,8 +4,6 @@ use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, bigint, error_of, eventually};
 
-use crate::named_tests;
-
 /// What a row says: whether it is well, the detail and the hint.
 fn row(client: &mut Client, name: &str) -> (bool, String, Option<String>) {
     let row = client
@@ -446,33 +444,4 @@ fn an_id_of_a_twin_and_a_trigger_that_is_idle_show() {
     assert_not_well(&mut client, "twins", "reset is 1.", "another identity");
     client.batch_execute("SELECT snowflake_stat_reset()").expect("reset");
     assert_well(&mut client, "twins");
-}
-
-/// For each row, a test in which it is not well.
-const FAILURES: [(&str, &str); 16] = [
-    ("preloading", "check::a_standby_without_the_library_shows"),
-    ("identity", "check::a_standby_without_a_worker_id_shows"),
-    ("origin of the identity", "check::an_identity_inside_of_the_data_directory_shows"),
-    ("register", "check::a_damaged_register_shows"),
-    ("layout", "check::a_standby_with_other_widths_shows"),
-    ("layout of the database", "upgrade::another_layout_shows_after_pg_upgrade"),
-    ("lead", "check::the_lead_of_promotions_shows"),
-    ("clock", "check::a_standby_whose_clock_is_ahead_shows_on_both_sides"),
-    ("clocks of standbys", "check::a_standby_whose_clock_is_two_days_behind_shows"),
-    ("synchronous standbys", "check::a_synchronous_standby_that_is_away_shows"),
-    ("observation", "observation::what_is_too_far_ahead_is_refused_and_changes_nothing"),
-    ("timestamp field", "check::a_floor_at_the_end_of_the_timestamp_field_shows"),
-    ("public IDs", "public_keys::a_file_in_the_data_directory_is_a_failing_row"),
-    ("twins", "check::an_id_of_a_twin_and_a_trigger_that_is_idle_show"),
-    ("subscriptions", "after_twins::a_restart_of_the_publisher_disables_a_subscription"),
-    ("issues IDs", "check::a_damaged_register_shows"),
-];
-
-#[test]
-fn every_row_names_a_test_in_which_it_is_not_well() {
-    let cluster = Cluster::start();
-    let rows = cluster.connect().query("SELECT name FROM snowflake_check()", &[]).expect("rows");
-    let rows: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
-    assert_eq!(rows, FAILURES.map(|(row, _)| row));
-    named_tests::assert_there_are(FAILURES.map(|(_, test)| test));
 }

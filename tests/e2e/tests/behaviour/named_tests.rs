@@ -1,7 +1,9 @@
-//! The tests that documents name exist where the documents say.
+//! The tests that documents and lists name exist where these say.
 
 use std::fs;
 use std::path::Path;
+
+use snowflake_e2e::Cluster;
 
 use super::documents::{Page, documents, tree};
 
@@ -99,7 +101,7 @@ fn find<'a>(tests: &'a [Function], name: &str) -> Option<&'a Function> {
 
 /// Asserts that there are tests of these names, which begin with their modules.
 #[track_caller]
-pub fn assert_there_are<'a>(names: impl IntoIterator<Item = &'a str>) {
+fn assert_there_are<'a>(names: impl IntoIterator<Item = &'a str>) {
     let tests = all();
     for name in names {
         assert!(find(&tests, name).is_some(), "no test {name}");
@@ -232,4 +234,33 @@ fn lists_name_tests_that_there_are() {
         let names = text.lines().filter_map(|line| line.split_once(" | ")).map(|(_, name)| name);
         assert_there_are(names.filter(|name| *name != "all pgrx tests"));
     }
+}
+
+/// For each row of `snowflake_check()`, a test in which it is not well.
+const FAILURES_OF_ROWS: [(&str, &str); 16] = [
+    ("preloading", "check::a_standby_without_the_library_shows"),
+    ("identity", "check::a_standby_without_a_worker_id_shows"),
+    ("origin of the identity", "check::an_identity_inside_of_the_data_directory_shows"),
+    ("register", "check::a_damaged_register_shows"),
+    ("layout", "check::a_standby_with_other_widths_shows"),
+    ("layout of the database", "upgrade::another_layout_shows_after_pg_upgrade"),
+    ("lead", "check::the_lead_of_promotions_shows"),
+    ("clock", "check::a_standby_whose_clock_is_ahead_shows_on_both_sides"),
+    ("clocks of standbys", "check::a_standby_whose_clock_is_two_days_behind_shows"),
+    ("synchronous standbys", "check::a_synchronous_standby_that_is_away_shows"),
+    ("observation", "observation::what_is_too_far_ahead_is_refused_and_changes_nothing"),
+    ("timestamp field", "check::a_floor_at_the_end_of_the_timestamp_field_shows"),
+    ("public IDs", "public_keys::a_file_in_the_data_directory_is_a_failing_row"),
+    ("twins", "check::an_id_of_a_twin_and_a_trigger_that_is_idle_show"),
+    ("subscriptions", "after_twins::a_restart_of_the_publisher_disables_a_subscription"),
+    ("issues IDs", "check::a_damaged_register_shows"),
+];
+
+#[test]
+fn every_row_of_the_check_has_a_test_in_which_it_is_not_well() {
+    let cluster = Cluster::start();
+    let rows = cluster.connect().query("SELECT name FROM snowflake_check()", &[]).expect("rows");
+    let rows: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(rows, FAILURES_OF_ROWS.map(|(row, _)| row));
+    assert_there_are(FAILURES_OF_ROWS.map(|(_, test)| test));
 }
