@@ -284,6 +284,8 @@ fn the_vectors_of_the_page_are_right() {
         })
         .collect();
     assert_eq!(rows.len(), 10);
+    let first = Key::new(&std::array::from_fn(|byte| byte as u8));
+    assert!(page.contains(&format!("`{}` is `{}`.", rows[0][0], first.fingerprint())));
     for [key, text, id, name] in rows {
         let bytes = KeyBytes::read(key.as_bytes()).expect("a key");
         let key = Key::new(&bytes.as_slice()[0]);

@@ -7,18 +7,21 @@ use snowflake_core::ring::Ring;
 
 const PLACES: usize = 8;
 
-/// A generator that goes on by this much, or goes back to take what is unused.
+/// A generator that goes on by this much, goes back to take what is unused, or forgets what is older
+/// than this.
 #[derive(Clone, Debug)]
 enum Event {
     GoOn { by: i64, sequence: u32 },
     GoBack { by: i64 },
+    Forget { before: i64 },
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let on = (prop_oneof![5 => 1..4i64, 1 => 1..40i64], 0..4u32)
         .prop_map(|(by, sequence)| Event::GoOn { by, sequence });
     let back = (1..30i64).prop_map(|by| Event::GoBack { by });
-    prop::collection::vec(prop_oneof![1 => on, 2 => back], 0..100)
+    let forget = (0..30i64).prop_map(|before| Event::Forget { before });
+    prop::collection::vec(prop_oneof![10 => on, 20 => back, 1 => forget], 0..100)
 }
 
 proptest! {
@@ -31,6 +34,7 @@ proptest! {
         ring.begin(after);
         let mut used = BTreeMap::new();
         let mut timestamp = after;
+        let mut forgotten = after;
         for event in events {
             match event {
                 Event::GoOn { by, sequence } => {
@@ -43,13 +47,17 @@ proptest! {
                     let lowest = used.get(&back).map_or(0, |last| last + 1);
                     match ring.unused(back, 0) {
                         Some(first) => {
-                            prop_assert!(back > after, "from before it began");
+                            prop_assert!(back > forgotten, "from before it began, or forgotten");
                             prop_assert_eq!(first, lowest);
                             used.insert(back, first);
                             ring.record(back, first);
                         }
-                        None => prop_assert!(back <= after || by >= PLACES as i64, "forgotten"),
+                        None => prop_assert!(back <= forgotten || by >= PLACES as i64, "lost"),
                     }
+                }
+                Event::Forget { before } => {
+                    ring.forget(timestamp - before);
+                    forgotten = forgotten.max(timestamp - before);
                 }
             }
         }
