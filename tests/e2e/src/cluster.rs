@@ -1,9 +1,7 @@
 //! A throwaway cluster.
 
-mod builder;
-
-use std::fs::{self, DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -13,10 +11,10 @@ use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
 use crate::clock::{clock_of_file, set_clock_of_file};
-use crate::programs::{Programs, forget_other_servers, kill_server};
-use crate::{bigint, eventually, signal};
-
-pub use builder::ClusterBuilder;
+use crate::directory::{give_to_server_user, new_directory};
+use crate::programs::{Programs, forget_other_servers, kill_server, signal};
+use crate::query::bigint;
+use crate::wait::eventually;
 
 /// A running cluster, in a directory of its own.
 pub struct Cluster {
@@ -28,14 +26,19 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster that preloads the extension, as datacenter 5 and worker 9.
-    pub fn builder() -> ClusterBuilder {
-        ClusterBuilder::new()
-    }
-
-    /// The same, started, with the extension created in database `postgres`.
-    pub fn start() -> Cluster {
-        Cluster::builder().start()
+    /// A cluster in a new directory, without a data directory yet, whose clock can be moved if
+    /// `fake_clock`.
+    pub(crate) fn without_data(
+        programs: Programs,
+        fake_clock: bool,
+        environment: Vec<String>,
+    ) -> Cluster {
+        let directory = new_directory();
+        let cluster = Cluster { programs, directory, fake_clock, environment, postmaster: None };
+        if fake_clock {
+            cluster.set_clock("+0");
+        }
+        cluster
     }
 
     /// What the cluster runs on.
@@ -70,6 +73,11 @@ impl Cluster {
         self.config()
             .connect(NoTls)
             .unwrap_or_else(|error| panic!("cannot connect: {error}\n{}", self.log()))
+    }
+
+    /// A new session with another database.
+    pub fn connect_to(&self, database: &str) -> Client {
+        self.config().dbname(database).connect(NoTls).expect("a session")
     }
 
     /// A client program of the server, such as `psql`, that connects to this cluster.
@@ -285,17 +293,7 @@ impl Cluster {
     /// A cluster of the same server in a directory of its own, for a copy of this one: there is no
     /// data directory yet.
     pub fn beside(&self) -> Cluster {
-        let copy = Cluster {
-            programs: self.programs.clone(),
-            directory: new_directory(),
-            fake_clock: self.fake_clock,
-            environment: self.environment.clone(),
-            postmaster: None,
-        };
-        if self.fake_clock {
-            copy.set_clock("+0");
-        }
-        copy
+        Cluster::without_data(self.programs.clone(), self.fake_clock, self.environment.clone())
     }
 
     /// Lets a copy have its socket in its own directory, and not in that of the original.
@@ -350,27 +348,4 @@ impl Drop for Cluster {
             );
         }
     }
-}
-
-/// A temporary directory that belongs to the user that servers run as, and that no other user but
-/// root can enter.
-pub fn new_directory() -> TempDir {
-    let directory = tempfile::Builder::new()
-        .prefix("snowflake-")
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir()
-        .expect("a directory for temporary files");
-    give_to_server_user(directory.path());
-    directory
-}
-
-/// Creates such a directory at this path.
-pub fn create_directory(directory: &Path) {
-    DirBuilder::new().mode(0o700).create(directory).expect("a directory to write to");
-    give_to_server_user(directory);
-}
-
-fn give_to_server_user(path: &Path) {
-    let owner = fs::metadata(Programs::from_env().template()).expect("the template");
-    chown(path, Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
 }

@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
-use crate::{Cluster, bigint, eventually};
+use crate::cluster::Cluster;
+use crate::query::bigint;
+use crate::wait::eventually;
 
 /// A session whose client leaves what the server sends in the socket.
 pub struct DeafClient {

@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use postgres::Client;
 
-use crate::{Cluster, NEXT, assert_distinct, bigint, bigints};
+use crate::cluster::Cluster;
+use crate::ids::assert_distinct;
+use crate::query::{NEXT, bigint, bigints};
+use crate::wait::eventually;
 
 /// Every ID that a client received, and which of them were not greater than all that any client had
 /// received before it asked.
@@ -86,7 +89,7 @@ impl Journal {
     #[track_caller]
     pub fn wait_for(&self, more: usize) {
         let until = self.count() + more;
-        crate::eventually("clients receive IDs", || self.count() >= until);
+        eventually("clients receive IDs", || self.count() >= until);
     }
 
     /// Asserts that no ID came twice and that each was greater than those before it. Returns how

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::eventually;
+use crate::wait::eventually;
 
 /// The programs and files of an installed PostgreSQL server with the extension.
 #[derive(Clone, Debug)]
@@ -192,6 +192,23 @@ pub fn as_server_user(program: &Path) -> Command {
     // Not the current directory: the user might not be allowed to enter it.
     command.current_dir("/");
     command
+}
+
+/// What a program prints that has to succeed.
+#[track_caller]
+pub fn output(command: &mut Command) -> String {
+    let output = command.output().expect("the program runs");
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}{errors}");
+    said
+}
+
+/// Sends a signal, such as `STOP`, to a process of a server.
+#[track_caller]
+pub fn signal(pid: i64, name: &str) {
+    let status = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status();
+    assert!(status.expect("kill runs").success(), "no process {pid}");
 }
 
 /// Kills a postmaster and all of its processes at once, with no chance to clean up.

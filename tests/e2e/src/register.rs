@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::Cluster;
+use crate::cluster::Cluster;
 
 /// Where the record begins in the page.
 const HEADER: usize = 24;

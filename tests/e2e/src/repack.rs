@@ -5,9 +5,12 @@ use std::thread;
 
 use postgres::Client;
 
-use crate::{
-    Cluster, INSERT, StopOnDrop, assert_distinct, assert_increasing, bigint, bigints, eventually,
-};
+use crate::cluster::Cluster;
+use crate::ids::{assert_distinct, assert_increasing};
+use crate::journal::StopOnDrop;
+use crate::orders::INSERT;
+use crate::query::{bigint, bigints};
+use crate::wait::eventually;
 
 /// Fills the table `orders` and deletes every other row. While a session inserts rows, `repack`
 /// gives the table a new file. No row may be lost, and IDs go on.

@@ -3,15 +3,15 @@
 
 mod dump;
 mod report;
+mod shop;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, assert_increasing, bigint, connect_to, dump_and_restore, error_of};
+use snowflake_e2e::{Cluster, assert_increasing, bigint, dump_and_restore, error_of};
 
 use dump::{assert_same, beside_the_dump, dump, expected_after, files};
+use shop::{fail, prepared_application};
 
-const SCHEMA: &str = include_str!("application/schema.sql");
-const REMEDIES: &str = include_str!("application/remedies.sql");
 const DAY: &str = include_str!("application/a_day.sql");
 
 /// What converts the schema; more arguments can follow. What triggers call was changed before, and
@@ -37,31 +37,6 @@ const KEYS: [(&str, &str); 13] = [
     ("store", "store_id"),
 ];
 const QUOTED_KEY: (&str, &str) = ("\"Sound \"\"Track\"\"\"", "\"Track Id\"");
-
-/// The columns whose type becomes bigint, and stays so.
-const WIDENED: [(&str, &[&str]); 21] = [
-    ("artist", &["id"]),
-    ("artist_meta", &["id"]),
-    ("artist_note", &["artist_id"]),
-    ("category", &["id"]),
-    ("film", &["film_id", "director_id", "sequel_of"]),
-    ("film_artist", &["film_id", "artist_id"]),
-    ("film_category", &["film_id", "category_id"]),
-    ("film_note", &["film_id"]),
-    ("inventory", &["inventory_id", "film_id", "store_id"]),
-    ("loan", &["loan_id", "inventory_id"]),
-    ("note", &["id", "author_id"]),
-    ("payment", &["payment_id", "rental_id"]),
-    ("rental", &["rental_id", "inventory_id"]),
-    ("rental_2025", &["rental_id", "inventory_id"]),
-    ("rental_2026", &["rental_id", "inventory_id"]),
-    ("rental_rest", &["rental_id", "inventory_id"]),
-    ("review", &["id", "film_id"]),
-    ("staff", &["staff_id", "store_id", "reports_to"]),
-    ("store", &["store_id", "manager_id"]),
-    ("\"Sound \"\"Track\"\"\"", &["\"Track Id\"", "\"Film Id\"", "\"Follows\""]),
-    ("setting", &[]),
-];
 
 /// What PostgreSQL does not change with the type of a key, as it names that.
 const DEPENDENTS: [&str; 34] = [
@@ -103,28 +78,8 @@ const DEPENDENTS: [&str; 34] = [
 
 type Rows = Vec<(String, String)>;
 
-fn application() -> Cluster {
-    let cluster = Cluster::start();
-    cluster.connect().batch_execute(SCHEMA).unwrap_or_else(|error| fail("", error));
-    cluster
-}
-
-/// The same, after its owner has changed what the report warns of.
-fn prepared_application() -> Cluster {
-    let cluster = application();
-    cluster.connect().batch_execute(REMEDIES).unwrap_or_else(|error| fail("", error));
-    cluster
-}
-
 fn session(cluster: &Cluster, user: &str) -> Client {
     cluster.config().user(user).connect(postgres::NoTls).expect("a session")
-}
-
-/// Says what has failed, and where: the statement inside of a conversion.
-#[track_caller]
-fn fail(what: &str, error: postgres::Error) -> ! {
-    let error = error_of::<()>(Err(error));
-    panic!("{what}: {error}\n{}", error.where_().unwrap_or_default())
 }
 
 /// Steps and statements that a conversion returns.
@@ -208,7 +163,7 @@ fn convert_and_revert(cluster: &Cluster, user: &str) {
         "SELECT count(*) FROM pg_constraint WHERE NOT convalidated AND conparentid = 0";
     assert_eq!(bigint(&mut superuser, not_validated), 1, "one foreign key was not valid before");
     dump_and_restore(cluster, "postgres", "restored");
-    live_a_day(&mut connect_to(cluster, "restored"), "after dump and restore");
+    live_a_day(&mut cluster.connect_to("restored"), "after dump and restore");
     superuser.batch_execute("DROP DATABASE restored").expect("dropped");
 
     execute_as_owner(&mut client, &done, "revert");

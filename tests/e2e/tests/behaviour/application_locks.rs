@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Instant;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, StopOnDrop, bigint, connect_to, eventually};
+use snowflake_e2e::{Cluster, StopOnDrop, bigint, eventually};
 
 const REFERENCING: [&str; 3] = ["copy", "rental", "review"];
 
@@ -34,7 +34,7 @@ fn shop() -> Cluster {
              SELECT rented.*, review.day AS on_day FROM rented JOIN review ON film_id = id;
          VACUUM ANALYZE film;";
     let started = Instant::now();
-    let mut shop = connect_to(&cluster, "shop");
+    let mut shop = cluster.connect_to("shop");
     for statement in script.split_inclusive(";\n").flat_map(|lines| lines.split_inclusive(';')) {
         shop.batch_execute(statement).unwrap_or_else(|error| panic!("{statement}: {error:?}"));
     }
@@ -46,7 +46,7 @@ fn shop() -> Cluster {
 fn copy_of(cluster: &Cluster, name: &str) -> Client {
     let create = format!("CREATE DATABASE {name} TEMPLATE shop STRATEGY file_copy");
     cluster.connect().batch_execute(&create).expect("a database");
-    connect_to(cluster, name)
+    cluster.connect_to(name)
 }
 
 /// The locks of tables, from the weakest to the strongest.
@@ -162,7 +162,7 @@ fn each_table_is_rewritten_once() {
         assert_eq!(rewrites[name], 1, "how often table {name} is rewritten");
     }
 
-    let mut other = connect_to(&cluster, "by_steps");
+    let mut other = cluster.connect_to("by_steps");
     assert_eq!(validation.len(), 3, "{validation:?}");
     for statement in &validation {
         execute(&mut client, "BEGIN");

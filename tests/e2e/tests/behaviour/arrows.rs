@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The directory of each crate, and of each test of the core that has more than one file, but for
-/// what starts servers for tests and for mutants.
-const CRATES: [&str; 8] = [
+/// The directory of each crate, and of each test that has more than one file.
+const CRATES: [&str; 16] = [
     "src",
     "crates/snowflake-core/src",
     "crates/snowflake-core/tests/generator",
@@ -18,6 +17,14 @@ const CRATES: [&str; 8] = [
     "crates/snowflake-core/tests/order",
     "crates/snowflake-core/tests/register",
     "bench/src",
+    "tests/e2e/src",
+    "tests/e2e/src/soak",
+    "tests/e2e/tests/behaviour",
+    "tests/e2e/tests/clients",
+    "tests/e2e/tests/faults",
+    "tests/e2e/tests/fleet",
+    "tests/e2e/tests/upgrade",
+    "tests/mutants/src",
     "tests/simulation/src",
 ];
 
@@ -56,10 +63,12 @@ fn collect(directory: &Path, module: &[String], files: &mut Files) {
         if !["lib", "main", "mod"].contains(&name) {
             inner.push(name.to_owned());
         }
-        if path.is_dir() {
+        if path.join("main.rs").exists() {
+            // A program in a directory of its own is a crate of its own.
+        } else if path.is_dir() {
             collect(&path, &inner, files);
         } else if name == "main" && directory.join("lib.rs").exists() {
-            // A program beside a library is a crate of its own, which uses the library.
+            // So is a program beside a library, which it uses.
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.insert(inner, path);
         }

@@ -3,7 +3,7 @@
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, connect_to, dump_and_restore, error_of};
+use snowflake_e2e::{Cluster, bigint, dump_and_restore, error_of};
 
 /// A column to convert: its name for people, what the column definition says, and the type that
 /// refers to it.
@@ -168,7 +168,7 @@ fn every_kind_of_column_is_converted_and_reverted() {
     }
 
     dump_and_restore(&cluster, "postgres", "restored");
-    let mut restored = connect_to(&cluster, "restored");
+    let mut restored = cluster.connect_to("restored");
     for (case, values) in cases.iter().zip(&values) {
         assert_eq!(&case.values(&mut restored), values, "{}", case.schema);
         assert_eq!(case.column(&mut restored), converted, "{}", case.schema);

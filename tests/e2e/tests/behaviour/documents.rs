@@ -47,10 +47,12 @@ fn pages() -> Vec<Page> {
     names.iter().map(|name| page(name)).collect()
 }
 
-/// The pages whose blocks run on a server with the extension. `migrations` follows the other one,
-/// part by part.
+/// The page that `migrations` follows, part by part.
+pub const MIGRATIONS: &str = "docs/migrate.md";
+
+/// The other pages, whose blocks run on a server with the extension.
 fn pages_for_one_server() -> impl Iterator<Item = Page> {
-    pages().into_iter().filter(|page| page.name != super::migrations::PAGE)
+    pages().into_iter().filter(|page| page.name != MIGRATIONS)
 }
 
 /// All pages, and the other documents.

@@ -5,9 +5,7 @@ use std::process::Output;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{
-    Cluster, Programs, bigint, connect_to, dump_and_restore, error_of, new_directory,
-};
+use snowflake_e2e::{Cluster, Programs, bigint, dump_and_restore, error_of, new_directory};
 
 #[test]
 fn decoding_in_the_schema_survives() {
@@ -31,7 +29,7 @@ fn decoding_in_the_schema_survives() {
         )
         .expect("a schema");
     dump_and_restore(&cluster, "postgres", "restored");
-    let mut restored = connect_to(&cluster, "restored");
+    let mut restored = cluster.connect_to("restored");
     assert_eq!(bigint(&mut restored, "SELECT count(*) FROM seen"), 10_000);
     let wrong = "SELECT count(*) FROM events WHERE created_at <> snowflake_timestamp(id) OR snowflake_from_base62(code) <> id";
     assert_eq!(bigint(&mut restored, wrong), 0);
@@ -88,7 +86,7 @@ fn stderr(output: &Output) -> String {
 fn source() -> Cluster {
     let cluster = Cluster::start();
     cluster.connect().batch_execute("CREATE DATABASE source").expect("a database");
-    connect_to(&cluster, "source").batch_execute(IN_ANOTHER_SCHEMA).expect("a schema");
+    cluster.connect_to("source").batch_execute(IN_ANOTHER_SCHEMA).expect("a schema");
     cluster
 }
 
@@ -130,7 +128,7 @@ fn every_format_restores_what_uses_the_extension_in_another_schema() {
                 };
                 run_well(&cluster, program, &database, restore);
             }
-            assert_goes_on(&mut connect_to(&cluster, &database));
+            assert_goes_on(&mut cluster.connect_to(&database));
         }
     }
 }
@@ -219,7 +217,7 @@ fn restored_keys_ahead_of_the_clock_are_found_and_passed() {
     let new = Cluster::start();
     new.connect().batch_execute("CREATE DATABASE restored").expect("a database");
     run_well(&new, "pg_restore", "restored", &["--exit-on-error", path]);
-    let mut client = connect_to(&new, "restored");
+    let mut client = new.connect_to("restored");
     let query = documented("SELECT max(snowflake_timestamp(o.id))");
     let latest = |client: &mut Client| -> Option<String> {
         let query = format!("SELECT max::text FROM ({}) AS latest", query.replace(';', ""));

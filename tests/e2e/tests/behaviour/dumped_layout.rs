@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, ClusterBuilder, bigint, connect_to, error_of, eventually, output};
+use snowflake_e2e::{Cluster, ClusterBuilder, bigint, error_of, eventually, output};
 
 const EPOCH: (&str, &str) = ("snowflake.epoch", "2015-01-01T00:00:00Z");
 const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
@@ -221,7 +221,7 @@ fn a_subscriber_to_all_tables_gets_the_layout_of_its_publisher() {
     let mut psql = subscriber.client_program("psql");
     let options = ["-Xq", "-v", "ON_ERROR_STOP=1", "-d", "restored", "-f"];
     output(psql.args(options).arg(file.path()));
-    assert_eq!(bigint(&mut connect_to(&subscriber, "restored"), LAYOUTS), 1);
+    assert_eq!(bigint(&mut subscriber.connect_to("restored"), LAYOUTS), 1);
 }
 
 /// Without the library in `shared_preload_libraries`, the layout is that of the configuration.

@@ -5,9 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use postgres::Client;
-use snowflake_e2e::{
-    Cluster, assert_increasing, bigint, bigints, call_everything, connect_to, eventually,
-};
+use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, call_everything, eventually};
 
 /// What describes the extension in the catalog, object by object: one text for each. Nothing is
 /// left out that one database can have and another lack, but for numbers of objects.
@@ -80,7 +78,7 @@ pub fn releases() -> Vec<String> {
 /// A database of its own, with the extension as that release had it; the newest without one.
 fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> Client {
     cluster.connect().batch_execute(&format!("CREATE DATABASE {name}")).expect("a database");
-    let mut client = connect_to(cluster, name);
+    let mut client = cluster.connect_to(name);
     let version = release.map_or_else(String::new, |release| format!("VERSION '{release}'"));
     client.batch_execute(&format!("CREATE EXTENSION snowflake {version}")).expect("created");
     client

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, Means, Programs, bigint, connect_to, dump_and_restore, lacks,
-    new_directory, output,
+    Cluster, ClusterBuilder, Means, Programs, bigint, dump_and_restore, lacks, new_directory,
+    output,
 };
 
 /// The tree that `make image-root` makes for the server.
@@ -59,7 +59,7 @@ fn a_server_finds_the_extension_in_the_tree() {
     let preloaded = "SELECT count(*) FROM snowflake_status WHERE preloaded";
     assert_eq!(bigint(&mut client, preloaded), 1);
 
-    let mut other = connect_to(&cluster, "other");
+    let mut other = cluster.connect_to("other");
     other.batch_execute("CREATE EXTENSION snowflake").expect("the extension is found again");
     assert!(bigint(&mut other, "SELECT snowflake_nextval()") > 0);
     dump_and_restore(&cluster, "postgres", "restored");
@@ -69,5 +69,5 @@ fn a_server_finds_the_extension_in_the_tree() {
     // pg_upgrade looks for the libraries of all functions.
     new.upgrade_from(&cluster);
     new.start_again();
-    assert!(bigint(&mut connect_to(&new, "other"), "SELECT snowflake_nextval()") > 0);
+    assert!(bigint(&mut new.connect_to("other"), "SELECT snowflake_nextval()") > 0);
 }

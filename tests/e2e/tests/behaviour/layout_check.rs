@@ -1,7 +1,7 @@
 //! Nothing decodes, or indexes, IDs by a layout that they were not issued under.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, connect_to, error_of, eventually};
+use snowflake_e2e::{Cluster, bigint, error_of, eventually};
 
 const DECODE: &str = "SELECT snowflake_timestamp(1268118639732232192)";
 
@@ -200,7 +200,7 @@ fn a_confirmed_layout_names_what_holds_old_times() {
     let databases = [("postgres", "orders"), ("other", "visits")];
     cluster.connect().batch_execute("CREATE DATABASE other").expect("a database");
     for (database, table) in databases {
-        connect_to(&cluster, database)
+        cluster.connect_to(database)
             .batch_execute(&format!(
                 "CREATE EXTENSION IF NOT EXISTS snowflake;
                  CREATE TABLE {table} (

@@ -12,19 +12,17 @@ use snowflake_e2e::{
     new_directory,
 };
 
-use super::documents::{Page, offset_to, page, run_block};
-
-pub const PAGE: &str = "docs/migrate.md";
+use super::documents::{MIGRATIONS, Page, offset_to, page, run_block};
 
 /// The parts of the page, each with its heading: what comes up to the next heading of any level.
 fn parts() -> Vec<(String, Page)> {
     let mut parts: Vec<(String, Page)> = Vec::new();
     let mut within_block = false;
-    for line in page(PAGE).text.split_inclusive('\n') {
+    for line in page(MIGRATIONS).text.split_inclusive('\n') {
         within_block ^= line.starts_with("```");
         let heading = line.trim_start_matches('#').trim();
         if !within_block && line.starts_with('#') {
-            parts.push((heading.into(), Page { name: PAGE.into(), text: String::new() }));
+            parts.push((heading.into(), Page { name: MIGRATIONS.into(), text: String::new() }));
         } else if let Some((_, part)) = parts.last_mut() {
             part.text += line;
         }
@@ -253,7 +251,7 @@ fn a_server_works_on_after_the_extension_was_uninstalled() {
         refused.hint().expect("a hint")
     );
     follow("Find what uses the extension", &mut cluster);
-    assert!(page(PAGE).blocks().iter().any(|block| block.text == said), "{said}");
+    assert!(page(MIGRATIONS).blocks().iter().any(|block| block.text == said), "{said}");
     follow("Replace what decodes", &mut cluster);
     follow("Back to sequences", &mut cluster);
     follow("On to UUIDs", &mut cluster);

@@ -7,7 +7,7 @@ use std::process::Output;
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use snowflake_e2e::{
-    Cluster, bigint, connect_to, dump_and_restore, error_of, eventually, new_directory, output,
+    Cluster, bigint, dump_and_restore, error_of, eventually, new_directory, output,
 };
 
 /// Two roles that own databases.
@@ -147,7 +147,7 @@ fn privileges_are_those_of_a_list() {
         create_database(&cluster, owner, &name)
             .batch_execute(&format!("GRANT CREATE ON DATABASE {name} TO other, {ODD}"))
             .expect("privileges");
-        let mut client = connect_to(&cluster, &name);
+        let mut client = cluster.connect_to(&name);
         for of in ["postgres", "admin", "owner", ODD] {
             for (to, option) in [("PUBLIC", ""), ("app", "WITH GRANT OPTION"), (ODD, "")] {
                 for objects in ["TABLES", "SCHEMAS", "SEQUENCES", "FUNCTIONS", "TYPES"] {
@@ -263,7 +263,8 @@ fn privileges_that_were_granted_are_restored_by_superusers_only() {
     let mut client = create_database(&cluster, "owner", "original");
     client.batch_execute(CLAIMS).expect("claims");
     let expected = rows(&mut client);
-    connect_to(&cluster, "original")
+    cluster
+        .connect_to("original")
         .batch_execute(
             "CREATE ROLE ops LOGIN; CREATE ROLE app LOGIN;
              GRANT UPDATE ON snowflake_internal.snowflake_node_claims TO ops;
@@ -321,7 +322,7 @@ fn rows_are_not_restored_where_somebody_else_has_the_extension() {
         ("of_postgres", "ERROR:  permission denied for table snowflake_node_claims"),
     ] {
         create_database(&cluster, &database[3..], database);
-        let mut client = connect_to(&cluster, database);
+        let mut client = cluster.connect_to(database);
         client.batch_execute("CREATE EXTENSION snowflake").expect("an extension");
         let said = said(&restore(&cluster, "other", database, "custom", &file));
         assert!(said.contains(error), "{said}");
@@ -334,7 +335,8 @@ fn rows_are_not_restored_where_somebody_else_has_the_extension() {
 fn a_dump_does_not_name_a_role_that_was_dropped() {
     let cluster = start();
     create_database(&cluster, "other", "theirs").batch_execute(CLAIMS).expect("claims");
-    connect_to(&cluster, "theirs")
+    cluster
+        .connect_to("theirs")
         .batch_execute(
             "ALTER DATABASE theirs OWNER TO owner; REASSIGN OWNED BY other TO owner;
              DROP OWNED BY other; DROP ROLE other",

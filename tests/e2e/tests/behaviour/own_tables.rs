@@ -6,7 +6,7 @@ use std::thread;
 
 use postgres::error::{DbError, SqlState};
 use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, Programs, bigint, connect_to, error_of, eventually, new_directory};
+use snowflake_e2e::{Cluster, Programs, bigint, error_of, eventually, new_directory};
 
 const CLAIMS: &str = "snowflake_internal.snowflake_node_claims";
 const LAYOUT: &str = "snowflake_internal.snowflake_layout";
@@ -70,7 +70,7 @@ fn session(cluster: &Cluster, user: &str) -> Client {
 }
 
 fn superuser(cluster: &Cluster) -> Client {
-    connect_to(cluster, "theirs")
+    cluster.connect_to("theirs")
 }
 
 /// Asserts that mallory's code has not run, that mallory is nobody, and that the tables are as they

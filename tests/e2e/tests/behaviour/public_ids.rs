@@ -232,7 +232,7 @@ fn names_are_read_in_every_encoding() {
             "CREATE DATABASE {database} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'"
         );
         client.batch_execute(&create).expect("a database");
-        let mut client = snowflake_e2e::connect_to(&cluster, database);
+        let mut client = cluster.connect_to(database);
         client.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
         let check = "SELECT (snowflake_from_public(convert_from('\\x6f72645fe4', current_setting('server_encoding')), 'ord')
              IS NULL AND snowflake_from_public(snowflake_to_public(5, 'ord'), 'ord') = 5)::int::bigint";

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 use postgres::{Client, NoTls, SimpleQueryMessage};
-use snowflake_e2e::{Cluster, bigint, connect_to, error_of};
+use snowflake_e2e::{Cluster, bigint, error_of};
 
 use crate::extension_update::releases;
 
@@ -236,7 +236,7 @@ fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> i64 {
         .connect()
         .batch_execute(&format!("CREATE DATABASE {name} OWNER app"))
         .expect("a database");
-    let mut client = connect_to(cluster, name);
+    let mut client = cluster.connect_to(name);
     client.batch_execute(SCHEMAS).expect("schemas");
     client.batch_execute(SHOP).expect("tables");
     if let Some(release) = release {
@@ -327,10 +327,10 @@ fn nothing_of_the_extension_springs_a_trap() {
                 let done = client.batch_execute(statement);
                 done.unwrap_or_else(|error| panic!("{user}: {statement}: {error:?}"));
             }
-            let mut plain = connect_to(&cluster, &database_of(user));
+            let mut plain = cluster.connect_to(&database_of(user));
             assert!(plain.query_one(ADOPTED, &[]).expect("a row").get::<_, bool>(0), "{user}");
             let caught =
-                connect_to(&cluster, &database_of(user)).query_one(CAUGHT, &[]).expect("a row");
+                cluster.connect_to(&database_of(user)).query_one(CAUGHT, &[]).expect("a row");
             assert_eq!(caught.get::<_, Option<String>>(0), None, "{user}");
             client.batch_execute("DROP EXTENSION snowflake CASCADE").expect("dropped");
         }

@@ -6,9 +6,7 @@ use std::thread;
 
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
-use snowflake_e2e::{
-    Cluster, bigint, connect_to, dump_and_restore, error_of, eventually, output, signal,
-};
+use snowflake_e2e::{Cluster, bigint, dump_and_restore, error_of, eventually, output, signal};
 
 /// What one line of psql prints, as in the documentation.
 fn claim(registry: &Cluster, name: &str) -> String {
@@ -100,7 +98,8 @@ fn an_ordinary_owner_dumps_and_restores_the_claims() {
         output(command.env("PGUSER", "owner").args(arguments))
     };
     as_owner("postgres").batch_execute("CREATE DATABASE original").expect("a database");
-    connect_to(&cluster, "original")
+    cluster
+        .connect_to("original")
         .batch_execute(
             "CREATE PUBLICATION everything FOR ALL TABLES; GRANT CREATE ON SCHEMA public TO owner",
         )
@@ -155,14 +154,16 @@ fn whoever_owns_the_database_dumps_it() {
     }
     let of_zoe = cluster.config().user("zoe").dbname("of_zoe").connect(NoTls);
     let claim = "SELECT snowflake_claim_node('db-1')";
-    connect_to(&cluster, "of_bob")
+    cluster
+        .connect_to("of_bob")
         .batch_execute(&format!("CREATE EXTENSION snowflake; {claim}"))
         .expect("an identity");
     of_zoe
         .expect("a session")
         .batch_execute(&format!("CREATE EXTENSION snowflake; {claim}"))
         .expect("an identity");
-    connect_to(&cluster, "of_zoe")
+    cluster
+        .connect_to("of_zoe")
         .batch_execute(
             "ALTER DATABASE of_zoe OWNER TO bob; REASSIGN OWNED BY zoe TO bob;
              DROP OWNED BY zoe; DROP ROLE zoe",

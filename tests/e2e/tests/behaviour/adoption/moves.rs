@@ -1,7 +1,7 @@
 //! What becomes of an adoption that moves: with a dump, with pg_upgrade, and by logical replication.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, connect_to, dump_and_restore, eventually};
+use snowflake_e2e::{Cluster, bigint, dump_and_restore, eventually};
 
 use super::{assert_adopted, assert_left, column, server};
 
@@ -39,7 +39,7 @@ fn an_adoption_survives_dump_and_restore() {
     let (cluster, mut client) = server();
     client.batch_execute(TABLES).expect("tables");
     dump_and_restore(&cluster, "postgres", "restored");
-    assert_moved(&mut connect_to(&cluster, "restored"));
+    assert_moved(&mut cluster.connect_to("restored"));
 }
 
 /// A dump has foreign keys after the rows of all tables, and thus after the rows of the table of
@@ -63,7 +63,7 @@ fn a_restore_converts_references_of_empty_tables() {
         command.arg(option).arg(&file).args(["--dbname", database]);
         assert!(command.output().expect("the program runs").status.success(), "{program}");
     }
-    let mut restored = connect_to(&cluster, "restored");
+    let mut restored = cluster.connect_to("restored");
     assert_eq!(column(&mut restored, "blog.old", "user_id").0, "bigint");
 }
 

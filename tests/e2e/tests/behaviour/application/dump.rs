@@ -3,7 +3,7 @@
 use postgres::Client;
 use snowflake_e2e::{Cluster, output};
 
-use super::WIDENED;
+use super::shop::WIDENED;
 
 /// Sequences that were integer or smallint and are bigint after a reversion. That of an identity
 /// has its column's type, which a dump does not repeat.

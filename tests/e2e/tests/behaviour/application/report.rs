@@ -4,7 +4,7 @@ use postgres::Client;
 use snowflake_e2e::bigint;
 
 use super::dump::{assert_same, files};
-use super::{WIDENED, application, fail};
+use super::shop::{WIDENED, application, fail};
 
 struct Finding {
     kind: String,

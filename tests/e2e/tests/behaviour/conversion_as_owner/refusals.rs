@@ -2,7 +2,7 @@
 //! conversion is refused, and names it.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{connect_to, error_of};
+use snowflake_e2e::error_of;
 
 use super::{TABLE, assert_refused, session, spied, start};
 
@@ -199,7 +199,7 @@ fn schemas_of_other_roles_are_refused_and_named() {
     }
     // The schema public belongs to the owner of the database.
     client.batch_execute("CREATE DATABASE theirs OWNER mallory").expect("a database");
-    let mut theirs = connect_to(&cluster, "theirs");
+    let mut theirs = cluster.connect_to("theirs");
     theirs
         .batch_execute("CREATE EXTENSION snowflake; CREATE TABLE plain (id serial PRIMARY KEY)")
         .expect("a table");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use snowflake_e2e::{bigint, connect_to};
+use snowflake_e2e::bigint;
 
 use super::rust::hinted;
 use super::{FIRST, SECOND, assert_adopted, assert_rows};
@@ -275,7 +275,7 @@ fn activerecord_dumps_an_adopted_schema() {
     stdout(ruby(&program, "test", &["-S", "rake", "db:migrate"]));
     let of_likes = "SELECT count(*) FROM pg_attrdef WHERE adrelid = 'likes'::regclass
                     AND pg_get_expr(adbin, adrelid) = 'snowflake_nextval()'";
-    assert_eq!(bigint(&mut connect_to(&program.cluster, "blog_test"), of_likes), 1);
+    assert_eq!(bigint(&mut program.cluster.connect_to("blog_test"), of_likes), 1);
 
     stdout(rake(&program, &["db:test:prepare"]));
     let maintain = "ActiveRecord::Migration.maintain_test_schema!
@@ -314,7 +314,7 @@ fn activerecord_loads_structure_sql_without_the_adoption() {
     let structure = program.read("db/structure.sql");
     assert!(structure.contains("CREATE EXTENSION IF NOT EXISTS snowflake_adopt"), "{structure}");
     stdout(rake(&program, &["db:test:prepare"]));
-    let mut client = connect_to(&program.cluster, "blog_test");
+    let mut client = program.cluster.connect_to("blog_test");
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM snowflake_adopted"), 0);
     let default = "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
                    WHERE adrelid = $1::text::regclass AND adnum = 1";

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use snowflake_e2e::{bigint, connect_to};
+use snowflake_e2e::bigint;
 
 use super::{FIRST, SECOND, assert_adopted, assert_rows};
 use crate::program::{Program, stdout};
@@ -232,6 +232,6 @@ fn sqlx_does_not_read_an_id_as_i32() {
         command.env("DATABASE_URL", format!("postgresql:///plain?host={host}&user=postgres"));
         stdout(command.output().expect("the program runs"));
     }
-    let mut plain = connect_to(&program.cluster, "plain");
+    let mut plain = program.cluster.connect_to("plain");
     assert_eq!(bigint(&mut plain, "SELECT max(id)::bigint FROM tags"), 1);
 }

@@ -2,8 +2,21 @@
 
 use std::path::Path;
 
-use super::{Cluster, new_directory};
+use crate::cluster::Cluster;
 use crate::programs::{Programs, as_server_user};
+
+/// How a new cluster begins.
+impl Cluster {
+    /// A cluster that preloads the extension, as datacenter 5 and worker 9.
+    pub fn builder() -> ClusterBuilder {
+        ClusterBuilder::new()
+    }
+
+    /// The same, started, with the extension created in database `postgres`.
+    pub fn start() -> Cluster {
+        Cluster::builder().start()
+    }
+}
 
 /// A cluster that [`ClusterBuilder::start`] starts.
 pub struct ClusterBuilder {
@@ -15,7 +28,7 @@ pub struct ClusterBuilder {
 }
 
 impl ClusterBuilder {
-    pub(super) fn new() -> ClusterBuilder {
+    fn new() -> ClusterBuilder {
         let programs = Programs::from_env();
         ClusterBuilder {
             programs,
@@ -98,20 +111,15 @@ impl ClusterBuilder {
 
     /// The cluster, not started, and without the extension in any database.
     pub fn create(self) -> Cluster {
-        let programs = self.programs;
-        let directory = new_directory();
+        let cluster = Cluster::without_data(self.programs, self.fake_clock, self.environment);
+        let template = cluster.programs().template();
         let copied = as_server_user(Path::new("cp"))
             .args(["-a", "--reflink=auto"])
-            .arg(programs.template())
-            .arg(directory.path().join("data"))
+            .arg(template)
+            .arg(cluster.data())
             .status()
             .expect("cp runs");
-        assert!(copied.success(), "cannot copy {}", programs.template().display());
-        let (fake_clock, environment) = (self.fake_clock, self.environment);
-        let cluster = Cluster { programs, directory, fake_clock, environment, postmaster: None };
-        if fake_clock {
-            cluster.set_clock("+0");
-        }
+        assert!(copied.success(), "cannot copy {}", template.display());
         cluster.configure(&[
             ("unix_socket_directories", &cluster.directory().to_string_lossy()),
             // Whoever connects is let in as superuser.

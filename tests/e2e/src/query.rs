@@ -1,0 +1,54 @@
+//! What tests ask a server in a session.
+
+use std::io::BufRead;
+
+use postgres::Client;
+use postgres::error::DbError;
+
+use crate::wait::eventually;
+
+/// Takes an ID.
+pub const NEXT: &str = "SELECT snowflake_nextval()";
+
+/// The single bigint that a query returns.
+#[track_caller]
+pub fn bigint(client: &mut Client, query: &str) -> i64 {
+    client.query_one(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
+}
+
+/// All bigints that a query of one column returns, in order.
+pub fn bigints(client: &mut Client, query: &str) -> Vec<i64> {
+    let reader = client.copy_out(&format!("COPY ({query}) TO STDOUT")).expect("COPY starts");
+    reader.lines().map(|line| line.expect("COPY goes on").parse().expect("a bigint")).collect()
+}
+
+/// The plan of a query, with the statements that it sends to other servers.
+#[track_caller]
+pub fn explain(client: &mut Client, query: &str) -> String {
+    let query = format!("EXPLAIN (VERBOSE, COSTS OFF) {query}");
+    let rows = client.query(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error}"));
+    rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
+}
+
+/// What the server says of a statement that has to fail.
+#[track_caller]
+pub fn error_of<T>(result: Result<T, postgres::Error>) -> DbError {
+    match result {
+        Ok(_) => panic!("the statement succeeded"),
+        Err(error) => match error.as_db_error() {
+            Some(error) => error.clone(),
+            None => panic!("not an error of the server: {error}"),
+        },
+    }
+}
+
+/// Ends the WAL segment of a cluster that archives, and waits until all of its WAL is archived.
+pub fn archive_wal(client: &mut Client) {
+    client.batch_execute("SELECT pg_switch_wal()").expect("a new segment");
+    eventually("the WAL is archived", || {
+        bigint(
+            client,
+            "SELECT count(*) FROM pg_ls_dir('pg_wal/archive_status') AS f WHERE f LIKE '%.ready'",
+        ) == 0
+    });
+}

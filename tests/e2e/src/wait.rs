@@ -1,0 +1,30 @@
+//! Waiting for what happens at its own time.
+
+use std::env;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Waits until `condition` holds; panics after three minutes, which no machine that is only slow
+/// takes, or after `SNOWFLAKE_PATIENCE` seconds, which `tools/break-promises` sets, since its tests
+/// are expected to fail.
+#[track_caller]
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let patience = env::var("SNOWFLAKE_PATIENCE")
+        .map_or(180, |seconds| seconds.parse().expect("SNOWFLAKE_PATIENCE is a number of seconds"));
+    let deadline = Instant::now() + Duration::from_secs(patience);
+    while !condition() {
+        assert!(Instant::now() < deadline, "not within {patience} seconds: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What `act` gives within the time; `None` when it takes longer. Then its thread is left behind.
+pub fn within<T: Send + 'static>(
+    time: Duration,
+    act: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(act()));
+    receiver.recv_timeout(time).ok()
+}
