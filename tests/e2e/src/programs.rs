@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::wait::eventually;
 
@@ -207,8 +207,7 @@ pub fn output(command: &mut Command) -> String {
 /// Sends a signal, such as `STOP`, to a process of a server.
 #[track_caller]
 pub fn signal(pid: i64, name: &str) {
-    let status = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status();
-    assert!(status.expect("kill runs").success(), "no process {pid}");
+    assert!(kill(name, &[pid]).success(), "no process {pid}");
 }
 
 /// Kills a postmaster and all of its processes at once, with no chance to clean up.
@@ -226,12 +225,7 @@ pub fn kill_server(postmaster: u32) {
         }
     }
     // The postmaster first, so that it does not clean up after the others.
-    let status = Command::new("kill")
-        .arg("-KILL")
-        .args(victims.iter().map(u32::to_string))
-        .stderr(Stdio::null())
-        .status();
-    status.expect("kill runs");
+    kill("KILL", &victims);
     for pid in victims {
         // A zombie has let go of everything.
         eventually("a process is gone", || {
@@ -239,6 +233,15 @@ pub fn kill_server(postmaster: u32) {
                 .map_or(true, |stat| stat.contains(") Z "))
         });
     }
+}
+
+/// Sends a signal to processes. The shell has a `kill` of its own; the program is in a package that
+/// not every system has.
+fn kill(name: &str, pids: &[impl ToString]) -> ExitStatus {
+    let mut kill = Command::new("sh");
+    kill.args(["-c", "kill \"$@\"", "sh"]).arg(format!("-{name}"));
+    kill.args(pids.iter().map(ToString::to_string)).stderr(Stdio::null());
+    kill.status().expect("sh runs")
 }
 
 /// Takes the settings of libpq out of the environment of a command.
