@@ -7,17 +7,16 @@
 //! same ID always has the same name.
 //!
 //! ```
-//! use snowflake_core::public::{Key, Prefix};
+//! use snowflake_core::public::{Key, Prefix, id};
 //!
-//! let key = Key::new(&[7; 16]);
+//! let keys = [Key::new(&[7; 16])];
 //! let orders = Prefix::new("ord").unwrap();
-//! let name = key.name(1268118639732232192, &orders);
+//! let name = keys[0].name(1268118639732232192, &orders);
 //! assert_eq!(name.as_str().len(), "ord_".len() + 22);
-//! assert_eq!(key.id(name.as_str(), &orders), Some(1268118639732232192));
-//! assert_eq!(key.id(name.as_str(), &Prefix::new("usr").unwrap()), None);
+//! let read = |prefix| id(&keys, name.as_str().as_bytes(), &Prefix::new(prefix).unwrap());
+//! assert_eq!(read("ord"), Some(1268118639732232192));
+//! assert_eq!(read("usr"), None);
 //! ```
-
-use std::fmt;
 
 use aes::Aes128;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
@@ -163,7 +162,7 @@ fn block(name: &[u8], prefix: &Prefix) -> Option<u128> {
         .checked_add(u128::from(last))
 }
 
-/// A key, ready for use.
+/// A key, ready for use. It is never shown, so it has no `Debug`.
 #[derive(Clone)]
 pub struct Key {
     cipher: Aes128,
@@ -190,24 +189,13 @@ impl Key {
         Name::new(prefix, u128::from_be_bytes(block))
     }
 
-    /// The ID that has this name; `None` if the name was not made with this key and prefix.
-    pub fn id(&self, name: &str, prefix: &Prefix) -> Option<i64> {
-        self.open(block(name.as_bytes(), prefix)?, prefix)
-    }
-
+    /// The ID of which this is the block; `None` if the block was not made with this key and prefix.
     fn open(&self, block: u128, prefix: &Prefix) -> Option<i64> {
         let mut block = block.to_be_bytes();
         self.cipher.decrypt_block((&mut block).into());
         let block = u128::from_be_bytes(block);
         // One comparison of two registers takes the same time wherever they differ.
         (block as u64 == prefix.check).then_some((block >> 64) as i64)
-    }
-}
-
-// A key is never shown.
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Key({})", self.fingerprint())
     }
 }
 
