@@ -26,7 +26,7 @@ pub fn create_directory(directory: &Path) {
     give_to_server_user(directory);
 }
 
-/// Makes the user that servers run as the owner of a file or a directory.
+/// Gives a file or a directory to the user that servers run as.
 pub fn give_to_server_user(path: &Path) {
     let owner = fs::metadata(Programs::from_env().template()).expect("the template");
     chown(path, Some(owner.uid()), Some(owner.gid())).expect("root, or the same user");
