@@ -290,11 +290,12 @@ fn the_vectors_of_the_page_are_right() {
         })
         .collect();
     assert_eq!(rows.len(), 10);
-    let first = Key::new(&std::array::from_fn(|byte| byte as u8));
-    assert!(page.contains(&format!("`{}` is `{}`.", rows[0][0], first.fingerprint())));
+    let key_of =
+        |text: &str| Key::new(&KeyBytes::read(text.as_bytes()).expect("a key").as_slice()[0]);
+    let first = rows[0][0];
+    assert!(page.contains(&format!("`{first}` is `{}`.", key_of(first).fingerprint())));
     for [key, text, id, name] in rows {
-        let bytes = KeyBytes::read(key.as_bytes()).expect("a key");
-        let key = Key::new(&bytes.as_slice()[0]);
+        let key = key_of(key);
         let (id, prefix) = (id.parse().expect("an ID"), prefix(text));
         assert_eq!(key.name(id, &prefix).as_str(), name);
         assert_eq!(id_of(&key, name, &prefix), Some(id));

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use postgres::Client;
-use postgres::error::DbError;
+use postgres::error::{DbError, SqlState};
 
 use crate::wait::eventually;
 
@@ -40,6 +40,12 @@ pub fn error_of<T>(result: Result<T, postgres::Error>) -> DbError {
             None => panic!("not an error of the server: {error}"),
         },
     }
+}
+
+/// Why a statement was interrupted. A client whose session was terminated might notice that the
+/// connection is closed before it reads the error.
+pub fn interruption(error: &postgres::Error) -> &SqlState {
+    error.code().unwrap_or(&SqlState::ADMIN_SHUTDOWN)
 }
 
 /// Ends the WAL segment of a cluster that archives, and waits until all of its WAL is archived.

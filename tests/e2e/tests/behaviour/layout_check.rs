@@ -200,7 +200,8 @@ fn a_confirmed_layout_names_what_holds_old_times() {
     let databases = [("postgres", "orders"), ("other", "visits")];
     cluster.connect().batch_execute("CREATE DATABASE other").expect("a database");
     for (database, table) in databases {
-        cluster.connect_to(database)
+        cluster
+            .connect_to(database)
             .batch_execute(&format!(
                 "CREATE EXTENSION IF NOT EXISTS snowflake;
                  CREATE TABLE {table} (
