@@ -30,7 +30,7 @@ pub use clock::{clock_of_file, set_clock_of_file};
 pub use cluster::Cluster;
 pub use deaf_client::DeafClient;
 pub use directory::{create_directory, new_directory};
-pub use dump::dump_and_restore;
+pub use dump::{dump_and_restore, dump_text};
 pub use everything::call_everything;
 pub use fleet::{
     Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password,

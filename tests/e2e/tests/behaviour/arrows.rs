@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::documents::tree;
+
 /// The directory of each crate, and of each test that has more than one file.
 const CRATES: [&str; 16] = [
     "src",
@@ -33,7 +35,7 @@ type Files = BTreeMap<Vec<String>, PathBuf>;
 
 #[test]
 fn no_circle_between_files() {
-    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tree = tree();
     let mut circles = BTreeSet::new();
     for directory in CRATES {
         let mut files = Files::new();

@@ -1,7 +1,7 @@
 //! What the schema is, as texts that are compared: a dump, what no dump says, and files.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, output};
+use snowflake_e2e::{Cluster, dump_text};
 
 use super::shop::WIDENED;
 
@@ -29,10 +29,7 @@ const CHANGED: [(&str, &str); 3] = [
 
 /// The lines of a dump without its rows.
 pub fn dump(cluster: &Cluster) -> Vec<String> {
-    let text = output(cluster.client_program("pg_dump").arg("--schema-only"));
-    let is_random =
-        |line: &&str| line.starts_with("\\restrict") || line.starts_with("\\unrestrict");
-    text.lines().filter(|line| !is_random(line)).map(str::to_owned).collect()
+    dump_text(cluster, &["--schema-only"]).lines().map(str::to_owned).collect()
 }
 
 /// What no dump of a schema says: whether triggers of foreign keys fire, whether materialized views
