@@ -154,7 +154,7 @@ pub fn lead(facts: &Facts) -> Finding {
     };
     let limits = settings::limits();
     let lead = outlook.after - facts.now;
-    let largest = limits.max_burst.max(outlook.hold).max(limits.max_backward_step);
+    let largest = limits.largest_lead(outlook.hold);
     if lead > largest && lead - largest > limits.max_wait {
         let until = outlook.after - largest;
         let error = generate::Error::ClockBehind { timestamp: outlook.after, lead, until };

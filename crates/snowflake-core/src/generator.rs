@@ -17,7 +17,8 @@
 //! 6. Nothing is issued above the floor, nor past the end of the timestamp field.
 //! 7. A session is asked for a reservation early, before anybody has to wait for it.
 //! 8. A step back beyond `max_backward_step` is never held. A request waits for the clock if
-//!    `max_wait` allows it, and is refused otherwise.
+//!    `max_wait` allows it, and is refused otherwise, until the lead is one that is explained or
+//!    held, and not longer.
 //! 9. IDs from [`Generator::take_at_once`] are those that [`Generator::take`] would give, and the
 //!    state after it is the same.
 //! 10. A reused timestamp is that of the reading. It is at most `reuse_window` behind the
@@ -68,8 +69,16 @@ pub struct Limits {
     pub reuse_window: i64,
     /// The largest step back of the clock that is held: IDs continue from the last timestamp.
     pub max_backward_step: i64,
-    /// The longest wait for a clock that is behind by more than `max_backward_step`.
+    /// The longest wait for a clock that is behind by more than [`Limits::largest_lead`].
     pub max_wait: i64,
+}
+
+impl Limits {
+    /// The largest lead over the clock with which IDs go on: the one that is explained, `hold`
+    /// without `max_burst`, or one that is held as a step back of the clock.
+    pub fn largest_lead(&self, hold: i64) -> i64 {
+        self.max_burst.max(hold).max(self.max_backward_step)
+    }
 }
 
 /// What a caller of [`Generator::take`] wants.
@@ -144,8 +153,8 @@ pub enum Decision {
         /// Why.
         reason: WaitReason,
     },
-    /// The clock is behind by more than `max_backward_step`, and catching up would take longer than
-    /// `max_wait`.
+    /// The clock is behind by more than [`Limits::largest_lead`], and catching up would take longer
+    /// than `max_wait`.
     Refuse {
         /// The generator's timestamp.
         timestamp: i64,
@@ -188,7 +197,7 @@ pub enum Observation {
 pub enum WaitReason {
     /// The sequence of the millisecond is used up.
     NextMillisecond,
-    /// The clock was set back by more than `max_backward_step`.
+    /// The clock was set back by more than `max_backward_step`, beyond a lead that is explained.
     ClockBehind,
 }
 
@@ -418,7 +427,7 @@ impl Generator {
                 self.hold = lead;
                 return Decision::Hold { seen: self.seen(), lead };
             }
-            let until = self.timestamp - limits.max_backward_step;
+            let until = self.timestamp - limits.largest_lead(self.hold);
             return if until - reading.now <= limits.max_wait {
                 Decision::Wait { seen, until, reason: WaitReason::ClockBehind }
             } else {

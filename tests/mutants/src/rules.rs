@@ -108,6 +108,16 @@ const GENERATOR: &[[&str; 3]] = &[
         "(next.timestamp <= self.floor).then",
     ],
     [
+        "observe::what_is_waited_for_is_when_ids_go_on",
+        "limits.largest_lead(self.hold)",
+        "limits.max_backward_step",
+    ],
+    [
+        "observe::what_is_waited_for_is_when_ids_go_on",
+        "self.max_burst.max(hold).max(",
+        "hold.max(",
+    ],
+    [
         "properties::a_step_beyond_max_backward_step_is_never_held",
         "reading.now <= limits.max_wait",
         "reading.now < limits.max_wait",

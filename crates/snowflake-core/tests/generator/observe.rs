@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use snowflake_core::generator::{
-    Decision, Generator, Limits, Observation, RESERVATION, Reading, Request, WaitReason,
+    Decision, Generator, Limits, Observation, RESERVATION, Reading, Request, Seen, WaitReason,
 };
 
 use crate::world::{ONE, SESSIONS, START, STRICT, World};
@@ -104,6 +104,15 @@ fn run(
     Ok(())
 }
 
+/// The reading until which a request has to wait for the clock, or is refused.
+fn is_behind(decision: &Decision) -> Option<i64> {
+    match decision {
+        Decision::Wait { until, reason: WaitReason::ClockBehind, .. }
+        | Decision::Refuse { until, .. } => Some(*until),
+        _ => None,
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Happened {
     Took(Decision),
@@ -178,6 +187,33 @@ proptest! {
                     prop_assert!(lead > max_lead && timestamp > before);
                 }
                 Observation::Reserve { .. } => unreachable!(),
+            }
+            Ok(())
+        })?;
+    }
+
+    /// 8, with leads that bursts and observations explain: at the reading that a wait or a refusal
+    /// names, a request is neither refused nor told to wait for the clock, and a millisecond earlier
+    /// it is one of them.
+    #[test]
+    fn what_is_waited_for_is_when_ids_go_on(
+        (max_burst, max_backward_step, max_wait) in (0..10i64, 0..20i64, 0..20i64),
+        max_lead in 0..15i64,
+        events in events(-20..20i64),
+    ) {
+        let limits = Limits { max_burst, max_backward_step, max_wait, ..STRICT };
+        run(World::new(limits), events, max_lead, |world, happened| {
+            let Happened::Took(decision) = happened else { return Ok(()) };
+            let Some(until) = is_behind(&decision) else { return Ok(()) };
+            for (now, expected) in [(until, None), (until - 1, Some(until))] {
+                let (mut generator, mut ring) = (world.generator, world.ring);
+                let mut take =
+                    |seen| generator.take(&mut ring, Reading { now, seen }, ONE, &limits);
+                let mut decision = take(Seen::NOTHING);
+                if let Decision::Reread { seen } = decision {
+                    decision = take(seen);
+                }
+                prop_assert_eq!(is_behind(&decision), expected, "{:?} at {}", decision, now);
             }
             Ok(())
         })?;

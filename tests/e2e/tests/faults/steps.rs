@@ -140,6 +140,65 @@ fn every_strategy_does_what_it_says_across_a_restart() {
     println!("18 restarts with the clock back, {ids} IDs");
 }
 
+/// A lead that is explained is not waited for, however long it is: only the step back itself is, and
+/// an error says when that is over.
+#[test]
+fn a_short_step_back_is_waited_for_whatever_lead_is_explained() {
+    let strict: Settings =
+        &[("snowflake.max_backward_step", "0"), ("snowflake.max_observed_lead", "1min")];
+    let default: Settings = &[("snowflake.max_observed_lead", "2d")];
+    for (lead, settings) in [("50 seconds", strict), ("30 hours", default)] {
+        let mut cluster = Cluster::builder().fake_clock().set("snowflake.max_wait", "3s").start();
+        cluster.configure(settings);
+        cluster.reload();
+        let journal = Journal::new();
+        let mut client = cluster.connect();
+        journal.take(&mut client, NEXT).expect("an ID");
+        let observe = format!(
+            "SELECT snowflake_observe(
+                 snowflake_make(clock_timestamp() + interval '{lead}', 1, 2, 7)
+             )::int::bigint"
+        );
+        eventually("the setting is in force", || bigint(&mut client, &observe) == 1);
+        journal.take(&mut client, NEXT).expect("an ID");
+        let refused = "SELECT steps_refused FROM pg_stat_snowflake";
+        cluster.set_clock("-1.5s");
+        journal.take(&mut client, NEXT).expect("an ID, after a wait");
+        assert_eq!(bigint(&mut client, refused), 0);
+        // The start explains the lead, too.
+        drop(client);
+        cluster.kill();
+        cluster.set_clock("-4s");
+        cluster.start_again();
+        let mut client = cluster.connect();
+        journal.take(&mut client, NEXT).expect("an ID, after a wait");
+        assert_eq!(bigint(&mut client, refused), 0);
+        // Too long a wait is refused.
+        cluster.set_clock("-20s");
+        let error = error_of(journal.take(&mut client, NEXT));
+        let detail = error.detail().expect("a detail");
+        let (_, until) = detail.split_once("has reached ").expect("a time");
+        let left = format!(
+            "SELECT ceil(extract(epoch FROM '{}'::timestamptz - clock_timestamp()))::bigint",
+            until.trim_end_matches('.')
+        );
+        let left = bigint(&mut client, &left);
+        assert!((4..=18).contains(&left), "{left} s: {detail}");
+        let (ok, said) = lead_row(&mut client);
+        assert!(!ok && said.contains("has reached"), "{said}");
+        cluster.set_clock(&format!("{}s", left - 20));
+        journal.take(&mut client, NEXT).expect("an ID");
+        journal.check();
+    }
+}
+
+/// The row `lead` of the check.
+fn lead_row(client: &mut Client) -> (bool, String) {
+    let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'lead'";
+    let row = client.query_one(row, &[]).expect("a row");
+    (row.get(0), row.get(1))
+}
+
 #[test]
 fn a_jump_ahead_needs_a_confirmation() {
     let cluster = Cluster::builder().fake_clock().start();
