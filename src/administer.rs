@@ -11,7 +11,7 @@ use crate::clock;
 use crate::decode::layout::{stored_results, timestamp_in};
 use crate::dumps;
 use crate::generator::shared;
-use crate::promise::reservation::{issuer, locked, refuse_in_recovery};
+use crate::promise::reservation::{issuer, locked, record, refuse_in_recovery};
 use crate::promise::{Error, register, replication};
 use crate::server::encoding::text_argument;
 use crate::server::in_recovery;
@@ -24,7 +24,7 @@ use crate::settings::{self, Fixed};
 /// read, or was deleted while the server runs.
 #[pg_extern(volatile, strict, parallel_safe)]
 fn snowflake_floor() -> Option<TimestampWithTimeZone> {
-    let record = register::read().map_err(Error::from).or_raise();
+    let record = record().or_raise();
     let floor = match in_recovery() {
         false => issuer(settings::fixed()).floor(record.as_ref()),
         true => record.map(|record| record.floor),

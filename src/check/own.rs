@@ -9,7 +9,7 @@ use crate::dumps::{self, Recorded};
 use crate::generate;
 use crate::generator::shared;
 use crate::promise::outlook::Outlook;
-use crate::promise::{self, register};
+use crate::promise::{self, reservation};
 use crate::public;
 use crate::server::report::{Report, sentences};
 use crate::server::{catalog, time};
@@ -75,12 +75,10 @@ pub fn register(facts: &Facts) -> Finding {
     }
     // A server that has issued IDs continues without the file for as long as it runs, because
     // the floor is in its memory.
-    match register::read() {
+    match reservation::record() {
         Ok(Some(record)) => Finding::well(format!("The floor is {}.", time::display(record.floor))),
         Ok(None) => without_register(facts),
-        Err(error) => {
-            Finding { state: State::Doubtful, ..Finding::blocking(Register(error).report()) }
-        }
+        Err(error) => Finding { state: State::Doubtful, ..Finding::blocking(error.report()) },
     }
 }
 

@@ -6,7 +6,7 @@ use snowflake_core::register::Issuer;
 
 use super::error::Error;
 use super::reservation::{self, Reservations, first_start, issuer, issuer_on};
-use super::{register, upstream};
+use super::upstream;
 use crate::clock;
 use crate::generator::shared;
 use crate::server::in_recovery;
@@ -45,7 +45,7 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     }
     let in_recovery = in_recovery();
     let issuer = if in_recovery { promoted_issuer(fixed) } else { issuer(fixed) };
-    let record = register::read()?;
+    let record = reservation::record()?;
     // Without preloading, nobody has kept what the last message said.
     if in_recovery && !fixed.preloaded {
         state.upstream = upstream::last_message().map(|message| message.clocks(i64::MAX));

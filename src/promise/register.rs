@@ -32,6 +32,7 @@ use pgrx::{PgAtomic, pg_shmem_init};
 use snowflake_core::register::{LENGTH, Record, RecordError};
 
 use crate::generator::shared;
+use crate::server::in_recovery;
 use crate::settings;
 
 /// The file's name. The number is far above those that PostgreSQL assigns, and PostgreSQL would
@@ -126,14 +127,15 @@ pub fn init() {
 
 /// The record, or `None` where there is no register yet. Fails where the file was deleted while the
 /// server runs, although its page might still be in the buffer pool: the next start might not find
-/// it.
+/// it. Unless the lock is held, a file that a session is only now creating looks damaged.
 pub fn read() -> Result<Option<Record>, Error> {
     let seen = was_seen();
     if !exists() {
         return if seen { Err(deleted()) } else { Ok(None) };
     }
     if is_empty() {
-        return Err(RecordError::Damaged.into());
+        // Recovery creates the file, and makes it longer a moment later.
+        return if in_recovery() { Ok(None) } else { Err(RecordError::Damaged.into()) };
     }
     // Only now, and not as soon as the file exists: a session that creates it removes it again if
     // that fails.

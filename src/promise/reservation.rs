@@ -36,7 +36,7 @@ use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::generator::Generator;
 use snowflake_core::jump::{Clocks, Jump, Reference, Verdict};
-use snowflake_core::register::{Issuer, Record, Reservation, Start, Writer};
+use snowflake_core::register::{Issuer, Record, RecordError, Reservation, Start, Writer};
 
 use super::entry::{Began, LogEntry, Logged};
 use super::error::Error;
@@ -171,6 +171,18 @@ pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
 /// A standby must not write WAL.
 pub fn refuse_in_recovery(what: &'static str) -> Result<(), Error> {
     if in_recovery() { Err(Error::InRecovery { what }) } else { Ok(()) }
+}
+
+/// The register's record, for a caller that does not hold the lock. A session that creates the file
+/// makes it longer a moment later, and holds the lock meanwhile. So what looks damaged is looked at
+/// again with the lock held.
+pub fn record() -> Result<Option<Record>, Error> {
+    match register::read() {
+        Err(register::Error::Record(RecordError::Damaged)) if settings::fixed().preloaded => {
+            locked(|_, _| Ok(register::read()?))
+        }
+        found => Ok(found?),
+    }
 }
 
 /// What the sessions share now.

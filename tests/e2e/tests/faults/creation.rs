@@ -1,13 +1,14 @@
 //! The register cannot be created: nothing is issued, nothing is left behind, and nobody else is
-//! stopped.
+//! stopped. While it is being created, nobody takes it for damaged.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::thread;
 use std::time::Duration;
 
-use postgres::NoTls;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, Register, error_of, within};
+use postgres::{Client, NoTls};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually, within};
 
 use super::{NEXT, Preloaded};
 
@@ -63,4 +64,84 @@ fn a_full_disk_leaves_nothing_behind() {
     cluster.start_again();
     journal.take(&mut cluster.connect(), NEXT).expect("an ID");
     journal.check();
+}
+
+/// How many floors there are.
+const FLOOR: &str = "SELECT count(snowflake_floor())";
+
+/// Lets whoever creates the register on this server wait after the file is there, until this file is
+/// removed.
+fn hold_open(cluster: &Cluster) -> std::path::PathBuf {
+    let late = cluster.data().join("late");
+    fs::write(&late, "").expect("root, or the owner");
+    late
+}
+
+fn is_held_open(cluster: &Cluster) -> bool {
+    cluster.data().join("waits").exists()
+        && fs::metadata(Register::path(cluster)).is_ok_and(|file| file.len() == 0)
+}
+
+/// The detail of the check's row, which has to be well.
+#[track_caller]
+fn register_row(client: &mut Client) -> String {
+    let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'register'";
+    let row = client.query_one(row, &[]).expect("a row");
+    let detail: String = row.get(1);
+    assert!(row.get::<_, bool>(0), "{detail}");
+    detail
+}
+
+/// The session that takes the first ID has created the file, and not written the page yet: whoever
+/// asks waits for that.
+#[test]
+fn a_register_that_a_session_creates_is_not_damaged() {
+    let library = Preloaded::new("late_page");
+    let cluster = Cluster::builder().environment(library.environment()).start();
+    let (mut watcher, mut decoder) = (cluster.connect(), cluster.connect());
+    let late = hold_open(&cluster);
+    let mut client = cluster.connect();
+    let first = thread::spawn(move || bigint(&mut client, NEXT));
+    eventually("the file is empty", || is_held_open(&cluster));
+    decoder.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
+    let mut client = cluster.connect();
+    let floor = thread::spawn(move || client.query_one(FLOOR, &[]).map(|row| row.get(0)));
+    let mut client = cluster.connect();
+    let check = thread::spawn(move || register_row(&mut client));
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE wait_event = 'snowflake_reservation' AND pid <> pg_backend_pid()";
+    eventually("both wait", || {
+        floor.is_finished() || check.is_finished() || bigint(&mut watcher, waiting) == 2
+    });
+    fs::remove_file(late).expect("root, or the owner");
+    first.join().expect("an ID");
+    let floors: Result<i64, postgres::Error> = floor.join().expect("a thread");
+    assert_eq!(floors.map_err(|error| error.to_string()), Ok(1));
+    let detail = check.join().expect("a row that is well");
+    assert!(detail.starts_with("The floor is "), "{detail}");
+}
+
+/// Recovery has created the file, and not written the page yet: there is no register so far, as a
+/// moment before.
+#[test]
+fn a_register_that_recovery_creates_is_not_damaged() {
+    let library = Preloaded::new("late_page");
+    let primary = Cluster::builder().environment(library.environment()).start();
+    let standby = primary.standby();
+    let (mut client, mut other) = (standby.connect(), standby.connect());
+    let late = hold_open(&standby);
+    bigint(&mut primary.connect(), NEXT);
+    eventually("the file is empty", || is_held_open(&standby));
+    for client in [&mut client, &mut other] {
+        let floors = client.query_one(FLOOR, &[]).map(|row| row.get(0));
+        assert_eq!(floors.map_err(|error| error.to_string()), Ok(0i64));
+        assert_eq!(register_row(client), "There is none. The first ID creates it.");
+        client.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
+    }
+    fs::remove_file(late).expect("root, or the owner");
+    eventually("the register is there", || bigint(&mut client, FLOOR) == 1);
+    assert!(register_row(&mut client).starts_with("The floor is "));
+    drop(primary);
+    standby.promote();
+    bigint(&mut other, NEXT);
 }
