@@ -33,9 +33,10 @@ fn snowflake_floor() -> Option<TimestampWithTimeZone> {
 }
 
 /// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to
-/// lower it, and to set it further ahead of the clock than `snowflake.max_backward_step`. Writes the
-/// register again if it was deleted while the server runs. 42501 unless superuser; 55000 for what
-/// needs `force`; 25006 on a standby; 22003 when the timestamp field does not hold `ts`.
+/// lower it, to set it further ahead of the clock than `snowflake.max_backward_step`, and to set it
+/// while the clock is refused. Writes the register again if it was deleted while the server runs.
+/// 42501 unless superuser; 55000 for what needs `force`; 25006 on a standby; 22003 when the
+/// timestamp field does not hold `ts`.
 #[pg_extern(volatile, strict)]
 fn snowflake_set_floor(
     ts: TimestampWithTimeZone,
@@ -43,10 +44,6 @@ fn snowflake_set_floor(
 ) -> TimestampWithTimeZone {
     let fixed = authorized("set the floor of snowflake IDs").or_raise();
     let floor = timestamp_in(fixed.layout, ts).or_raise();
-    let lead = floor - clock::unix_ms();
-    if !force && settings::MAX_BACKWARD_STEP.limit().is_some_and(|limit| lead > limit) {
-        Error::FloorAhead { lead }.raise();
-    }
     let issued = set_floor(fixed, floor, force).or_raise();
     replication::let_commit_wait();
     if floor < issued {
@@ -139,9 +136,9 @@ fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
 }
 
 /// Puts the floor at `floor`, in milliseconds since the Unix epoch, and lets the next ID begin
-/// above it. Refuses to go below what has been issued, or to take the place of a record that is not
-/// this server's own, unless forced. Returns the time up to which IDs might have been issued
-/// before.
+/// above it. Refuses to go below what has been issued, to take the place of a record that is not
+/// this server's own, and to set anything by a clock that is refused or far behind, unless forced.
+/// Returns the time up to which IDs might have been issued before.
 fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
     let closed = register::close_deleted();
     locked(|reservations, _| {
@@ -153,6 +150,19 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
         let least = frozen.timestamp().max(recorded.map_or(i64::MIN, |record| record.floor));
         if !force {
             may_replace(&issuer, found)?;
+            let clocks = clock::clocks();
+            // A floor is no confirmation of the clock. IDs above one that is ahead of a wrong clock
+            // would follow that clock. If a start is refused for another reason, the clock is not
+            // what is in the way.
+            if let Ok(Some((Verdict::Refuse, jump))) =
+                reservations.verdict_on(&issuer, recorded.as_ref(), clocks)
+            {
+                return Err(Error::ClockAhead(jump));
+            }
+            let lead = floor - clocks.wall;
+            if settings::MAX_BACKWARD_STEP.limit().is_some_and(|limit| lead > limit) {
+                return Err(Error::FloorAhead { lead });
+            }
             if floor < least {
                 return Err(Error::FloorLowered { floor: least });
             }
@@ -163,7 +173,7 @@ fn set_floor(fixed: &Fixed, floor: i64, force: bool) -> Result<i64, Error> {
             Some(_) => NO_TIMELINE,
             None => issuer.timeline,
         };
-        // A floor is no confirmation of the clock.
+        // Nor is one that is set by force and is below the clock.
         let written = recorded.map_or_else(clock::clocks, |record| record.written);
         let record = Record { timeline, ..issuer.record(floor, written) };
         register::overwrite(&record, &closed)?;
@@ -233,22 +243,17 @@ fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
 fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
     locked(|reservations, _| {
         let clocks = clock::clocks();
-        let is_confirmed = change(|record| {
-            let (verdict, _) = match reservations.verdict(clocks) {
-                Some(verdict) => verdict,
-                // As the first ID of this incarnation will judge.
-                None => {
-                    let (start, reference) = reservations.start(&issuer(fixed), &record, clocks)?;
-                    clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit())
-                }
-            };
-            if verdict != Verdict::Refuse {
-                return Ok(None);
-            }
-            Ok(Some(Record { written: clocks, ..record }))
-        })?;
-        if is_confirmed {
-            reservations.confirm(clocks);
+        let found = register::read();
+        let record = found.as_ref().ok().copied().flatten();
+        match reservations.verdict_on(&issuer(fixed), record.as_ref(), clocks)? {
+            Some((Verdict::Refuse, _)) => {}
+            Some(_) => return Ok(false),
+            None => return Ok(found.map(|_| false)?),
+        }
+        // Where the register is damaged or was deleted, a floor that is set next writes it again,
+        // with the clocks of then.
+        if let Some(record) = record {
+            register::flush(register::write(&Record { written: clocks, ..record }));
         }
         Ok(is_confirmed)
     })

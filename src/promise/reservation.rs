@@ -335,6 +335,22 @@ impl Reservations {
         Some(clocks.judge(&reference, timestamp, settings::MAX_FORWARD_STEP.limit()))
     }
 
+    /// The same, and before the first ID as that one will judge, from the record; `None` where there
+    /// is nothing to judge by.
+    pub fn verdict_on(
+        &self,
+        issuer: &Issuer,
+        record: Option<&Record>,
+        clocks: Clocks,
+    ) -> Result<Option<(Verdict, Jump)>, Error> {
+        if let Some(verdict) = self.verdict(clocks) {
+            return Ok(Some(verdict));
+        }
+        let Some(record) = record else { return Ok(None) };
+        let (start, reference) = self.start(issuer, record, clocks)?;
+        Ok(Some(clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit())))
+    }
+
     /// Accepts these clocks, however far the wall clock has jumped.
     pub fn confirm(&mut self, clocks: Clocks) {
         self.reference = Some(Reference::record(clocks));

@@ -66,6 +66,30 @@ fn ids_ahead_of_the_clock_do_not_come_back() {
     journal.check();
 }
 
+/// A floor writes the register again, and waits for the clock to be confirmed. So that can be done
+/// without the register.
+#[test]
+fn a_clock_is_confirmed_before_the_register_is_written_again() {
+    let cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    delete(&cluster);
+    let confirm = "SELECT snowflake_confirm('clock')::int::bigint";
+    assert_eq!(bigint(&mut client, confirm), 0);
+    cluster.set_clock("+3d");
+    let set = "SELECT snowflake_set_floor(clock_timestamp())";
+    for statement in [NEXT, set] {
+        let error = error_of(client.query(statement, &[]));
+        assert!(error.message().starts_with("the clock has jumped ahead by "), "{error}");
+    }
+    assert_eq!(bigint(&mut client, confirm), 1);
+    client.batch_execute(set).expect("a floor");
+    journal.take(&mut client, NEXT).expect("an ID");
+    assert!(row(&mut client, "register").0);
+    journal.check();
+}
+
 #[test]
 fn the_log_reports_the_deletion_with_the_next_reservation() {
     let cluster = Cluster::builder().fake_clock().start();

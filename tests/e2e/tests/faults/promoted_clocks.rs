@@ -44,9 +44,11 @@ fn standby(upstream: &Cluster, offset: &str) -> Cluster {
 
 #[track_caller]
 fn assert_refused(standby: &Cluster, message: &str) {
-    let error = error_of(standby.connect().query(NEXT, &[]));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    assert!(error.message().contains(message), "{error}");
+    for statement in ["SELECT snowflake_set_floor(now() + interval '1 minute')", NEXT] {
+        let error = error_of(standby.connect().query(statement, &[]));
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+        assert!(error.message().contains(message), "{error}");
+    }
 }
 
 /// By how much the newest ID is ahead of the server's clock, in days.

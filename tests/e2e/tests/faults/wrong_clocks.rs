@@ -180,7 +180,52 @@ fn a_wrong_clock_that_was_confirmed_can_be_corrected() {
     journal.check();
 }
 
-/// An administrator who sets a floor says nothing of the clock.
+/// IDs above a floor that is ahead of a wrong clock would follow that clock.
+#[test]
+fn a_floor_is_refused_as_long_as_the_clock_is() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let journal = Journal::new();
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    cluster.set_clock("+3d");
+    let floors = [
+        "now() + interval '1 minute'",
+        "now()",
+        "now() + interval '5 days'",
+        "now() - interval '3 days'",
+        "snowflake_floor()",
+    ];
+    for _ in 0..2 {
+        let mut client = cluster.connect();
+        for floor in floors {
+            let set = format!("SELECT snowflake_set_floor({floor})");
+            let error = error_of(client.query(&set, &[]));
+            assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{floor}");
+            assert!(error.message().starts_with("the clock has jumped ahead by 259"), "{error}");
+            let hint = error.hint().expect("a hint");
+            assert!(hint.contains("SELECT snowflake_confirm('clock')"), "{hint}");
+            assert!(!hint.contains("force"), "{hint}");
+        }
+        assert_jump_is_refused(&cluster, &journal);
+        // The second time, before the first ID of a start.
+        drop(client);
+        cluster.stop();
+        cluster.start_again();
+    }
+    // Nothing has followed the clock.
+    cluster.set_clock("+0");
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+    assert!(bigint(&mut client, "SELECT lead FROM pg_stat_snowflake") < 60_000);
+    // One that is right, and was confirmed, is no reason to refuse a floor.
+    cluster.set_clock("+3d");
+    assert!(confirm(&cluster));
+    client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 minute')").expect("set");
+    journal.take(&mut client, NEXT).expect("an ID");
+    journal.check();
+}
+
+/// An administrator who sets a floor by force says nothing of the clock, but follows it if the floor
+/// is ahead of it.
 #[test]
 fn a_floor_is_no_confirmation_of_the_clock() {
     let cluster = Cluster::builder().fake_clock().start();
@@ -190,10 +235,14 @@ fn a_floor_is_no_confirmation_of_the_clock() {
     cluster.set_clock("+300d");
     assert_jump_is_refused(&cluster, &journal);
     client
-        .batch_execute("SELECT snowflake_set_floor(snowflake_floor() + interval '1 second')")
+        .batch_execute(
+            "SELECT snowflake_set_floor(snowflake_floor() + interval '1 second', force => true)",
+        )
         .expect("a floor");
     assert_jump_is_refused(&cluster, &journal);
-    assert!(confirm(&cluster));
+    client
+        .batch_execute("SELECT snowflake_set_floor(now() + interval '1 second', force => true)")
+        .expect("a floor");
     journal.take(&mut client, NEXT).expect("an ID");
     journal.check();
 }
