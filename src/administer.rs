@@ -232,7 +232,7 @@ fn confirm_layout(fixed: &Fixed) -> Result<bool, Error> {
         let issuer = issuer(fixed);
         change(|record| {
             issuer.confirm_layout(&record).map_err(|GoesBack| Error::LayoutGoesBack {
-                recorded: record.layout,
+                recorded: record.other_than(issuer.layout),
                 floor: record.floor,
             })
         })
@@ -255,7 +255,8 @@ fn confirm_clock(fixed: &Fixed) -> Result<bool, Error> {
         if let Some(record) = record {
             register::flush(register::write(&Record { written: clocks, ..record }));
         }
-        Ok(is_confirmed)
+        reservations.confirm(clocks);
+        Ok(true)
     })
 }
 

@@ -102,13 +102,18 @@ fn without_register(facts: &Facts) -> Finding {
 
 /// Whether the register accepts the layout.
 pub fn layout(facts: &Facts) -> Finding {
+    use promise::Error::{ConfirmedLayout, OtherLayout};
     match &facts.outlook {
-        Err(Obstacle::Refused(error @ promise::Error::OtherLayout { .. })) => {
+        Err(Obstacle::Refused(error @ (OtherLayout { .. } | ConfirmedLayout { .. }))) => {
             Finding::blocking(error.clone().report())
         }
-        Ok(Outlook { was_confirmed: true, .. }) => Finding::well(
+        Ok(Outlook { was_confirmed: true, accepts_former: true, .. }) => Finding::well(
             "The epoch and the widths were confirmed. No ID has been issued under them, so \
              those from before are still accepted.",
+        ),
+        Ok(Outlook { was_confirmed: true, .. }) => Finding::well(
+            "The epoch and the widths were confirmed. This server has received no ID that was \
+             issued under them.",
         ),
         Ok(Outlook { is_first: false, .. }) => {
             Finding::well("The epoch and the widths are those of the register.")

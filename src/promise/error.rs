@@ -50,6 +50,11 @@ pub enum Error {
         /// The record's floor, Unix ms.
         floor: i64,
     },
+    /// Another layout was confirmed on an earlier timeline.
+    ConfirmedLayout {
+        /// The confirmed one.
+        confirmed: Layout,
+    },
     /// `snowflake.start_after` is too far ahead of the clock.
     StartAfterAhead {
         /// By how much, ms.
@@ -57,7 +62,7 @@ pub enum Error {
     },
     /// The configured layout would make IDs that are not above all that were issued.
     LayoutGoesBack {
-        /// The record's layout.
+        /// The layout that is in the way.
         recorded: Layout,
         /// The record's floor, Unix ms.
         floor: i64,
@@ -107,6 +112,7 @@ impl Error {
                 Error::OtherSystem { recorded, writer: record.writer }
             }
             StartError::Layout { recorded } => Error::OtherLayout { recorded, floor: record.floor },
+            StartError::ConfirmedLayout { confirmed } => Error::ConfirmedLayout { confirmed },
             StartError::StartAfter(error) => error.into(),
         }
     }
@@ -204,6 +210,15 @@ impl Report for Error {
                         "Set the epoch and the widths as they were. To continue under the new \
                          ones, a superuser confirms them with SELECT snowflake_confirm('layout').",
                     )
+            }
+            Error::ConfirmedLayout { confirmed } => {
+                refused("another snowflake.epoch or other widths have been confirmed")
+                    .set_detail(format!(
+                        "The confirmed layout is {} for datacenter, worker and sequence. IDs \
+                         might have been issued under it that this server has not received.",
+                        dumps::described(confirmed)
+                    ))
+                    .set_hint("Set the confirmed epoch and widths, and restart this server.")
             }
             Error::StartAfterAhead { lead } => {
                 refused(&format!("snowflake.start_after is {lead} ms ahead of the clock"))

@@ -16,8 +16,10 @@ use crate::settings::{self, Fixed};
 pub struct Outlook {
     /// Whether there is no register yet.
     pub is_first: bool,
-    /// Whether the layout was confirmed, and no ID was issued since.
+    /// Whether the layout was confirmed, and no ID of it is known.
     pub was_confirmed: bool,
+    /// Whether the layout from before is then still accepted.
+    pub accepts_former: bool,
     /// The next ID would be above this timestamp.
     pub after: i64,
     /// How much of the lead of `after` over the clock is explained.
@@ -37,6 +39,7 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         return Ok(Outlook {
             is_first: false,
             was_confirmed: false,
+            accepts_former: false,
             after: generator.timestamp(),
             hold: generator.hold(),
             verdict,
@@ -57,6 +60,7 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     Ok(Outlook {
         is_first: record.is_none(),
         was_confirmed: record.is_some_and(|record| record.layout != issuer.layout),
+        accepts_former: record.is_some_and(|record| record.timeline == issuer.timeline),
         after: start.after,
         hold: start.hold,
         verdict: clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit()),

@@ -88,6 +88,12 @@ impl Record {
         self.layout == layout || self.confirmed == Some(layout)
     }
 
+    /// The layout that is in the way of this one: that of the IDs that were issued or, where this is
+    /// the same, the confirmed one.
+    pub fn other_than(&self, layout: Layout) -> Layout {
+        self.confirmed.filter(|_| self.layout == layout).unwrap_or(self.layout)
+    }
+
     /// The record's bytes. A record with a confirmed layout is longer, so its checksum is at
     /// another place.
     pub fn encode(&self) -> [u8; LENGTH] {
@@ -234,6 +240,11 @@ pub enum StartError {
         /// The record's.
         recorded: Layout,
     },
+    /// Another layout was confirmed on an earlier timeline, and IDs of it might have been lost.
+    ConfirmedLayout {
+        /// The confirmed one.
+        confirmed: Layout,
+    },
     /// `snowflake.start_after` is too far ahead of the clock.
     StartAfter(StartAfterAhead),
 }
@@ -278,8 +289,11 @@ impl Issuer {
             return Err(StartError::SystemIdentifier { recorded: record.system_identifier });
         }
         if !record.accepts(self.layout) || !self.is_above_all(record) {
-            let confirmed = record.confirmed.filter(|_| record.layout == self.layout);
-            return Err(StartError::Layout { recorded: confirmed.unwrap_or(record.layout) });
+            let other = record.other_than(self.layout);
+            return Err(match other == record.layout {
+                true => StartError::Layout { recorded: other },
+                false => StartError::ConfirmedLayout { confirmed: other },
+            });
         }
         Ok(())
     }

@@ -131,8 +131,10 @@ fn a_refusal_names_the_layout_that_is_in_the_way() {
     let recorded = Layout::TWITTER;
     assert_eq!(third.start(&record, NOW), Err(StartError::Layout { recorded }));
     let promoted = Issuer { timeline: 4, ..issuer(&own()) };
-    let recorded = confirmed.layout;
-    assert_eq!(promoted.start(&record, NOW), Err(StartError::Layout { recorded }));
+    let confirmed = confirmed.layout;
+    assert_eq!(promoted.start(&record, NOW), Err(StartError::ConfirmedLayout { confirmed }));
+    assert_eq!(record.other_than(promoted.layout), confirmed);
+    assert_eq!(record.other_than(confirmed), promoted.layout);
 }
 
 /// The record is of the new timeline from then on, so that its start adds no margin any more.

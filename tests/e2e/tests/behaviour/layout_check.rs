@@ -193,6 +193,63 @@ fn a_layout_confirmed_by_mistake_can_be_left() {
     assert!(hint.starts_with("Set the epoch and the widths as they were."), "{hint}");
 }
 
+/// Once the primary has confirmed a layout, a standby would have to have it, because the primary might
+/// be lost with its first IDs. Nobody says that there are some.
+#[test]
+fn a_standby_without_the_confirmed_layout_names_it() {
+    const DETAIL: &str = "The confirmed layout is ";
+    let mut primary = Cluster::start();
+    primary.connect().query("SELECT snowflake_nextval()", &[]).expect("an ID");
+    let [mut standby, configured] = [false, true].map(|is_configured| {
+        let mut standby = primary.base_backup(&["--write-recovery-conf"]);
+        if is_configured {
+            standby.configure(&[("snowflake.sequence_bits", "13")]);
+        }
+        standby.start_again();
+        standby
+    });
+    primary.stop();
+    primary.configure(&[("snowflake.sequence_bits", "13")]);
+    primary.start_again();
+    primary.connect().batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    let row = |cluster: &Cluster| {
+        let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'layout'";
+        let row = cluster.connect().query_one(row, &[]).expect("a row");
+        (row.get::<_, bool>(0), row.get::<_, String>(1))
+    };
+    eventually("the confirmation reaches the standbys", || {
+        let (ok, detail) = row(&standby);
+        (!ok && detail.contains(DETAIL)) && row(&configured).0
+    });
+    let (_, detail) = row(&standby);
+    assert!(
+        detail.starts_with("Another snowflake.epoch or other widths have been confirmed."),
+        "{detail}"
+    );
+    assert!(detail.contains("widths 5, 5 and 13"), "{detail}");
+    assert!(detail.contains("might have been issued under it"), "{detail}");
+    assert_eq!(
+        row(&configured).1,
+        "The epoch and the widths were confirmed. This server has received no ID that was issued \
+         under them."
+    );
+    standby.connect().query(DECODE, &[]).expect("decoded");
+
+    // What it says is what happens.
+    drop(primary);
+    standby.promote();
+    let error = error_of(standby.connect().query("SELECT snowflake_nextval()", &[]));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert_eq!(error.message(), "another snowflake.epoch or other widths have been confirmed");
+    assert!(error.detail().is_some_and(|detail| detail.starts_with(DETAIL)), "{error:?}");
+    let error = error_of(standby.connect().query("SELECT snowflake_confirm('layout')", &[]));
+    assert!(error.detail().is_some_and(|detail| detail.contains(" 13 ")), "{error:?}");
+    standby.stop();
+    standby.configure(&[("snowflake.sequence_bits", "13")]);
+    standby.start_again();
+    bigint(&mut standby.connect(), "SELECT snowflake_nextval()");
+}
+
 /// What was computed under the old layout is named in each database in which the layout is confirmed.
 #[test]
 fn a_confirmed_layout_names_what_holds_old_times() {
