@@ -112,11 +112,7 @@ const GENERATOR: &[[&str; 3]] = &[
         "limits.largest_lead(self.hold)",
         "limits.max_backward_step",
     ],
-    [
-        "observe::what_is_waited_for_is_when_ids_go_on",
-        "self.max_burst.max(hold).max(",
-        "hold.max(",
-    ],
+    ["observe::what_is_waited_for_is_when_ids_go_on", "self.max_burst.max(hold).max(", "hold.max("],
     [
         "properties::a_step_beyond_max_backward_step_is_never_held",
         "reading.now <= limits.max_wait",
