@@ -12,7 +12,7 @@ use crate::decode::layout::{stored_results, timestamp_in};
 use crate::dumps;
 use crate::generator::shared;
 use crate::promise::reservation::{issuer, locked, record, refuse_in_recovery};
-use crate::promise::{Error, register, replication};
+use crate::promise::{Error, register, replication, restored};
 use crate::server::encoding::text_argument;
 use crate::server::in_recovery;
 use crate::server::report::{self, OrRaise, Report};
@@ -45,6 +45,7 @@ fn snowflake_set_floor(
     let fixed = authorized("set the floor of snowflake IDs").or_raise();
     let floor = timestamp_in(fixed.layout, ts).or_raise();
     let issued = set_floor(fixed, floor, force).or_raise();
+    restored::settle();
     replication::let_commit_wait();
     if floor < issued {
         let issued = time::display(issued);

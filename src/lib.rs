@@ -52,7 +52,7 @@ mod tests;
 mod twins;
 
 use generator::shared;
-use promise::{background, register, replication, reservation, upstream};
+use promise::{background, register, replication, reservation, restored, upstream};
 use server::report;
 
 pg_module_magic!(name, version);
@@ -101,7 +101,9 @@ pub extern "C-unwind" fn _PG_init() {
         reservation::init();
         replication::init();
         observe::init();
+        twins::init();
         upstream::init();
+        restored::init();
         background::init();
         public::init();
         clock::boot();

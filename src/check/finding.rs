@@ -31,6 +31,11 @@ impl Finding {
         Finding { state: State::Well, detail: detail.into(), hint: None }
     }
 
+    /// What it takes to check it was not found.
+    pub fn unknown() -> Finding {
+        Finding::well("Not checked: see the other rows.")
+    }
+
     /// Somebody should see to it.
     pub fn doubtful(detail: impl Into<String>, hint: &str) -> Finding {
         Finding { state: State::Doubtful, detail: detail.into(), hint: Some(hint.to_owned()) }

@@ -8,7 +8,7 @@
 //! - `finding`: what they find.
 //! - `rights`: what the role that checks may read.
 //! - `own`: what this server is configured with, and what its next ID would find.
-//! - `origin`: where its identity comes from.
+//! - `origin`: where its identity comes from, and whether another server might have it.
 //! - `others`: what it knows of other servers.
 
 mod facts;
@@ -29,10 +29,12 @@ use finding::{Finding, State};
 type Evaluate = fn(&Facts) -> Finding;
 
 /// What is checked, in the order of the rows. The verdict follows.
-const ROWS: [(&str, Evaluate); 15] = [
+const ROWS: [(&str, Evaluate); 17] = [
     ("preloading", own::preloading),
     ("identity", own::identity),
     ("origin of the identity", origin::of_identity),
+    ("restored copy", origin::restored_copy),
+    ("claims", origin::claims),
     ("register", own::register),
     ("layout", own::layout),
     ("layout of the database", own::layout_of_database),

@@ -1,4 +1,4 @@
-//! Where the identity of this server comes from.
+//! Where the identity of this server comes from, and whether another server might have it.
 
 use std::ffi::{CStr, OsStr};
 use std::fs;
@@ -10,8 +10,13 @@ use pgrx::prelude::*;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::rights::{holds, may_read};
+use crate::nodes;
+use crate::promise::outlook::Outlook;
+use crate::promise::restored;
 use crate::server::catalog;
 use crate::server::encoding::encode;
+use crate::server::own_table::OwnTable;
+use crate::server::time;
 
 /// Where the identity comes from. A file inside the data directory is in every copy of that
 /// directory.
@@ -59,6 +64,66 @@ pub fn of_identity(_: &Facts) -> Finding {
         )
     } else {
         Finding::well(format!("{origins}."))
+    }
+}
+
+/// Whether this server might be a copy that has the identity of its original.
+pub fn restored_copy(facts: &Facts) -> Finding {
+    let Ok(Outlook { might_be_a_copy, .. }) = facts.outlook else { return Finding::unknown() };
+    if facts.in_recovery {
+        return Finding::well("Checked on primaries.");
+    }
+    if !might_be_a_copy {
+        return Finding::well("Nothing says that this server has the identity of an original.");
+    }
+    Finding::doubtful(
+        if restored::from_backup() {
+            "This server was started from a backup, with the identity of the original."
+        } else {
+            "This server is on another timeline than the server whose identity it has, and has \
+             followed no other one since it started."
+        },
+        "If the original runs on, give this server a datacenter and worker ID of its own, and \
+         restart it. Otherwise, set a floor above every ID that the original has issued: SELECT \
+         snowflake_set_floor('...').",
+    )
+}
+
+/// Whether the claims of this database agree that this server has its identity.
+pub fn claims(facts: &Facts) -> Finding {
+    let table = OwnTable::of(facts.function, nodes::TABLE).filter(|table| table.is_readable);
+    let Some(table) = table else {
+        return Finding::well(format!("Not checked: this role cannot read {}.", nodes::TABLE));
+    };
+    let Some(own) = nodes::own_identity() else { return Finding::unknown() };
+    let query = format!(
+        "SELECT c.name, c.released_at::text, ceil(extract(epoch FROM c.start_after) * 1000)::bigint
+         FROM {} AS c WHERE c.datacenter_id = $1 AND c.worker_id = $2",
+        table.name
+    );
+    let Some(claim) = catalog::query(&query, &own.map(nodes::int4)).pop() else {
+        return Finding::well("No claim in this database is of the identity of this server.");
+    };
+    let name = claim[0].as_deref().unwrap_or_default();
+    if let Some(released_at) = &claim[1] {
+        return Finding::doubtful(
+            format!("Node \"{name}\" released the identity of this server at {released_at}."),
+            "Set both IDs to -1, and restart this server, before another one gets the identity. If \
+             this server keeps it, claim it again by both numbers.",
+        );
+    }
+    let start_after = claim[2].as_deref().and_then(|time| time.parse::<i64>().ok());
+    match (start_after, &facts.outlook) {
+        (Some(start_after), Ok(outlook)) if outlook.after < start_after => Finding::doubtful(
+            format!(
+                "Node \"{name}\" has claimed the identity of this server, which must start after \
+                 {}, and its next ID is after {}.",
+                time::display(start_after),
+                time::display(outlook.after)
+            ),
+            "Set snowflake.start_after as the claim says, and restart this server.",
+        ),
+        _ => Finding::well(format!("Node \"{name}\" has claimed the identity of this server.")),
     }
 }
 

@@ -9,15 +9,16 @@ use crate::dumps::{self, Recorded};
 use crate::generate;
 use crate::generator::shared;
 use crate::promise::outlook::Outlook;
-use crate::promise::{self, reservation};
+use crate::promise::{self, reservation, upstream};
 use crate::public;
 use crate::server::report::{Report, sentences};
 use crate::server::{catalog, time};
 use crate::settings::{self, Identity};
 use crate::status::{DAY, LITTLE_TIME};
 
-/// Nothing was found in the register to check this with.
-const UNKNOWN: &str = "Not checked: see the other rows.";
+/// What to do about a background worker that does not run.
+const OF_A_WORKER: &str = "It starts again after 5 seconds, unless max_worker_processes was too \
+                           small when the server started. Then raise it, and restart the server.";
 
 /// A lead of more than this, in milliseconds, is not one that a start leaves, unless the settings
 /// allow it.
@@ -50,7 +51,14 @@ pub fn preloading(_: &Facts) -> Finding {
 pub fn identity(facts: &Facts) -> Finding {
     match facts.fixed.identity {
         Some(Identity { datacenter_id, worker_id }) => {
-            Finding::well(format!("Datacenter {datacenter_id}, worker {worker_id}."))
+            let own = format!("Datacenter {datacenter_id}, worker {worker_id}");
+            Finding::well(match facts.outlook {
+                Ok(Outlook { shares_identity: true, .. }) => format!(
+                    "{own}, the same as that of the server that it follows: fence that one before \
+                     a promotion."
+                ),
+                _ => format!("{own}."),
+            })
         }
         None => Finding::blocking(settings::Error::NoIdentity.report()),
     }
@@ -119,7 +127,7 @@ pub fn layout(facts: &Facts) -> Finding {
             Finding::well("The epoch and the widths are those of the register.")
         }
         Ok(_) => Finding::well("The first ID fixes the epoch and the widths."),
-        Err(_) => Finding::well(UNKNOWN),
+        Err(_) => Finding::unknown(),
     }
 }
 
@@ -153,7 +161,7 @@ pub fn lead(facts: &Facts) -> Finding {
         Err(Obstacle::Refused(error @ promise::Error::StartAfterAhead { .. })) => {
             return Finding::blocking(error.clone().report());
         }
-        Err(_) => return Finding::well(UNKNOWN),
+        Err(_) => return Finding::unknown(),
     };
     let limits = settings::limits();
     let lead = outlook.after - facts.now;
@@ -188,7 +196,7 @@ pub fn clock(facts: &Facts) -> Finding {
         Err(Obstacle::Refused(error @ promise::Error::ClockBeforeEpoch { .. })) => {
             return Finding::blocking(error.clone().report());
         }
-        Err(_) => return Finding::well(UNKNOWN),
+        Err(_) => return Finding::unknown(),
     };
     if let (Verdict::Refuse, jump) = outlook.verdict {
         return Finding::blocking(promise::Error::ClockAhead(jump).report());
@@ -202,11 +210,17 @@ pub fn clock(facts: &Facts) -> Finding {
             ),
             "Set the clock right before this server is promoted.",
         ),
+        _ if facts.in_recovery && facts.fixed.preloaded && !upstream::has_worker() => {
+            Finding::doubtful(
+                "The background worker that follows the clock of the upstream server does not run, so \
+                 a promotion would not notice that this clock is wrong.",
+                OF_A_WORKER,
+            )
+        }
         Some(_) => Finding::well("It agrees with that of the server that this one follows."),
         None if facts.in_recovery => Finding::well(
             "It does not contradict the register. Nothing is known of the clock of the server \
-             that this one follows: no message has come since this server started, or its \
-             background worker does not run.",
+             that this one follows, because no message has come since this server started.",
         ),
         None => Finding::well("It does not contradict the register."),
     }
@@ -286,13 +300,12 @@ pub fn public_ids(facts: &Facts) -> Finding {
     } else if public::configured().is_some() && !has_worker {
         Finding::doubtful(
             format!("{detail} The background worker that reads their file again does not run."),
-            "It starts again after 5 seconds, unless max_worker_processes was too small when the \
-             server started. Then raise it, and restart the server.",
+            OF_A_WORKER,
         )
     } else if public::is_in_data_directory() {
         Finding::doubtful(
             format!("{detail} Their file is in the data directory, which backups copy."),
-            "Move the file, and set snowflake.public_key_file.",
+            "Move the file, set snowflake.public_key_file, and restart the server.",
         )
     } else {
         Finding::well(detail)

@@ -9,6 +9,9 @@ use crate::server::in_recovery;
 use crate::server::own_table::{OwnTable, text};
 use crate::settings;
 
+/// Its name.
+pub const TABLE: &str = "snowflake_node_claims";
+
 /// The table, with nobody else who changes it until the transaction ends.
 pub struct Claims {
     table: OwnTable,
@@ -128,7 +131,8 @@ fn integer(row: &Row, column: usize) -> i64 {
     text.parse().expect("an integer")
 }
 
-fn int4(value: i32) -> Argument {
+/// An integer for a query.
+pub fn int4(value: i32) -> Argument {
     (Some(value.into()), pg_sys::INT4OID)
 }
 
@@ -144,7 +148,7 @@ pub fn table_of(function: pg_sys::Oid) -> Result<OwnTable, Error> {
         SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid
         WHERE d.classid = 'pg_class'::regclass AND d.objid = $1 AND d.deptype = 'e'
           AND (pg_has_role(e.extowner, 'USAGE') OR has_table_privilege(d.objid, 'UPDATE'))";
-    OwnTable::of(function, "snowflake_node_claims")
+    OwnTable::of(function, TABLE)
         .filter(|table| !catalog::query(MAY_CLAIM, &[table.argument()]).is_empty())
         .ok_or(Error::NotAllowed)
 }

@@ -22,8 +22,10 @@ use crate::server::encoding::{encode, text_argument};
 use crate::server::report::{self, OrRaise};
 use crate::server::time::from_raw;
 use crate::settings;
-use claims::{Claims, own_identity, table_of};
+use claims::{Claims, table_of};
 use error::Error;
+
+pub use claims::{TABLE, int4, own_identity};
 
 /// The identity of the node of this name, as lines of `postgresql.conf`. A name gets the same
 /// identity until it is released. Without `datacenter_id` or `worker_id`, the first that nobody has

@@ -5,10 +5,11 @@ use snowflake_core::jump::{Clocks, Jump, NOTABLE, Reference};
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};
 
 use super::error::{deleted, jumped};
-use super::{register, upstream};
+use super::{register, restored, upstream};
 use crate::clock;
 use crate::server::report;
 use crate::server::time;
+use crate::settings;
 
 /// What an administrator should know. It goes to the server's log alone: the client that happens to
 /// take an ID can do nothing about it.
@@ -49,6 +50,18 @@ pub struct Began {
 }
 
 impl Began {
+    /// A start from this record.
+    pub fn new(
+        recorded: &Record,
+        issuer: &Issuer,
+        start: Start,
+        reference: Reference,
+        clocks: Clocks,
+    ) -> Began {
+        let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
+        Began { recorded: *recorded, issuer: *issuer, start, ahead_of_upstream }
+    }
+
     /// The entry about a start from this record; `None` if it has nothing to say.
     pub fn after(
         recorded: &Record,
@@ -57,8 +70,7 @@ impl Began {
         reference: Reference,
         clocks: Clocks,
     ) -> Option<LogEntry> {
-        let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
-        let began = Began { recorded: *recorded, issuer: *issuer, start, ahead_of_upstream };
+        let began = Began::new(recorded, issuer, start, reference, clocks);
         (!began.changes().is_empty()).then(|| LogEntry::Began(Box::new(began)))
     }
 
@@ -71,6 +83,7 @@ impl Began {
             recorded if recorded != timeline => {
                 changes.push(format!("timeline {recorded} to {timeline}"));
             }
+            _ if restored::from_backup() => changes.push("restored from a backup".to_owned()),
             _ => {}
         }
         let recorded = self.recorded.writer;
@@ -85,6 +98,25 @@ impl Began {
         changes.join(", ")
     }
 
+    /// Whether this server might be a copy that has the identity of its original.
+    fn might_be_a_copy(&self) -> bool {
+        let is_elsewhere = self.recorded.timeline != self.issuer.timeline
+            && self.ahead_of_upstream.is_none()
+            && !upstream::was_connected();
+        (is_elsewhere || restored::from_backup())
+            && self.issuer.writer.has_identity_of(&self.recorded.writer)
+    }
+
+    /// Whether `snowflake.start_after` is above what the register says.
+    fn is_told(&self) -> bool {
+        self.start.after > self.recorded.floor + self.start.margin
+    }
+
+    /// Whether nobody has seen to it that a copy issues no ID of its original.
+    pub fn is_doubtful(&self) -> bool {
+        self.might_be_a_copy() && !self.is_told()
+    }
+
     fn report(&self) -> ErrorReport {
         let Began { recorded, issuer, start, ahead_of_upstream } = self;
         let floor = time::display(recorded.floor);
@@ -93,7 +125,7 @@ impl Began {
             time::display(start.after),
             start.margin
         );
-        if start.after > recorded.floor + start.margin {
+        if self.is_told() {
             detail += " snowflake.start_after is later than that.";
         }
         match ahead_of_upstream {
@@ -110,29 +142,24 @@ impl Began {
             }
             _ => {}
         }
-        let report = |detail| {
-            report::message(format!("snowflake IDs continue after a change: {}", self.changes()))
-                .set_detail(detail)
-        };
-        if recorded.timeline == issuer.timeline || ahead_of_upstream.is_some() {
-            return report(detail);
-        }
-        if upstream::was_connected() {
+        let is_new = recorded.timeline != issuer.timeline && ahead_of_upstream.is_none();
+        if is_new && upstream::was_connected() {
             detail += " The clock was not compared with that of the server that this one followed.";
-            return report(detail);
+        } else if is_new {
+            detail += " This server has followed no other one since it started";
+            let machines = [recorded.writer.machine, issuer.writer.machine];
+            detail += match machines[0] != machines[1] && !machines.contains(&0) {
+                true => ", and the last record was written on another machine.",
+                false => ".",
+            };
         }
-        detail += " This server has followed no other one since it started";
-        let writer = recorded.writer;
-        detail += match writer.machine != 0 && issuer.writer.machine != 0 {
-            true if writer.machine != issuer.writer.machine => {
-                ", and the last record was written on another machine."
-            }
-            _ => ".",
-        };
-        if !issuer.writer.has_identity_of(&writer) {
-            return report(detail);
+        let report =
+            report::message(format!("snowflake IDs continue after a change: {}", self.changes()))
+                .set_detail(detail);
+        if !self.might_be_a_copy() {
+            return report;
         }
-        report(detail).set_hint(
+        report.set_hint(
             "If it was restored from a backup while the original runs on, both issue the same IDs: \
              give this one a datacenter and worker ID of its own.",
         )
@@ -166,16 +193,26 @@ impl LogEntry {
     /// Writes it to the server's log.
     pub fn log(self) {
         report::log(match self {
-            LogEntry::Began(began) => began.report(),
-            LogEntry::Created { after } => report::message(format!(
-                "created the register of snowflake IDs, \"{}\"",
-                register::PATH
-            ))
-            .set_detail(format!("IDs start after {}.", time::display(after)))
-            .set_hint(
-                "If this server, or one that it was made of, has issued later IDs, set a floor \
-                 above them: SELECT snowflake_set_floor('...').",
-            ),
+            LogEntry::Began(began) => {
+                restored::note(began.is_doubtful());
+                began.report()
+            }
+            LogEntry::Created { after } => {
+                let report = report::message(format!(
+                    "created the register of snowflake IDs, \"{}\"",
+                    register::PATH
+                ))
+                .set_detail(format!("IDs start after {}.", time::display(after)));
+                // Whoever has set it has carried the floor over.
+                if settings::fixed().start_after.is_some() {
+                    report
+                } else {
+                    report.set_hint(
+                        "If this server, or one that it was made of, has issued later IDs, set a \
+                         floor above them: SELECT snowflake_set_floor('...').",
+                    )
+                }
+            }
             LogEntry::RegisterDeleted { promised } => deleted(Some(promised)),
             LogEntry::SteppedBack { lead, is_held } => report::message(format!(
                 "the clock was set back: it is {lead} ms behind the last snowflake ID"

@@ -4,6 +4,7 @@
 //! - `reservation`: raising the floor ahead of use, and what a start begins from.
 //! - `outlook`: what the next ID would find.
 //! - `replication`: synchronous replication.
+//! - `restored`: whether this server might be a copy with the identity of its original.
 //! - `upstream`: what a standby knows of the clock of the server that it follows.
 //! - `background`: the background worker that follows that clock.
 //! - `entry`: what of this an administrator finds in the log, and when.
@@ -15,6 +16,7 @@ pub mod outlook;
 pub mod register;
 pub mod replication;
 pub mod reservation;
+pub mod restored;
 pub mod upstream;
 
 pub use error::Error;

@@ -4,9 +4,10 @@ use pgrx::prelude::*;
 use snowflake_core::jump::{Jump, Reference, Verdict};
 use snowflake_core::register::Issuer;
 
+use super::entry::Began;
 use super::error::Error;
 use super::reservation::{self, Reservations, first_start, issuer, issuer_on};
-use super::upstream;
+use super::{restored, upstream};
 use crate::clock;
 use crate::generator::shared;
 use crate::server::in_recovery;
@@ -28,6 +29,11 @@ pub struct Outlook {
     pub verdict: (Verdict, Jump),
     /// How far it is ahead of the clock of the server that this one follows, or followed.
     pub ahead_of_upstream: Option<i64>,
+    /// Whether this is a standby with the identity of the server that it follows.
+    pub shares_identity: bool,
+    /// Whether this server might be a copy, and nobody has seen to it that it issues no ID of its
+    /// original.
+    pub might_be_a_copy: bool,
 }
 
 /// What the next ID of this server would find, or the error that it would raise.
@@ -44,6 +50,8 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
             hold: generator.hold(),
             verdict,
             ahead_of_upstream: None,
+            shares_identity: false,
+            might_be_a_copy: restored::is_doubtful() == Some(true),
         });
     }
     let in_recovery = in_recovery();
@@ -57,6 +65,18 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         Some(record) => state.start(&issuer, record, clocks)?,
         None => (first_start(fixed, &issuer, clocks.wall)?, Reference::record(clocks)),
     };
+    // What was written on an earlier timeline says nothing of the server that it follows now.
+    let shares_identity = in_recovery
+        && record.as_ref().is_some_and(|record| {
+            record.timeline + 1 == issuer.timeline && record.writer.has_identity_of(&issuer.writer)
+        });
+    let might_be_a_copy = match restored::is_doubtful() {
+        Some(is_doubtful) => is_doubtful,
+        None if in_recovery => false,
+        None => record.as_ref().is_some_and(|record| {
+            Began::new(record, &issuer, start, reference, clocks).is_doubtful()
+        }),
+    };
     Ok(Outlook {
         is_first: record.is_none(),
         was_confirmed: record.is_some_and(|record| record.layout != issuer.layout),
@@ -65,6 +85,8 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         hold: start.hold,
         verdict: clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit()),
         ahead_of_upstream: state.upstream.and_then(|upstream| clocks.ahead_of(&upstream)),
+        shares_identity,
+        might_be_a_copy,
     })
 }
 

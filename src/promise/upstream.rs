@@ -31,6 +31,8 @@ static LAST_LOOK: PgAtomic<Look> = unsafe { PgAtomic::new(c"snowflake_upstream")
 struct Look {
     /// When it looked: [`clock::boot_ms`]. At first, when the server started.
     at: AtomicI64,
+    /// Whether it has looked since.
+    has_looked: AtomicBool,
     /// The last message that it used, in the fields of [`Message`]. 0 before the first one.
     sent: AtomicI64,
     received: AtomicI64,
@@ -46,6 +48,7 @@ pub fn init() {
     pg_shmem_init!(
         LAST_LOOK = Look {
             at: clock::boot_ms().into(),
+            has_looked: false.into(),
             sent: 0.into(),
             received: 0.into(),
             connected: false.into(),
@@ -126,4 +129,15 @@ pub fn look(keep: impl FnOnce(Clocks)) {
         last.received.store(message.received, Relaxed);
     }
     last.at.store(now, Relaxed);
+    last.has_looked.store(true, Relaxed);
+}
+
+/// A worker that has not looked for longer than this does not run, ms: it looks five times a second,
+/// and PostgreSQL starts one again that has ended after 5 seconds.
+const GONE: i64 = 10_000;
+
+/// Whether the worker runs. The library must have been preloaded.
+pub fn has_worker() -> bool {
+    let last = LAST_LOOK.get();
+    last.has_looked.load(Relaxed) && clock::boot_ms() - last.at.load(Relaxed) < GONE
 }

@@ -30,7 +30,8 @@ pub enum Error {
 
 const MAKE_A_KEY: &str = "Write a key, as openssl rand -hex 16 prints one, into a file outside the \
                           data directory that only the user who runs the server can read, name the \
-                          file in snowflake.public_key_file, and reload the configuration.";
+                          file in snowflake.public_key_file, and restart the server. If the \
+                          setting names it already, a reload is enough.";
 
 impl Report for Error {
     fn report(self) -> ErrorReport {

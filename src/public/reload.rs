@@ -13,10 +13,10 @@ use super::file;
 use super::keys::{self, State};
 use crate::server::report;
 
-/// Asks for the worker. Called while the library is preloaded.
+/// Asks for the worker, where there is a file. Called while the library is preloaded.
 pub fn init() {
     // SAFETY: a variable of the server. pg_upgrade starts it without workers.
-    if unsafe { pg_sys::IsBinaryUpgrade } {
+    if unsafe { pg_sys::IsBinaryUpgrade } || file::configured().is_none() {
         return;
     }
     BackgroundWorkerBuilder::new("snowflake public keys")
@@ -73,12 +73,11 @@ fn reload() {
 
 /// Writes to the log that the keys have changed.
 fn log_change(state: &State) {
-    report::log(match &state.fingerprint {
-        None => report::message("public IDs have no keys any more"),
-        Some(fingerprint) => report::message(format!(
-            "public IDs have {} {}, the first with fingerprint {fingerprint}",
-            state.count,
-            if state.count == 1 { "key" } else { "keys" }
-        )),
-    });
+    // A file without a key is refused.
+    let Some(fingerprint) = &state.fingerprint else { return };
+    report::log(report::message(format!(
+        "public IDs have {} {}, the first with fingerprint {fingerprint}",
+        state.count,
+        if state.count == 1 { "key" } else { "keys" }
+    )));
 }

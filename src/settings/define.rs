@@ -29,8 +29,9 @@ pub fn init(preloading: bool) {
         return;
     }
     let fixed_at_start = WIDTHS.map(|width| width.name).into_iter();
-    let fixed_at_start =
-        fixed_at_start.chain([EPOCH.name, DATACENTER_ID.name, WORKER_ID.name, START_AFTER.name]);
+    let texts =
+        [EPOCH.name, DATACENTER_ID.name, WORKER_ID.name, START_AFTER.name, PUBLIC_KEY_FILE.name];
+    let fixed_at_start = fixed_at_start.chain(texts);
     let reloaded: Vec<_> =
         fixed_at_start.filter_map(|name| Some((name, placeholder::reloaded(name)?))).collect();
     for setting in WIDTHS.into_iter().chain(LIMITS) {
@@ -41,7 +42,7 @@ pub fn init(preloading: bool) {
     DATACENTER_ID.define(at_start());
     WORKER_ID.define(at_start());
     START_AFTER.define(at_start());
-    PUBLIC_KEY_FILE.define(When::Reload.context(preloading));
+    PUBLIC_KEY_FILE.define(at_start());
     for (name, value) in reloaded {
         placeholder::give(name, &value);
     }

@@ -88,8 +88,8 @@ pub static PUBLIC_KEY_FILE: Text<()> = Text {
     name: c"snowflake.public_key_file",
     short: c"The file with the keys of public IDs.",
     long:
-        c"One key a line, as 32 hexadecimal digits. The first makes names, and all read them. The \
-        file belongs outside the data directory. Empty if there is none.",
+        c"One key a line, as 32 hexadecimal digits. The first makes names, and all read them. A \
+        reload reads the file again. It belongs outside the data directory. Empty if there is none.",
     value: GucSetting::<Option<CString>>::new(Some(c"")),
     parse: |_| Ok(()),
     hook: check_hook!(PUBLIC_KEY_FILE),

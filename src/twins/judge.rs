@@ -3,7 +3,7 @@
 //! PostgreSQL keeps that time for the commit record.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use pgrx::{PgXactCallbackEvent, register_xact_callback};
 
@@ -14,16 +14,12 @@ use crate::generator::shared;
 use crate::server::report::{self, OrRaise};
 use crate::settings;
 
-/// The most IDs that are kept, which take some tens of megabytes. Beyond it, the smallest are
-/// dropped, because they are the oldest, and the least likely to be a twin's.
+/// The most rows that are kept, which take some tens of megabytes. Beyond it, those with the smallest
+/// IDs are dropped, because they are the oldest, and the least likely to be a twin's.
 const MOST: usize = 1 << 20;
 
 // Memory of one process.
 thread_local! {
-    /// The IDs with this server's identity whose rows this session has deleted, as a replica. They
-    /// outlive the transaction: a row might be deleted by one and inserted again by the next. One
-    /// that was rolled back does no harm, because the row is still there, and its key with it.
-    static DELETED: RefCell<BTreeSet<i64>> = const { RefCell::new(BTreeSet::new()) };
     /// What the current transaction has inserted that might be a twin's. Rows that a subtransaction
     /// has rolled back stay in it, because they are as good a sign of a twin.
     static SUSPECTS: RefCell<BTreeMap<Row, Suspect>> = const { RefCell::new(BTreeMap::new()) };
@@ -40,21 +36,6 @@ pub struct Suspect {
     pub fresh_for: i64,
     /// Whether a twin's row is an error.
     pub refuses: bool,
-}
-
-/// Keeps an ID whose row was deleted.
-pub fn deleted(id: i64) {
-    DELETED.with_borrow_mut(|deleted| {
-        deleted.insert(id);
-        if deleted.len() > MOST {
-            deleted.pop_first();
-        }
-    });
-}
-
-/// Whether the row was deleted here before, so that it is not new to this server.
-pub fn was_deleted(id: i64) -> bool {
-    DELETED.with_borrow(|deleted| deleted.contains(&id))
 }
 
 /// Keeps a row until the transaction commits.

@@ -5,6 +5,7 @@
 //! restored or otherwise inserted it again. A twin's rows are fresh when they are committed, and
 //! one of these is usually old by then, or was deleted here before.
 
+mod deleted;
 mod error;
 mod judge;
 mod origin;
@@ -23,6 +24,8 @@ use crate::settings::{self, Identity};
 use error::Error;
 use judge::Suspect;
 use origin::Origin;
+
+pub use deleted::init;
 
 /// Looks for replicated rows whose IDs carry this server's own identity: counts and logs, or
 /// refuses them. Arguments of the trigger: the column of the IDs; `log`, which is the default, or
@@ -58,11 +61,11 @@ fn watch(trigger: &PgTrigger) -> Result<(), Error> {
         return Ok(());
     }
     if watch.is_deletion {
-        judge::deleted(id);
+        deleted::keep(id);
         return Ok(());
     }
     // A default or a trigger might have taken the ID here.
-    let is_own = judge::was_deleted(id) || currval::last() == Some(id);
+    let is_own = deleted::might_contain(id) || currval::last() == Some(id);
     if is_own || parts.timestamp < watch.since || Origin::current().is_first_copy() {
         return Ok(());
     }

@@ -175,6 +175,21 @@ impl Cluster {
         });
     }
 
+    /// The process of the background worker of this name, if it runs. It has no database, so
+    /// `pg_stat_activity` does not show it.
+    pub fn background_worker(&self, name: &str) -> Option<i64> {
+        let lines = fs::read_to_string(self.data().join("postmaster.pid")).expect("it runs");
+        let postmaster = lines.lines().next().expect("the postmaster's process");
+        let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"));
+        let children = children.expect("a process");
+        let mut pids = children.split_whitespace();
+        let pid = pids.find(|pid| {
+            let title = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            title.contains(name)
+        });
+        pid.map(|pid| pid.parse().expect("a number"))
+    }
+
     /// Makes a standby a primary.
     pub fn promote(&self) {
         self.connect().batch_execute("SELECT pg_promote()").expect("a promotion");

@@ -16,9 +16,10 @@ pub struct Rule {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = Rule> {
-    let files: [(&str, &[[&str; 3]]); 8] = [
+    let files: [(&str, &[[&str; 3]]); 9] = [
         ("generator", GENERATOR),
         ("ring", RING),
+        ("deleted", DELETED),
         ("register", REGISTER),
         ("jump", JUMP),
         ("layout", LAYOUT),
@@ -171,6 +172,20 @@ const RING: &[[&str; 3]] = &[
         "Some(used.sequence)",
     ],
     ["what_is_unused_is_known_and_nothing_else", "Some(first)", "None"],
+];
+
+const DELETED: &[[&str; 3]] = &[
+    [
+        "nothing_that_was_deleted_seems_new",
+        "self.forgotten = self.ids[quarter - 1];",
+        "self.forgotten = self.ids[0];",
+    ],
+    ["nothing_that_was_deleted_seems_new", "let quarter = N / 4;", "let quarter = N / 2;"],
+    [
+        "the_order_of_two_workers_does_not_matter",
+        "at.saturating_sub(self.forget())",
+        "{ self.forget(); at }",
+    ],
 ];
 
 const REGISTER: &[[&str; 3]] = &[

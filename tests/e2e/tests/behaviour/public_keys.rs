@@ -237,17 +237,11 @@ fn a_bad_file_changes_nothing_on_a_reload() {
 
 #[test]
 fn keys_change_on_a_reload_without_a_restart() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::builder().public_keys(ONE).start();
     let mut client = cluster.connect();
-    assert_eq!(check(&mut client), (true, "There are no keys.".into()));
-    write(&cluster, ONE);
-    let file = cluster.public_key_file();
-    cluster.configure(&[("snowflake.public_key_file", &file.to_string_lossy())]);
-    cluster.reload();
     let one = format!("There is 1 key. The fingerprint of the first is {FINGERPRINT_OF_ONE}.");
-    eventually("the first key is there", || check(&mut client) == (true, one.clone()));
+    assert_eq!(check(&mut client), (true, one));
     let first = name(&mut client);
-    assert!(cluster.log().contains("public IDs have 1 key, the first with fingerprint"));
 
     // The file is replaced by a rename, and then removed: the server keeps what it has read.
     write(&cluster, format!("{TWO}{ONE}"));
@@ -260,12 +254,41 @@ fn keys_change_on_a_reload_without_a_restart() {
     let second = name(&mut client);
     assert_ne!(second, first);
     assert!(reads(&mut client, &first) && reads(&mut client, &second));
+    assert!(cluster.log().contains("public IDs have 2 keys, the first with fingerprint"));
+}
 
-    cluster.configure(&[("snowflake.public_key_file", "")]);
+/// Which file it is, and whether there is a worker that reads it again, is fixed at the start.
+#[test]
+fn the_file_is_chosen_at_the_start() {
+    let mut cluster = Cluster::start();
+    let mut client = cluster.connect();
+    assert_eq!(check(&mut client), (true, "There are no keys.".into()));
+    assert!(!has_worker(&cluster));
+    write(&cluster, ONE);
+    let file = cluster.public_key_file();
+    cluster.configure(&[("snowflake.public_key_file", &file.to_string_lossy())]);
     cluster.reload();
-    eventually("there are no keys", || check(&mut client).1 == "There are no keys.");
+    let refused = "parameter \"snowflake.public_key_file\" cannot be changed without restarting";
+    eventually("the reload refuses it", || cluster.log().contains(refused));
+    assert_eq!(check(&mut client).1, "There are no keys.");
     let error = error_of(client.batch_execute("SELECT snowflake_to_public(1)"));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert!(error.hint().is_some_and(|hint| hint.contains("restart the server")), "{error}");
+    drop(client);
+    cluster.stop();
+    cluster.start_again();
+    let mut client = cluster.connect();
+    assert!(check(&mut client).1.starts_with("There is 1 key."));
+    assert!(has_worker(&cluster));
+    drop(client);
+    cluster.stop();
+    cluster.configure(&[("snowflake.public_key_file", "")]);
+    cluster.start_again();
+    assert_eq!(check(&mut cluster.connect()).1, "There are no keys.");
+    assert!(!has_worker(&cluster));
+}
+
+fn has_worker(cluster: &Cluster) -> bool {
+    cluster.background_worker("snowflake public keys").is_some()
 }
 
 /// The keys are lost with the shared memory, and read again. If that fails, there are none: those of

@@ -9,6 +9,7 @@ mod creation;
 mod damage;
 mod deleted_register;
 mod floor;
+mod forgotten_steps;
 mod interruption;
 mod lags;
 mod power_loss;

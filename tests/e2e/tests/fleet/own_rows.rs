@@ -101,6 +101,74 @@ fn rows_that_are_deleted_and_inserted_again_pass() {
     pair.change(&[delete, insert], "item = 'once more'");
 }
 
+/// A large transaction is sent while it goes on, and another process might apply it than those
+/// before and after it.
+#[test]
+fn rows_that_a_large_transaction_deletes_and_a_small_one_inserts_again_pass() {
+    let pair = Pair::new("", "", FRESH);
+    pair.other.connect().batch_execute("CREATE TABLE saved AS TABLE orders").expect("a table");
+    let mut kinds = vec!["off", "on"];
+    if pair.home.programs().major() >= 16 {
+        kinds.push("parallel");
+    }
+    for streaming in kinds {
+        let set = format!("ALTER SUBSCRIPTION from_other SET (streaming = {streaming})");
+        pair.home.connect().batch_execute(&set).expect("an alteration");
+        let delete = format!("{LARGE} DELETE FROM orders; COMMIT");
+        let insert = format!("INSERT INTO orders SELECT id, '{streaming}' FROM saved");
+        pair.change(&[&delete, &insert], &format!("item = '{streaming}'"));
+    }
+}
+
+/// The beginning of a transaction that is sent while it goes on.
+const LARGE: &str = "BEGIN;
+    INSERT INTO orders (item) SELECT repeat('x', 100) FROM generate_series(1, 3000);";
+
+/// What one apply worker has deleted, the next one knows.
+#[test]
+fn rows_that_are_inserted_again_after_a_restart_of_the_worker_pass() {
+    let pair = Pair::new("", "", FRESH);
+    let save = ["CREATE TABLE saved AS TABLE orders", "DELETE FROM orders"];
+    for statement in save {
+        pair.other.connect().batch_execute(statement).expect("rows");
+    }
+    let mut home = pair.home.connect();
+    eventually("the rows are deleted", || rows(&mut home) == 0);
+    let worker = |client: &mut Client| {
+        bigint(client, "SELECT coalesce(max(pid), 0)::bigint FROM pg_stat_subscription")
+    };
+    let first = worker(&mut home);
+    let end = format!("SELECT pg_terminate_backend({first})");
+    home.batch_execute(&end).expect("a superuser");
+    eventually("another worker", || ![0, first].contains(&worker(&mut home)));
+    pair.change(&["INSERT INTO orders SELECT id, 'again' FROM saved"], "item = 'again'");
+}
+
+/// More rows than the server keeps the IDs of. Those of the oldest are dropped, and none of them is
+/// taken for a twin's; a twin's rows are newer.
+#[test]
+fn rows_beyond_what_is_kept_pass_and_a_twin_is_noticed() {
+    const ROWS: i64 = 100_000;
+    let insert = format!("INSERT INTO orders (item) SELECT 'x' FROM generate_series(1, {ROWS})");
+    let [home, other] = [("9", "'id'"), ("8", "'id'")].map(|(worker, how)| server(worker, how));
+    subscribe(&other, &home, "from_home", "copy_data = false");
+    home.connect().batch_execute(&insert).expect("rows");
+    let (mut at_home, mut at_other) = (home.connect(), other.connect());
+    eventually("the rows arrive", || rows(&mut at_other) == ROWS);
+    at_other.batch_execute("DROP SUBSCRIPTION from_home").expect("no loop");
+    subscribe(&home, &other, "from_other", "copy_data = false");
+    for statement in ["CREATE TABLE saved AS TABLE orders", "DELETE FROM orders"] {
+        at_other.batch_execute(statement).expect("rows");
+    }
+    eventually("the rows are deleted", || rows(&mut at_home) == 0);
+    at_other.batch_execute("INSERT INTO orders TABLE saved").expect("rows");
+    eventually("the rows are back", || rows(&mut at_home) == ROWS);
+    assert_eq!(twins(&mut at_home), 0, "{}", home.log());
+    let twins_row = "INSERT INTO orders VALUES (snowflake_make(clock_timestamp(), 5, 9, 0))";
+    at_other.batch_execute(twins_row).expect("a twin's row");
+    eventually("the twin is noticed", || twins(&mut at_home) == 1);
+}
+
 #[test]
 fn old_rows_of_a_table_that_is_restored_pass() {
     let pair = Pair::new("", "", OLD);

@@ -1,0 +1,270 @@
+//! What somebody is told who forgets a step: each on a server on which the step was left out, and on
+//! one on which it was not.
+
+use std::fs;
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, archive_wal, bigint, eventually};
+
+use super::{NEXT, archive, create_orders};
+
+/// What a row of `snowflake_check()` says: whether it is well, the detail and the hint.
+fn row(cluster: &Cluster, name: &str) -> (bool, String, String) {
+    let query = "SELECT ok, detail, coalesce(hint, '') FROM snowflake_check() WHERE name = $1";
+    let row = cluster.connect().query_one(query, &[&name]).expect("a row");
+    (row.get(0), row.get(1), row.get(2))
+}
+
+const COPY: &str = "restored copy";
+
+#[track_caller]
+fn assert_doubtful(copy: &Cluster, detail: &str) {
+    let (ok, said, hint) = row(copy, COPY);
+    assert!(!ok && said.contains(detail), "{said}");
+    assert!(hint.contains("of its own") && hint.contains("snowflake_set_floor('...')"), "{hint}");
+}
+
+#[track_caller]
+fn assert_well(copy: &Cluster, name: &str) {
+    let (ok, detail, _) = row(copy, name);
+    assert!(ok, "{name}: {detail}");
+}
+
+fn take(cluster: &Cluster) {
+    cluster.connect().batch_execute(NEXT).expect("an ID");
+}
+
+/// What the original says of itself, so that it can be carried over.
+fn floor(client: &mut Client) -> String {
+    client.query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
+}
+
+const FROM_BACKUP: &str = "was started from a backup, with the identity of the original";
+
+/// Until a floor is set, or the server has an identity of its own.
+#[test]
+fn a_clone_with_the_identity_of_its_original_shows() {
+    let original = Cluster::start();
+    take(&original);
+    assert_well(&original, COPY);
+    let copies = [(); 3].map(|()| original.base_backup(&[]));
+    let later = floor(&mut original.connect());
+    let [mut careless, mut own, mut told] = copies;
+
+    careless.start_again();
+    assert_doubtful(&careless, FROM_BACKUP);
+    take(&careless);
+    assert_doubtful(&careless, FROM_BACKUP);
+    let log = careless.log();
+    let line = "LOG:  snowflake IDs continue after a change: restored from a backup\n";
+    assert!(log.contains(line), "{log}");
+    assert!(log.contains("HINT:  If it was restored from a backup while the original"), "{log}");
+    careless
+        .connect()
+        .batch_execute("SELECT snowflake_set_floor(now() + interval '1 min')")
+        .expect("a floor");
+    assert_well(&careless, COPY);
+    take(&careless);
+    assert_well(&careless, COPY);
+
+    own.configure(&[("snowflake.worker_id", "10")]);
+    own.start_again();
+    assert_well(&own, COPY);
+    take(&own);
+    assert_well(&own, COPY);
+    assert!(!own.log().contains("HINT:  If it was restored"), "{}", own.log());
+
+    // The time of the floor itself is what the backup says, too.
+    told.configure(&[("snowflake.start_after", &later)]);
+    told.start_again();
+    assert_doubtful(&told, FROM_BACKUP);
+    told.stop();
+    told.start_again();
+    assert_well(&told, COPY);
+}
+
+#[test]
+fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
+    let original = Cluster::builder().set("archive_mode", "on").start();
+    let archive = archive(&original);
+    create_orders(&original);
+    let mut client = original.connect();
+    client.batch_execute(NEXT).expect("an ID");
+    let copies = [(); 4].map(|()| original.base_backup(&[]));
+    client.batch_execute("SELECT pg_create_restore_point('here')").expect("a restore point");
+    // The floor of the original, after more IDs than what is recovered knows of.
+    client.batch_execute("SELECT pg_sleep(2); SELECT snowflake_nextval()").expect("an ID");
+    let later = floor(&mut client);
+    archive_wal(&mut client);
+    let recover = |mut copy: Cluster, settings: &[(&str, &str)]| {
+        copy.configure(&[
+            ("archive_mode", "off"),
+            ("restore_command", &format!("cp {}/%f %p", archive.display())),
+            ("recovery_target_name", "here"),
+            ("recovery_target_action", "promote"),
+            ("snowflake.failover_margin", "0"),
+        ]);
+        copy.configure(settings);
+        fs::write(copy.data().join("recovery.signal"), "").expect("a file");
+        copy.start_again();
+        copy.wait_until_primary();
+        copy
+    };
+    let [careless, own, told, restarted] = copies;
+    let careless = recover(careless, &[]);
+    assert_doubtful(&careless, FROM_BACKUP);
+    take(&careless);
+    assert_doubtful(&careless, FROM_BACKUP);
+    let own = recover(own, &[("snowflake.worker_id", "10")]);
+    let told = recover(told, &[("snowflake.start_after", &later)]);
+    for copy in [own, told] {
+        assert_well(&copy, COPY);
+        take(&copy);
+        assert_well(&copy, COPY);
+    }
+    // The first start has taken the label away, but the timeline tells until the first ID.
+    let mut restarted = recover(restarted, &[]);
+    restarted.stop();
+    restarted.start_again();
+    let elsewhere = "another timeline than the server whose identity it has";
+    assert_doubtful(&restarted, elsewhere);
+    take(&restarted);
+    assert_doubtful(&restarted, elsewhere);
+}
+
+/// A standby that has followed its primary is no copy of one that runs on, as far as anybody knows.
+#[test]
+fn a_promoted_standby_is_no_copy() {
+    let mut primary = Cluster::start();
+    take(&primary);
+    let standby = primary.standby();
+    eventually("it has followed the primary", || {
+        let heard = "SELECT count(*) FROM pg_stat_wal_receiver WHERE latest_end_lsn > '0/0'";
+        bigint(&mut standby.connect(), heard) == 1
+    });
+    assert_well(&standby, COPY);
+    primary.kill();
+    standby.promote();
+    assert_well(&standby, COPY);
+    take(&standby);
+    assert_well(&standby, COPY);
+}
+
+/// An identity that all members share is a choice, so the row is well.
+#[test]
+fn a_standby_with_the_identity_of_its_primary_shows() {
+    let primary = Cluster::start();
+    take(&primary);
+    let shared = primary.standby();
+    let own = "Datacenter 5, worker 9, the same as that of the server that it follows: fence that \
+               one before a promotion.";
+    let (ok, detail, _) = row(&shared, "identity");
+    assert_eq!((ok, &*detail), (true, own));
+    let mut other = primary.base_backup(&["--write-recovery-conf"]);
+    other.configure(&[("snowflake.worker_id", "10")]);
+    other.start_again();
+    assert_eq!(row(&other, "identity").1, "Datacenter 5, worker 10.");
+    for promoted in [&shared, &primary] {
+        if row(promoted, "issues IDs").1.contains("standby") {
+            promoted.promote();
+        }
+        assert_eq!(row(promoted, "identity").1, "Datacenter 5, worker 9.");
+    }
+}
+
+/// The database that keeps the identities is one of the server that has, or had, the identity.
+#[test]
+fn claims_that_contradict_the_identity_show() {
+    let mut server = Cluster::start();
+    take(&server);
+    let claims = |server: &Cluster| row(server, "claims");
+    let execute = |server: &Cluster, call: &str| {
+        server.connect().batch_execute(&format!("SELECT {call}")).expect("a call");
+    };
+    assert!(claims(&server).1.starts_with("No claim in this database"));
+    execute(&server, "snowflake_claim_node('old', 5, 9)");
+    assert_eq!(
+        claims(&server),
+        (true, "Node \"old\" has claimed the identity of this server.".into(), "".into())
+    );
+    // Released, but the server still has it.
+    let release = "snowflake_release_node('old', fenced => true,
+                       issued_until => clock_timestamp() + interval '1 hour')";
+    execute(&server, release);
+    let (ok, detail, hint) = claims(&server);
+    assert!(!ok && detail.starts_with("Node \"old\" released the identity"), "{detail}");
+    assert!(hint.contains("Set both IDs to -1, and restart"), "{hint}");
+    // Claimed again, but the line of the floor is missing in the configuration.
+    execute(&server, "snowflake_claim_node('new', 5, 9)");
+    let (ok, detail, hint) = claims(&server);
+    assert!(!ok && detail.contains("\"new\"") && detail.contains("must start after"), "{detail}");
+    assert!(hint.contains("snowflake.start_after"), "{hint}");
+    let start_after: String = server
+        .connect()
+        .query_one("SELECT start_after::text FROM snowflake_nodes WHERE name = 'new'", &[])
+        .expect("a claim")
+        .get(0);
+    server.stop();
+    server.configure(&[("snowflake.start_after", &start_after)]);
+    server.start_again();
+    assert_well(&server, "claims");
+    take(&server);
+    assert_well(&server, "claims");
+}
+
+/// Without the right to read the claims, the row is not evaluated, and a policy runs no code.
+#[test]
+fn claims_are_read_with_the_rights_of_the_caller() {
+    let server = Cluster::start();
+    server
+        .connect()
+        .batch_execute(
+            "CREATE ROLE watcher LOGIN;
+             SELECT snowflake_claim_node('db', 5, 9);
+             CREATE TABLE spied (by name);
+             GRANT ALL ON spied TO PUBLIC;
+             CREATE FUNCTION spy() RETURNS bool LANGUAGE plpgsql AS
+                 'BEGIN INSERT INTO public.spied VALUES (current_user); RETURN true; END'",
+        )
+        .expect("a role");
+    let check = || -> (bool, String) {
+        let mut client = server.config().user("watcher").connect(postgres::NoTls).expect("one");
+        let query = "SELECT ok, detail FROM snowflake_check() WHERE name = 'claims'";
+        let row = client.query_one(query, &[]).expect("a row");
+        (row.get(0), row.get(1))
+    };
+    assert_eq!(check(), (true, "Not checked: this role cannot read snowflake_node_claims.".into()));
+    server
+        .connect()
+        .batch_execute(
+            "GRANT USAGE ON SCHEMA snowflake_internal TO watcher;
+             GRANT SELECT ON snowflake_internal.snowflake_node_claims TO watcher",
+        )
+        .expect("privileges");
+    assert_eq!(check(), (true, "Node \"db\" has claimed the identity of this server.".into()));
+    server
+        .connect()
+        .batch_execute(
+            "CREATE POLICY spy ON snowflake_internal.snowflake_node_claims USING (public.spy());
+             ALTER TABLE snowflake_internal.snowflake_node_claims ENABLE ROW LEVEL SECURITY",
+        )
+        .expect("a policy");
+    let (ok, detail) = check();
+    assert!(!ok && detail.contains("row-level security"), "{detail}");
+    assert_eq!(bigint(&mut server.connect(), "SELECT count(*) FROM spied"), 0);
+}
+
+/// Whoever has set `snowflake.start_after`, as after pg_upgrade, has carried the floor over.
+#[test]
+fn with_start_after_the_log_does_not_ask_for_a_floor() {
+    let created = "created the register of snowflake IDs";
+    let hint = "set a floor above them";
+    let told = Cluster::builder().set("snowflake.start_after", "2026-01-01 00:00:00+00").start();
+    take(&told);
+    let log = told.log();
+    assert!(log.contains(created) && !log.contains(hint), "{log}");
+    let careless = Cluster::start();
+    take(&careless);
+    let log = careless.log();
+    assert!(log.contains(created) && log.contains(hint), "{log}");
+}
