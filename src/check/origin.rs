@@ -80,8 +80,8 @@ pub fn restored_copy(facts: &Facts) -> Finding {
         if restored::from_backup() {
             "This server was started from a backup, with the identity of the original."
         } else {
-            "This server is on another timeline than the server whose identity it has, and has \
-             followed no other one since it started."
+            "A recovery to a point in time began the timeline of this server, which has the identity \
+             of the original."
         },
         "If the original runs on, give this server a datacenter and worker ID of its own, and \
          restart it. Otherwise, set a floor above every ID that the original has issued: SELECT \

@@ -100,11 +100,15 @@ impl Began {
 
     /// Whether this server might be a copy that has the identity of its original.
     fn might_be_a_copy(&self) -> bool {
-        let is_elsewhere = self.recorded.timeline != self.issuer.timeline
-            && self.ahead_of_upstream.is_none()
-            && !upstream::was_connected();
-        (is_elsewhere || restored::from_backup())
+        (self.is_alone() || restored::from_backup())
             && self.issuer.writer.has_identity_of(&self.recorded.writer)
+    }
+
+    /// Whether it is on a new timeline, and has followed no other server.
+    fn is_alone(&self) -> bool {
+        self.recorded.timeline != self.issuer.timeline
+            && self.ahead_of_upstream.is_none()
+            && !upstream::was_connected()
     }
 
     /// Whether `snowflake.start_after` is above what the register says.
@@ -112,9 +116,11 @@ impl Began {
         self.start.after > self.recorded.floor + self.start.margin
     }
 
-    /// Whether nobody has seen to it that a copy issues no ID of its original.
+    /// Whether it is a copy to which nobody has seen. A server that recovers by itself, as after a
+    /// crash under a failover manager, begins a timeline alone, too.
     pub fn is_doubtful(&self) -> bool {
-        self.might_be_a_copy() && !self.is_told()
+        let is_copy = restored::from_backup() || restored::had_target(self.issuer.timeline);
+        is_copy && self.might_be_a_copy() && !self.is_told()
     }
 
     fn report(&self) -> ErrorReport {

@@ -1,9 +1,11 @@
 //! Whether this server might be a copy, with the identity of its original: what its start knows.
 //!
 //! PostgreSQL cannot tell a copy from its original. But a base backup has the file `backup_label`,
-//! which the first start from it takes away; and the first ID on a new timeline tells whether the
-//! server has followed another one before. Both are known until the server starts again.
+//! which the first start from it takes away; and the history of a timeline tells whether a recovery
+//! to a point in time began it. What the first ID finds of this is kept until the server starts
+//! again.
 
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU8};
@@ -45,6 +47,13 @@ fn is_backup() -> bool {
 /// preloaded.
 pub fn from_backup() -> bool {
     START.get().from_backup.load(Relaxed)
+}
+
+/// Whether this timeline began with a recovery that had a target, which a failover has not.
+pub fn had_target(timeline: u32) -> bool {
+    let history = fs::read_to_string(format!("pg_wal/{timeline:08X}.history"));
+    let last = history.ok().and_then(|history| history.trim_end().lines().last().map(String::from));
+    last.is_some_and(|line| !line.ends_with("no recovery target specified"))
 }
 
 /// Notes what the first ID found.

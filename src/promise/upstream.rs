@@ -31,8 +31,8 @@ static LAST_LOOK: PgAtomic<Look> = unsafe { PgAtomic::new(c"snowflake_upstream")
 struct Look {
     /// When it looked: [`clock::boot_ms`]. At first, when the server started.
     at: AtomicI64,
-    /// Whether it has looked since.
-    has_looked: AtomicBool,
+    /// The same, but `i64::MIN` until it has looked.
+    looked: AtomicI64,
     /// The last message that it used, in the fields of [`Message`]. 0 before the first one.
     sent: AtomicI64,
     received: AtomicI64,
@@ -48,7 +48,7 @@ pub fn init() {
     pg_shmem_init!(
         LAST_LOOK = Look {
             at: clock::boot_ms().into(),
-            has_looked: false.into(),
+            looked: i64::MIN.into(),
             sent: 0.into(),
             received: 0.into(),
             connected: false.into(),
@@ -129,7 +129,7 @@ pub fn look(keep: impl FnOnce(Clocks)) {
         last.received.store(message.received, Relaxed);
     }
     last.at.store(now, Relaxed);
-    last.has_looked.store(true, Relaxed);
+    last.looked.store(now, Relaxed);
 }
 
 /// A worker that has not looked for longer than this does not run, ms: it looks five times a second,
@@ -138,6 +138,5 @@ const GONE: i64 = 10_000;
 
 /// Whether the worker runs. The library must have been preloaded.
 pub fn has_worker() -> bool {
-    let last = LAST_LOOK.get();
-    last.has_looked.load(Relaxed) && clock::boot_ms() - last.at.load(Relaxed) < GONE
+    clock::boot_ms().saturating_sub(LAST_LOOK.get().looked.load(Relaxed)) < GONE
 }

@@ -7,8 +7,8 @@
 //! 2. Of the IDs above [`Deleted::forgotten`], no other one might have been.
 //! 3. At least three quarters of `N` IDs are kept, the greatest, before one is forgotten.
 
-/// How many IDs a server keeps. A server of which others delete a thousand rows a second, each soon
-/// after it was inserted, keeps those of the last minute.
+/// How many IDs a server keeps. If others delete 800 rows of a server a second, each soon after it was
+/// inserted, the server keeps those of the last minute.
 pub const KEPT: usize = 1 << 16;
 
 /// The greatest of the IDs that were deleted, in ascending order.

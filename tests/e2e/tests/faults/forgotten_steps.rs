@@ -122,19 +122,20 @@ fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
         take(&copy);
         assert_well(&copy, COPY);
     }
-    // The first start has taken the label away, but the timeline tells until the first ID.
+    // The first start has taken the label away, but the history of the timeline tells.
     let mut restarted = recover(restarted, &[]);
     restarted.stop();
     restarted.start_again();
-    let elsewhere = "another timeline than the server whose identity it has";
+    let elsewhere = "A recovery to a point in time began the timeline";
     assert_doubtful(&restarted, elsewhere);
     take(&restarted);
     assert_doubtful(&restarted, elsewhere);
 }
 
-/// A standby that has followed its primary is no copy of one that runs on, as far as anybody knows.
+/// A standby that has followed its primary is no copy of one that runs on, as far as anybody knows;
+/// nor is a server that a failover manager starts as a standby after a crash, and promotes.
 #[test]
-fn a_promoted_standby_is_no_copy() {
+fn a_promotion_is_no_copy() {
     let mut primary = Cluster::start();
     take(&primary);
     let standby = primary.standby();
@@ -148,6 +149,13 @@ fn a_promoted_standby_is_no_copy() {
     assert_well(&standby, COPY);
     take(&standby);
     assert_well(&standby, COPY);
+
+    fs::write(primary.data().join("standby.signal"), "").expect("a file");
+    primary.start_again();
+    primary.promote();
+    assert_well(&primary, COPY);
+    take(&primary);
+    assert_well(&primary, COPY);
 }
 
 /// An identity that all members share is a choice, so the row is well.
@@ -195,7 +203,14 @@ fn claims_that_contradict_the_identity_show() {
     assert!(!ok && detail.starts_with("Node \"old\" released the identity"), "{detail}");
     assert!(hint.contains("Set both IDs to -1, and restart"), "{hint}");
     // Claimed again, but the line of the floor is missing in the configuration.
+    let start_with = |server: &mut Cluster, setting: &str, value: &str| {
+        server.stop();
+        server.configure(&[(setting, value)]);
+        server.start_again();
+    };
+    start_with(&mut server, "snowflake.worker_id", "10");
     execute(&server, "snowflake_claim_node('new', 5, 9)");
+    start_with(&mut server, "snowflake.worker_id", "9");
     let (ok, detail, hint) = claims(&server);
     assert!(!ok && detail.contains("\"new\"") && detail.contains("must start after"), "{detail}");
     assert!(hint.contains("snowflake.start_after"), "{hint}");
@@ -204,9 +219,7 @@ fn claims_that_contradict_the_identity_show() {
         .query_one("SELECT start_after::text FROM snowflake_nodes WHERE name = 'new'", &[])
         .expect("a claim")
         .get(0);
-    server.stop();
-    server.configure(&[("snowflake.start_after", &start_after)]);
-    server.start_again();
+    start_with(&mut server, "snowflake.start_after", &start_after);
     assert_well(&server, "claims");
     take(&server);
     assert_well(&server, "claims");
@@ -221,6 +234,7 @@ fn claims_are_read_with_the_rights_of_the_caller() {
         .batch_execute(
             "CREATE ROLE watcher LOGIN;
              SELECT snowflake_claim_node('db', 5, 9);
+             REVOKE SELECT ON snowflake_internal.snowflake_node_claims FROM PUBLIC;
              CREATE TABLE spied (by name);
              GRANT ALL ON spied TO PUBLIC;
              CREATE FUNCTION spy() RETURNS bool LANGUAGE plpgsql AS
@@ -267,4 +281,30 @@ fn with_start_after_the_log_does_not_ask_for_a_floor() {
     take(&careless);
     let log = careless.log();
     assert!(log.contains(created) && log.contains(hint), "{log}");
+}
+
+/// The statements with which the pages let a handover, a restore and an upgrade end.
+#[test]
+fn the_last_statement_of_a_procedure_shows_what_was_forgotten() {
+    let answers = |cluster: &Cluster, condition: &str| -> Option<bool> {
+        let query = format!("SELECT {condition} FROM snowflake_status");
+        cluster.connect().query_one(&query, &[]).expect("an answer").get(0)
+    };
+    let mut old = Cluster::start();
+    take(&old);
+    let starts_above = format!("snowflake_floor() >= '{}'", floor(&mut old.connect()));
+    let without_identity = "datacenter_id IS NULL OR worker_id IS NULL";
+    assert_eq!(answers(&old, without_identity), Some(false));
+    old.stop();
+    old.configure(&[("snowflake.datacenter_id", "-1"), ("snowflake.worker_id", "-1")]);
+    old.start_again();
+    assert_eq!(answers(&old, without_identity), Some(true));
+
+    let mut new = Cluster::start();
+    assert_ne!(answers(&new, &starts_above), Some(true), "the line was forgotten");
+    new.stop();
+    let later = floor(&mut old.connect());
+    new.configure(&[("snowflake.start_after", &later)]);
+    new.start_again();
+    assert_eq!(answers(&new, &starts_above), Some(true));
 }
