@@ -22,6 +22,7 @@ mod start_after;
 mod steps;
 mod synchronous;
 mod upgrade;
+mod upstream_worker;
 mod waiting_commits;
 mod wrong_clocks;
 

@@ -300,63 +300,10 @@ fn without_the_worker_the_log_does_not_deny_that_it_streamed() {
     let mut primary = Cluster::builder().fake_clock().set("max_worker_processes", "0").start();
     primary.connect().batch_execute(NEXT).expect("an ID");
     let standby = primary.standby();
-    eventually("it streams, and has heard from the primary", || has_heard(&standby));
-    assert_not_compared(&mut primary, &standby);
-}
-
-fn has_heard(standby: &Cluster) -> bool {
     let heard = "SELECT count(*) FROM pg_stat_wal_receiver WHERE latest_end_lsn > '0/0'";
-    bigint(&mut standby.connect(), heard) == 1
-}
-
-/// PostgreSQL takes the first worker for itself. What is short for the second does not go unnoticed
-/// until the promotion.
-#[test]
-fn a_standby_without_the_worker_shows() {
-    let clock = |standby: &Cluster| -> (bool, String, String) {
-        let query = "SELECT ok, detail, coalesce(hint, '') FROM snowflake_check()
-                     WHERE name = 'clock'";
-        let row = standby.connect().query_one(query, &[]).expect("a row");
-        (row.get(0), row.get(1), row.get(2))
-    };
-    for workers in ["0", "1", "2"] {
-        let primary = Cluster::builder().set("max_worker_processes", workers).start();
-        primary.connect().batch_execute(NEXT).expect("an ID");
-        let standby = primary.standby();
-        eventually("it streams, and has heard from the primary", || has_heard(&standby));
-        assert!(clock(&primary).0, "{workers}");
-        if workers == "2" {
-            eventually("the clocks were compared", || clock(&standby).1.starts_with("It agrees"));
-            assert!(clock(&standby).0);
-            continue;
-        }
-        let (ok, detail, hint) = clock(&standby);
-        assert!(!ok && detail.contains("does not run"), "{workers}: {detail}");
-        assert!(hint.contains("raise it, and restart the server"), "{hint}");
-        standby.promote();
-        assert!(clock(&standby).0, "a primary needs no such worker");
-    }
-}
-
-/// The row does not know that the worker has ended before it should have been started again.
-#[test]
-fn a_worker_that_stands_still_shows() {
-    let primary = Cluster::start();
-    let standby = primary.standby();
-    let is_well = || {
-        let query = "SELECT ok::int::bigint FROM snowflake_check() WHERE name = 'clock'";
-        bigint(&mut standby.connect(), query) == 1
-    };
-    let mut pid = None;
-    eventually("it runs", || {
-        pid = worker(&standby);
-        pid.is_some() && is_well()
-    });
-    let pid = pid.expect("a process");
-    signal(pid, "STOP");
-    eventually("it shows", || !is_well());
-    signal(pid, "CONT");
-    eventually("it runs again", is_well);
+    let mut reader = standby.connect();
+    eventually("it streams, and has heard from the primary", || bigint(&mut reader, heard) == 1);
+    assert_not_compared(&mut primary, &standby);
 }
 
 #[track_caller]
