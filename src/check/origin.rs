@@ -69,7 +69,10 @@ pub fn of_identity(_: &Facts) -> Finding {
 
 /// Whether this server might be a copy that has the identity of its original.
 pub fn restored_copy(facts: &Facts) -> Finding {
-    let Ok(Outlook { might_be_a_copy, .. }) = facts.outlook else { return Finding::unknown() };
+    let might_be_a_copy = match facts.outlook {
+        Ok(Outlook { might_be_a_copy, .. }) if facts.fixed.preloaded => might_be_a_copy,
+        _ => return Finding::unknown(),
+    };
     if facts.in_recovery {
         return Finding::well("Checked on primaries.");
     }

@@ -68,14 +68,14 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     // What was written on an earlier timeline says nothing of the server that it follows now.
     let shares_identity = in_recovery
         && record.as_ref().is_some_and(|record| {
-            record.timeline + 1 == issuer.timeline && record.writer.has_identity_of(&issuer.writer)
+            record.timeline == issuer.timeline - 1 && record.writer.has_identity_of(&issuer.writer)
         });
-    let might_be_a_copy = match restored::is_doubtful() {
-        Some(is_doubtful) => is_doubtful,
-        None if in_recovery => false,
-        None => record.as_ref().is_some_and(|record| {
+    let might_be_a_copy = match fixed.preloaded.then(restored::is_doubtful) {
+        Some(Some(is_doubtful)) => is_doubtful,
+        Some(None) if !in_recovery => record.as_ref().is_some_and(|record| {
             Began::new(record, &issuer, start, reference, clocks).is_doubtful()
         }),
+        _ => false,
     };
     Ok(Outlook {
         is_first: record.is_none(),
