@@ -237,10 +237,12 @@ fn lists_name_tests_that_there_are() {
 }
 
 /// For each row of `snowflake_check()`, a test in which it is not well.
-const FAILURES_OF_ROWS: [(&str, &str); 16] = [
+const FAILURES_OF_ROWS: [(&str, &str); 18] = [
     ("preloading", "check::a_standby_without_the_library_shows"),
     ("identity", "check::a_standby_without_a_worker_id_shows"),
     ("origin of the identity", "check::an_identity_inside_of_the_data_directory_shows"),
+    ("restored copy", "forgotten_steps::a_clone_with_the_identity_of_its_original_shows"),
+    ("claims", "forgotten_steps::claims_that_contradict_the_identity_show"),
     ("register", "check::a_damaged_register_shows"),
     ("layout", "check::a_standby_with_other_widths_shows"),
     ("layout of the database", "upgrade::another_layout_shows_after_pg_upgrade"),
