@@ -11,7 +11,6 @@
 //! One LWLock guards them. While it is held, nothing is done but what [`snowflake_core::deleted`]
 //! does: no memory is allocated, and no error raised.
 
-use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::deleted::Deleted;
 
