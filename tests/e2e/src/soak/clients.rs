@@ -1,9 +1,9 @@
 //! The clients, and what they received.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
+use std::{iter, thread};
 
 use postgres::{Client, Config, Error, NoTls};
 use snowflake_e2e::{INSERT, NEXT};
@@ -26,15 +26,27 @@ pub struct Shared {
     pub highest: AtomicI64,
     /// IDs that were not above one that was received before they were asked for.
     pub misplaced: Mutex<Vec<(i64, i64)>>,
+    /// How many transactions of each of [`KINDS`] have committed.
+    pub done: [AtomicUsize; KINDS.len()],
     pub stop: AtomicBool,
+}
+
+/// What an ID is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It was issued, and is the key of a row.
+    Row,
+    /// It was issued.
+    Alone,
+    /// It was not issued: it is the highest one below a floor that was set, or was observed.
+    Bound,
 }
 
 /// An ID that a client received, from a transaction that has committed.
 #[derive(Clone, Copy)]
 pub struct Receipt {
     pub id: i64,
-    /// It is the key of a row.
-    pub is_row: bool,
+    pub role: Role,
     /// The commit returned without a warning, and these standbys had to have it.
     pub required: Set,
 }
@@ -64,21 +76,127 @@ impl Shared {
     }
 }
 
-/// What a client does, in turn: an ID alone, a row, a run of IDs, and IDs of which one was rolled
-/// back, without a row.
-const TURNS: usize = 4;
+/// A session, and whether it was warned: a wait that was canceled ends with a warning.
+pub struct Session {
+    pub client: Client,
+    warned: Arc<AtomicBool>,
+}
 
-fn transaction(client: &mut Client, turn: usize) -> Result<Vec<i64>, Error> {
-    if turn % TURNS < TURNS - 1 {
-        let query = [NEXT, INSERT, "SELECT snowflake_nextval(20)"][turn % TURNS];
-        return Ok(client.query(query, &[])?.iter().map(|row| row.get(0)).collect());
+impl Session {
+    pub fn connect(mut config: Config) -> Result<Session, Error> {
+        let warned = Arc::new(AtomicBool::new(false));
+        let notice = warned.clone();
+        config.notice_callback(move |notified| {
+            if notified.severity() == "WARNING" {
+                notice.store(true, SeqCst);
+            }
+        });
+        Ok(Session { client: config.connect(NoTls)?, warned })
     }
-    let mut transaction = client.build_transaction().read_only(true).start()?;
-    let mut savepoint = transaction.transaction()?;
-    let id = savepoint.query_one(NEXT, &[])?.get(0);
-    savepoint.rollback()?;
-    transaction.commit()?;
-    Ok(vec![id])
+
+    /// What a transaction gives, and which standbys its commit has waited for, as far as that is
+    /// known.
+    pub fn commit<T>(
+        &mut self,
+        shared: &Shared,
+        transaction: impl FnOnce(&mut Client) -> Result<T, Error>,
+    ) -> Result<(T, Set), Error> {
+        self.warned.store(false, SeqCst);
+        let required = shared.current();
+        let given = transaction(&mut self.client)?;
+        let is_known = required == shared.current() && !self.warned.load(SeqCst);
+        Ok((given, if is_known { required.set } else { 0 }))
+    }
+}
+
+/// What a client does, in turn, as the report calls it.
+pub const KINDS: [&str; 7] = [
+    "single IDs",
+    "rows",
+    "runs",
+    "IDs that were rolled back",
+    "prepared transactions",
+    "parallel inserts",
+    "cursors WITH HOLD",
+];
+
+/// What parallel inserts select from, as many rows as an insert takes.
+pub const SOURCE: &str = "CREATE TABLE source WITH (parallel_workers = 2) AS
+    SELECT generate_series(1, 50); ANALYZE source";
+
+/// Makes the queries of a session parallel.
+const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2;
+    SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
+    SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
+
+/// Inserts rows whose IDs parallel workers take.
+const MADE: &str = "CREATE TEMP TABLE made ON COMMIT DROP AS
+    SELECT snowflake_nextval() AS id FROM source";
+
+/// A transaction of that kind: the IDs that were received from it, and what they are. `None` where
+/// there were no parallel workers.
+fn transaction(
+    client: &mut Client,
+    kind: &str,
+    number: usize,
+) -> Result<Option<(Vec<i64>, Role)>, Error> {
+    let mut ids = |query: &str| -> Result<Vec<i64>, Error> {
+        Ok(client.query(query, &[])?.iter().map(|row| row.get(0)).collect())
+    };
+    let mut role = Role::Alone;
+    let ids = match kind {
+        "single IDs" => ids(NEXT)?,
+        "rows" => {
+            role = Role::Row;
+            ids(INSERT)?
+        }
+        "runs" => ids("SELECT snowflake_nextval(20)")?,
+        "IDs that were rolled back" => {
+            client.batch_execute("BEGIN READ ONLY; SAVEPOINT s")?;
+            let id = client.query_one(NEXT, &[])?.get(0);
+            client.batch_execute("ROLLBACK TO s; COMMIT")?;
+            vec![id]
+        }
+        "prepared transactions" => {
+            client.batch_execute("BEGIN")?;
+            let id = client.query_one(INSERT, &[])?.get(0);
+            client.batch_execute(&format!("PREPARE TRANSACTION '{number}'"))?;
+            // Preparing it has waited for the standbys, so the ID counts in both cases.
+            let end = if fastrand::bool() { "COMMIT" } else { "ROLLBACK" };
+            client.batch_execute(&format!("{end} PREPARED '{number}'"))?;
+            if end == "COMMIT" {
+                role = Role::Row;
+            }
+            vec![id]
+        }
+        "parallel inserts" => {
+            client.batch_execute("BEGIN")?;
+            let own: i64 = client.query_one(INSERT, &[])?.get(0);
+            client.batch_execute(MADE)?;
+            let last: i64 = client.query_one("SELECT snowflake_currval()", &[])?.get(0);
+            let insert = "INSERT INTO orders SELECT id FROM made RETURNING id";
+            let made = client.query(insert, &[])?;
+            client.batch_execute(if last == own { "COMMIT" } else { "ROLLBACK" })?;
+            if last != own {
+                return Ok(None);
+            }
+            role = Role::Row;
+            iter::once(own).chain(made.iter().map(|row| row.get(0))).collect()
+        }
+        "cursors WITH HOLD" => {
+            client.batch_execute(
+                "BEGIN;
+                 DECLARE c CURSOR WITH HOLD FOR
+                     SELECT snowflake_nextval() FROM generate_series(1, 5);
+                 COMMIT",
+            )?;
+            let taken = client.query("FETCH ALL c", &[])?.iter().map(|row| row.get(0)).collect();
+            client.batch_execute("CLOSE c")?;
+            taken
+        }
+        other => panic!("unknown kind {other}"),
+    };
+    Ok(Some((ids, role)))
 }
 
 /// A client that takes IDs, and connects again whenever its session ends.
@@ -86,34 +204,38 @@ pub fn client(shared: &Shared, number: usize) {
     let mut turn = number;
     while !shared.stop.load(SeqCst) {
         let primary = shared.primary.lock().expect("no panic").clone();
-        let Some(mut primary) = primary else {
-            thread::sleep(Duration::from_millis(20));
-            continue;
-        };
-        // A wait that was canceled ends with a warning.
-        let warned = Arc::new(AtomicBool::new(false));
-        let notice = warned.clone();
-        primary.notice_callback(move |_| notice.store(true, SeqCst));
-        let Ok(mut client) = primary.connect(NoTls) else {
+        let Some(mut session) = primary.and_then(|primary| begin(primary, number).ok()) else {
             thread::sleep(Duration::from_millis(20));
             continue;
         };
         while !shared.stop.load(SeqCst) {
             turn += 1;
-            warned.store(false, SeqCst);
+            let kind = turn % KINDS.len();
             let before = shared.highest.load(SeqCst);
-            let required = shared.current();
-            let Ok(ids) = transaction(&mut client, turn) else { break };
-            let is_known = required == shared.current() && !warned.load(SeqCst);
-            let required = if is_known { required.set } else { 0 };
-            if let Some(first) = ids.first().filter(|first| **first <= before) {
-                shared.misplaced.lock().expect("no panic").push((before, *first));
+            let taken = session.commit(shared, |client| transaction(client, KINDS[kind], number));
+            let Ok((taken, required)) = taken else { break };
+            if let Some((ids, role)) = taken {
+                shared.done[kind].fetch_add(1, SeqCst);
+                let [first, last] = [ids.iter().min(), ids.iter().max()];
+                if let Some(first) = first.filter(|first| **first <= before) {
+                    shared.misplaced.lock().expect("no panic").push((before, *first));
+                }
+                shared.highest.fetch_max(last.copied().unwrap_or(0), SeqCst);
+                let receipts = ids.iter().map(|id| Receipt { id: *id, role, required });
+                shared.fresh.lock().expect("no panic").extend(receipts);
             }
-            shared.highest.fetch_max(ids.last().copied().unwrap_or(0), SeqCst);
-            let is_row = turn % TURNS == 1;
-            let receipts = ids.iter().map(|id| Receipt { id: *id, is_row, required });
-            shared.fresh.lock().expect("no panic").extend(receipts);
             thread::sleep(PAUSE);
         }
     }
+}
+
+/// A session whose queries are parallel. It rolls back what the client has prepared in its last one.
+fn begin(primary: Config, number: usize) -> Result<Session, Error> {
+    let mut session = Session::connect(primary)?;
+    session.client.batch_execute(PARALLEL)?;
+    let prepared = format!("SELECT FROM pg_prepared_xacts WHERE gid = '{number}'");
+    if session.client.query_opt(&prepared, &[])?.is_some() {
+        session.client.batch_execute(&format!("ROLLBACK PREPARED '{number}'"))?;
+    }
+    Ok(session)
 }

@@ -1,14 +1,18 @@
 //! A primary and two standbys under load, for hours: random kills, promotions, restarts, steps of the
-//! clocks, standbys that lag, leave and come back, and sets of synchronous standbys that change.
-//! Every ID that a client received is kept, and none may come twice.
+//! clocks, standbys that lag, leave and come back, sets of synchronous standbys that change, floors
+//! that are set, observations, and clocks that jump ahead and are confirmed. Every ID that a client
+//! received is kept, and none may come twice. After a floor or an observation, every ID has to be
+//! above it.
 //!
 //! A promotion can lose WAL. What is promised then, in `docs/operations.md`: an ID does not return
 //! if its time is at most the recovered floor plus the margin. With synchronous replication, it does
 //! not return either if its transaction committed while commits waited for the standby that was
 //! promoted. An INSERT's row is there in the same cases, which is looked at, too.
 
+mod administrator;
 mod clients;
 mod sets;
+mod standbys;
 
 use std::collections::{BTreeMap, HashSet};
 use std::env;
@@ -21,8 +25,10 @@ use std::time::{Duration, Instant};
 use postgres::{Client, NoTls};
 use snowflake_e2e::{Cluster, bigint, bigints, create_orders, eventually, signal};
 
-use clients::{Receipt, Shared, client};
+use administrator::MAX_OBSERVED_LEAD;
+use clients::{KINDS, Receipt, Role, SOURCE, Shared, client};
 use sets::{NAMES, STANDBYS, Set, only, required};
+use standbys::{Lagging, Standby, any_clock, standby_of};
 
 const CLIENTS: usize = 4;
 
@@ -78,6 +84,8 @@ struct Soak {
     primary: Cluster,
     standbys: [Standby; 2],
     is_synchronous: bool,
+    /// How far the clocks are ahead of the true time since jumps were confirmed, in seconds.
+    base: i64,
     names: &'static str,
     shared: Arc<Shared>,
     clients: Vec<JoinHandle<()>>,
@@ -98,11 +106,6 @@ struct Soak {
     started: Instant,
 }
 
-struct Standby {
-    cluster: Cluster,
-    is_up: bool,
-}
-
 impl Soak {
     fn start(is_synchronous: bool) -> Soak {
         let primary = Cluster::builder()
@@ -110,6 +113,11 @@ impl Soak {
             // Without a margin, the commits alone keep IDs from coming again.
             .set("snowflake.failover_margin", if is_synchronous { "0" } else { "5s" })
             .set("synchronous_commit", "on")
+            // libfaketime does not move the clocks of the parallel workers of PostgreSQL 15, because
+            // their parent forks them in a signal handler. After jumps, they are days behind.
+            .set("snowflake.max_backward_step", "-1")
+            .set("snowflake.max_observed_lead", MAX_OBSERVED_LEAD)
+            .set("max_prepared_transactions", "8")
             // A clock that is moved must not end connections: nobody would notice that the set is
             // another one.
             .set("wal_sender_timeout", "0")
@@ -120,7 +128,8 @@ impl Soak {
             .set("autovacuum_naptime", "5s")
             .start();
         create_orders(&primary);
-        let standbys = [0, 1].map(|number| standby_of(&primary, number));
+        primary.connect().batch_execute(SOURCE).expect("a table");
+        let standbys = [0, 1].map(|number| standby_of(&primary, number, 0));
         let shared = Arc::new(Shared::default());
         let clients = (0..CLIENTS)
             .map(|number| {
@@ -132,6 +141,7 @@ impl Soak {
             primary,
             standbys,
             is_synchronous,
+            base: 0,
             names: "",
             shared,
             clients,
@@ -158,7 +168,10 @@ impl Soak {
     /// One event, after a while of load. Each says what it is called in the report.
     fn happen(&mut self) {
         thread::sleep(Duration::from_millis(fastrand::u64(200..2500)));
-        let event = match fastrand::u32(0..100) {
+        let event = match fastrand::u32(0..124) {
+            100..108 => self.set_floor(),
+            108..116 => self.observe(),
+            116..124 => self.jump(),
             0..25 => self.promote(),
             25..33 => self.while_unknown(|soak| {
                 soak.primary.kill();
@@ -195,7 +208,7 @@ impl Soak {
                     standby @ 0..2 => &self.standbys[standby].cluster,
                     _ => &self.primary,
                 };
-                cluster.set_clock(&any_clock());
+                cluster.set_clock(&any_clock(self.base));
                 "steps of a clock"
             }
         };
@@ -215,9 +228,13 @@ impl Soak {
         changed
     }
 
+    fn up(&self) -> Set {
+        (0..2).filter(|number| self.standbys[*number].is_up).map(only).sum()
+    }
+
     /// The standbys that are up, once they stream and the primary knows of no other.
     fn connected(&self) -> Set {
-        let expected: Set = (0..2).filter(|number| self.standbys[*number].is_up).map(only).sum();
+        let expected = self.up();
         eventually("the standbys that are up stream", || {
             let Ok(mut client) = self.primary.config().connect(NoTls) else { return false };
             let names = "SELECT application_name FROM pg_stat_replication
@@ -270,7 +287,7 @@ impl Soak {
     /// of it. Two new standbys are made.
     fn promote(&mut self) -> &'static str {
         if fastrand::bool() {
-            self.primary.set_clock(&format!("-{}s", fastrand::i32(60..600)));
+            self.primary.set_clock(&format!("{:+}s", self.base - fastrand::i64(60..600)));
             thread::sleep(Duration::from_millis(fastrand::u64(0..2000)));
         }
         let lagging = [self.lag(), self.lag()];
@@ -298,7 +315,7 @@ impl Soak {
         self.names = "";
         promoted.configure(&[("synchronous_standby_names", ""), ("cluster_name", "")]);
         promoted.reload();
-        let next = [0, 1].map(|number| standby_of(promoted, number));
+        let next = [0, 1].map(|number| standby_of(promoted, number, self.base));
         let former = std::mem::replace(&mut self.standbys, next);
         let mut former = former.map(|standby| Some(standby.cluster));
         self.primary = former[number].take().expect("it was promoted");
@@ -311,12 +328,19 @@ impl Soak {
     fn judge(&mut self, client: &mut Client, promoted: usize) {
         client.batch_execute("SET synchronous_commit = local").expect("set");
         let floor = bigint(client, "SELECT snowflake_max(snowflake_floor())");
+        for gid in bigints(client, "SELECT gid::bigint FROM pg_prepared_xacts") {
+            client.batch_execute(&format!("ROLLBACK PREPARED '{gid}'")).expect("rolled back");
+        }
+        // The standby might have lost the confirmation of a jump.
+        let confirm = "SELECT snowflake_confirm('clock')::int::bigint";
+        let confirmed = bigint(client, confirm) as usize;
+        *self.counts.entry("confirmations after a promotion").or_default() += confirmed;
         let rows: HashSet<i64> = bigints(client, "SELECT id FROM orders").into_iter().collect();
         let mut highest = floor;
-        for Receipt { id, is_row, required } in std::mem::take(&mut self.recent) {
+        for Receipt { id, role, required } in std::mem::take(&mut self.recent) {
             let is_kept = required & only(promoted) != 0;
             self.kept += usize::from(is_kept);
-            if is_kept && is_row && !rows.contains(&id) {
+            if is_kept && role == Role::Row && !rows.contains(&id) {
                 println!("the row of {id} is lost: it did not have to be on the standby");
                 self.broken += 1;
             }
@@ -329,7 +353,7 @@ impl Soak {
                 );
                 self.broken += 1;
                 highest = highest.max(id);
-            } else {
+            } else if role != Role::Bound {
                 self.unpromised.insert(id);
             }
         }
@@ -340,6 +364,8 @@ impl Soak {
     /// Looks for duplicates in what was received since the last time.
     fn collect(&mut self) {
         let mut fresh = std::mem::take(&mut *self.shared.fresh.lock().expect("no panic"));
+        self.recent.extend(&fresh);
+        fresh.retain(|receipt| receipt.role != Role::Bound);
         fresh.sort_unstable_by_key(|receipt| receipt.id);
         for pair in fresh.windows(2).filter(|pair| pair[0].id == pair[1].id) {
             println!("{} was received twice", pair[0].id);
@@ -357,7 +383,6 @@ impl Soak {
                 }
             }
         }
-        self.recent.extend(fresh);
         for (before, id) in self.shared.misplaced.lock().expect("no panic").drain(..) {
             println!("{id} was asked for after {before} was received");
             self.broken += 1;
@@ -369,8 +394,11 @@ impl Soak {
     }
 
     fn report(&self) {
-        let counts: Vec<String> =
-            self.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        let done = self.shared.done.each_ref().map(|done| done.load(SeqCst));
+        let counts: Vec<String> = (self.counts.iter().map(|(name, count)| (*name, *count)))
+            .chain(KINDS.into_iter().zip(done))
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
         println!(
             "{} min: {} IDs, {} duplicates, {} more among those that were lost and not promised, {} \
              IDs whose commits waited for the standby that was promoted; {}",
@@ -381,30 +409,6 @@ impl Soak {
             self.kept,
             counts.join(", ")
         );
-    }
-}
-
-/// A standby of that number, with a clock of its own.
-fn standby_of(primary: &Cluster, number: usize) -> Standby {
-    let mut cluster = primary.base_backup(&["--write-recovery-conf"]);
-    cluster.configure(&[("cluster_name", STANDBYS[number])]);
-    cluster.set_clock(&any_clock());
-    cluster.start_again();
-    Standby { cluster, is_up: true }
-}
-
-/// An offset, which is a large one now and then.
-fn any_clock() -> String {
-    let seconds = if fastrand::u32(0..5) == 0 { -600..=0 } else { -30..=30 };
-    format!("{:+}s", fastrand::i32(seconds))
-}
-
-/// A walsender that was stopped. Nothing ends before it goes on, not even the server.
-struct Lagging(i64);
-
-impl Drop for Lagging {
-    fn drop(&mut self) {
-        signal(self.0, "CONT");
     }
 }
 
