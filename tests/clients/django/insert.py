@@ -9,12 +9,10 @@ order.save()
 print(order.item, order.id)
 print(type(order.id), type(order.created_at), order.created_at.isoformat())
 
-# bulk_create() does not put IDs of a db_default into the objects.
-Order.objects.bulk_create([Order(item=item) for item in ["milk", "sugar"]])
-for order in Order.objects.filter(item__in=["milk", "sugar"]).order_by("id"):
+# Many rows with one statement: the objects have their IDs afterwards, so that others can refer to
+# them.
+orders = Order.objects.bulk_create([Order(item=item) for item in ["milk", "sugar"]])
+for order in orders:
     print(order.item, order.id)
-
-# It does so with keys that Django takes for automatic ones.
-cups = Cup.objects.bulk_create([Cup(order=order) for _ in range(3)])
-for cup in cups:
-    print("cup", cup.id)
+for cup in Cup.objects.bulk_create([Cup(order=order) for order in orders]):
+    print("cup", cup.id, "of", cup.order_id)

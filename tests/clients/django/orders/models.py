@@ -1,10 +1,11 @@
 from django.db import models
 
 
-class SnowflakeNextval(models.Func):
-    function = "snowflake_nextval"
-    arity = 0
-    output_field = models.BigIntegerField()
+class SnowflakeField(models.BigAutoField):
+    """A bigint key whose default is a snowflake ID, and which Django takes for an automatic one."""
+
+    def db_type_suffix(self, connection):
+        return "DEFAULT snowflake_nextval()"
 
 
 class SnowflakeTimestamp(models.Func):
@@ -14,7 +15,7 @@ class SnowflakeTimestamp(models.Func):
 
 
 class Order(models.Model):
-    id = models.BigIntegerField(primary_key=True, db_default=SnowflakeNextval())
+    id = SnowflakeField(primary_key=True)
     item = models.TextField()
     created_at = models.GeneratedField(
         expression=SnowflakeTimestamp("id"),
@@ -26,16 +27,9 @@ class Order(models.Model):
         db_table = "orders"
 
 
-class SnowflakeField(models.BigAutoField):
-    """A bigint key with the default, which Django takes for an automatic one."""
-
-    def db_type_suffix(self, connection):
-        return "DEFAULT snowflake_nextval()"
-
-
 class Cup(models.Model):
     id = SnowflakeField(primary_key=True)
-    order = models.ForeignKey(Order, on_delete=models.CASCADE)
+    order = models.ForeignKey(Order, null=True, on_delete=models.CASCADE)
 
     class Meta:
         db_table = "cups"

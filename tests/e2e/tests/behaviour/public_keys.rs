@@ -336,6 +336,30 @@ fn a_file_in_the_data_directory_is_a_failing_row() {
     }
 }
 
+/// A path that leads nowhere any more, and was not read again since: what counts is where it says that
+/// the file was. A link outside is outside, wherever it led.
+#[test]
+fn a_file_that_is_gone_is_where_its_path_says() {
+    let mut cluster = Cluster::builder().public_keys(ONE).start();
+    fs::remove_file(cluster.public_key_file()).expect("a file");
+    let (ok, detail) = check_of(&cluster);
+    assert!(ok && detail.starts_with("There is 1 key."), "{detail}");
+    write(&cluster, ONE);
+    let inside = cluster.data().join("public.keys");
+    for path in ["public.keys", &inside.to_string_lossy()] {
+        fs::rename(cluster.public_key_file(), &inside).expect("the same file system");
+        cluster.configure(&[("snowflake.public_key_file", path)]);
+        cluster.stop();
+        cluster.start_again();
+        fs::rename(&inside, cluster.public_key_file()).expect("the same file system");
+        let (ok, detail) = check_of(&cluster);
+        assert!(
+            !ok && detail.ends_with("Their file is in the data directory, which backups copy."),
+            "{detail}"
+        );
+    }
+}
+
 #[test]
 fn without_its_worker_the_check_says_so() {
     let cluster = Cluster::builder().public_keys(ONE).set("max_worker_processes", "0").start();

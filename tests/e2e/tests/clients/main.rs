@@ -3,9 +3,13 @@
 
 mod alembic;
 mod blog;
+mod django;
+mod doubles;
 mod go;
 mod javascript;
 mod partman;
+mod perl;
+mod php;
 mod program;
 mod public_ids;
 mod python;

@@ -29,6 +29,11 @@ impl Program {
         Program::with(client, &source(client))
     }
 
+    /// The client with the program of another one, of which it is another version.
+    pub fn of_version(client: &str, of: &str) -> Program {
+        Program::with(client, &source(of))
+    }
+
     /// The client with the program of a blog, and a server whose schema `public` is adopted.
     pub fn of_blog(client: &str) -> Program {
         let program = Program::with(client, &source("blog").join(client));
@@ -73,6 +78,19 @@ impl Program {
     pub fn package(&self, name: &str, arguments: &[&str]) -> Output {
         let program = self.directory.path().join("node_modules/.bin").join(name);
         self.output(&program, arguments)
+    }
+
+    /// What PHP does with these arguments, with the client's classes.
+    pub fn php(&self, arguments: &[&str]) -> Output {
+        let classes = format!("include_path=.:{}", self.installed("usr/share/php").display());
+        // E_ALL without E_DEPRECATED, of which Doctrine has some.
+        let options = ["-d", &classes, "-d", "error_reporting=8191"];
+        self.output(Path::new("php"), &[&options, arguments].concat())
+    }
+
+    /// What another program does, which the machine has.
+    pub fn run(&self, program: &str, arguments: &[&str]) -> Output {
+        self.output(Path::new(program), arguments)
     }
 
     /// What Ruby does with these arguments, with the client's libraries.

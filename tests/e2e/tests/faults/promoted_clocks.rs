@@ -259,6 +259,40 @@ fn a_worker_that_restarts_on_an_idle_standby_learns_nothing_wrong() {
     standby.connect().batch_execute(NEXT).expect("an ID");
 }
 
+/// A worker that could not run for some seconds counts the age of the message that came meanwhile: by
+/// that, the upstream's clock has gone on. The upstream's clock is an hour ahead, to show when the
+/// worker has looked.
+#[test]
+fn a_message_that_is_looked_at_late_counts_with_its_age() {
+    let primary = idle_primary();
+    let standby = standby(&primary, "+0");
+    let mut reader = standby.connect();
+    let worker = worker(&standby).expect("it runs on a standby");
+    let sender = bigint(&mut primary.connect(), "SELECT pid::bigint FROM pg_stat_replication");
+    signal(worker, "STOP");
+    primary.set_clock("+1h");
+    let sent = "SELECT (last_msg_send_time > now() + interval '30 minutes')::int::bigint
+                FROM pg_stat_wal_receiver";
+    eventually("a message has come", || {
+        let emit = "SELECT pg_logical_emit_message(true, '', '')";
+        primary.connect().batch_execute(emit).expect("a superuser");
+        bigint(&mut reader, sent) == 1
+    });
+    signal(sender, "STOP");
+    thread::sleep(Duration::from_secs(5));
+    signal(worker, "CONT");
+    let mut behind = None;
+    eventually("the worker has looked", || {
+        let query = "SELECT substring(detail FROM 'It is (\\d+) ms behind')::bigint
+                     FROM snowflake_check() WHERE name = 'clock'";
+        behind = reader.query_one(query, &[]).expect("a row").get::<_, Option<i64>>(0);
+        behind.is_some()
+    });
+    signal(sender, "CONT");
+    let by = behind.expect("a difference");
+    assert!((by - 3_600_000).abs() < 2500, "{by} ms");
+}
+
 #[test]
 fn what_a_worker_learned_outlives_it() {
     let mut primary = idle_primary();

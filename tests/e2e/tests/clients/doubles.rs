@@ -1,0 +1,113 @@
+//! Clients that read numbers as doubles, which have 53 bits for the digits: pandas where some values
+//! are NULL, and R. (JavaScript has a file of its own.)
+
+use snowflake_e2e::bigint;
+
+use crate::program::{Program, row, stdout};
+
+/// pandas and polars: what `to_sql()` inserts takes the default, and references are read as integers.
+#[test]
+fn pandas_and_polars() {
+    let program = Program::of("pandas");
+    let printed = program.python(&["orders.py"]);
+    assert_eq!(program.assert_orders(&printed), 4);
+    assert!(printed.ends_with("\nInt64 Int64\nInt64 Int64\n"), "{printed}");
+}
+
+/// Orders of one statement, and cups that refer to four of them and to none.
+const CUPS: &str = "
+    CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
+    CREATE TABLE cups (
+        id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
+        order_id bigint REFERENCES orders
+    );
+    INSERT INTO orders (item) SELECT 'tea' FROM generate_series(1, 1000);
+    INSERT INTO cups (order_id) (SELECT id FROM orders ORDER BY id LIMIT 4) UNION ALL SELECT NULL;";
+
+/// How many of the copies refer to the same order as the cup, to another one that exists, and to none.
+const COPIES: &str = "
+    SELECT format(
+        '%s %s %s', count(*) FILTER (WHERE copies.order_id = cups.order_id),
+        count(*) FILTER (WHERE copies.order_id <> cups.order_id AND EXISTS (
+            SELECT FROM orders WHERE orders.id = copies.order_id)),
+        count(*) FILTER (WHERE copies.order_id IS NULL)
+    )
+    FROM copies JOIN cups USING (id)";
+
+/// Reads the cups, and writes them as `copies`, as the statements of Python do it.
+#[track_caller]
+fn copies(read_and_write: &str) -> [String; 2] {
+    let program = Program::of("pandas");
+    let mut client = program.cluster.connect();
+    client.batch_execute(CUPS).expect("orders and cups");
+    client.batch_execute("CREATE TABLE copies (id bigint, order_id bigint)").expect("a table");
+    let prelude = "import io, pandas, polars
+from sqlalchemy import create_engine, text
+engine = create_engine('postgresql+psycopg://')
+cups = 'SELECT id, order_id FROM cups'\n";
+    let printed = program.python(&["-c", &[prelude, read_and_write].concat()]);
+    let became = client.query_one(COPIES, &[]).expect("copies").get(0);
+    [printed.trim_end().to_owned(), became]
+}
+
+/// A column of IDs in which some are NULL is one of doubles for pandas, and what it writes refers to
+/// other orders, which exist. The first ID of a millisecond survives, because it is even enough.
+#[test]
+fn pandas_rounds_nullable_references() {
+    const WRITE: &str = "print(frame.order_id.dtype)
+frame.to_sql('copies', engine, if_exists='append', index=False)";
+    let read = |more| copies(&format!("frame = pandas.read_sql(cups, engine{more})\n{WRITE}"));
+    let [of, became] = read("");
+    assert_eq!(of, "float64");
+    let numbers: Vec<u32> = became.split(' ').map(|number| number.parse().expect("one")).collect();
+    let [right, wrong, none] = numbers[..] else { panic!("{became}") };
+    assert!(right <= 1 && wrong >= 3 && right + wrong == 4 && none == 1, "{became}");
+    assert_eq!(read(", dtype_backend='numpy_nullable'"), ["Int64", "4 0 1"]);
+    let polars = "frame = polars.read_database(cups, engine)
+print(frame.schema['order_id'])
+with engine.begin() as connection:
+    insert = text('INSERT INTO copies VALUES (:id, :order_id)')
+    connection.execute(insert, frame.to_dicts())";
+    assert_eq!(copies(polars), ["Int64", "4 0 1"]);
+}
+
+/// Frames that are joined in pandas have the same fault: the rows without a partner make the column
+/// one of doubles. So does a file of CSV with an empty field. JSON is rounded even with
+/// `dtype_backend`, because pandas parses it as doubles first.
+#[test]
+fn pandas_rounds_what_it_joins_and_parses() {
+    let [printed, _] = copies(
+        r#"
+cups = pandas.read_sql(cups + " WHERE order_id IS NOT NULL", engine).rename(columns={"id": "cup"})
+orders = pandas.read_sql("SELECT id FROM orders", engine)
+print(orders.merge(cups, how="left", left_on="id", right_on="order_id").cup.dtype)
+nullable = [frame.convert_dtypes() for frame in [orders, cups]]
+print(nullable[0].merge(nullable[1], how="left", left_on="id", right_on="order_id").cup.dtype)
+
+lines = "id,order_id\n2125623701600374784,2125623701600374785\n2125623701600374787,\n"
+print(pandas.read_csv(io.StringIO(lines)).order_id.dtype)
+print(pandas.read_csv(io.StringIO(lines), dtype_backend="numpy_nullable").order_id[0])
+lines = '[{"order_id": 2125623701600374785}, {"order_id": null}]'
+print(pandas.read_json(io.StringIO(lines), dtype_backend="numpy_nullable").order_id[0])
+"#,
+    );
+    let expected =
+        ["float64", "Int64", "float64", "2125623701600374785", "2125623701600374784"].join("\n");
+    assert_eq!(printed, expected);
+}
+
+/// R has no integers of 64 bits, so RPostgreSQL gives doubles, of which three are equal here.
+#[test]
+fn r_reads_doubles() {
+    let program = Program::of("r");
+    let printed = stdout(program.run("Rscript", &["orders.R"]));
+    let (ids, doubles) = printed.split_once("numeric ").expect("a class");
+    assert_eq!(program.assert_orders(ids), 3);
+    let first = row(ids.lines().next().expect("an order")).expect("an ID").1;
+    let distinct = "SELECT count(DISTINCT id::double precision) FROM orders";
+    assert_eq!(bigint(&mut program.cluster.connect(), distinct), 1);
+    assert_eq!(
+        doubles.trim_end(),
+        [first.to_string(), first.to_string(), first.to_string()].join(" ")
+    );
+}
