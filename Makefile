@@ -71,6 +71,7 @@ mutants:
 	@cargo run --quiet -p snowflake-mutants
 	@$(if $(QUICK),,tools/mutants)
 	@tools/break-promises
+	@$(if $(QUICK),,tools/break-shell)
 
 test-fleet:
 	@cargo run --release -p snowflake-simulation -- 1000000000
