@@ -229,7 +229,7 @@ fn commands_for_one_test_run_it() {
 /// The lists of what may be skipped, and of what notices a broken promise.
 #[test]
 fn lists_name_tests_that_there_are() {
-    for list in ["tests/e2e/promises", "tests/e2e/skips"] {
+    for list in ["tests/e2e/promises", "tests/e2e/skips", "tests/mutants/shell"] {
         let text = fs::read_to_string(tree().join(list)).expect("a list");
         let names = text.lines().filter_map(|line| line.split_once(" | ")).map(|(_, name)| name);
         assert_there_are(names.filter(|name| *name != "all pgrx tests"));
