@@ -1,6 +1,7 @@
 //! The server's clock is set back, while it runs.
 
 use std::thread;
+use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, error_of, eventually};
@@ -55,6 +56,28 @@ fn a_short_step_is_waited_out() {
     let before = bigint(&mut client, NEXT);
     cluster.set_clock("-1s");
     assert!(bigint(&mut client, NEXT) > before);
+}
+
+/// A call that waits already, and whose clock is set back again, has waited for a part of `max_wait`.
+#[test]
+fn two_steps_share_max_wait() {
+    let cluster = Cluster::builder()
+        .set("snowflake.max_backward_step", "0")
+        .set("snowflake.max_wait", "10s")
+        .fake_clock()
+        .start();
+    let mut client = cluster.connect();
+    bigint(&mut client, NEXT);
+    cluster.set_clock("-8s");
+    thread::scope(|scope| {
+        let waiting = scope.spawn(move || client.query_one(NEXT, &[]).map(|_| ()));
+        thread::sleep(Duration::from_secs(5));
+        // 8 seconds behind once more, of which 5 would be waited for.
+        cluster.set_clock("-13s");
+        let error = error_of(waiting.join().expect("an answer"));
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+        assert!(error.message().contains("behind the last snowflake ID"), "{error}");
+    });
 }
 
 /// Waits for a clock that is an hour behind: for as long as it takes.
@@ -129,7 +152,10 @@ fn a_wait_ends_when_the_clock_is_set_right() {
             ) == 1
         });
         cluster.set_clock("+0");
+        let set = Instant::now();
         waiting.join().expect("an ID");
+        // The clock is looked at again after a tenth of a second.
+        assert!(set.elapsed() < Duration::from_secs(5), "{:?}", set.elapsed());
     });
 }
 

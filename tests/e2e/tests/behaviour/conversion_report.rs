@@ -55,6 +55,26 @@ fn a_report_takes_no_id_and_runs_on_a_standby() {
     assert!(one_table.iter().any(|row| row[0].as_deref() == Some("change")), "{one_table:?}");
 }
 
+/// Where IDs are ahead of the clock, the next one is above the last, and so above this key.
+#[test]
+fn a_report_goes_by_the_last_id_if_that_is_ahead_of_the_clock() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "SELECT snowflake_set_floor(now() + interval '1 hour'); SELECT snowflake_nextval();
+             CREATE TABLE items (id bigserial PRIMARY KEY);
+             INSERT INTO items VALUES (snowflake_min(now() + interval '30 minutes'))",
+        )
+        .expect("a table");
+    let rows = report(&mut client, "schema => 'public'");
+    assert!(rows.iter().all(|row| row[0].as_deref() != Some("obstacle")), "{rows:#?}");
+    let later = "INSERT INTO items VALUES (snowflake_min(now() + interval '2 hours'))";
+    client.batch_execute(later).expect("a row");
+    let rows = report(&mut client, "schema => 'public'");
+    assert!(rows.iter().any(|row| row[0].as_deref() == Some("obstacle")), "{rows:#?}");
+}
+
 #[test]
 fn a_report_needs_no_preloading() {
     let cluster = Cluster::builder().unset("shared_preload_libraries").start();

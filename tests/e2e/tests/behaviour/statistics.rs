@@ -1,9 +1,12 @@
 //! What `pg_stat_snowflake` and `snowflake_status` say of clocks, crashes, and servers without a
 //! generator.
 
+use std::collections::BTreeSet;
+use std::thread;
+
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, bigint, bigints, error_of, eventually};
 
 const NEXT: &str = "SELECT snowflake_nextval()";
 
@@ -97,6 +100,26 @@ fn a_burst_counts_overflows_and_no_waits() {
     assert!((1..=1000).contains(&lead), "{lead} ms");
     assert!((lead..=101).contains(&overflows), "{overflows} overflows, {lead} ms ahead");
     assert_eq!(statistic(&mut client, "waits"), 0);
+}
+
+/// A sequence that is used up is counted once for its millisecond, and not once for each session that
+/// waits for the next one.
+#[test]
+fn an_overflow_is_counted_once_for_all_sessions() {
+    let cluster = Cluster::builder().set("snowflake.sequence_bits", "4").start();
+    let take = "SELECT snowflake_nextval() FROM generate_series(1, 4000)";
+    let ids: Vec<i64> = thread::scope(|scope| {
+        let sessions: Vec<_> = (0..4).map(|_| scope.spawn(|| take_all(&cluster, take))).collect();
+        sessions.into_iter().flat_map(|session| session.join().expect("a session")).collect()
+    });
+    let times: BTreeSet<i64> = ids.iter().map(|id| id >> 14).collect();
+    let overflows = statistic(&mut cluster.connect(), "sequence_overflows");
+    let milliseconds = times.len() as i64;
+    assert!((milliseconds / 2..=milliseconds).contains(&overflows), "{overflows} {milliseconds}");
+}
+
+fn take_all(cluster: &Cluster, query: &str) -> Vec<i64> {
+    bigints(&mut cluster.connect(), query)
 }
 
 #[test]
