@@ -12,7 +12,7 @@ use std::time::Duration;
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Means, bigint, error_of, eventually, is_root, lacks, new_directory, skip,
+    Cluster, Means, bigint, error_of, eventually, is_root, lacks, new_directory, signal, skip,
 };
 
 use crate::public_ids::{ONE, TWO};
@@ -374,6 +374,17 @@ fn without_its_worker_the_check_says_so() {
     assert_eq!(check(&mut without.connect()), (true, "There are no keys.".into()));
 }
 
+/// A worker that ended says so, until the server has started it again after 5 seconds.
+#[test]
+fn a_worker_that_ended_shows_in_the_check() {
+    let cluster = Cluster::builder().public_keys(ONE).start();
+    let mut client = cluster.connect();
+    eventually("the worker runs", || check(&mut client).0);
+    signal(cluster.background_worker("snowflake public keys").expect("it runs"), "TERM");
+    eventually("the check says so", || check(&mut client).1.ends_with("does not run."));
+    eventually("it is started again", || check(&mut client).0);
+}
+
 /// A path is bytes, in which nobody has to write UTF-8.
 #[test]
 fn a_path_need_not_be_utf8() {
@@ -423,6 +434,17 @@ fn a_statement_keeps_its_keys() {
     });
     let after = names_of(&mut client);
     assert!(after.len() == 1 && after[0] != with_one, "{after:?}");
+    // One that makes its first name after the reload began before it, too.
+    thread::scope(|scope| {
+        let late = "SELECT snowflake_to_public(1) FROM pg_sleep(3)";
+        let statement = scope.spawn(|| -> String { client.query_one(late, &[]).unwrap().get(0) });
+        thread::sleep(Duration::from_millis(500));
+        write(&cluster, format!("{ONE}{TWO}"));
+        cluster.reload();
+        let mut other = cluster.connect();
+        eventually("others have the old key again", || name(&mut other) == with_one);
+        assert_eq!(statement.join().expect("the statement ends"), after[0]);
+    });
 }
 
 /// What is shown to whom, with everything that a server can log: no key.

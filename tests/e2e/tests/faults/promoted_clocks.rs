@@ -216,6 +216,7 @@ fn without_a_primary_the_clock_is_judged_by_the_register() {
     }
 }
 
+/// The background worker's process.
 fn worker(standby: &Cluster) -> Option<i64> {
     standby.background_worker("snowflake upstream clock")
 }
@@ -256,6 +257,20 @@ fn a_worker_that_restarts_on_an_idle_standby_learns_nothing_wrong() {
     assert_eq!(bigint(&mut reader, agrees), 1);
     primary.kill();
     standby.promote();
+    standby.connect().batch_execute(NEXT).expect("an ID");
+}
+
+/// What was confirmed stays so, also if the first ID is taken later than `max_forward_step` would allow
+/// a jump to be.
+#[test]
+fn a_confirmation_lasts_until_the_first_id() {
+    let mut primary = idle_primary();
+    let standby = standby(&primary, "+1h");
+    primary.kill();
+    standby.promote();
+    let confirmed = standby.connect().query_one("SELECT snowflake_confirm('clock')", &[]);
+    assert!(confirmed.expect("a confirmation").get::<_, bool>(0));
+    thread::sleep(Duration::from_secs(5));
     standby.connect().batch_execute(NEXT).expect("an ID");
 }
 
