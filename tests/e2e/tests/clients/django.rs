@@ -209,7 +209,8 @@ admin_page TypeError
 admin_form TypeError
 ";
 
-/// A reference is still lost where the child was built first, and the admin page cannot be sent.
+/// A reference is still lost where the child was built first, and the form of the admin page asks for
+/// the key.
 const OF_A_DB_DEFAULT_6: &str = "\
 many_parents_and_then_their_children 2 of 2 references
 a_child_that_is_built_before_its_parent_is_saved None
