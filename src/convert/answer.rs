@@ -4,8 +4,9 @@
 use pgrx::prelude::*;
 
 use super::obstacle::Obstacle;
+use super::properties::Properties;
 use super::rows::{fields, oid, sqlstate_of, words};
-use super::statement::{Role, Statement, Step};
+use super::statement::{Statement, Step};
 use super::trial::{Test, Values};
 use super::trust::{Names, Owner};
 use crate::server::catalog::{Argument, Path, PlannedQuery, Row};
@@ -79,6 +80,12 @@ impl Answer {
             answer.add(row, has_next);
         }
         answer
+    }
+
+    /// The properties of what is described, and what stands in the way of these.
+    pub fn properties(&self) -> Properties {
+        let objects = self.described.iter().map(|(_, _, objects)| objects.as_str());
+        Properties::of(&objects.collect::<Vec<_>>().join(" "))
     }
 
     /// As whom everything runs; `None` where there are no keys.
@@ -169,8 +176,7 @@ impl Answer {
         described: Option<String>,
     ) {
         let is_temporary = is_temporary.as_deref() == Some("t");
-        let statement =
-            Statement { step, text, role: Role::Owner, is_temporary, is_qualified: false };
+        let statement = Statement { step, text, is_temporary, is_qualified: false };
         if let Some(objects) = described {
             self.described.push((rank + 1, statement.clone(), objects));
         }

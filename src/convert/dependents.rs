@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use super::obstacle::Obstacle;
 use super::properties::Properties;
 use super::rows::{fields, oid, sqlstate_of, words};
-use super::statement::{Role, Statement, Step};
+use super::statement::{Statement, Step};
 use crate::server::catalog::{Argument, PlannedQuery};
 
 /// The query that finds them.
@@ -83,7 +83,6 @@ pub fn recreation(arguments: &[Argument]) -> Recreation {
                 dependent.drop = Some(Statement {
                     step: Step::Convert,
                     text,
-                    role: Role::Owner,
                     is_temporary: is_temporary.as_deref() == Some("t"),
                     is_qualified: true,
                 });
@@ -105,7 +104,8 @@ pub fn recreation(arguments: &[Argument]) -> Recreation {
     }
     let parts = dependents.values().flat_map(|dependent| &dependent.parts);
     let parts: Vec<&str> = parts.map(String::as_str).collect();
-    let properties = Properties::of(&parts.join(" "));
+    let mut properties = Properties::of(&parts.join(" "));
+    recreation.obstacles.append(&mut properties.obstacles);
     while !dependents.is_empty() {
         let is_free = |dependent: &Dependent| {
             dependent.needs.iter().all(|needed| !dependents.contains_key(needed))

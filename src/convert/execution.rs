@@ -27,7 +27,7 @@ pub fn change(
     let Some(lock) = planned.lock() else { return Ok(planned.into_rows()) };
     check(&planned)?;
     plan.lock_views();
-    lock.execute(&planned.owner)?;
+    lock.execute(&planned.owner);
     planned.names.check()?;
     // Before the lock, things might have changed.
     let locked = plan.statements(Reach::OfOwner)?;

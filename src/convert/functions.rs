@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use super::obstacle::Obstacle;
 use super::properties::Properties;
 use super::rows::{fields, words};
-use super::statement::{Role, Statement, Step};
+use super::statement::{Statement, Step};
 use crate::server::catalog::{Argument, query};
 
 /// The query that finds them.
@@ -47,13 +47,8 @@ pub fn functions(arguments: &[Argument], acknowledged: Option<pg_sys::Datum>) ->
     let mut functions = Functions::default();
     let mut recreated = BTreeMap::<String, Recreated>::new();
     let acknowledged = (acknowledged, pg_sys::REGPROCEDUREARRAYOID);
-    let statement = |text| Statement {
-        step: Step::Functions,
-        text,
-        role: Role::Owner,
-        is_temporary: false,
-        is_qualified: true,
-    };
+    let statement =
+        |text| Statement { step: Step::Functions, text, is_temporary: false, is_qualified: true };
     for row in query(FUNCTIONS, &[arguments, &[acknowledged]].concat()) {
         let [section, text, old_identity, identity, key, name] = fields(row);
         let text = text.expect("a text");

@@ -7,7 +7,6 @@ use super::dependents::recreation;
 use super::functions::functions;
 use super::keys::Keys;
 use super::obstacle::Obstacle;
-use super::properties::Properties;
 use super::statement::{Statement, Step, session_check};
 use super::trial::{Outcome, Reach, Values};
 use super::trust::{self, Names, Owner, schemas_of_session};
@@ -93,15 +92,15 @@ impl Plan {
         let values = first.values.iter().filter(is_tried);
         settle(&mut values.map(|values| values.outcome(next, &owner, reach)))?;
         let answer = self.ask(next);
+        let properties = answer.properties();
         refuse(answer.obstacles)?;
         settle(&mut answer.tests.into_iter().map(|test| test.outcome(&owner, reach)))?;
         let mut ranked = answer.statements;
-        let objects = answer.described.iter().map(|(_, _, objects)| objects.as_str());
-        let properties = Properties::of(&objects.collect::<Vec<_>>().join(" "));
         for (rank, statement, objects) in &answer.described {
             let following = properties.like(statement, objects);
             ranked.extend(following.map(|following| (*rank, following)));
         }
+        refuse(properties.obstacles)?;
         let mut created = Vec::new();
         if self.recreate {
             let recreation = recreation(&self.arguments(next));
@@ -210,7 +209,7 @@ impl Statements {
             if (CREATIONS..=FINISHES).contains(rank) {
                 statement.create_again(&self.owner)?;
             } else {
-                statement.execute(&self.owner)?;
+                statement.execute(&self.owner);
             }
         }
         if !is_checked {

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::rows::{fields, oid};
-use super::statement::{Role, Statement};
+use super::obstacle::Obstacle;
+use super::rows::fields;
+use super::statement::Statement;
+use super::trust::obstacle;
 use crate::server::catalog::PlannedQuery;
 use crate::server::own_table::text;
 
@@ -14,35 +16,37 @@ thread_local! {
     static QUERY: PlannedQuery = const { PlannedQuery::new(PROPERTIES) };
 }
 
-/// The statements, by object.
-pub struct Properties(HashMap<String, Vec<(String, Role)>>);
+/// The properties of objects.
+#[derive(Default)]
+pub struct Properties {
+    /// The statements, by object. They grant all privileges as the owner.
+    statements: HashMap<String, Vec<String>>,
+    /// An obstacle for each object on which another role than the owner has granted privileges:
+    /// PostgreSQL lets nobody but this role name it as the grantor, and no statement runs in its
+    /// name.
+    pub obstacles: Vec<Obstacle>,
+}
 
 impl Properties {
     /// The properties of these objects, a list separated by spaces.
     pub fn of(objects: &str) -> Properties {
-        let mut properties = HashMap::<_, Vec<_>>::new();
-        for row in QUERY.with(|query| query.rows_of(&[text(objects)])) {
-            let [object, statement, grantor, address] = fields(row);
-            let role = grantor.map_or(Role::Owner, |role| Role::Grantor {
-                role: oid(role),
-                address: address.expect("an address"),
-            });
-            let statement = (statement.expect("a statement"), role);
-            properties.entry(object.expect("an object")).or_default().push(statement);
+        let mut properties = Properties::default();
+        for mut row in QUERY.with(|query| query.rows_of(&[text(objects)])) {
+            match row.remove(0) {
+                Some(object) => {
+                    let [statement, ..] = fields::<5>(row);
+                    let statements = properties.statements.entry(object).or_default();
+                    statements.push(statement.expect("a statement"));
+                }
+                None => properties.obstacles.push(obstacle(row)),
+            }
         }
-        Properties(properties)
+        properties
     }
 
-    /// Those of some of the objects, as statements like another one. A privilege that another role
-    /// than the owner has granted is granted by that role again: PostgreSQL lets nobody else name
-    /// it as the grantor, and GRANT calls no code of a user.
+    /// Those of some of the objects, as statements like another one.
     pub fn like(&self, like: &Statement, objects: &str) -> impl Iterator<Item = Statement> {
-        let found = objects.split(' ').filter_map(|object| self.0.get(object)).flatten();
-        found.map(|(text, role)| Statement {
-            text: text.clone(),
-            role: role.clone(),
-            is_qualified: true,
-            ..like.clone()
-        })
+        let found = objects.split(' ').filter_map(|object| self.statements.get(object)).flatten();
+        found.map(|text| Statement { text: text.clone(), is_qualified: true, ..like.clone() })
     }
 }

@@ -2,7 +2,7 @@
 -- the extensions that they depend on.
 --
 -- $1 names the objects: the OIDs of their catalog and of themselves, as in 1259:16400, with spaces
--- between them.
+-- between them. A row without a key is an obstacle: privileges that others have granted.
 WITH
 -- a row: an object that is named.
 objects AS (
@@ -52,18 +52,71 @@ acls AS (
     JOIN pg_attribute ON attrelid = object AND attacl IS NOT NULL
 ),
 
--- a row: a grant that the object has to have: to one role, by one role, with all privileges of
--- these.
-wanted AS (
-    SELECT key, keyword, identity, of_column, owner, schema, kind, grantee, grantor, is_grantable,
-           string_agg(
-               privilege_type || coalesce(' (' || of_column || ')', ''), ', '
-               ORDER BY privilege_type) AS privileges,
-           min(place) AS place
+-- a row: a privilege that a role has, and who has granted it.
+grants AS (
+    SELECT key, keyword, identity, of_column, owner, grantor, grantee, privilege_type, is_grantable, place,
+           privilege_type || coalesce(' (' || of_column || ')', '') AS privilege,
+           CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS name
     FROM acls,
          aclexplode(coalesce(acl, acldefault(kind, owner)))
-             WITH ORDINALITY AS privilege (grantor, grantee, privilege_type, is_grantable, place)
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+             WITH ORDINALITY AS entry (grantor, grantee, privilege_type, is_grantable, place)
+),
+
+-- a row: a grant that the object has to have: to one role, by one role, with all privileges of
+-- these, and with the owner's statement for it.
+wanted AS (
+    SELECT key, of_column, owner, grantee, grantor, is_grantable, privileges, place,
+           format(
+               'GRANT %s ON %s %s TO %s%s;', privileges, keyword, identity, name,
+               CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END) AS statement
+    FROM (
+        SELECT key, keyword, identity, of_column, owner, grantee, name, grantor, is_grantable,
+               string_agg(privilege, ', ' ORDER BY privilege_type) AS privileges, min(place) AS place
+        FROM grants
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+    ) AS grouped
+),
+
+-- a row: a statement of the owner's, in the order of rank and place. After all of them, the
+-- privileges that others have granted are the owner's grants. The option to grant is taken from those
+-- who have it from the owner, and what they and others have granted goes with it. Who has granted a
+-- privilege on a column might have the option for the whole relation alone, which PostgreSQL does not
+-- look at: it is given for the column first.
+mending(key, rank, place, statement) AS (
+    SELECT key, 1, min(place),
+           format(
+               'REVOKE GRANT OPTION FOR %s ON %s %s FROM %s CASCADE;',
+               string_agg(privilege, ', ' ORDER BY privilege_type), keyword, identity, name)
+    FROM grants AS g
+    WHERE grantor = owner
+      AND of_column IS NULL
+      AND EXISTS (
+          SELECT
+          FROM grants AS other
+          WHERE (other.key, other.grantor, other.privilege_type) = (g.key, g.grantee, g.privilege_type)
+            AND other.of_column IS NULL
+            AND other.grantor <> other.owner
+      )
+    GROUP BY key, keyword, identity, name
+    UNION ALL
+    SELECT key, 2, min(place),
+           format(
+               'GRANT %1$s ON %2$s %3$s TO %4$I WITH GRANT OPTION; '
+               'REVOKE GRANT OPTION FOR %1$s ON %2$s %3$s FROM %4$I CASCADE;',
+               privilege, keyword, identity, pg_get_userbyid(grantor))
+    FROM grants
+    WHERE grantor <> owner AND of_column IS NOT NULL
+    GROUP BY key, keyword, identity, privilege, grantor
+    UNION ALL
+    SELECT key, 3, place, statement FROM wanted WHERE grantor <> owner
+),
+
+-- a row: an object on which others than the owner have granted privileges, with these roles.
+of_others AS (
+    SELECT key, owner, string_agg(DISTINCT quote_ident(pg_get_userbyid(grantor)), ', ') AS grantors
+    FROM grants
+    WHERE grantor <> owner
+    GROUP BY 1, 2
 ),
 
 -- a row: a grant that a new object has by itself. With those of ALTER DEFAULT PRIVILEGES, only the
@@ -99,24 +152,16 @@ revoked AS (
        )
 ),
 
--- a row: a statement, and as whom it runs, unless as the owner.
-statements(key, rank, place, statement, role) AS (
+-- a row: a statement, in the order of rank and place.
+statements(key, rank, place, statement) AS (
     SELECT key, 2, 0,
            format(
                'REVOKE ALL ON %s %s FROM %s;',
                keyword, identity,
-               CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END),
-           NULL::oid
+               CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END)
     FROM revoked
     UNION ALL
-    -- Those who grant have the right to do so first.
-    SELECT key, CASE WHEN grantor = owner THEN 3 ELSE 4 END, place,
-           format(
-               'GRANT %s ON %s %s TO %s%s;',
-               privileges, keyword, identity,
-               CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
-               CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END),
-           nullif(grantor, owner)
+    SELECT key, 3, place, statement
     FROM wanted
     WHERE of_column IS NOT NULL
        OR (key, grantee) IN (SELECT key, grantee FROM revoked)
@@ -124,23 +169,40 @@ statements(key, rank, place, statement, role) AS (
            SELECT key, grantee, grantor, is_grantable, privileges FROM given WHERE NOT by_default_privileges
        )
     UNION ALL
-    SELECT key, 5, 0, format('COMMENT ON %s %s IS %L;', keyword, identity, description), NULL
+    SELECT key, 5, 0, format('COMMENT ON %s %s IS %L;', keyword, identity, description)
     FROM parts
     JOIN pg_description ON (classoid, objoid, objsubid) = (class, object, number)
     UNION ALL
-    SELECT key, 6, 0, format('SECURITY LABEL FOR %I ON %s %s IS %L;', provider, keyword, identity, label),
-           NULL
+    SELECT key, 6, 0, format('SECURITY LABEL FOR %I ON %s %s IS %L;', provider, keyword, identity, label)
     FROM parts
     JOIN pg_seclabel ON (classoid, objoid, objsubid) = (class, object, number)
     UNION ALL
-    SELECT key, 7, 0, format('ALTER %s %s DEPENDS ON EXTENSION %I;', keyword, identity, extname), NULL
+    SELECT key, 7, 0, format('ALTER %s %s DEPENDS ON EXTENSION %I;', keyword, identity, extname)
     FROM objects
     JOIN pg_depend AS d ON (d.classid, d.objid, d.deptype) = (class, object, 'x')
     JOIN pg_extension AS e ON (d.refclassid, d.refobjid) = ('pg_extension'::regclass, e.oid)
 )
 
-SELECT key, statement, role, format('pg_get_object_address(%L, %L, %L)', a.type, object_names, object_args)
-FROM statements
-JOIN objects USING (key),
-     pg_identify_object_as_address(class, object, 0) AS a
-ORDER BY key, rank, place, statement
+SELECT key, text, object, message, detail, hint
+FROM (
+    SELECT key, statement AS text, NULL AS object, NULL AS message, NULL AS detail, NULL AS hint,
+           key AS place_of, rank, place
+    FROM statements
+    UNION ALL
+    SELECT NULL, '2BP01', format('%s %s', type, identity),
+           format('privileges on %s %s were granted by others than its owner: %s', type, identity, grantors),
+           format(
+               'It is created again as its owner, %I, and nobody but a grantor can grant in his own name.',
+               pg_get_userbyid(owner)),
+           format(
+               'Execute as %I: %s', pg_get_userbyid(owner),
+               (
+                   SELECT string_agg(statement, ' ' ORDER BY rank, place, statement)
+                   FROM mending
+                   WHERE mending.key = of_others.key
+               )),
+           key, 0, 0
+    FROM of_others
+    JOIN objects USING (key)
+) AS rows
+ORDER BY place_of, rank, place, text

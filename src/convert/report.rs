@@ -39,6 +39,8 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
     let mut answer = plan.ask(Some(next));
     let Some(owner) = answer.owner() else { return Err(answer.obstacles.swap_remove(0)) };
     let arguments = plan.arguments(Some(next));
+    let properties = answer.properties();
+    answer.obstacles.extend(properties.obstacles);
     let denied = PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE;
     let is_denied = |obstacle: &Obstacle| obstacle.sqlstate == denied;
     let (mut risks, mut untried, mut of_views) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,11 +1,11 @@
-//! A statement, and as whom it runs.
+//! A statement, which runs as the owner of the conversion.
 
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 
 use super::obstacle::Obstacle;
 use super::rows::fields;
-use super::trust::{Owner, check_granted};
+use super::trust::Owner;
 use crate::server::catalog::{self, Path, query};
 use crate::server::subtransaction::message_of;
 
@@ -34,25 +34,11 @@ impl Step {
     }
 }
 
-/// Whose rights a statement has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Those of the owner of the conversion.
-    Owner,
-    /// Those of a role that has granted a privilege, for GRANT alone.
-    Grantor {
-        role: pg_sys::Oid,
-        /// An expression that gives the object by its name.
-        address: String,
-    },
-}
-
 /// A statement to execute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     pub step: Step,
     pub text: String,
-    pub role: Role,
     /// Whether what it changes is temporary.
     pub is_temporary: bool,
     /// Whether it was made to be executed with the catalog alone in `search_path`, like those of a
@@ -61,51 +47,46 @@ pub struct Statement {
 }
 
 impl Statement {
-    pub fn execute(&self, owner: &Owner) -> Result<(), Obstacle> {
-        let role = match self.role {
-            Role::Owner => owner.role,
-            Role::Grantor { role, .. } => role,
-        };
+    pub fn execute(&self, owner: &Owner) {
         let path = if self.is_qualified { &Path::catalog() } else { &owner.path };
         let execute = || catalog::execute(&self.text, path);
         if self.is_temporary {
-            catalog::as_owner_of_temporary(role, execute);
+            catalog::as_owner_of_temporary(owner.role, execute);
         } else {
-            catalog::as_owner(role, execute);
-        }
-        match &self.role {
-            Role::Owner => Ok(()),
-            Role::Grantor { address, .. } => check_granted(owner, address),
+            catalog::as_owner(owner.role, execute);
         }
     }
 
     /// Executes what creates a dependent again. The definition might not fit the new types:
     /// PostgreSQL finds no function that takes an integer for a bigint.
     pub fn create_again(&self, owner: &Owner) -> Result<(), Obstacle> {
-        PgTryBuilder::new(|| self.execute(owner))
-            .catch_others(|error| match &error {
-                CaughtError::PostgresError(report) if is_misfit(report.sql_error_code()) => {
-                    Err(Obstacle {
-                        sqlstate: report.sql_error_code(),
-                        object: String::new(),
-                        message: "an object that depends on a converted column cannot be created \
+        PgTryBuilder::new(|| {
+            self.execute(owner);
+            Ok(())
+        })
+        .catch_others(|error| match &error {
+            CaughtError::PostgresError(report) if is_misfit(report.sql_error_code()) => {
+                Err(Obstacle {
+                    sqlstate: report.sql_error_code(),
+                    object: String::new(),
+                    message: "an object that depends on a converted column cannot be created \
                             again"
-                            .into(),
-                        detail: Some(format!(
-                            "This statement fails with \"{}\": {}",
-                            message_of(&error),
-                            self.text
-                        )),
-                        hint: Some(
-                            "Create functions or aggregates of the same names that take a bigint, \
+                        .into(),
+                    detail: Some(format!(
+                        "This statement fails with \"{}\": {}",
+                        message_of(&error),
+                        self.text
+                    )),
+                    hint: Some(
+                        "Create functions or aggregates of the same names that take a bigint, \
                              or drop the object before the conversion."
-                                .into(),
-                        ),
-                    })
-                }
-                _ => error.rethrow(),
-            })
-            .execute()
+                            .into(),
+                    ),
+                })
+            }
+            _ => error.rethrow(),
+        })
+        .execute()
     }
 }
 
@@ -144,20 +125,11 @@ pub fn session_check(owner: pg_sys::Oid) -> String {
 /// Executes statements that a conversion or a reversion has returned, as the owner of what they
 /// change. The statement that checks the session is left out: the owner's rights are all that the
 /// others have.
-pub fn execute_all(
-    owner: &Owner,
-    statements: impl IntoIterator<Item = String>,
-) -> Result<(), Obstacle> {
+pub fn execute_all(owner: &Owner, statements: impl IntoIterator<Item = String>) {
     let check = session_check(owner.role);
     for text in statements.into_iter().filter(|text| *text != check) {
-        let statement = Statement {
-            step: Step::Revert,
-            text,
-            role: Role::Owner,
-            is_temporary: false,
-            is_qualified: false,
-        };
-        statement.execute(owner)?;
+        let statement =
+            Statement { step: Step::Revert, text, is_temporary: false, is_qualified: false };
+        statement.execute(owner);
     }
-    Ok(())
 }

@@ -159,24 +159,8 @@ pub fn check_defaults(function: pg_sys::Oid, owner: &Owner) -> Result<(), Obstac
     }
 }
 
-/// Fails unless an object belongs to the owner: a role that has granted a privilege on it has just
-/// done so again, by the name of the object, which might be that of something else by now.
-/// `address` is an expression that gives the object.
-pub fn check_granted(owner: &Owner, address: &str) -> Result<(), Obstacle> {
-    let granted = format!(
-        "SELECT FROM {address} AS a
-         LEFT JOIN pg_class AS c ON a.classid = 'pg_class'::regclass AND c.oid = a.objid
-         LEFT JOIN pg_proc AS f ON a.classid = 'pg_proc'::regclass AND f.oid = a.objid
-         WHERE coalesce(relowner, proowner) = $1"
-    );
-    match query(&granted, &[(Some(owner.role.into()), pg_sys::OIDOID)]).is_empty() {
-        true => Err(Obstacle::changed("an object that privileges were granted on")),
-        false => Ok(()),
-    }
-}
-
 /// SQLSTATE, object, message, detail and hint.
-fn obstacle(row: Row) -> Obstacle {
+pub fn obstacle(row: Row) -> Obstacle {
     let [sqlstate, object, message, detail, hint] = fields(row);
     Obstacle {
         sqlstate: sqlstate_of(&sqlstate.expect("a SQLSTATE")),

@@ -20,9 +20,7 @@ const SCHEMA: &str = "
     ALTER STATISTICS \"Of shelf\" SET STATISTICS 77;
     CREATE MATERIALIZED VIEW moved TABLESPACE fast AS SELECT id FROM film;
     GRANT SELECT ON shelf TO accountant WITH GRANT OPTION;
-    SET ROLE accountant;
     GRANT SELECT ON shelf TO clerk;
-    RESET ROLE;
     INSERT INTO film (title) VALUES ('Sunrise');";
 
 const SESSIONS: [&str; 2] = [

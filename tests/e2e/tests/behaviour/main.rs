@@ -19,6 +19,7 @@ mod conversion_attacks;
 mod conversion_canceled;
 mod conversion_expressions;
 mod conversion_foreseen;
+mod conversion_grants;
 mod conversion_indexes;
 mod conversion_obstacles;
 mod conversion_reach;

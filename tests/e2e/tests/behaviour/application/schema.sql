@@ -432,12 +432,8 @@ GRANT USAGE ON SEQUENCE rental_rental_id_seq, payment_payment_id_seq TO "till-1"
 GRANT USAGE ON SEQUENCE inventory_inventory_id_seq TO shop_clerk, "till-1";
 GRANT INSERT ON customer TO "till-1";
 GRANT SELECT ON customer, inventory TO "till-1", shop_clerk;
-SET SESSION AUTHORIZATION shop_clerk;
--- Granted by a role that may grant it, and is not the owner.
 GRANT SELECT (director) ON film_list TO "till-1";
 GRANT SELECT ON film_list TO "till-1";
-RESET SESSION AUTHORIZATION;
-SET SESSION AUTHORIZATION "Shop Owner";
 
 -- Rows
 
