@@ -14,4 +14,5 @@ ALTER TABLE snowflake_internal.snowflake_layout SET LOGGED;
 ALTER TABLE snowflake_internal.snowflake_layout REPLICA IDENTITY FULL;
 CREATE TRIGGER guard BEFORE INSERT ON snowflake_internal.snowflake_layout
     FOR EACH ROW EXECUTE FUNCTION snowflake_guard_layout();
+ALTER TABLE snowflake_internal.snowflake_layout ENABLE ALWAYS TRIGGER guard;
 SELECT pg_catalog.pg_extension_config_dump('snowflake_internal.snowflake_layout', '');

@@ -20,6 +20,7 @@ CREATE UNIQUE INDEX snowflake_node_claims_name ON snowflake_internal.snowflake_n
     WHERE released_at IS NULL;
 CREATE TRIGGER guard BEFORE INSERT ON snowflake_internal.snowflake_node_claims
     FOR EACH ROW EXECUTE FUNCTION snowflake_guard_claims();
+ALTER TABLE snowflake_internal.snowflake_node_claims ENABLE ALWAYS TRIGGER guard;
 SELECT pg_catalog.pg_extension_config_dump('snowflake_internal.snowflake_node_claims', '');
 
 -- GRANT ... ON ALL TABLES in a user's schema also grants privileges on this view. They must not

@@ -7,11 +7,29 @@ CREATE FUNCTION snowflake_observe(id bigint) RETURNS boolean
     LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'snowflake_observe';
 CREATE FUNCTION snowflake_observe_rows() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_observe_rows';
-CREATE FUNCTION snowflake_stat_observations_refused() RETURNS bigint
+CREATE FUNCTION snowflake_internal.snowflake_stat_observations_refused() RETURNS bigint
     LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_stat_observations_refused_wrapper';
 REVOKE EXECUTE ON FUNCTION snowflake_observe(bigint), snowflake_observe_rows() FROM PUBLIC;
+-- A call without arguments also fits functions of the same name whose parameters all have defaults,
+-- and is an error if there is one. Others might have created such functions in the schema of the
+-- extension, but not in the schema of its tables, so the view is created from there.
+ALTER FUNCTION snowflake_stat() SET SCHEMA snowflake_internal;
 CREATE OR REPLACE VIEW pg_stat_snowflake AS
-    SELECT *, snowflake_stat_observations_refused() AS observations_refused FROM snowflake_stat();
+    SELECT *, snowflake_internal.snowflake_stat_observations_refused() AS observations_refused
+    FROM snowflake_internal.snowflake_stat();
+DO LANGUAGE plpgsql $$
+DECLARE
+    moved pg_catalog.text;
+BEGIN
+    FOREACH moved IN ARRAY ARRAY['snowflake_stat()', 'snowflake_stat_observations_refused()']
+    LOOP
+        EXECUTE pg_catalog.format(
+            'ALTER FUNCTION snowflake_internal.%s SET SCHEMA %I', moved, pg_catalog.current_schema());
+    END LOOP;
+END $$;
+-- As a replica, too.
+ALTER TABLE snowflake_internal.snowflake_node_claims ENABLE ALWAYS TRIGGER guard;
+ALTER TABLE snowflake_internal.snowflake_layout ENABLE ALWAYS TRIGGER guard;
 COMMENT ON FUNCTION snowflake_observe(bigint)
     IS 'lets this server issue only IDs that are greater than this one';
 COMMENT ON FUNCTION snowflake_observe_rows() IS 'trigger that observes IDs of replicated rows';

@@ -8,39 +8,34 @@ use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
 
 use crate::server::catalog::{self, Argument};
+use crate::server::guard::Guard;
 use crate::server::own_table::{OthersCode, OwnTable};
-use crate::server::report::{self, OrRaise, Report};
+use crate::server::report::{self, Report};
 use crate::server::time::{display_timestamptz, raw_timestamptz};
 use crate::settings;
 
 /// Lets a row of `snowflake_layout` pass that names the server's layout, if it is the first one, and
 /// drops it otherwise. 55000 for a row that names another layout: it comes from a dump of a server
-/// that has it. 39P01 unless it is fired BEFORE INSERT FOR EACH ROW.
+/// that has it. As a replica, see [`Guard`]. 39P01 unless it is fired BEFORE INSERT FOR EACH ROW.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_guard_layout() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 fn snowflake_guard_layout(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
-    // SAFETY: PostgreSQL calls, as a trigger or not.
-    let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) }.map_err(|_| Error::Event);
-    let row = guard(&trigger.or_raise()).or_raise();
-    row.map_or(0, |row| row as i64)
+    static GUARD: Guard = Guard::new("snowflake_guard_layout", TABLE);
+    GUARD.row(fcinfo, passes)
 }
 
-/// The row, or nothing if it is to be dropped.
-fn guard(trigger: &PgTrigger) -> Result<Option<pg_sys::HeapTuple>, Error> {
-    let row = trigger.trigger_data().tg_trigtuple;
-    if row.is_null() {
-        return Err(Error::Event);
-    }
+/// Whether the row is to be stored.
+fn passes(trigger: &PgTrigger) -> Result<bool, OtherLayout> {
     let server = Named::from(settings::fixed().layout);
     match Named::in_row(trigger) {
         // The NOT NULL constraints of the table raise the error.
-        None => Ok(Some(row)),
-        Some(dump) if dump != server => Err(Error::OtherLayout { dump, server }),
+        None => Ok(true),
+        Some(dump) if dump != server => Err(OtherLayout { dump, server }),
         Some(_) => {
             let table = table(trigger.trigger().tgfoid);
-            Ok(Some(row).filter(|_| table.is_none_or(|table| is_empty(&table))))
+            Ok(table.is_none_or(|table| is_empty(&table)))
         }
     }
 }
@@ -58,9 +53,10 @@ pub enum Recorded {
 }
 
 /// What the table of the extension that has this function says.
-pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Recorded {
+pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, OthersCode> {
     let table = table(function).filter(|table| table.is_readable);
-    let Some(table) = table else { return Recorded::Unknown };
+    let Some(table) = table else { return Ok(Recorded::Unknown) };
+    table.hold()?;
     let query = format!(
         "SELECT string_agg(DISTINCT format('epoch %s, widths %s, %s and %s bits', l.epoch,
                                            l.datacenter_bits, l.worker_bits, l.sequence_bits), '; ')
@@ -68,11 +64,12 @@ pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Recorded {
          WHERE {OTHER}",
         table.name
     );
-    match catalog::query(&query, &Named::from(layout).arguments()).swap_remove(0).swap_remove(0) {
+    let mut others = catalog::query(&query, &Named::from(layout).arguments());
+    Ok(match others.swap_remove(0).swap_remove(0) {
         Some(others) => Recorded::Others(others),
         None if is_empty(&table) => Recorded::Nothing,
         None => Recorded::Own,
-    }
+    })
 }
 
 /// Makes the table beside this function of the extension name this layout alone. Returns whether
@@ -98,9 +95,12 @@ pub fn record(function: pg_sys::Oid, layout: Layout) -> Result<bool, OthersCode>
 const OTHER: &str =
     "(l.epoch, l.datacenter_bits, l.worker_bits, l.sequence_bits) <> ($1, $2, $3, $4)";
 
+/// The name of the table.
+const TABLE: &str = "snowflake_layout";
+
 /// The table beside this function of the extension.
 fn table(function: pg_sys::Oid) -> Option<OwnTable> {
-    OwnTable::of(function, "snowflake_layout")
+    OwnTable::of(function, TABLE)
 }
 
 fn is_empty(table: &OwnTable) -> bool {
@@ -166,40 +166,30 @@ impl fmt::Display for Named {
     }
 }
 
-/// Why a row is not taken.
+/// The row names another layout than the server's.
 #[derive(Debug)]
-enum Error {
-    /// The trigger is fired at another event.
-    Event,
-    /// The row names another layout than the server's.
-    OtherLayout { dump: Named, server: Named },
+struct OtherLayout {
+    dump: Named,
+    server: Named,
 }
 
-impl Report for Error {
+impl Report for OtherLayout {
     fn report(self) -> ErrorReport {
-        use PgSqlErrorCode::*;
-        match self {
-            Error::Event => report::new(
-                ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
-                "snowflake_guard_layout() must be fired BEFORE INSERT FOR EACH ROW",
-            ),
-            Error::OtherLayout { dump, server } => {
-                let [datacenter, worker, sequence] = dump.widths;
-                let epoch = display_timestamptz(dump.epoch);
-                report::new(
-                    ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    "the dump is of a server with another snowflake.epoch or other widths",
-                )
-                .set_detail(format!(
-                    "The dump: {dump} for datacenter, worker and sequence. This server: {server}. \
-                     Restored here, its IDs would give other times and parts."
-                ))
-                .set_hint(format!(
-                    "Restore it on a server with snowflake.epoch = '{epoch}', \
-                     snowflake.datacenter_bits = {datacenter}, snowflake.worker_bits = {worker} \
-                     and snowflake.sequence_bits = {sequence}."
-                ))
-            }
-        }
+        let OtherLayout { dump, server } = self;
+        let [datacenter, worker, sequence] = dump.widths;
+        let epoch = display_timestamptz(dump.epoch);
+        report::new(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "the dump is of a server with another snowflake.epoch or other widths",
+        )
+        .set_detail(format!(
+            "The dump: {dump} for datacenter, worker and sequence. This server: {server}. \
+             Restored here, its IDs would give other times and parts."
+        ))
+        .set_hint(format!(
+            "Restore it on a server with snowflake.epoch = '{epoch}', \
+             snowflake.datacenter_bits = {datacenter}, snowflake.worker_bits = {worker} \
+             and snowflake.sequence_bits = {sequence}."
+        ))
     }
 }

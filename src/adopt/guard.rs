@@ -45,9 +45,9 @@ unsafe extern "C-unwind" fn snowflake_guard_adopted(
     // SAFETY: PostgreSQL calls, as a trigger or not.
     let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) };
     let trigger = trigger.map_err(|_| Error::Trigger).or_raise();
-    let is_before = trigger.trigger_data().tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK
-        == pg_sys::TRIGGER_EVENT_BEFORE;
-    if !is_before || !trigger::is_for_rows(&trigger, &[pg_sys::TRIGGER_EVENT_INSERT]) {
+    if !trigger::is_before(&trigger)
+        || !trigger::is_for_rows(&trigger, &[pg_sys::TRIGGER_EVENT_INSERT])
+    {
         Error::Trigger.raise();
     }
     let schema = trigger::text(&trigger, c"schema").map_err(Error::Column).or_raise();

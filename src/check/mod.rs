@@ -6,6 +6,7 @@
 //!
 //! - `facts`: what the rows are judged by.
 //! - `finding`: what they find.
+//! - `guards`: whether the extension's tables are guarded.
 //! - `rights`: what the role that checks may read.
 //! - `own`: what this server is configured with, and what its next ID would find.
 //! - `origin`: where its identity comes from, and whether another server might have it.
@@ -13,6 +14,7 @@
 
 mod facts;
 mod finding;
+mod guards;
 mod origin;
 mod others;
 mod own;
@@ -29,7 +31,7 @@ use finding::{Finding, State};
 type Evaluate = fn(&Facts) -> Finding;
 
 /// What is checked, in the order of the rows. The verdict follows.
-const ROWS: [(&str, Evaluate); 17] = [
+const ROWS: [(&str, Evaluate); 18] = [
     ("preloading", own::preloading),
     ("identity", own::identity),
     ("origin of the identity", origin::of_identity),
@@ -38,6 +40,7 @@ const ROWS: [(&str, Evaluate); 17] = [
     ("register", own::register),
     ("layout", own::layout),
     ("layout of the database", own::layout_of_database),
+    ("guards", guards::guards),
     ("lead", own::lead),
     ("clock", own::clock),
     ("clocks of standbys", others::clocks_of_standbys),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use pgrx::prelude::*;
 
 use super::facts::Facts;
-use super::finding::Finding;
+use super::finding::{Finding, State};
 use super::rights::{holds, may_read};
 use crate::nodes;
 use crate::promise::outlook::Outlook;
@@ -16,6 +16,7 @@ use crate::promise::restored;
 use crate::server::catalog;
 use crate::server::encoding::encode;
 use crate::server::own_table::OwnTable;
+use crate::server::report::Report;
 use crate::server::time;
 
 /// Where the identity comes from. A file inside the data directory is in every copy of that
@@ -99,6 +100,9 @@ pub fn claims(facts: &Facts) -> Finding {
         return Finding::well(format!("Not checked: this role cannot read {}.", nodes::TABLE));
     };
     let Some(own) = nodes::own_identity() else { return Finding::unknown() };
+    if let Err(replaced) = table.hold() {
+        return Finding { state: State::Doubtful, ..Finding::blocking(replaced.report()) };
+    }
     let query = format!(
         "SELECT c.name, c.released_at::text, ceil(extract(epoch FROM c.start_after) * 1000)::bigint
          FROM {} AS c WHERE c.datacenter_id = $1 AND c.worker_id = $2",

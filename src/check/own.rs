@@ -136,7 +136,13 @@ pub fn layout_of_database(facts: &Facts) -> Finding {
     let hint = "If the server has a wrong epoch or wrong widths, correct them and restart it. \
                 Otherwise, a superuser confirms them with SELECT snowflake_confirm('layout') \
                 in this database.";
-    match dumps::recorded(facts.function, facts.fixed.layout) {
+    let recorded = match dumps::recorded(facts.function, facts.fixed.layout) {
+        Ok(recorded) => recorded,
+        Err(replaced) => {
+            return Finding { state: State::Doubtful, ..Finding::blocking(replaced.report()) };
+        }
+    };
+    match recorded {
         Recorded::Own => Finding::well("Dumps of this database carry the epoch and the widths."),
         Recorded::Others(layouts) => Finding::doubtful(
             format!(

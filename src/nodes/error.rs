@@ -14,8 +14,6 @@ use crate::server::time::display_timestamptz;
 pub enum Error {
     /// The role may not claim and release.
     NotAllowed,
-    /// The guard of the table was not called by its trigger.
-    NoTrigger,
     /// The transaction does not see what was committed since it began.
     OldSnapshot,
     /// The server is a standby, or still recovering.
@@ -107,10 +105,6 @@ impl Report for Error {
             .set_detail(
                 "Only roles with the privileges of the owner of the extension may, and roles that \
                  may update snowflake_internal.snowflake_node_claims.",
-            ),
-            Error::NoTrigger => report::new(
-                ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
-                "snowflake_guard_claims() can only be called as a trigger",
             ),
             Error::OldSnapshot => report::new(
                 ERRCODE_ACTIVE_SQL_TRANSACTION,

@@ -19,6 +19,7 @@ use pgrx::prelude::*;
 use crate::clock;
 use crate::decode::layout::timestamp_in;
 use crate::server::encoding::{encode, text_argument};
+use crate::server::guard::Guard;
 use crate::server::report::{self, OrRaise};
 use crate::server::time::from_raw;
 use crate::settings;
@@ -179,16 +180,13 @@ fn notice_of_own(name: &str) -> ErrorReport {
 }
 
 /// Lets rows of `snowflake_node_claims` pass that come from roles that may claim: those of a dump
-/// that is restored, too.
+/// that is restored, too. As a replica, see [`Guard`]. 39P01 unless it is fired BEFORE INSERT FOR
+/// EACH ROW.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_guard_claims() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 fn snowflake_guard_claims(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
-    // SAFETY: PostgreSQL calls, as a trigger or not.
-    let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) }.map_err(|_| Error::NoTrigger);
-    let trigger = trigger.or_raise();
-    table_of(trigger.trigger().tgfoid).or_raise();
-    // The row, as it came.
-    trigger.trigger_data().tg_trigtuple as i64
+    static GUARD: Guard = Guard::new("snowflake_guard_claims", claims::TABLE);
+    GUARD.row(fcinfo, |trigger| table_of(trigger.trigger().tgfoid).map(|_| true))
 }

@@ -3,6 +3,7 @@
 //! - `catalog`: queries to the catalog, and statements.
 //! - `direct`: functions that PostgreSQL calls without a wrapper.
 //! - `encoding`: texts of the database, and texts of ours.
+//! - `guard`: triggers that look at rows of the extension's tables.
 //! - `own_table`: the extension's tables.
 //! - `patience`: locks that are not waited for in the queue.
 //! - `report`: how errors and log entries reach PostgreSQL.
@@ -13,6 +14,7 @@
 pub mod catalog;
 pub mod direct;
 pub mod encoding;
+pub mod guard;
 pub mod own_table;
 pub mod patience;
 pub mod report;

@@ -20,12 +20,14 @@ pub struct OwnTable {
     pub is_readable: bool,
 }
 
-/// Code that would run when a table of the extension is written, and that is not the extension's:
-/// what it is, and the table.
+/// Code that would run when a table of the extension is written or read, and that is not the
+/// extension's.
 #[derive(Debug)]
-pub struct OthersCode {
-    table: String,
-    found: String,
+pub enum OthersCode {
+    /// The table has this.
+    Found { table: String, found: String },
+    /// This name is not that of the table any more.
+    Replaced { table: String },
 }
 
 /// The table of the extension that has the function `$1`.
@@ -42,8 +44,14 @@ const TABLE: &str = "
     WHERE function.classid = 'pg_proc'::regclass AND function.objid = $1
       AND function.refclassid = 'pg_extension'::regclass AND function.deptype = 'e'";
 
+/// Finds the table `$1`, if its name is still `$2` and its owner `$3`.
+const IS_SAME: &str = "
+    SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE c.oid = $1 AND format('%I.%I', n.nspname, c.relname) = $2 AND c.relowner = $3";
+
 /// What the table `$1` has that would run when it is written, beside the trigger `guard` of the
-/// extension, and what would be written with it.
+/// extension, and what would be written with it. The guard is fired BEFORE INSERT FOR EACH ROW, and
+/// its function is a member of the extension in C, which only superusers create.
 const OTHERS_CODE: &str = "
     WITH parts (class, object) AS (
         SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = $1
@@ -52,8 +60,10 @@ const OTHERS_CODE: &str = "
     ),
     found (description) AS (
         SELECT pg_describe_object('pg_trigger'::regclass, t.oid, 0) FROM pg_trigger AS t
-        WHERE t.tgrelid = $1 AND NOT (t.tgname = 'guard' AND EXISTS (
+        WHERE t.tgrelid = $1 AND NOT (t.tgname = 'guard' AND t.tgtype = 7 AND EXISTS (
             SELECT FROM pg_depend AS f
+            JOIN pg_proc AS p ON p.oid = f.objid AND p.proname ^@ 'snowflake_guard_'
+            JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'c'
             JOIN pg_depend AS r ON r.refobjid = f.refobjid AND r.refclassid = f.refclassid
             WHERE f.classid = 'pg_proc'::regclass AND f.objid = t.tgfoid AND f.deptype = 'e'
               AND r.classid = 'pg_class'::regclass AND r.objid = $1 AND r.deptype = 'e'))
@@ -95,17 +105,37 @@ impl OwnTable {
     /// Lets nobody else change the table, its triggers or its rules until the transaction ends.
     /// Then [`OwnTable::write`] runs no code but the extension's.
     pub fn lock(&self) -> Result<(), OthersCode> {
-        // SAFETY: the relation exists, or the lock does no harm.
-        unsafe {
-            pg_sys::LockRelationOid(self.relation, pg_sys::ShareRowExclusiveLock as i32);
-        }
+        self.lock_as(pg_sys::ShareRowExclusiveLock)?;
         self.check()
+    }
+
+    /// Lets nobody drop or rename the table until the transaction ends, so that its name can be read
+    /// as the current user.
+    pub fn hold(&self) -> Result<(), OthersCode> {
+        self.lock_as(pg_sys::AccessShareLock)
+    }
+
+    /// Locks the table. Who owns the extension can drop it while this waits, and put something else
+    /// in the place of the table, so its name is looked at again. Only superusers rename its schema.
+    fn lock_as(&self, mode: u32) -> Result<(), OthersCode> {
+        // SAFETY: the relation exists, or the lock does no harm.
+        unsafe { pg_sys::LockRelationOid(self.relation, mode as i32) };
+        self.check_name()
+    }
+
+    fn check_name(&self) -> Result<(), OthersCode> {
+        let owner = (Some(self.owner.into()), pg_sys::OIDOID);
+        match catalog::query_now(IS_SAME, &[self.argument(), text(&self.name), owner]).is_empty() {
+            true => Err(OthersCode::Replaced { table: self.name.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// As [`OwnTable::lock`], but returns whether it could be locked without waiting.
     pub fn lock_at_once(&self) -> Result<bool, OthersCode> {
         let is_locked = lock_at_once(self.relation, pg_sys::ShareRowExclusiveLock);
         if is_locked {
+            self.check_name()?;
             self.check()?;
         }
         Ok(is_locked)
@@ -113,7 +143,7 @@ impl OwnTable {
 
     fn check(&self) -> Result<(), OthersCode> {
         match catalog::query_now(OTHERS_CODE, &[self.argument()]).swap_remove(0).swap_remove(0) {
-            Some(found) => Err(OthersCode { table: self.name.clone(), found }),
+            Some(found) => Err(OthersCode::Found { table: self.name.clone(), found }),
             None => Ok(()),
         }
     }
@@ -126,15 +156,26 @@ impl OwnTable {
 
 impl Report for OthersCode {
     fn report(self) -> ErrorReport {
-        let OthersCode { table, found } = self;
-        report::new(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("table {table} has objects that the extension did not create"),
-        )
-        .set_detail(format!(
-            "A write would run or change them with the rights of the owner of the table: {found}."
-        ))
-        .set_hint("Drop these objects first.")
+        use PgSqlErrorCode::*;
+        match self {
+            OthersCode::Found { table, found } => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("table {table} has objects that the extension did not create"),
+            )
+            .set_detail(format!(
+                "A write would run or change them with the rights of the owner of the table: \
+                 {found}."
+            ))
+            .set_hint("Drop these objects first."),
+            OthersCode::Replaced { table } => report::new(
+                ERRCODE_T_R_SERIALIZATION_FAILURE,
+                format!("table {table} was replaced meanwhile"),
+            )
+            .set_detail(
+                "The extension was dropped, and something else might have this name by now.",
+            )
+            .set_hint("Try again."),
+        }
     }
 }
 

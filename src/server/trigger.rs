@@ -25,6 +25,12 @@ pub fn is_for_rows(trigger: &PgTrigger, operations: &[u32]) -> bool {
         && operations.contains(&(event & pg_sys::TRIGGER_EVENT_OPMASK))
 }
 
+/// Whether the trigger is fired before the operation, and so decides about the row.
+pub fn is_before(trigger: &PgTrigger) -> bool {
+    let event = trigger.trigger_data().tg_event;
+    event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_BEFORE
+}
+
 /// The row that was inserted or deleted, or that an update makes.
 pub fn row(trigger: &PgTrigger) -> pg_sys::HeapTuple {
     let data = trigger.trigger_data();

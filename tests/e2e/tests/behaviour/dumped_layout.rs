@@ -165,7 +165,16 @@ fn data_that_is_restored_without_triggers_is_noticed() {
     output(psql.args(["-Xq", "-v", "ON_ERROR_STOP=1", "-f"]).arg(file.path()));
     let (ok, detail) = layout_of_database(&mut client);
     assert!(!ok && detail.contains("epoch 2015-01-01 00:00:00+00, widths 5, 5 and 13 bits"));
-    // The trigger is as it was.
+    // The trigger is fired again, but not as a replica.
+    let guards = "SELECT ok FROM snowflake_check() WHERE name = 'guards'";
+    let is_well =
+        |client: &mut Client| -> bool { client.query_one(guards, &[]).expect("a row").get(0) };
+    assert!(!is_well(&mut client));
+    for table in ["snowflake_layout", "snowflake_node_claims"] {
+        let always = format!("ALTER TABLE snowflake_internal.{table} ENABLE ALWAYS TRIGGER guard");
+        client.batch_execute(&always).expect("a superuser may");
+    }
+    assert!(is_well(&mut client));
     let dumped =
         "INSERT INTO snowflake_internal.snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)";
     error_of(client.batch_execute(dumped));

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, call_everything, eventually};
+use snowflake_e2e::{
+    Cluster, assert_increasing, bigint, bigints, call_everything, error_of, eventually,
+};
 
 /// What describes the extension in the catalog, object by object: one text for each. Nothing is
 /// left out that one database can have and another lack, but for numbers of objects.
@@ -126,6 +128,46 @@ fn an_update_leads_to_what_is_installed_anew() {
             let lacking: Vec<_> = there.iter().filter(|fact| !here.contains(fact)).collect();
             assert!(lacking.is_empty(), "from {release}: {lacking:#?}");
         }
+    }
+}
+
+/// Others have created functions in the schema of the extension, which fit calls of its own.
+#[test]
+fn functions_of_others_with_the_same_names_do_not_stop_the_update() {
+    let cluster = Cluster::start();
+    let new = catalog(&mut database(&cluster, "new", None));
+    for (number, release) in releases().iter().enumerate() {
+        let name = format!("updated_{number}");
+        let mut client = database(&cluster, &name, Some(release));
+        client
+            .batch_execute(
+                "DO $$ DECLARE name text; type text; BEGIN
+                     FOR name IN SELECT DISTINCT proname FROM pg_proc WHERE proname ~ '^snowflake_' LOOP
+                         FOREACH type IN ARRAY ARRAY['point', 'line'] LOOP
+                             EXECUTE format('CREATE FUNCTION %I(a %s DEFAULT NULL) RETURNS int RETURN 1',
+                                            name, type);
+                         END LOOP;
+                     END LOOP;
+                 END $$",
+            )
+            .expect("functions");
+        // A function that only the new release has.
+        client
+            .batch_execute(
+                "CREATE FUNCTION snowflake_stat_observations_refused(a point DEFAULT NULL)
+                     RETURNS int RETURN 1",
+            )
+            .expect("a function");
+        error_of(client.batch_execute("SELECT * FROM snowflake_stat()"));
+        client.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        client.batch_execute("SELECT * FROM pg_stat_snowflake").expect("the view");
+        let drop = "DO $$ DECLARE function regprocedure; BEGIN
+            FOR function IN SELECT oid FROM pg_proc
+                WHERE proname ~ '^snowflake_' AND prosqlbody IS NOT NULL AND pronargs = 1 LOOP
+                EXECUTE format('DROP FUNCTION %s', function);
+            END LOOP; END $$";
+        client.batch_execute(drop).expect("dropped");
+        assert_eq!(catalog(&mut client), new, "from {release}");
     }
 }
 

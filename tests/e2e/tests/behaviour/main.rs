@@ -46,6 +46,8 @@ mod observation;
 mod other_users;
 mod own_schema;
 mod own_tables;
+mod own_tables_as_replica;
+mod own_tables_replaced;
 mod public_ids;
 mod public_key_rotation;
 mod public_keys;

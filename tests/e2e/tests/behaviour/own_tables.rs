@@ -8,14 +8,14 @@ use postgres::error::{DbError, SqlState};
 use postgres::{Client, NoTls};
 use snowflake_e2e::{Cluster, Programs, bigint, error_of, eventually, new_directory};
 
-const CLAIMS: &str = "snowflake_internal.snowflake_node_claims";
-const LAYOUT: &str = "snowflake_internal.snowflake_layout";
+pub const CLAIMS: &str = "snowflake_internal.snowflake_node_claims";
+pub const LAYOUT: &str = "snowflake_internal.snowflake_layout";
 
 /// What writes the tables.
-const CLAIM: &str = "SELECT snowflake_claim_node('db-1')";
+pub const CLAIM: &str = "SELECT snowflake_claim_node('db-1')";
 const RELEASE: &str =
     "SELECT snowflake_release_node('db-0', issued_until => clock_timestamp(), fenced => true)";
-const CONFIRM: &str = "SELECT snowflake_confirm('layout')";
+pub const CONFIRM: &str = "SELECT snowflake_confirm('layout')";
 
 /// Functions that say who runs them, and try to make mallory a superuser, but not in a session
 /// in which they sleep.
@@ -34,7 +34,7 @@ const SPIES: &str = "
 
 /// A database of its own, in which mallory has spies, and was given all that a superuser can give by
 /// mistake before the extension was created by the owner of the database, and after.
-fn start() -> Cluster {
+pub fn start() -> Cluster {
     prepare(Cluster::start())
 }
 
@@ -65,18 +65,18 @@ fn prepare(cluster: Cluster) -> Cluster {
     cluster
 }
 
-fn session(cluster: &Cluster, user: &str) -> Client {
+pub fn session(cluster: &Cluster, user: &str) -> Client {
     cluster.config().user(user).dbname("theirs").connect(NoTls).expect("a session")
 }
 
-fn superuser(cluster: &Cluster) -> Client {
+pub fn superuser(cluster: &Cluster) -> Client {
     cluster.connect_to("theirs")
 }
 
 /// Asserts that mallory's code has not run, that mallory is nobody, and that the tables are as they
 /// were.
 #[track_caller]
-fn assert_no_mark(cluster: &Cluster) {
+pub fn assert_no_mark(cluster: &Cluster) {
     let log = cluster.log();
     assert!(!log.contains("LOG:  spy runs as"), "{log}");
     let mut client = superuser(cluster);

@@ -1,0 +1,42 @@
+//! Whether the extension's tables are guarded.
+
+use pgrx::pg_sys;
+
+use super::facts::Facts;
+use super::finding::Finding;
+use crate::server::catalog;
+
+/// The tables of the extension of the function `$1` whose guard is not as the extension creates it:
+/// BEFORE INSERT FOR EACH ROW, ENABLE ALWAYS, and with a function in C, which only superusers create.
+const UNGUARDED: &str = "
+    SELECT string_agg(c.oid::regclass::text, ', ' ORDER BY c.relname)
+    FROM pg_depend AS function
+    JOIN pg_depend AS member
+        ON (member.refclassid, member.refobjid, member.classid, member.deptype)
+           = (function.refclassid, function.refobjid, 'pg_class'::regclass, 'e')
+    JOIN pg_class AS c ON c.oid = member.objid AND c.relkind = 'r'
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = 'snowflake_internal'
+    WHERE (function.classid, function.objid, function.refclassid, function.deptype)
+          = ('pg_proc'::regclass, $1, 'pg_extension'::regclass, 'e')
+      AND NOT EXISTS (
+          SELECT FROM pg_trigger AS t
+          JOIN pg_proc AS p ON p.oid = t.tgfoid AND p.proname ^@ 'snowflake_guard_'
+          JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'c'
+          WHERE t.tgrelid = c.oid AND (t.tgname, t.tgtype, t.tgenabled) = ('guard', 7, 'A'))";
+
+/// Whether the guards of the extension's tables are fired at each insert, as a replica, too.
+pub fn guards(facts: &Facts) -> Finding {
+    let function = (Some(facts.function.into()), pg_sys::OIDOID);
+    match catalog::query(UNGUARDED, &[function]).swap_remove(0).swap_remove(0) {
+        None => Finding::well("The extension's tables have their guards."),
+        Some(tables) => Finding::doubtful(
+            format!(
+                "The guard of these tables is missing, or is not fired at each insert, so that \
+                 roles can insert rows which it refuses: {tables}."
+            ),
+            "If the extension was not updated with the library, execute ALTER EXTENSION snowflake \
+             UPDATE. After a restore with --disable-triggers, a superuser executes ALTER TABLE ... \
+             ENABLE ALWAYS TRIGGER guard for each of them.",
+        ),
+    }
+}

@@ -1,0 +1,246 @@
+//! The guards of the extension's tables hold as a replica, too: an ordinary role brings no row in by
+//! way of `session_replication_role` or of a subscription, and a superuser's subscription does.
+
+use std::time::{Duration, Instant};
+
+use postgres::{Client, NoTls};
+use snowflake_e2e::{Cluster, bigint, error_of, eventually, new_password};
+
+use crate::own_tables::{CLAIMS, LAYOUT};
+
+/// For how long an attack goes on.
+const ATTACK: Duration = Duration::from_secs(10);
+
+const ROWS: [(&str, &str); 3] = [
+    (CLAIMS, "(datacenter_id, worker_id, name, claimed_at) VALUES (3, 3, 'mallory', now())"),
+    // Another layout, and a second row with the server's own.
+    (LAYOUT, "VALUES ('2015-01-01+00', 5, 5, 13)"),
+    (LAYOUT, "VALUES ('2010-11-04 01:42:54.657+00', 5, 5, 12)"),
+];
+
+/// The rows of both tables that are not those of the installation.
+fn foreign(client: &mut Client) -> i64 {
+    let rows = format!(
+        "SELECT (SELECT count(*) FROM {CLAIMS} WHERE name <> 'db-0')
+                + (SELECT count(*) - 1 FROM {LAYOUT})"
+    );
+    bigint(client, &rows)
+}
+
+/// A database of mallory's, in which a superuser has created the extension, and claimed a node.
+fn database() -> Cluster {
+    let cluster = Cluster::builder().set("wal_level", "logical").start();
+    for command in ["CREATE ROLE mallory LOGIN", "CREATE DATABASE theirs OWNER mallory"] {
+        cluster.connect().batch_execute(command).expect(command);
+    }
+    cluster
+        .connect_to("theirs")
+        .batch_execute("CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0')")
+        .expect("the extension");
+    cluster
+}
+
+fn session(cluster: &Cluster) -> Client {
+    cluster.config().user("mallory").dbname("theirs").connect(NoTls).expect("a session")
+}
+
+/// The entries about dropped rows of this table.
+fn entries(cluster: &Cluster, table: &str) -> usize {
+    let name = table.split('.').next_back().expect("a name");
+    let entry = format!("LOG:  a row for table \"{name}\" was dropped");
+    cluster.log().matches(&entry).count()
+}
+
+/// For ten seconds, in each way that a statement inserts. The log says it once a minute.
+#[test]
+fn no_row_comes_in_as_a_replica() {
+    let cluster = database();
+    let mut client = cluster.connect_to("theirs");
+    client
+        .batch_execute("GRANT SET ON PARAMETER session_replication_role TO mallory")
+        .expect("a privilege");
+    let mut mallory = session(&cluster);
+    mallory
+        .batch_execute(
+            "SET session_replication_role = replica;
+             CREATE TABLE mine (n int);
+             CREATE FUNCTION bring() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 INSERT INTO snowflake_internal.snowflake_layout VALUES (now(), 5, 5, 13);
+                 RETURN NULL;
+             END $$;
+             CREATE TRIGGER bring AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION bring();
+             ALTER TABLE mine ENABLE ALWAYS TRIGGER bring",
+        )
+        .expect("as a replica");
+    let end = Instant::now() + ATTACK;
+    let mut rounds = 0;
+    while rounds == 0 || Instant::now() < end {
+        for (table, row) in ROWS {
+            for insert in [
+                format!("INSERT INTO {table} {row}"),
+                format!("INSERT INTO {table} {row} ON CONFLICT DO NOTHING"),
+                format!("WITH i AS (INSERT INTO {table} {row} RETURNING 1) SELECT count(*) FROM i"),
+                "INSERT INTO mine VALUES (1)".into(),
+            ] {
+                mallory.batch_execute(&insert).unwrap_or_else(|error| panic!("{insert}: {error}"));
+            }
+        }
+        assert_eq!(foreign(&mut client), 0, "after {rounds} rounds");
+        rounds += 1;
+    }
+    println!("{rounds} rounds");
+    assert_eq!([CLAIMS, LAYOUT].map(|table| entries(&cluster, table)), [1, 1], "{}", cluster.log());
+    // With the right to claim, the row is taken over.
+    client.batch_execute(&format!("GRANT UPDATE ON {CLAIMS} TO mallory")).expect("a privilege");
+    mallory.batch_execute(&format!("INSERT INTO {CLAIMS} {}", ROWS[0].1)).expect("a claim");
+    assert_eq!(foreign(&mut client), 1);
+}
+
+/// A subscription of a superuser applies changes to a table of mallory's as mallory, and fires its
+/// triggers. These bring nothing in, and neither does a subscription of mallory's own.
+#[test]
+fn no_row_comes_in_by_a_subscription_of_others() {
+    let (publisher, subscriber) = (database(), database());
+    let mut published = publisher.connect_to("theirs");
+    published
+        .batch_execute(
+            "CREATE TABLE mine (n int PRIMARY KEY);
+             CREATE PUBLICATION mine FOR TABLE mine; CREATE PUBLICATION everything FOR ALL TABLES;
+             INSERT INTO snowflake_internal.snowflake_layout VALUES ('2010-11-04 01:42:54.657+00', 5, 5, 12)",
+        )
+        .expect("publications");
+    let mut mallory = session(&subscriber);
+    mallory
+        .batch_execute(
+            "CREATE TABLE mine (n int PRIMARY KEY);
+             CREATE FUNCTION bring() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 INSERT INTO snowflake_internal.snowflake_node_claims VALUES (3, 3, 'mallory', now());
+                 INSERT INTO snowflake_internal.snowflake_layout VALUES (now(), 5, 5, 13);
+                 RETURN NULL;
+             END $$;
+             CREATE TRIGGER bring AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION bring();
+             ALTER TABLE mine ENABLE ALWAYS TRIGGER bring;",
+        )
+        .expect("a table");
+    let mut client = subscriber.connect_to("theirs");
+    let has_own_owners = subscriber.programs().major() >= 16;
+    let connection = format!("host={} port=5432 dbname=theirs", publisher.directory().display());
+    let rows = "SELECT count(*) FROM mine";
+    // Before 16, mallory's trigger runs as the owner of the subscription, who is a superuser.
+    if has_own_owners {
+        client
+            .batch_execute(&format!(
+                "CREATE SUBSCRIPTION s CONNECTION '{connection} user=postgres' PUBLICATION mine"
+            ))
+            .expect("a subscription");
+        published.batch_execute("INSERT INTO mine SELECT generate_series(1, 100)").expect("rows");
+        eventually("the rows arrive", || bigint(&mut client, rows) == 100);
+        assert_eq!(foreign(&mut client), 0);
+        assert_eq!([CLAIMS, LAYOUT].map(|table| entries(&subscriber, table)), [1, 1]);
+        client.batch_execute("DROP SUBSCRIPTION s; TRUNCATE mine").expect("dropped");
+        published.batch_execute("TRUNCATE mine").expect("emptied");
+
+        // Mallory's own, of all tables. It goes on after rows that were dropped.
+        let password = new_password();
+        published
+            .batch_execute(&format!(
+                "CREATE ROLE copier LOGIN REPLICATION PASSWORD '{password}'; GRANT pg_read_all_data TO copier"
+            ))
+            .expect("a role");
+        let line = "local all copier scram-sha-256\nlocal replication copier scram-sha-256\n";
+        let file = publisher.data().join("pg_hba.conf");
+        let old = std::fs::read_to_string(&file).expect("a file");
+        std::fs::write(&file, format!("{line}{old}")).expect("a file");
+        publisher.reload();
+        client
+            .batch_execute(
+                "GRANT pg_create_subscription TO mallory; GRANT CREATE ON DATABASE theirs TO mallory",
+            )
+            .expect("privileges");
+        let subscribe = format!(
+            "CREATE SUBSCRIPTION s CONNECTION '{connection} user=copier password={password}'
+             PUBLICATION everything WITH (run_as_owner = true)"
+        );
+        mallory.batch_execute(&subscribe).expect("a subscription");
+        let copying = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'";
+        eventually("the tables were copied", || bigint(&mut client, copying) == 0);
+        let end = Instant::now() + ATTACK;
+        let mut number = 0;
+        while Instant::now() < end {
+            number += 1;
+            published
+                .batch_execute(&format!(
+                    "SELECT snowflake_claim_node('db-{number}');
+                     INSERT INTO {LAYOUT} VALUES ('2010-11-04 01:42:54.657+00', 5, 5, 12);
+                     INSERT INTO mine VALUES ({number})"
+                ))
+                .expect("rows");
+            eventually("the row arrives", || bigint(&mut client, rows) == number);
+            assert_eq!(foreign(&mut client), 0, "after {number} rows");
+        }
+        println!("{number} rows");
+        // A release changes a row, which takes a right that mallory lacks.
+        published
+            .batch_execute(
+                "SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true)",
+            )
+            .expect("a release");
+        let stopped = "ERROR:  permission denied for table snowflake_node_claims";
+        eventually("the subscription stops", || subscriber.log().contains(stopped));
+        mallory.batch_execute("DROP SUBSCRIPTION s; TRUNCATE mine").expect("dropped");
+    }
+
+    // A superuser's of all tables, which applies to these tables as their owner: all rows arrive.
+    client
+        .batch_execute(&format!("ALTER TABLE mine DISABLE TRIGGER bring; DELETE FROM {CLAIMS}"))
+        .expect("an ordinary table");
+    client
+        .batch_execute(&format!(
+            "CREATE SUBSCRIPTION s CONNECTION '{connection} user=postgres' PUBLICATION everything"
+        ))
+        .expect("a subscription");
+    published.batch_execute("SELECT snowflake_claim_node('db-last')").expect("a claim");
+    let [claims, layouts] = [CLAIMS, LAYOUT].map(|table| format!("SELECT count(*) FROM {table}"));
+    let [claimed, known] = [&claims, &layouts].map(|count| bigint(&mut published, count));
+    eventually("the rows arrive", || {
+        bigint(&mut client, &claims) == claimed && bigint(&mut client, &layouts) == known + 1
+    });
+}
+
+/// A subscriber that lacks the extension cannot take a publication of all tables. It can with a list
+/// of tables, and with the extension.
+#[test]
+fn a_subscriber_to_all_tables_needs_the_extension() {
+    let (publisher, subscriber) = (database(), database());
+    let [mut published, mut client] =
+        [&publisher, &subscriber].map(|cluster| cluster.connect_to("theirs"));
+    client.batch_execute("DROP EXTENSION snowflake").expect("dropped");
+    let table = "CREATE TABLE orders (id bigint PRIMARY KEY, item text);";
+    published
+        .batch_execute(&format!(
+            "{table} INSERT INTO orders VALUES (snowflake_nextval(), 'book');
+             CREATE PUBLICATION everything FOR ALL TABLES; CREATE PUBLICATION listed FOR TABLE orders"
+        ))
+        .expect("publications");
+    client.batch_execute(table).expect("a table");
+    let connection =
+        format!("host={} port=5432 user=postgres dbname=theirs", publisher.directory().display());
+    let subscribe = |client: &mut Client, publication: &str| {
+        client.batch_execute(&format!(
+            "CREATE SUBSCRIPTION s CONNECTION '{connection}' PUBLICATION {publication}"
+        ))
+    };
+    let error = error_of(subscribe(&mut client, "everything"));
+    assert_eq!(error.message(), "schema \"snowflake_internal\" does not exist");
+    let rows = "SELECT count(*) FROM orders";
+    for (publication, before) in [
+        ("listed", ""),
+        ("everything", "DROP SUBSCRIPTION s; TRUNCATE orders; CREATE EXTENSION snowflake"),
+    ] {
+        for command in before.split_terminator(';') {
+            client.batch_execute(command).expect(command);
+        }
+        subscribe(&mut client, publication).expect(publication);
+        eventually("the row arrives", || bigint(&mut client, rows) == 1);
+    }
+}

@@ -1,0 +1,113 @@
+//! The owner of the extension, who is no superuser, drops it while a function of it runs, and puts
+//! tables of the same names in the place of its tables. No function reads or writes these.
+
+use std::thread;
+
+use postgres::Client;
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+
+use crate::own_tables::{
+    CLAIM, CLAIMS, CONFIRM, LAYOUT, assert_no_mark, session, start, superuser,
+};
+
+/// What the owner of the extension does in one transaction: each write of these tables runs spies,
+/// and so does each read of the view that has the name of the other table.
+const REPLACE: &str = "
+    BEGIN;
+    CREATE TABLE IF NOT EXISTS public.claims AS TABLE snowflake_internal.snowflake_node_claims;
+    CREATE TABLE IF NOT EXISTS public.layouts AS TABLE snowflake_internal.snowflake_layout;
+    DROP EXTENSION snowflake;
+    CREATE SCHEMA snowflake_internal;
+    GRANT USAGE ON SCHEMA snowflake_internal TO PUBLIC;";
+const AS_TABLES: &str = "
+    CREATE TABLE snowflake_internal.snowflake_node_claims (LIKE public.claims);
+    ALTER TABLE snowflake_internal.snowflake_node_claims ADD PRIMARY KEY (datacenter_id, worker_id);
+    CREATE TABLE snowflake_internal.snowflake_layout (LIKE public.layouts);
+    CREATE TRIGGER spy BEFORE INSERT OR UPDATE ON snowflake_internal.snowflake_node_claims
+        FOR EACH STATEMENT EXECUTE FUNCTION mallory.spy();
+    CREATE TRIGGER spy BEFORE INSERT OR UPDATE ON snowflake_internal.snowflake_layout
+        FOR EACH STATEMENT EXECUTE FUNCTION mallory.spy();
+    GRANT ALL ON ALL TABLES IN SCHEMA snowflake_internal TO PUBLIC;";
+const AS_VIEWS: &str = "
+    CREATE VIEW snowflake_internal.snowflake_layout AS
+        SELECT epoch, datacenter_bits + 0 * mallory.value() AS datacenter_bits, worker_bits, sequence_bits
+        FROM public.layouts;
+    CREATE VIEW snowflake_internal.snowflake_node_claims AS
+        SELECT * FROM public.claims WHERE mallory.value() = 1;
+    GRANT ALL ON ALL TABLES IN SCHEMA snowflake_internal TO PUBLIC;";
+
+/// Calls, while the transaction that replaces the tables is open, and lets it commit when the call
+/// waits for it.
+fn call_meanwhile(
+    cluster: &Cluster,
+    user: &str,
+    call: &str,
+    replace: &str,
+) -> Result<(), postgres::Error> {
+    let mut owner = session(cluster, "owner");
+    owner.batch_execute(&format!("{REPLACE} {replace}")).expect("replaced");
+    let mut calling: Client = session(cluster, user);
+    thread::scope(|scope| {
+        let called = scope.spawn(move || calling.batch_execute(call));
+        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        let mut client = superuser(cluster);
+        eventually("the call waits or is over", || {
+            called.is_finished() || bigint(&mut client, waiting) == 1
+        });
+        owner.batch_execute("COMMIT").expect("committed");
+        called.join().expect("a session")
+    })
+}
+
+#[test]
+fn tables_that_are_replaced_meanwhile_are_neither_written_nor_read() {
+    let cluster = start();
+    superuser(&cluster)
+        .batch_execute(
+            "GRANT CREATE ON DATABASE theirs TO owner; GRANT USAGE ON SCHEMA mallory TO PUBLIC;
+             GRANT CREATE ON SCHEMA public TO owner",
+        )
+        .expect("privileges");
+    let release = "SELECT snowflake_release_node('db-0', issued_until => now(), fenced => true)";
+    let check = "SELECT * FROM snowflake_check()";
+    for (user, call, replace) in [
+        ("postgres", CLAIM, AS_TABLES),
+        ("owner", CLAIM, AS_TABLES),
+        ("postgres", release, AS_TABLES),
+        ("postgres", CONFIRM, AS_TABLES),
+        ("postgres", CLAIM, AS_VIEWS),
+        ("postgres", check, AS_VIEWS),
+        ("postgres", CONFIRM, AS_VIEWS),
+    ] {
+        if call == CONFIRM {
+            // So that it has something to write.
+            superuser(&cluster).batch_execute(&format!("DELETE FROM {LAYOUT}")).expect("deleted");
+        }
+        let done = call_meanwhile(&cluster, user, call, replace);
+        assert_no_spy(&cluster);
+        // PostgreSQL does not find the function any more, whose result it wants to describe.
+        if call != check {
+            let error = error_of(done);
+            assert_eq!(error.code(), &SqlState::T_R_SERIALIZATION_FAILURE, "{call}: {error:?}");
+            let table = if call == CONFIRM { LAYOUT } else { CLAIMS };
+            assert_eq!(error.message(), format!("table {table} was replaced meanwhile"));
+        }
+        session(&cluster, "owner")
+            .batch_execute(
+                "DROP SCHEMA snowflake_internal CASCADE; DROP TABLE claims, layouts;
+                 CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)",
+            )
+            .expect("the extension again");
+    }
+    assert_no_mark(&cluster);
+}
+
+/// Asserts that mallory's code has not run, and that mallory is nobody.
+#[track_caller]
+fn assert_no_spy(cluster: &Cluster) {
+    let log = cluster.log();
+    assert!(!log.contains("LOG:  spy runs as"), "{log}");
+    let superusers = "SELECT count(*) FROM pg_roles WHERE rolname = 'mallory' AND rolsuper";
+    assert_eq!(bigint(&mut cluster.connect(), superusers), 0);
+}
