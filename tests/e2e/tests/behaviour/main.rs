@@ -43,6 +43,7 @@ mod make_help;
 mod migrations;
 mod named_tests;
 mod observation;
+mod observation_by_inserts;
 mod other_users;
 mod own_schema;
 mod own_tables;

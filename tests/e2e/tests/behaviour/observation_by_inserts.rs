@@ -1,0 +1,97 @@
+//! What a role can do to a subscriber that observes IDs and watches for twins, if it may insert into
+//! the published table, and what keeps it from that.
+
+use postgres::{Client, NoTls};
+use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually};
+
+const TABLE: &str =
+    "CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);";
+
+/// An ID of now and so much, with the identity of a server.
+fn id(client: &mut Client, from_now: &str, identity: &str) -> i64 {
+    bigint(
+        client,
+        &format!("SELECT snowflake_make(clock_timestamp() + interval '{from_now}', {identity}, 0)"),
+    )
+}
+
+/// How far the next ID of a server is ahead of its clock, ms.
+fn lead(client: &mut Client) -> i64 {
+    let lead = format!(
+        "SELECT (1000 * extract(epoch FROM snowflake_timestamp(({NEXT})) - clock_timestamp()))::bigint"
+    );
+    bigint(client, &lead)
+}
+
+/// Whether a row of the check of the subscriber is well.
+fn is_well(client: &mut Client, name: &str) -> bool {
+    let ok = "SELECT ok FROM snowflake_check() WHERE name = $1";
+    client.query_one(ok, &[&name]).expect("a row").get(0)
+}
+
+#[test]
+fn who_may_insert_ids_on_a_publisher_drives_its_subscribers() {
+    let server = |worker: &str| {
+        Cluster::builder()
+            .set("wal_level", "logical")
+            .set("snowflake.max_observed_lead", "10s")
+            .set("snowflake.worker_id", worker)
+            .start()
+    };
+    let (publisher, subscriber) = (server("1"), server("2"));
+    let (mut published, mut client) = (publisher.connect(), subscriber.connect());
+    published
+        .batch_execute(&format!(
+            "{TABLE} CREATE PUBLICATION posts FOR TABLE posts;
+             CREATE ROLE writer LOGIN; GRANT INSERT (item) ON posts TO writer"
+        ))
+        .expect("a publication");
+    client
+        .batch_execute(&format!(
+            "{TABLE}
+             CREATE TRIGGER observe BEFORE INSERT OR UPDATE OF id ON posts
+                 FOR EACH ROW EXECUTE FUNCTION snowflake_observe_rows('id');
+             ALTER TABLE posts ENABLE REPLICA TRIGGER observe;
+             CREATE TRIGGER watch_twins AFTER INSERT OR DELETE ON posts
+                 FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
+             ALTER TABLE posts ENABLE REPLICA TRIGGER watch_twins;"
+        ))
+        .expect("triggers");
+    let connection = format!("host={} port=5432 user=postgres", publisher.directory().display());
+    client
+        .batch_execute(&format!(
+            "CREATE SUBSCRIPTION s CONNECTION '{connection}' PUBLICATION posts"
+        ))
+        .expect("a subscription");
+    let identity = "SELECT concat(datacenter_id, ', ', worker_id) FROM snowflake_status";
+    let identity: String = client.query_one(identity, &[]).expect("an identity").get(0);
+    let other: String = identity.replace("2", "3");
+    let mut writer = publisher.config().user("writer").connect(NoTls).expect("a session");
+    let rows = "SELECT count(*) FROM posts";
+
+    // With INSERT on the other columns, the default gives the IDs.
+    let ahead = id(&mut client, "9 s", &other);
+    error_of(writer.execute("INSERT INTO posts VALUES ($1, 'ahead')", &[&ahead]));
+    writer.batch_execute("INSERT INTO posts (item) VALUES ('now')").expect("a row");
+    eventually("the row arrives", || bigint(&mut client, rows) == 1);
+    assert!(lead(&mut client) < 3_000);
+    assert!(is_well(&mut client, "observation") && is_well(&mut client, "twins"));
+
+    // With INSERT on the table, it can choose them.
+    published.batch_execute("GRANT INSERT ON posts TO writer").expect("a privilege");
+    let ahead = id(&mut client, "9500 ms", &other);
+    writer.execute("INSERT INTO posts VALUES ($1, 'ahead')", &[&ahead]).expect("a row");
+    eventually("the row arrives", || bigint(&mut client, rows) == 2);
+    let driven = lead(&mut client);
+    assert!((5_000..=10_000).contains(&driven), "{driven} ms");
+    assert!(is_well(&mut client, "observation") && is_well(&mut client, "twins"));
+    let too_far = id(&mut client, "1 hour", &other);
+    let twin = id(&mut client, "0 s", &identity);
+    writer
+        .execute("INSERT INTO posts VALUES ($1, 'too far'), ($2, 'twin')", &[&too_far, &twin])
+        .expect("one statement");
+    eventually("the rows arrive", || bigint(&mut client, rows) == 4);
+    let driven = lead(&mut client);
+    assert!(driven <= 10_000, "{driven} ms");
+    assert!(!is_well(&mut client, "observation") && !is_well(&mut client, "twins"));
+}
