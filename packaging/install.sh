@@ -81,10 +81,9 @@ install)
         cat <<'END'
 
 Installed over another version, or over the same one. A running server keeps the old library until it is restarted.
-Restart the server, standbys first. Then, in each database, for each of the two extensions that it has:
+Restart the server, standbys first. Then, in each database that has the extension:
 
     ALTER EXTENSION snowflake UPDATE;
-    ALTER EXTENSION snowflake_adopt UPDATE;
 END
     else
         cat <<'END'
@@ -113,7 +112,7 @@ uninstall)
             # overwrote.
             if grep -qs snowflake_pg "$script"; then into "$extension_dir" rm -f "$script"; fi
         done
-        into "$extension_dir" rm -f "$control" "$extension_dir"/snowflake_adopt.control "$extension_dir"/snowflake_adopt--*.sql
+        into "$extension_dir" rm -f "$control"
     elif [ -e "$control" ]; then
         echo "    $control belongs to another project, and was not removed."
     fi

@@ -1,8 +1,6 @@
 //! The ID that a session was given last. As with `currval()`, `DISCARD ALL` and `DISCARD SEQUENCES`
 //! forget it: a pooler runs them before it gives a connection to another client.
 
-use std::ffi::c_char;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use pgrx::pg_sys::DiscardMode;
@@ -56,67 +54,23 @@ impl Report for NoCurrval {
     }
 }
 
-/// What handled utility statements before [`forget`] did. Set when the server starts.
-static NEXT_HOOK: OnceLock<pg_sys::ProcessUtility_hook_type> = OnceLock::new();
-
-/// Lets [`forget`] see utility statements. Called while the library is preloaded.
-pub fn init() {
-    // SAFETY: the server starts: one process, one thread.
+/// Whether a utility statement is one that forgets the ID.
+///
+/// # Safety
+///
+/// The node is valid.
+pub unsafe fn is_forgotten_by(node: *mut pg_sys::Node) -> bool {
+    // SAFETY: the caller's promise.
     unsafe {
-        NEXT_HOOK.get_or_init(|| pg_sys::ProcessUtility_hook);
-        pg_sys::ProcessUtility_hook = Some(forget);
-    }
-}
-
-unsafe extern "C-unwind" {
-    // The binding of pgrx would turn each error of a utility statement into a Rust panic, and
-    // report less of it than PostgreSQL does.
-    fn standard_ProcessUtility(
-        statement: *mut pg_sys::PlannedStmt,
-        query: *const c_char,
-        read_only_tree: bool,
-        context: pg_sys::ProcessUtilityContext::Type,
-        params: pg_sys::ParamListInfo,
-        environment: *mut pg_sys::QueryEnvironment,
-        destination: *mut pg_sys::DestReceiver,
-        completion: *mut pg_sys::QueryCompletion,
-    );
-}
-
-/// Executes the statement, then forgets the ID if the statement says so. An error leaves this frame
-/// by `longjmp`, so nothing here might need to be dropped.
-unsafe extern "C-unwind" fn forget(
-    statement: *mut pg_sys::PlannedStmt,
-    query: *const c_char,
-    read_only_tree: bool,
-    context: pg_sys::ProcessUtilityContext::Type,
-    params: pg_sys::ParamListInfo,
-    environment: *mut pg_sys::QueryEnvironment,
-    destination: *mut pg_sys::DestReceiver,
-    completion: *mut pg_sys::QueryCompletion,
-) {
-    let next = NEXT_HOOK.get().copied().flatten().unwrap_or(standard_ProcessUtility);
-    // SAFETY: PostgreSQL calls this, and every argument is passed on. The statement is a valid node
-    // when the call begins.
-    unsafe {
-        let node = (*statement).utilityStmt;
-        let forgets = (*node).type_ == pg_sys::NodeTag::T_DiscardStmt
+        (*node).type_ == pg_sys::NodeTag::T_DiscardStmt
             && matches!(
                 (*node.cast::<pg_sys::DiscardStmt>()).target,
                 DiscardMode::DISCARD_ALL | DiscardMode::DISCARD_SEQUENCES
-            );
-        next(
-            statement,
-            query,
-            read_only_tree,
-            context,
-            params,
-            environment,
-            destination,
-            completion,
-        );
-        if forgets {
-            FORGOTTEN.store(LAST.load(Relaxed), Relaxed);
-        }
+            )
     }
+}
+
+/// Forgets the ID.
+pub fn forget() {
+    FORGOTTEN.store(LAST.load(Relaxed), Relaxed);
 }

@@ -7,7 +7,8 @@
 //! `no_circle_between_files` finds an arrow that leads back.
 //!
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
-//! - `adopt`: new tables whose keys are converted with the statement that creates them.
+//! - `utility`: the hook for utility statements, which `adopt` and `currval` have a part in.
+//! - `adopt`: the keys of new tables in schemas that a setting names.
 //! - `convert`: from serial and identity columns, and back.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `observe`: IDs of other servers, which this one then follows.
@@ -50,6 +51,7 @@ mod status;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
 mod twins;
+mod utility;
 
 use generator::shared;
 use promise::{background, register, replication, reservation, restored, upstream};
@@ -95,6 +97,8 @@ pub extern "C-unwind" fn _PG_init() {
     let preloading = unsafe { pg_sys::process_shared_preload_libraries_in_progress };
     report::init();
     settings::init(preloading);
+    utility::init();
+    adopt::init();
     if preloading {
         shared::init();
         register::init();
@@ -107,7 +111,6 @@ pub extern "C-unwind" fn _PG_init() {
         background::init();
         public::init();
         clock::boot();
-        currval::init();
         status::log_the_ends();
         if promise::IS_BROKEN {
             warning!("the library snowflake_pg was built for a test: IDs come back");

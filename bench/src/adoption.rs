@@ -1,4 +1,4 @@
-//! What the event trigger of `snowflake_adopt` costs the statements that it looks at.
+//! What `snowflake.adopted_schemas` costs the statements that create tables.
 
 use std::time::Instant;
 
@@ -9,90 +9,90 @@ use crate::quantiles::median;
 use crate::report::{Bound, Report, Table};
 use crate::server::cluster;
 
-/// Statements, what they do, and whether this concerns an adopted schema. Each time, `$n` is another
-/// number, because a migration gives each table a name of its own.
-const STATEMENTS: [(&str, &str, bool); 6] = [
+/// How many tables there are beside the new one.
+const TABLES: [usize; 3] = [1, 100, 4000];
+
+/// Milliseconds that a statement may take longer.
+const LIMIT: f64 = 1.0;
+
+/// What is measured, and the statement; each time, `$n` is another number. A statement is not adopted
+/// where it names the schema `plain`.
+const STATEMENTS: [(&str, &str); 4] = [
     (
-        "a table in a schema that is not adopted",
-        "CREATE TABLE public.t$n (id bigserial PRIMARY KEY)",
-        false,
+        "a table",
+        "CREATE TABLE blog.t$n (id bigserial PRIMARY KEY, v text, r bigint REFERENCES beside.t1)",
     ),
-    ("a column there", "ALTER TABLE public.old ADD COLUMN more bigint", false),
-    ("a new schema", "CREATE SCHEMA s$n", false),
-    ("a schema that is dropped", "DROP SCHEMA drafts", false),
     (
-        "a table in an adopted schema, without a key to convert",
-        "CREATE TABLE blog.t$n (id bigint PRIMARY KEY)",
-        true,
+        "a table with an identity",
+        "CREATE TABLE blog.t$n (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text, \
+         r bigint REFERENCES beside.t1)",
     ),
-    ("a table in an adopted schema", "CREATE TABLE blog.t$n (id bigserial PRIMARY KEY)", true),
+    ("a table in another schema", "CREATE TABLE plain.t$n (id bigserial PRIMARY KEY, v text)"),
+    ("a column", "ALTER TABLE blog.old ADD COLUMN more bigint"),
 ];
 
-/// Measures each statement in a database without the extension and in one with it, in turn, within
-/// transactions that are rolled back, so that no flush is in it.
+/// Measures each statement with the setting and without, in turn, within transactions that are rolled
+/// back, so that no flush is in it.
 pub fn measure(effort: &Effort, report: &mut Report) {
     let cluster = cluster().start();
     let mut client = cluster.connect();
-    let connect = |database: &str| {
-        cluster.config().dbname(database).connect(postgres::NoTls).expect("a connection")
+    client
+        .batch_execute(
+            "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE SCHEMA beside; CREATE SCHEMA plain; CREATE SCHEMA blog;
+             CREATE TABLE blog.old ()",
+        )
+        .expect("schemas");
+    let connect = |schemas: &str| {
+        let mut client = cluster.connect();
+        client
+            .execute("SELECT set_config('snowflake.adopted_schemas', $1, false)", &[&schemas])
+            .expect("set");
+        client
     };
-    for database in ["plain", "adopting"] {
-        client.batch_execute(&format!("CREATE DATABASE {database}")).expect("a database");
-        connect(database)
-            .batch_execute(
-                "CREATE EXTENSION snowflake; CREATE SCHEMA blog; CREATE SCHEMA drafts;
-                 CREATE TABLE public.old ()",
-            )
-            .expect("the extension");
-    }
-    let mut adopting = connect("adopting");
-    adopting
-        .batch_execute("CREATE EXTENSION snowflake_adopt; SELECT snowflake_adopt('blog')")
-        .expect("an adopted schema");
     let rounds = effort.call_rounds * 10;
     let title = format!(
-        "Statements without and with the event trigger, ms; medians of {rounds}, and the first of a \
+        "Statements with an empty setting and with adopted schemas, ms; medians of {rounds}, and the first of a \
          session"
     );
-    let mut table = Table::new(&title, &["what", "without", "with", "more", "first"]);
-    let mut add = |what: &str, costs: &Costs, is_limited: bool| {
-        table.row(&costs.row(what));
-        if is_limited {
-            let what = format!("ms that the statement takes longer: {what}");
-            report.expect(&what, costs.more, Bound::AtMost(0.1));
+    let mut table =
+        Table::new(&title, &["what", "tables beside it", "empty", "adopted", "more", "first more"]);
+    let mut beside = 0;
+    for tables in TABLES {
+        for number in beside + 1..=tables {
+            client
+                .batch_execute(&format!(
+                    "CREATE TABLE beside.t{number} (id bigserial PRIMARY KEY, v text, r bigint REFERENCES beside.t{})",
+                    number.saturating_sub(1).max(1)
+                ))
+                .expect("a table");
         }
-    };
-    let (outside, create_outside, _) = STATEMENTS[0];
-    // The file system is slower for seconds after databases were created.
-    compare(rounds, ["plain", "adopting"].map(connect), create_outside);
-    for (what, statement, is_adopted) in STATEMENTS {
-        let costs = compare(rounds, ["plain", "adopting"].map(connect), statement);
-        add(what, &costs, !is_adopted);
+        beside = tables;
+        client.batch_execute("CHECKPOINT").expect("a checkpoint");
+        for (what, statement) in STATEMENTS {
+            let costs = compare(rounds, ["", "blog"].map(connect), statement);
+            table.row(&costs.row(what, tables));
+            let what = format!("ms that {what} takes longer, beside {tables} tables");
+            report.expect(&what, costs.more, Bound::AtMost(LIMIT));
+        }
     }
-    for number in 1..100 {
-        let statement = format!("CREATE SCHEMA a{number}; SELECT snowflake_adopt('a{number}')");
-        adopting.batch_execute(&statement).expect("an adopted schema");
-    }
-    let costs = compare(rounds, ["plain", "adopting"].map(connect), create_outside);
-    add(&format!("{outside}, where 100 others are"), &costs, true);
     table.print();
 }
 
 /// Milliseconds that a statement takes.
 struct Costs {
-    without: f64,
-    with: f64,
+    empty: f64,
+    adopted: f64,
     /// The median of the differences. What disturbs the machine for longer than a round disturbs both.
     more: f64,
-    /// With the event trigger, as the first of a session.
+    /// The difference between the first statements of two sessions.
     first: f64,
 }
 
 impl Costs {
-    fn row(&self, what: &str) -> Vec<String> {
-        let figures = [self.without, self.with, self.more, self.first];
+    fn row(&self, what: &str, tables: usize) -> Vec<String> {
+        let figures = [self.empty, self.adopted, self.more, self.first];
         let cells = figures.map(|milliseconds| format!("{milliseconds:.2}"));
-        [&[what.to_owned()], &cells[..]].concat()
+        [&[what.to_owned(), tables.to_string()], &cells[..]].concat()
     }
 }
 
@@ -101,13 +101,14 @@ fn compare(rounds: usize, mut clients: [Client; 2], statement: &str) -> Costs {
         let statement = statement.replace("$n", &number.to_string());
         clients.each_mut().map(|client| time(client, &statement))
     };
-    let [_, first] = round(0);
+    let [empty, adopted] = round(0);
+    let first = adopted - empty;
     let times: Vec<_> = (1..=rounds).map(round).collect();
     let median = |figure: fn(&[f64; 2]) -> f64| median(times.iter().map(figure).collect());
     Costs {
-        without: median(|[without, _]| *without),
-        with: median(|[_, with]| *with),
-        more: median(|[without, with]| with - without),
+        empty: median(|[empty, _]| *empty),
+        adopted: median(|[_, adopted]| *adopted),
+        more: median(|[empty, adopted]| adopted - empty),
         first,
     }
 }

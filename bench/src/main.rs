@@ -12,7 +12,7 @@
 //! - `inserts`: rows with a primary key, in bulk and in small statements of many sessions.
 //!   `copies`: rows in bulk with COPY.
 //! - `observation`: rows that replication applies, with and without the trigger that observes them.
-//! - `adoption`: statements with and without the event trigger of `snowflake_adopt`.
+//! - `adoption`: statements with and without `snowflake.adopted_schemas`.
 //! - `names`: how long it takes to find out whose the name of a public ID is, call by call.
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It

@@ -1,97 +1,173 @@
-//! The extension `snowflake_adopt`: new tables of a schema get snowflake IDs as keys, whatever
-//! creates them.
+//! The keys of new tables in the schemas that `snowflake.adopted_schemas` names: a `bigint` that
+//! takes values of a sequence of its own takes snowflake IDs instead.
 //!
-//! An event trigger looks at statements that have created or changed tables. It converts what such a
-//! statement has made, with the code of `snowflake_convert()`, as the role that executes the
-//! statement. A conversion that fails becomes a warning, and the statement succeeds as it would
-//! have without the extension.
+//! A hook is told what a statement creates, before defaults and keys are there. So it only
+//! collects, and [`end`] looks at what was collected once the statement has returned.
 //!
-//! - `command`: what the event trigger is told of a statement.
-//! - `schemas`: which schemas are adopted.
-//! - `columns`: what a statement has made that concerns us, and what becomes of it.
-//! - `attempt`: how a conversion is tried, so that its failure does not stop the statement.
-//! - `guard`: who may insert into the table of adopted schemas.
-//! - `error`: why a schema cannot be adopted.
+//! - `function`: the function whose values they take.
+//! - `keys`: what becomes of the keys of a table.
+//! - `references`: integer columns that refer to snowflake IDs.
 
-mod attempt;
-mod columns;
-mod command;
-mod error;
-mod guard;
-mod schemas;
+mod function;
+mod keys;
+mod references;
 
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
+
+use PgSqlErrorCode::*;
+use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 
-use crate::server::direct::called_directly;
-use crate::server::encoding::text_argument;
-use crate::server::report::OrRaise;
-use command::Command;
-use error::Error;
-use schemas::Schemas;
+use crate::server::catalog::Row;
+use crate::server::report;
+use crate::server::subtransaction::{message_of, unless_it_fails};
+use crate::settings::ADOPTED_SCHEMAS;
 
-called_directly!(pg_finfo_snowflake_adopt);
-called_directly!(pg_finfo_snowflake_disown);
-called_directly!(pg_finfo_snowflake_adopt_new);
+/// What a statement has created: the catalog that has it, its OID, and the number of a column that
+/// was added.
+type Created = (pg_sys::Oid, pg_sys::Oid, i16);
 
-/// Adopts a schema: from now on, keys of its new tables become snowflake IDs. Returns whether the
-/// schema was not adopted before, or was adopted with other `keys`. 22023 for other keys than
-/// `primary` and `all`; 3F000 if there is no such schema; 42501 unless the caller has the rights of
-/// the schema's owner; 42939 for a schema of the system.
-#[unsafe(no_mangle)]
-#[pg_guard]
-unsafe extern "C-unwind" fn snowflake_adopt(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: the function is strict, and has these two arguments.
-    let (schema, keys) = unsafe { (text_argument(fcinfo, 0), text_argument(fcinfo, 1)) };
-    adopt(function(fcinfo), &schema, &keys).or_raise().into()
+thread_local! {
+    /// What statements that have not returned yet have created. What a statement that failed has
+    /// left here is gone, and does no harm.
+    static CREATED: RefCell<Vec<Created>> = const { RefCell::new(Vec::new()) };
+    /// Whether the innermost statement is one whose tables are adopted.
+    static IS_COLLECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Ends the adoption of a schema, and returns whether it was adopted. What was converted stays as it
-/// is. 3F000, 42501 and 42939 as for `snowflake_adopt()`.
-#[unsafe(no_mangle)]
-#[pg_guard]
-unsafe extern "C-unwind" fn snowflake_disown(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: the function is strict, and has this argument.
-    let schema = unsafe { text_argument(fcinfo, 0) };
-    disown(function(fcinfo), &schema).or_raise().into()
+/// A statement that is being executed.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Frame {
+    /// How much others had collected before.
+    begin: usize,
+    /// What [`IS_COLLECTED`] was.
+    was_collected: bool,
 }
 
-/// Converts keys of new tables in adopted schemas, and ends the adoption of schemas that are gone.
-/// 39P01 unless it is fired as an event trigger.
-#[unsafe(no_mangle)]
-#[pg_guard]
-unsafe extern "C-unwind" fn snowflake_adopt_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    let command = Command::of(fcinfo).ok_or(Error::Event).or_raise();
-    // SAFETY: variables of this process.
-    let is_others = unsafe { pg_sys::IsBinaryUpgrade || pg_sys::creating_extension };
-    if !is_others && !attempt::is_under_way() {
-        let function = function(fcinfo);
-        match command {
-            Command::Other => {}
-            Command::Tables { name, change } => {
-                columns::look_at(function, name.as_deref(), &change);
-            }
-            Command::SchemaIsOther { new_name } => {
-                schemas::end_of_the_gone(function, new_name.as_deref());
-            }
+static NEXT_HOOK: OnceLock<pg_sys::object_access_hook_type> = OnceLock::new();
+
+/// Lets [`collect`] see what is created. Called while the library is loaded.
+pub fn init() {
+    // SAFETY: one process, one thread.
+    unsafe {
+        NEXT_HOOK.get_or_init(|| pg_sys::object_access_hook);
+        pg_sys::object_access_hook = Some(collect);
+    }
+}
+
+/// Begins a utility statement. What is part of another one, such as the elements of CREATE SCHEMA,
+/// belongs to that.
+///
+/// # Safety
+///
+/// The node is valid.
+pub unsafe fn begin(
+    node: *mut pg_sys::Node,
+    context: pg_sys::ProcessUtilityContext::Type,
+) -> Option<Frame> {
+    use pg_sys::NodeTag::{T_AlterTableStmt, T_CreateSchemaStmt, T_CreateStmt};
+    use pg_sys::ProcessUtilityContext::{PROCESS_UTILITY_SUBCOMMAND, PROCESS_UTILITY_TOPLEVEL};
+    if context == PROCESS_UTILITY_SUBCOMMAND {
+        return None;
+    }
+    if context == PROCESS_UTILITY_TOPLEVEL {
+        CREATED.with_borrow_mut(Vec::clear);
+    }
+    // SAFETY: the caller's promise.
+    let tag = unsafe { (*node).type_ };
+    let creates = matches!(tag, T_CreateStmt | T_AlterTableStmt | T_CreateSchemaStmt);
+    let was_collected = IS_COLLECTED.replace(creates && is_set());
+    Some(Frame { begin: CREATED.with_borrow(Vec::len), was_collected })
+}
+
+/// Whether the setting names schemas.
+fn is_set() -> bool {
+    ADOPTED_SCHEMAS.value.get().is_some_and(|text| !text.is_empty())
+}
+
+/// Keeps what the statement creates with the rights of the role that executes it. What a function
+/// creates with the rights of its owner is none of the caller's business, nor is what belongs to an
+/// extension, a restore in place, or a replica.
+unsafe extern "C-unwind" fn collect(
+    access: pg_sys::ObjectAccessType::Type,
+    class: pg_sys::Oid,
+    object: pg_sys::Oid,
+    part: c_int,
+    argument: *mut c_void,
+) {
+    // SAFETY: PostgreSQL calls this, and every argument is passed on. The argument is of this type
+    // for this kind of access. The rest reads variables of this process.
+    unsafe {
+        if let Some(next) = NEXT_HOOK.get().copied().flatten() {
+            next(access, class, object, part, argument);
+        }
+        if !IS_COLLECTED.get() || access != pg_sys::ObjectAccessType::OAT_POST_CREATE {
+            return;
+        }
+        let is_internal =
+            !argument.is_null() && (*argument.cast::<pg_sys::ObjectAccessPostCreate>()).is_internal;
+        let is_kept = [pg_sys::RelationRelationId, pg_sys::ConstraintRelationId].contains(&class);
+        let (mut user, mut restriction) = (pg_sys::InvalidOid, 0);
+        pg_sys::GetUserIdAndSecContext(&raw mut user, &raw mut restriction);
+        if is_kept
+            && !is_internal
+            && restriction == 0
+            && !pg_sys::creating_extension
+            && !pg_sys::IsBinaryUpgrade
+            && pg_sys::SessionReplicationRole != pg_sys::SESSION_REPLICATION_ROLE_REPLICA as c_int
+        {
+            CREATED.with_borrow_mut(|created| created.push((class, object, part as i16)));
         }
     }
-    pg_sys::Datum::null()
 }
 
-fn adopt(function: pg_sys::Oid, schema: &str, keys: &str) -> Result<bool, Error> {
-    if !["primary", "all"].contains(&keys) {
-        return Err(Error::Keys(keys.into()));
+/// Ends a statement, which has succeeded: looks at what it has created.
+#[pg_guard]
+pub extern "C-unwind" fn end(frame: Frame) {
+    IS_COLLECTED.set(frame.was_collected);
+    let created = CREATED.with_borrow_mut(|all| all.split_off(frame.begin.min(all.len())));
+    if created.is_empty() {
+        return;
     }
-    let schemas = Schemas::of_owner(function, schema)?;
-    Ok(schemas.adopt(schema, keys))
+    // SAFETY: the statement has returned, so what it has done may become visible.
+    unsafe { pg_sys::CommandCounterIncrement() };
+    let of = |class| created.iter().filter(move |(of, ..)| *of == class);
+    keys::adopt(of(pg_sys::RelationRelationId).map(|(_, table, column)| (*table, *column)));
+    references::warn(of(pg_sys::ConstraintRelationId).map(|(_, constraint, _)| *constraint));
 }
 
-fn disown(function: pg_sys::Oid, schema: &str) -> Result<bool, Error> {
-    let schemas = Schemas::of_owner(function, schema)?;
-    Ok(schemas.disown(schema))
+/// The columns of a row.
+fn fields<const N: usize>(row: Row) -> [Option<String>; N] {
+    row.try_into().expect("as many columns as the query has")
 }
 
-fn function(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Oid {
-    // SAFETY: PostgreSQL calls with a function.
-    unsafe { (*(*fcinfo).flinfo).fn_oid }
+/// Acts in a subtransaction, and says what could not be done if it fails: nothing is wrong with the
+/// statement of the user. A cancel, a timeout, a deadlock or a shutdown ends the statement.
+fn attempt(what: &str, act: impl FnOnce() -> Result<(), String>) {
+    let failure = unless_it_fails(act, |error| {
+        let sqlstate = match &error {
+            CaughtError::PostgresError(report)
+            | CaughtError::ErrorReport(report)
+            | CaughtError::RustPanic { ereport: report, .. } => report.sql_error_code(),
+        };
+        // The two characters of the class are in the lowest bits.
+        let class = |sqlstate: PgSqlErrorCode| sqlstate as i32 & 0xfff;
+        let ends = [ERRCODE_OPERATOR_INTERVENTION, ERRCODE_TRANSACTION_ROLLBACK];
+        if ends.into_iter().any(|end| class(end) == class(sqlstate))
+            || sqlstate == ERRCODE_LOCK_NOT_AVAILABLE
+        {
+            error.rethrow();
+        }
+        Err(message_of(&error))
+    });
+    if let Err(reason) = failure {
+        let warning = report::message(what).set_detail(report::sentences(&reason, None)).set_hint(
+            "The statement itself was executed. After you have removed the cause, call \
+                 snowflake_convert().",
+        );
+        report::send(warning, PgLogLevel::WARNING);
+    }
 }

@@ -38,7 +38,6 @@ words! {
         Owner = "owner",
         Path = "path",
         Name = "name",
-        Table = "table",
         Obstacle = "obstacle",
         Test = "test",
         RiskyTest = "risky test",
@@ -60,7 +59,6 @@ pub struct Answer {
     /// The schemas of the session's `search_path` that this owner may rely on.
     schemas: Vec<String>,
     pub names: Names,
-    pub tables: Vec<String>,
     /// What the next ID has to satisfy. Those in `risky_tests` only make a risk in a report.
     pub tests: Vec<Test>,
     pub risky_tests: Vec<Test>,
@@ -72,7 +70,7 @@ pub struct Answer {
 
 impl Answer {
     /// To the arguments of a plan.
-    pub fn to(arguments: &[Argument; 11]) -> Answer {
+    pub fn to(arguments: &[Argument; 10]) -> Answer {
         let (next, _) = arguments[4];
         let has_next = next.is_some();
         let mut answer = Answer::default();
@@ -112,7 +110,6 @@ impl Answer {
             Section::Owner => self.owner = Some(oid(text)),
             Section::Path => self.schemas.push(text),
             Section::Name => self.names.add(oid(object.expect("a relation")), text),
-            Section::Table => self.tables.push(text),
             Section::Obstacle => self.obstacles.push(Obstacle {
                 sqlstate: sqlstate_of(&other.expect("a SQLSTATE")),
                 object: object.expect("an object"),

@@ -4,7 +4,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::obstacle::Obstacle;
-use super::plan::{Plan, Statements};
+use super::plan::Plan;
 use super::statement::Step;
 use super::trial::Reach;
 use crate::server::{catalog, report};
@@ -13,7 +13,7 @@ use crate::server::{catalog, report};
 pub fn change(
     plan: &Plan,
     dry_run: bool,
-    check: impl FnOnce(&Statements) -> Result<(), Obstacle>,
+    check: impl FnOnce() -> Result<(), Obstacle>,
 ) -> Result<Vec<(Step, String)>, Obstacle> {
     refuse_old_snapshot()?;
     if dry_run {
@@ -25,7 +25,7 @@ pub fn change(
     }
     let planned = plan.statements(Reach::OfOwner)?;
     let Some(lock) = planned.lock() else { return Ok(planned.into_rows()) };
-    check(&planned)?;
+    check()?;
     plan.lock_views();
     lock.execute(&planned.owner);
     planned.names.check()?;

@@ -13,8 +13,6 @@ use crate::server::own_table::text;
 pub struct Keys {
     /// The relation, the column, the schema, and the schema of this extension.
     pub arguments: [Argument; 4],
-    /// Whether the column is no key, but refers to one that is converted already.
-    pub only_refers: bool,
     /// The function that was called.
     pub function: pg_sys::Oid,
 }
@@ -48,35 +46,8 @@ impl Keys {
                 (schema, pg_sys::REGNAMESPACEOID),
                 (Some(own_schema.into()), pg_sys::TEXTOID),
             ],
-            only_refers: false,
             function,
         })
-    }
-
-    /// A column of a table, for a function of another extension that needs this one, which is in
-    /// `own_schema`.
-    pub fn of_column(
-        function: pg_sys::Oid,
-        own_schema: &str,
-        relation: pg_sys::Oid,
-        column: &str,
-        only_refers: bool,
-    ) -> Keys {
-        Keys {
-            arguments: [
-                (Some(relation.into()), pg_sys::REGCLASSOID),
-                text(column),
-                (None, pg_sys::REGNAMESPACEOID),
-                text(own_schema),
-            ],
-            only_refers,
-            function,
-        }
-    }
-
-    /// The relation and the column.
-    pub fn column(&self) -> [Argument; 2] {
-        [self.arguments[0], self.arguments[1]]
     }
 }
 

@@ -6,11 +6,10 @@
 -- the keys of all its tables. $4 is the schema of this extension, $5 the next ID, $6 whether keys
 -- are to be reverted, $7 whether dependents are created again, $8 whether foreign keys are
 -- validated in the same transaction, $9 the OIDs of the schemas in the session's search_path, as an
--- array, $10 whether dependents are judged that are not created again, too, and $11 whether $2 is no
--- key, but refers to one that is converted already. Paste the files of a query into psql 16 or
--- later, followed by, for example,
+-- array, and $10 whether dependents are judged that are not created again, too. Paste the files of a
+-- query into psql 16 or later, followed by, for example,
 --
--- \bind orders id - public 1 false false false {2200} false false \g
+-- \bind orders id - public 1 false false false {2200} false \g
 --
 -- They run with search_path = pg_catalog, pg_temp.
 WITH RECURSIVE
@@ -54,7 +53,7 @@ named AS (
 -- a row: a key, which is the root, in its own relation or in one that inherits it: a partition, or
 -- a child.
 family(relation, number, root, root_number) AS (
-    SELECT *, * FROM named WHERE NOT $11::boolean
+    SELECT *, * FROM named
     UNION
     SELECT child.attrelid, child.attnum, root, root_number
     FROM family
@@ -103,7 +102,7 @@ columns AS (
            a.attinhcount > 0 AS inherited,
            pg_get_expr(d.adbin, d.adrelid) AS default_expression,
            (a.attrelid, a.attnum) IN (SELECT relation, number FROM family) AS in_family,
-           NOT $11 AND (a.attrelid, a.attnum) IN (SELECT * FROM named) AS is_named,
+           (a.attrelid, a.attnum) IN (SELECT * FROM named) AS is_named,
            sequence.oid AS sequence,
            quote_ident(sequence_schema.nspname) || '.' || quote_ident(sequence.relname) AS sequence_name
     FROM connected

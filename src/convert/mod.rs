@@ -15,7 +15,6 @@
 //! - `trust`: the rule of one owner.
 //! - `trial`: what the next ID is tried with.
 //! - `execution`: how a plan is carried out.
-//! - `empty`: columns of tables without rows, which are converted with the statement that made them.
 //! - `dependents`: views and other objects that are dropped and created again.
 //! - `functions`: functions that might not take the new keys.
 //! - `properties`: privileges, comments and the like.
@@ -28,7 +27,6 @@
 
 mod answer;
 mod dependents;
-mod empty;
 mod execution;
 mod finding;
 mod functions;
@@ -51,14 +49,11 @@ use crate::server::report::OrRaise;
 use crate::server::subtransaction;
 use execution::change;
 use functions::functions;
-use obstacle::wrong_argument;
+use keys::Keys;
+use obstacle::{Obstacle, wrong_argument};
 use plan::{Direction, Plan};
 use statement::{Step, execute_all};
 use trust::Owner;
-
-pub use empty::{NotConverted, convert_if_empty};
-pub use keys::Keys;
-pub use obstacle::Obstacle;
 
 /// A text in the encoding of the database.
 type Bytes = Vec<u8>;
@@ -207,9 +202,9 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
         is_report: false,
         with_functions: true,
     };
-    let check = |_: &_| functions(&plan.arguments(None), acknowledged).check_acknowledged();
+    let check = || functions(&plan.arguments(None), acknowledged).check_acknowledged();
     let statements = if rehearse {
-        subtransaction::rolled_back(|| change(&plan, false, |_| Ok(())), |error| error.rethrow())?
+        subtransaction::rolled_back(|| change(&plan, false, || Ok(())), |error| error.rethrow())?
     } else {
         change(&plan, dry_run, check)?
     };
@@ -232,7 +227,7 @@ fn revert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
         is_report: false,
         with_functions: false,
     };
-    Ok(table(change(&plan, dry_run, |_| Ok(()))?))
+    Ok(table(change(&plan, dry_run, || Ok(()))?))
 }
 
 /// An argument of the call, unless it is NULL.

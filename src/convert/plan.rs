@@ -56,8 +56,6 @@ pub struct Plan {
 pub struct Statements {
     pub owner: Owner,
     pub names: Names,
-    /// Those of the keys, and of columns that become bigint; without those that inherit them.
-    pub tables: Vec<String>,
     /// In the order in which they are executed, by step, with their ranks.
     ranked: Vec<(i32, Statement)>,
     /// What finds the objects that are created again.
@@ -117,8 +115,7 @@ impl Plan {
             ranked.extend(statements.into_iter().map(|statement| (0, statement)));
         }
         ranked.sort_by_key(|(rank, statement)| (statement.step, *rank));
-        let Answer { names, tables, .. } = answer;
-        Ok(Statements { owner, names, tables, ranked, created, untried })
+        Ok(Statements { owner, names: answer.names, ranked, created, untried })
     }
 
     /// Executes what is planned, after its lock.
@@ -140,16 +137,16 @@ impl Plan {
     }
 
     /// The views that are dropped and created again: each before what it reads.
-    pub fn views(&self) -> Vec<pg_sys::Oid> {
+    fn views(&self) -> Vec<pg_sys::Oid> {
         if self.recreate { recreation(&self.arguments(None)).views } else { Vec::new() }
     }
 
     /// The arguments of the queries that begin with `keys.sql`.
-    pub fn arguments(&self, next: Option<i64>) -> [Argument; 11] {
+    pub fn arguments(&self, next: Option<i64>) -> [Argument; 10] {
         let [relation, column, schema, own_schema] = self.keys.arguments;
         let is_reversion = self.direction == Direction::Revert;
-        let [is_reversion, recreate, validate, is_report, only_refers] =
-            [is_reversion, self.recreate, self.validate, self.is_report, self.keys.only_refers]
+        let [is_reversion, recreate, validate, is_report] =
+            [is_reversion, self.recreate, self.validate, self.is_report]
                 .map(|flag| (Some(flag.into()), pg_sys::BOOLOID));
         let next = (next.map(Into::into), pg_sys::INT8OID);
         let path = schemas_of_session();
@@ -164,7 +161,6 @@ impl Plan {
             validate,
             path,
             is_report,
-            only_refers,
         ]
     }
 

@@ -44,12 +44,6 @@ FROM (
     UNION ALL
     SELECT 'name', name, NULL, relation::oid::text, NULL, NULL, NULL, NULL, 0, NULL FROM names
     UNION ALL
-    SELECT 'table', relation_name, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL
-    FROM (
-        SELECT relation_name FROM target
-        UNION SELECT relation_name FROM retyped WHERE NOT inherited
-    ) AS tables
-    UNION ALL
     SELECT CASE WHEN is_key THEN 'test' ELSE 'risky test' END, query, message, object, detail, hint,
            concat_ws(
                ' ', CASE WHEN calls_others THEN 'calls others' END,

@@ -107,11 +107,6 @@ impl Names {
         }
         names
     }
-
-    /// The name of a relation that is among these.
-    pub fn name(&self, relation: pg_sys::Oid) -> Option<&str> {
-        self.0.get(&relation.to_u32()).map(String::as_str)
-    }
 }
 
 /// Fails if what was created again calls or reads what the rule does not allow: a name in its

@@ -162,19 +162,17 @@ impl PlannedQuery {
         PlannedQuery { query, plan: Cell::new(ptr::null_mut()), types: RefCell::new(Vec::new()) }
     }
 
-    /// Runs it, with names looked up in the catalog alone.
-    pub fn rows(&self, arguments: &[Argument]) -> Vec<Row> {
-        let path = Path::catalog();
-        let select = || out_of_context(self.query, || self.select(arguments));
-        with_settings(&[(c"search_path", &*path.0)], select)
+    /// Runs it within [`by_index`].
+    pub fn rows_by_index(&self, arguments: &[Argument]) -> Vec<Row> {
+        out_of_context(self.query, || self.select(arguments, true))
     }
 
     /// Runs it, as [`query`] does.
     pub fn rows_of(&self, arguments: &[Argument]) -> Vec<Row> {
-        under_settings(|| out_of_context(self.query, || self.select(arguments)))
+        under_settings(|| out_of_context(self.query, || self.select(arguments, false)))
     }
 
-    fn select(&self, arguments: &[Argument]) -> Vec<Row> {
+    fn select(&self, arguments: &[Argument], active: bool) -> Vec<Row> {
         let (mut types, mut values, nulls) = parameters(arguments);
         Spi::connect(|_| {
             // SAFETY: SPI is connected, and the arrays are of one length. A plan that is kept stays
@@ -201,7 +199,7 @@ impl PlannedQuery {
                     self.plan.get(),
                     values.as_mut_ptr(),
                     nulls.as_ptr().cast(),
-                    false,
+                    active,
                     0,
                 );
                 assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{}", self.query);
@@ -223,12 +221,32 @@ fn parameters(arguments: &[Argument]) -> (Vec<pg_sys::Oid>, Vec<pg_sys::Datum>, 
 /// As [`query`], but in a snapshot of now, even if the transaction keeps its first one. So the
 /// query sees the catalog as PostgreSQL does when it executes a statement.
 pub fn query_now(query: &str, arguments: &[Argument]) -> Vec<Row> {
+    now(|| query_in(query, arguments, true))
+}
+
+/// Acts with what planned queries need that read few rows of the catalog, by index, and in a snapshot of
+/// now, as [`query_now`] does.
+pub fn by_index<T>(act: impl FnOnce() -> T) -> T {
+    let path = Path::catalog();
+    let settings = [
+        (c"search_path", &*path.0),
+        (c"quote_all_identifiers", c"off"),
+        // The plan is kept, also when tables that were small have grown.
+        (c"enable_seqscan", c"off"),
+        (c"enable_hashjoin", c"off"),
+        (c"enable_mergejoin", c"off"),
+    ];
+    now(|| with_settings(&settings, act))
+}
+
+/// Acts with a snapshot of now as the active one.
+fn now<T>(act: impl FnOnce() -> T) -> T {
     // SAFETY: what is pushed is popped, by the end of the transaction after an error.
     unsafe {
         pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
-        let rows = query_in(query, arguments, true);
+        let done = act();
         pg_sys::PopActiveSnapshot();
-        rows
+        done
     }
 }
 
@@ -275,21 +293,25 @@ fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
 /// Executes a statement as the current user, with names looked up in this path. The bodies of
 /// functions are not checked, as in the restoration of a dump.
 pub fn execute(statement: &str, path: &Path) {
-    let statement = encode(statement);
     let settings = [
         (c"search_path", &*path.0),
         (c"check_function_bodies", c"off"),
         // What is created again without a tablespace was in the default one.
         (c"default_tablespace", c""),
     ];
-    with_settings(&[&LITERALS[..], &settings].concat(), || {
-        Spi::connect(|_| {
-            // SAFETY: SPI is connected.
-            let status = unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) };
-            if status < 0 {
-                Refused(decode(&statement)).raise();
-            }
-        });
+    with_settings(&[&LITERALS[..], &settings].concat(), || execute_here(statement));
+}
+
+/// Executes a statement under the settings of the session. Its names are qualified, and it has no
+/// literals.
+pub fn execute_here(statement: &str) {
+    let statement = encode(statement);
+    Spi::connect(|_| {
+        // SAFETY: SPI is connected.
+        let status = unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) };
+        if status < 0 {
+            Refused(decode(&statement)).raise();
+        }
     });
 }
 

@@ -5,7 +5,6 @@
 //! - `encoding`: texts of the database, and texts of ours.
 //! - `guard`: triggers that look at rows of the extension's tables.
 //! - `own_table`: the extension's tables.
-//! - `patience`: locks that are not waited for in the queue.
 //! - `report`: how errors and log entries reach PostgreSQL.
 //! - `subtransaction`: subtransactions that are rolled back, always or if something fails.
 //! - `time`: PostgreSQL's times and ours.
@@ -16,7 +15,6 @@ pub mod direct;
 pub mod encoding;
 pub mod guard;
 pub mod own_table;
-pub mod patience;
 pub mod report;
 pub mod subtransaction;
 pub mod time;

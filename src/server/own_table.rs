@@ -6,7 +6,6 @@ use pgrx::prelude::*;
 
 use super::catalog::{self, Argument, Row, query};
 use super::encoding::encode;
-use super::patience::lock_at_once;
 use super::report::{self, Report};
 
 /// A table of the extension. It is in the schema in which only the extension's script creates
@@ -39,8 +38,7 @@ const TABLE: &str = "
          AND member.refobjid = function.refobjid AND member.deptype = 'e'
          AND member.classid = 'pg_class'::regclass
     JOIN pg_class AS c ON c.oid = member.objid AND c.relkind = 'r' AND c.relname = $2
-    JOIN pg_namespace AS n
-        ON n.oid = c.relnamespace AND n.nspname IN ('snowflake_internal', 'snowflake_adopt_internal')
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = 'snowflake_internal'
     WHERE function.classid = 'pg_proc'::regclass AND function.objid = $1
       AND function.refclassid = 'pg_extension'::regclass AND function.deptype = 'e'";
 
@@ -120,25 +118,11 @@ impl OwnTable {
     fn lock_as(&self, mode: u32) -> Result<(), OthersCode> {
         // SAFETY: the relation exists, or the lock does no harm.
         unsafe { pg_sys::LockRelationOid(self.relation, mode as i32) };
-        self.check_name()
-    }
-
-    fn check_name(&self) -> Result<(), OthersCode> {
         let owner = (Some(self.owner.into()), pg_sys::OIDOID);
         match catalog::query_now(IS_SAME, &[self.argument(), text(&self.name), owner]).is_empty() {
             true => Err(OthersCode::Replaced { table: self.name.clone() }),
             false => Ok(()),
         }
-    }
-
-    /// As [`OwnTable::lock`], but returns whether it could be locked without waiting.
-    pub fn lock_at_once(&self) -> Result<bool, OthersCode> {
-        let is_locked = lock_at_once(self.relation, pg_sys::ShareRowExclusiveLock);
-        if is_locked {
-            self.check_name()?;
-            self.check()?;
-        }
-        Ok(is_locked)
     }
 
     fn check(&self) -> Result<(), OthersCode> {

@@ -53,16 +53,6 @@ pub fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, ColumnE
     }
 }
 
-/// The value of a column in [`row`], as text; `None` for NULL.
-pub fn text(trigger: &PgTrigger, column: &CStr) -> Result<Option<String>, ColumnError> {
-    let (row_type, number) = number(trigger, column)?;
-    // SAFETY: the row is of this type, and has the column.
-    unsafe {
-        let value = pg_sys::SPI_getvalue(row(trigger), row_type, number);
-        Ok((!value.is_null()).then(|| decode(CStr::from_ptr(value))))
-    }
-}
-
 /// The type of the rows, and the number of a column in it.
 fn number(trigger: &PgTrigger, column: &CStr) -> Result<(pg_sys::TupleDesc, i32), ColumnError> {
     // SAFETY: the trigger's relation is open.

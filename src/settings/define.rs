@@ -9,13 +9,15 @@
 
 use std::ffi::CString;
 
-use pgrx::pg_sys;
+use pgrx::{GucContext, pg_sys};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 
 use super::error::Error;
 use super::fixed::{FIXED, Fixed, Identity};
 use super::integer::{Int, When};
-use super::table::{DATACENTER_ID, EPOCH, LIMITS, PUBLIC_KEY_FILE, START_AFTER, WIDTHS, WORKER_ID};
+use super::table::{
+    ADOPTED_SCHEMAS, DATACENTER_ID, EPOCH, LIMITS, PUBLIC_KEY_FILE, START_AFTER, WIDTHS, WORKER_ID,
+};
 use super::{identity, placeholder, start_after};
 use crate::server::report::OrRaise;
 
@@ -43,6 +45,7 @@ pub fn init(preloading: bool) {
     WORKER_ID.define(at_start());
     START_AFTER.define(at_start());
     PUBLIC_KEY_FILE.define(at_start());
+    ADOPTED_SCHEMAS.define(GucContext::Userset);
     for (name, value) in reloaded {
         placeholder::give(name, &value);
     }
@@ -76,6 +79,7 @@ fn configured() -> Result<Layout, Error> {
     let layout = checked_layout(epoch, |width| width.configured(None).unwrap_or_default())?;
     check_configured_identity(layout)?;
     check_configured_start(epoch)?;
+    ADOPTED_SCHEMAS.configured()?;
     for setting in LIMITS {
         setting.configured(Some(&layout))?;
     }

@@ -2,11 +2,11 @@
 //!
 //! Layout and identity are fixed when the server starts, so that no statement can continue under an
 //! identity that another server has been given; [`mod@fixed`] holds them in the form that the hot path
-//! wants. No setting can be changed by an ordinary user.
+//! wants. An ordinary user can change only `snowflake.adopted_schemas`, for what he creates himself.
 //!
 //! - `table`: names, defaults and ranges.
 //! - `integer`, `text`: the kinds of values.
-//! - `epoch`, `identity`, `start_after`, `forward_step`: what is valid for these settings.
+//! - `epoch`, `identity`, `start_after`, `forward_step`, `schemas`: what is valid for these settings.
 //! - `define`: how settings are checked and defined.
 //! - `placeholder`: what is said of a setting before it is defined.
 //! - `fixed`: what is fixed when the server starts.
@@ -20,6 +20,7 @@ mod forward_step;
 mod identity;
 mod integer;
 mod placeholder;
+mod schemas;
 mod start_after;
 mod table;
 mod text;
@@ -29,9 +30,10 @@ use snowflake_core::generator::Limits;
 pub use define::init;
 pub use error::Error;
 pub use fixed::{Fixed, Identity, fixed, require_preloading};
+pub use schemas::adopted_schemas;
 pub use table::{
-    FAILOVER_MARGIN, MAX_BACKWARD_STEP, MAX_FORWARD_STEP, MAX_OBSERVED_LEAD, MAX_WAIT,
-    PUBLIC_KEY_FILE, REUSE_WINDOW,
+    ADOPTED_SCHEMAS, FAILOVER_MARGIN, MAX_BACKWARD_STEP, MAX_FORWARD_STEP, MAX_OBSERVED_LEAD,
+    MAX_WAIT, PUBLIC_KEY_FILE, REUSE_WINDOW,
 };
 use table::{MAX_BURST, SEQUENCE_JITTER};
 

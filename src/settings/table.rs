@@ -8,7 +8,7 @@ use snowflake_core::ring;
 
 use super::integer::{Int, NO_LIMIT};
 use super::text::{Text, check_hook};
-use super::{epoch, forward_step, identity, start_after};
+use super::{epoch, forward_step, identity, schemas, start_after};
 
 const DAY: i32 = 24 * 60 * 60 * 1000;
 
@@ -93,6 +93,18 @@ pub static PUBLIC_KEY_FILE: Text<()> = Text {
     value: GucSetting::<Option<CString>>::new(Some(c"")),
     parse: |_| Ok(()),
     hook: check_hook!(PUBLIC_KEY_FILE),
+};
+
+/// The schemas whose new tables get snowflake IDs as keys.
+pub static ADOPTED_SCHEMAS: Text<()> = Text {
+    name: c"snowflake.adopted_schemas",
+    short: c"The schemas in which bigint keys of new tables get snowflake IDs.",
+    long:
+        c"A list of names, as in search_path. * stands for all schemas but the system's. Empty if \
+        there are none.",
+    value: GucSetting::<Option<CString>>::new(Some(c"")),
+    parse: schemas::check,
+    hook: check_hook!(ADOPTED_SCHEMAS),
 };
 
 /// How far a burst of IDs may run ahead of the clock.

@@ -5,9 +5,8 @@ from models import Base
 
 
 def include_name(name, type_, parent_names):
-    # These schemas and their tables come with the extensions.
-    own = ["snowflake_internal", "snowflake_adopt_internal"]
-    return type_ != "schema" or name not in own
+    # This schema and its tables come with the extension.
+    return type_ != "schema" or name != "snowflake_internal"
 
 
 # The connection is that of the environment: PGHOST and others, or what is set here.

@@ -21,7 +21,7 @@ final class SnowflakeSchemaManager extends PostgreSQLSchemaManager
 {
     public function listSchemaNames(): array
     {
-        $own = ['snowflake_internal', 'snowflake_adopt_internal'];
+        $own = ['snowflake_internal'];
         return array_values(array_diff(parent::listSchemaNames(), $own));
     }
 

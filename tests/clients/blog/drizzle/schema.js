@@ -1,32 +1,32 @@
 import { relations } from 'drizzle-orm';
-import { integer, pgTable, primaryKey, serial, text, varchar } from 'drizzle-orm/pg-core';
+import { bigint, bigserial, pgTable, primaryKey, text, varchar } from 'drizzle-orm/pg-core';
 
 export const users = pgTable('users', {
-  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
   name: varchar({ length: 255 }).notNull(),
 });
 
 export const posts = pgTable('posts', {
-  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
   title: varchar({ length: 255 }).notNull(),
-  authorId: integer('author_id').notNull().references(() => users.id),
+  authorId: bigint('author_id', { mode: 'bigint' }).notNull().references(() => users.id),
 });
 
 export const comments = pgTable('comments', {
-  id: serial().primaryKey(),
+  id: bigserial({ mode: 'bigint' }).primaryKey(),
   body: text().notNull(),
-  postId: integer('post_id').notNull().references(() => posts.id, { onDelete: 'cascade' }),
-  authorId: integer('author_id').references(() => users.id),
+  postId: bigint('post_id', { mode: 'bigint' }).notNull().references(() => posts.id, { onDelete: 'cascade' }),
+  authorId: bigint('author_id', { mode: 'bigint' }).references(() => users.id),
 });
 
 export const tags = pgTable('tags', {
-  id: serial().primaryKey(),
+  id: bigserial({ mode: 'bigint' }).primaryKey(),
   name: varchar({ length: 255 }).notNull().unique(),
 });
 
 export const postsToTags = pgTable('posts_to_tags', {
-  postId: integer('post_id').notNull().references(() => posts.id),
-  tagId: integer('tag_id').notNull().references(() => tags.id),
+  postId: bigint('post_id', { mode: 'bigint' }).notNull().references(() => posts.id),
+  tagId: bigint('tag_id', { mode: 'bigint' }).notNull().references(() => tags.id),
 }, (t) => [primaryKey({ columns: [t.postId, t.tagId] })]);
 
 export const usersRelations = relations(users, ({ many }) => ({ posts: many(posts) }));

@@ -1,8 +1,8 @@
 -- What Prisma Migrate of Prisma 7 writes for models whose key is
 --
---     id Int @id @default(autoincrement())
+--     id BigInt @id @default(autoincrement())
 --
--- as in "Getting started with Prisma Migrate" of its documentation, with an implicit many-to-many
+-- after "Getting started with Prisma Migrate" of its documentation, with an implicit many-to-many
 -- relation of posts and tags. The names are mapped by @map and @@map.
 
 -- CreateSchema
@@ -10,7 +10,7 @@ CREATE SCHEMA IF NOT EXISTS "public";
 
 -- CreateTable
 CREATE TABLE "users" (
-    "id" SERIAL NOT NULL,
+    "id" BIGSERIAL NOT NULL,
     "email" TEXT NOT NULL,
     "name" TEXT,
 
@@ -19,26 +19,26 @@ CREATE TABLE "users" (
 
 -- CreateTable
 CREATE TABLE "posts" (
-    "id" SERIAL NOT NULL,
+    "id" BIGSERIAL NOT NULL,
     "title" TEXT NOT NULL,
-    "author_id" INTEGER NOT NULL,
+    "author_id" BIGINT NOT NULL,
 
     CONSTRAINT "posts_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
 CREATE TABLE "comments" (
-    "id" SERIAL NOT NULL,
+    "id" BIGSERIAL NOT NULL,
     "body" TEXT NOT NULL,
-    "post_id" INTEGER NOT NULL,
-    "author_id" INTEGER NOT NULL,
+    "post_id" BIGINT NOT NULL,
+    "author_id" BIGINT NOT NULL,
 
     CONSTRAINT "comments_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
 CREATE TABLE "tags" (
-    "id" SERIAL NOT NULL,
+    "id" BIGSERIAL NOT NULL,
     "name" TEXT NOT NULL,
 
     CONSTRAINT "tags_pkey" PRIMARY KEY ("id")
@@ -46,8 +46,8 @@ CREATE TABLE "tags" (
 
 -- CreateTable
 CREATE TABLE "_PostToTag" (
-    "A" INTEGER NOT NULL,
-    "B" INTEGER NOT NULL,
+    "A" BIGINT NOT NULL,
+    "B" BIGINT NOT NULL,
 
     CONSTRAINT "_PostToTag_AB_pkey" PRIMARY KEY ("A","B")
 );

@@ -2,14 +2,14 @@
 -- of Post.
 
 -- AlterTable
-ALTER TABLE "posts" ADD COLUMN     "editor_id" INTEGER,
+ALTER TABLE "posts" ADD COLUMN     "editor_id" BIGINT,
 ADD COLUMN     "subtitle" TEXT;
 
 -- CreateTable
 CREATE TABLE "likes" (
-    "id" SERIAL NOT NULL,
-    "post_id" INTEGER NOT NULL,
-    "user_id" INTEGER NOT NULL,
+    "id" BIGSERIAL NOT NULL,
+    "post_id" BIGINT NOT NULL,
+    "user_id" BIGINT NOT NULL,
 
     CONSTRAINT "likes_pkey" PRIMARY KEY ("id")
 );

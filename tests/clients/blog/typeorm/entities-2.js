@@ -4,7 +4,7 @@ export const UserEntity = new EntitySchema({
   name: 'user',
   tableName: 'users',
   columns: {
-    id: { type: 'int', primary: true, generated: 'increment' },
+    id: { type: 'bigint', primary: true, generated: 'increment' },
     name: { type: String },
   },
   relations: {
@@ -16,7 +16,7 @@ export const PostEntity = new EntitySchema({
   name: 'post',
   tableName: 'posts',
   columns: {
-    id: { type: 'int', primary: true, generated: 'increment' },
+    id: { type: 'bigint', primary: true, generated: 'increment' },
     title: { type: String },
     subtitle: { type: String, nullable: true },
   },
@@ -35,7 +35,7 @@ export const CommentEntity = new EntitySchema({
   name: 'comment',
   tableName: 'comments',
   columns: {
-    id: { type: 'int', primary: true, generated: 'increment' },
+    id: { type: 'bigint', primary: true, generated: 'increment' },
     body: { type: String },
   },
   relations: {
@@ -51,7 +51,7 @@ export const TagEntity = new EntitySchema({
   name: 'tag',
   tableName: 'tags',
   columns: {
-    id: { type: 'int', primary: true, generated: 'increment' },
+    id: { type: 'bigint', primary: true, generated: 'increment' },
     name: { type: String, unique: true },
   },
 });
@@ -60,7 +60,7 @@ export const LikeEntity = new EntitySchema({
   name: 'like',
   tableName: 'likes',
   columns: {
-    id: { type: 'int', primary: true, generated: 'increment' },
+    id: { type: 'bigint', primary: true, generated: 'increment' },
   },
   relations: {
     post: {

@@ -4,7 +4,7 @@ export const UserEntity = new EntitySchema({
   name: 'user',
   tableName: 'users',
   columns: {
-    id: { type: 'int', primary: true, generated: 'increment' },
+    id: { type: 'bigint', primary: true, generated: 'increment' },
     name: { type: String },
   },
   relations: {
@@ -16,7 +16,7 @@ export const PostEntity = new EntitySchema({
   name: 'post',
   tableName: 'posts',
   columns: {
-    id: { type: 'int', primary: true, generated: 'increment' },
+    id: { type: 'bigint', primary: true, generated: 'increment' },
     title: { type: String },
   },
   relations: {
@@ -33,7 +33,7 @@ export const CommentEntity = new EntitySchema({
   name: 'comment',
   tableName: 'comments',
   columns: {
-    id: { type: 'int', primary: true, generated: 'increment' },
+    id: { type: 'bigint', primary: true, generated: 'increment' },
     body: { type: String },
   },
   relations: {
@@ -49,7 +49,7 @@ export const TagEntity = new EntitySchema({
   name: 'tag',
   tableName: 'tags',
   columns: {
-    id: { type: 'int', primary: true, generated: 'increment' },
+    id: { type: 'bigint', primary: true, generated: 'increment' },
     name: { type: String, unique: true },
   },
 });

@@ -1,8 +1,10 @@
-//! New tables of adopted schemas get snowflake IDs as keys, whatever creates them.
+//! New tables of the schemas that `snowflake.adopted_schemas` names get snowflake IDs as keys,
+//! whatever creates them.
 
 mod faults;
 mod left_alone;
 mod moves;
+mod names;
 mod references;
 mod rights;
 mod shapes;
@@ -15,14 +17,15 @@ use snowflake_e2e::Cluster;
 /// The default of a column of snowflake IDs.
 const NEXT_ID: &str = "snowflake_nextval()";
 
-/// A server with an adopted schema `blog`.
+/// A server whose database has an adopted schema `blog`.
 fn server() -> (Cluster, Client) {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client
         .batch_execute(
-            "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE EXTENSION snowflake_adopt;
-             CREATE SCHEMA blog; SELECT snowflake_adopt('blog'); SET search_path = blog, public",
+            "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE SCHEMA blog;
+             ALTER DATABASE postgres SET snowflake.adopted_schemas = 'blog';
+             SET snowflake.adopted_schemas = 'blog'; SET search_path = blog, public",
         )
         .expect("an adopted schema");
     (cluster, client)
@@ -35,8 +38,9 @@ fn listening(cluster: &Cluster) -> (Client, Arc<Mutex<Vec<String>>>) {
     let mut config = cluster.config();
     config.notice_callback(move |notice| {
         let detail = notice.detail().unwrap_or_default();
-        let entry = format!("{}: {} {detail}", notice.severity(), notice.message());
-        keeper.lock().expect("not poisoned").push(entry);
+        let hint = notice.hint().unwrap_or_default();
+        let entry = format!("{}: {} {detail} {hint}", notice.severity(), notice.message());
+        keeper.lock().expect("not poisoned").push(entry.trim_end().to_owned());
     });
     let mut client = config.connect(NoTls).expect("a connection");
     client.batch_execute("SET search_path = blog, public").expect("set");
@@ -48,36 +52,25 @@ fn take(heard: &Mutex<Vec<String>>) -> Vec<String> {
     std::mem::take(&mut heard.lock().expect("not poisoned"))
 }
 
-/// The columns of a table: name, type and default.
-fn columns(client: &mut Client, table: &str) -> Vec<(String, String, Option<String>)> {
-    let query = "SELECT attname, format_type(atttypid, atttypmod),
+/// The type of a column, and its default, or whether it is an identity.
+#[track_caller]
+fn column(client: &mut Client, table: &str, name: &str) -> (String, String) {
+    let query = "SELECT format_type(atttypid, atttypmod),
                         concat(pg_get_expr(adbin, adrelid), CASE WHEN attidentity <> '' THEN 'identity' END)
                  FROM pg_attribute LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
-                 WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
-    let rows = client.query(query, &[&table]).expect("columns");
-    rows.iter()
-        .map(|row| (row.get(0), row.get(1), row.get(2)))
-        .map(|(name, of, default): (_, _, String)| {
-            (name, of, Some(default).filter(|d| !d.is_empty()))
-        })
-        .collect()
-}
-
-/// The type of a column, and whether its default is a snowflake ID.
-#[track_caller]
-fn column(client: &mut Client, table: &str, name: &str) -> (String, bool) {
-    let columns = columns(client, table);
-    let (_, of, default) =
-        columns.into_iter().find(|(column, ..)| column == name).expect("the column");
-    (of, default.is_some_and(|default| default.ends_with(NEXT_ID)))
+                 WHERE attrelid = $1::text::regclass AND attname = $2::text";
+    let row = client.query_one(query, &[&table, &name]).expect("a column");
+    (row.get(0), row.get(1))
 }
 
 #[track_caller]
 fn assert_adopted(client: &mut Client, table: &str, name: &str) {
-    assert_eq!(column(client, table, name), ("bigint".into(), true), "{table}.{name}");
+    let (of, default) = column(client, table, name);
+    assert!(of == "bigint" && default.ends_with(NEXT_ID), "{table}.{name}: {of} {default}");
 }
 
 #[track_caller]
 fn assert_left(client: &mut Client, table: &str, name: &str, of: &str) {
-    assert_eq!(column(client, table, name), (of.into(), false), "{table}.{name}");
+    let (found, default) = column(client, table, name);
+    assert!(found == of && !default.ends_with(NEXT_ID), "{table}.{name}: {found} {default}");
 }

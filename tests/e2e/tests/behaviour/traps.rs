@@ -116,6 +116,7 @@ const SHOP: &str = "
     CREATE TABLE shop.lines (id serial PRIMARY KEY, order_id int NOT NULL REFERENCES shop.orders);
     CREATE INDEX ON shop.orders (abs(id), lower(item));
     CREATE VIEW shop.recent AS SELECT id, item FROM shop.orders WHERE id > 1;
+    CREATE TABLE shop.later (item text);
     INSERT INTO shop.orders (item) VALUES ('book'), ('pen');
     INSERT INTO shop.lines (order_id) SELECT id FROM shop.orders;
     RESET ROLE";
@@ -163,31 +164,25 @@ const ADMINISTER: &str = "
     SELECT * FROM ids.snowflake_check();
     SELECT ids.snowflake_stat_reset()";
 
-/// What a statement creates in an adopted schema is converted. The last table belongs to `app`, also
-/// if a superuser changes it.
+/// What a statement creates in an adopted schema. The last table belongs to `app`, also if a superuser
+/// changes it.
 const ADOPT: &str = "
-    CREATE EXTENSION snowflake_adopt SCHEMA ids;
-    SELECT ids.snowflake_adopt('shop', 'all');
-    CREATE SCHEMA blog;
-    SELECT ids.snowflake_adopt('blog');
-    CREATE TABLE blog.users (id serial PRIMARY KEY);
-    CREATE TABLE blog.posts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, user_id int REFERENCES blog.users);
-    CREATE VIEW blog.authors AS SELECT user_id FROM blog.posts;
-    ALTER TABLE blog.posts ADD COLUMN parent_id int REFERENCES blog.posts;
-    ALTER TABLE blog.users ADD COLUMN last_id int REFERENCES blog.posts;
-    TABLE ids.snowflake_adopted;
-    ALTER SCHEMA blog RENAME TO news;
-    SELECT ids.snowflake_disown('news');
-    ALTER TABLE shop.orders ADD COLUMN number serial";
+    SET snowflake.adopted_schemas = 'shop, news';
+    CREATE SCHEMA news;
+    CREATE TABLE news.users (id bigserial PRIMARY KEY);
+    CREATE TABLE news.posts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, user_id int REFERENCES news.users);
+    ALTER TABLE news.posts ADD COLUMN parent_id int REFERENCES news.posts;
+    CREATE TABLE news.narrow (id serial PRIMARY KEY, user_id int REFERENCES news.users);
+    CREATE TABLE news.checked (id bigserial PRIMARY KEY CHECK (id OPERATOR(pg_catalog.>) 0));
+    ALTER TABLE shop.later ADD COLUMN id bigserial PRIMARY KEY;
+    RESET snowflake.adopted_schemas";
 
-/// Whether the columns of [`ADOPT`] are converted: the three keys, and the three references.
+/// Whether the keys of [`ADOPT`] take snowflake IDs.
 const ADOPTED: &str = "
-    SELECT (count(*) FILTER (WHERE pg_get_expr(adbin, adrelid) = 'ids.snowflake_nextval()'), count(*))
-        = (3, 6)
-    FROM pg_attribute LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
-    WHERE atttypid = 'bigint'::regtype AND attnum > 0
-    AND (attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'news'::regnamespace)
-         OR (attrelid, attname) = ('shop.orders'::regclass, 'number'))";
+    SELECT count(*) = 4
+    FROM pg_attrdef JOIN pg_class AS c ON c.oid = adrelid
+    WHERE pg_get_expr(adbin, adrelid) = 'ids.snowflake_nextval()'
+    AND (relnamespace = 'news'::regnamespace OR c.oid = 'shop.later'::regclass)";
 
 /// Converts, which executes the statements that are for later, and reverts.
 fn convert(client: &mut Client) {

@@ -72,7 +72,7 @@ const FILTER: &str = "        include_name=include_name,\n";
 const DEFAULTS: &str = "        compare_server_default=True,\n";
 
 /// A migration creates the table with the default, and there is no difference afterwards, also if
-/// Alembic compares defaults, and wherever the extension is, with `snowflake_adopt` beside it.
+/// Alembic compares defaults, and wherever the extension is.
 #[test]
 fn the_extension_is_left_alone() {
     for own_schema in [false, true] {
@@ -80,8 +80,6 @@ fn the_extension_is_left_alone() {
         if own_schema {
             use_own_schema(&program.cluster);
         }
-        let adopt = "CREATE EXTENSION snowflake_adopt";
-        program.cluster.connect().batch_execute(adopt).expect("the second extension");
         let created = revision(&program, "first");
         let default = "server_default=sa.text('snowflake_nextval()')";
         assert!(created.contains(default) && !created.contains("drop"), "{created}");

@@ -1,5 +1,6 @@
 //! A blog whose tables a framework creates with its own migrations, in an adopted schema. The models
-//! declare keys as the framework's own documentation does, and nothing in them names snowflake IDs.
+//! declare keys as 64-bit integers in the way of the framework's own documentation, and nothing in them
+//! names snowflake IDs.
 //!
 //! The first migration has users, posts, comments, tags, and a table that joins posts and tags. The
 //! second one adds a table `likes`, a column `posts.subtitle`, and a reference `posts.editor_id`.
@@ -21,9 +22,10 @@ pub const FIRST: &[&str] = &["comments", "posts", "tags", "users"];
 /// With those of the second one.
 pub const SECOND: &[&str] = &["comments", "likes", "posts", "tags", "users"];
 
-/// Adopts the schema `public`, as the page on adoption does.
+/// Adopts the schema `public` for the role that runs migrations, in every database, so that those that
+/// frameworks create for tests are adopted, too.
 pub fn adopt(cluster: &Cluster) {
-    let adopt = "CREATE EXTENSION snowflake_adopt; SELECT snowflake_adopt('public')";
+    let adopt = "ALTER ROLE postgres SET snowflake.adopted_schemas = 'public'";
     cluster.connect().batch_execute(adopt).expect("an adopted schema");
 }
 
@@ -92,4 +94,13 @@ pub fn assert_rows(cluster: &Cluster, tables: &[&str], printed: &str) {
             assert!(printed.lines().any(|printed| printed == line), "{line}\n{printed}");
         }
     }
+}
+
+/// The statement that the hint of a warning tells to execute.
+#[track_caller]
+pub fn hinted(said: &str) -> &str {
+    let (_, hint) = said.split_once("Run ALTER TABLE").unwrap_or_else(|| panic!("no hint: {said}"));
+    let length = hint.find(" TYPE bigint").expect("a statement") + " TYPE bigint".len();
+    let begin = said.len() - hint.len() - "ALTER TABLE".len();
+    &said[begin..begin + "ALTER TABLE".len() + length]
 }

@@ -2,7 +2,6 @@
 
 mod models;
 mod schema;
-mod schema_of_integers;
 
 use std::env;
 use std::error::Error;
@@ -32,7 +31,6 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         }
         Some("write") => write(&mut connection)?,
         Some("like") => like(&mut connection)?,
-        Some("stale") => stale(&mut connection)?,
         argument => panic!("no such argument: {argument:?}"),
     }
     Ok(())
@@ -112,16 +110,5 @@ fn like(connection: &mut PgConnection) -> Result<(), Box<dyn Error + Send + Sync
         .select((posts::title, posts::subtitle, users::name))
         .first(connection)?;
     println!("{title}: {}, edited by {editor}", subtitle.unwrap_or_default());
-    Ok(())
-}
-
-/// Inserts with a schema that was printed before the schema was adopted.
-fn stale(connection: &mut PgConnection) -> QueryResult<()> {
-    use schema_of_integers::users;
-    let id: i32 = diesel::insert_into(users::table)
-        .values(users::name.eq("Eve"))
-        .returning(users::id)
-        .get_result(connection)?;
-    println!("users {id}");
     Ok(())
 }

@@ -4,10 +4,10 @@
 module.exports = {
   async up(queryInterface, Sequelize) {
     const id = {
-      allowNull: false, autoIncrement: true, primaryKey: true, type: Sequelize.INTEGER,
+      allowNull: false, autoIncrement: true, primaryKey: true, type: Sequelize.BIGINT,
     };
     const reference = (model, rest) => ({
-      type: Sequelize.INTEGER, references: { model, key: 'id' }, ...rest,
+      type: Sequelize.BIGINT, references: { model, key: 'id' }, ...rest,
     });
     await queryInterface.createTable('users', {
       id,

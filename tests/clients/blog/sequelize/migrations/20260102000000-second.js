@@ -4,10 +4,10 @@
 module.exports = {
   async up(queryInterface, Sequelize) {
     const reference = (model, rest) => ({
-      type: Sequelize.INTEGER, references: { model, key: 'id' }, ...rest,
+      type: Sequelize.BIGINT, references: { model, key: 'id' }, ...rest,
     });
     await queryInterface.createTable('likes', {
-      id: { allowNull: false, autoIncrement: true, primaryKey: true, type: Sequelize.INTEGER },
+      id: { allowNull: false, autoIncrement: true, primaryKey: true, type: Sequelize.BIGINT },
       post_id: reference('posts', { allowNull: false }),
       user_id: reference('users', { allowNull: false }),
     });

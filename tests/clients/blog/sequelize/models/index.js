@@ -5,16 +5,21 @@ const config = require('../config/config.js');
 
 const sequelize = new Sequelize(config.development);
 
+const id = { type: DataTypes.BIGINT, autoIncrement: true, primaryKey: true };
 const User = sequelize.define('user', {
+  id: { ...id },
   name: { type: DataTypes.STRING, allowNull: false },
 });
 const Post = sequelize.define('post', {
+  id: { ...id },
   title: { type: DataTypes.STRING, allowNull: false },
 });
 const Comment = sequelize.define('comment', {
+  id: { ...id },
   body: { type: DataTypes.TEXT, allowNull: false },
 });
 const Tag = sequelize.define('tag', {
+  id: { ...id },
   name: { type: DataTypes.STRING, allowNull: false, unique: true },
 });
 

@@ -18,12 +18,12 @@ CREATE TABLE comments (
 );
 
 CREATE TABLE tags (
-    id SERIAL PRIMARY KEY,
+    id BIGSERIAL PRIMARY KEY,
     name TEXT NOT NULL
 );
 
 CREATE TABLE posts_tags (
     post_id BIGINT NOT NULL REFERENCES posts (id),
-    tag_id INTEGER NOT NULL REFERENCES tags (id),
+    tag_id BIGINT NOT NULL REFERENCES tags (id),
     PRIMARY KEY (post_id, tag_id)
 );

@@ -21,12 +21,6 @@ struct Tag {
     name: String,
 }
 
-/// As it had to be before the schema was adopted, because the key is declared as SERIAL.
-#[derive(sqlx::FromRow)]
-struct StaleTag {
-    id: i32,
-}
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let pool = PgPool::connect(&env::var("DATABASE_URL")?).await?;
@@ -42,11 +36,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
         Some("write") => write(&pool).await?,
         Some("like") => like(&pool).await?,
-        Some("stale") => {
-            let insert = "INSERT INTO tags (name) VALUES ('stale') RETURNING id";
-            let tag: StaleTag = sqlx::query_as(insert).fetch_one(&pool).await?;
-            println!("tags {}", tag.id);
-        }
         argument => panic!("no such argument: {argument:?}"),
     }
     Ok(())

@@ -1,273 +1,210 @@
-//! A conversion that fails stops no statement, except by errors that are meant to, such as a
-//! cancel.
+//! An adoption that fails stops no statement, except by errors that are meant to, such as a cancel.
 
-use std::time::{Duration, Instant};
-
-use postgres::Client;
+use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, bigint, error_of, interruption};
 
-use super::{assert_left, column, listening, server, take};
+use super::{assert_adopted, assert_left, column, listening, server, take};
 
-#[test]
-fn without_preloading_a_statement_succeeds_with_a_warning() {
-    let (mut cluster, client) = server();
-    drop(client);
-    cluster.configure(&[("shared_preload_libraries", "")]);
+const NOT_CONVERTED: &str = "NOTICE: keys of new tables were not converted to snowflake IDs";
+
+/// Starts the server again with other settings.
+fn restart(cluster: &mut Cluster, settings: &[(&str, &str)]) {
+    cluster.configure(settings);
     cluster.stop();
     cluster.start_again();
-    let (mut client, heard) = listening(&cluster);
-    client.batch_execute("CREATE TABLE one (id serial PRIMARY KEY)").expect("a table");
-    assert_left(&mut client, "one", "id", "integer");
-    client.batch_execute("INSERT INTO one DEFAULT VALUES").expect("a row");
-    let heard = take(&heard);
-    assert!(
-        heard.len() == 1
-            && heard[0].starts_with(
-                "WARNING: column id of table blog.one could not be converted to snowflake IDs"
-            )
-            && heard[0].contains("must be loaded"),
-        "{heard:?}"
-    );
 }
 
 #[test]
-fn an_obstacle_is_a_warning_and_nothing_stays_half_done() {
-    let (cluster, _client) = server();
-    let (mut client, heard) = listening(&cluster);
-    client
-        .batch_execute("CREATE TABLE one (id serial PRIMARY KEY CHECK (id < 1000), name text)")
-        .expect("a table");
-    assert_left(&mut client, "one", "id", "integer");
-    client.batch_execute("INSERT INTO one DEFAULT VALUES").expect("a row");
-    let heard = take(&heard);
-    assert!(
-        heard.len() == 1 && heard[0].starts_with("WARNING: ") && heard[0].contains("one_id_check"),
-        "{heard:?}"
-    );
-}
-
-#[test]
-fn a_repeatable_read_transaction_is_told_why() {
-    let (cluster, _client) = server();
-    let (mut client, heard) = listening(&cluster);
-    client
-        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; CREATE TABLE one (id serial PRIMARY KEY); COMMIT")
-        .expect("a table");
-    assert_left(&mut client, "one", "id", "integer");
-    let heard = take(&heard);
-    assert!(heard.len() == 1 && heard[0].contains("REPEATABLE READ"), "{heard:?}");
-}
-
-/// The statement has locked the table that the foreign key refers to. If it waited in the queue for
-/// other sessions, it would deadlock with one of them that waits for this lock.
-#[test]
-fn readers_of_the_other_table_are_not_waited_for_in_the_queue() {
-    let (cluster, _client) = server();
-    let (mut client, heard) = listening(&cluster);
-    client.batch_execute("CREATE TABLE users (id serial PRIMARY KEY)").expect("a table");
-    let mut reader = cluster.connect();
-    reader.batch_execute("BEGIN; SELECT FROM blog.users").expect("a reader");
-    let begin = Instant::now();
-    client.batch_execute("CREATE TABLE posts (author integer REFERENCES users)").expect("a table");
-    assert!(begin.elapsed() < Duration::from_secs(10));
-    assert_eq!(column(&mut client, "posts", "author").0, "integer");
-    let said = take(&heard);
-    assert!(said.len() == 1 && said[0].contains("Could not lock relation blog.users"), "{said:?}");
-    reader.batch_execute("COMMIT").expect("done");
-    client.batch_execute("CREATE TABLE more (author integer REFERENCES users)").expect("a table");
-    assert_eq!(column(&mut client, "more", "author").0, "bigint");
-}
-
-/// How long a statement takes at most if it does not wait for a lock that lasts.
-const SOON: Duration = Duration::from_secs(10);
-
-/// Executes the statement while the other session keeps what it has locked.
-#[track_caller]
-fn assert_soon(client: &mut Client, statement: &str) {
-    let begin = Instant::now();
-    client.batch_execute(statement).expect(statement);
-    assert!(begin.elapsed() < SOON, "{statement}: {:?}", begin.elapsed());
-}
-
-/// A statement does not wait for a locked table that it does not name, even if a function or a
-/// default of that table looks as if it had to do with keys.
-#[test]
-fn tables_of_others_are_not_waited_for() {
-    let (cluster, _client) = server();
-    let (mut client, heard) = listening(&cluster);
-    client
-        .batch_execute(
-            "CREATE TABLE users (id serial PRIMARY KEY);
-             CREATE FUNCTION public.half(i integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN i / 2; END';
-             CREATE SCHEMA other;
-             CREATE TABLE other.plain (user_id integer DEFAULT 1 CHECK (user_id > 0));
-             CREATE FUNCTION other.rows() RETURNS bigint LANGUAGE sql
-                 BEGIN ATOMIC SELECT count(*) FROM other.plain; END",
-        )
-        .expect("tables");
-    let mut other = cluster.connect();
-    other.batch_execute("BEGIN; LOCK other.plain").expect("a lock");
-    assert_soon(
-        &mut client,
-        "CREATE TABLE posts (id serial PRIMARY KEY, author integer REFERENCES users)",
-    );
-    assert_eq!(column(&mut client, "posts", "author").0, "bigint");
-    assert_eq!(take(&heard), [""; 0]);
-}
-
-/// Relations that are read before a table is locked, such as those that views read, are not waited
-/// for in the queue either.
-#[test]
-fn what_views_read_is_not_waited_for_in_the_queue() {
-    let (cluster, _client) = server();
-    let (mut client, heard) = listening(&cluster);
-    client
-        .batch_execute(
-            "CREATE TABLE users (id serial PRIMARY KEY);
-             CREATE TABLE posts (author integer UNIQUE); CREATE TABLE answers (author integer REFERENCES posts (author));
-             CREATE TABLE words (word text);
-             CREATE VIEW seen AS SELECT author, word FROM posts, words",
-        )
-        .expect("tables");
-    for table in ["words", "answers"] {
-        let mut other = cluster.connect();
-        other.batch_execute(&format!("BEGIN; LOCK blog.{table}")).expect("a lock");
-        let add = "ALTER TABLE posts ADD FOREIGN KEY (author) REFERENCES users";
-        assert_soon(&mut client, add);
-        assert_eq!(column(&mut client, "posts", "author").0, "integer");
-        let said = take(&heard);
-        let reason = format!("Could not lock relation blog.{table}.");
-        assert!(said.len() == 1 && said[0].contains(&reason), "{said:?}");
-    }
-}
-
-/// However many columns there are, a statement waits for `deadlock_timeout` altogether.
-#[test]
-fn a_statement_is_patient_once() {
-    let (cluster, _client) = server();
-    let (mut client, heard) = listening(&cluster);
-    client
-        .batch_execute("CREATE TABLE users (id serial PRIMARY KEY); SET deadlock_timeout = '4s'")
-        .expect("a table");
-    let mut reader = cluster.connect();
-    reader.batch_execute("BEGIN; SELECT FROM blog.users").expect("a reader");
-    let columns = ["a", "b", "c", "d"].map(|name| format!("{name} integer REFERENCES users"));
-    assert_soon(&mut client, &format!("CREATE TABLE posts ({})", columns.join(", ")));
-    assert_eq!(take(&heard).len(), 4);
-}
-
-/// A session that drops the extension, or adopts a schema, and does not commit stops no other
-/// session.
-#[test]
-fn a_transaction_that_stays_open_stops_no_statement() {
-    let (cluster, _client) = server();
-    let (mut client, heard) = listening(&cluster);
-    client.batch_execute("CREATE SCHEMA old; CREATE SCHEMA mine").expect("schemas");
-    client.batch_execute("SELECT snowflake_adopt('old')").expect("adopted");
-    let mut other = cluster.connect();
-    other.batch_execute("BEGIN; SELECT snowflake_adopt('mine')").expect("adopted");
-    assert_soon(&mut client, "DROP SCHEMA old");
-    assert!(take(&heard)[0].contains("the adoption of schemas that are gone was not ended"));
-    other.batch_execute("COMMIT").expect("committed");
-    // Whoever creates a schema of this name has not adopted it.
-    client
-        .batch_execute("CREATE SCHEMA old; CREATE TABLE old.one (id serial PRIMARY KEY)")
-        .expect("a schema");
-    assert_left(&mut client, "old.one", "id", "integer");
-    let heard_now = take(&heard);
-    assert!(heard_now[0].contains("schema \"old\" is no longer adopted"), "{heard_now:?}");
-
-    other.batch_execute("BEGIN; DROP EXTENSION snowflake_adopt").expect("dropped");
-    for statement in
-        ["CREATE TABLE one (id serial PRIMARY KEY)", "CREATE SCHEMA two", "DROP SCHEMA two"]
-    {
-        assert_soon(&mut client, statement);
-    }
-    assert_left(&mut client, "one", "id", "integer");
-    let heard = take(&heard);
-    assert!(heard.iter().all(|entry| entry.contains("were not looked at")), "{heard:?}");
-}
-
-/// A schema cannot be dropped before the transaction that adopts it ends, so that no row is left of
-/// a schema that is gone.
-#[test]
-fn a_schema_that_is_being_adopted_is_not_dropped() {
+fn without_the_extension_a_statement_gets_one_notice() {
     let (cluster, mut client) = server();
-    client.batch_execute("CREATE SCHEMA old").expect("a schema");
-    client.batch_execute("BEGIN; SELECT snowflake_adopt('old')").expect("adopted");
-    let mut other = cluster.connect();
-    other.batch_execute("SET lock_timeout = '200ms'").expect("set");
-    let error = error_of(other.batch_execute("DROP SCHEMA old"));
-    assert_eq!(error.code(), &SqlState::LOCK_NOT_AVAILABLE, "{error}");
-    client.batch_execute("COMMIT").expect("committed");
-    other.batch_execute("DROP SCHEMA old").expect("dropped");
-    assert_eq!(bigint(&mut client, "SELECT count(*) FROM snowflake_adopted"), 1);
-
-    // A transaction that keeps its snapshot sees what is gone.
-    client.batch_execute("CREATE SCHEMA old").expect("a schema");
-    client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1").expect("a snapshot");
-    other.batch_execute("DROP SCHEMA old").expect("dropped");
-    let error = error_of(client.batch_execute("SELECT snowflake_adopt('old')"));
-    assert_eq!(error.code(), &SqlState::INVALID_SCHEMA_NAME, "{error}");
-}
-
-#[test]
-fn a_cancel_ends_the_statement() {
-    let (cluster, _client) = server();
-    let (mut client, _heard) = listening(&cluster);
-    client
-        .batch_execute("CREATE TABLE users (id serial PRIMARY KEY); SET statement_timeout = 300")
-        .expect("a table");
-    let mut reader = cluster.connect();
-    reader.batch_execute("BEGIN; SELECT FROM blog.users").expect("a reader");
-    let create = "CREATE TABLE posts (author integer REFERENCES users)";
-    assert_eq!(error_of(client.execute(create, &[])).code(), &SqlState::QUERY_CANCELED);
-    assert_eq!(bigint(&mut client, "SELECT count(*) FROM pg_class WHERE relname = 'posts'"), 0);
-}
-
-#[test]
-fn the_end_of_the_session_ends_the_statement() {
-    let (cluster, mut other) = server();
+    client.batch_execute("DROP EXTENSION snowflake").expect("dropped");
     let (mut client, heard) = listening(&cluster);
-    client.batch_execute("CREATE TABLE users (id serial PRIMARY KEY)").expect("a table");
-    client.batch_execute("SET deadlock_timeout = '60s'").expect("set");
-    let session: i32 = client.query_one("SELECT pg_backend_pid()", &[]).expect("a number").get(0);
-    let mut reader = cluster.connect();
-    reader.batch_execute("BEGIN; SELECT FROM blog.users").expect("a reader");
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            // While the statement tries to lock the other table.
-            std::thread::sleep(Duration::from_millis(300));
-            other.execute("SELECT pg_terminate_backend($1)", &[&session]).expect("terminated");
-        });
-        let create = "CREATE TABLE posts (author integer REFERENCES users)";
-        let error = client.execute(create, &[]).expect_err("the session has ended");
-        assert_eq!(interruption(&error), &SqlState::ADMIN_SHUTDOWN, "{error}");
-    });
-    let ended = "FATAL:  terminating connection due to administrator command";
-    assert!(cluster.log().contains(ended), "another reason");
+    client
+        .batch_execute(
+            "SET snowflake.adopted_schemas = '*';
+             CREATE SCHEMA shop CREATE TABLE one (id bigserial PRIMARY KEY) CREATE TABLE two (id bigserial PRIMARY KEY)
+                 CREATE TABLE three (id bigserial PRIMARY KEY, one integer REFERENCES one)",
+        )
+        .expect("tables");
+    for table in ["one", "two", "three"] {
+        assert_left(&mut client, &format!("shop.{table}"), "id", "bigint");
+    }
+    let said = take(&heard);
+    assert!(
+        said.len() == 1 && said[0].starts_with(NOT_CONVERTED) && said[0].contains("no extension"),
+        "{said:?}"
+    );
+    client
+        .batch_execute(
+            "ALTER TABLE shop.one ADD COLUMN name text; CREATE TABLE shop.keyless (a integer)",
+        )
+        .expect("no key");
     assert_eq!(take(&heard), [""; 0]);
-    assert_eq!(bigint(&mut other, "SELECT count(*) FROM pg_class WHERE relname = 'posts'"), 0);
 }
 
-/// Without the library, its event trigger cannot run. docs/adoption.md says what to do.
+/// A setting for a database is there without the library, and has no effect.
 #[test]
-fn without_the_library_the_extension_can_be_dropped() {
+fn without_preloading_a_table_stays_as_it_is_written() {
+    let (mut cluster, client) = server();
+    drop(client);
+    restart(&mut cluster, &[("shared_preload_libraries", "")]);
+    let (mut client, heard) = listening(&cluster);
+    client.batch_execute("CREATE TABLE one (id bigserial PRIMARY KEY)").expect("a table");
+    assert_eq!(take(&heard), [""; 0]);
+    // Once a function of the extension has loaded the library, the setting is known.
+    client
+        .batch_execute("SELECT snowflake_timestamp(1); CREATE TABLE two (id bigserial PRIMARY KEY)")
+        .expect("a table");
+    let said = take(&heard);
+    assert!(
+        said.len() == 1 && said[0].starts_with(NOT_CONVERTED) && said[0].contains("must be loaded"),
+        "{said:?}"
+    );
+    for table in ["one", "two"] {
+        assert_left(&mut client, table, "id", "bigint");
+        client.batch_execute(&format!("INSERT INTO {table} DEFAULT VALUES")).expect("a row");
+    }
+}
+
+#[test]
+fn without_an_identity_a_table_stays_as_it_is_written() {
+    let (mut cluster, client) = server();
+    drop(client);
+    restart(&mut cluster, &[("snowflake.worker_id", "-1")]);
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute(
+            "CREATE TABLE one (id bigserial PRIMARY KEY); INSERT INTO one DEFAULT VALUES",
+        )
+        .expect("a table");
+    assert_left(&mut client, "one", "id", "bigint");
+    let said = take(&heard);
+    assert!(
+        said.len() == 1
+            && said[0].starts_with(NOT_CONVERTED)
+            && said[0].contains("are not both set"),
+        "{said:?}"
+    );
+}
+
+/// A server that has lost the library executes every statement that creates something.
+#[test]
+fn without_the_library_the_setting_has_no_effect() {
     // The directory outlives the cluster, whose server is in it.
     let directory = snowflake_e2e::new_directory();
-    let (mut cluster, client) = server();
+    let (mut cluster, mut client) = server();
+    client.batch_execute("CREATE TABLE adopted (id bigserial PRIMARY KEY)").expect("a table");
     drop(client);
     cluster.stop();
     cluster.configure(&[("shared_preload_libraries", "")]);
     cluster.use_programs(cluster.programs().without_the_extension(directory.path()));
     cluster.start_again();
-    let mut client = cluster.connect();
-    let create = "CREATE TABLE one (id integer)";
-    let error = error_of(client.batch_execute(create));
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute(
+            "SET snowflake.adopted_schemas = 'blog, public';
+             CREATE TABLE one (id bigserial PRIMARY KEY, other bigint REFERENCES adopted);
+             ALTER TABLE one ADD COLUMN name text; CREATE SCHEMA two; DROP SCHEMA two; ALTER TABLE adopted ADD COLUMN more text;
+             INSERT INTO one DEFAULT VALUES",
+        )
+        .expect("statements");
+    assert_left(&mut client, "one", "id", "bigint");
+    assert_eq!(take(&heard), [""; 0]);
+    let error = error_of(client.batch_execute("INSERT INTO adopted DEFAULT VALUES"));
     assert_eq!(error.code(), &SqlState::UNDEFINED_FILE, "{error}");
-    client.batch_execute("DROP EXTENSION snowflake_adopt").expect("dropped");
-    client.batch_execute(create).expect("a table");
+    for options in ["-c snowflake.adopted_schemas=blog"] {
+        cluster.config().options(options).connect(NoTls).expect("a connection");
+    }
+}
+
+/// An event trigger of the user's that fails for the statements of an adoption.
+const REFUSE: &str = "
+    CREATE FUNCTION public.refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF current_query() ~ 'bigserial|IDENTITY' AND tg_tag = $2 THEN $1; END IF;
+    END $$;
+    CREATE EVENT TRIGGER refuse ON ddl_command_start EXECUTE FUNCTION public.refuse()";
+
+fn refuse(act: &str, tag: &str) -> String {
+    REFUSE.replace("$1", act).replace("$2", &format!("'{tag}'"))
+}
+
+#[test]
+fn a_fault_is_a_warning_and_nothing_stays_half_done() {
+    let (cluster, mut client) = server();
+    client
+        .batch_execute(&refuse("RAISE 'not today'", "CREATE SEQUENCE"))
+        .expect("an event trigger");
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute("CREATE TABLE one (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)")
+        .expect("a table");
+    assert_eq!(column(&mut client, "one", "id").1, "identity");
+    client.batch_execute("INSERT INTO one DEFAULT VALUES").expect("a row");
+    assert_eq!(bigint(&mut client, "SELECT id FROM one"), 1);
+    let said = take(&heard);
+    assert!(
+        said.len() == 1 && said[0].starts_with("WARNING: ") && said[0].contains("Not today."),
+        "{said:?}"
+    );
+    client
+        .batch_execute("DROP EVENT TRIGGER refuse; CREATE TABLE two (id bigserial PRIMARY KEY)")
+        .expect("a table");
+    assert_adopted(&mut client, "two", "id");
+}
+
+#[test]
+fn a_cancel_ends_the_statement() {
+    let (cluster, mut client) = server();
+    client.batch_execute(&refuse("PERFORM pg_sleep(60)", "ALTER TABLE")).expect("an event trigger");
+    let (mut client, heard) = listening(&cluster);
+    client.batch_execute("SET statement_timeout = 300").expect("set");
+    let create = "CREATE TABLE posts (id bigserial PRIMARY KEY)";
+    assert_eq!(error_of(client.execute(create, &[])).code(), &SqlState::QUERY_CANCELED);
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM pg_class WHERE relname = 'posts'"), 0);
+    assert_eq!(take(&heard), [""; 0]);
+}
+
+#[test]
+fn the_end_of_the_session_ends_the_statement() {
+    let (cluster, mut other) = server();
+    other.batch_execute(&refuse("PERFORM pg_sleep(60)", "ALTER TABLE")).expect("an event trigger");
+    let (mut client, heard) = listening(&cluster);
+    let session: i32 = client.query_one("SELECT pg_backend_pid()", &[]).expect("a number").get(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let sleeps = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+            snowflake_e2e::eventually("it sleeps", || bigint(&mut other, sleeps) == 1);
+            other.execute("SELECT pg_terminate_backend($1)", &[&session]).expect("terminated");
+        });
+        let create = "CREATE TABLE posts (id bigserial PRIMARY KEY)";
+        let error = client.execute(create, &[]).expect_err("the session has ended");
+        assert_eq!(interruption(&error), &SqlState::ADMIN_SHUTDOWN, "{error}");
+    });
+    assert_eq!(take(&heard), [""; 0]);
+}
+
+/// Nothing is locked that the statement has not locked already.
+#[test]
+fn a_statement_waits_for_nobody() {
+    let (cluster, _client) = server();
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute(
+            "CREATE TABLE users (id bigserial PRIMARY KEY); SET statement_timeout = '20s'",
+        )
+        .expect("a table");
+    let mut reader = cluster.connect();
+    reader
+        .batch_execute("BEGIN; SELECT FROM blog.users; LOCK blog.users IN ROW EXCLUSIVE MODE")
+        .ok();
+    reader.batch_execute("ROLLBACK; BEGIN; SELECT FROM blog.users").expect("a reader");
+    client
+        .batch_execute("CREATE TABLE posts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, author integer REFERENCES users)")
+        .expect("a table");
+    assert_adopted(&mut client, "posts", "id");
+    assert_eq!(take(&heard).len(), 1);
 }
 
 #[test]
@@ -276,25 +213,24 @@ fn sessions_that_create_and_drop_do_not_deadlock() {
     let mut client = cluster.connect();
     client
         .batch_execute(
-            "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE EXTENSION snowflake_adopt;
-             CREATE SCHEMA blog; SELECT snowflake_adopt('blog'); CREATE SCHEMA other;
-             CREATE TABLE blog.users (id serial PRIMARY KEY); CREATE TABLE other.users (id serial PRIMARY KEY);
+            "CREATE EXTENSION IF NOT EXISTS snowflake; ALTER DATABASE postgres SET snowflake.adopted_schemas = 'blog';
+             CREATE SCHEMA blog; CREATE SCHEMA other;
+             CREATE TABLE blog.users (id bigserial PRIMARY KEY); CREATE TABLE other.users (id bigserial PRIMARY KEY);
              INSERT INTO blog.users DEFAULT VALUES",
         )
         .expect("set up");
     std::thread::scope(|scope| {
-        for session in 0..16 {
+        for session in 0..12 {
             let cluster = &cluster;
             scope.spawn(move || {
                 let mut client = cluster.connect();
                 let schema = if session % 4 == 3 { "other" } else { "blog" };
-                // An integer needs a lock on the table that it refers to.
-                let author = if session % 4 == 2 { "integer" } else { "bigint" };
+                let key = if session % 2 == 0 { "bigserial" } else { "bigint GENERATED ALWAYS AS IDENTITY" };
                 for round in 0..6 {
                     let table = format!("{schema}.posts_{session}");
                     client
                         .batch_execute(&format!(
-                            "CREATE TABLE {table} (id serial PRIMARY KEY, author {author} REFERENCES {schema}.users);
+                            "CREATE TABLE {table} (id {key} PRIMARY KEY, author bigint REFERENCES {schema}.users);
                              SELECT count(*) FROM {schema}.users;
                              DROP TABLE {table}"
                         ))
@@ -304,4 +240,20 @@ fn sessions_that_create_and_drop_do_not_deadlock() {
         }
     });
     assert!(!cluster.log().contains("deadlock detected"), "{}", cluster.log());
+}
+
+/// A session that a statement has failed in goes on.
+#[test]
+fn a_statement_that_fails_leaves_nothing_behind() {
+    let (_cluster, mut client) = server();
+    for _ in 0..3 {
+        error_of(client.batch_execute(
+            "CREATE TABLE bad (id bigserial PRIMARY KEY, r bigint REFERENCES nowhere)",
+        ));
+        error_of(client.batch_execute(
+            "CREATE SCHEMA blog2 CREATE TABLE one (id bigserial PRIMARY KEY) CREATE TABLE two (id nothing)",
+        ));
+    }
+    client.batch_execute("CREATE TABLE good (id bigserial PRIMARY KEY)").expect("a table");
+    assert_adopted(&mut client, "good", "id");
 }

@@ -1,70 +1,112 @@
-//! What becomes of an adoption that moves: with a dump, with pg_upgrade, and by logical replication.
+//! What becomes of adopted tables that move: with a dump, with pg_upgrade, and by logical replication;
+//! and whether the setting moves with them.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, dump_and_restore, eventually};
+use snowflake_e2e::{Cluster, bigint, dump_and_restore, dump_text, eventually};
 
 use super::{assert_adopted, assert_left, column, server};
 
-/// Keys that were converted and keys that were not, some with rows, and references between them.
+/// Keys that were converted and keys that were not, with rows, and references between them.
 const TABLES: &str = "
-    CREATE TABLE users (id serial PRIMARY KEY); INSERT INTO users DEFAULT VALUES;
-    CREATE TABLE posts (id bigserial PRIMARY KEY, author_id integer REFERENCES users);
+    CREATE TABLE users (id bigserial PRIMARY KEY); INSERT INTO users DEFAULT VALUES;
+    CREATE TABLE posts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, author_id bigint REFERENCES users);
     INSERT INTO posts (author_id) SELECT id FROM users;
-    CREATE TABLE old (id integer NOT NULL, user_id integer);
+    CREATE TABLE narrow (id serial PRIMARY KEY, author_id integer REFERENCES users);
+    CREATE TABLE old (id bigint NOT NULL);
     CREATE SEQUENCE old_id_seq OWNED BY old.id;
     ALTER TABLE old ALTER id SET DEFAULT nextval('old_id_seq');
     ALTER TABLE old ADD PRIMARY KEY (id)";
 
-/// Asserts that the tables are as they were, with their rows, and that the schema is still adopted.
-fn assert_moved(client: &mut Client) {
+/// Asserts that the tables are as they were, with their rows, and whether new ones are adopted.
+fn assert_moved(client: &mut Client, is_adopted: bool) {
     client.batch_execute("SET search_path = blog, public").expect("set");
-    for (table, name) in [("users", "id"), ("posts", "id")] {
-        assert_adopted(client, table, name);
+    for table in ["users", "posts"] {
+        assert_adopted(client, table, "id");
+        let sequence = format!("SELECT count(pg_get_serial_sequence('{table}', 'id'))");
+        assert_eq!(bigint(client, &sequence), 1, "{table}");
     }
-    assert_eq!(column(client, "posts", "author_id").0, "bigint");
-    assert_left(client, "old", "id", "integer");
+    assert_eq!(column(client, "narrow", "author_id").0, "integer");
+    assert_left(client, "narrow", "id", "integer");
+    assert_left(client, "old", "id", "bigint");
     let rows = "SELECT count(*) FROM posts JOIN users ON users.id = author_id";
     assert_eq!(bigint(client, rows), 1);
-    client
-        .batch_execute("CREATE TABLE new (id serial PRIMARY KEY, post_id integer REFERENCES posts)")
-        .expect("a table");
-    assert_adopted(client, "new", "id");
-    assert_eq!(column(client, "new", "post_id").0, "bigint");
-    assert_eq!(bigint(client, "SELECT count(*) FROM snowflake_adopted"), 1);
-    assert_eq!(bigint(client, "SELECT count(*) FROM pg_event_trigger"), 1);
+    client.batch_execute("CREATE TABLE new (id bigserial PRIMARY KEY)").expect("a table");
+    match is_adopted {
+        true => assert_adopted(client, "new", "id"),
+        false => assert_left(client, "new", "id", "bigint"),
+    }
 }
 
+/// Creates a database with the setting.
+fn create_adopting(client: &mut Client, template: &str) {
+    for statement in [
+        &format!("CREATE DATABASE adopting TEMPLATE {template}"),
+        "ALTER DATABASE adopting SET snowflake.adopted_schemas = 'blog'",
+    ] {
+        client.batch_execute(statement).expect(statement);
+    }
+}
+
+/// A dump of one database has no settings of the database, unless `--create` is given.
 #[test]
-fn an_adoption_survives_dump_and_restore() {
+fn keys_survive_dump_and_restore_and_the_setting_does_not() {
     let (cluster, mut client) = server();
     client.batch_execute(TABLES).expect("tables");
     dump_and_restore(&cluster, "postgres", "restored");
-    assert_moved(&mut cluster.connect_to("restored"));
+    assert_moved(&mut cluster.connect_to("restored"), false);
+    // Into a database that has the setting.
+    create_adopting(&mut client, "template0");
+    let dump = dump_text(&cluster, &["--dbname", "postgres"]);
+    let file = cluster.directory().join("dump.sql");
+    std::fs::write(&file, dump).expect("a file");
+    let mut command = cluster.client_program("psql");
+    command.args(["-v", "ON_ERROR_STOP=1", "--dbname", "adopting", "--file"]).arg(&file);
+    let output = command.output().expect("psql runs");
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("column author_id of table blog.narrow cannot hold"), "{said}");
+    assert_moved(&mut cluster.connect_to("adopting"), true);
+    let with_settings = dump_text(&cluster, &["--create", "--schema-only", "--dbname", "postgres"]);
+    assert!(
+        with_settings.contains("SET \"snowflake.adopted_schemas\" TO 'blog'"),
+        "{with_settings}"
+    );
 }
 
-/// A dump has foreign keys after the rows of all tables, and thus after the rows of the table of
-/// adopted schemas.
+/// `pg_dumpall` carries what is set for databases, other than those that a new cluster has, and for
+/// roles.
 #[test]
-fn a_restore_converts_references_of_empty_tables() {
+fn a_dump_of_the_cluster_carries_the_setting() {
     let (cluster, mut client) = server();
+    client.batch_execute(TABLES).expect("tables");
+    drop(client);
+    let mut client = cluster.connect_to("template1");
+    create_adopting(&mut client, "postgres");
     client
-        .batch_execute(
-            "CREATE TABLE users (id serial PRIMARY KEY); SELECT snowflake_disown('blog');
-             CREATE TABLE old (user_id integer REFERENCES users); SELECT snowflake_adopt('blog')",
-        )
-        .expect("tables");
-    assert_eq!(column(&mut client, "old", "user_id").0, "integer");
-    client.batch_execute("CREATE DATABASE restored").expect("a database");
-    let file = cluster.directory().join("dump.sql");
-    for (program, option, database) in
-        [("pg_dump", "--file", "postgres"), ("psql", "--file", "restored")]
-    {
-        let mut command = cluster.client_program(program);
-        command.arg(option).arg(&file).args(["--dbname", database]);
-        assert!(command.output().expect("the program runs").status.success(), "{program}");
-    }
-    let mut restored = cluster.connect_to("restored");
-    assert_eq!(column(&mut restored, "blog.old", "user_id").0, "bigint");
+        .batch_execute("CREATE ROLE migrator; ALTER ROLE migrator SET snowflake.adopted_schemas = '\"My Schema\", public'")
+        .expect("a role");
+    let file = cluster.directory().join("all.sql");
+    let output = cluster.client_program("pg_dumpall").output().expect("pg_dumpall runs");
+    assert!(output.status.success(), "{output:?}");
+    std::fs::write(&file, output.stdout).expect("a file");
+    let other = Cluster::builder().set("snowflake.worker_id", "2").start();
+    other.connect().batch_execute("DROP EXTENSION IF EXISTS snowflake").expect("an empty database");
+    let mut command = other.client_program("psql");
+    let output =
+        command.args(["--dbname", "template1", "--file"]).arg(&file).output().expect("psql");
+    // The role that restores is there already.
+    let said = String::from_utf8_lossy(&output.stderr);
+    let errors: Vec<_> = said.lines().filter(|line| line.contains("ERROR")).collect();
+    assert!(
+        errors.iter().all(|error| error.contains("role \"postgres\" already exists")),
+        "{said}"
+    );
+    assert_moved(&mut other.connect(), false);
+    let mut client = other.connect_to("adopting");
+    assert_moved(&mut client, true);
+    let value = "SELECT setconfig[1] FROM pg_db_role_setting WHERE setrole = 'migrator'::regrole";
+    let value: String = client.query_one(value, &[]).expect("a value").get(0);
+    assert_eq!(value, "snowflake.adopted_schemas=\"My Schema\", public");
 }
 
 #[test]
@@ -76,40 +118,51 @@ fn an_adoption_survives_pg_upgrade() {
     let mut new = Cluster::builder().create();
     new.upgrade_from(&old);
     new.start_again();
-    assert_moved(&mut new.connect());
+    assert_moved(&mut new.connect(), true);
 }
 
-/// A subscriber's tables are created there, by hand or by a dump of the schema. Rows that are
-/// replicated keep their keys, because only statements that create something are converted.
+/// A subscriber's tables are created there, with the setting or without. Rows that are replicated
+/// keep their keys.
 #[test]
 fn a_subscriber_keeps_the_keys_that_come() {
-    let [publisher, subscriber] = ["1", "2"].map(|worker| {
+    let [publisher, adopting, plain] = ["1", "2", "3"].map(|worker| {
         Cluster::builder().set("wal_level", "logical").set("snowflake.worker_id", worker).start()
     });
-    let [mut from, mut to] = [&publisher, &subscriber].map(Cluster::connect);
-    for client in [&mut from, &mut to] {
+    let clusters = [(&publisher, "blog"), (&adopting, "blog"), (&plain, "")];
+    let [mut from, mut to, mut to_plain] = clusters.map(|(cluster, schemas)| {
+        let mut client = cluster.connect();
         client
-            .batch_execute(
-                "CREATE EXTENSION snowflake_adopt; CREATE SCHEMA blog; SELECT snowflake_adopt('blog');
-                 CREATE TABLE blog.users (id serial PRIMARY KEY);
-                 CREATE TABLE blog.posts (id serial PRIMARY KEY, author_id integer REFERENCES blog.users)",
-            )
+            .batch_execute(&format!(
+                "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE SCHEMA blog;
+                 ALTER DATABASE postgres SET snowflake.adopted_schemas = '{schemas}'; SET snowflake.adopted_schemas = '{schemas}';
+                 CREATE TABLE blog.users (id bigserial PRIMARY KEY);
+                 CREATE TABLE blog.posts (id bigserial PRIMARY KEY, author_id bigint REFERENCES blog.users)"
+            ))
             .expect("tables");
-    }
+        client
+    });
     from.batch_execute("CREATE PUBLICATION all_tables FOR TABLES IN SCHEMA blog")
         .expect("a publication");
     let directory = publisher.directory().display();
-    to.batch_execute(&format!(
-        "CREATE SUBSCRIPTION all_tables CONNECTION 'host={directory} user=postgres dbname=postgres' PUBLICATION all_tables"
-    ))
-    .expect("a subscription");
-    from.batch_execute("WITH u AS (INSERT INTO blog.users DEFAULT VALUES RETURNING id) INSERT INTO blog.posts (author_id) SELECT id FROM u")
-        .expect("rows");
+    for (client, name) in [(&mut to, "adopting"), (&mut to_plain, "plain")] {
+        client
+            .batch_execute(&format!(
+                "CREATE SUBSCRIPTION {name} CONNECTION 'host={directory} user=postgres dbname=postgres' PUBLICATION all_tables"
+            ))
+            .expect("a subscription");
+    }
+    from.batch_execute(
+        "WITH u AS (INSERT INTO blog.users DEFAULT VALUES RETURNING id) INSERT INTO blog.posts (author_id) SELECT id FROM u",
+    )
+    .expect("rows");
     let rows = "SELECT count(*) FROM blog.posts WHERE snowflake_worker_id(id) = 1 AND snowflake_worker_id(author_id) = 1";
-    eventually("the row arrives", || bigint(&mut to, rows) == 1);
-    to.batch_execute("INSERT INTO blog.users DEFAULT VALUES").expect("a row of its own");
+    for client in [&mut to, &mut to_plain] {
+        eventually("the row arrives", || bigint(client, rows) == 1);
+        client.batch_execute("INSERT INTO blog.users DEFAULT VALUES").expect("a row of its own");
+    }
     assert_eq!(
         bigint(&mut to, "SELECT count(*) FROM blog.users WHERE snowflake_worker_id(id) = 2"),
         1
     );
+    assert_eq!(bigint(&mut to_plain, "SELECT count(*) FROM blog.users WHERE id = 1"), 1);
 }

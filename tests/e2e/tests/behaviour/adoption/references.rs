@@ -1,120 +1,137 @@
-//! Columns that refer to keys that are converted.
+//! Integer columns that refer to keys that are snowflake IDs.
 
 use postgres::error::SqlState;
 use snowflake_e2e::error_of;
 
 use super::{column, listening, server, take};
 
+/// What is said of a column.
+fn warning(column: &str, table: &str, of: &str, other: &str, top: &str) -> String {
+    format!(
+        "WARNING: column {column} of table {table} cannot hold the snowflake IDs that it refers to It is of \
+         type {of}. An INSERT that refers to a new row of {other} fails, because the ID is out of range. \
+         Run ALTER TABLE {top} ALTER COLUMN {column} TYPE bigint."
+    )
+}
+
+/// Executes a statement, and asserts what is said. Then does as the hint says, after which a new ID
+/// can be referred to.
 #[test]
-fn an_integer_that_refers_to_a_converted_key_becomes_bigint() {
+fn a_narrow_reference_stays_with_a_warning_that_mends_it() {
     let (cluster, _client) = server();
     let (mut client, heard) = listening(&cluster);
     client
         .batch_execute(
-            "CREATE TABLE users (id serial PRIMARY KEY, name text);
-             INSERT INTO users (name) VALUES ('Ada');
-             CREATE TABLE posts (id serial PRIMARY KEY, author_id integer NOT NULL REFERENCES users ON DELETE CASCADE);
-             -- A tool that adds foreign keys afterwards.
-             CREATE TABLE comments (id serial PRIMARY KEY, post_id integer NOT NULL, writer integer);
-             ALTER TABLE comments ADD CONSTRAINT of_post FOREIGN KEY (post_id) REFERENCES posts (id)
-                 DEFERRABLE INITIALLY DEFERRED;
-             CREATE VIEW written AS SELECT post_id, writer FROM comments;
-             ALTER TABLE comments ADD FOREIGN KEY (writer) REFERENCES users;
-             -- By way of a key that is itself a reference, and of a table that refers to itself.
-             CREATE TABLE editors (id integer PRIMARY KEY REFERENCES users);
-             CREATE TABLE edits (editor smallint REFERENCES editors, id serial PRIMARY KEY,
-                                 former integer REFERENCES edits);
-             ALTER TABLE posts ADD COLUMN editor_id integer REFERENCES editors",
+            "CREATE TABLE users (id bigserial PRIMARY KEY, name text); INSERT INTO users (name) VALUES ('Ada');
+             CREATE TABLE wide (author bigint REFERENCES users); CREATE SCHEMA other;
+             CREATE TABLE later (author integer); CREATE TABLE other.later (author integer)",
         )
         .expect("tables");
-    for (table, name) in [
-        ("posts", "author_id"),
-        ("comments", "post_id"),
-        ("comments", "writer"),
-        ("written", "writer"),
-        ("editors", "id"),
-        ("edits", "editor"),
-        ("edits", "former"),
-        ("posts", "editor_id"),
-    ] {
-        assert_eq!(column(&mut client, table, name).0, "bigint", "{table}.{name}");
-    }
-    let constraints = "SELECT string_agg(pg_get_constraintdef(oid), '; ' ORDER BY conname) FROM pg_constraint
-                       WHERE contype = 'f' AND conrelid IN ('comments'::regclass, 'posts'::regclass)";
-    let constraints: String = client.query_one(constraints, &[]).expect("constraints").get(0);
-    assert_eq!(
-        constraints,
-        "FOREIGN KEY (writer) REFERENCES users(id); \
-         FOREIGN KEY (post_id) REFERENCES posts(id) DEFERRABLE INITIALLY DEFERRED; \
-         FOREIGN KEY (author_id) REFERENCES users(id) ON DELETE CASCADE; \
-         FOREIGN KEY (editor_id) REFERENCES editors(id)"
-    );
-    client
-        .batch_execute(
-            "INSERT INTO posts (author_id) SELECT id FROM users;
-             INSERT INTO comments (post_id, writer) SELECT id, author_id FROM posts",
-        )
-        .expect("rows");
     assert_eq!(take(&heard), [""; 0]);
+    let add = "FOREIGN KEY (author) REFERENCES users";
+    for (statement, table, of) in [
+        (
+            "CREATE TABLE posts (author integer REFERENCES users)".to_owned(),
+            "blog.posts",
+            "integer",
+        ),
+        (
+            "CREATE TABLE other.posts (author smallint REFERENCES users)".into(),
+            "other.posts",
+            "smallint",
+        ),
+        (format!("ALTER TABLE later ADD {add}"), "blog.later", "integer"),
+        (format!("ALTER TABLE other.later ADD {add} NOT VALID"), "other.later", "integer"),
+        ("ALTER TABLE wide ADD COLUMN more integer".into(), "", ""),
+        ("CREATE TABLE added (a text)".into(), "", ""),
+        (
+            "ALTER TABLE added ADD COLUMN author integer REFERENCES users".into(),
+            "blog.added",
+            "integer",
+        ),
+        (
+            format!("DO $$ BEGIN CREATE TABLE in_do (author integer, {add}); END $$"),
+            "blog.in_do",
+            "integer",
+        ),
+    ] {
+        client.batch_execute(&statement).expect(&statement);
+        if table.is_empty() {
+            assert_eq!(take(&heard), [""; 0], "{statement}");
+            continue;
+        }
+        let said = take(&heard);
+        let expected = warning("author", table, of, "blog.users", table);
+        assert_eq!(said, [expected], "{statement}");
+        assert_eq!(column(&mut client, table, "author").0, of);
+        let insert = format!("INSERT INTO {table} (author) SELECT id FROM users");
+        let error = error_of(client.execute(&insert, &[]));
+        assert_eq!(error.code(), &SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "{statement}");
+        let mend = said[0].split_once("Run ").expect("a hint").1.trim_end_matches('.');
+        client.batch_execute(mend).expect(mend);
+        client.execute(&insert, &[]).expect(mend);
+    }
 }
 
+/// A column that a table inherits is changed where it comes from.
 #[test]
-fn where_rows_are_there_a_warning_says_that_inserts_will_fail() {
+fn a_reference_of_a_partition_is_mended_in_its_parent() {
     let (cluster, _client) = server();
     let (mut client, heard) = listening(&cluster);
     client
         .batch_execute(
             "CREATE TABLE users (id bigserial PRIMARY KEY);
-             CREATE TABLE old (user_id integer); INSERT INTO old VALUES (NULL);
-             ALTER TABLE old ADD FOREIGN KEY (user_id) REFERENCES users",
+             CREATE TABLE posts (author integer, at date) PARTITION BY RANGE (at);
+             CREATE TABLE part PARTITION OF posts DEFAULT;
+             ALTER TABLE part ADD FOREIGN KEY (author) REFERENCES users;
+             ALTER TABLE posts ADD FOREIGN KEY (author) REFERENCES users",
         )
         .expect("tables");
-    assert_eq!(column(&mut client, "old", "user_id").0, "integer");
-    let said = take(&heard);
     assert_eq!(
-        said,
+        take(&heard),
         [
-            "WARNING: column user_id of table blog.old cannot hold the snowflake IDs that it refers to \
-          It is an integer, and the table has rows. An INSERT that refers to a new row of blog.users fails, \
-          because the ID is out of range for an integer."
+            warning("author", "blog.part", "integer", "blog.users", "blog.posts"),
+            warning("author", "blog.posts", "integer", "blog.users", "blog.posts"),
         ]
     );
-    let insert = "WITH u AS (INSERT INTO users DEFAULT VALUES RETURNING id) INSERT INTO old SELECT id FROM u";
-    let error = error_of(client.execute(insert, &[]));
-    assert_eq!(error.code(), &SqlState::NUMERIC_VALUE_OUT_OF_RANGE);
-    // Other changes of the table neither repeat the warning nor convert the column.
+    client.batch_execute("ALTER TABLE blog.posts ALTER COLUMN author TYPE bigint").expect("mended");
+}
+
+/// A table that refers to itself, with keys of several columns.
+#[test]
+fn a_key_is_looked_at_as_it_is_after_the_statement() {
+    let (cluster, _client) = server();
+    let (mut client, heard) = listening(&cluster);
     client
         .batch_execute(
-            "ALTER TABLE old ADD COLUMN name text; DELETE FROM old; ALTER TABLE old ADD COLUMN more text;
-             INSERT INTO old VALUES (NULL)",
+            "CREATE TABLE tree (id bigserial PRIMARY KEY, parent integer REFERENCES tree);
+             CREATE TABLE pairs (id bigserial, part integer, PRIMARY KEY (part, id));
+             CREATE TABLE users (a integer, b integer, FOREIGN KEY (a, b) REFERENCES pairs)",
         )
-        .expect("columns");
-    assert_eq!(column(&mut client, "old", "user_id").0, "integer");
-    assert_eq!(take(&heard), [""; 0]);
-    // A new table that refers to the same key does not touch the old one.
-    client.batch_execute("CREATE TABLE new (user_id integer REFERENCES users)").expect("a table");
-    assert_eq!(column(&mut client, "new", "user_id").0, "bigint");
-    assert_eq!(column(&mut client, "old", "user_id").0, "integer");
-    assert_eq!(take(&heard), [""; 0]);
-    // As the hint says.
-    client
-        .batch_execute(
-            "SELECT * FROM snowflake_convert('users', 'id', validate => true, dry_run => false)",
-        )
-        .expect("converted");
-    assert_eq!(column(&mut client, "old", "user_id").0, "bigint");
+        .expect("tables");
+    assert_eq!(
+        take(&heard),
+        [
+            warning("parent", "blog.tree", "integer", "blog.tree", "blog.tree"),
+            warning("b", "blog.users", "integer", "blog.pairs", "blog.users"),
+        ]
+    );
 }
 
 #[test]
-fn a_reference_to_a_key_that_is_not_converted_stays() {
+fn other_references_are_none_of_our_business() {
     let (cluster, _client) = server();
     let (mut client, heard) = listening(&cluster);
     client
         .batch_execute(
             "CREATE TABLE public.countries (id bigserial PRIMARY KEY);
-             CREATE TABLE cities (id serial PRIMARY KEY, country integer REFERENCES public.countries)",
+             CREATE TABLE cities (name text, country integer REFERENCES public.countries);
+             CREATE FUNCTION public.snowflake_nextval(text) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+             CREATE TABLE public.theirs (id bigint PRIMARY KEY DEFAULT public.snowflake_nextval(''));
+             CREATE TABLE more (country integer REFERENCES public.theirs);
+             CREATE TABLE ours (id bigserial PRIMARY KEY); SET snowflake.adopted_schemas = '';
+             CREATE TABLE silent (our integer REFERENCES ours)",
         )
         .expect("tables");
-    assert_eq!(column(&mut client, "cities", "country").0, "integer");
     assert_eq!(take(&heard), [""; 0]);
 }

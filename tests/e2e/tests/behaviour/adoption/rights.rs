@@ -1,232 +1,283 @@
-//! Who may adopt a schema, and with whose rights keys are converted.
+//! With whose rights keys are adopted, and what roles without rights make of it.
 
-use postgres::Client;
-use postgres::error::SqlState;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use postgres::{Client, NoTls};
 use snowflake_e2e::{Cluster, bigint, error_of};
 
 use super::{assert_adopted, assert_left, column, listening, server, take};
 
 fn as_role(cluster: &Cluster, role: &str) -> Client {
-    cluster.config().user(role).connect(postgres::NoTls).expect("a connection")
+    cluster.config().user(role).connect(NoTls).expect("a connection")
 }
 
+/// Nobody steers what the functions of others create.
 #[test]
-fn a_schema_is_adopted_by_its_owner() {
+fn what_runs_with_the_rights_of_another_role_is_left_alone() {
     let (cluster, mut client) = server();
     client
         .batch_execute(
-            "CREATE ROLE app LOGIN; CREATE ROLE other LOGIN; CREATE SCHEMA app AUTHORIZATION app",
+            "CREATE ROLE app LOGIN; CREATE ROLE mallory LOGIN; CREATE SCHEMA app AUTHORIZATION app;
+             GRANT USAGE ON SCHEMA app TO mallory; GRANT CREATE ON SCHEMA public TO app, mallory;
+             CREATE EXTENSION postgres_fdw",
         )
         .expect("roles");
-    let roles = ["postgres", "app", "other"];
-    let [mut superuser, mut app, mut other] = roles.map(|role| as_role(&cluster, role));
-    for (role, call, code, message) in [
-        (
-            "other",
-            "snowflake_adopt('app')",
-            SqlState::INSUFFICIENT_PRIVILEGE,
-            "must be owner of schema app",
-        ),
-        (
-            "other",
-            "snowflake_disown('app')",
-            SqlState::INSUFFICIENT_PRIVILEGE,
-            "must be owner of schema app",
-        ),
-        (
-            "app",
-            "snowflake_adopt('nowhere')",
-            SqlState::INVALID_SCHEMA_NAME,
-            "schema \"nowhere\" does not exist",
-        ),
-        (
-            "app",
-            "snowflake_adopt('app', 'some')",
-            SqlState::INVALID_PARAMETER_VALUE,
-            "invalid value for argument \"keys\": \"some\"",
-        ),
-        (
-            "postgres",
-            "snowflake_adopt('pg_catalog')",
-            SqlState::RESERVED_NAME,
-            "schema \"pg_catalog\" cannot be adopted",
-        ),
-    ] {
-        let client = match role {
-            "postgres" => &mut superuser,
-            "app" => &mut app,
-            _ => &mut other,
-        };
-        let error = error_of(client.query(&format!("SELECT {call}"), &[]));
-        assert_eq!((error.code(), error.message()), (&code, message), "{call}");
-    }
-    let called = error_of(client.query("SELECT snowflake_adopt_new()", &[]));
-    assert!(
-        [&SqlState::FEATURE_NOT_SUPPORTED, &SqlState::E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED]
-            .contains(&called.code()),
-        "{called}"
-    );
+    let mut app = as_role(&cluster, "app");
     app.batch_execute(
-        "SELECT snowflake_adopt('app'); CREATE TABLE app.one (id serial PRIMARY KEY)",
+        "CREATE FUNCTION app.make(name text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
+         BEGIN
+             EXECUTE format('CREATE TABLE app.%I (id bigserial PRIMARY KEY)', name);
+             EXECUTE format('CREATE TABLE app.%I (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)', name || '_2');
+         END $$",
     )
-    .expect("adopted");
-    assert_adopted(&mut app, "app.one", "id");
-    assert_eq!(bigint(&mut other, "SELECT count(*) FROM snowflake_adopted"), 2);
-    let write = error_of(app.execute(
-        "INSERT INTO snowflake_adopt_internal.adopted_schemas VALUES ('blog', 'all')",
-        &[],
-    ));
-    assert_eq!(write.code(), &SqlState::INSUFFICIENT_PRIVILEGE);
-    app.batch_execute(
-        "SELECT snowflake_disown('app'); CREATE TABLE app.two (id serial PRIMARY KEY)",
-    )
-    .expect("disowned");
-    assert_left(&mut app, "app.two", "id", "integer");
-}
-
-#[test]
-fn a_table_in_a_schema_of_another_role_is_left_alone() {
-    let (cluster, mut client) = server();
-    client
-        .batch_execute("CREATE ROLE app LOGIN; CREATE SCHEMA app AUTHORIZATION app; SELECT snowflake_adopt('app')")
-        .expect("a role");
-    let (mut superuser, heard) = listening(&cluster);
-    superuser.batch_execute("CREATE TABLE app.one (id serial PRIMARY KEY)").expect("a table");
-    assert_left(&mut superuser, "app.one", "id", "integer");
-    let said = take(&heard);
-    assert!(
-        said.len() == 1
-            && said[0].starts_with("NOTICE: not all new keys")
-            && said[0].contains("schema app belongs to app"),
-        "{said:?}"
-    );
-}
-
-/// Tables of an adopted schema depend on the extension `snowflake`, which its creator can drop. So
-/// only the owner of a schema, or a superuser, can have the schema adopted, whoever created the
-/// extension.
-#[test]
-fn who_created_the_extension_adopts_no_schema_of_others() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "DROP EXTENSION IF EXISTS snowflake; CREATE ROLE mallory LOGIN; CREATE ROLE victim LOGIN;
-             GRANT CREATE ON DATABASE postgres TO mallory; CREATE SCHEMA vic AUTHORIZATION victim",
-        )
-        .expect("roles");
+    .expect("a function");
     let mut mallory = as_role(&cluster, "mallory");
     mallory
-        .batch_execute(
-            "CREATE SCHEMA m; CREATE EXTENSION snowflake SCHEMA m; CREATE EXTENSION snowflake_adopt SCHEMA m;
-             GRANT USAGE ON SCHEMA m TO PUBLIC;
-             INSERT INTO snowflake_adopt_internal.adopted_schemas
-             VALUES ('vic', 'all'), ('not_there_yet', 'all'), ('m', 'primary')",
-        )
-        .expect("rows");
-    assert_eq!(bigint(&mut client, "SELECT count(*) FROM m.snowflake_adopted"), 1);
-    let mut victim = as_role(&cluster, "victim");
-    victim.batch_execute("CREATE TABLE vic.one (id serial PRIMARY KEY)").expect("a table");
-    assert_left(&mut victim, "vic.one", "id", "integer");
-    // The extension's function is for everybody who owns a schema, whoever created the extension.
-    victim
-        .batch_execute(
-            "SELECT m.snowflake_adopt('vic'); CREATE TABLE vic.two (id serial PRIMARY KEY)",
-        )
-        .expect("a table");
-    assert_eq!(column(&mut victim, "vic.two", "id").0, "bigint");
-    // A superuser restores what a dump has, whatever comes first.
-    let restore = "INSERT INTO snowflake_adopt_internal.adopted_schemas VALUES ('later', 'all')";
-    assert_eq!(client.execute(restore, &[]).expect("a row"), 1);
-}
-
-/// Anybody may create a trigger with the function that guards the table, or call it.
-#[test]
-fn the_guard_is_called_by_its_trigger_only() {
-    let (_cluster, mut client) = server();
-    client.batch_execute("CREATE TABLE public.rows (schema text)").expect("a table");
-    for event in [
-        "BEFORE INSERT ON public.rows FOR EACH STATEMENT",
-        "AFTER INSERT ON public.rows FOR EACH ROW",
-        "BEFORE UPDATE ON public.rows FOR EACH ROW",
-    ] {
-        let mut transaction = client.transaction().expect("a transaction");
-        transaction
-            .batch_execute(&format!(
-                "INSERT INTO public.rows VALUES ('x');
-                 CREATE TRIGGER guard {event} EXECUTE FUNCTION snowflake_guard_adopted()"
-            ))
-            .expect("a trigger");
-        let act = "INSERT INTO public.rows VALUES ('x'); UPDATE public.rows SET schema = 'y'";
-        let error = error_of(transaction.batch_execute(act));
-        assert_eq!(error.code(), &SqlState::E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, "{event}: {error}");
+        .batch_execute("SET snowflake.adopted_schemas = '*'; SELECT app.make('steered')")
+        .expect("tables");
+    for table in ["app.steered", "app.steered_2"] {
+        assert_left(&mut client, table, "id", "bigint");
     }
-    let error = error_of(client.batch_execute("SELECT snowflake_guard_adopted()"));
-    assert_eq!(error.code(), &SqlState::E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, "{error}");
+    // The function says it for itself, and it is still not the caller who creates.
+    app.batch_execute(
+        "ALTER FUNCTION app.make(text) SET snowflake.adopted_schemas = '*'; SELECT app.make('own')",
+    )
+    .expect("tables");
+    assert_left(&mut client, "app.own", "id", "bigint");
+    app.batch_execute("ALTER FUNCTION app.make(text) SECURITY INVOKER; SELECT app.make('invoked')")
+        .expect("tables");
+    for table in ["app.invoked", "app.invoked_2"] {
+        assert_adopted(&mut client, table, "id");
+    }
+    // CREATE SCHEMA creates its elements as the owner of the schema.
+    client
+        .batch_execute(
+            "SET snowflake.adopted_schemas = '*';
+             CREATE SCHEMA theirs AUTHORIZATION mallory CREATE TABLE one (id bigserial PRIMARY KEY)",
+        )
+        .expect("a schema");
+    assert_left(&mut client, "theirs.one", "id", "bigint");
 }
 
-/// A function of mallory's that says who runs it.
-const SPY: &str = "
-    CREATE FUNCTION mallory.spy(place text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
-    BEGIN
-        RAISE LOG 'spy in % runs as %', place, current_user;
-        BEGIN EXECUTE 'ALTER ROLE mallory SUPERUSER'; EXCEPTION WHEN OTHERS THEN NULL; END;
-        RETURN true;
-    END $$;
-    CREATE OPERATOR mallory.= (LEFTARG = name, RIGHTARG = name, FUNCTION = nameeq);
-    CREATE FUNCTION mallory.format(text, VARIADIC text[]) RETURNS text LANGUAGE sql AS 'SELECT mallory.spy(''format'')::text';
-    CREATE FUNCTION mallory.snowflake_nextval() RETURNS bigint LANGUAGE plpgsql AS $$
-    BEGIN PERFORM mallory.spy('nextval'); RETURN 1; END $$;";
-
-/// What runs as which role while a superuser executes statements in a schema of mallory's.
-fn spied(is_adopted: bool) -> Vec<String> {
+/// REFRESH MATERIALIZED VIEW is a restricted operation, with the rights of the view's owner.
+#[test]
+fn what_a_restricted_operation_creates_is_left_alone() {
     let (cluster, mut client) = server();
     client
         .batch_execute("CREATE ROLE mallory LOGIN; CREATE SCHEMA mallory AUTHORIZATION mallory")
         .expect("a role");
-    let mut mallory = as_role(&cluster, "mallory");
-    mallory.batch_execute(SPY).expect("spies");
-    mallory
+    as_role(&cluster, "mallory")
         .batch_execute(
-            "CREATE TABLE mallory.users (id bigint PRIMARY KEY CHECK (id > 0 AND mallory.spy('check')));
-             ALTER TABLE mallory.users ALTER id SET DEFAULT public.snowflake_nextval();
-             CREATE TABLE mallory.posts (author integer, part integer CHECK (mallory.spy('part check')));
-             CREATE INDEX ON mallory.posts (author) WHERE mallory.spy('index');
-             CREATE VIEW mallory.seen AS SELECT author, mallory.spy('view') FROM mallory.posts",
+            "CREATE FUNCTION mallory.make() RETURNS bigint LANGUAGE plpgsql AS $$
+             BEGIN
+                 CREATE TABLE mallory.one (id bigserial PRIMARY KEY, r integer REFERENCES mallory.one);
+                 RETURN 1;
+             END $$;
+             CREATE MATERIALIZED VIEW mallory.seen AS SELECT mallory.make() WITH NO DATA",
         )
-        .expect("tables");
-    if is_adopted {
-        mallory.batch_execute("SELECT snowflake_adopt('mallory', 'all')").expect("adopted");
-    }
-    let begin = cluster.log().len();
+        .expect("a view");
+    let (mut client, heard) = listening(&cluster);
     client
         .batch_execute(
-            "SET search_path = mallory, public;
-             ALTER TABLE mallory.posts ADD FOREIGN KEY (author) REFERENCES mallory.users NOT VALID;
-             ALTER TABLE mallory.posts ADD COLUMN number serial;
-             CREATE TABLE mallory.of_superuser (id serial PRIMARY KEY, author integer REFERENCES mallory.users);
-             CREATE TABLE mallory.inheriting (id serial PRIMARY KEY) INHERITS (mallory.posts);
-             ALTER SCHEMA mallory RENAME TO mallory_2; ALTER SCHEMA mallory_2 RENAME TO mallory",
+            "SET snowflake.adopted_schemas = '*'; REFRESH MATERIALIZED VIEW mallory.seen",
         )
-        .expect("statements");
-    let superusers = "SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname = 'mallory'";
-    assert_eq!(bigint(&mut client, superusers), 0);
-    assert_eq!(column(&mut client, "mallory.posts", "number").1, is_adopted);
-    assert_eq!(column(&mut client, "mallory.posts", "author").0 == "bigint", is_adopted);
-    let log = &cluster.log()[begin..];
-    let spied = log.lines().filter_map(|line| line.split_once("spy in "));
-    spied.map(|(_, what)| what.to_owned()).collect()
+        .expect("refreshed");
+    assert_left(&mut client, "mallory.one", "id", "bigint");
+    assert_eq!(take(&heard), [""; 0]);
 }
 
-/// PostgreSQL itself evaluates the expressions of an index as the role that executes a statement.
-/// The adoption of the schema adds nothing to that.
+/// Whoever changes a table of another role runs nothing of that role's, and leaves it nothing.
 #[test]
-fn a_superuser_s_statement_runs_nothing_of_the_schema_s_owner_as_superuser() {
-    let as_superuser = |is_adopted| {
-        let mut spied = spied(is_adopted);
-        assert!(!is_adopted || spied.iter().any(|what| what.ends_with("as mallory")), "{spied:?}");
-        spied.retain(|what| !what.ends_with("as mallory"));
-        spied
+fn a_superuser_s_statement_in_the_schema_of_another_role() {
+    let (cluster, mut client) = server();
+    client
+        .batch_execute("CREATE ROLE mallory LOGIN; CREATE SCHEMA mallory AUTHORIZATION mallory")
+        .expect("a role");
+    as_role(&cluster, "mallory")
+        .batch_execute(
+            "CREATE FUNCTION mallory.spy(place text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+             BEGIN
+                 RAISE LOG 'spy in % runs as %', place, current_user;
+                 BEGIN EXECUTE 'ALTER ROLE mallory SUPERUSER'; EXCEPTION WHEN OTHERS THEN NULL; END;
+                 RETURN true;
+             END $$;
+             CREATE OPERATOR mallory.= (LEFTARG = name, RIGHTARG = name, FUNCTION = nameeq);
+             CREATE FUNCTION mallory.format(text, VARIADIC text[]) RETURNS text LANGUAGE sql AS 'SELECT mallory.spy(''format'')::text';
+             CREATE FUNCTION mallory.snowflake_nextval() RETURNS bigint LANGUAGE plpgsql AS $$
+             BEGIN PERFORM mallory.spy('nextval'); RETURN 1; END $$;
+             CREATE TABLE mallory.posts (part integer CHECK (mallory.spy('check')), author integer);
+             CREATE INDEX ON mallory.posts (author) WHERE mallory.spy('index');
+             ALTER TABLE mallory.posts ENABLE ROW LEVEL SECURITY; ALTER TABLE mallory.posts FORCE ROW LEVEL SECURITY;
+             CREATE POLICY spy ON mallory.posts USING (mallory.spy('policy'))",
+        )
+        .expect("spies");
+    let spied = |cluster: &Cluster, begin: usize| -> Vec<String> {
+        let lines = cluster.log()[begin..].lines().map(str::to_owned).collect::<Vec<_>>();
+        lines.into_iter().filter(|line| line.contains("spy in ")).collect()
     };
-    assert_eq!(as_superuser(true), as_superuser(false));
+    // PostgreSQL itself evaluates the expressions of an index when it rewrites a table.
+    let statements = "
+        ALTER TABLE mallory.posts ADD COLUMN id bigserial PRIMARY KEY;
+        CREATE TABLE mallory.of_superuser (id bigserial PRIMARY KEY CHECK (id > 0 OR mallory.spy('own check')));
+        CREATE TABLE mallory.inheriting (id bigserial PRIMARY KEY) INHERITS (mallory.posts);
+        CREATE TABLE mallory.like_it (LIKE mallory.posts INCLUDING ALL)";
+    let begin = cluster.log().len();
+    client
+        .batch_execute(&format!(
+            "SET search_path = mallory, public; BEGIN; SET LOCAL snowflake.adopted_schemas = ''; {statements}; ROLLBACK"
+        ).replace("CREATE TABLE mallory.inheriting (id bigserial PRIMARY KEY) INHERITS (mallory.posts);", ""))
+        .expect("statements");
+    let plain = spied(&cluster, begin);
+    let begin = cluster.log().len();
+    client
+        .batch_execute(&format!(
+            "SET snowflake.adopted_schemas = 'mallory'; BEGIN; {statements}; COMMIT"
+        ).replace("CREATE TABLE mallory.inheriting (id bigserial PRIMARY KEY) INHERITS (mallory.posts);", ""))
+        .expect("statements");
+    assert_eq!(spied(&cluster, begin).len(), plain.len());
+    assert_adopted(&mut client, "mallory.posts", "id");
+    assert_left(&mut client, "mallory.of_superuser", "id", "bigint");
+    let superusers = "SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname = 'mallory'";
+    assert_eq!(bigint(&mut client, superusers), 0);
+    // An identity column would need a new sequence, which would be the superuser's.
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute(
+            "SET snowflake.adopted_schemas = 'mallory'; SET ROLE mallory; CREATE TABLE mallory.late (a integer); RESET ROLE;
+             ALTER TABLE mallory.late ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+        )
+        .expect("a column");
+    assert_eq!(column(&mut client, "mallory.late", "id").1, "identity");
+    assert!(take(&heard)[0].contains("the table belongs to another role"));
+}
+
+/// The extension is trusted, so its creator need not be a superuser, and owns it. What she makes
+/// belong to it is never called, whatever it is named.
+#[test]
+fn the_creator_of_the_extension_puts_no_function_in_the_place_of_ours() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "DROP EXTENSION IF EXISTS snowflake; CREATE ROLE mallory LOGIN; GRANT CREATE ON DATABASE postgres TO mallory",
+        )
+        .expect("a role");
+    let mut mallory = as_role(&cluster, "mallory");
+    mallory
+        .batch_execute(
+            "CREATE SCHEMA a; CREATE SCHEMA m; CREATE EXTENSION snowflake SCHEMA m;
+             CREATE FUNCTION a.snowflake_nextval() RETURNS bigint LANGUAGE plpgsql AS $$
+             BEGIN EXECUTE 'ALTER ROLE mallory SUPERUSER'; RETURN 1; END $$;
+             ALTER EXTENSION snowflake ADD FUNCTION a.snowflake_nextval()",
+        )
+        .expect("a member");
+    let error = error_of(
+        mallory.batch_execute("ALTER EXTENSION snowflake DROP FUNCTION m.snowflake_nextval()"),
+    );
+    assert_eq!(error.code(), &postgres::error::SqlState::INSUFFICIENT_PRIVILEGE, "{error}");
+    client
+        .batch_execute(
+            "SET search_path = a, m, public; SET snowflake.adopted_schemas = '*';
+             CREATE TABLE public.one (id bigserial PRIMARY KEY); INSERT INTO public.one DEFAULT VALUES",
+        )
+        .expect("a table");
+    assert_eq!(called(&mut client, "public"), 1);
+    assert_eq!(
+        bigint(&mut client, "SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname = 'mallory'"),
+        0
+    );
+    // Nor is the library's function taken once it belongs to her, who could replace it.
+    client.batch_execute("ALTER FUNCTION m.snowflake_nextval() OWNER TO mallory").expect("given");
+    let (mut client, heard) = listening(&cluster);
+    client
+        .batch_execute("SET snowflake.adopted_schemas = '*'; CREATE TABLE public.two (id bigserial PRIMARY KEY)")
+        .expect("a table");
+    assert_left(&mut client, "public.two", "id", "bigint");
+    assert!(take(&heard)[0].contains("no extension snowflake with a function"), "no notice");
+}
+
+/// How many columns of tables in a schema have defaults that call the library's function, and no
+/// other function.
+fn called(client: &mut Client, schema: &str) -> i64 {
+    let query = format!(
+        "SELECT count(*) FILTER (WHERE l.lanname = 'c' AND f.prosrc = 'snowflake_nextval' AND r.rolsuper)
+                - 1000000 * count(*) FILTER (WHERE l.lanname <> 'c')
+         FROM pg_class AS c JOIN pg_attrdef AS d ON d.adrelid = c.oid
+         JOIN pg_depend AS p ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid AND p.refclassid = 'pg_proc'::regclass
+         JOIN pg_proc AS f ON f.oid = p.refobjid JOIN pg_language AS l ON l.oid = f.prolang
+         JOIN pg_roles AS r ON r.oid = f.proowner
+         WHERE c.relnamespace = '{schema}'::regnamespace"
+    );
+    bigint(client, &query)
+}
+
+/// The owner of schemas puts other ones in their places while a superuser creates tables there.
+#[test]
+fn schemas_that_are_swapped_under_a_statement_change_nothing() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "DROP EXTENSION IF EXISTS snowflake; CREATE ROLE mallory LOGIN; GRANT CREATE ON DATABASE postgres TO mallory",
+        )
+        .expect("a role");
+    let mut mallory = as_role(&cluster, "mallory");
+    mallory
+        .batch_execute(
+            "CREATE SCHEMA m; CREATE EXTENSION snowflake SCHEMA m; CREATE SCHEMA m_2; CREATE SCHEMA app; CREATE SCHEMA app_2;
+             CREATE FUNCTION m_2.snowflake_nextval() RETURNS bigint LANGUAGE plpgsql AS $$
+             BEGIN EXECUTE 'ALTER ROLE mallory SUPERUSER'; RETURN 1; END $$",
+        )
+        .expect("schemas");
+    let is_over = AtomicBool::new(false);
+    let swaps = std::thread::scope(|scope| {
+        let swapping = scope.spawn(|| {
+            let mut swaps = 0;
+            while !is_over.load(Relaxed) {
+                for schema in ["m", "app"] {
+                    // The name is that of no schema for a moment, as little as can be.
+                    let swap = format!(
+                        "BEGIN; ALTER SCHEMA {schema} RENAME TO x; ALTER SCHEMA {schema}_2 RENAME TO {schema};
+                         ALTER SCHEMA x RENAME TO {schema}_2; COMMIT"
+                    );
+                    match mallory.batch_execute(&swap) {
+                        Ok(()) => swaps += 1,
+                        Err(_) => mallory.batch_execute("ROLLBACK").expect("over"),
+                    }
+                }
+            }
+            swaps
+        });
+        client.batch_execute("SET snowflake.adopted_schemas = '*'").expect("set");
+        for round in 0..150 {
+            // Where the schema has just gone, the statement fails as it does without the setting.
+            for key in ["bigserial", "bigint GENERATED ALWAYS AS IDENTITY"] {
+                let table = format!("t{round}_{}", key.len());
+                client
+                    .batch_execute(&format!("CREATE TABLE app.{table} (id {key} PRIMARY KEY)"))
+                    .ok();
+                client
+                    .batch_execute(&format!("CREATE TABLE public.{table} (id {key} PRIMARY KEY)"))
+                    .expect(key);
+            }
+        }
+        is_over.store(true, Relaxed);
+        swapping.join().expect("swaps")
+    });
+    let adopted: i64 =
+        ["public", "app", "app_2"].map(|schema| called(&mut client, schema)).iter().sum();
+    assert!(swaps > 100 && adopted > 100, "{swaps} swaps, {adopted} keys");
+    // Whatever was not adopted still takes values of the sequence that it owns.
+    let broken = "
+        SELECT count(*) FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'id'
+        LEFT JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
+        WHERE c.relkind = 'r' AND c.relname ~ '^t[0-9]+_' AND (
+            (d.oid IS NULL AND a.attidentity = '')
+            OR NOT EXISTS (SELECT FROM pg_depend WHERE (refclassid, refobjid, refobjsubid, classid)
+                           = ('pg_class'::regclass, c.oid, a.attnum::integer, 'pg_class'::regclass) AND deptype IN ('a', 'i')))";
+    assert_eq!(bigint(&mut client, broken), 0);
+    assert_eq!(
+        bigint(&mut client, "SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname = 'mallory'"),
+        0
+    );
 }

@@ -38,31 +38,17 @@ fn gorm() {
     assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
 }
 
-/// `AutoMigrate()` changes a reference that is declared as `int32` back to `integer` when it runs
-/// again, and fails if there is a snowflake ID in the column.
+/// Keys and references that are declared as `int32` stay, and `AutoMigrate()` sees no difference.
 #[test]
-fn gorm_changes_references_of_32_bits_back() {
+fn gorm_keeps_keys_of_32_bits() {
     let program = Program::of_blog("gorm");
-    let mut client = program.cluster.connect();
-    let mut assert_type = |expected: &str| {
-        let query = "SELECT atttypid::regtype::text FROM pg_attribute
-                     WHERE attrelid = 'categories'::regclass AND attname = 'parent_id'";
-        let of_type: String = client.query_one(query, &[]).expect("the column").get(0);
-        assert_eq!(of_type, expected);
-    };
-    printed(&program, "narrow");
-    assert_type("bigint");
-    printed(&program, "narrow");
-    assert_type("integer");
-
-    let mut client = program.cluster.connect();
-    client.batch_execute("DROP TABLE categories").expect("no row refers to it");
-    printed(&program, "narrow");
     let insert = "WITH parent AS (INSERT INTO categories DEFAULT VALUES RETURNING id)
                   INSERT INTO categories (parent_id) SELECT id FROM parent";
-    client.batch_execute(insert).expect("a category with a parent");
-    assert_fails(&program, "narrow", "integer out of range (SQLSTATE 22003)");
-    assert_type("bigint");
+    for _ in 0..2 {
+        printed(&program, "narrow");
+        program.cluster.connect().batch_execute(insert).expect("a category with a parent");
+    }
+    assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
 }
 
 /// Without `autoIncrement:false`, a key with a default of its own has two.

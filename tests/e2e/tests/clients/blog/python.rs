@@ -21,19 +21,6 @@ fn warnings(program: &Program) -> Vec<String> {
     warnings.map(|(_, warning)| warning.to_owned()).collect()
 }
 
-/// What is said of `posts.editor_id` if it is an `integer`.
-const CANNOT_HOLD: &str =
-    "column editor_id of table public.posts cannot hold the snowflake IDs that it refers to";
-
-/// Converts what this warning is about, with the statement of its hint.
-fn convert_as_hinted(program: &Program) {
-    let statement =
-        "SELECT * FROM snowflake_convert('public.users', 'id', validate => true, dry_run => false)";
-    let log = program.cluster.log();
-    assert!(log.contains(&format!("Convert it with {statement}.")), "{log}");
-    program.cluster.connect().batch_execute(statement).expect("a conversion");
-}
-
 /// The type of a column.
 fn of_type(program: &Program, table: &str, column: &str) -> String {
     let query = "SELECT format_type(atttypid, NULL) FROM pg_attribute
@@ -42,8 +29,7 @@ fn of_type(program: &Program, table: &str, column: &str) -> String {
     row.expect("a column").get(0)
 }
 
-/// A Django project whose first migration is made, and creates the extensions and adopts the schema
-/// before it creates tables.
+/// A Django project whose first migration is made, and creates the extension before it creates tables.
 fn django() -> Program {
     let program = django_with("django.db.models.BigAutoField");
     program.python(&["manage.py", "migrate"]);
@@ -53,8 +39,8 @@ fn django() -> Program {
 /// The same, with another DEFAULT_AUTO_FIELD, and the migration not executed yet.
 fn django_with(auto_field: &str) -> Program {
     let program = Program::of_blog("django");
-    let drop = "DROP EXTENSION snowflake_adopt; DROP EXTENSION snowflake";
-    program.cluster.connect().batch_execute(drop).expect("a database without the extensions");
+    let drop = "DROP EXTENSION snowflake";
+    program.cluster.connect().batch_execute(drop).expect("a database without the extension");
     replace(&program, "settings.py", "django.db.models.BigAutoField", auto_field);
     let migration = "blog/migrations/0001_initial.py";
     program.python(&["manage.py", "makemigrations"]);
@@ -63,15 +49,10 @@ fn django_with(auto_field: &str) -> Program {
     let import = "from django.contrib.postgres.operations import CreateExtension\n";
     replace(&program, migration, imported, &[imported, import].concat());
     let operations = "    operations = [\n";
-    replace(&program, migration, operations, &[operations, ADOPT].concat());
+    let create = "        CreateExtension(\"snowflake\"),\n";
+    replace(&program, migration, operations, &[operations, create].concat());
     program
 }
-
-/// Operations of a migration.
-const ADOPT: &str = r#"        CreateExtension("snowflake"),
-        CreateExtension("snowflake_adopt"),
-        migrations.RunSQL("SELECT snowflake_adopt('public')", "SELECT snowflake_disown('public')"),
-"#;
 
 /// Makes the second migration of the Django project, and executes it. Returns what this prints.
 fn migrate_second(program: &Program) -> String {
@@ -96,9 +77,9 @@ fn in_django(program: &Program, statements: &str) -> String {
 /// The tables with an `id`, also that which Django makes of a `ManyToManyField`.
 const OF_DJANGO: &[&str] = &["comments", "likes", "posts", "posts_tags", "tags", "users"];
 
-/// Django: a migration adopts the schema and creates tables, in one transaction, and another one
+/// Django: a migration creates the extension and tables, in one transaction, and another one
 /// changes them. Keys are known after `save()` and `bulk_create()`, rows are found by them, and there
-/// is no difference afterwards. The tables of Django's own apps that were there before keep their
+/// is no difference afterwards. The tables of Django's own apps that declare an `AutoField` keep their
 /// keys.
 #[test]
 fn django_migrates_and_inserts() {
@@ -124,59 +105,18 @@ fn django_s_own_apps_work_with_their_own_keys() {
     assert!(tested.contains("Found 1 test(s)."), "{tested}");
 }
 
-/// If the schema is adopted before Django's own apps are migrated, which declare an `AutoField`,
-/// `migrate` fails. It succeeds with a backend to which integers are `bigint`, and their keys are
-/// snowflake IDs, too.
+/// Keys that are declared as `AutoField` stay, and the program works as without adoption.
 #[test]
-fn django_s_own_apps_with_snowflake_ids_need_a_backend() {
-    let program = Program::of_blog("django");
-    program.python(&["manage.py", "makemigrations"]);
-    for _ in 0..2 {
-        let failed = program.tool("python", &["manage.py", "migrate"]);
-        let said = String::from_utf8_lossy(&failed.stderr);
-        assert!(!failed.status.success(), "{said}");
-        assert!(said.contains("in create_permissions") && said.contains(OUT_OF_RANGE), "{said}");
-    }
-    replace(&program, "settings.py", "django.db.backends.postgresql", "big_integers");
-    program.python(&["manage.py", "migrate"]);
-    assert_adopted(&program.cluster, &["auth_group", "auth_permission", "django_content_type"]);
-    assert_eq!(program.python(&["browse.py"]), "browsed\n");
-    program.python(&["manage.py", "flush", "--no-input"]);
-    replace(&program, "settings.py", "models.BigAutoField", "models.AutoField");
-    migrate_second(&program);
-    assert_adopted(&program.cluster, SECOND);
-    assert_eq!(of_type(&program, "posts", "editor_id"), "bigint");
-    assert_rows(&program.cluster, OF_DJANGO, &program.python(&["insert.py"]));
-    assert_django_finds_no_difference(&program);
-}
-
-const OUT_OF_RANGE: &str = "django.db.utils.DataError: integer out of range";
-
-/// Django does not send a key to the database that an `AutoField` cannot have, and finds no row. What
-/// was inserted is not found, not saved, and `bulk_update()` overwrites columns with NULL. With
-/// `BigAutoField`, and the migration that Django makes of the change, everything works, and the
-/// columns and their defaults are as before.
-#[test]
-fn django_does_not_find_rows_of_an_auto_field() {
+fn django_keeps_the_keys_of_an_auto_field() {
     let program = django_with("django.db.models.AutoField");
     program.python(&["manage.py", "migrate"]);
-    assert_adopted(&program.cluster, FIRST);
+    assert_eq!(of_type(&program, "posts", "id"), "integer");
     assert_django_finds_no_difference(&program);
-    let found = "get False\nupdate 0\nsave DatabaseError\nauthor DoesNotExist\nparent None\nbulk DataError\n";
-    assert_eq!(in_django(&program, USE), found);
-
-    replace(&program, "settings.py", "models.AutoField", "models.BigAutoField");
-    program.python(&["manage.py", "makemigrations"]);
-    program.python(&["manage.py", "migrate"]);
-    assert_adopted(&program.cluster, FIRST);
-    assert_django_finds_no_difference(&program);
-    program.python(&["manage.py", "flush", "--no-input"]);
     let found = "get True\nupdate 1\nsave None\nauthor ann\nparent !\nbulk 2\n";
     assert_eq!(in_django(&program, USE), found);
     program.python(&["manage.py", "flush", "--no-input"]);
     migrate_second(&program);
-    assert_adopted(&program.cluster, SECOND);
-    assert_rows(&program.cluster, OF_DJANGO, &program.python(&["insert.py"]));
+    program.python(&["insert.py"]);
     assert_eq!(warnings(&program), [""; 0]);
 }
 
@@ -202,44 +142,16 @@ tell("parent", lambda: reply.parent and reply.parent.body)
 tell("bulk", lambda: len(Comment.objects.bulk_create([Comment(post=post, author=ann) for _ in range(2)])))
 "#;
 
-/// A reference that is added to a table with rows is a `bigint` if the key is a `BigAutoField`. If it
-/// is an `AutoField`, the reference stays an `integer`, and a warning says so, which Django does not
-/// show by itself. After the conversion of the hint, references are stored.
+/// A reference that is added to a table with rows is a `bigint`, as the key is.
 #[test]
 fn django_adds_a_reference_to_a_table_with_rows() {
-    for (auto_field, is_warned) in [("BigAutoField", false), ("AutoField", true)] {
-        let program = django_with(&format!("django.db.models.{auto_field}"));
-        program.write("blog/__init__.py", SHOW_WARNINGS);
-        program.python(&["manage.py", "migrate"]);
-        in_django(&program, WRITE_POST);
-        let shown = migrate_second(&program);
-        assert_eq!(shown.contains(&format!("WARNING {CANNOT_HOLD}")), is_warned, "{shown}");
-        assert_eq!(warnings(&program).contains(&CANNOT_HOLD.to_owned()), is_warned);
-        let is_stored = in_django(&program, EDIT);
-        if is_warned {
-            assert_eq!(of_type(&program, "posts", "editor_id"), "integer");
-            assert_eq!(is_stored, "integer out of range\n");
-            convert_as_hinted(&program);
-            assert_eq!(in_django(&program, EDIT), "edited 1\n");
-        } else {
-            assert_eq!(is_stored, "edited 1\n");
-        }
-        assert_adopted(&program.cluster, SECOND);
-    }
+    let program = django();
+    in_django(&program, WRITE_POST);
+    migrate_second(&program);
+    assert_eq!(in_django(&program, EDIT), "edited 1\n");
+    assert_eq!(warnings(&program), [""; 0]);
+    assert_adopted(&program.cluster, SECOND);
 }
-
-const SHOW_WARNINGS: &str = r#"
-from django.db.backends.signals import connection_created
-
-
-def show_notices(connection, **kwargs):
-    connection.connection.add_notice_handler(
-        lambda notice: print(notice.severity, notice.message_primary)
-    )
-
-
-connection_created.connect(show_notices)
-"#;
 
 const WRITE_POST: &str =
     "Post.objects.create(author=User.objects.create(username='ann'), title='Snow')";
@@ -251,8 +163,7 @@ except Exception as error:
     print(error)";
 
 /// A fixture is loaded with its keys, and new rows get snowflake IDs afterwards. What `loaddata` and
-/// `sqlsequencereset` do to sequences has no effect. The sequences of keys that were integers hold
-/// snowflake IDs, too.
+/// `sqlsequencereset` do to sequences has no effect.
 #[test]
 fn django_loads_what_it_has_dumped() {
     let program = django();
@@ -276,14 +187,6 @@ fn django_loads_what_it_has_dumped() {
     let last = bigint(&mut program.cluster.connect(), "SELECT max(id) FROM tags");
     assert_eq!(printed, format!("{last}\n"));
     assert!(Some(&last) > before.last(), "{last}");
-
-    let program = django_with("django.db.models.AutoField");
-    program.python(&["manage.py", "migrate"]);
-    in_django(&program, WRITE_POST);
-    program.python(&dump);
-    program.cluster.connect().batch_execute(empty).expect("tables");
-    let loaded = program.python(&load);
-    assert!(loaded.contains("Installed"), "{loaded}");
 }
 
 /// What `alembic init` sets up, with the models and the database of the program.
@@ -404,95 +307,34 @@ const COMPARE: &str = r#"def compare_server_default(
 
 "#;
 
-/// If keys are of the type `Integer`, SQLAlchemy sends them as `INTEGER`, and a row that refers to
-/// another cannot be inserted. Alembic finds that the columns are of another type, and a migration
-/// makes them integers again, so that no row can be inserted. With `BigInteger`, and the migration
-/// that Alembic makes of the change, everything works.
+/// Keys of the type `Integer` stay, and the program works as without adoption. There is no difference.
 #[test]
-fn sqlalchemy_does_not_insert_references_of_integers() {
+fn sqlalchemy_keeps_keys_of_integers() {
     let program = alembic_with(&[INTEGERS]);
     migrate(&program, "first");
-    assert_adopted(&program.cluster, FIRST);
-    let failed = |statement: &str| {
-        let failed = program.tool("python", &["insert.py"]);
-        let said = String::from_utf8_lossy(&failed.stderr);
-        assert!(said.contains("integer out of range") && said.contains(statement), "{said}");
-    };
-    failed("INSERT INTO posts (author_id, title) VALUES (%(author_id)s::INTEGER,");
-    let checked = run_alembic(&program, &["check"]);
-    let said = String::from_utf8_lossy(&checked.stderr);
-    assert!(said.contains("New upgrade operations detected"), "{said}");
-    for column in ["users.id", "posts.author_id", "posts_tags.tag_id"] {
-        let changed = format!("Detected type change from BIGINT() to Integer() on '{column}'");
-        assert!(said.contains(&changed), "{column}: {said}");
-    }
-    migrate(&program, "back");
     assert_eq!(of_type(&program, "users", "id"), "integer");
-    failed("INSERT INTO users (name)");
-
-    for file in ["models.py", "second/models.py"] {
-        replace(&program, file, INTEGERS.1, INTEGERS.0);
-    }
-    migrate(&program, "again");
-    assert_adopted(&program.cluster, FIRST);
-    migrate_to_second(&program);
-    assert_adopted(&program.cluster, SECOND);
-    print_all(&program);
     assert_alembic_finds_no_difference(&program);
+    migrate_to_second(&program);
+    program.python(&["insert.py"]);
+    assert_alembic_finds_no_difference(&program);
+    assert_eq!(warnings(&program), [""; 0]);
 }
 
-/// A reference that is added to a table with rows is a `bigint` if the models declare one. Otherwise
-/// it stays an `integer`, and a warning says so, which is shown if the logger is configured for it.
-/// After the conversion of the hint and with `BigInteger` in the models, there is no difference, and
-/// references are stored.
+/// A reference is added to a table with rows.
 #[test]
 fn alembic_adds_a_reference_to_a_table_with_rows() {
-    for is_warned in [false, true] {
-        let program = if is_warned { alembic_with(&[INTEGERS]) } else { alembic() };
-        let logger = "level = WARNING\nhandlers =\nqualname = sqlalchemy.engine";
-        let configured = "level = INFO\nhandlers =\nqualname = sqlalchemy.dialects.postgresql";
-        replace(&program, "alembic.ini", logger, configured);
-        migrate(&program, "first");
-        let rows = "WITH ann AS (INSERT INTO users (name) VALUES ('ann') RETURNING id)
-             INSERT INTO posts (author_id, title) SELECT id, 'Snow' FROM ann";
-        program.cluster.connect().batch_execute(rows).expect("a post");
-        program.write("models.py", &program.read("second/models.py"));
-        if is_warned {
-            // Alembic finds the other columns, too. Only what is new is to be migrated.
-            stdout(run_alembic(&program, &["revision", "--rev-id", "second"]));
-            replace(&program, "migrations/versions/second_.py", "    pass\n", SECOND_OF_INTEGERS);
-            let logged = run_alembic(&program, &["upgrade", "head"]);
-            let logged = String::from_utf8_lossy(&logged.stderr);
-            assert!(logged.contains(&format!("WARNING: {CANNOT_HOLD}")), "{logged}");
-            assert_eq!(of_type(&program, "posts", "editor_id"), "integer");
-            convert_as_hinted(&program);
-            replace(&program, "models.py", INTEGERS.1, INTEGERS.0);
-        } else {
-            let (_, logged) = migrate(&program, "second");
-            assert!(!logged.contains("WARNING"), "{logged}");
-        }
-        assert_eq!(warnings(&program).contains(&CANNOT_HOLD.to_owned()), is_warned);
-        assert_adopted(&program.cluster, SECOND);
-        assert_alembic_finds_no_difference(&program);
-        let before = ["users", "posts"].map(|table| format!("{table} {}\n", program.ids(table)[0]));
-        let printed = before.concat() + &program.python(&["insert.py"]);
-        assert_rows(&program.cluster, SECOND, &printed);
-        let edited = "SELECT count(*) FROM posts JOIN users ON users.id = editor_id";
-        assert_eq!(bigint(&mut program.cluster.connect(), edited), 1);
-    }
+    let program = alembic();
+    migrate(&program, "first");
+    let rows = "WITH ann AS (INSERT INTO users (name) VALUES ('ann') RETURNING id)
+         INSERT INTO posts (author_id, title) SELECT id, 'Snow' FROM ann";
+    program.cluster.connect().batch_execute(rows).expect("a post");
+    migrate_to_second(&program);
+    assert_eq!(warnings(&program), [""; 0]);
+    assert_adopted(&program.cluster, SECOND);
+    let before = ["users", "posts"].map(|table| format!("{table} {}\n", program.ids(table)[0]));
+    let printed = before.concat() + &program.python(&["insert.py"]);
+    assert_rows(&program.cluster, SECOND, &printed);
 }
-
-const SECOND_OF_INTEGERS: &str = "
-    op.create_table(
-        'likes',
-        sa.Column('id', sa.Integer(), primary_key=True),
-        sa.Column('post_id', sa.Integer(), sa.ForeignKey('posts.id'), nullable=False),
-        sa.Column('user_id', sa.Integer(), sa.ForeignKey('users.id'), nullable=False),
-    )
-    op.add_column('posts', sa.Column('editor_id', sa.Integer(), nullable=True))
-    op.add_column('posts', sa.Column('subtitle', sa.String(), nullable=True))
-    op.create_foreign_key(None, 'posts', 'users', ['editor_id'], ['id'])
-";
 
 /// A sequence that the program names stays one, with its small keys: SQLAlchemy takes the next value
 /// itself, so the column has no default, or one that uses a sequence of its own. Without RETURNING,

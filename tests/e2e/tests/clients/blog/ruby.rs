@@ -6,8 +6,7 @@ use std::process::Output;
 
 use snowflake_e2e::bigint;
 
-use super::rust::hinted;
-use super::{FIRST, SECOND, assert_adopted, assert_rows};
+use super::{FIRST, SECOND, assert_adopted, assert_rows, hinted};
 use crate::program::{Program, source, stdout};
 
 /// The migrations of the application.
@@ -72,12 +71,10 @@ fn error(output: Output) -> String {
     String::from_utf8(output.stderr).expect("UTF-8")
 }
 
-/// Makes the migrations those of an application that began before Rails 5.1. Their keys are
-/// `serial`, and their references `integer`.
-fn of_rails_5_0(program: &Program) {
-    for migration in MIGRATIONS {
-        program.write(migration, &program.read(migration).replace("[7.2]", "[5.0]"));
-    }
+/// Makes a migration that of an application that began before Rails 5.1. Its keys are `serial`, and its
+/// references `integer`.
+fn of_rails_5_0(program: &Program, migration: &str) {
+    program.write(migration, &program.read(migration).replace("[7.2]", "[5.0]"));
 }
 
 /// Creates the tables of the first migration, one post, and the tables of the second migration.
@@ -127,51 +124,37 @@ fn activerecord_adds_a_reference_to_a_table_with_rows() {
     assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
 }
 
-/// Keys that are declared as `:serial` or `:integer` become `bigint`, too, and so do references
-/// that are declared as `:integer`.
+/// Migrations that began before Rails 5.1 declare keys as `serial` and references as `integer`. They
+/// stay, and the application works as without adoption, its join table included.
 #[test]
-fn activerecord_declares_keys_as_integers() {
+fn activerecord_keeps_keys_of_integers() {
     let program = application();
     for migration in MIGRATIONS {
-        let text = program.read(migration).replace("foreign_key:", "type: :integer, foreign_key:");
-        let mut text = text.replace("create_table :users", "create_table :users, id: :serial");
-        for table in ["posts", "comments", "tags", "likes"] {
-            let create = format!("create_table :{table}");
-            text = text.replace(&create, &format!("{create}, id: :integer"));
-        }
-        program.write(migration, &text);
+        of_rails_5_0(&program, migration);
     }
     stdout(rake(&program, &["db:migrate"]));
-    let log = program.cluster.log();
-    for table in SECOND {
-        let declared = format!(": CREATE TABLE \"{table}\" (\"id\" serial ");
-        assert!(log.contains(&declared), "{table}");
-    }
-    for reference in ["\"author_id\" integer", "\"post_id\" integer", "ADD \"editor_id\" integer"] {
-        assert!(log.contains(reference), "{reference}");
-    }
-    assert_adopted(&program.cluster, SECOND);
+    let narrow = "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'public'
+                  AND column_name = 'id' AND data_type = 'integer'";
+    assert_eq!(bigint(&mut program.cluster.connect(), narrow), 5);
     let written = runner(&program, "development", &["db/seeds.rb"]);
+    assert!(written.ends_with(READ), "{written}");
     let liked = runner(&program, "development", &["db/like.rb"]);
     assert!(liked.ends_with(EDITED), "{liked}");
-    assert_rows(&program.cluster, SECOND, &(written + &liked));
+    assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
 }
 
-/// Migrations that began before Rails 5.1 add an `integer` reference. If the table has rows, it
-/// stays one, and Rails prints the warning. A migration with the statement of its hint, and with
-/// `validate`, converts it.
+/// Rails prints the warning of an `integer` reference to a snowflake ID. A migration with the statement
+/// of its hint mends it.
 #[test]
-fn activerecord_prints_the_warning_of_a_reference_that_stays_an_integer() {
+fn activerecord_prints_the_warning_of_a_narrow_reference() {
     let program = application();
-    of_rails_5_0(&program);
     stdout(rake(&program, &["db:migrate", FIRST_ONLY]));
-    assert_adopted(&program.cluster, FIRST);
-    // The columns of the join table do not fit, either, and there is no warning.
-    let wide = "%i[post_id tag_id].each do |key|
-        ActiveRecord::Base.lease_connection.change_column :posts_tags, key, :bigint
-    end";
-    runner(&program, "development", &["-e", wide]);
     let written = runner(&program, "development", &["db/seeds.rb"]);
+    let narrow = program.read(MIGRATIONS[1]).replace(
+        "add_reference :posts, :editor,",
+        "add_reference :posts, :editor, type: :integer,",
+    );
+    program.write(MIGRATIONS[1], &narrow);
 
     let migrated = rake(&program, &["db:migrate"]);
     let said = String::from_utf8(migrated.stderr.clone()).expect("UTF-8");
@@ -182,76 +165,25 @@ fn activerecord_prints_the_warning_of_a_reference_that_stays_an_integer() {
     let refused = error_of_runner(&program, "development", edit);
     assert!(refused.contains("is out of range for ActiveModel::Type::Integer"), "{refused}");
 
-    let statement = hinted(&said).to_owned();
+    let statement = hinted(&said);
     let migration = format!(
-        "class ConvertEditor < ActiveRecord::Migration[7.2]
+        "class WidenEditor < ActiveRecord::Migration[7.2]
            def up
              execute \"{statement}\"
            end
          end"
     );
-    program.write("db/migrate/20260202090001_convert_editor.rb", &migration);
+    program.write("db/migrate/20260202090001_widen_editor.rb", &migration);
     stdout(rake(&program, &["db:migrate"]));
     assert_adopted(&program.cluster, SECOND);
-    let schema = program.read("db/schema.rb");
-    assert!(schema.contains("t.bigint \"editor_id\""), "{schema}");
-    assert!(!schema.contains("validate: false"), "{schema}");
     let liked = runner(&program, "development", &["db/like.rb"]);
     assert!(liked.ends_with(EDITED), "{liked}");
     assert_rows(&program.cluster, SECOND, &(written + &liked));
 }
 
-/// Without the hint's `validate => true`, the foreign key is not valid, and Rails writes this into
-/// schema.rb.
-#[test]
-fn activerecord_dumps_a_foreign_key_that_is_not_valid() {
-    let program = application();
-    let second = program.read(MIGRATIONS[1]).replace("[7.2]", "[5.0]");
-    program.write(MIGRATIONS[1], &second);
-    migrate_with_rows(&program);
-    let mut client = program.cluster.connect();
-    let without = hinted(&program.cluster.log()).replace("validate => true, ", "");
-    client.batch_execute(&without).expect("a conversion");
-    stdout(rake(&program, &["db:schema:dump"]));
-    let key = "add_foreign_key \"posts\", \"users\", column: \"editor_id\"";
-    let schema = program.read("db/schema.rb");
-    assert!(schema.contains(&format!("{key}, validate: false\n")), "{schema}");
-    let validate = "ActiveRecord::Base.lease_connection
-        .validate_foreign_key :posts, :users, column: :editor_id";
-    runner(&program, "development", &["-e", validate]);
-    stdout(rake(&program, &["db:schema:dump"]));
-    let schema = program.read("db/schema.rb");
-    assert!(schema.contains(&format!("{key}\n")), "{schema}");
-}
-
-/// A join table has no foreign keys, so nothing is known of its columns. Where they are integers,
-/// as in migrations that began before Rails 5.1, they have to be changed by hand. With foreign
-/// keys, they are converted.
-#[test]
-fn activerecord_joins_with_integers_that_do_not_fit() {
-    let program = application();
-    of_rails_5_0(&program);
-    stdout(rake(&program, &["db:migrate"]));
-    assert_adopted(&program.cluster, SECOND);
-    assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
-    let seed = ruby(&program, "development", &["-r", "./config/environment", "db/seeds.rb"]);
-    let said = error(seed);
-    assert!(said.contains("is out of range for ActiveModel::Type::Integer"), "{said}");
-
-    let program = application();
-    of_rails_5_0(&program);
-    let join = "create_join_table :posts, :tags";
-    let with_keys = format!("{join}, column_options: {{ foreign_key: true }}");
-    let migration = program.read(MIGRATIONS[0]).replace(join, &with_keys);
-    program.write(MIGRATIONS[0], &migration);
-    stdout(rake(&program, &["db:migrate"]));
-    let written = runner(&program, "development", &["db/seeds.rb"]);
-    assert!(written.ends_with(READ), "{written}");
-}
-
-/// schema.rb has the extensions, the defaults, and the adoption. The test database is created with
-/// it, is dumped as the same, and needs no further maintenance. Migrations that are run there later
-/// are converted as well.
+/// schema.rb has the extension and the defaults. The test database is created with it, is dumped as the
+/// same, and needs no further maintenance. Migrations that are run there later are adopted as well,
+/// because the setting is the role's.
 #[test]
 fn activerecord_dumps_an_adopted_schema() {
     let program = application();
@@ -259,10 +191,8 @@ fn activerecord_dumps_an_adopted_schema() {
     let schema = program.read("db/schema.rb");
     for line in [
         "  enable_extension \"snowflake\"\n",
-        "  enable_extension \"snowflake_adopt\"\n",
         "  create_table \"users\", id: :bigint, default: -> { \"snowflake_nextval()\" }, force",
         "    t.bigint \"author_id\", null: false\n",
-        "  execute \"SELECT snowflake_adopt('public', 'primary')\"\nend\n",
     ] {
         assert!(schema.contains(line), "{line}: {schema}");
     }
@@ -284,45 +214,35 @@ fn activerecord_dumps_an_adopted_schema() {
     assert!(id.trim().parse::<i64>().expect("an ID") > 1 << 40, "{id}");
 }
 
-/// Without the initializer, schema.rb creates the schemas of the tables of both extensions, and
-/// cannot be loaded.
+/// Without the initializer, schema.rb creates the schema of the extension's tables, and cannot be
+/// loaded.
 #[test]
-fn activerecord_dumps_the_schemas_of_the_extensions() {
+fn activerecord_dumps_the_schema_of_the_extension() {
     let program = application();
     program.write(INITIALIZER, "");
     stdout(rake(&program, &["db:migrate"]));
     let schema = program.read("db/schema.rb");
-    for name in ["snowflake_adopt_internal", "snowflake_internal"] {
-        assert!(schema.contains(&format!("  create_schema \"{name}\"\n")), "{schema}");
-    }
+    assert!(schema.contains("  create_schema \"snowflake_internal\"\n"), "{schema}");
     let said = error(rake(&program, &["db:test:prepare"]));
     assert!(said.contains("schema \"snowflake_internal\" already exists"), "{said}");
-    // The adoption has a schema of its own.
-    let one = schema.replace("  create_schema \"snowflake_internal\"\n", "");
-    program.write("db/schema.rb", &one);
-    let said = error(rake(&program, &["db:test:prepare"]));
-    assert!(said.contains("schema \"snowflake_adopt_internal\" already exists"), "{said}");
 }
 
-/// `structure.sql` has the extension, but not which schemas are adopted, because Rails dumps no
-/// data. A table of a later migration keeps its `bigserial`, until the database is adopted.
+/// `structure.sql` has the extension and the defaults. A table of a later migration is adopted, because
+/// the setting is the role's.
 #[test]
-fn activerecord_loads_structure_sql_without_the_adoption() {
+fn activerecord_adopts_what_comes_after_structure_sql() {
     let program = application();
     program.write(INITIALIZER, "ActiveRecord.schema_format = :sql\n");
     stdout(rake(&program, &["db:migrate", FIRST_ONLY]));
-    let structure = program.read("db/structure.sql");
-    assert!(structure.contains("CREATE EXTENSION IF NOT EXISTS snowflake_adopt"), "{structure}");
     stdout(rake(&program, &["db:test:prepare"]));
-    let mut client = program.cluster.connect_to("blog_test");
-    assert_eq!(bigint(&mut client, "SELECT count(*) FROM snowflake_adopted"), 0);
-    let default = "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
-                   WHERE adrelid = $1::text::regclass AND adnum = 1";
-    let mut default =
-        |table: &str| -> String { client.query_one(default, &[&table]).expect("a default").get(0) };
-    assert_eq!(default("users"), "snowflake_nextval()");
     stdout(ruby(&program, "test", &["-S", "rake", "db:migrate"]));
-    assert_eq!(default("likes"), "nextval('likes_id_seq'::regclass)");
+    let mut client = program.cluster.connect_to("blog_test");
+    for table in ["users", "likes"] {
+        let default = "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
+                       WHERE adrelid = $1::text::regclass AND adnum = 1";
+        let default: String = client.query_one(default, &[&table]).expect("a default").get(0);
+        assert_eq!(default, "snowflake_nextval()", "{table}");
+    }
 }
 
 /// Fixtures give rows IDs that are hashes of names, and reset sequences. In the adopted database, a
@@ -355,13 +275,10 @@ fn activerecord_loads_fixtures_of_a_blog() {
 }
 
 /// `default_sequence_name` and `reset_pk_sequence!` find the sequence of a converted key, which
-/// gives out no keys any more. That of a `serial` key holds snowflake IDs, too.
+/// gives out no keys any more.
 #[test]
 fn activerecord_resets_the_sequence_of_a_converted_key() {
     let program = application();
-    let first = program.read(MIGRATIONS[0]);
-    let of_serial = first.replace("create_table :tags", "create_table :tags, id: :serial");
-    program.write(MIGRATIONS[0], &of_serial);
     stdout(rake(&program, &["db:migrate"]));
     const RESET: &str = "
         connection = ActiveRecord::Base.lease_connection
@@ -373,11 +290,6 @@ fn activerecord_resets_the_sequence_of_a_converted_key() {
         runner(&program, "development", &["-e", RESET]),
         "public.users_id_seq\ntrue\ntrue\n"
     );
-
-    const RESET_SERIAL: &str = "
-        tag = Tag.create!(name: 'drinks')
-        puts ActiveRecord::Base.lease_connection.reset_pk_sequence!('tags') == tag.id";
-    assert_eq!(runner(&program, "development", &["-e", RESET_SERIAL]), "true\n");
 }
 
 /// With `insert_returning: false`, Rails asks the sequence for the key of a row, and fails.

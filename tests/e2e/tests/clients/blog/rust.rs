@@ -4,7 +4,7 @@ use std::process::Output;
 
 use snowflake_e2e::bigint;
 
-use super::{FIRST, SECOND, assert_adopted, assert_rows};
+use super::{FIRST, SECOND, assert_adopted, assert_rows, hinted};
 use crate::program::{Program, stdout};
 
 /// What a program of a blog in Rust does with this argument.
@@ -25,13 +25,6 @@ fn error(output: Output) -> String {
     String::from_utf8(output.stderr).expect("UTF-8")
 }
 
-/// The statement that the hint of a warning tells to execute.
-pub fn hinted(said: &str) -> &str {
-    let (_, hint) =
-        said.split_once("Convert it with ").unwrap_or_else(|| panic!("no hint: {said}"));
-    hint.lines().next().and_then(|line| line.strip_suffix('.')).expect("a sentence")
-}
-
 /// Asserts that the server has warned of the integer reference to the editor of a post, and that
 /// the program has not told its user.
 #[track_caller]
@@ -46,7 +39,7 @@ fn assert_warned_silently(program: &Program, migrated: Output) {
 /// Follows the hint of the warning.
 fn follow_the_hint(program: &Program) {
     let mut client = program.cluster.connect();
-    client.batch_execute(hinted(&program.cluster.log())).expect("a conversion");
+    client.batch_execute(hinted(&program.cluster.log())).expect("mended");
     let is_valid = "SELECT count(*) FROM pg_constraint
                     WHERE conname = 'posts_editor_id_fkey' AND convalidated";
     assert_eq!(bigint(&mut client, is_valid), 1);
@@ -55,8 +48,7 @@ fn follow_the_hint(program: &Program) {
 /// What a program prints of a post that it has read, without IDs.
 const READ: &str = "Tea: drinks\nTea: kitchen\nTea: How long? (Bob)\n";
 
-/// Diesel's migrations declare keys as `SERIAL` and references as `INTEGER`, and its models use
-/// `i64`. Migrations that were run are not run again.
+/// Diesel's migrations declare keys as `BIGSERIAL` and references as `BIGINT`. Migrations that were run are not run again.
 #[test]
 fn diesel() {
     let program = Program::of_blog("diesel");
@@ -77,79 +69,28 @@ fn diesel() {
     assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
 }
 
-/// If a table has rows, an `INTEGER` reference that Diesel adds to it stays one. Diesel does not
-/// print the warning, which is in the log of the server. Until its hint is followed, the reference
-/// takes no new key.
-#[test]
-fn diesel_does_not_print_the_warning_of_a_reference_that_stays_an_integer() {
-    let program = Program::of_blog("diesel");
-    printed(&program, "blog-diesel", "first");
-    let written = printed(&program, "blog-diesel", "write");
-    assert_warned_silently(&program, run(&program, "blog-diesel", "migrate"));
-
-    let refused = run(&program, "blog-diesel", "like");
-    let liked = String::from_utf8(refused.stdout.clone()).expect("UTF-8");
-    let said = error(refused);
-    assert!(said.contains("integer out of range"), "{said}");
-
-    follow_the_hint(&program);
-    assert_adopted(&program.cluster, SECOND);
-    let edited = printed(&program, "blog-diesel", "like");
-    assert!(edited.ends_with("Tea: A start, edited by Bob\n"), "{edited}");
-    assert_rows(&program.cluster, SECOND, &(written + &liked + &edited));
-}
-
 /// A schema without the spaces that depend on whether Diesel finds rustfmt.
 fn without_spaces(schema: &str) -> String {
     schema.split_whitespace().collect()
 }
 
-/// `diesel print-schema` prints `Int8` for keys and references, and without adoption it prints
-/// `Int4`. `--locked-schema`, which checks the file, refuses the latter. The migration that
-/// `--diff-schema` makes of the difference would drop the keys.
+/// `diesel print-schema` prints the same `Int8` as without adoption, and `--locked-schema`, which checks
+/// the file, accepts it.
 #[test]
-fn diesel_prints_a_schema_of_int8() {
+fn diesel_prints_the_same_schema() {
     let program = Program::of_blog("diesel");
-    let host = program.cluster.directory().display();
-    let plain = format!("postgresql:///plain?host={host}&user=postgres");
-    program.cluster.connect().batch_execute("CREATE DATABASE plain").expect("a database");
     let diesel = |arguments: &[&str]| {
         let output = program.command(&program.installed("bin/diesel"), arguments).output();
         output.expect("diesel_cli is installed")
     };
-    let [schema, of_integers] =
-        ["src/schema.rs", "src/schema_of_integers.rs"].map(|file| program.read(file));
-
-    // With a schema that is right, this changes nothing.
+    let schema = program.read("src/schema.rs");
     stdout(diesel(&["migration", "run", "--locked-schema"]));
-    let in_adopted = stdout(diesel(&["print-schema"]));
-    assert_eq!(without_spaces(&in_adopted), without_spaces(&schema));
-
-    program.write("src/schema.rs", &of_integers);
-    stdout(diesel(&["migration", "run", "--locked-schema", "--database-url", &plain]));
-    let in_plain = stdout(diesel(&["print-schema", "--database-url", &plain]));
-    assert_eq!(without_spaces(&in_plain), without_spaces(&of_integers));
-    assert_eq!(of_integers.replace("Int4", "Int8"), schema);
-
-    let refused = error(diesel(&["migration", "run", "--locked-schema"]));
-    assert!(refused.contains("Command would result in changes"), "{refused}");
-    let generated = ["migration", "generate", "--diff-schema", "--version", "3", "differ"];
-    stdout(diesel(&generated));
-    let up = program.read("migrations/3_differ/up.sql");
-    assert!(up.contains("ALTER TABLE \"users\" DROP COLUMN \"id\";"), "{up}");
+    let printed = stdout(diesel(&["print-schema"]));
+    assert_eq!(without_spaces(&printed), without_spaces(&schema));
+    assert_adopted(&program.cluster, SECOND);
 }
 
-/// With a schema that was printed without adoption, the row is inserted, and its ID cannot be read.
-#[test]
-fn diesel_does_not_read_an_id_as_int4() {
-    let program = Program::of_blog("diesel");
-    printed(&program, "blog-diesel", "migrate");
-    let said = error(run(&program, "blog-diesel", "stale"));
-    assert!(said.contains("Received more than 4 bytes while decoding an i32"), "{said}");
-    assert_eq!(program.ids("users").len(), 1);
-}
-
-/// sqlx's migrations declare keys as `BIGSERIAL`, `SERIAL` and identity columns. sqlx compares the
+/// sqlx's migrations declare keys as `BIGSERIAL` and identity columns. sqlx compares the
 /// checksums of migrations that were run, and not what they have become, so it is content.
 #[test]
 fn sqlx() {
@@ -212,26 +153,4 @@ fn sqlx_does_not_print_the_warning_of_a_reference_that_stays_an_integer() {
     let edited = printed(&program, "blog-sqlx", "like");
     assert!(edited.ends_with("Tea: A start, edited by Bob\n"), "{edited}");
     assert_rows(&program.cluster, SECOND, &(written + &liked + &edited));
-}
-
-/// A key that is declared as `SERIAL` was an `i32`, and has to be an `i64`. Otherwise the row is
-/// inserted, and its ID cannot be read. In a database that is not adopted, an `i32` is right.
-#[test]
-fn sqlx_does_not_read_an_id_as_i32() {
-    let program = Program::of_blog("sqlx");
-    printed(&program, "blog-sqlx", "migrate");
-    let said = error(run(&program, "blog-sqlx", "stale"));
-    let mismatch = "Rust type `i32` (as SQL type `INT4`) is not compatible with SQL type `INT8`";
-    assert!(said.contains(mismatch), "{said}");
-    assert_eq!(program.ids("tags").len(), 1);
-
-    program.cluster.connect().batch_execute("CREATE DATABASE plain").expect("a database");
-    let host = program.cluster.directory().display();
-    for argument in ["migrate", "stale"] {
-        let mut command = program.command(&program.built("blog-sqlx"), &[argument]);
-        command.env("DATABASE_URL", format!("postgresql:///plain?host={host}&user=postgres"));
-        stdout(command.output().expect("the program runs"));
-    }
-    let mut plain = program.cluster.connect_to("plain");
-    assert_eq!(bigint(&mut plain, "SELECT max(id)::bigint FROM tags"), 1);
 }

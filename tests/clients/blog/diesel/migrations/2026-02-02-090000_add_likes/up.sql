@@ -1,8 +1,8 @@
 CREATE TABLE likes (
-  id SERIAL PRIMARY KEY,
-  post_id INTEGER NOT NULL REFERENCES posts (id),
-  user_id INTEGER NOT NULL REFERENCES users (id)
+  id BIGSERIAL PRIMARY KEY,
+  post_id BIGINT NOT NULL REFERENCES posts (id),
+  user_id BIGINT NOT NULL REFERENCES users (id)
 );
 
 ALTER TABLE posts ADD COLUMN subtitle VARCHAR;
-ALTER TABLE posts ADD COLUMN editor_id INTEGER REFERENCES users (id);
+ALTER TABLE posts ADD COLUMN editor_id BIGINT REFERENCES users (id);
