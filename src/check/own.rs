@@ -2,12 +2,14 @@
 
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
+use snowflake_core::promise::Refusal;
 
 use super::facts::{Facts, Obstacle};
 use super::finding::{Finding, State};
 use crate::dumps::{self, Recorded};
 use crate::generate;
 use crate::generator::shared;
+use crate::promise::Error::Refused;
 use crate::promise::outlook::Outlook;
 use crate::promise::{self, reservation, upstream};
 use crate::public;
@@ -66,10 +68,10 @@ pub fn identity(facts: &Facts) -> Finding {
 
 /// Whether the register can be used, and its floor.
 pub fn register(facts: &Facts) -> Finding {
-    use promise::Error::{OtherSystem, Register};
+    use Refusal::{OtherSystem, Register};
     match &facts.outlook {
-        Err(Obstacle::Refused(error @ (Register(_) | OtherSystem { .. }))) => {
-            return Finding::blocking(error.clone().report());
+        Err(Obstacle::Refused(Refused(refusal @ (Register(_) | OtherSystem { .. })))) => {
+            return Finding::blocking(refusal.report());
         }
         Err(Obstacle::Raised(message)) => {
             return Finding {
@@ -110,11 +112,11 @@ fn without_register(facts: &Facts) -> Finding {
 
 /// Whether the register accepts the layout.
 pub fn layout(facts: &Facts) -> Finding {
-    use promise::Error::{ConfirmedLayout, OtherLayout};
+    use Refusal::{ConfirmedLayout, OtherLayout};
     match &facts.outlook {
-        Err(Obstacle::Refused(error @ (OtherLayout { .. } | ConfirmedLayout { .. }))) => {
-            Finding::blocking(error.clone().report())
-        }
+        Err(Obstacle::Refused(Refused(
+            refusal @ (OtherLayout { .. } | ConfirmedLayout { .. }),
+        ))) => Finding::blocking(refusal.report()),
         Ok(Outlook { was_confirmed: true, accepts_former: true, .. }) => Finding::well(
             "The epoch and the widths were confirmed. No ID has been issued under them, so \
              those from before are still accepted.",
@@ -164,8 +166,8 @@ pub fn layout_of_database(facts: &Facts) -> Finding {
 pub fn lead(facts: &Facts) -> Finding {
     let outlook = match &facts.outlook {
         Ok(outlook) => outlook,
-        Err(Obstacle::Refused(error @ promise::Error::StartAfterAhead { .. })) => {
-            return Finding::blocking(error.clone().report());
+        Err(Obstacle::Refused(Refused(refusal @ Refusal::StartAfterAhead { .. }))) => {
+            return Finding::blocking(refusal.report());
         }
         Err(_) => return Finding::unknown(),
     };
@@ -199,13 +201,13 @@ pub fn lead(facts: &Facts) -> Finding {
 pub fn clock(facts: &Facts) -> Finding {
     let outlook = match &facts.outlook {
         Ok(outlook) => outlook,
-        Err(Obstacle::Refused(error @ promise::Error::ClockBeforeEpoch { .. })) => {
-            return Finding::blocking(error.clone().report());
+        Err(Obstacle::Refused(Refused(refusal @ Refusal::ClockBeforeEpoch { .. }))) => {
+            return Finding::blocking(refusal.report());
         }
         Err(_) => return Finding::unknown(),
     };
     if let (Verdict::Refuse, jump) = outlook.verdict {
-        return Finding::blocking(promise::Error::ClockAhead(jump).report());
+        return Finding::blocking(Refusal::ClockAhead(jump).report());
     }
     match outlook.ahead_of_upstream {
         Some(by) if by.abs() > NOTABLE => Finding::doubtful(

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
 use snowflake_core::layout::{Layout, Widths};
+use snowflake_core::promise::Refusal;
 
 use super::error::Error;
 use crate::promise::{self, register};
@@ -59,7 +60,8 @@ fn compare_layouts() -> Result<(), Error> {
         && !record.accepts(settings::fixed().layout)
     {
         let recorded = record.layout;
-        return Err(promise::Error::OtherLayout { recorded, floor: record.floor }.into());
+        let refusal = Refusal::OtherLayout { recorded, floor: record.floor };
+        return Err(promise::Error::from(refusal).into());
     }
     COMPARED.store(!in_recovery, Relaxed);
     COMPARED_FOR.0.store(statement, Relaxed);

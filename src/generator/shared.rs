@@ -22,7 +22,7 @@ use snowflake_core::layout::Parts;
 use snowflake_core::ring::Ring;
 
 use super::spinlock::SpinLock;
-use crate::server::report;
+use crate::server::report::OnceAMinute;
 use crate::settings;
 
 // SAFETY: nobody else names shared memory like this.
@@ -77,12 +77,12 @@ pub struct Statistics {
     pub reservations: u64,
     /// Replicated rows and observed IDs with this server's own identity that it has not issued.
     pub twins: u64,
-    /// When the log named one of them last, on the boot clock, ms.
-    twin_logged: i64,
+    /// When the log named one of them last.
+    twin_logged: OnceAMinute,
     /// IDs of other servers that were observed, and not followed.
     pub observations_refused: u64,
-    /// When the log named one of them last, on the boot clock, ms.
-    refusal_logged: i64,
+    /// When the log named one of them last.
+    refusal_logged: OnceAMinute,
     /// The farthest ahead of the clock that an ID of another server was followed, ms.
     pub max_observed_lead: i64,
     /// When counting began.
@@ -203,38 +203,15 @@ pub fn restart(with: Generator) {
     lock().generator = with;
 }
 
-/// A generator that issues nothing above its present timestamp, until this is dropped.
-pub struct Frozen(Option<Generator>);
-
-/// Keeps the generator from issuing anything above its present timestamp: a session that wants more
-/// asks for a reservation. It does not get one, since the caller holds the lock of
+/// Keeps the generator from issuing anything above its present timestamp, until it is restarted or
+/// told its floor again, and returns what it was before: a session that wants more asks for a
+/// reservation. It does not get one, since the caller holds the lock of
 /// [`crate::promise::reservation`]. The library must have been preloaded.
-pub fn freeze() -> Frozen {
+pub fn freeze() -> Generator {
     let mut locked = lock();
-    let generator = locked.generator;
+    let before = locked.generator;
     locked.generator.freeze();
-    Frozen(Some(generator))
-}
-
-impl Frozen {
-    /// The last timestamp that was issued or observed, or that nothing is issued below.
-    pub fn timestamp(&self) -> i64 {
-        self.0.as_ref().map_or(i64::MIN, Generator::timestamp)
-    }
-
-    /// Puts another generator in its place.
-    pub fn restart(mut self, with: Generator) {
-        self.0 = None;
-        restart(with);
-    }
-}
-
-impl Drop for Frozen {
-    fn drop(&mut self) {
-        if let Some(generator) = &self.0 {
-            lock().generator.thaw(generator);
-        }
-    }
+    before
 }
 
 /// How many IDs were taken since the last reset, and the other statistics. The library must have
@@ -258,9 +235,7 @@ pub fn count_twin(now: Option<i64>) -> Option<u64> {
     let mut locked = lock();
     let Statistics { twins, twin_logged, .. } = &mut locked.statistics;
     *twins += 1;
-    let now = now.filter(|now| now.saturating_sub(*twin_logged) >= report::BETWEEN_ENTRIES)?;
-    *twin_logged = now;
-    Some(*twins)
+    now.filter(|now| twin_logged.is_due(*now)).map(|_| *twins)
 }
 
 /// Counts an ID of another server that was not followed. Returns how many there are if the log is to
@@ -269,11 +244,7 @@ pub fn count_refusal(now: i64) -> Option<u64> {
     let mut locked = lock();
     let Statistics { observations_refused, refusal_logged, .. } = &mut locked.statistics;
     *observations_refused += 1;
-    if now.saturating_sub(*refusal_logged) < report::BETWEEN_ENTRIES {
-        return None;
-    }
-    *refusal_logged = now;
-    Some(*observations_refused)
+    refusal_logged.is_due(now).then_some(*observations_refused)
 }
 
 /// Changes the statistics; see the contract above for what `count` may do. The library must have
@@ -297,9 +268,9 @@ impl Statistics {
             largest_step_back: 0,
             reservations: 0,
             twins: 0,
-            twin_logged: i64::MIN,
+            twin_logged: OnceAMinute::default(),
             observations_refused: 0,
-            refusal_logged: i64::MIN,
+            refusal_logged: OnceAMinute::default(),
             max_observed_lead: 0,
             since,
         }

@@ -1,17 +1,18 @@
 //! The durable promise behind each ID: no ID above the floor has been issued.
 //!
 //! - `register`: the WAL-logged page that holds the floor.
-//! - `reservation`: raising the floor ahead of use, and what a start begins from.
+//! - `reservation`: what a session does with the lock held, as the machine of
+//!   [`snowflake_core::promise`] asks for it.
 //! - `outlook`: what the next ID would find.
 //! - `replication`: synchronous replication.
 //! - `restored`: whether this server might be a copy with the identity of its original.
 //! - `upstream`: what a standby knows of the clock of the server that it follows.
 //! - `background`: the background worker that follows that clock.
-//! - `entry`: what of this an administrator finds in the log, and when.
+//! - `log`: what of this an administrator finds in the log, and how often.
 
 pub mod background;
-mod entry;
 mod error;
+mod log;
 pub mod outlook;
 pub mod register;
 pub mod replication;
@@ -19,7 +20,7 @@ pub mod reservation;
 pub mod restored;
 pub mod upstream;
 
-pub use error::Error;
+pub use error::{Error, refused};
 
 /// Whether this build breaks the promise on purpose, for tests that have to notice.
 pub const IS_BROKEN: bool = cfg!(any(

@@ -1,17 +1,18 @@
 //! What the next ID of this server would find. Nothing is written.
 
 use pgrx::prelude::*;
-use snowflake_core::jump::{Jump, Reference, Verdict};
+use snowflake_core::jump::{Jump, Verdict};
+use snowflake_core::promise::{Promise, first_start};
 use snowflake_core::register::Issuer;
 
-use super::entry::Began;
 use super::error::Error;
-use super::reservation::{self, Reservations, first_start, issuer, issuer_on};
+use super::log::Began;
+use super::reservation::{self, issuer, issuer_on};
 use super::{restored, upstream};
 use crate::clock;
 use crate::generator::shared;
 use crate::server::in_recovery;
-use crate::settings::{self, Fixed};
+use crate::settings::Fixed;
 
 /// What the next ID of this server would find, or the first one after a promotion.
 pub struct Outlook {
@@ -39,9 +40,13 @@ pub struct Outlook {
 /// What the next ID of this server would find, or the error that it would raise.
 pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     let clocks = clock::clocks();
-    let mut state = if fixed.preloaded { reservation::copied() } else { Reservations::default() };
-    if let Some(verdict) = state.verdict(clocks) {
-        let generator = shared::generator();
+    let mut promise = if fixed.preloaded { reservation::copied() } else { Promise::default() };
+    let in_recovery = in_recovery();
+    let issuer = if in_recovery { promoted_issuer(fixed) } else { issuer(fixed) };
+    if promise.has_begun()
+        && let generator = shared::generator()
+        && let Some(verdict) = promise.verdict(&issuer, clocks, generator.timestamp())
+    {
         return Ok(Outlook {
             is_first: false,
             was_confirmed: false,
@@ -54,16 +59,14 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
             might_be_a_copy: restored::is_doubtful() == Some(true),
         });
     }
-    let in_recovery = in_recovery();
-    let issuer = if in_recovery { promoted_issuer(fixed) } else { issuer(fixed) };
     let record = reservation::record()?;
     // Without preloading, nobody has kept what the last message said.
     if in_recovery && !fixed.preloaded {
-        state.upstream = upstream::last_message().map(|message| message.clocks(i64::MAX));
+        upstream::last_message().map(|message| promise.hear(message.clocks(i64::MAX)));
     }
     let (start, reference) = match &record {
-        Some(record) => state.start(&issuer, record, clocks)?,
-        None => (first_start(fixed, &issuer, clocks.wall)?, Reference::record(clocks)),
+        Some(record) => promise.start_from(&issuer, record, clocks)?,
+        None => first_start(&issuer, clocks)?,
     };
     // What was written on an earlier timeline says nothing of the server that it follows now.
     let shares_identity = in_recovery
@@ -73,7 +76,8 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     let might_be_a_copy = match fixed.preloaded.then(restored::is_doubtful) {
         Some(Some(is_doubtful)) => is_doubtful,
         Some(None) if !in_recovery => record.as_ref().is_some_and(|record| {
-            Began::new(record, &issuer, start, reference, clocks).is_doubtful()
+            let ahead = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
+            Began::new(*record, &issuer, start, ahead).is_doubtful()
         }),
         _ => false,
     };
@@ -83,8 +87,8 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         accepts_former: record.is_some_and(|record| record.timeline == issuer.timeline),
         after: start.after,
         hold: start.hold,
-        verdict: clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit()),
-        ahead_of_upstream: state.upstream.and_then(|upstream| clocks.ahead_of(&upstream)),
+        verdict: clocks.judge(&reference, start.after, issuer.max_forward_step),
+        ahead_of_upstream: promise.upstream().and_then(|upstream| clocks.ahead_of(&upstream)),
         shares_identity,
         might_be_a_copy,
     })

@@ -29,9 +29,9 @@ use pg_sys::BufferLockMode::{BUFFER_LOCK_EXCLUSIVE, BUFFER_LOCK_SHARE};
 use pg_sys::{BUFFER_LOCK_EXCLUSIVE, BUFFER_LOCK_SHARE};
 use pgrx::prelude::*;
 use pgrx::{PgAtomic, pg_shmem_init};
+use snowflake_core::promise::{Found, Position, Unreadable};
 use snowflake_core::register::{LENGTH, Record, RecordError};
 
-use crate::generator::shared;
 use crate::server::in_recovery;
 use crate::settings;
 
@@ -52,28 +52,6 @@ const DELAY_CHECKPOINT: i32 = 1;
 
 /// Set in a build that leaves the sync out, to show that the tests notice.
 const WITHOUT_SYNC: bool = cfg!(feature = "test_without_sync");
-
-/// Why the register cannot be used.
-#[derive(Clone, Debug)]
-pub enum Error {
-    /// It cannot be read.
-    Record(RecordError),
-    /// Its file was deleted while the server runs.
-    Deleted {
-        /// Up to when IDs might have been issued since the server started, Unix ms; `None` if it
-        /// has issued none.
-        promised: Option<i64>,
-    },
-}
-
-impl From<RecordError> for Error {
-    fn from(error: RecordError) -> Error {
-        Error::Record(error)
-    }
-}
-
-/// A position in the WAL.
-pub type Lsn = pg_sys::XLogRecPtr;
 
 /// A page in memory of ours, aligned for direct I/O.
 #[repr(C, align(4096))]
@@ -128,10 +106,10 @@ pub fn init() {
 /// The record, or `None` where there is no register yet. Fails where the file was deleted while the
 /// server runs, although its page might still be in the buffer pool: the next start might not find
 /// it. Unless the lock is held, a file that a session is only now creating looks damaged.
-pub fn read() -> Result<Option<Record>, Error> {
+pub fn read() -> Found {
     let seen = was_seen();
     if !exists() {
-        return if seen { Err(deleted()) } else { Ok(None) };
+        return if seen { Err(Unreadable::Deleted) } else { Ok(None) };
     }
     if is_empty() {
         // Recovery creates the file, and makes it longer a moment later.
@@ -174,7 +152,7 @@ fn is_empty() -> bool {
 /// Writes the record and its WAL, and returns the position up to which the WAL has to be flushed
 /// before the record is relied upon. It does not matter if the page was damaged meanwhile, since
 /// what this server has promised is in its memory. A page that cannot be read is an error.
-pub fn write(record: &Record) -> Lsn {
+pub fn write(record: &Record) -> Position {
     let buffer = pin(pg_sys::ReadBufferMode::RBM_NORMAL);
     // SAFETY: the buffer is pinned.
     unsafe { pg_sys::LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE as _) };
@@ -193,6 +171,11 @@ pub fn sync_entry() {
 /// Says that no process has a deleted file open: what [`close_deleted`] returns.
 pub struct Closed(bool);
 
+impl Closed {
+    /// Nothing was closed.
+    pub const NOTHING: Closed = Closed(false);
+}
+
 /// Lets all processes of the server close the file, if it was deleted: what one of them wrote to the
 /// deleted file after there is a new one would be lost. Waits for them, so no lock may be held.
 pub fn close_deleted() -> Closed {
@@ -209,24 +192,20 @@ pub fn close_deleted() -> Closed {
 }
 
 /// Makes the register hold the record, durably, whatever it holds now. Creates it if it does not
-/// exist, but fails if it was deleted, and a process might have the deleted file open.
-pub fn overwrite(record: &Record, closed: &Closed) -> Result<(), Error> {
+/// exist, which is durable once its entry is, too, but fails if it was deleted, and a process might
+/// have the deleted file open.
+pub fn overwrite(record: &Record, closed: &Closed) -> Result<(), Unreadable> {
     match exists() {
         true if !is_empty() => flush(log(pin(pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK), record)),
-        false if !closed.0 && was_seen() => return Err(deleted()),
+        false if !closed.0 && was_seen() => return Err(Unreadable::Deleted),
         _ => create(record),
     }
-    sync_entry();
     Ok(())
 }
 
 /// Whether the file has existed since the server started. Without preloading, this is not known.
 fn was_seen() -> bool {
     settings::fixed().preloaded && SEEN.get().load(Acquire)
-}
-
-fn deleted() -> Error {
-    Error::Deleted { promised: shared::promised() }
 }
 
 /// Creates the register. It is durable once its entry is, too. No process may have a deleted one
@@ -284,22 +263,22 @@ fn drop_buffer() {
 }
 
 /// Waits until the WAL is durable up to `lsn`, as a commit does.
-pub fn flush(lsn: Lsn) {
+pub fn flush(lsn: Position) {
     // SAFETY: `lsn` is the end of a record that was inserted.
     unsafe { pg_sys::XLogFlush(lsn) };
 }
 
 /// Lets the WAL writer make the WAL durable up to `lsn`, soon.
-pub fn flush_soon(lsn: Lsn) {
+pub fn flush_soon(lsn: Position) {
     // SAFETY: `lsn` is the end of a record that was inserted.
     unsafe { pg_sys::XLogSetAsyncXactLSN(lsn) };
 }
 
-/// Whether the WAL is durable up to `lsn`.
-pub fn is_flushed(lsn: Lsn) -> bool {
+/// Up to where the WAL is durable.
+pub fn flushed() -> Position {
     // SAFETY: the server is not in recovery, so there is a flush position. The timeline is not
     // asked for.
-    unsafe { pg_sys::GetFlushRecPtr(ptr::null_mut()) >= lsn }
+    unsafe { pg_sys::GetFlushRecPtr(ptr::null_mut()) }
 }
 
 /// Pins the page's buffer. Without `RBM_ZERO_AND_LOCK`, the caller locks it.
@@ -312,7 +291,7 @@ fn pin(mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
 
 /// Puts the record into a buffer that is pinned and exclusively locked, logs it, and lets go of the
 /// buffer.
-fn log(buffer: pg_sys::Buffer, record: &Record) -> Lsn {
+fn log(buffer: pg_sys::Buffer, record: &Record) -> Position {
     let bytes = record.encode();
     // SAFETY: the lock is held, so nobody else sees the page change. Inside the critical section
     // there are only PostgreSQL's own steps for a logged change and a copy of bytes that were made

@@ -1,24 +1,14 @@
-//! Reservations: the durable promise behind each ID.
+//! Reservations, and what an administrator sets and confirms: the driver of the machine that keeps
+//! the promise.
 //!
-//! The register holds a floor: no ID of a later time has been issued. A reservation raises the
-//! floor ahead of use. It is flushed before the generator is told the new floor, and the generator
-//! issues nothing above the floor that it was told. So:
-//!
-//! - (I1) every issued timestamp <= the generator's floor <= a floor that is durable;
-//! - (I2) the floor never falls within a timeline, and the rules of WAL recover it;
-//! - (I3) a new incarnation of the server begins above the recovered floor;
-//! - (I4) within one incarnation, the generator's lock makes IDs distinct, and strictly increasing
-//!   unless reuse is on.
-//!
-//! A row's WAL comes after that of its reservation, so every timeline that has the row has the
-//! reservation.
+//! When anything is written, flushed, published or refused, and why no ID comes twice, is decided in
+//! [`snowflake_core::promise`]. Here is how it is done.
 //!
 //! # Locking contract
 //!
-//! One LWLock guards [`Reservations`] and all writing to the register. It is taken by [`locked`], and
+//! One LWLock guards [`Guarded`] and all writing to the register. It is taken by [`locked`], and
 //! for a copy of what it guards by [`keep_upstream`] and [`copied`], which do nothing else while
-//! they hold it. Publishing is the last step: an error before it leaves the generator as it was.
-//! While the lock is held:
+//! they hold it. While the lock is held:
 //!
 //! - other locks that may be taken are the generator's spinlock, and those that PostgreSQL takes to
 //!   read, write and flush the register's page;
@@ -34,53 +24,38 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
-use snowflake_core::generator::Generator;
-use snowflake_core::jump::{Clocks, Jump, Reference, Verdict};
-use snowflake_core::register::{Issuer, Record, RecordError, Reservation, Start, Writer};
+use snowflake_core::jump::Clocks;
+use snowflake_core::promise::{
+    Effect, Event, News, Outcome, Position, Promise, Refusal, Unreadable, Wish,
+};
+use snowflake_core::register::{Issuer, Record, RecordError, Writer};
 
-use super::entry::{Began, LogEntry, Logged};
 use super::error::Error;
-use super::register::{self, Lsn};
+use super::log::{LogEntry, Logged};
+use super::register::{self, Closed};
 use crate::clock;
 use crate::generator::shared;
 use crate::server::in_recovery;
 use crate::settings::{self, Fixed, Identity};
 
 // SAFETY: nobody else names a lock like this.
-static RESERVATIONS: PgLwLock<Reservations> = unsafe { PgLwLock::new(c"snowflake_reservation") };
+static RESERVATIONS: PgLwLock<Guarded> = unsafe { PgLwLock::new(c"snowflake_reservation") };
 
 /// What the sessions of a server share about reservations. As new after a crash.
 #[derive(Clone, Copy, Default)]
-pub struct Reservations {
-    /// Whether this incarnation has begun: the generator was started from the register.
-    begun: bool,
-    /// [`clock::boot_ms`] when it began first. A floor that is set lets it begin again.
-    began: Option<i64>,
-    /// A record that was written, but neither known to be durable nor published.
-    pending: Option<Pending>,
-    /// What the clocks are compared with: what they said when the last record was written, which
-    /// might have been before this incarnation; or those of the upstream, after a promotion.
-    reference: Option<Reference>,
-    /// What the clock of the server that this standby follows said last.
-    pub(super) upstream: Option<Clocks>,
+struct Guarded {
+    promise: Promise,
     /// When log entries that might come often were written last.
     logged: Logged,
 }
 
-#[derive(Clone, Copy)]
-struct Pending {
-    floor: i64,
-    next_after: i64,
-    lsn: Lsn,
-}
-
 // SAFETY: no pointers, and nothing that belongs to one process.
-unsafe impl PGRXSharedMemory for Reservations {}
+unsafe impl PGRXSharedMemory for Guarded {}
 
 /// Set in a build that keeps no register, to show that the tests notice.
 const WITHOUT_REGISTER: bool = cfg!(feature = "test_without_register");
 
-/// Set in a build that does not flush reservations, to show that the tests notice.
+/// Set in a build that flushes no record, to show that the tests notice.
 const WITHOUT_FLUSH: bool = cfg!(feature = "test_without_flush");
 
 /// Asks for the shared memory. Called while the library is preloaded.
@@ -91,10 +66,10 @@ pub fn init() {
 /// Acts with the lock held; see the contract above for what may be done meanwhile. Then the lock is
 /// released, whatever happened, and what was kept for the log is written. An error of PostgreSQL's
 /// own goes on after that.
-pub fn locked<T>(
-    act: impl FnOnce(&mut Reservations, &mut Option<LogEntry>) -> Result<T, Error>,
+fn locked<T>(
+    act: impl FnOnce(&mut Guarded, &mut Vec<LogEntry>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let mut entry = None;
+    let mut entries = Vec::new();
     let mut lock = RESERVATIONS.exclusive();
     // PostgreSQL warns of a page that is damaged, for one: the server's log is enough. Its errors
     // are sent, but only after the lock was released.
@@ -102,7 +77,7 @@ pub fn locked<T>(
     let least = unsafe { pg_sys::client_min_messages };
     // SAFETY: as above.
     unsafe { pg_sys::client_min_messages = PgLogLevel::ERROR as i32 };
-    let outcome = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entry)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entries)));
     // SAFETY: as above.
     unsafe { pg_sys::client_min_messages = least };
     if outcome.is_err() {
@@ -112,9 +87,7 @@ pub fn locked<T>(
         unsafe { pg_sys::InterruptHoldoffCount = pg_sys::InterruptHoldoffCount.max(1) };
     }
     drop(lock);
-    if let Some(entry) = entry {
-        entry.log();
-    }
+    entries.into_iter().for_each(LogEntry::log);
     outcome.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
@@ -126,46 +99,106 @@ pub fn reserve(fixed: &Fixed, timestamp: i64, lead: i64) -> Result<(), Error> {
         return Err(settings::Error::NoIdentity.into());
     }
     refuse_in_recovery("generate snowflake IDs")?;
-    locked(|reservations, entry| {
-        if !reservations.begun {
-            return reservations.begin(fixed, entry);
-        }
-        if timestamp > shared::generator().floor() {
-            reservations.publish_pending();
-        }
-        if timestamp > shared::generator().floor() {
-            let clocks = clock::clocks();
-            if !shared::generator().may_need(timestamp, clocks.wall + lead) {
-                // The clock was set back while this session waited: it reads the clock again.
-                return Ok(());
-            }
-            let pending = reservations.write(fixed, timestamp, clocks, entry)?;
-            pending.publish();
-        }
-        Ok(())
-    })
+    achieve(fixed, Wish::Reserve { timestamp, lead }, Closed::NOTHING).map(|_| ())
 }
 
 /// Reserves without a wait: writes the next record, and publishes its floor in a later call, once
 /// the WAL is durable that far.
 pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
-    locked(|reservations, entry| {
-        match reservations.pending {
-            // A floor was set meanwhile: the next call begins above it.
-            _ if !reservations.begun => {}
-            Some(pending) if register::is_flushed(pending.lsn) => reservations.publish_pending(),
-            Some(_) => {}
-            None => {
-                let pending = {
-                    let timestamp = shared::generator().timestamp();
-                    reservations.write(fixed, timestamp, clock::clocks(), entry)?
-                };
-                register::flush_soon(pending.lsn);
-                reservations.pending = Some(pending);
+    achieve(fixed, Wish::ReserveEarly, Closed::NOTHING).map(|_| ())
+}
+
+/// Does what an administrator wants.
+pub fn administer(fixed: &Fixed, wish: Wish) -> Result<Outcome, Error> {
+    let closed = match wish {
+        Wish::SetFloor { .. } => register::close_deleted(),
+        _ => Closed::NOTHING,
+    };
+    achieve(fixed, wish, closed)
+}
+
+/// Takes the lock, and does what the machine asks for until the wish has come to its end.
+fn achieve(fixed: &Fixed, wish: Wish, closed: Closed) -> Result<Outcome, Error> {
+    let issuer = issuer(fixed);
+    locked(|guarded, entries| {
+        let Guarded { promise, logged } = guarded;
+        let (outcome, news) = match (Turn { promise, issuer: &issuer }).drive(wish, &closed) {
+            Err(error @ Error::Refused(Refusal::ClockAhead(_))) if wish.is_reservation() => {
+                shared::count(|statistics| statistics.steps_refused += 1);
+                return Err(error);
+            }
+            end => end?,
+        };
+        entries.extend(news.and_then(|news| logged.due(LogEntry::of(news, &issuer)?)));
+        if let Outcome::Reserved { floor } = outcome {
+            shared::count(|statistics| statistics.reservations += 1);
+            if !WITHOUT_REGISTER && register::is_gone() {
+                entries.extend(logged.due(LogEntry::RegisterDeleted { promised: floor }));
             }
         }
-        Ok(())
+        Ok(outcome)
     })
+}
+
+/// A session's turn with the machine, from taking the lock to its release.
+struct Turn<'a> {
+    promise: &'a mut Promise,
+    issuer: &'a Issuer,
+}
+
+impl Turn<'_> {
+    fn drive(&mut self, wish: Wish, closed: &Closed) -> Result<(Outcome, Option<News>), Error> {
+        let mut event = Event::Wanted(wish);
+        loop {
+            event = match self.promise.step(self.issuer, event) {
+                Effect::ReadClocks => Event::Clocks(clock::clocks()),
+                Effect::Look => Event::Looked(shared::generator()),
+                Effect::Freeze => Event::Looked(shared::freeze()),
+                Effect::Read if WITHOUT_REGISTER => Event::Read(Ok(None)),
+                Effect::Read => Event::Read(register::read()),
+                Effect::Create(_) | Effect::Overwrite(_) if WITHOUT_REGISTER => Event::Done,
+                Effect::Create(record) => done(register::create(&record)),
+                Effect::Overwrite(record) => done(register::overwrite(&record, closed)?),
+                Effect::Write(_) if WITHOUT_REGISTER => Event::Written(0),
+                Effect::Write(record) => Event::Written(register::write(&record)),
+                Effect::Flush(position) => flush(position),
+                Effect::FlushSoon(position) => done(register::flush_soon(position)),
+                Effect::AskFlushed => Event::Flushed(register::flushed()),
+                Effect::SyncEntry => done(register::sync_entry()),
+                Effect::Raise { floor, next_after } => done(shared::raise_floor(floor, next_after)),
+                Effect::Restart(generator) => done(shared::restart(generator)),
+                Effect::Finish(outcome, news) => return Ok((outcome, news)),
+                Effect::Refuse(refusal) => return Err(refusal.into()),
+                Effect::Stop => unreachable!("nothing has failed"),
+            }
+        }
+    }
+}
+
+/// If the turn ends in the middle, because an effect has raised an error, the generator is given back
+/// to those who take IDs. Otherwise, there is nothing to do.
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut event = Event::Failed;
+        loop {
+            event = match self.promise.step(self.issuer, event) {
+                Effect::Raise { floor, next_after } => done(shared::raise_floor(floor, next_after)),
+                Effect::Restart(generator) => done(shared::restart(generator)),
+                _ => break,
+            }
+        }
+    }
+}
+
+fn done((): ()) -> Event {
+    Event::Done
+}
+
+fn flush(position: Position) -> Event {
+    if !WITHOUT_FLUSH && !WITHOUT_REGISTER {
+        register::flush(position);
+    }
+    Event::Flushed(position)
 }
 
 /// A standby must not write WAL.
@@ -178,27 +211,27 @@ pub fn refuse_in_recovery(what: &'static str) -> Result<(), Error> {
 /// again with the lock held.
 pub fn record() -> Result<Option<Record>, Error> {
     match register::read() {
-        Err(register::Error::Record(RecordError::Damaged)) if settings::fixed().preloaded => {
+        Err(Unreadable::Record(RecordError::Damaged)) if settings::fixed().preloaded => {
             locked(|_, _| Ok(register::read()?))
         }
         found => Ok(found?),
     }
 }
 
-/// What the sessions share now.
-pub(super) fn copied() -> Reservations {
-    *RESERVATIONS.share()
+/// The machine as it is now.
+pub(super) fn copied() -> Promise {
+    RESERVATIONS.share().promise
 }
 
 /// Keeps what the clock of the server that this standby follows says.
 pub fn keep_upstream(clocks: Clocks) {
-    RESERVATIONS.exclusive().upstream = Some(clocks);
+    RESERVATIONS.exclusive().promise.hear(clocks);
 }
 
 /// Logs that the clock was set back, and whether the step is held or unused IDs are issued.
 pub fn log_step_back(lead: i64, is_held: bool) -> Result<(), Error> {
-    locked(|reservations, entry| {
-        reservations.log_now_and_then(entry, LogEntry::SteppedBack { lead, is_held });
+    locked(|guarded, entries| {
+        entries.extend(guarded.logged.due(LogEntry::SteppedBack { lead, is_held }));
         Ok(())
     })
 }
@@ -221,164 +254,7 @@ pub(super) fn issuer_on(fixed: &Fixed, timeline: u32) -> Issuer {
         writer: Writer { datacenter_id, worker_id, machine: clock::machine() },
         failover_margin: settings::FAILOVER_MARGIN.get().into(),
         max_backward_step: settings::limits().max_backward_step,
+        max_forward_step: settings::MAX_FORWARD_STEP.limit(),
         start_after: fixed.start_after,
-    }
-}
-
-/// Where a server starts that has no register.
-pub(super) fn first_start(fixed: &Fixed, issuer: &Issuer, now: i64) -> Result<Start, Error> {
-    if now < fixed.layout.epoch() {
-        return Err(Error::ClockBeforeEpoch { now, epoch: fixed.layout.epoch() });
-    }
-    Ok(issuer.first_start(now)?)
-}
-
-impl Pending {
-    /// Waits until it is durable, and lets the generator use it.
-    fn publish(self) {
-        if !WITHOUT_FLUSH {
-            register::flush(self.lsn);
-        }
-        shared::raise_floor(self.floor, self.next_after);
-    }
-}
-
-impl Reservations {
-    /// Starts the generator above everything that the register permits.
-    fn begin(&mut self, fixed: &Fixed, entry: &mut Option<LogEntry>) -> Result<(), Error> {
-        let clocks = clock::clocks();
-        let now = clocks.wall;
-        let issuer = issuer(fixed);
-        let start = if WITHOUT_REGISTER {
-            // Without the register, a floor that was set is in the shared memory alone.
-            let after = (now - 1).max(shared::generator().timestamp());
-            Start { after, hold: (after - now).max(0), margin: 0 }
-        } else if let Some(record) = register::read()? {
-            let (start, reference) = self.start(&issuer, &record, clocks)?;
-            let limit = settings::MAX_FORWARD_STEP.limit();
-            if let Some(record) = issuer.record_of_refusal(&record, &reference, &clocks, limit) {
-                register::flush(register::write(&record));
-            }
-            *entry = Began::after(&record, &issuer, start, reference, clocks);
-            self.reference = Some(reference);
-            start
-        } else {
-            let start = first_start(fixed, &issuer, now)?;
-            let record = issuer.record(start.after, clocks);
-            register::create(&record);
-            *entry = Some(LogEntry::Created { after: record.floor });
-            self.reference = Some(Reference::record(clocks));
-            start
-        };
-        register::sync_entry();
-        shared::restart(Generator::starting_after(
-            start.after,
-            start.hold,
-            fixed.layout.last_timestamp(),
-        ));
-        self.begun = true;
-        self.began.get_or_insert(clocks.boot.elapsed);
-        self.pending = None;
-        Ok(())
-    }
-
-    /// Writes a record that makes `timestamp` available, and more than is reserved now. Nothing may
-    /// be pending when this is called. (I2) depends on both.
-    fn write(
-        &mut self,
-        fixed: &Fixed,
-        timestamp: i64,
-        clocks: Clocks,
-        entry: &mut Option<LogEntry>,
-    ) -> Result<Pending, Error> {
-        self.judge(clocks, entry)?;
-        let elapsed = clocks.boot.elapsed;
-        let age = elapsed - self.began.unwrap_or(elapsed);
-        let Reservation { record, next_after } =
-            issuer(fixed).reservation(timestamp, shared::generator().floor(), clocks, age);
-        let lsn = if WITHOUT_REGISTER { 0 } else { register::write(&record) };
-        if !WITHOUT_REGISTER && register::is_gone() {
-            self.log_now_and_then(entry, LogEntry::RegisterDeleted { promised: record.floor });
-        }
-        self.reference = Some(Reference::record(clocks));
-        shared::count(|statistics| statistics.reservations += 1);
-        Ok(Pending { floor: record.floor, next_after, lsn })
-    }
-
-    /// Waits for what an early reservation has written, and publishes it.
-    fn publish_pending(&mut self) {
-        if let Some(pending) = self.pending.take() {
-            pending.publish();
-        }
-    }
-
-    /// Refuses clocks that the register must not follow: what is written to it cannot be taken
-    /// back.
-    fn judge(&mut self, clocks: Clocks, entry: &mut Option<LogEntry>) -> Result<(), Error> {
-        match self.verdict(clocks) {
-            Some((Verdict::Log, jump)) => {
-                self.log_now_and_then(entry, LogEntry::SteppedAhead(jump));
-            }
-            Some((Verdict::Refuse, jump)) => {
-                shared::count(|statistics| statistics.steps_refused += 1);
-                return Err(Error::ClockAhead(jump));
-            }
-            Some((Verdict::Accept, _)) | None => {}
-        }
-        Ok(())
-    }
-
-    /// What to do about these clocks; `None` before the first ID of this incarnation.
-    pub fn verdict(&self, clocks: Clocks) -> Option<(Verdict, Jump)> {
-        let reference = self.reference.filter(|_| self.begun)?;
-        let timestamp = shared::generator().timestamp();
-        Some(clocks.judge(&reference, timestamp, settings::MAX_FORWARD_STEP.limit()))
-    }
-
-    /// The same, and before the first ID as that one will judge, from the record; `None` where there
-    /// is nothing to judge by.
-    pub fn verdict_on(
-        &self,
-        issuer: &Issuer,
-        record: Option<&Record>,
-        clocks: Clocks,
-    ) -> Result<Option<(Verdict, Jump)>, Error> {
-        if let Some(verdict) = self.verdict(clocks) {
-            return Ok(Some(verdict));
-        }
-        let Some(record) = record else { return Ok(None) };
-        let (start, reference) = self.start(issuer, record, clocks)?;
-        Ok(Some(clocks.judge(&reference, start.after, settings::MAX_FORWARD_STEP.limit())))
-    }
-
-    /// Accepts these clocks, however far the wall clock has jumped.
-    pub fn confirm(&mut self, clocks: Clocks) {
-        self.reference = Some(Reference::record(clocks));
-        self.upstream = None;
-    }
-
-    /// Where this server starts from the record, and what the clocks of its first ID are compared
-    /// with.
-    pub fn start(
-        &self,
-        issuer: &Issuer,
-        record: &Record,
-        clocks: Clocks,
-    ) -> Result<(Start, Reference), Error> {
-        let start = issuer.start(record, clocks.wall);
-        let start = start.map_err(|error| Error::of_start(error, record))?;
-        Ok((start, issuer.reference(record, self.upstream)))
-    }
-
-    /// Lets the next ID begin from the register again.
-    pub fn begin_again(&mut self) {
-        self.begun = false;
-        self.pending = None;
-    }
-
-    fn log_now_and_then(&mut self, entry: &mut Option<LogEntry>, new: LogEntry) {
-        if self.logged.is_due(&new) {
-            *entry = Some(new);
-        }
     }
 }

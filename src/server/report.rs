@@ -13,9 +13,24 @@ use pgrx::prelude::*;
 
 use super::encoding;
 
-/// How long the log says nothing more about something that can happen at every ID, after an entry
-/// about it, ms.
-pub const BETWEEN_ENTRIES: i64 = 60_000;
+/// Lets the log say something that can happen at every ID no more often than once a minute. Integers
+/// only, so that it can be asked under the spinlock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OnceAMinute {
+    /// By the boot clock, ms; `None` before the first.
+    last: Option<i64>,
+}
+
+impl OnceAMinute {
+    /// Whether it may be said now, by the boot clock in milliseconds, which then counts as done.
+    pub fn is_due(&mut self, now: i64) -> bool {
+        let is_due = self.last.is_none_or(|last| now - last >= 60_000);
+        if is_due {
+            self.last = Some(now);
+        }
+        is_due
+    }
+}
 
 /// Called while the library is loaded. If `RUST_BACKTRACE` is set, pgrx shows a backtrace as the
 /// detail of an error. An ordinary error is not a bug, and needs no backtrace.

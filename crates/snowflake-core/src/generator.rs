@@ -291,16 +291,10 @@ impl Generator {
         timestamp <= now.max(self.timestamp + 1)
     }
 
-    /// Allows nothing above the present timestamp, until [`Generator::thaw`].
+    /// Allows nothing above the present timestamp, until [`Generator::raise_floor`].
     pub fn freeze(&mut self) {
         self.floor = self.timestamp;
         self.reserve_after = self.timestamp;
-    }
-
-    /// Allows again what was allowed `before` the [`Generator::freeze`].
-    pub fn thaw(&mut self, before: &Generator) {
-        self.floor = before.floor;
-        self.reserve_after = before.reserve_after;
     }
 
     /// The highest timestamp that was followed by [`Generator::observe`].

@@ -10,6 +10,7 @@
 //! - [`generator`]: (state, clock reading, limits) -> issue, wait or refuse.
 //! - [`jump`]: (both clocks then, both clocks now, limit) -> follow the clock or not.
 //! - [`ring`]: what the last milliseconds have used.
+//! - [`promise`]: (what has happened) -> what to do next, so that no ID comes twice.
 //! - [`public`]: names of IDs that tell nothing of them, and keys to make and read them.
 //! - [`register`]: the durable record, and what a start may begin from.
 //! - [`spinlock`]: the steps of the lock that the caller holds.
@@ -22,6 +23,7 @@ pub mod epoch;
 pub mod generator;
 pub mod jump;
 pub mod layout;
+pub mod promise;
 pub mod public;
 pub mod register;
 pub mod ring;

@@ -61,7 +61,7 @@ impl Writer {
 }
 
 /// Why bytes are not a record that can be started from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum RecordError {
     /// Zeros, another file's content, or a record with a bit flipped.
     #[error("it does not hold a valid record")]
@@ -203,6 +203,8 @@ pub struct Issuer {
     pub failover_margin: i64,
     /// `snowflake.max_backward_step`, in milliseconds; `i64::MAX` means no limit.
     pub max_backward_step: i64,
+    /// `snowflake.max_forward_step`, in milliseconds; `None` means no limit.
+    pub max_forward_step: Option<i64>,
     /// `snowflake.start_after`, in milliseconds since the Unix epoch.
     pub start_after: Option<i64>,
 }
@@ -349,11 +351,11 @@ impl Issuer {
         record: &Record,
         reference: &Reference,
         now: &Clocks,
-        limit: Option<i64>,
     ) -> Option<Record> {
         let upstream = reference.upstream?;
-        let refuses =
-            |reference: Reference| now.judge(&reference, record.floor, limit).0 == Verdict::Refuse;
+        let refuses = |reference: Reference| {
+            now.judge(&reference, record.floor, self.max_forward_step).0 == Verdict::Refuse
+        };
         let by_record = refuses(Reference::record(record.written));
         (refuses(*reference) && !by_record).then_some(Record { written: upstream, ..*record })
     }

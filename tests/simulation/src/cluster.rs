@@ -4,9 +4,10 @@ use fastrand::Rng;
 use snowflake_core::generator::{
     Decision, Generator, Limits, Observation, Reading, Request, Run, Seen, WaitReason,
 };
-use snowflake_core::jump::{Clocks, Reference, Verdict};
+use snowflake_core::jump::Clocks;
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{Issuer, Reservation, Start, StartAfterAhead, StartError, Writer};
+use snowflake_core::promise::{self, Effect, Event, Outcome, Promise, Wish};
+use snowflake_core::register::{Issuer, Writer};
 use snowflake_core::ring::Ring;
 
 use crate::machine::{MILLISECOND, Machine, SECOND};
@@ -49,22 +50,10 @@ pub enum Refusal {
     Fenced,
 }
 
-impl From<StartAfterAhead> for Refusal {
-    fn from(_: StartAfterAhead) -> Refusal {
-        Refusal::StartAfter
-    }
-}
-
 /// What a server has in shared memory, and loses when it ends.
 struct Memory {
-    begun: bool,
-    /// When it began, by the boot clock.
-    began: i64,
+    promise: Promise,
     generator: Generator,
-    reference: Option<Reference>,
-    upstream: Option<Clocks>,
-    /// The last entry, if that was written early and is not published.
-    pending: Option<Reservation>,
     reserved: bool,
 }
 
@@ -79,9 +68,12 @@ fn no_reuse() -> Ring<1> {
 
 impl Memory {
     fn new(upstream: Option<Clocks>) -> Memory {
+        let mut promise = Promise::default();
+        if let Some(clocks) = upstream {
+            promise.hear(clocks);
+        }
         let generator = Generator::starting_after(0, 0, LAYOUT.last_timestamp());
-        let (reference, pending) = (None, None);
-        Memory { begun: false, began: 0, generator, reference, upstream, pending, reserved: false }
+        Memory { promise, generator, reserved: false }
     }
 }
 
@@ -169,13 +161,14 @@ impl Cluster {
     pub fn observe(&mut self, rng: &mut Rng, at: &mut i64, timestamp: i64, max_lead: i64) -> bool {
         loop {
             let now = self.machine.wall(*at);
+            let has_begun = self.memory.promise.has_begun();
             let generator = &mut self.memory.generator;
             match generator.observe(&mut no_reuse(), timestamp, now, max_lead) {
-                _ if !self.memory.begun => self.begin(*at).expect("a start"),
-                Observation::Followed { .. } => return true,
-                Observation::Refused { .. } => return false,
-                Observation::Reserve { timestamp } => {
-                    self.reserve(rng, at, timestamp, max_lead).expect("a right clock");
+                Observation::Followed { .. } if has_begun => return true,
+                Observation::Refused { .. } if has_begun => return false,
+                _ => {
+                    let wish = Wish::Reserve { timestamp, lead: max_lead };
+                    self.achieve(rng, at, wish).expect("a right clock");
                 }
             }
         }
@@ -208,7 +201,7 @@ impl Cluster {
                 Decision::Issue(run) | Decision::Reuse { run, .. } => return Ok(self.issue(run)),
                 Decision::IssueAndReserve(run) => {
                     // The IDs are the session's only if this succeeds.
-                    self.reserve_early(rng, *at)?;
+                    self.achieve(rng, at, Wish::ReserveEarly)?;
                     return Ok(self.issue(run));
                 }
                 Decision::Reread { seen } | Decision::Hold { seen, .. } => seen,
@@ -220,7 +213,7 @@ impl Cluster {
                     seen
                 }
                 Decision::Reserve { timestamp } => {
-                    self.reserve(rng, at, timestamp, 0)?;
+                    self.achieve(rng, at, Wish::Reserve { timestamp, lead: 0 })?;
                     Seen::NOTHING
                 }
                 Decision::Refuse { .. } => return Err(Refusal::ClockBehind),
@@ -238,111 +231,64 @@ impl Cluster {
         run
     }
 
-    /// Makes `timestamp` available, which may be needed so far ahead of the clock, and waits until that
-    /// is durable.
-    fn reserve(
-        &mut self,
-        rng: &mut Rng,
-        at: &mut i64,
-        timestamp: i64,
-        lead: i64,
-    ) -> Result<(), Refusal> {
-        if !self.memory.begun {
-            return self.begin(*at);
-        }
-        if timestamp > self.memory.generator.floor()
-            && let Some(reservation) = self.memory.pending.take()
-        {
-            self.wal.flush(rng, at);
-            self.publish(reservation);
-        }
-        if timestamp > self.memory.generator.floor() {
-            let clocks = self.machine.clocks(*at);
-            if !self.memory.generator.may_need(timestamp, clocks.wall + lead) {
-                return Ok(());
-            }
-            let reservation = self.write(i64::MAX, clocks, timestamp)?;
-            self.wal.flush(rng, at);
-            self.publish(reservation);
-        }
-        Ok(())
-    }
-
-    /// Writes the next record, or publishes it once it is durable.
-    fn reserve_early(&mut self, rng: &mut Rng, at: i64) -> Result<(), Refusal> {
-        match self.memory.pending {
-            Some(reservation) if self.wal.last().durable_at <= at => {
-                self.memory.pending = None;
-                self.publish(reservation);
-            }
-            Some(_) => {}
-            None => {
-                let durable_at = at + rng.i64(0..LOOK * MILLISECOND);
-                let timestamp = self.memory.generator.timestamp();
-                let clocks = self.machine.clocks(at);
-                self.memory.pending = Some(self.write(durable_at, clocks, timestamp)?);
-            }
-        }
-        Ok(())
-    }
-
-    fn publish(&mut self, reservation: Reservation) {
-        let Reservation { record, next_after } = reservation;
-        self.memory.generator.raise_floor(record.floor, next_after);
-    }
-
-    fn write(
-        &mut self,
-        durable_at: i64,
-        clocks: Clocks,
-        timestamp: i64,
-    ) -> Result<Reservation, Refusal> {
-        let generator = &self.memory.generator;
-        let reference = self.memory.reference.expect("it has begun");
-        let limit = Some(LARGEST_STEP);
-        if clocks.judge(&reference, generator.timestamp(), limit).0 == Verdict::Refuse {
-            return Err(Refusal::ClockAhead { at_start: !self.memory.reserved });
-        }
-        let age = clocks.boot.elapsed - self.memory.began;
-        let reservation = self.issuer().reservation(timestamp, generator.floor(), clocks, age);
-        self.wal.log(durable_at, self.timeline, &reservation.record);
-        self.memory.reference = Some(Reference::record(clocks));
-        self.memory.reserved = true;
-        Ok(reservation)
-    }
-
-    /// Starts the generator above everything that the register permits.
-    fn begin(&mut self, at: i64) -> Result<(), Refusal> {
-        let clocks = self.machine.clocks(at);
+    /// Does what the machine asks for until the wish has come to its end, as a session does with the
+    /// lock held.
+    fn achieve(&mut self, rng: &mut Rng, at: &mut i64, wish: Wish) -> Result<(), Refusal> {
         let issuer = self.issuer();
-        let (start, reference) = match self.wal.last().record() {
-            _ if self.ignores_record => {
-                let issuer = Issuer { start_after: None, ..issuer };
-                (issuer.first_start(clocks.wall)?, Reference::record(clocks))
-            }
-            Some(record) => {
-                let start = checked(issuer.start(&record, clocks.wall))?;
-                let reference = issuer.reference(&record, self.memory.upstream);
-                let limit = Some(LARGEST_STEP);
-                let kept = issuer.record_of_refusal(&record, &reference, &clocks, limit);
-                if let Some(record) = kept {
-                    // It keeps the timeline of the record before it, which is not that of the WAL.
-                    self.wal.log(at, self.timeline, &record);
+        let mut event = Event::Wanted(wish);
+        loop {
+            event = match self.memory.promise.step(&issuer, event) {
+                Effect::ReadClocks => Event::Clocks(self.machine.clocks(*at)),
+                Effect::Look => Event::Looked(self.memory.generator),
+                Effect::Read if self.ignores_record => Event::Read(Ok(None)),
+                Effect::Read => Event::Read(Ok(self.wal.last().record())),
+                Effect::Create(record) => {
+                    if !self.ignores_record {
+                        self.wal.log(*at, self.timeline, &record);
+                    }
+                    Event::Done
                 }
-                (start, reference)
+                Effect::Write(record) => {
+                    // A start may write the record of the timeline before.
+                    let durable_at = match wish {
+                        _ if !self.memory.promise.has_begun() => *at,
+                        Wish::ReserveEarly => *at + rng.i64(0..LOOK * MILLISECOND),
+                        _ => i64::MAX,
+                    };
+                    Event::Written(self.wal.log(durable_at, self.timeline, &record))
+                }
+                Effect::Flush(_) => {
+                    self.wal.flush(rng, at);
+                    Event::Flushed(self.wal.flushed(*at))
+                }
+                Effect::AskFlushed => Event::Flushed(self.wal.flushed(*at)),
+                Effect::FlushSoon(_) | Effect::SyncEntry => Event::Done,
+                Effect::Raise { floor, next_after } => {
+                    self.memory.generator.raise_floor(floor, next_after);
+                    Event::Done
+                }
+                Effect::Restart(generator) => {
+                    self.memory.generator = generator;
+                    Event::Done
+                }
+                Effect::Finish(outcome, _) => {
+                    self.memory.reserved |= matches!(outcome, Outcome::Reserved { .. });
+                    return Ok(());
+                }
+                Effect::Refuse(refusal) => return Err(self.refused(refusal)),
+                effect => unreachable!("nobody administers: {effect:?}"),
+            };
+        }
+    }
+
+    fn refused(&self, refusal: promise::Refusal) -> Refusal {
+        match refusal {
+            promise::Refusal::ClockAhead(_) => {
+                Refusal::ClockAhead { at_start: !self.memory.reserved }
             }
-            None => {
-                let start = issuer.first_start(clocks.wall)?;
-                self.wal.log(at, self.timeline, &issuer.record(start.after, clocks));
-                (start, Reference::record(clocks))
-            }
-        };
-        self.memory.generator =
-            Generator::starting_after(start.after, start.hold, LAYOUT.last_timestamp());
-        self.memory.reference = Some(reference);
-        self.memory.begun = true;
-        self.memory.began = clocks.boot.elapsed;
-        Ok(())
+            promise::Refusal::StartAfterAhead { .. } => Refusal::StartAfter,
+            refusal => panic!("a server was refused its own record: {refusal:?}"),
+        }
     }
 
     fn issuer(&self) -> Issuer {
@@ -353,7 +299,8 @@ impl Cluster {
             writer: Writer { datacenter_id: 0, worker_id: 0, machine: self.machine.number },
             failover_margin: MARGIN,
             max_backward_step: LARGEST_STEP,
-            start_after: self.start_after,
+            max_forward_step: Some(LARGEST_STEP),
+            start_after: self.start_after.filter(|_| !self.ignores_record),
         }
     }
 
@@ -453,11 +400,4 @@ impl Cluster {
         let [sent, received] = [self.machine.wall(sent_at), self.standby.wall(received_at)];
         Clocks::of_upstream(sent, received, self.standby.clocks(looked_at), LOOK)
     }
-}
-
-fn checked(start: Result<Start, StartError>) -> Result<Start, Refusal> {
-    start.map_err(|error| match error {
-        StartError::StartAfter(error) => error.into(),
-        error => panic!("a server was refused its own record: {error:?}"),
-    })
 }

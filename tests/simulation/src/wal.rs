@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use fastrand::Rng;
+use snowflake_core::promise::Position;
 use snowflake_core::register::{LENGTH, Record};
 
 use crate::machine::MILLISECOND;
@@ -27,43 +28,55 @@ impl Entry {
 }
 
 /// Entries, the oldest first. There is always one.
-pub(crate) struct Wal(VecDeque<Entry>);
+pub(crate) struct Wal {
+    entries: VecDeque<Entry>,
+    /// How many there were before these.
+    forgotten: usize,
+}
 
 impl Wal {
     /// The WAL of a server that has no register yet.
     pub(crate) fn beginning(at: i64) -> Wal {
-        Wal(VecDeque::from([Entry { durable_at: at, timeline: 1, register: None }]))
+        let first = Entry { durable_at: at, timeline: 1, register: None };
+        Wal { entries: VecDeque::from([first]), forgotten: 0 }
     }
 
     pub(crate) fn last(&self) -> &Entry {
-        self.0.back().expect("the WAL is never empty")
+        self.entries.back().expect("the WAL is never empty")
     }
 
     fn last_mut(&mut self) -> &mut Entry {
-        self.0.back_mut().expect("the WAL is never empty")
+        self.entries.back_mut().expect("the WAL is never empty")
     }
 
     /// How many entries there are.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.entries.len()
     }
 
     /// The entry of this number, counted from 0.
     pub(crate) fn entry(&self, number: usize) -> &Entry {
-        &self.0[number]
+        &self.entries[number]
     }
 
     /// How many entries were durable at this time, at least one.
     pub(crate) fn durable_at(&self, at: i64) -> usize {
-        self.0.partition_point(|entry| entry.durable_at <= at).max(1)
+        self.entries.partition_point(|entry| entry.durable_at <= at).max(1)
     }
 
-    /// Writes a record, which is durable at this time.
-    pub(crate) fn log(&mut self, durable_at: i64, timeline: u32, record: &Record) {
-        self.0.push_back(Entry { durable_at, timeline, register: Some(record.encode()) });
-        if self.0.len() > KEPT {
-            self.0.pop_front();
+    /// Writes a record, which is durable at this time, and returns its position.
+    pub(crate) fn log(&mut self, durable_at: i64, timeline: u32, record: &Record) -> Position {
+        self.entries.push_back(Entry { durable_at, timeline, register: Some(record.encode()) });
+        if self.entries.len() > KEPT {
+            self.entries.pop_front();
+            self.forgotten += 1;
         }
+        (self.forgotten + self.len()) as Position
+    }
+
+    /// Up to where everything is durable at this time.
+    pub(crate) fn flushed(&self, at: i64) -> Position {
+        (self.forgotten + self.durable_at(at)) as Position
     }
 
     /// Waits until everything that was written is durable.
@@ -79,18 +92,18 @@ impl Wal {
         if keeps_unflushed {
             last.durable_at = last.durable_at.min(at);
         } else if last.durable_at > at {
-            self.0.pop_back();
+            self.entries.pop_back();
         }
     }
 
     /// Only so many entries are left.
     pub(crate) fn truncate(&mut self, count: usize) {
-        self.0.truncate(count);
+        self.entries.truncate(count);
     }
 
     /// A timeline begins, with the register as it is.
     pub(crate) fn begin_timeline(&mut self, at: i64, timeline: u32) {
         let register = self.last().register;
-        self.0.push_back(Entry { durable_at: at, timeline, register });
+        self.entries.push_back(Entry { durable_at: at, timeline, register });
     }
 }

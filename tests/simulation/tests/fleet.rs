@@ -109,6 +109,7 @@ fn a_floor_from_before_the_first_id_has_the_margin() {
         writer: Writer { datacenter_id: 0, worker_id: 0, machine: 1 },
         failover_margin: MARGIN,
         max_backward_step: LARGEST_STEP,
+        max_forward_step: Some(LARGEST_STEP),
         start_after: None,
     };
     let received = primary.reservation(NOW, NOW, clocks(NOW), 0).record;

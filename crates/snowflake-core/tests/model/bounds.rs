@@ -1,6 +1,8 @@
 //! The design, the ways in which it could be wrong, and the small worlds that show it.
 
 use snowflake_core::generator::{Limits, RESERVATION};
+use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
+use snowflake_core::promise::Wish;
 
 /// The design, and the ways in which it could be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,26 @@ pub enum Rows {
     Lost,
 }
 
+/// When others act while a session drives the machine of the promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// Before each effect.
+    Each,
+    /// Before a flush, and before a floor is published.
+    Few,
+}
+
+/// The layouts that a server might be configured with. Under the second one, IDs are above those of
+/// the first; under the third one, they are not.
+pub fn layouts() -> [Layout; 3] {
+    [(TWITTER_EPOCH, 12), (TWITTER_EPOCH, 13), (TWITTER_EPOCH + 1_000_000, 12)].map(
+        |(epoch, sequence)| {
+            let widths = Widths { sequence, ..Layout::TWITTER.widths() };
+            Layout::new(epoch, widths).expect("a valid layout")
+        },
+    )
+}
+
 /// What can happen, and how often.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
@@ -84,6 +106,18 @@ pub struct Bounds {
     pub rushes: &'static [i64],
     /// How often a session with an old setting may switch reuse on or off.
     pub switches: u8,
+    pub steps: Steps,
+    /// How often the administrator does anything of this: set a floor so far ahead of the clock, by
+    /// force or not; confirm; observe an ID so far ahead of the clock.
+    pub administrations: u8,
+    pub floors: &'static [(i64, bool)],
+    pub confirmations: &'static [Wish],
+    pub observed: &'static [i64],
+    pub max_observed_lead: i64,
+    /// How often an effect fails, or a session ends between two.
+    pub failures: u8,
+    /// How often the server is restarted with another layout or as another system.
+    pub changes: u8,
 }
 
 /// Every step back is held. No ID ahead of the clock, nothing reused.
@@ -111,30 +145,29 @@ pub fn everything(design: Design) -> Bounds {
         passes: &[],
         rushes: &[],
         switches: 0,
+        steps: Steps::Few,
+        administrations: 0,
+        floors: &[],
+        confirmations: &[],
+        observed: &[],
+        max_observed_lead: 0,
+        failures: 0,
+        changes: 0,
     }
 }
 
 /// More IDs and more of the clock, on one server that does not crash.
 pub fn clock_only(design: Design) -> Bounds {
     Bounds {
-        design,
         limits: Limits { max_burst: 2, ..HOLDING },
         last_sequence: 0,
         ids: 5,
-        reservations: 3,
         clock_moves: 3,
         moves: &[1, 2, -3],
         crashes: 0,
         checkpoints: 0,
         standbys: 0,
-        rows: Rows::Each,
-        requirements: 0,
-        offsets: &[],
-        margin: 2,
-        max_forward_step: None,
-        passes: &[],
-        rushes: &[],
-        switches: 0,
+        ..everything(design)
     }
 }
 
@@ -142,48 +175,28 @@ pub fn clock_only(design: Design) -> Bounds {
 pub fn jumps(design: Design) -> Bounds {
     const LIMIT: i64 = 10 * RESERVATION;
     Bounds {
-        design,
-        limits: HOLDING,
-        last_sequence: 1,
         ids: 2,
-        reservations: 3,
-        clock_moves: 2,
         moves: &[2 * LIMIT, -2 * LIMIT],
-        crashes: 1,
         checkpoints: 0,
         standbys: 0,
-        rows: Rows::Each,
-        requirements: 0,
-        offsets: &[],
-        margin: 2,
         max_forward_step: Some(LIMIT),
         passes: &[3 * LIMIT],
-        rushes: &[],
-        switches: 0,
+        administrations: 1,
+        confirmations: &[Wish::ConfirmClock],
+        ..everything(design)
     }
 }
 
 /// Two failovers in quick succession, the second one to a standby that might know of the first.
 pub fn failovers(design: Design) -> Bounds {
     Bounds {
-        design,
-        limits: HOLDING,
         last_sequence: 0,
-        ids: 3,
         reservations: 2,
-        clock_moves: 2,
         moves: &[1, -2 * RESERVATION],
         crashes: 2,
         checkpoints: 0,
         standbys: 2,
-        rows: Rows::Each,
-        requirements: 0,
-        offsets: &[0],
-        margin: 2,
-        max_forward_step: None,
-        passes: &[],
-        rushes: &[],
-        switches: 0,
+        ..everything(design)
     }
 }
 
@@ -233,6 +246,8 @@ pub fn promotions(design: Design) -> Bounds {
         standbys: 1,
         offsets: &[0, 2 * LIMIT, -2 * LIMIT, LIMIT / 2],
         max_forward_step: Some(LIMIT),
+        administrations: 1,
+        confirmations: &[Wish::ConfirmClock],
         ..failovers(design)
     }
 }
@@ -248,5 +263,57 @@ pub fn reuse(design: Design) -> Bounds {
         crashes: 1,
         switches: 1,
         ..clock_only(design)
+    }
+}
+
+/// Whatever an administrator and other servers do, and whatever fails, between any two effects.
+pub fn interrupted(design: Design) -> Bounds {
+    Bounds {
+        ids: 2,
+        reservations: 2,
+        clock_moves: 1,
+        moves: &[-2 * RESERVATION],
+        checkpoints: 0,
+        standbys: 0,
+        steps: Steps::Each,
+        administrations: 1,
+        floors: &[(RESERVATION / 2, false), (-RESERVATION, false), (-RESERVATION, true)],
+        observed: &[RESERVATION / 2, 2 * RESERVATION],
+        max_observed_lead: 2 * RESERVATION,
+        failures: 1,
+        ..everything(design)
+    }
+}
+
+/// A clock that jumps, is confirmed or is not, and floors that are set meanwhile.
+pub fn refused(design: Design) -> Bounds {
+    const LIMIT: i64 = 10 * RESERVATION;
+    Bounds {
+        clock_moves: 1,
+        moves: &[2 * LIMIT],
+        max_forward_step: Some(LIMIT),
+        administrations: 2,
+        floors: &[(RESERVATION / 2, false), (-2 * LIMIT, true)],
+        confirmations: &[Wish::ConfirmClock],
+        observed: &[],
+        failures: 0,
+        ..interrupted(design)
+    }
+}
+
+/// Another layout, another system, and a floor.
+pub fn changes(design: Design) -> Bounds {
+    Bounds {
+        clock_moves: 1,
+        moves: &[-2 * RESERVATION],
+        administrations: 2,
+        floors: &[(RESERVATION / 2, false)],
+        confirmations: &[
+            Wish::ConfirmLayout,
+            Wish::ConfirmSystemIdentifier { force: true, has_identity: true },
+        ],
+        observed: &[],
+        changes: 1,
+        ..interrupted(design)
     }
 }

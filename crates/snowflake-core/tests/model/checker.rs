@@ -3,13 +3,13 @@
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use snowflake_core::generator::RESERVATION;
-use snowflake_core::jump::{Reference, Verdict};
-use snowflake_core::register::Record;
+use snowflake_core::promise::{Promise, Wish};
 use snowflake_core::ring::Ring;
 use stateright::{Model, Property};
 
-use crate::bounds::{Bounds, Design, Rows};
-use crate::world::{BACKENDS, Entry, START, World, idle, unstarted};
+use crate::bounds::{Bounds, Design, Rows, layouts};
+use crate::driver::Failure;
+use crate::world::{BACKENDS, Entry, START, Session, World, idle, unstarted};
 
 pub const PROMISES: &str = "IDs increase, and every wait has a reason";
 
@@ -22,15 +22,24 @@ pub enum Action {
     Rush(i64),
     /// Commits wait for this standby from now on.
     Require(Option<usize>),
-    ConfirmClock,
     Backend(usize),
+    /// What the administrator does next, and the steps that it takes.
+    Administer(Session),
+    Administrator,
+    /// What a session does with the lock held fails.
+    FailBackend(usize, Failure),
+    FailAdministrator(Failure),
     FlushWal,
     Checkpoint,
     /// With or without the part of the WAL that nobody had flushed.
     Crash {
         keeps_unflushed: bool,
     },
-    Restart,
+    /// With this layout, and as this system.
+    Restart {
+        layout: usize,
+        system_identifier: u64,
+    },
     Stream(usize),
     Promote {
         standby: usize,
@@ -46,21 +55,25 @@ impl Model for Bounds {
         vec![World {
             clock: START,
             elapsed: 0,
-            reference: None,
-            upstream: None,
+            promise: Promise::default(),
+            ahead_then: 0,
             accepted: 0,
             confirmed: None,
             clock_moves: 0,
             set_back: false,
             up: true,
             timeline: 1,
-            begun: false,
+            system_identifier: 1,
+            layout: 0,
+            changes: 0,
             generator: unstarted(),
             ring: Ring::new(),
             issued_with_reuse: Vec::new(),
             switches: 0,
-            pending: None,
             backends: idle(),
+            administrator: Session::Idle,
+            administrations: 0,
+            failures: 0,
             buffer: None,
             disk: None,
             redo: 0,
@@ -78,6 +91,7 @@ impl Model for Bounds {
             busy: 0,
             lag: None,
             highest: None,
+            highest_number: -1,
             issued: 0,
             reservations: 0,
             crashes: 0,
@@ -98,9 +112,6 @@ impl Model for Bounds {
             if world.switches < self.switches {
                 actions.extend([true, false].map(Action::SetReuse));
             }
-            if world.begun && !world.is_locked() && world.verdict(self) == Verdict::Refuse {
-                actions.push(Action::ConfirmClock);
-            }
             if world.requirements < self.requirements {
                 let others =
                     [None, Some(0), Some(1)].into_iter().filter(|to| *to != world.required);
@@ -108,6 +119,14 @@ impl Model for Bounds {
             }
             if self.rushes.is_empty() {
                 actions.extend((0..BACKENDS).map(Action::Backend));
+                if world.administrator != Session::Idle {
+                    actions.push(Action::Administrator);
+                } else if world.administrations < self.administrations {
+                    actions.extend(self.wishes(world.clock).map(Action::Administer));
+                }
+                if world.failures < self.failures {
+                    actions.extend(failures(world));
+                }
             } else if world.clock_moves < self.clock_moves {
                 actions.extend(self.rushes.iter().map(|by| Action::Rush(*by)));
             }
@@ -122,7 +141,14 @@ impl Model for Bounds {
                 actions.push(Action::Crash { keeps_unflushed: true });
             }
         } else {
-            actions.push(Action::Restart);
+            let (layout, system_identifier) = (world.layout, world.system_identifier);
+            actions.push(Action::Restart { layout, system_identifier });
+            if world.changes < self.changes {
+                let others = (0..layouts().len()).filter(|other| *other != layout);
+                actions.extend(others.map(|layout| Action::Restart { layout, system_identifier }));
+                let system_identifier = system_identifier + 1;
+                actions.push(Action::Restart { layout, system_identifier });
+            }
         }
         for standby in 0..2 {
             let Some(received) = world.standbys[standby] else { continue };
@@ -159,24 +185,32 @@ impl Model for Bounds {
                 next.clock_moves += 1;
                 next.lag = None;
             }
-            Action::ConfirmClock => {
-                // As it stands, with other clocks, and durable before anybody is told.
-                next.reference = Some(Reference::record(next.clocks()));
-                next.upstream = None;
-                next.confirmed = Some(next.ahead());
-                next.accepted = next.accepted.max(next.ahead());
-                if self.design != Design::ConfirmInMemory {
-                    let record = Record { written: next.clocks(), ..next.buffer? };
-                    next.log_durably(record);
-                }
-            }
             Action::Rush(by) => next.take_everything(self, by)?,
             Action::Require(standby) => {
                 next.required = standby;
                 next.requirements += 1;
                 next.release();
             }
-            Action::Backend(backend) => next.step(self, backend)?,
+            Action::Backend(backend) => {
+                next.backends[backend] = next.step(self, world.backends[backend].clone())?;
+            }
+            Action::Administer(session) => {
+                next.administrator = session;
+                next.administrations += 1;
+            }
+            Action::Administrator => {
+                next.administrator = next.step(self, world.administrator.clone())?;
+            }
+            Action::FailBackend(backend, how) => {
+                let Session::Do(wish, effect) = world.backends[backend] else { return None };
+                next.backends[backend] = next.fail(self, wish, effect, how);
+                next.failures += 1;
+            }
+            Action::FailAdministrator(how) => {
+                let Session::Do(wish, effect) = world.administrator else { return None };
+                next.administrator = next.fail(self, wish, effect, how);
+                next.failures += 1;
+            }
             Action::FlushWal => next.flushed = next.wal.len(),
             Action::Checkpoint => {
                 // The page goes to disk after the WAL that changed it.
@@ -193,7 +227,11 @@ impl Model for Bounds {
                 next.crashes += 1;
                 next.lose_memory();
             }
-            Action::Restart => {
+            Action::Restart { layout, system_identifier } => {
+                let is_other =
+                    (layout, system_identifier) != (world.layout, world.system_identifier);
+                next.changes += u8::from(is_other);
+                (next.layout, next.system_identifier) = (layout, system_identifier);
                 next.recover();
                 next.up = true;
             }
@@ -223,8 +261,10 @@ impl Model for Bounds {
                 next.wal.push(Entry::Timeline(next.timeline));
                 next.flushed = next.wal.len();
                 // The upstream's clock, as the standby last heard of it, by its own boot clock.
-                next.upstream = self.max_forward_step.map(|_| next.clocks());
-                if next.upstream.is_some() {
+                if self.max_forward_step.is_some() && self.design != Design::ForgetTheUpstream {
+                    next.promise.hear(next.clocks());
+                }
+                if self.max_forward_step.is_some() {
                     next.accepted = next.accepted.max(next.ahead());
                 }
                 next.clock += offset;
@@ -263,7 +303,7 @@ impl Model for Bounds {
                         Entry::Reservation(record) => Some(record.floor),
                         Entry::Commit(_) | Entry::Timeline(_) => None,
                     });
-                !world.begun
+                !world.promise.has_begun()
                     || durable.max(world.disk.map(|record| record.floor)) >= Some(world.generator.floor())
                     // A promoted server begins a margin above what it has.
                     || world.generator.timestamp() == world.generator.floor()
@@ -271,7 +311,8 @@ impl Model for Bounds {
             Property::sometimes(
                 "a server issues IDs after a crash",
                 |bounds: &Bounds, world: &World| {
-                    bounds.crashes == 0 || (world.crashes > 0 && world.begun && world.issued > 1)
+                    bounds.crashes == 0
+                        || (world.crashes > 0 && world.promise.has_begun() && world.issued > 1)
                 },
             ),
             Property::sometimes(
@@ -294,9 +335,40 @@ impl Model for Bounds {
             Property::sometimes(
                 "a promoted server issues IDs",
                 |bounds: &Bounds, world: &World| {
-                    bounds.standbys == 0 || (world.timeline > 1 && world.begun && world.issued > 1)
+                    bounds.standbys == 0
+                        || (world.timeline > 1 && world.promise.has_begun() && world.issued > 1)
                 },
             ),
         ]
     }
+}
+
+impl Bounds {
+    /// What an administrator might do, where the clock says this.
+    fn wishes(&self, clock: i64) -> impl Iterator<Item = Session> {
+        let floors = self.floors.iter().map(move |&(ahead, force)| {
+            Session::Want(Wish::SetFloor { floor: clock + ahead, force })
+        });
+        let confirmations = self.confirmations.iter().map(|wish| Session::Want(*wish));
+        let observed =
+            self.observed.iter().map(move |ahead| Session::Look { timestamp: clock + ahead });
+        floors.chain(confirmations).chain(observed)
+    }
+}
+
+/// What a session does with the lock held might fail, before it is done or after.
+fn failures(world: &World) -> impl Iterator<Item = Action> {
+    let backends = (0..BACKENDS).map(Some).chain([None]).filter(|backend| {
+        let session = backend.map_or(&world.administrator, |backend| &world.backends[backend]);
+        matches!(session, Session::Do(..))
+    });
+    backends.flat_map(|backend| {
+        [(false, true), (true, true), (true, false)].map(|(is_done, is_told)| {
+            let how = Failure { is_done, is_told };
+            match backend {
+                Some(backend) => Action::FailBackend(backend, how),
+                None => Action::FailAdministrator(how),
+            }
+        })
+    })
 }

@@ -1,20 +1,24 @@
-//! A model checker over the core's own functions: every interleaving of two backends, standbys,
-//! synchronous or not, reservations, clock steps, checkpoints, crashes, restarts and promotions,
-//! within small bounds.
+//! A model checker over the machine of the promise and the generator, which are those of the
+//! extension: every interleaving of two backends, an administrator, standbys, synchronous or not,
+//! reservations, clock steps, checkpoints, crashes, restarts, promotions, effects that fail and
+//! sessions that end between two effects, within small bounds.
 //!
-//! [`Design`] switches to designs that are wrong, each in one way. The checker has to find what
-//! each of them breaks.
+//! [`Design`] switches to designs that are wrong, each in one way: most are sessions that do what the
+//! machine asks for in a wrong way. The checker has to find what each of them breaks. What is broken
+//! in the machine itself, `tests/mutants` breaks.
 
-mod backend;
 mod bounds;
 mod checker;
+mod driver;
+mod session;
 mod world;
 
 use snowflake_core::generator::RESERVATION;
 use stateright::{Checker, HasDiscoveries, Model};
 
 use bounds::{
-    Bounds, Design, clock_only, everything, failovers, jumps, lags, promotions, reuse, synchronous,
+    Bounds, Design, changes, clock_only, everything, failovers, interrupted, jumps, lags,
+    promotions, refused, reuse, synchronous,
 };
 use checker::PROMISES;
 
@@ -24,7 +28,27 @@ fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
 
 #[test]
 fn the_design_holds() {
-    for world in [everything, clock_only, jumps, failovers, synchronous, lags, promotions, reuse] {
+    assert_sound(&[everything, clock_only, jumps, failovers, synchronous, lags, promotions, reuse]);
+}
+
+#[test]
+fn whatever_fails_between_two_effects_the_design_holds() {
+    assert_sound(&[interrupted]);
+}
+
+#[test]
+fn a_floor_that_is_set_is_no_confirmation_of_the_clock() {
+    assert_sound(&[refused]);
+}
+
+#[test]
+fn a_confirmed_layout_or_system_brings_no_id_back() {
+    assert_sound(&[changes]);
+}
+
+#[track_caller]
+fn assert_sound(worlds: &[fn(Design) -> Bounds]) {
+    for world in worlds {
         let bounds = world(Design::Sound);
         let checker = check(bounds, HasDiscoveries::All);
         println!("{} states of {bounds:?}", checker.unique_state_count());

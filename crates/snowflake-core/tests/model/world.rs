@@ -1,10 +1,11 @@
-//! A primary and what survives it: two backends, shared memory, the page of the register, the WAL,
-//! and how much of it each standby has.
+//! A primary and what survives it: sessions, shared memory, the page of the register, the WAL, and how
+//! much of it each standby has.
 
 use snowflake_core::generator::{Generator, Reading, Seen};
-use snowflake_core::jump::{BootClock, Clocks, Reference, Verdict};
+use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{Record, Reservation};
+use snowflake_core::promise::{Effect, Promise, Wish};
+use snowflake_core::register::Record;
 use snowflake_core::ring::Ring;
 
 use crate::bounds::{Bounds, Design};
@@ -24,26 +25,28 @@ pub enum Entry {
     Timeline(u32),
 }
 
-/// What a backend does next.
+/// What a session does next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Backend {
+pub enum Session {
+    /// Nothing.
+    Idle,
     /// Read the clock, having seen this timestamp.
     Read {
         seen: Seen,
     },
     Take(Reading),
-    /// Take the lock, write the record that makes this timestamp available.
-    Reserve {
+    /// Read the clock, to observe this timestamp.
+    Look {
         timestamp: i64,
     },
-    Flush {
-        reservation: Reservation,
+    Observe {
+        timestamp: i64,
+        now: i64,
     },
-    Publish {
-        reservation: Reservation,
-    },
-    /// Reserve without a wait, or publish what an early reservation has written.
-    ReserveEarly,
+    /// Take the lock, and tell the machine of this.
+    Want(Wish),
+    /// With the lock held, do what the machine asks for.
+    Do(Wish, Effect),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,10 +54,10 @@ pub struct World {
     pub clock: i64,
     /// The time that has truly passed, which the boot clock shows.
     pub elapsed: i64,
-    /// Shared memory: the clocks that the next reading is compared with.
-    pub reference: Option<Reference>,
-    /// Shared memory: the upstream's clock, while this server was a standby.
-    pub upstream: Option<Clocks>,
+    /// Shared memory: gone after a crash.
+    pub promise: Promise,
+    /// How far the clock was ahead of true time when the session that has the lock read it.
+    pub ahead_then: i64,
     /// The furthest that the clock was ahead of true time where IDs were allowed to follow it.
     pub accepted: i64,
     /// How far it was ahead when somebody confirmed it last.
@@ -63,16 +66,23 @@ pub struct World {
     pub set_back: bool,
     pub up: bool,
     pub timeline: u32,
+    pub system_identifier: u64,
+    /// Which of `layouts()` is configured.
+    pub layout: usize,
+    /// Restarts with another configuration or system identifier.
+    pub changes: u8,
     /// Shared memory: gone after a crash.
-    pub begun: bool,
     pub generator: Generator,
     pub ring: Ring<2>,
     /// All IDs that were issued, if reuse is on.
     pub issued_with_reuse: Vec<Id>,
     pub switches: u8,
-    /// What an early reservation has written, and how much WAL has to be flushed before it counts.
-    pub pending: Option<(Reservation, usize)>,
-    pub backends: [Backend; BACKENDS],
+    pub backends: [Session; BACKENDS],
+    /// Sets a floor, confirms, or observes an ID.
+    pub administrator: Session,
+    /// What the administrator has done, and how often something has failed.
+    pub administrations: u8,
+    pub failures: u8,
     /// The page in the buffer pool, and on disk.
     pub buffer: Option<Record>,
     pub disk: Option<Record>,
@@ -104,6 +114,8 @@ pub struct World {
     /// The highest ID that must never come again: of all that were issued, or after a promotion, of
     /// all rows.
     pub highest: Option<Id>,
+    /// As a number, if layouts change.
+    pub highest_number: i64,
     pub issued: usize,
     pub reservations: u8,
     pub crashes: u8,
@@ -151,11 +163,10 @@ impl World {
         }
     }
 
-    /// Whether a backend is between writing and publishing, with the lock held.
+    /// Whether a session has the lock.
     pub fn is_locked(&self) -> bool {
-        self.backends
-            .iter()
-            .any(|backend| matches!(backend, Backend::Flush { .. } | Backend::Publish { .. }))
+        let mut sessions = self.backends.iter().chain([&self.administrator]);
+        sessions.any(|session| matches!(session, Session::Do(..)))
     }
 
     /// The timeline that whoever has so much of the WAL knows of.
@@ -184,26 +195,17 @@ impl World {
         Clocks { wall: self.clock, boot: BootClock { boot, elapsed: self.elapsed } }
     }
 
-    /// What a reservation makes of the clock.
-    pub fn verdict(&self, bounds: &Bounds) -> Verdict {
-        self.reference.map_or(Verdict::Accept, |reference| {
-            let timestamp = self.generator.timestamp();
-            self.clocks().judge(&reference, timestamp, bounds.max_forward_step).0
-        })
-    }
-
     pub fn lose_memory(&mut self) {
-        self.begun = false;
-        self.reference = None;
-        self.upstream = None;
+        self.promise = Promise::default();
+        self.ahead_then = 0;
         // What a client was not told of is nobody's.
         self.waiting.clear();
-        self.pending = None;
         (self.acknowledged_at, self.acknowledged) = (0, i64::MIN);
         self.busy = 0;
         self.generator = unstarted();
         self.ring = Ring::new();
         self.backends = idle();
+        self.administrator = Session::Idle;
         self.buffer = None;
     }
 
@@ -222,6 +224,6 @@ pub fn unstarted() -> Generator {
     Generator::starting_after(0, 0, Layout::TWITTER.last_timestamp())
 }
 
-pub fn idle() -> [Backend; BACKENDS] {
-    [const { Backend::Read { seen: Seen::NOTHING } }; BACKENDS]
+pub fn idle() -> [Session; BACKENDS] {
+    [const { Session::Read { seen: Seen::NOTHING } }; BACKENDS]
 }

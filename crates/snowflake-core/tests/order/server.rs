@@ -4,7 +4,8 @@
 use snowflake_core::generator::{Decision, Generator, Observation, Reading, Request, Seen};
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::Layout;
-use snowflake_core::register::{Issuer, Record, Reservation, Writer};
+use snowflake_core::promise::{Effect, Event, Promise, Wish};
+use snowflake_core::register::{Issuer, Record, Writer};
 use snowflake_core::ring::Ring;
 
 use crate::bounds::{Bounds, Design};
@@ -34,21 +35,10 @@ pub enum Session {
         timestamp: i64,
         now: i64,
     },
-    /// Take the lock, and write the record that makes this timestamp available.
-    Reserve {
-        timestamp: i64,
-        observed: bool,
-    },
-    Flush {
-        reservation: Reservation,
-        timestamp: i64,
-        observed: bool,
-    },
-    Publish {
-        reservation: Reservation,
-        timestamp: i64,
-        observed: bool,
-    },
+    /// Take the lock, and tell the machine of this.
+    Want(Wish),
+    /// With the lock held, do what the machine asks for.
+    Do(Wish, Effect),
 }
 
 pub const TAKE: usize = 0;
@@ -64,7 +54,7 @@ pub struct Server {
     /// By which reading that session has judged the ID, before it waited.
     judged_by: i64,
     timeline: u32,
-    begun: bool,
+    promise: Promise,
     generator: Generator,
     ring: Ring<4>,
     /// The generator before the last observation, for a design that goes back to it.
@@ -95,7 +85,7 @@ impl Server {
             latest_reading: i64::MIN,
             judged_by: i64::MIN,
             timeline: 1,
-            begun: false,
+            promise: Promise::default(),
             generator: unstarted(),
             ring: Ring::new(),
             before_observation: None,
@@ -118,6 +108,7 @@ impl Server {
             writer: Writer { datacenter_id: 0, worker_id: 0, machine: 0 },
             failover_margin: 2,
             max_backward_step: i64::MAX,
+            max_forward_step: None,
             start_after: None,
         }
     }
@@ -160,7 +151,7 @@ impl Server {
     }
 
     fn lose_memory(&mut self) {
-        self.begun = false;
+        self.promise = Promise::default();
         self.generator = unstarted();
         self.ring = Ring::new();
         self.before_observation = None;
@@ -180,94 +171,85 @@ impl Server {
             Session::Take(reading) => self.take(bounds, reading)?,
             Session::Look { timestamp } => Session::Observe { timestamp, now },
             Session::Observe { timestamp, now } => self.observe(bounds, timestamp, now),
-            Session::Reserve { timestamp, observed } => {
-                self.reserve(bounds, time, timestamp, observed)?
+            Session::Want(_) if self.is_locked() || self.reservations >= bounds.reservations => {
+                return None;
             }
-            Session::Flush { reservation, timestamp, observed } => {
-                self.flushed = self.wal.len();
-                if observed {
-                    self.latest_reading = now;
-                }
-                Session::Publish { reservation, timestamp, observed }
-            }
-            Session::Publish { reservation, timestamp, observed } => {
-                self.generator.raise_floor(reservation.record.floor, reservation.next_after);
-                self.generator.set_reuse(&mut self.ring, bounds.limits.reuse_window > 0);
-                match (observed, bounds.design) {
-                    (true, Design::JudgeBeforeTheLock) => {
-                        Session::Observe { timestamp, now: self.judged_by }
-                    }
-                    (true, _) => Session::Look { timestamp },
-                    (false, _) => Session::Read { seen: Seen::NOTHING },
-                }
+            Session::Want(wish) => self.go_on(bounds, time, wish, Event::Wanted(wish)),
+            Session::Do(wish, effect) => {
+                let event = self.perform(bounds, time, wish, effect);
+                self.go_on(bounds, time, wish, event)
             }
         };
         Some(())
     }
 
     fn is_locked(&self) -> bool {
-        let holds =
-            |session: &Session| matches!(session, Session::Flush { .. } | Session::Publish { .. });
-        self.sessions.iter().any(holds)
+        self.sessions.iter().any(|session| matches!(session, Session::Do(..)))
     }
 
-    fn reserve(
-        &mut self,
-        bounds: &Bounds,
-        time: i64,
-        timestamp: i64,
-        observed: bool,
-    ) -> Option<Session> {
-        if self.is_locked() || self.reservations >= bounds.reservations {
-            return None;
+    /// Tells the machine, and does what it asks for up to a flush, or the publication of a floor.
+    fn go_on(&mut self, bounds: &Bounds, time: i64, wish: Wish, mut event: Event) -> Session {
+        loop {
+            let issuer = self.issuer();
+            event = match self.promise.step(&issuer, event) {
+                Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => break,
+                effect @ (Effect::Flush(_) | Effect::Raise { .. }) => {
+                    return Session::Do(wish, effect);
+                }
+                effect => self.perform(bounds, time, wish, effect),
+            };
         }
-        let clocks = self.clocks(time);
-        let again = if observed {
-            Session::Look { timestamp }
-        } else {
-            Session::Read { seen: Seen::NOTHING }
-        };
-        if !self.begun {
-            self.begin(clocks);
-            return Some(again);
+        match wish {
+            Wish::Reserve { timestamp, .. } if is_to_observe(wish) => match bounds.design {
+                Design::JudgeBeforeTheLock => Session::Observe { timestamp, now: self.judged_by },
+                _ => Session::Look { timestamp },
+            },
+            _ => Session::Read { seen: Seen::NOTHING },
         }
-        let lead = if observed { bounds.max_observed_lead } else { 0 };
-        if timestamp <= self.generator.floor()
-            || !self.generator.may_need(timestamp, clocks.wall + lead)
-        {
-            return Some(again);
-        }
-        self.reservations += 1;
-        let reservation = self.issuer().reservation(timestamp, self.generator.floor(), clocks, 0);
-        self.wal.push(Entry::Reservation(reservation.record));
-        if observed && bounds.design == Design::RaiseBeforeTheFlush {
-            self.generator.raise_floor(reservation.record.floor, reservation.next_after);
-            return Some(Session::Look { timestamp });
-        }
-        Some(Session::Flush { reservation, timestamp, observed })
     }
 
-    fn begin(&mut self, clocks: Clocks) {
-        let issuer = self.issuer();
-        let (after, hold) = match self.record() {
-            Some(record) => {
-                let start = issuer.start(&record, clocks.wall).expect("its own record");
-                (start.after, start.hold)
-            }
-            None => {
-                self.wal.push(Entry::Reservation(issuer.record(clocks.wall - 1, clocks)));
+    fn perform(&mut self, bounds: &Bounds, time: i64, wish: Wish, effect: Effect) -> Event {
+        match effect {
+            Effect::ReadClocks => Event::Clocks(self.clocks(time)),
+            Effect::Look => Event::Looked(self.generator),
+            Effect::Read => Event::Read(Ok(self.record())),
+            Effect::Create(record) => {
+                self.wal.push(Entry::Reservation(record));
                 self.flushed = self.wal.len();
-                (clocks.wall - 1, 0)
+                Event::Done
             }
-        };
-        self.generator = Generator::starting_after(after, hold, Layout::TWITTER.last_timestamp());
-        self.begun = true;
+            Effect::Write(record) => {
+                self.reservations += 1;
+                self.wal.push(Entry::Reservation(record));
+                Event::Written(self.wal.len() as u64)
+            }
+            Effect::Flush(position) => {
+                if is_to_observe(wish) {
+                    self.latest_reading = self.clocks(time).wall;
+                }
+                if !is_to_observe(wish) || bounds.design != Design::RaiseBeforeTheFlush {
+                    self.flushed = self.wal.len();
+                }
+                Event::Flushed(position)
+            }
+            Effect::Raise { floor, next_after } => {
+                self.generator.raise_floor(floor, next_after);
+                self.generator.set_reuse(&mut self.ring, bounds.limits.reuse_window > 0);
+                Event::Done
+            }
+            Effect::Restart(generator) => {
+                self.generator = generator;
+                Event::Done
+            }
+            Effect::SyncEntry => Event::Done,
+            effect => unreachable!("nobody reserves early or administers: {effect:?}"),
+        }
     }
 
     fn observe(&mut self, bounds: &Bounds, timestamp: i64, now: i64) -> Session {
         self.judged_by = now;
-        if !self.begun {
-            return Session::Reserve { timestamp, observed: true };
+        if !self.promise.has_begun() {
+            return Session::Want(Wish::Reserve { timestamp, lead: bounds.max_observed_lead });
         }
         let (before, ring) = (self.generator, self.ring);
         let max_lead = bounds.max_observed_lead;
@@ -276,7 +258,9 @@ impl Server {
             self.ring = ring;
         }
         match observation {
-            Observation::Reserve { timestamp } => Session::Reserve { timestamp, observed: true },
+            Observation::Reserve { timestamp } => {
+                Session::Want(Wish::Reserve { timestamp, lead: max_lead })
+            }
             Observation::Refused { .. } => Session::Idle,
             Observation::Followed { .. } => {
                 let was_raised = self.generator.timestamp() > before.timestamp();
@@ -317,7 +301,7 @@ impl Server {
             Decision::Reread { seen }
             | Decision::Hold { seen, .. }
             | Decision::Wait { seen, .. } => Session::Read { seen },
-            Decision::Reserve { timestamp } => Session::Reserve { timestamp, observed: false },
+            Decision::Reserve { timestamp } => Session::Want(Wish::Reserve { timestamp, lead: 0 }),
             Decision::Refuse { .. } | Decision::EndOfField => Session::Read { seen: Seen::NOTHING },
         })
     }
@@ -345,4 +329,9 @@ impl Server {
 
 fn unstarted() -> Generator {
     Generator::starting_after(0, 0, Layout::TWITTER.last_timestamp())
+}
+
+/// Whether the reservation is for a timestamp that is observed.
+fn is_to_observe(wish: Wish) -> bool {
+    matches!(wish, Wish::Reserve { lead: 1.., .. })
 }

@@ -71,6 +71,7 @@ pub fn issuer(record: &Record) -> Issuer {
         writer: WRITER,
         failover_margin: 5000,
         max_backward_step: i64::MAX,
+        max_forward_step: Some(DAY),
         start_after: None,
     }
 }

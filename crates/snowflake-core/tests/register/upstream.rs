@@ -24,7 +24,7 @@ fn a_refusal_that_the_upstream_is_the_reason_for_is_kept() {
     let at = |wall| Clocks { wall, boot: BootClock { boot: 1, elapsed: 1000 } };
     let kept = |now: i64, upstream: i64| {
         let reference = issuer.reference(&own(), Some(at(upstream)));
-        issuer.record_of_refusal(&own(), &reference, &at(now), Some(DAY))
+        issuer.record_of_refusal(&own(), &reference, &at(now))
     };
     let refused = Record { written: at(NOW), ..own() };
     assert_eq!(kept(NOW + 40 * DAY, NOW), Some(refused));

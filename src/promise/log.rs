@@ -1,13 +1,14 @@
-//! What starts and reservations write to the server's log.
+//! What starts and reservations write to the server's log, and how often.
 
 use pgrx::pg_sys::panic::ErrorReport;
-use snowflake_core::jump::{Clocks, Jump, NOTABLE, Reference};
+use snowflake_core::jump::{Jump, NOTABLE};
+use snowflake_core::promise::News;
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};
 
 use super::error::{deleted, jumped};
 use super::{register, restored, upstream};
 use crate::clock;
-use crate::server::report;
+use crate::server::report::{self, OnceAMinute};
 use crate::server::time;
 use crate::settings;
 
@@ -52,26 +53,12 @@ pub struct Began {
 impl Began {
     /// A start from this record.
     pub fn new(
-        recorded: &Record,
+        recorded: Record,
         issuer: &Issuer,
         start: Start,
-        reference: Reference,
-        clocks: Clocks,
+        ahead_of_upstream: Option<i64>,
     ) -> Began {
-        let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
-        Began { recorded: *recorded, issuer: *issuer, start, ahead_of_upstream }
-    }
-
-    /// The entry about a start from this record; `None` if it has nothing to say.
-    pub fn after(
-        recorded: &Record,
-        issuer: &Issuer,
-        start: Start,
-        reference: Reference,
-        clocks: Clocks,
-    ) -> Option<LogEntry> {
-        let began = Began::new(recorded, issuer, start, reference, clocks);
-        (!began.changes().is_empty()).then(|| LogEntry::Began(Box::new(began)))
+        Began { recorded, issuer: *issuer, start, ahead_of_upstream }
     }
 
     /// What has changed, from what to what.
@@ -172,30 +159,40 @@ impl Began {
     }
 }
 
-/// When entries that might come often were written last: [`clock::boot_ms`] of one about a clock
-/// that was set back, of one about a clock that has jumped ahead, and of one about a register that
-/// was deleted.
+/// When entries that might come often were written last: those about a clock that was set back, about
+/// one that has jumped ahead, and about a register that was deleted.
 #[derive(Clone, Copy, Default)]
-pub struct Logged([Option<i64>; 3]);
+pub struct Logged([OnceAMinute; 3]);
 
 impl Logged {
-    /// Whether the entry may be written now, which then counts as done.
-    pub fn is_due(&mut self, entry: &LogEntry) -> bool {
-        let now = clock::boot_ms();
-        let last = &mut self.0[match entry {
+    /// The entry, unless one of its kind was written a short time ago.
+    pub fn due(&mut self, entry: LogEntry) -> Option<LogEntry> {
+        let kind = match entry {
+            LogEntry::SteppedBack { .. } => 0,
             LogEntry::SteppedAhead(_) => 1,
             LogEntry::RegisterDeleted { .. } => 2,
-            _ => 0,
-        }];
-        let is_due = last.is_none_or(|last| now - last >= report::BETWEEN_ENTRIES);
-        if is_due {
-            *last = Some(now);
-        }
-        is_due
+            LogEntry::Created { .. } | LogEntry::Began(_) => return Some(entry),
+        };
+        self.0[kind].is_due(clock::boot_ms()).then_some(entry)
     }
 }
 
 impl LogEntry {
+    /// The entry about what this server did; `None` if there is nothing to say.
+    pub fn of(news: News, issuer: &Issuer) -> Option<LogEntry> {
+        Some(match news {
+            News::Created { after } => LogEntry::Created { after },
+            News::SteppedAhead(jump) => LogEntry::SteppedAhead(jump),
+            News::Began { record: recorded, start, ahead_of_upstream } => {
+                let began = Began::new(recorded, issuer, start, ahead_of_upstream);
+                if began.changes().is_empty() {
+                    return None;
+                }
+                LogEntry::Began(Box::new(began))
+            }
+        })
+    }
+
     /// Writes it to the server's log.
     pub fn log(self) {
         report::log(match self {

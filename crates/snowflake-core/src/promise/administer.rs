@@ -1,0 +1,220 @@
+//! What an administrator sets and confirms.
+
+use super::{
+    Denial, Doing, Effect, Found, GiveBack, Outcome, Promise, Refusal, SettingFloor, Stage, Then,
+    Unreadable, Wish, from_register,
+};
+use crate::jump::{Clocks, Jump, Reference, Verdict};
+use crate::register::{GoesBack, Issuer, NO_TIMELINE, Record, RecordError};
+
+impl Promise {
+    /// Puts the floor where it is wanted, unless something speaks against it.
+    pub(super) fn set_floor(
+        &mut self,
+        issuer: &Issuer,
+        found: Found,
+        clocks: Clocks,
+        timestamp: i64,
+        floor: i64,
+        force: bool,
+    ) -> Effect {
+        let recorded = found.ok().flatten();
+        let issued = timestamp.max(recorded.map_or(i64::MIN, |record| record.floor));
+        let obstacle = || self.obstacle(issuer, found, clocks, timestamp, floor, issued);
+        if let Some(obstacle) = (!force).then(obstacle).flatten() {
+            return self.leave(issuer, self.published.map(GiveBack::Raise), obstacle);
+        }
+        let timeline = match recorded {
+            // A promotion that has not begun yet adds its margin to the new floor, too.
+            Some(record) if record.system_identifier == issuer.system_identifier => record.timeline,
+            Some(_) => NO_TIMELINE,
+            None => issuer.timeline,
+        };
+        // A floor that is set by force is no confirmation of the clock either.
+        let written = recorded.map_or(clocks, |record| record.written);
+        let record = Record { timeline, ..issuer.record(floor, written) };
+        // From here on, the register might hold either floor.
+        self.published = None;
+        self.pending = None;
+        let setting = SettingFloor { floor: record.floor, timestamp, issued };
+        self.wait(Doing::SettingFloor(Stage::Writing, setting), Effect::Overwrite(record))
+    }
+
+    pub(super) fn go_on_setting(
+        &mut self,
+        issuer: &Issuer,
+        stage: Stage,
+        setting: SettingFloor,
+    ) -> Effect {
+        match stage {
+            Stage::Writing => {
+                self.wait(Doing::SettingFloor(Stage::Syncing, setting), Effect::SyncEntry)
+            }
+            Stage::Syncing => {
+                let doing = Doing::SettingFloor(Stage::Restarting, setting);
+                self.wait(doing, Effect::Restart(from_register(issuer, setting.floor)))
+            }
+            Stage::Restarting => Effect::Finish(Outcome::FloorSet { issued: setting.issued }, None),
+        }
+    }
+
+    /// What speaks against a floor that is not forced: a record that is not this server's own, a
+    /// clock that is refused or far behind, or IDs of later times.
+    fn obstacle(
+        &self,
+        issuer: &Issuer,
+        found: Found,
+        clocks: Clocks,
+        timestamp: i64,
+        floor: i64,
+        issued: i64,
+    ) -> Option<Then> {
+        if let Err(refusal) = may_replace(issuer, found) {
+            return Some(Then::Refuse(refusal));
+        }
+        // A floor is no confirmation of the clock. IDs above one that is ahead of a wrong clock would
+        // follow that clock. If a start is refused for another reason, the clock is not what is in
+        // the way.
+        let verdict = self.verdict_on(issuer, found.ok().flatten(), clocks, timestamp);
+        if let Ok(Some((Verdict::Refuse, jump))) = verdict {
+            return Some(Then::Refuse(Refusal::ClockAhead(jump)));
+        }
+        let lead = floor.saturating_sub(clocks.wall);
+        let denial = if lead > issuer.max_backward_step {
+            Denial::FloorAhead { lead }
+        } else if floor < issued {
+            Denial::FloorLowered { floor: issued }
+        } else {
+            return None;
+        };
+        Some(Then::Finish(Outcome::Denied(denial), None))
+    }
+
+    /// Writes the record that confirms a change, if there is anything to confirm.
+    pub(super) fn confirm(
+        &mut self,
+        issuer: &Issuer,
+        wish: Wish,
+        found: Found,
+        clocks: Clocks,
+        timestamp: i64,
+    ) -> Effect {
+        let changed = match wish {
+            Wish::ConfirmSystemIdentifier { force, has_identity } => {
+                copied(issuer, found, force, has_identity)
+            }
+            Wish::ConfirmLayout => changed_layout(issuer, found),
+            _ => return self.confirm_clock(issuer, found, clocks, timestamp),
+        };
+        match changed {
+            Ok(changed) => self.wait(Doing::Confirming(None), Effect::Write(changed)),
+            Err(then) => self.go_on(then),
+        }
+    }
+
+    fn confirm_clock(
+        &mut self,
+        issuer: &Issuer,
+        found: Found,
+        clocks: Clocks,
+        timestamp: i64,
+    ) -> Effect {
+        let record = found.ok().flatten();
+        match self.verdict_on(issuer, record, clocks, timestamp) {
+            Ok(Some((Verdict::Refuse, _))) => {}
+            Ok(Some(_)) => return self.go_on(NOTHING_TO_CONFIRM),
+            Ok(None) => return self.go_on(nothing_found(found)),
+            Err(refusal) => return Effect::Refuse(refusal),
+        }
+        match record {
+            Some(record) => {
+                let record = Record { written: clocks, ..record };
+                self.wait(Doing::Confirming(Some(clocks)), Effect::Write(record))
+            }
+            // Where the register is damaged or was deleted, a floor that is set next writes it again,
+            // with the clocks of then.
+            None => self.confirmed(Some(clocks)),
+        }
+    }
+
+    /// The confirmation is durable.
+    pub(super) fn confirmed(&mut self, clocks: Option<Clocks>) -> Effect {
+        if let Some(clocks) = clocks {
+            self.reference = Some(Reference::record(clocks));
+            self.upstream = None;
+        }
+        Effect::Finish(Outcome::Confirmed(true), None)
+    }
+
+    /// What would be done about these clocks: as the next reservation judges, or the first ID of
+    /// this incarnation, from this record. `None` where there is nothing to judge by.
+    fn verdict_on(
+        &self,
+        issuer: &Issuer,
+        record: Option<Record>,
+        clocks: Clocks,
+        timestamp: i64,
+    ) -> Result<Option<(Verdict, Jump)>, Refusal> {
+        if let Some(verdict) = self.verdict(issuer, clocks, timestamp) {
+            return Ok(Some(verdict));
+        }
+        let Some(record) = record else { return Ok(None) };
+        let (start, reference) = self.start_from(issuer, &record, clocks)?;
+        Ok(Some(clocks.judge(&reference, start.after, issuer.max_forward_step)))
+    }
+}
+
+const NOTHING_TO_CONFIRM: Then = Then::Finish(Outcome::Confirmed(false), None);
+
+fn nothing_found(found: Found) -> Then {
+    match found {
+        Ok(_) => NOTHING_TO_CONFIRM,
+        Err(error) => Then::Refuse(Refusal::Register(error)),
+    }
+}
+
+fn denied(denial: Denial) -> Then {
+    Then::Finish(Outcome::Denied(denial), None)
+}
+
+/// The record of the system that this one was copied from, as one of this system. Without force, not
+/// if both have the same identity.
+fn copied(issuer: &Issuer, found: Found, force: bool, has_identity: bool) -> Result<Record, Then> {
+    let Ok(Some(record)) = found else { return Err(nothing_found(found)) };
+    let system_identifier = issuer.system_identifier;
+    if record.system_identifier == system_identifier {
+        Err(NOTHING_TO_CONFIRM)
+    } else if !has_identity {
+        Err(denied(Denial::NoIdentity))
+    } else if issuer.writer.has_identity_of(&record.writer) && !force {
+        Err(denied(Denial::IdentityOfOriginal))
+    } else {
+        Ok(Record { system_identifier, timeline: NO_TIMELINE, ..record })
+    }
+}
+
+/// The record that lets IDs continue under the configured layout.
+fn changed_layout(issuer: &Issuer, found: Found) -> Result<Record, Then> {
+    let Ok(Some(record)) = found else { return Err(nothing_found(found)) };
+    match issuer.confirm_layout(&record) {
+        Ok(changed) => changed.ok_or(NOTHING_TO_CONFIRM),
+        Err(GoesBack) => Err(denied(Denial::LayoutGoesBack {
+            recorded: record.other_than(issuer.layout),
+            floor: record.floor,
+        })),
+    }
+}
+
+/// Whether what was found may be replaced without force: a record of this server's own, or nothing.
+fn may_replace(issuer: &Issuer, found: Found) -> Result<(), Refusal> {
+    use RecordError::{Damaged, OlderVersion};
+    match found {
+        Ok(Some(record)) => {
+            issuer.check_owner(&record).map_err(|error| Refusal::of_start(error, &record))
+        }
+        Ok(None) | Err(Unreadable::Record(Damaged | OlderVersion(_)) | Unreadable::Deleted) => {
+            Ok(())
+        }
+        Err(error) => Err(Refusal::Register(error)),
+    }
+}

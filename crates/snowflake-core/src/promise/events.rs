@@ -1,0 +1,259 @@
+//! What the machine is told, and what it asks for.
+
+use crate::generator::Generator;
+use crate::jump::{Clocks, Jump};
+use crate::layout::Layout;
+use crate::register::{Record, RecordError, Start, StartAfterAhead, StartError, Writer};
+
+/// A position in the WAL.
+pub type Position = u64;
+
+/// What a session wants. It has the lock from here until [`Effect::Finish`], [`Effect::Refuse`] or
+/// [`Effect::Stop`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// Issue IDs of this timestamp, which might be needed so far ahead of the clock, in
+    /// milliseconds. The generator is asked again afterwards, whatever came of it.
+    Reserve {
+        /// Milliseconds since the Unix epoch.
+        timestamp: i64,
+        /// In milliseconds.
+        lead: i64,
+    },
+    /// Reserve without a wait: write the next record, or publish one that is durable by now.
+    ReserveEarly,
+    /// Put the floor at this time, and begin above it.
+    SetFloor {
+        /// Milliseconds since the Unix epoch.
+        floor: i64,
+        /// Whatever speaks against it.
+        force: bool,
+    },
+    /// Follow the clock, however far it has jumped ahead.
+    ConfirmClock,
+    /// Continue under the configured layout.
+    ConfirmLayout,
+    /// Continue with the record of the system that this one was copied from.
+    ConfirmSystemIdentifier {
+        /// Although this server has the identity of the one that it was copied from.
+        force: bool,
+        /// Whether this server has an identity at all.
+        has_identity: bool,
+    },
+}
+
+/// What has happened. Each effect says which event it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A session has taken the lock, and wants this. Whatever a session before it left undone is
+    /// given up.
+    Wanted(Wish),
+    /// What the clocks say.
+    Clocks(Clocks),
+    /// The generator as it was when it was looked at, or before it was frozen.
+    Looked(Generator),
+    /// What is in the register.
+    Read(Found),
+    /// The record was written, and the WAL has to be flushed up to here before it is relied upon.
+    Written(Position),
+    /// The WAL is durable up to here.
+    Flushed(Position),
+    /// An effect that has no answer was done.
+    Done,
+    /// An effect ended with an error, or the session ends here. Whether the effect was done is not
+    /// known.
+    Failed,
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Read the clocks: [`Event::Clocks`].
+    ReadClocks,
+    /// Look at the generator, which is under another lock: [`Event::Looked`].
+    Look,
+    /// Look at the generator, and let it issue nothing above its present timestamp:
+    /// [`Event::Looked`].
+    Freeze,
+    /// Read the register: [`Event::Read`].
+    Read,
+    /// Create the register with this record, durably: [`Event::Done`].
+    Create(Record),
+    /// Let the register hold this record, durably, whatever it holds or whether it exists:
+    /// [`Event::Done`].
+    Overwrite(Record),
+    /// Write this record: [`Event::Written`].
+    Write(Record),
+    /// Flush the WAL up to here: [`Event::Flushed`].
+    Flush(Position),
+    /// Let the WAL be flushed up to here soon: [`Event::Done`].
+    FlushSoon(Position),
+    /// Say up to where the WAL is durable: [`Event::Flushed`].
+    AskFlushed,
+    /// Make the register's entry in its directory durable: [`Event::Done`].
+    SyncEntry,
+    /// Publish a floor that is durable: [`Generator::raise_floor`], then [`Event::Done`].
+    Raise {
+        /// Milliseconds since the Unix epoch.
+        floor: i64,
+        /// The first timestamp above this one asks for the next reservation.
+        next_after: i64,
+    },
+    /// Put this generator in the place of the present one: [`Event::Done`].
+    Restart(Generator),
+    /// Nothing more: release the lock, and log what is worth it.
+    Finish(Outcome, Option<News>),
+    /// Nothing more: release the lock, and raise this.
+    Refuse(Refusal),
+    /// Nothing more after [`Event::Failed`], and nothing to say: raise the error of the effect.
+    Stop,
+}
+
+/// What came of a wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The generator can be asked again.
+    AskAgain,
+    /// So it can, and a record of this floor was written.
+    Reserved {
+        /// Milliseconds since the Unix epoch.
+        floor: i64,
+    },
+    /// The floor is as it was wanted.
+    FloorSet {
+        /// IDs up to this time might have been issued before, in milliseconds since the Unix epoch.
+        issued: i64,
+    },
+    /// Whether there was something to confirm.
+    Confirmed(bool),
+    /// What an administrator wants is not done.
+    Denied(Denial),
+}
+
+/// What an administrator should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum News {
+    /// There was no register, so one was created.
+    Created {
+        /// Where IDs start, in milliseconds since the Unix epoch.
+        after: i64,
+    },
+    /// The generator was started from this record.
+    Began {
+        /// As it was found.
+        record: Record,
+        /// What this server begins with.
+        start: Start,
+        /// How far its clock is ahead of that of the upstream, in milliseconds; `None` where nothing
+        /// is known of it.
+        ahead_of_upstream: Option<i64>,
+    },
+    /// The clock has jumped ahead, and is followed.
+    SteppedAhead(Jump),
+}
+
+/// What a reading of the register gives: the record, or `None` where there is no register yet.
+pub type Found = Result<Option<Record>, Unreadable>;
+
+/// Why the register cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unreadable {
+    /// It does not hold a record that can be used.
+    Record(RecordError),
+    /// Its file was deleted while the server runs.
+    Deleted,
+}
+
+impl From<RecordError> for Unreadable {
+    fn from(error: RecordError) -> Unreadable {
+        Unreadable::Record(error)
+    }
+}
+
+/// Why a start or a reservation is refused, or what else would make IDs come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// The clock has jumped ahead by more than is followed.
+    ClockAhead(Jump),
+    /// The clock is before the epoch, and there is no record to continue from.
+    ClockBeforeEpoch {
+        /// The clock, in milliseconds since the Unix epoch.
+        now: i64,
+        /// The epoch, in milliseconds since the Unix epoch.
+        epoch: i64,
+    },
+    /// The register cannot be used.
+    Register(Unreadable),
+    /// The register's record is another system's.
+    OtherSystem {
+        /// The system identifier in the record.
+        recorded: u64,
+        /// Who wrote it.
+        writer: Writer,
+    },
+    /// The register's record was written under another layout.
+    OtherLayout {
+        /// The record's layout.
+        recorded: Layout,
+        /// The record's floor, in milliseconds since the Unix epoch.
+        floor: i64,
+    },
+    /// Another layout was confirmed on an earlier timeline.
+    ConfirmedLayout {
+        /// The confirmed one.
+        confirmed: Layout,
+    },
+    /// `snowflake.start_after` is too far ahead of the clock.
+    StartAfterAhead {
+        /// By how much, in milliseconds.
+        lead: i64,
+    },
+}
+
+impl Refusal {
+    /// Why a start from this record is refused.
+    pub(super) fn of_start(error: StartError, record: &Record) -> Refusal {
+        match error {
+            StartError::SystemIdentifier { recorded } => {
+                Refusal::OtherSystem { recorded, writer: record.writer }
+            }
+            StartError::Layout { recorded } => {
+                Refusal::OtherLayout { recorded, floor: record.floor }
+            }
+            StartError::ConfirmedLayout { confirmed } => Refusal::ConfirmedLayout { confirmed },
+            StartError::StartAfter(error) => error.into(),
+        }
+    }
+}
+
+impl From<StartAfterAhead> for Refusal {
+    fn from(error: StartAfterAhead) -> Refusal {
+        Refusal::StartAfterAhead { lead: error.lead }
+    }
+}
+
+/// Why something is not done that an administrator wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Denial {
+    /// The floor is below what has been issued.
+    FloorLowered {
+        /// The floor as it is, in milliseconds since the Unix epoch.
+        floor: i64,
+    },
+    /// The floor is too far ahead of the clock.
+    FloorAhead {
+        /// By how much, in milliseconds.
+        lead: i64,
+    },
+    /// The configured layout would make IDs that are not above all that were issued.
+    LayoutGoesBack {
+        /// The layout that is in the way.
+        recorded: Layout,
+        /// The record's floor, in milliseconds since the Unix epoch.
+        floor: i64,
+    },
+    /// A copy of another system has the same identity.
+    IdentityOfOriginal,
+    /// A copy of another system has no identity.
+    NoIdentity,
+}

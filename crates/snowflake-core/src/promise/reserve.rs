@@ -1,0 +1,174 @@
+//! Reservations, and what a start begins from.
+
+use super::{
+    Doing, Effect, Event, Floor, Found, News, Outcome, Pending, Promise, Refusal, Stage, Starting,
+    Then, Wish,
+};
+use crate::generator::Generator;
+use crate::jump::{Clocks, Jump, Reference, Verdict};
+use crate::register::{Issuer, Record, Reservation, Start};
+
+impl Promise {
+    /// Writes a record that makes the timestamp available, and more than is reserved now, if that
+    /// is still needed. (I2) depends on what is compared here.
+    pub(super) fn reserve(
+        &mut self,
+        issuer: &Issuer,
+        wish: Wish,
+        clocks: Clocks,
+        generator: &Generator,
+        published: Floor,
+    ) -> Effect {
+        let ask_again = Effect::Finish(Outcome::AskAgain, None);
+        let timestamp = match wish {
+            Wish::Reserve { timestamp, lead } => {
+                if timestamp <= generator.floor() {
+                    return ask_again;
+                }
+                if let Some(position) = self.pending.and_then(|pending| pending.position) {
+                    return self.wait(Doing::Flushing(Then::Begin(wish)), Effect::Flush(position));
+                }
+                if !generator.may_need(timestamp, clocks.wall.saturating_add(lead)) {
+                    // The clock was set back while this session waited: it reads the clock again.
+                    return ask_again;
+                }
+                timestamp
+            }
+            _ => generator.timestamp(),
+        };
+        // What is written to the register cannot be taken back.
+        let jump = match self.verdict(issuer, clocks, generator.timestamp()) {
+            Some((Verdict::Refuse, jump)) => return Effect::Refuse(Refusal::ClockAhead(jump)),
+            Some((Verdict::Log, jump)) => Some(jump),
+            Some((Verdict::Accept, _)) | None => None,
+        };
+        let age = self.began.map_or(0, |began| clocks.boot.elapsed - began);
+        let written = self.pending.map_or(published.floor, |pending| pending.floor.floor);
+        let least = written.max(published.floor);
+        let Reservation { record, next_after } = issuer.reservation(timestamp, least, clocks, age);
+        let floor = Floor { floor: record.floor, next_after };
+        self.pending = Some(Pending { floor, position: None });
+        self.wait(Doing::Writing(wish, clocks, jump), Effect::Write(record))
+    }
+
+    /// The record of a reservation was written.
+    pub(super) fn written(
+        &mut self,
+        wish: Wish,
+        clocks: Clocks,
+        jump: Option<Jump>,
+        position: u64,
+    ) -> Effect {
+        self.reference = Some(Reference::record(clocks));
+        let Some(pending) = &mut self.pending else { return Effect::Stop };
+        pending.position = Some(position);
+        let outcome = Outcome::Reserved { floor: pending.floor.floor };
+        let then = Then::Finish(outcome, jump);
+        match wish {
+            Wish::ReserveEarly => {
+                self.wait(Doing::Leaving(None, then), Effect::FlushSoon(position))
+            }
+            _ => self.wait(Doing::Flushing(then), Effect::Flush(position)),
+        }
+    }
+
+    /// Publishes the floor that is pending, if it is durable. (I1) depends on it.
+    pub(super) fn raise(&mut self, durable: u64, then: Then) -> Effect {
+        match self.pending {
+            Some(Pending { floor, position: Some(position) }) if position <= durable => {
+                let Floor { floor, next_after } = floor;
+                self.wait(Doing::Raising(then), Effect::Raise { floor, next_after })
+            }
+            _ => self.go_on(then),
+        }
+    }
+
+    /// Starts the generator above everything that the register permits.
+    pub(super) fn start(&mut self, issuer: &Issuer, found: Found, clocks: Clocks) -> Effect {
+        let record = match found {
+            Ok(record) => record,
+            Err(error) => return Effect::Refuse(Refusal::Register(error)),
+        };
+        let start = match record {
+            Some(record) => self.start_from(issuer, &record, clocks),
+            None => first_start(issuer, clocks),
+        };
+        let (start, reference) = match start {
+            Ok(start) => start,
+            Err(refusal) => return Effect::Refuse(refusal),
+        };
+        let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
+        let elapsed = clocks.boot.elapsed;
+        let starting = Starting { record, start, reference, ahead_of_upstream, elapsed };
+        match record {
+            Some(record) => match issuer.record_of_refusal(&record, &reference, &clocks) {
+                Some(kept) => {
+                    self.wait(Doing::Starting(Stage::Writing, starting), Effect::Write(kept))
+                }
+                None => self.wait(Doing::Starting(Stage::Syncing, starting), Effect::SyncEntry),
+            },
+            None => {
+                let record = issuer.record(start.after, clocks);
+                self.wait(Doing::Starting(Stage::Writing, starting), Effect::Create(record))
+            }
+        }
+    }
+
+    pub(super) fn go_on_starting(
+        &mut self,
+        issuer: &Issuer,
+        stage: Stage,
+        starting: Starting,
+        event: Event,
+    ) -> Effect {
+        let Starting { record, start, reference, ahead_of_upstream, elapsed } = starting;
+        match (stage, event) {
+            (Stage::Writing, Event::Written(position)) => {
+                self.wait(Doing::Starting(stage, starting), Effect::Flush(position))
+            }
+            (Stage::Writing, Event::Flushed(_) | Event::Done) => {
+                self.wait(Doing::Starting(Stage::Syncing, starting), Effect::SyncEntry)
+            }
+            (Stage::Syncing, Event::Done) => {
+                let last_timestamp = issuer.layout.last_timestamp();
+                let generator = Generator::starting_after(start.after, start.hold, last_timestamp);
+                let doing = Doing::Starting(Stage::Restarting, starting);
+                self.wait(doing, Effect::Restart(generator))
+            }
+            (Stage::Restarting, Event::Done) => {
+                self.published = Some(Floor { floor: start.after, next_after: start.after });
+                self.began.get_or_insert(elapsed);
+                self.pending = None;
+                self.reference = Some(reference);
+                let news = match record {
+                    Some(record) => News::Began { record, start, ahead_of_upstream },
+                    None => News::Created { after: start.after },
+                };
+                Effect::Finish(Outcome::AskAgain, Some(news))
+            }
+            _ => self.mistaken(issuer, Doing::Starting(stage, starting), event),
+        }
+    }
+
+    /// Where this server starts from the record, and what the clocks of its first ID are compared
+    /// with.
+    pub fn start_from(
+        &self,
+        issuer: &Issuer,
+        record: &Record,
+        clocks: Clocks,
+    ) -> Result<(Start, Reference), Refusal> {
+        let start = issuer.start(record, clocks.wall);
+        let start = start.map_err(|error| Refusal::of_start(error, record))?;
+        Ok((start, issuer.reference(record, self.upstream)))
+    }
+}
+
+/// Where a server starts that has no register, and what its clocks are compared with.
+pub fn first_start(issuer: &Issuer, clocks: Clocks) -> Result<(Start, Reference), Refusal> {
+    let (now, epoch) = (clocks.wall, issuer.layout.epoch());
+    if now < epoch {
+        return Err(Refusal::ClockBeforeEpoch { now, epoch });
+    }
+    Ok((issuer.first_start(now)?, Reference::record(clocks)))
+}

@@ -1,0 +1,287 @@
+//! How a session drives the machine of the promise: effect by effect, with what each of them does to
+//! the world. The wrong designs are drivers that are wrong.
+
+use snowflake_core::generator::{Generator, RESERVATION, Seen};
+use snowflake_core::jump::Clocks;
+use snowflake_core::promise::{Effect, Event, News, Outcome, Refusal, Wish};
+use snowflake_core::register::{Issuer, Record, Writer};
+
+use crate::bounds::{Bounds, Design, Steps, layouts};
+use crate::world::{Entry, START, Session, World};
+
+/// How an effect, or the session that does it, fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Whether the effect was done all the same.
+    pub is_done: bool,
+    /// Whether the machine is told. Otherwise, it learns of it from the next session.
+    pub is_told: bool,
+}
+
+impl World {
+    pub fn issuer(&self, bounds: &Bounds) -> Issuer {
+        Issuer {
+            system_identifier: self.system_identifier,
+            timeline: self.timeline,
+            layout: layouts()[self.layout],
+            writer: Writer { datacenter_id: 0, worker_id: 0, machine: 0 },
+            failover_margin: bounds.margin,
+            max_backward_step: i64::MAX,
+            max_forward_step: bounds.max_forward_step,
+            start_after: None,
+        }
+    }
+
+    fn tell(&mut self, bounds: &Bounds, event: Event) -> Effect {
+        let issuer = self.issuer(bounds);
+        self.promise.step(&issuer, event)
+    }
+
+    /// The session has taken the lock.
+    pub fn begin(&mut self, bounds: &Bounds, wish: Wish) -> Session {
+        let told = match wish {
+            Wish::Reserve { timestamp, .. } if bounds.design == Design::ReserveForOldReadings => {
+                Wish::Reserve { timestamp, lead: i64::MAX }
+            }
+            wish => wish,
+        };
+        let effect = self.tell(bounds, Event::Wanted(told));
+        self.go_on(bounds, wish, effect)
+    }
+
+    /// Does the effect, and what follows from it without a step of anybody else.
+    pub fn act(&mut self, bounds: &Bounds, wish: Wish, effect: Effect) -> Session {
+        let event = self.perform(bounds, wish, effect);
+        let effect = self.tell(bounds, event);
+        self.go_on(bounds, wish, effect)
+    }
+
+    fn go_on(&mut self, bounds: &Bounds, wish: Wish, effect: Effect) -> Session {
+        match effect {
+            Effect::Finish(outcome, news) => self.finish(wish, outcome, news),
+            Effect::Refuse(refusal) => {
+                if matches!(refusal, Refusal::ClockAhead(_))
+                    && wish.is_reservation()
+                    && self.confirmed == Some(self.ahead_then)
+                {
+                    self.broken = Some("a clock that was confirmed is refused");
+                }
+                self.leave(wish)
+            }
+            Effect::Stop => self.leave(wish),
+            effect if bounds.steps == Steps::Each || is_seen(effect) => Session::Do(wish, effect),
+            effect => self.act(bounds, wish, effect),
+        }
+    }
+
+    /// The effect fails, or the session ends.
+    pub fn fail(&mut self, bounds: &Bounds, wish: Wish, effect: Effect, how: Failure) -> Session {
+        if how.is_done {
+            self.perform(bounds, wish, effect);
+        } else if let Effect::Create(record) | Effect::Overwrite(record) = effect
+            && self.buffer.is_none()
+        {
+            // The WAL comes first, and a file that cannot be written is removed again.
+            self.create(record);
+            self.buffer = None;
+        }
+        if how.is_told {
+            let mut event = Event::Failed;
+            // What is left to be done cannot fail.
+            loop {
+                let effect = self.tell(bounds, event);
+                if effect == Effect::Stop {
+                    break;
+                }
+                event = self.perform(bounds, wish, effect);
+            }
+        }
+        self.leave(wish)
+    }
+
+    /// The lock is released.
+    fn leave(&mut self, wish: Wish) -> Session {
+        self.ahead_then = 0;
+        match wish {
+            Wish::Reserve { lead: 0, .. } | Wish::ReserveEarly => {
+                Session::Read { seen: Seen::NOTHING }
+            }
+            Wish::Reserve { timestamp, .. } => Session::Look { timestamp },
+            _ => Session::Idle,
+        }
+    }
+
+    fn finish(&mut self, wish: Wish, outcome: Outcome, news: Option<News>) -> Session {
+        if let Some(News::Began { .. } | News::Created { .. }) = news {
+            self.began = self.elapsed;
+            self.base_of_primary.get_or_insert(self.generator.timestamp());
+        }
+        match (wish, outcome) {
+            (Wish::ConfirmClock, Outcome::Confirmed(true)) => {
+                self.confirmed = Some(self.ahead_then);
+            }
+            (Wish::SetFloor { floor, .. }, Outcome::FloorSet { issued }) if floor >= issued => {
+                self.highest = self.highest.max(Some((floor, u32::MAX)));
+            }
+            _ => {}
+        }
+        self.leave(wish)
+    }
+
+    fn perform(&mut self, bounds: &Bounds, wish: Wish, effect: Effect) -> Event {
+        match effect {
+            Effect::ReadClocks => {
+                self.ahead_then = self.ahead();
+                Event::Clocks(self.clocks_of_reservation(bounds))
+            }
+            Effect::Look => Event::Looked(self.generator),
+            Effect::Freeze => {
+                let before = self.generator;
+                self.generator.freeze();
+                Event::Looked(before)
+            }
+            Effect::Read => {
+                let mut record = self.buffer;
+                if let Some(record) = &mut record
+                    && bounds.design == Design::ForgetTheClocks
+                    && wish.is_reservation()
+                {
+                    record.written = self.clocks();
+                }
+                Event::Read(Ok(record))
+            }
+            Effect::Create(record) => {
+                self.create(record);
+                self.disk = Some(record);
+                Event::Done
+            }
+            Effect::Overwrite(record) => {
+                self.lower(wish, record.floor);
+                if self.buffer.is_none() {
+                    return self.perform(bounds, wish, Effect::Create(record));
+                }
+                self.log_durably(record);
+                Event::Done
+            }
+            Effect::Write(record) => self.write(bounds, wish, record),
+            Effect::Flush(position) => {
+                if bounds.design != Design::PublishBeforeFlush {
+                    self.flushed = self.wal.len();
+                }
+                Event::Flushed(position)
+            }
+            Effect::AskFlushed => Event::Flushed(self.flushed as u64),
+            Effect::FlushSoon(_) | Effect::SyncEntry => Event::Done,
+            Effect::Raise { floor, next_after } => {
+                self.raise(bounds, floor, next_after);
+                Event::Done
+            }
+            Effect::Restart(generator) => {
+                self.lower(wish, generator.timestamp());
+                self.generator = self.restarted(bounds, generator);
+                Event::Done
+            }
+            Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => unreachable!(),
+        }
+    }
+
+    /// A floor that is set by force takes back what was promised.
+    fn lower(&mut self, wish: Wish, floor: i64) {
+        if let Wish::SetFloor { force: true, .. } = wish {
+            self.highest = self.highest.min(Some((floor, u32::MAX)));
+        }
+    }
+
+    /// Durably, all at once, and by whatever the clock says.
+    fn create(&mut self, record: Record) {
+        self.accepted = self.accepted.max(self.ahead_then);
+        self.log_durably(record);
+    }
+
+    /// What the clocks say, by a design for which no time passes.
+    fn clocks_of_reservation(&self, bounds: &Bounds) -> Clocks {
+        let mut clocks = self.clocks();
+        if bounds.design == Design::ReachLittle && self.promise.has_begun() {
+            clocks.boot.elapsed = self.began;
+        }
+        clocks
+    }
+
+    fn write(&mut self, bounds: &Bounds, wish: Wish, mut record: Record) -> Event {
+        match wish {
+            _ if wish.is_reservation() && self.promise.has_begun() => {
+                if self.reservations >= bounds.reservations {
+                    return Event::Failed;
+                }
+                self.reservations += 1;
+                if bounds.design == Design::TakeBackWhatIsReserved {
+                    record.floor = record.written.wall + RESERVATION;
+                }
+                self.judge(bounds, &record);
+            }
+            Wish::ConfirmClock if bounds.design == Design::ConfirmInMemory => {
+                self.accepted = self.accepted.max(self.ahead_then);
+                return Event::Written(0);
+            }
+            Wish::ConfirmClock => self.accepted = self.accepted.max(self.ahead_then),
+            _ => {}
+        }
+        if self.buffer.is_some_and(|before| before.floor > record.floor) {
+            self.broken = Some("a record took back what an earlier one had promised (I2)");
+        }
+        self.wal.push(Entry::Reservation(record));
+        self.buffer = Some(record);
+        Event::Written(self.wal.len() as u64)
+    }
+
+    /// Whether the reservation follows a clock that nobody should follow.
+    fn judge(&mut self, bounds: &Bounds, record: &Record) {
+        let is_of_other_boot = |written: Clocks| written.boot.boot != self.clocks().boot.boot;
+        if self.buffer.is_some_and(|before| is_of_other_boot(before.written))
+            && self.promise.upstream().is_none()
+            && bounds.design != Design::ForgetTheUpstream
+        {
+            // Nobody knows how long ago the record was written.
+            self.accepted = self.accepted.max(self.ahead_then);
+        }
+        // Timestamps are ahead of the clock by a reservation, and a little more after a crash.
+        let explained = self.accepted + 2 * RESERVATION;
+        let Some(limit) = bounds.max_forward_step else { return };
+        if self.ahead_then > explained + limit {
+            self.broken = Some("a record follows a clock that jumped, unconfirmed");
+        } else if record.floor > START + self.elapsed + explained + RESERVATION + limit {
+            self.broken = Some("a record follows a reading that is out of date");
+        }
+        self.accepted = self.accepted.max(self.ahead_then);
+    }
+
+    fn raise(&mut self, bounds: &Bounds, floor: i64, next_after: i64) {
+        self.generator.raise_floor(floor, next_after);
+        self.set_reuse(bounds, bounds.limits.reuse_window > 0);
+        if bounds.design == Design::KeepAcknowledgements {
+            let has_floor = |entry: &Entry| matches!(entry, Entry::Reservation(record) if record.floor == floor);
+            self.acknowledged_at = self.wal.iter().rposition(has_floor).map_or(0, |at| at + 1);
+            self.note_acknowledgement();
+        }
+    }
+
+    fn restarted(&self, bounds: &Bounds, generator: Generator) -> Generator {
+        // A floor that was set lets the next ID begin from the register.
+        let is_start = generator.hold() < i64::MAX;
+        let less = match bounds.design {
+            Design::StartAtTheRecord if is_start && self.buffer.is_some() => 1,
+            Design::OneMargin if is_start => {
+                let timeline = self.buffer.map_or(self.timeline, |record| record.timeline);
+                bounds.margin * (i64::from(self.timeline - timeline) - 1).max(0)
+            }
+            _ => return generator,
+        };
+        let last_timestamp = layouts()[self.layout].last_timestamp();
+        Generator::starting_after(generator.timestamp() - less, generator.hold(), last_timestamp)
+    }
+}
+
+/// Whether it matters to others when the effect is done.
+fn is_seen(effect: Effect) -> bool {
+    matches!(effect, Effect::Flush(_) | Effect::Raise { .. })
+}

@@ -1,0 +1,193 @@
+//! The steps of a session: it does what the core decides, as the extension does.
+
+use snowflake_core::generator::{Decision, Observation, Reading, Request, Seen, WaitReason};
+use snowflake_core::layout::Parts;
+use snowflake_core::promise::Wish;
+
+use crate::bounds::{Bounds, Design, Rows, layouts};
+use crate::world::{Entry, Id, Session, World, idle};
+
+impl World {
+    /// What the session does next, once it has done this; `None` when it has to wait for something
+    /// else.
+    pub fn step(&mut self, bounds: &Bounds, session: Session) -> Option<Session> {
+        Some(match session {
+            Session::Idle => return None,
+            Session::Read { seen } => Session::Take(Reading { now: self.clock, seen }),
+            Session::Take(_) if self.issued >= bounds.ids => return None,
+            Session::Take(reading) => self.take(bounds, reading),
+            Session::Look { timestamp } => Session::Observe { timestamp, now: self.clock },
+            Session::Observe { timestamp, now } => self.observe(bounds, timestamp, now),
+            Session::Want(_) if self.is_locked() => return None,
+            Session::Want(wish) => self.begin(bounds, wish),
+            Session::Do(wish, effect) => self.act(bounds, wish, effect),
+        })
+    }
+
+    /// A transaction commits that took this ID, and wrote nothing.
+    fn commit(&mut self, bounds: &Bounds, id: Id) {
+        let waits = match bounds.design {
+            Design::ForgetTheSynchronousStandby => false,
+            Design::KeepAcknowledgements => {
+                if id.0 > self.acknowledged {
+                    self.note_acknowledgement();
+                }
+                id.0 > self.acknowledged
+            }
+            _ => self.required.is_some(),
+        };
+        if waits {
+            self.wal.push(Entry::Commit(id));
+            self.flushed = self.wal.len();
+            self.waiting.push((self.wal.len(), id));
+        } else {
+            self.give(id);
+        }
+    }
+
+    /// Time passes in which every ID is taken that there is; `None` where the bounds allow no
+    /// further reservation.
+    pub fn take_everything(&mut self, bounds: &Bounds, by: i64) -> Option<()> {
+        let end = self.clock + by;
+        let mut session = Session::Read { seen: Seen::NOTHING };
+        self.backends = idle();
+        loop {
+            // A wait ends when the clock has gone on.
+            if let Session::Read { seen } = session
+                && self.waits(bounds, seen)
+            {
+                if self.clock == end {
+                    break;
+                }
+                self.clock += 1;
+                self.elapsed += 1;
+            }
+            self.issued = 0;
+            session = self.step(bounds, session)?;
+        }
+        // The WAL writer does not wait for a crash.
+        self.flushed = self.wal.len();
+        self.issued = bounds.ids;
+        self.clock_moves += 1;
+        self.busy += by;
+        self.lag = self.lag.map(|lag| lag + by);
+        Some(())
+    }
+
+    /// Whether a request that has seen this waits for the clock.
+    fn waits(&self, bounds: &Bounds, seen: Seen) -> bool {
+        let request = Request { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
+        let (mut generator, mut ring) = (self.generator, self.ring);
+        let reading = Reading { now: self.clock, seen };
+        let decision = generator.take(&mut ring, reading, request, &bounds.limits);
+        matches!(decision, Decision::Wait { .. })
+    }
+
+    /// Follows an ID of another server, which the transaction that brought it commits.
+    fn observe(&mut self, bounds: &Bounds, timestamp: i64, now: i64) -> Session {
+        if !self.promise.has_begun() {
+            return Session::Want(Wish::Reserve { timestamp, lead: bounds.max_observed_lead });
+        }
+        let max_lead = bounds.max_observed_lead;
+        match self.generator.observe(&mut self.ring, timestamp, now, max_lead) {
+            Observation::Reserve { timestamp } => {
+                Session::Want(Wish::Reserve { timestamp, lead: max_lead })
+            }
+            Observation::Refused { .. } => Session::Idle,
+            Observation::Followed { .. } => {
+                let id = (timestamp, u32::MAX);
+                self.highest = self.highest.max(Some(id));
+                if bounds.rows == Rows::Each {
+                    self.wal.push(Entry::Commit(id));
+                }
+                Session::Idle
+            }
+        }
+    }
+
+    fn take(&mut self, bounds: &Bounds, reading: Reading) -> Session {
+        let mut limits = bounds.limits;
+        if bounds.design == Design::HoldReplacesBurst && self.generator.hold() > 0 {
+            limits.max_burst = 0;
+        }
+        let lead = self.generator.timestamp() - reading.now;
+        let request = Request { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
+        let ring = self.ring;
+        let mut decision = self.generator.take(&mut self.ring, reading, request, &limits);
+        if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (bounds.design, decision) {
+            let reading = Reading { seen, ..reading };
+            decision = self.generator.take(&mut self.ring, reading, request, &limits);
+        }
+        let forgets = match decision {
+            Decision::Reuse { .. } => Design::ReuseAgain,
+            _ => Design::ForgetWhatWasUsed,
+        };
+        if bounds.design == forgets {
+            self.ring = ring;
+        }
+        if limits.reuse_window > 0
+            && let Decision::Issue(run)
+            | Decision::IssueAndReserve(run)
+            | Decision::Reuse { run, .. } = decision
+        {
+            let id = (run.timestamp, run.first);
+            if self.issued_with_reuse.contains(&id) {
+                self.broken = Some("an ID was issued twice");
+            }
+            self.issued_with_reuse.push(id);
+        }
+        match decision {
+            Decision::Reuse { .. } => {
+                if !self.set_back {
+                    self.broken = Some("a clock that nobody set back was taken to have stepped");
+                }
+                self.issued += 1;
+                Session::Read { seen: Seen::NOTHING }
+            }
+            Decision::Issue(run) | Decision::IssueAndReserve(run) => {
+                let id = (run.timestamp, run.first);
+                let number = self.number(bounds, id);
+                if self.highest.is_some_and(|highest| id <= highest)
+                    || number.is_some_and(|number| number <= self.highest_number)
+                {
+                    self.broken = Some("an ID came again, or did not increase");
+                }
+                self.highest = Some(id);
+                self.highest_number = number.unwrap_or(self.highest_number);
+                self.issued += 1;
+                match bounds.rows {
+                    Rows::Each => self.wal.push(Entry::Commit(id)),
+                    Rows::None => self.commit(bounds, id),
+                    Rows::Lost => {}
+                }
+                match decision {
+                    Decision::IssueAndReserve(_) => Session::Want(Wish::ReserveEarly),
+                    _ => Session::Read { seen: Seen::NOTHING },
+                }
+            }
+            Decision::Reread { seen } => Session::Read { seen },
+            Decision::Reserve { timestamp } => Session::Want(Wish::Reserve { timestamp, lead: 0 }),
+            Decision::Hold { seen, .. }
+            | Decision::Wait { seen, reason: WaitReason::ClockBehind, .. } => {
+                if !self.set_back {
+                    self.broken = Some("a clock that nobody set back was taken to have stepped");
+                }
+                Session::Read { seen }
+            }
+            Decision::Wait { seen, reason: WaitReason::NextMillisecond, .. } => {
+                if lead < bounds.limits.max_burst {
+                    self.broken = Some("a burst was not allowed as far as max_burst");
+                }
+                Session::Read { seen }
+            }
+            Decision::Refuse { .. } | Decision::EndOfField => Session::Read { seen: Seen::NOTHING },
+        }
+    }
+
+    /// The ID as a number, where layouts change.
+    fn number(&self, bounds: &Bounds, (timestamp, sequence): Id) -> Option<i64> {
+        let parts = Parts { timestamp, datacenter_id: 0, worker_id: 0, sequence };
+        let number = layouts()[self.layout].compose(parts).expect("an ID of the layout");
+        (bounds.changes > 0).then_some(number)
+    }
+}

@@ -1,0 +1,148 @@
+//! What an administrator can see, set and confirm of the promise.
+
+mod error;
+
+use pgrx::datum::TimestampWithTimeZone;
+use pgrx::fcinfo::pg_getarg;
+use pgrx::prelude::*;
+use snowflake_core::promise::{Outcome, Wish};
+
+use crate::decode::layout::{stored_results, timestamp_in};
+use crate::dumps;
+use crate::promise::reservation::{administer, issuer, record, refuse_in_recovery};
+use crate::promise::{self, replication, restored};
+use crate::server::encoding::text_argument;
+use crate::server::in_recovery;
+use crate::server::report::{self, OrRaise, Report};
+use crate::server::time::{self, timestamptz};
+use crate::settings::{self, Fixed};
+use error::Error;
+
+/// The time up to which IDs might have been issued, and above which every later start begins; NULL
+/// before the first ID. On a standby, what it has received of it. 55000 when the register cannot be
+/// read, or was deleted while the server runs.
+#[pg_extern(volatile, strict, parallel_safe)]
+fn snowflake_floor() -> Option<TimestampWithTimeZone> {
+    let record = record().or_raise();
+    let floor = match in_recovery() {
+        false => issuer(settings::fixed()).floor(record.as_ref()),
+        true => record.map(|record| record.floor),
+    };
+    floor.map(timestamptz)
+}
+
+/// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to
+/// lower it, to set it further ahead of the clock than `snowflake.max_backward_step`, and to set it
+/// while the clock is refused. Writes the register again if it was deleted while the server runs.
+/// 42501 unless superuser; 55000 for what needs `force`; 25006 on a standby; 22003 when the
+/// timestamp field does not hold `ts`.
+#[pg_extern(volatile, strict)]
+fn snowflake_set_floor(
+    ts: TimestampWithTimeZone,
+    force: default!(bool, false),
+) -> TimestampWithTimeZone {
+    let fixed = authorized("set the floor of snowflake IDs").or_raise();
+    let floor = timestamp_in(fixed.layout, ts).or_raise();
+    let outcome = achieve(fixed, Wish::SetFloor { floor, force }).or_raise();
+    restored::settle();
+    replication::let_commit_wait();
+    if let Outcome::FloorSet { issued } = outcome
+        && floor < issued
+    {
+        let issued = time::display(issued);
+        let report =
+            report::new(PgSqlErrorCode::ERRCODE_WARNING, "the floor of snowflake IDs was lowered")
+                .set_detail(format!(
+                    "IDs up to {issued} might have been issued, and might be issued again."
+                ));
+        report::send(report, PgLogLevel::WARNING);
+    }
+    timestamptz(floor)
+}
+
+/// Confirms the change because of which a start or a reservation is refused, and sends a notice of
+/// the risk. Returns false if there is nothing to confirm. `what` is `layout`, `system_identifier`
+/// or `clock`. `force` allows to confirm the system identifier of a copy that has the identity of
+/// its original. 42501 unless superuser; 22023 for anything else; 55000 for a layout that would
+/// issue IDs again, for what needs `force`, and for a copy without an identity; 25006 on a standby.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_confirm(what text, force bool DEFAULT false) RETURNS bool
+    LANGUAGE c VOLATILE STRICT AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
+fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
+    let fixed = authorized("confirm a change for snowflake IDs").or_raise();
+    // SAFETY: the function is strict, and its arguments are a text and a bool.
+    let (what, force) = unsafe { (text_argument(fcinfo, 0), pg_getarg(fcinfo, 1) == Some(true)) };
+    let mut is_confirmed = false;
+    let wish = match what.as_str() {
+        "layout" => {
+            // SAFETY: PostgreSQL calls with a function.
+            let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
+            is_confirmed = dumps::record(function, fixed.layout).or_raise();
+            Wish::ConfirmLayout
+        }
+        "system_identifier" => {
+            Wish::ConfirmSystemIdentifier { force, has_identity: fixed.identity.is_some() }
+        }
+        "clock" => Wish::ConfirmClock,
+        _ => Error::NoSuchConfirmation(what).raise(),
+    };
+    is_confirmed |= achieve(fixed, wish).or_raise() == Outcome::Confirmed(true);
+    if is_confirmed {
+        replication::let_commit_wait();
+        let risk = match wish {
+            Wish::ConfirmLayout => risk_of_layout(),
+            Wish::ConfirmClock => report::message(
+                "If the clock is wrong, IDs run ahead of the true time for as long as it takes to \
+                 catch up.",
+            ),
+            _ => report::message(
+                "If the server that this one was copied from keeps the same datacenter and worker \
+                 ID, both issue the same IDs.",
+            ),
+        };
+        report::send(risk, PgLogLevel::NOTICE);
+    }
+    is_confirmed
+}
+
+/// Names what has to be rebuilt.
+fn risk_of_layout() -> pg_sys::panic::ErrorReport {
+    let stored = match stored_results() {
+        Some(objects) => {
+            format!(
+                "In this database, these objects store results of the old epoch and widths: \
+                 {objects}."
+            )
+        }
+        None => {
+            "In this database, no object stores results of the old epoch and widths.".to_owned()
+        }
+    };
+    report::message(
+        "existing IDs are now decoded under the new epoch and widths, and give other times and \
+         parts",
+    )
+    .set_detail(stored)
+    .set_hint(
+        "Rebuild the indexes and the generated columns. Confirm the layout in every other database \
+         that has the extension, too.",
+    )
+}
+
+fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
+    // SAFETY: asks about the current user, in a transaction.
+    if !unsafe { pg_sys::superuser() } {
+        return Err(Error::NotSuperuser { what });
+    }
+    let fixed = settings::require_preloading().map_err(promise::Error::from)?;
+    refuse_in_recovery(what)?;
+    Ok(fixed)
+}
+
+fn achieve(fixed: &Fixed, wish: Wish) -> Result<Outcome, Error> {
+    match administer(fixed, wish)? {
+        Outcome::Denied(denial) => Err(Error::Denied(denial)),
+        outcome => Ok(outcome),
+    }
+}
