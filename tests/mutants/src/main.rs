@@ -106,7 +106,7 @@ impl Copy {
     /// `cargo test` of the rule's file.
     fn test(&self, patience: &str, rule: &Rule) -> Command {
         let mut test = self.cargo_test(patience);
-        test.args(["--test", rule.file]);
+        test.args(["--test", rule.tests]);
         test
     }
 

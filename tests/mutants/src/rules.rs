@@ -4,8 +4,10 @@
 /// A rule of the core, what it becomes when it is broken, and the test that has to notice.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    /// The file, which has its tests in the file or directory of that name in `tests/`.
+    /// The file.
     pub file: &'static str,
+    /// The file or directory in `tests/` that has the test.
+    pub tests: &'static str,
     /// The test.
     pub test: &'static str,
     /// What is in the source.
@@ -16,11 +18,13 @@ pub struct Rule {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = Rule> {
-    let files: [(&str, &[[&str; 3]]); 9] = [
+    let files: [(&str, &[[&str; 3]]); 11] = [
         ("generator", GENERATOR),
         ("ring", RING),
         ("deleted", DELETED),
         ("register", REGISTER),
+        ("promise/reserve", RESERVE),
+        ("promise/administer", ADMINISTER),
         ("jump", JUMP),
         ("layout", LAYOUT),
         ("spinlock", SPINLOCK),
@@ -28,7 +32,9 @@ pub fn all() -> impl Iterator<Item = Rule> {
         ("public", PUBLIC),
     ];
     files.into_iter().flat_map(|(file, rules)| {
-        rules.iter().map(move |&[test, sound, broken]| Rule { file, test, sound, broken })
+        // The model checker drives the machine.
+        let tests = if file.starts_with("promise") { "model" } else { file };
+        rules.iter().map(move |&[test, sound, broken]| Rule { file, tests, test, sound, broken })
     })
 }
 
@@ -285,6 +291,33 @@ const REGISTER: &[[&str; 3]] = &[
         "layouts::a_confirmed_layout_does_no_harm_if_it_is_lost_with_its_first_ids",
         "record.confirmed.filter(|_| record.timeline != self.timeline)",
         "None::<Layout>",
+    ],
+];
+
+const RESERVE: &[[&str; 3]] = &[
+    [
+        "whatever_fails_between_two_effects_the_design_holds",
+        "let least = written.max(published.floor);",
+        "let least = published.floor;",
+    ],
+    [
+        "whatever_fails_between_two_effects_the_design_holds",
+        "if position <= durable =>",
+        "if position <= durable.max(position) =>",
+    ],
+];
+
+const ADMINISTER: &[[&str; 3]] = &[
+    ["whatever_fails_between_two_effects_the_design_holds", "self.pending = None;", ""],
+    [
+        "a_floor_that_is_set_is_no_confirmation_of_the_clock",
+        "if let Ok(Some((Verdict::Refuse, jump))) = verdict {",
+        "if let (Ok(Some((Verdict::Refuse, jump))), false) = (verdict, true) {",
+    ],
+    [
+        "a_floor_that_is_set_is_no_confirmation_of_the_clock",
+        "recorded.map_or(clocks, |record| record.written);",
+        "clocks;",
     ],
 ];
 
