@@ -1,10 +1,10 @@
 //! Triggers that guard the extension's tables: they look at each row that is inserted.
 
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::Mutex;
 
 use pgrx::prelude::*;
 
-use super::report::{self, OrRaise, Report};
+use super::report::{self, OnceAMinute, OrRaise, Report};
 use super::trigger;
 use crate::clock;
 
@@ -23,8 +23,8 @@ pub struct Guard {
     /// The name of the function.
     pub function: &'static str,
     pub table: &'static str,
-    /// When this process said of a dropped row, as [`clock::boot_ms`]; 0 for never.
-    logged: AtomicI64,
+    /// What this process has said of dropped rows.
+    logged: Mutex<OnceAMinute>,
 }
 
 /// The trigger is not fired BEFORE INSERT FOR EACH ROW.
@@ -32,7 +32,7 @@ struct WrongEvent(&'static str);
 
 impl Guard {
     pub const fn new(function: &'static str, table: &'static str) -> Guard {
-        Guard { function, table, logged: AtomicI64::new(0) }
+        Guard { function, table, logged: Mutex::new(OnceAMinute::NEVER) }
     }
 
     /// What the trigger returns: the row, or nothing if it is to be dropped, as `passes` says. 39P01
@@ -71,11 +71,10 @@ impl Guard {
     }
 
     fn log(&self, why: &str) {
-        let (now, last) = (clock::boot_ms(), self.logged.load(Relaxed));
-        if last != 0 && now - last < report::BETWEEN_ENTRIES {
+        let mut logged = self.logged.lock().expect("a process of one thread");
+        if !logged.is_due(clock::boot_ms()) {
             return;
         }
-        self.logged.store(now, Relaxed);
         let entry = report::message(format!("a row for table \"{}\" was dropped", self.table));
         report::log(
             entry

@@ -22,6 +22,9 @@ pub struct OnceAMinute {
 }
 
 impl OnceAMinute {
+    /// Nothing was said yet.
+    pub const NEVER: OnceAMinute = OnceAMinute { last: None };
+
     /// Whether it may be said now, by the boot clock in milliseconds, which then counts as done.
     pub fn is_due(&mut self, now: i64) -> bool {
         let is_due = self.last.is_none_or(|last| now - last >= 60_000);
