@@ -75,3 +75,7 @@ COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean)
     IS 'makes snowflake IDs start after a time';
 COMMENT ON FUNCTION snowflake_confirm(text, boolean)
     IS 'confirms a change of layout, system identifier or clock';
+COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_support(internal)
+    IS 'planner support for snowflake_nextval()';
+COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_in_copy()
+    IS 'stand-in for snowflake_nextval() in COPY';

@@ -38,3 +38,12 @@ COMMENT ON FUNCTION snowflake_to_public(bigint, text)
     IS 'name of a snowflake ID that says nothing about it';
 COMMENT ON FUNCTION snowflake_from_public(text, text)
     IS 'snowflake ID of a name that snowflake_to_public() made';
+CREATE FUNCTION snowflake_internal.snowflake_nextval_support(internal) RETURNS internal
+    LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'snowflake_nextval_support';
+CREATE FUNCTION snowflake_internal.snowflake_nextval_in_copy() RETURNS bigint
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_nextval_in_copy';
+ALTER FUNCTION snowflake_nextval() SUPPORT snowflake_internal.snowflake_nextval_support;
+COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_support(internal)
+    IS 'planner support for snowflake_nextval()';
+COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_in_copy()
+    IS 'stand-in for snowflake_nextval() in COPY';

@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-use pgrx::pg_sys::DiscardMode;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -42,6 +41,11 @@ pub fn mark() -> i64 {
     LAST.load(Relaxed)
 }
 
+/// Forgets the last ID.
+pub fn forget() {
+    FORGOTTEN.store(LAST.load(Relaxed), Relaxed);
+}
+
 struct NoCurrval;
 
 impl Report for NoCurrval {
@@ -52,25 +56,4 @@ impl Report for NoCurrval {
         )
         .set_hint("Call snowflake_nextval() first.")
     }
-}
-
-/// Whether a utility statement is one that forgets the ID.
-///
-/// # Safety
-///
-/// The node is valid.
-pub unsafe fn is_forgotten_by(node: *mut pg_sys::Node) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*node).type_ == pg_sys::NodeTag::T_DiscardStmt
-            && matches!(
-                (*node.cast::<pg_sys::DiscardStmt>()).target,
-                DiscardMode::DISCARD_ALL | DiscardMode::DISCARD_SEQUENCES
-            )
-    }
-}
-
-/// Forgets the ID.
-pub fn forget() {
-    FORGOTTEN.store(LAST.load(Relaxed), Relaxed);
 }

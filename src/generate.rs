@@ -42,7 +42,7 @@ CREATE FUNCTION snowflake_nextval() RETURNS bigint
 /// when the register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp
 /// field.
 #[unsafe(no_mangle)]
-extern "C-unwind" fn snowflake_nextval(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+pub extern "C-unwind" fn snowflake_nextval(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     let fixed = settings::fixed();
     let id = match take_at_once(fixed, 1) {
         Some(run) => first_id(fixed, run),

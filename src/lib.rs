@@ -7,7 +7,8 @@
 //! `no_circle_between_files` finds an arrow that leads back.
 //!
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
-//! - `utility`: the hook for utility statements, which `adopt` and `currval` have a part in.
+//! - `copy`: COPY with the default, at the price of a free key.
+//! - `utility`: the hook that sees each utility statement, and says which one runs.
 //! - `adopt`: the keys of new tables in schemas that a setting names.
 //! - `convert`: from serial and identity columns, and back.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
@@ -36,6 +37,7 @@ mod benches;
 mod check;
 mod clock;
 mod convert;
+mod copy;
 mod currval;
 mod decode;
 mod dumps;

@@ -1,24 +1,65 @@
-//! The hook for utility statements: what is done before and after PostgreSQL executes one. It is the
-//! only one of the library, and each purpose has a line in it.
+//! The hook that sees each utility statement: every statement that is not planned, such as COPY,
+//! ALTER TABLE and DISCARD.
+//!
+//! While a utility statement runs, a frame of `error_context_stack` says what it is. After an error,
+//! whoever catches it puts that stack back, so that the mark of a statement that has failed never
+//! outlives it: a variable of ours would have to be put back in each of these places.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
 
 use pgrx::pg_sys;
+use pgrx::pg_sys::{DiscardMode, NodeTag};
 
 use crate::{adopt, currval};
 
-/// What handled utility statements before [`execute`] did. Set when the library is loaded.
+/// What a utility statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Statement {
+    /// One that nothing here depends on.
+    Other,
+    /// COPY ... FROM.
+    CopyFrom,
+    /// ALTER TABLE.
+    AlterTable,
+    /// DISCARD ALL or DISCARD SEQUENCES.
+    DiscardSequences,
+}
+
+/// What handled utility statements before [`run`] did. Set when the server starts.
 static NEXT_HOOK: OnceLock<pg_sys::ProcessUtility_hook_type> = OnceLock::new();
 
-/// Lets [`execute`] see utility statements. Called while the library is loaded.
+/// Lets [`run`] see utility statements. Called while the library is preloaded.
 pub fn init() {
-    // SAFETY: one process, one thread.
+    // SAFETY: the server starts: one process, one thread.
     unsafe {
         NEXT_HOOK.get_or_init(|| pg_sys::ProcessUtility_hook);
-        pg_sys::ProcessUtility_hook = Some(execute);
+        pg_sys::ProcessUtility_hook = Some(run);
     }
 }
+
+/// The innermost utility statement that runs in this process; `None` if none does.
+pub fn innermost() -> Option<Statement> {
+    // SAFETY: each frame of the stack lives while it is on it, and what [`run`] has pushed has a
+    // statement as its argument.
+    unsafe {
+        let mut frame = pg_sys::error_context_stack;
+        while let Some(pg_sys::ErrorContextCallback { previous, callback, arg }) = frame.as_ref() {
+            if callback.is_some_and(|callback| std::ptr::fn_addr_eq(callback, MARK)) {
+                return Some(*arg.cast::<Statement>());
+            }
+            frame = *previous;
+        }
+    }
+    None
+}
+
+/// What marks a frame as one of [`run`]'s.
+const MARK: unsafe extern "C-unwind" fn(*mut c_void) = add_nothing;
+
+/// Called for each report that is made while the statement runs.
+unsafe extern "C-unwind" fn add_nothing(_: *mut c_void) {}
 
 unsafe extern "C-unwind" {
     // The binding of pgrx would turn each error of a utility statement into a Rust panic, and
@@ -35,10 +76,11 @@ unsafe extern "C-unwind" {
     );
 }
 
-/// Executes the statement. An error leaves this frame by `longjmp`, so nothing here might need to be
-/// dropped, and what comes after the statement is not executed then.
-unsafe extern "C-unwind" fn execute(
-    statement: *mut pg_sys::PlannedStmt,
+/// Executes the statement, marked, then forgets the last ID if the statement says so, and looks at new
+/// keys. An error leaves this frame by `longjmp`, so nothing here might need to be dropped, and what
+/// comes after the statement is not executed then.
+unsafe extern "C-unwind" fn run(
+    planned: *mut pg_sys::PlannedStmt,
     query: *const c_char,
     read_only_tree: bool,
     context: pg_sys::ProcessUtilityContext::Type,
@@ -49,26 +91,47 @@ unsafe extern "C-unwind" fn execute(
 ) {
     let next = NEXT_HOOK.get().copied().flatten().unwrap_or(standard_ProcessUtility);
     // SAFETY: PostgreSQL calls this, and every argument is passed on. The statement is a valid node
-    // when the call begins.
+    // when the call begins. The frame is taken off the stack before it goes.
     unsafe {
-        let node = (*statement).utilityStmt;
-        let forgets = currval::is_forgotten_by(node);
-        let adoption = adopt::begin(node, context);
-        next(
-            statement,
-            query,
-            read_only_tree,
-            context,
-            params,
-            environment,
-            destination,
-            completion,
-        );
-        if forgets {
+        let mut statement = kind((*planned).utilityStmt);
+        let mut frame = pg_sys::ErrorContextCallback {
+            previous: pg_sys::error_context_stack,
+            callback: Some(MARK),
+            arg: (&raw mut statement).cast(),
+        };
+        let adoption = adopt::begin((*planned).utilityStmt, context);
+        pg_sys::error_context_stack = &raw mut frame;
+        next(planned, query, read_only_tree, context, params, environment, destination, completion);
+        pg_sys::error_context_stack = frame.previous;
+        if statement == Statement::DiscardSequences {
             currval::forget();
         }
         if let Some(adoption) = adoption {
             adopt::end(adoption);
+        }
+    }
+}
+
+/// # Safety
+///
+/// `node` is a utility statement.
+unsafe fn kind(node: *mut pg_sys::Node) -> Statement {
+    // SAFETY: the tag says what the node is.
+    unsafe {
+        match (*node).type_ {
+            NodeTag::T_CopyStmt if (*node.cast::<pg_sys::CopyStmt>()).is_from => {
+                Statement::CopyFrom
+            }
+            NodeTag::T_AlterTableStmt => Statement::AlterTable,
+            NodeTag::T_DiscardStmt
+                if matches!(
+                    (*node.cast::<pg_sys::DiscardStmt>()).target,
+                    DiscardMode::DISCARD_ALL | DiscardMode::DISCARD_SEQUENCES
+                ) =>
+            {
+                Statement::DiscardSequences
+            }
+            _ => Statement::Other,
         }
     }
 }

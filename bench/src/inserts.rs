@@ -74,7 +74,7 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Inserts {
         client.batch_execute(&create).expect("a table");
     }
     let bulk = bulk(&mut client, &keys, effort, report);
-    copies::measure(&cluster, &mut client, &keys, effort);
+    copies::measure(&cluster, &mut client, &keys, effort, report);
     // Without the free key, which is the number of a row: several sessions would need to agree.
     let small = small(&cluster, &mut client, &keys[1..], effort);
     Inserts { rows: effort.rows, bulk, small }

@@ -9,9 +9,10 @@ use snowflake_e2e::{
     error_of, lacks,
 };
 
-fn copy_in(client: &mut Client, statement: &str, lines: &str) -> Result<u64, postgres::Error> {
+/// Sends rows to the server.
+pub fn copy_in(client: &mut Client, statement: &str, rows: &[u8]) -> Result<u64, postgres::Error> {
     let mut writer = client.copy_in(statement)?;
-    writer.write_all(lines.as_bytes()).expect("sent");
+    writer.write_all(rows).expect("sent");
     writer.finish()
 }
 
@@ -27,7 +28,7 @@ fn filled() -> Option<(Cluster, Client)> {
     client.batch_execute("ALTER TABLE orders ADD COLUMN price int").expect("a column");
     let lines: String = (1..=1000).map(|price| format!("{price}\n")).collect();
     let before = bigint(&mut client, NEXT);
-    copy_in(&mut client, "COPY orders (price) FROM STDIN", &lines).expect("rows");
+    copy_in(&mut client, "COPY orders (price) FROM STDIN", lines.as_bytes()).expect("rows");
     let ids = bigints(&mut client, "SELECT id FROM orders ORDER BY price");
     assert_eq!(ids.len(), 1000);
     assert_increasing(&[vec![before], ids, vec![bigint(&mut client, NEXT)]].concat());
@@ -43,7 +44,7 @@ fn ids_are_written_as_json() {
     reader.read_to_string(&mut text).expect("rows");
     drop(reader);
     client.batch_execute("CREATE TABLE written (line jsonb)").expect("a table");
-    copy_in(&mut client, "COPY written FROM STDIN", &text).expect("rows");
+    copy_in(&mut client, "COPY written FROM STDIN", text.as_bytes()).expect("rows");
     let differ = "SELECT count(*) FROM (TABLE orders EXCEPT ALL
         SELECT (line->>'id')::bigint, (line->>'price')::int FROM written) AS differ";
     assert_eq!(bigint(&mut client, differ), 0);
@@ -54,10 +55,10 @@ fn ids_are_written_as_json() {
 fn what_cannot_be_read_becomes_null_beside_the_id() {
     let Some((_cluster, mut client)) = filled() else { return };
     let from = |columns| format!("COPY orders ({columns}) FROM STDIN (ON_ERROR set_null)");
-    copy_in(&mut client, &from("price"), "one\n2001\ntwo\n").expect("rows");
+    copy_in(&mut client, &from("price"), b"one\n2001\ntwo\n").expect("rows");
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders WHERE price IS NULL"), 2);
     assert_distinct(bigints(&mut client, "SELECT id FROM orders"));
-    let error = error_of(copy_in(&mut client, &from("id, price"), "one\t3001\n"));
+    let error = error_of(copy_in(&mut client, &from("id, price"), b"one\t3001\n"));
     assert_eq!(error.code(), &SqlState::NOT_NULL_VIOLATION, "{error}");
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), 1003);
 }

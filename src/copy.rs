@@ -1,0 +1,191 @@
+//! COPY with a default of `snowflake_nextval()`, at the price of a key that is in the file.
+//!
+//! COPY inserts many rows at a time only if no default that it evaluates is volatile, and excepts
+//! `nextval()` by its OID. So while it plans its defaults, `snowflake_nextval()` is replaced by its
+//! stand-in, `snowflake_internal.snowflake_nextval_in_copy()`: the same code, declared STABLE. COPY
+//! evaluates a default for each row, whatever it is declared as.
+//!
+//! `snowflake_nextval()` itself stays volatile, because ALTER TABLE ... ADD COLUMN evaluates a
+//! default that is not volatile once, for all rows. An expression with the stand-in might outlive
+//! the COPY that it was planned in, since a session plans the checks of a domain only once. So
+//! outside of COPY the stand-in takes an ID for each call, too, and within ALTER TABLE it is an
+//! error.
+//!
+//! Whoever calls the stand-in needs the right to execute both functions, so that it gives nobody an
+//! ID who may not execute `snowflake_nextval()`.
+
+use std::ffi::CStr;
+use std::ptr;
+
+use pgrx::fcinfo::pg_getarg_datum_raw;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use crate::generate::snowflake_nextval;
+use crate::server::direct::called_directly;
+use crate::server::report::{self, Report};
+use crate::utility::{self, Statement};
+
+const ORIGINAL: &CStr = c"snowflake_nextval";
+const STAND_IN: &CStr = c"snowflake_nextval_in_copy";
+
+called_directly!(pg_finfo_snowflake_nextval_support);
+called_directly!(pg_finfo_snowflake_nextval_in_copy);
+extension_sql!(
+    "
+CREATE FUNCTION snowflake_internal.snowflake_nextval_support(internal) RETURNS internal
+    LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'snowflake_nextval_support';
+CREATE FUNCTION snowflake_internal.snowflake_nextval_in_copy() RETURNS bigint
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_nextval_in_copy';
+ALTER FUNCTION snowflake_nextval() SUPPORT snowflake_internal.snowflake_nextval_support;
+",
+    name = "copy",
+    requires = ["nextval"]
+);
+
+/// What the planner asks about a call of `snowflake_nextval()`. A call of the stand-in is the answer
+/// where COPY plans a default, which it does outside of any query.
+#[unsafe(no_mangle)]
+#[pg_guard]
+unsafe extern "C-unwind" fn snowflake_nextval_support(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> pg_sys::Datum {
+    // SAFETY: SQL cannot call a function with an argument of type `internal`. The planner passes a
+    // request, whose tag says what it is.
+    let answer = unsafe {
+        let request = pg_getarg_datum_raw(fcinfo, 0).cast_mut_ptr::<pg_sys::Node>();
+        match (*request).type_ {
+            pg_sys::NodeTag::T_SupportRequestSimplify => simplify(request.cast()),
+            _ => None,
+        }
+    };
+    pg_sys::Datum::from(answer.unwrap_or(ptr::null_mut()))
+}
+
+/// # Safety
+///
+/// The request is the planner's.
+unsafe fn simplify(request: *mut pg_sys::SupportRequestSimplify) -> Option<*mut pg_sys::FuncExpr> {
+    // SAFETY: the call is a node of the planner's, and stays as it is.
+    unsafe {
+        let pg_sys::SupportRequestSimplify { root, fcall, .. } = *request;
+        if !root.is_null() || utility::innermost() != Some(Statement::CopyFrom) {
+            return None;
+        }
+        let stand_in = beside((*fcall).funcid, STAND_IN)?;
+        if !may_execute((*fcall).funcid) || !may_execute(stand_in) {
+            return None;
+        }
+        let call = pg_sys::copyObjectImpl(fcall.cast()).cast::<pg_sys::FuncExpr>();
+        (*call).funcid = stand_in;
+        Some(call)
+    }
+}
+
+/// The next ID, as [`snowflake_nextval`]. 42501 without the right to execute that function; 55000
+/// within ALTER TABLE.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn snowflake_nextval_in_copy(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> pg_sys::Datum {
+    // SAFETY: PostgreSQL calls with a function, whose memory is this function's own to use.
+    let function = unsafe { &mut *(*fcinfo).flinfo };
+    if function.fn_extra.is_null() || utility::innermost() == Some(Statement::AlterTable) {
+        check_call(function);
+    }
+    snowflake_nextval(fcinfo)
+}
+
+/// Checks once for each call in an expression, as PostgreSQL checks the right to execute.
+#[cold]
+#[inline(never)]
+#[pg_guard]
+extern "C-unwind" fn check_call(function: &mut pg_sys::FmgrInfo) {
+    if utility::innermost() == Some(Statement::AlterTable) {
+        Error::InAlterTable.raise();
+    }
+    if !beside(function.fn_oid, ORIGINAL).is_some_and(may_execute) {
+        Error::MayNotExecute.raise();
+    }
+    function.fn_extra = ptr::from_mut(function).cast();
+}
+
+/// The function of this name without arguments of the extension that has this function.
+fn beside(function: pg_sys::Oid, name: &CStr) -> Option<pg_sys::Oid> {
+    let class = pg_sys::ProcedureRelationId;
+    // SAFETY: looks into the catalog. What the list holds is copied before it is released.
+    unsafe {
+        let extension = pg_sys::getExtensionOfObject(class, function);
+        let name = name.as_ptr().into();
+        let none = pg_sys::Datum::null();
+        let list = pg_sys::SearchSysCacheList(
+            pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
+            1,
+            name,
+            none,
+            none,
+        );
+        let members = (*list).members.as_slice((*list).n_members as usize);
+        let rows = members.iter().map(|member| {
+            let row = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_proc>(
+                &raw mut (**member).tuple,
+            );
+            ((*row).oid, (*row).pronargs)
+        });
+        let named: Vec<pg_sys::Oid> =
+            rows.filter(|(_, arguments)| *arguments == 0).map(|(oid, _)| oid).collect();
+        pg_sys::ReleaseCatCacheList(list);
+        let is_beside = |oid: &pg_sys::Oid| pg_sys::getExtensionOfObject(class, *oid) == extension;
+        named.into_iter().find(|oid| extension != pg_sys::InvalidOid && is_beside(oid))
+    }
+}
+
+/// Whether the current user may execute the function.
+fn may_execute(function: pg_sys::Oid) -> bool {
+    let mode = pg_sys::ACL_EXECUTE.into();
+    // SAFETY: looks into the catalog, in a transaction.
+    let result = unsafe {
+        let user = pg_sys::GetUserId();
+        #[cfg(feature = "pg15")]
+        let result = pg_sys::pg_proc_aclcheck(function, user, mode);
+        #[cfg(not(feature = "pg15"))]
+        let result = pg_sys::object_aclcheck(pg_sys::ProcedureRelationId, function, user, mode);
+        result
+    };
+    result == pg_sys::AclResult::ACLCHECK_OK
+}
+
+/// Why the stand-in gives no ID.
+enum Error {
+    MayNotExecute,
+    InAlterTable,
+}
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        match self {
+            Error::MayNotExecute => report::new(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                "permission denied for function snowflake_nextval",
+            )
+            .set_detail(
+                "The function snowflake_nextval_in_copy takes the place of snowflake_nextval in \
+                 COPY, and needs the right to execute both.",
+            )
+            .set_hint("Call snowflake_nextval() where its execution is granted."),
+            Error::InAlterTable => report::new(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "snowflake_nextval_in_copy() cannot be called in ALTER TABLE",
+            )
+            .set_detail(
+                "It is not volatile, so ALTER TABLE might give all rows one ID. Expressions that \
+                 were planned during a COPY, such as the check of a domain, keep it until the \
+                 session ends.",
+            )
+            .set_hint(
+                "Name snowflake_nextval() in the default, or execute the statement in a new \
+                 session.",
+            ),
+        }
+    }
+}
