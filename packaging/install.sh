@@ -30,16 +30,16 @@ is_ours() { grep -qs '@OUR_LINE@' "$control"; }
 # machine FILE: the field of a program or library that names the processor.
 machine() { od -An -tx1 -j18 -N2 "$1"; }
 
-# Fails unless the library is for this processor and for a glibc that is not newer than that of the system.
+# Fails unless the libraries are for this processor and for a glibc that is not newer than that of the system.
 check_library() {
     program=$("$pg_config" --bindir)/postgres
     if [ -e "$program" ] && [ "$(machine "$program")" != "$(machine "$library")" ]; then
         fail "the library is for another processor than $program"
     fi
-    needed=$(grep -ao 'GLIBC_[0-9.]*' "$library" | sort -Vu | tail -n 1 | cut -d_ -f2)
+    needed=$(grep -aoh 'GLIBC_[0-9.]*' "$here"/lib/*.so | sort -Vu | tail -n 1 | cut -d_ -f2)
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2)
     [ "$(printf '%s\n' "$needed" "$glibc" | sort -V | tail -n 1)" = "$glibc" ] \
-        || fail "the library needs glibc $needed, and this system has ${glibc:-none}"
+        || fail "the libraries need glibc $needed, and this system has ${glibc:-none}"
 }
 
 check() {
@@ -73,17 +73,18 @@ check) check ;;
 install)
     check
     if is_ours; then replaced=1; else replaced=; fi
-    # The library is installed first: it works with the objects of older versions, but an older library does not work
+    # Libraries are installed first: they work with the objects of older versions, but older libraries do not work
     # with the objects of newer scripts.
-    place "$library" "$library_dir" 755
+    for file in "$here"/lib/*.so; do place "$file" "$library_dir" 755; done
     for file in "$here"/share/extension/*; do place "$file" "$extension_dir" 644; done
     if [ -n "$replaced" ]; then
         cat <<'END'
 
 Installed over another version, or over the same one. A running server keeps the old library until it is restarted.
-Restart the server, standbys first. Then, in each database that has the extension:
+Restart the server, standbys first. Then, in each database, for each of the two extensions that it has:
 
     ALTER EXTENSION snowflake UPDATE;
+    ALTER EXTENSION snowflake_convert UPDATE;
 END
     else
         cat <<'END'
@@ -112,11 +113,11 @@ uninstall)
             # overwrote.
             if grep -qs snowflake_pg "$script"; then into "$extension_dir" rm -f "$script"; fi
         done
-        into "$extension_dir" rm -f "$control"
+        into "$extension_dir" rm -f "$control" "$extension_dir"/snowflake_convert.control "$extension_dir"/snowflake_convert--*.sql
     elif [ -e "$control" ]; then
         echo "    $control belongs to another project, and was not removed."
     fi
-    into "$library_dir" rm -f "$library_dir/snowflake_pg.so"
+    into "$library_dir" rm -f "$library_dir/snowflake_pg.so" "$library_dir/snowflake_convert.so"
     echo "    snowflake_pg was removed from $server. Before its next restart, take snowflake_pg out of shared_preload_libraries."
     ;;
 *) fail "usage: $0 [install|check|uninstall]" ;;

@@ -1,4 +1,4 @@
-COMMENT ON SCHEMA snowflake_internal IS 'tables of the extension snowflake';
+COMMENT ON SCHEMA snowflake_internal IS 'tables and functions for the extension snowflake';
 COMMENT ON TYPE snowflake_parts IS 'a snowflake ID and what it is made of';
 COMMENT ON FUNCTION snowflake_nextval() IS 'next snowflake ID';
 COMMENT ON FUNCTION snowflake_nextval(integer) IS 'next count snowflake IDs, increasing';
@@ -61,15 +61,10 @@ COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer)
     IS 'gives a node an identity, as lines of postgresql.conf';
 COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean)
     IS 'takes the identity back from a node';
-COMMENT ON FUNCTION snowflake_convert(
-    regclass, name, boolean, text, boolean, boolean, regnamespace, regprocedure[])
-    IS 'makes columns take snowflake IDs';
-COMMENT ON FUNCTION snowflake_convert_report(regclass, regnamespace)
-    IS 'what a conversion would run into, change and lock';
-COMMENT ON FUNCTION snowflake_convert_execute(text[], regrole)
-    IS 'executes statements of a conversion as the role that owns what they change';
-COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean)
-    IS 'makes a column of snowflake IDs take values of a sequence';
+COMMENT ON FUNCTION snowflake_internal.next_id()
+    IS 'next snowflake ID, for the extension snowflake_convert';
+COMMENT ON FUNCTION snowflake_internal.id_of_now()
+    IS 'smallest snowflake ID of now, for the extension snowflake_convert';
 COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs might have been issued';
 COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean)
     IS 'makes snowflake IDs start after a time';

@@ -1,4 +1,52 @@
 -- From 0.2.0 to 0.3.0 of the extension of snowflake_pg.
+--
+-- The functions of conversions became an extension of their own. What depends on them is named, because
+-- DROP FUNCTION would name it without saying what to do.
+DO LANGUAGE plpgsql $$
+DECLARE
+    dependents pg_catalog.text;
+BEGIN
+    SELECT pg_catalog.string_agg(
+        pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', '::pg_catalog.text)
+    INTO dependents
+    FROM pg_catalog.pg_extension AS e
+    JOIN pg_catalog.pg_depend AS member
+        ON member.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass::pg_catalog.oid
+        AND member.refobjid OPERATOR(pg_catalog.=) e.oid
+        AND member.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid
+        AND member.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char"
+    JOIN pg_catalog.pg_proc AS p ON p.oid OPERATOR(pg_catalog.=) member.objid
+        AND p.proname OPERATOR(pg_catalog.~) '^snowflake_(convert|revert)'::pg_catalog.text
+    JOIN pg_catalog.pg_depend AS d
+        ON d.refclassid OPERATOR(pg_catalog.=) member.classid
+        AND d.refobjid OPERATOR(pg_catalog.=) member.objid
+    WHERE e.extname OPERATOR(pg_catalog.=) 'snowflake'::pg_catalog.name;
+    IF dependents IS NOT NULL THEN
+        RAISE dependent_objects_still_exist USING
+            MESSAGE = 'objects depend on functions that the extension snowflake no longer has',
+            DETAIL = pg_catalog.format('These functions are in the extension snowflake_convert now. '
+                'What depends on them: %s.', dependents),
+            HINT = 'Drop these objects, update, execute CREATE EXTENSION snowflake_convert, '
+                'and create them again.';
+    END IF;
+    RAISE NOTICE 'the functions of conversions are in an extension of their own now' USING
+        HINT = 'Execute CREATE EXTENSION snowflake_convert in databases in which keys are to be converted.';
+END $$;
+DROP FUNCTION snowflake_convert(
+    pg_catalog.regclass, pg_catalog.name, pg_catalog.bool, pg_catalog.text, pg_catalog.bool,
+    pg_catalog.bool, pg_catalog.regnamespace, pg_catalog.regprocedure[]);
+DROP FUNCTION snowflake_revert(pg_catalog.regclass, pg_catalog.name, pg_catalog.bool);
+DROP FUNCTION snowflake_convert_execute(pg_catalog.text[], pg_catalog.regrole);
+DROP FUNCTION snowflake_convert_report(pg_catalog.regclass, pg_catalog.regnamespace);
+CREATE FUNCTION snowflake_internal.next_id() RETURNS bigint
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_internal_next_id_wrapper';
+CREATE FUNCTION snowflake_internal.id_of_now() RETURNS bigint
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_internal_id_of_now_wrapper';
+COMMENT ON SCHEMA snowflake_internal IS 'tables and functions for the extension snowflake';
+COMMENT ON FUNCTION snowflake_internal.next_id()
+    IS 'next snowflake ID, for the extension snowflake_convert';
+COMMENT ON FUNCTION snowflake_internal.id_of_now()
+    IS 'smallest snowflake ID of now, for the extension snowflake_convert';
 CREATE FUNCTION snowflake_to_public(id bigint, prefix text DEFAULT '') RETURNS text
     LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_to_public_wrapper';
 CREATE FUNCTION snowflake_from_public(public text, prefix text DEFAULT '') RETURNS bigint

@@ -19,9 +19,9 @@ use pgrx::prelude::*;
 mod benches {
     use pgrx::prelude::*;
     use pgrx_bench::{Bencher, black_box};
+    use snowflake_server::called_directly;
 
     use crate::clock;
-    use crate::server::direct::called_directly;
     use crate::{generate, settings};
 
     /// A function that returns a constant, with the wrapper of `pg_extern`.

@@ -20,10 +20,10 @@ use std::ptr;
 use pgrx::fcinfo::pg_getarg_datum_raw;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use snowflake_server::called_directly;
+use snowflake_server::report::{self, Report};
 
 use crate::generate::snowflake_nextval;
-use crate::server::direct::called_directly;
-use crate::server::report::{self, Report};
 use crate::utility::{self, Statement};
 
 const ORIGINAL: &CStr = c"snowflake_nextval";

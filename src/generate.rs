@@ -11,14 +11,13 @@ use pgrx::check_for_interrupts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::generator::{Decision, Reading, Request, Run, Seen, WaitReason};
+use snowflake_server::report::{self, OrRaise, Report};
+use snowflake_server::{called_directly, time};
 
 use crate::clock;
 use crate::currval::issued;
 use crate::generator::shared;
 use crate::promise::{self, reservation};
-use crate::server::direct::called_directly;
-use crate::server::report::{self, OrRaise, Report};
-use crate::server::time;
 use crate::settings::{self, Fixed};
 
 /// The most IDs that one call takes at once.
@@ -59,6 +58,15 @@ extern "C-unwind" fn snowflake_nextval_slowly() -> i64 {
     first_id(fixed, take_slowly(fixed, 1).or_raise())
 }
 
+/// [`next_id`], for extensions that need this one.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_internal.next_id() RETURNS bigint
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+", requires = ["internal"])]
+fn snowflake_internal_next_id() -> i64 {
+    next_id()
+}
+
 /// The next ID. `snowflake_currval()` does not return it.
 #[inline(always)]
 pub fn next_id() -> i64 {
@@ -66,10 +74,15 @@ pub fn next_id() -> i64 {
     first_id(fixed, take(fixed, 1))
 }
 
-/// The smallest ID of the present millisecond, or of the last ID's if that is later. No ID is
-/// taken, so this works on a standby, and on a server without preloading, too. Where the timestamp
-/// field does not hold the time, it is that field's first or last.
-pub fn id_of_now() -> i64 {
+/// The smallest ID of the present millisecond, or of the last ID's if that is later, for extensions
+/// that need this one. No ID is taken, so this works on a standby, and on a server without
+/// preloading, too. Where the timestamp field does not hold the time, it is that field's first or
+/// last.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_internal.id_of_now() RETURNS bigint
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+", requires = ["internal"])]
+fn snowflake_internal_id_of_now() -> i64 {
     let fixed = settings::fixed();
     let layout = fixed.layout;
     let last = if fixed.preloaded { shared::generator().timestamp() } else { layout.epoch() };

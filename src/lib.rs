@@ -10,7 +10,6 @@
 //! - `copy`: COPY with the default, at the price of a free key.
 //! - `utility`: the hook that sees each utility statement, and says which one runs.
 //! - `adopt`: the keys of new tables in schemas that a setting names.
-//! - `convert`: from serial and identity columns, and back.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `observe`: IDs of other servers, which this one then follows.
 //! - `administer`: what an administrator can see, set and confirm of the promise.
@@ -19,16 +18,18 @@
 //! - `status`: what has happened, and how things stand.
 //! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
 //! - `public`: names of IDs for the outside, and the keys to make and read them.
-//! - `dumps`: the layout that a database is used with, which its dumps carry.
+//! - `database_layout`: the layout that a database is used with, which its dumps carry.
 //! - `promise`: the durable promise behind each ID: the register and reservations.
 //! - `currval`: the ID that a session was given last.
 //! - `generator`: the generator in shared memory, behind a spinlock.
+//! - `guard`: triggers that look at rows of the extension's tables.
+//! - `former`: what former versions of the extension declare.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
 //!   identity.
 //! - `clock`: the wall clock and the boot clock.
-//! - `server`: PostgreSQL's catalog, text encodings, times and error reports.
 
 use pgrx::prelude::*;
+use snowflake_server::report;
 
 mod administer;
 mod adopt;
@@ -36,18 +37,18 @@ mod adopt;
 mod benches;
 mod check;
 mod clock;
-mod convert;
 mod copy;
 mod currval;
+mod database_layout;
 mod decode;
-mod dumps;
+mod former;
 mod generate;
 mod generator;
+mod guard;
 mod nodes;
 mod observe;
 mod promise;
 mod public;
-mod server;
 mod settings;
 mod status;
 #[cfg(any(test, feature = "pg_test"))]
@@ -57,7 +58,6 @@ mod utility;
 
 use generator::shared;
 use promise::{background, register, replication, reservation, restored, upstream};
-use server::report;
 
 pg_module_magic!(name, version);
 
@@ -87,7 +87,7 @@ extension_sql_file!(
 extension_sql_file!(
     "../sql/layout.sql",
     name = "layout",
-    requires = ["nodes", dumps::snowflake_guard_layout, status::snowflake_status]
+    requires = ["nodes", database_layout::snowflake_guard_layout, status::snowflake_status]
 );
 extension_sql_file!("../sql/privileges.sql", name = "privileges", requires = ["nodes", "layout"]);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);

@@ -4,12 +4,12 @@
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
+use snowflake_server::in_recovery;
+use snowflake_server::report::{self, OrRaise};
+use snowflake_server::time::{self, from_raw, timestamptz};
 
 use crate::clock;
 use crate::generator::shared;
-use crate::server::in_recovery;
-use crate::server::report::{self, OrRaise};
-use crate::server::time::{self, from_raw, timestamptz};
 use crate::settings;
 
 /// The row of `pg_stat_snowflake`. 55000 without preloading.

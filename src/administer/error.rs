@@ -3,12 +3,12 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::promise::Denial;
+use snowflake_server::report::{self, Report};
+use snowflake_server::time;
 
-use crate::dumps;
+use crate::database_layout;
 use crate::promise;
 use crate::promise::refused;
-use crate::server::report::{self, Report};
-use crate::server::time;
 use crate::settings;
 
 /// Why an administrator gets an error.
@@ -37,7 +37,7 @@ impl Report for Error {
     fn report(self) -> ErrorReport {
         match self {
             Error::Promise(error) => error.report(),
-            Error::Denied(denial) => denial.report(),
+            Error::Denied(denial) => report_of(denial),
             Error::NotSuperuser { what } => report::new(
                 PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
                 format!("must be superuser to {what}"),
@@ -51,48 +51,44 @@ impl Report for Error {
     }
 }
 
-impl Report for Denial {
-    fn report(self) -> ErrorReport {
-        match self {
-            Denial::NoIdentity => settings::Error::NoIdentity.report(),
-            Denial::IdentityOfOriginal => refused(
-                "this server has the datacenter and worker ID of the one that it was copied from",
-            )
-            .set_detail("If both run, they issue the same IDs.")
-            .set_hint(
-                "Give this server a datacenter and worker ID of its own, restart it, and confirm \
+fn report_of(denial: Denial) -> ErrorReport {
+    match denial {
+        Denial::NoIdentity => settings::Error::NoIdentity.report(),
+        Denial::IdentityOfOriginal => refused(
+            "this server has the datacenter and worker ID of the one that it was copied from",
+        )
+        .set_detail("If both run, they issue the same IDs.")
+        .set_hint(
+            "Give this server a datacenter and worker ID of its own, restart it, and confirm \
                  again. If the other one never runs again, confirm with SELECT \
                  snowflake_confirm('system_identifier', force => true).",
-            ),
-            Denial::LayoutGoesBack { recorded, floor } => {
-                refused("the configured snowflake.epoch and widths would issue IDs again")
-                    .set_detail(format!(
-                        "The layout was {} for datacenter, worker and sequence. Under the \
+        ),
+        Denial::LayoutGoesBack { recorded, floor } => {
+            refused("the configured snowflake.epoch and widths would issue IDs again")
+                .set_detail(format!(
+                    "The layout was {} for datacenter, worker and sequence. Under the \
                          configured one, IDs after {} would not be greater than those from before.",
-                        dumps::described(recorded),
-                        time::display(floor)
-                    ))
-                    .set_hint(
-                        "Set the epoch and the widths as they were. To change them, choose an \
+                    database_layout::described(recorded),
+                    time::display(floor)
+                ))
+                .set_hint(
+                    "Set the epoch and the widths as they were. To change them, choose an \
                          earlier epoch or a larger sum of widths.",
-                    )
-            }
-            Denial::FloorLowered { floor } => {
-                refused("the floor of snowflake IDs must not be lowered")
-                    .set_detail(format!(
-                        "IDs up to {} might have been issued, and would be issued again.",
-                        time::display(floor)
-                    ))
-                    .set_hint("To lower it anyway, pass force => true.")
-            }
-            Denial::FloorAhead { lead } => {
-                refused(&format!("the floor would be {lead} ms ahead of the clock"))
-                    .set_detail(
-                        "That is more than snowflake.max_backward_step. IDs would run that far \
+                )
+        }
+        Denial::FloorLowered { floor } => refused("the floor of snowflake IDs must not be lowered")
+            .set_detail(format!(
+                "IDs up to {} might have been issued, and would be issued again.",
+                time::display(floor)
+            ))
+            .set_hint("To lower it anyway, pass force => true."),
+        Denial::FloorAhead { lead } => {
+            refused(&format!("the floor would be {lead} ms ahead of the clock"))
+                .set_detail(
+                    "That is more than snowflake.max_backward_step. IDs would run that far \
                          ahead of the clock until it has caught up.",
-                    )
-                    .set_hint("To set it anyway, pass force => true.")
-            }
+                )
+                .set_hint("To set it anyway, pass force => true.")
         }
     }
 }

@@ -6,15 +6,15 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_core::promise::{Outcome, Wish};
+use snowflake_server::encoding::text_argument;
+use snowflake_server::in_recovery;
+use snowflake_server::report::{self, OrRaise, Report};
+use snowflake_server::time::{self, timestamptz};
 
+use crate::database_layout;
 use crate::decode::layout::{stored_results, timestamp_in};
-use crate::dumps;
 use crate::promise::reservation::{administer, issuer, record, refuse_in_recovery};
 use crate::promise::{self, replication, restored};
-use crate::server::encoding::text_argument;
-use crate::server::in_recovery;
-use crate::server::report::{self, OrRaise, Report};
-use crate::server::time::{self, timestamptz};
 use crate::settings::{self, Fixed};
 use error::Error;
 
@@ -78,7 +78,7 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         "layout" => {
             // SAFETY: PostgreSQL calls with a function.
             let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
-            is_confirmed = dumps::record(function, fixed.layout).or_raise();
+            is_confirmed = database_layout::record(function, fixed.layout).or_raise();
             Wish::ConfirmLayout
         }
         "system_identifier" => {

@@ -1,10 +1,11 @@
 //! The function whose values adopted keys take.
 
 use pgrx::prelude::*;
+use snowflake_server::of_ours;
+use snowflake_server::report::{self, Report};
+use snowflake_server::spi::PlannedQuery;
 
 use super::fields;
-use crate::server::catalog::PlannedQuery;
-use crate::server::report::{self, Report};
 use crate::settings;
 
 /// The function.
@@ -14,21 +15,15 @@ pub struct Function {
     pub name: String,
 }
 
-/// A row: the function of this library that belongs to the extension and to a superuser. Whoever
-/// has created the extension can make functions of his own belong to it, but none of this library.
-const OURS: &str = "
-    SELECT f.oid,
-           format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = f.pronamespace), f.proname)
-    FROM pg_proc AS f
-    WHERE (f.proname, f.pronargs, f.prosrc, f.probin)
-        = ('snowflake_nextval', 0, 'snowflake_nextval', '$libdir/snowflake_pg')
-      AND (SELECT lanname FROM pg_language WHERE oid = f.prolang) = 'c'
-      AND (SELECT rolsuper FROM pg_roles WHERE oid = f.proowner)
-      AND (SELECT e.extname
-           FROM pg_depend AS d, pg_extension AS e
-           WHERE (d.classid, d.objid, d.refclassid, d.deptype)
-               = ('pg_proc'::regclass, f.oid, 'pg_extension'::regclass, 'e')
-             AND e.oid = d.refobjid) = 'snowflake'";
+/// A row: the function of the library, which belongs to the extension. Its name leads to it.
+const OURS: &str = of_ours!(
+    "SELECT f.oid,
+            format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = f.pronamespace), f.proname)
+     FROM pg_proc AS f
+     JOIN ours ON function = f.oid AND symbol = 'snowflake_nextval'
+     JOIN pg_extension AS e ON e.oid = extension AND e.extname = 'snowflake'
+     WHERE (f.proname, f.pronargs) = ('snowflake_nextval', 0)"
+);
 
 thread_local! {
     static QUERY: PlannedQuery = const { PlannedQuery::new(OURS) };

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 
 use pgrx::prelude::*;
+use snowflake_server::report;
+use snowflake_server::spi::{PlannedQuery, by_index, execute_here, text};
 
 use super::function::Function;
 use super::{attempt, fields};
-use crate::server::catalog::{PlannedQuery, by_index, execute_here};
-use crate::server::own_table::text;
-use crate::server::report;
 use crate::settings::adopted_schemas;
 
 /// A column that takes values of a sequence and belongs to the primary key. All names are quoted.

@@ -19,10 +19,10 @@ use std::sync::OnceLock;
 use PgSqlErrorCode::*;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
+use snowflake_server::report;
+use snowflake_server::spi::Row;
+use snowflake_server::subtransaction::{message_of, unless_it_fails};
 
-use crate::server::catalog::Row;
-use crate::server::report;
-use crate::server::subtransaction::{message_of, unless_it_fails};
 use crate::settings::ADOPTED_SCHEMAS;
 
 /// What a statement has created: the catalog that has it, its OID, and the number of a column that

@@ -1,12 +1,11 @@
 //! Integer columns that refer to snowflake IDs, which do not fit.
 
 use pgrx::prelude::*;
+use snowflake_server::report;
+use snowflake_server::spi::{PlannedQuery, by_index, text, texts};
 
 use super::function::Function;
 use super::{attempt, fields};
-use crate::server::catalog::{PlannedQuery, by_index};
-use crate::server::own_table::{text, texts};
-use crate::server::report;
 
 /// A row: a column of a foreign key in `$1` that is too narrow for the values of the function `$2`,
 /// which the default of the column that it refers to calls; its table and its type; the other table;

@@ -1,12 +1,12 @@
 //! What the rows are judged by, found once for all of them.
 
 use pgrx::pg_sys;
+use snowflake_server::in_recovery;
+use snowflake_server::subtransaction::by_itself;
 
 use crate::clock;
 use crate::promise;
 use crate::promise::outlook::{Outlook, outlook};
-use crate::server::in_recovery;
-use crate::server::subtransaction::by_itself;
 use crate::settings::{self, Fixed};
 
 /// What is known of this server.

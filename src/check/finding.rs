@@ -1,8 +1,7 @@
 //! What is found of something that is checked.
 
 use pgrx::pg_sys::panic::ErrorReport;
-
-use crate::server::report;
+use snowflake_server::report;
 
 /// What was found of something that is checked.
 pub struct Finding {

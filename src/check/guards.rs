@@ -1,10 +1,10 @@
 //! Whether the extension's tables are guarded.
 
 use pgrx::pg_sys;
+use snowflake_server::spi;
 
 use super::facts::Facts;
 use super::finding::Finding;
-use crate::server::catalog;
 
 /// The tables of the extension of the function `$1` whose guard is not as the extension creates it:
 /// BEFORE INSERT FOR EACH ROW, ENABLE ALWAYS, and with a function in C, which only superusers create.
@@ -27,7 +27,7 @@ const UNGUARDED: &str = "
 /// Whether the guards of the extension's tables are fired at each insert, as a replica, too.
 pub fn guards(facts: &Facts) -> Finding {
     let function = (Some(facts.function.into()), pg_sys::OIDOID);
-    match catalog::query(UNGUARDED, &[function]).swap_remove(0).swap_remove(0) {
+    match spi::query(UNGUARDED, &[function]).swap_remove(0).swap_remove(0) {
         None => Finding::well("The extension's tables have their guards."),
         Some(tables) => Finding::doubtful(
             format!(

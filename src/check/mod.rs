@@ -21,9 +21,9 @@ mod own;
 mod rights;
 
 use pgrx::prelude::*;
+use snowflake_server::encoding::encode;
+use snowflake_server::subtransaction::by_itself;
 
-use crate::server::encoding::encode;
-use crate::server::subtransaction::by_itself;
 use facts::Facts;
 use finding::{Finding, State};
 

@@ -6,6 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use pgrx::prelude::*;
+use snowflake_server::encoding::encode;
+use snowflake_server::own_table::OwnTable;
+use snowflake_server::{spi, time};
 
 use super::facts::Facts;
 use super::finding::{Finding, State};
@@ -13,11 +16,7 @@ use super::rights::{holds, may_read};
 use crate::nodes;
 use crate::promise::outlook::Outlook;
 use crate::promise::restored;
-use crate::server::catalog;
-use crate::server::encoding::encode;
-use crate::server::own_table::OwnTable;
-use crate::server::report::Report;
-use crate::server::time;
+use snowflake_server::report::Report;
 
 /// Where the identity comes from. A file inside the data directory is in every copy of that
 /// directory.
@@ -26,7 +25,7 @@ pub fn of_identity(_: &Facts) -> Finding {
         return Finding::well("Not checked: this role may not read pg_settings.");
     }
     let overridden = if may_read_files() { OVERRIDDEN } else { "NULL" };
-    let rows = catalog::query(
+    let rows = spi::query(
         &format!(
             "SELECT s.name, s.source, s.sourcefile, s.sourceline, {overridden} FROM pg_settings AS s
              WHERE s.name IN ('snowflake.datacenter_id', 'snowflake.worker_id') ORDER BY s.name"
@@ -108,7 +107,7 @@ pub fn claims(facts: &Facts) -> Finding {
          FROM {} AS c WHERE c.datacenter_id = $1 AND c.worker_id = $2",
         table.name
     );
-    let Some(claim) = catalog::query(&query, &own.map(nodes::int4)).pop() else {
+    let Some(claim) = spi::query(&query, &own.map(nodes::int4)).pop() else {
         return Finding::well("No claim in this database is of the identity of this server.");
     };
     let name = claim[0].as_deref().unwrap_or_default();

@@ -1,13 +1,13 @@
 //! What this server knows of other servers.
 
 use snowflake_core::jump::NOTABLE;
+use snowflake_server::{ours, spi};
 
 use super::facts::Facts;
 use super::finding::Finding;
 use super::rights::{holds, may_read};
 use crate::generator::shared;
 use crate::promise::replication;
-use crate::server::catalog;
 
 /// A standby that does not answer for longer than this is late, or its clock is behind, ms.
 const LATE: i64 = 60_000;
@@ -17,7 +17,7 @@ pub fn clocks_of_standbys(_: &Facts) -> Finding {
     if !may_read("pg_stat_replication") {
         return Finding::well("Not checked: this role may not read pg_stat_replication.");
     }
-    let rows = catalog::query(
+    let rows = spi::query(
         "SELECT r.application_name,
                 (extract(epoch FROM r.reply_time - clock_timestamp()) * 1000)::bigint
          FROM pg_stat_replication AS r
@@ -55,7 +55,7 @@ pub fn synchronous_standbys(facts: &Facts) -> Finding {
     } else if !may_read("pg_stat_replication") {
         return Finding::well("Not checked: this role may not read pg_stat_replication.");
     }
-    let standbys = catalog::query(STANDBYS, &[]);
+    let standbys = spi::query(STANDBYS, &[]);
     if standbys.iter().any(|standby| standby[1].is_none()) {
         return Finding::well("Not checked: this role may not read all of pg_stat_replication.");
     }
@@ -93,7 +93,7 @@ const STANDBYS: &str = "SELECT r.application_name, r.sync_state FROM pg_stat_rep
 
 /// Whether IDs of another server with this identity came by replication or were observed.
 pub fn twins(facts: &Facts) -> Finding {
-    let idle = catalog::query(IDLE_WATCHES, &[]);
+    let idle = ours::query(IDLE_WATCHES, &[]);
     let received = if facts.fixed.preloaded { shared::statistics().1.twins } else { 0 };
     if received > 0 {
         Finding::doubtful(
@@ -122,9 +122,8 @@ pub fn twins(facts: &Facts) -> Finding {
 /// for which it does nothing. Disabled triggers are left out, because PostgreSQL disables none by
 /// itself.
 const IDLE_WATCHES: &str = "SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ')
-    FROM pg_trigger AS t JOIN pg_proc AS p ON p.oid = t.tgfoid
-    JOIN pg_language AS l ON l.oid = p.prolang
-    WHERE p.prosrc = 'snowflake_watch_twins_wrapper' AND l.lanname = 'c' AND t.tgenabled = 'O'";
+    FROM pg_trigger AS t JOIN ours ON function = t.tgfoid
+    WHERE symbol = 'snowflake_watch_twins_wrapper' AND t.tgenabled = 'O'";
 
 /// Whether the subscriptions that bring rows to watched tables are enabled. With
 /// `disable_on_error`, PostgreSQL disables one by itself.
@@ -132,7 +131,7 @@ pub fn subscriptions(_: &Facts) -> Finding {
     if !may_read_subscriptions() {
         return Finding::well("Not checked: this role may not read pg_subscription.");
     }
-    match catalog::query(DISABLED, &[])[0][0].as_deref() {
+    match ours::query(DISABLED, &[])[0][0].as_deref() {
         None => Finding::well("No subscription to a watched table is disabled."),
         Some(disabled) => Finding::doubtful(
             format!("These subscriptions to watched tables are disabled: {disabled}."),
@@ -149,9 +148,8 @@ const DISABLED: &str = "SELECT string_agg(s.subname, ', ' ORDER BY s.subname)
         AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
         AND EXISTS (
             SELECT FROM pg_subscription_rel AS r JOIN pg_trigger AS t ON t.tgrelid = r.srrelid
-            JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_language AS l ON l.oid = p.prolang
-            WHERE r.srsubid = s.oid AND p.prosrc = 'snowflake_watch_twins_wrapper'
-                AND l.lanname = 'c')";
+            JOIN ours ON function = t.tgfoid
+            WHERE r.srsubid = s.oid AND symbol = 'snowflake_watch_twins_wrapper')";
 
 /// Whether this role may read what [`DISABLED`] does. Of `pg_subscription`, only superusers may read
 /// every column.

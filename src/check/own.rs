@@ -3,18 +3,18 @@
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
 use snowflake_core::promise::Refusal;
+use snowflake_server::report::{Report, sentences};
+use snowflake_server::{ours, time};
 
 use super::facts::{Facts, Obstacle};
 use super::finding::{Finding, State};
-use crate::dumps::{self, Recorded};
+use crate::database_layout::{self, Recorded};
 use crate::generate;
 use crate::generator::shared;
 use crate::promise::Error::Refused;
 use crate::promise::outlook::Outlook;
 use crate::promise::{self, reservation, upstream};
 use crate::public;
-use crate::server::report::{Report, sentences};
-use crate::server::{catalog, time};
 use crate::settings::{self, Identity};
 use crate::status::{DAY, LITTLE_TIME};
 
@@ -28,11 +28,10 @@ const NOTABLE_LEAD: i64 = 60_000;
 
 /// A table of this database that is not empty, and has a default that takes snowflake IDs.
 const TABLE_WITH_KEYS: &str = "SELECT a.adrelid::regclass::text
-    FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
-    JOIN pg_depend AS d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid
+    FROM ours JOIN pg_depend AS d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = function
          AND d.classid = 'pg_attrdef'::regclass
     JOIN pg_attrdef AS a ON a.oid = d.objid
-    WHERE p.prosrc = 'snowflake_nextval' AND l.lanname = 'c' AND pg_relation_size(a.adrelid) > 0
+    WHERE symbol = 'snowflake_nextval' AND pg_relation_size(a.adrelid) > 0
     ORDER BY 1 LIMIT 1";
 
 /// Whether the library is preloaded.
@@ -71,7 +70,7 @@ pub fn register(facts: &Facts) -> Finding {
     use Refusal::{OtherSystem, Register};
     match &facts.outlook {
         Err(Obstacle::Refused(Refused(refusal @ (Register(_) | OtherSystem { .. })))) => {
-            return Finding::blocking(refusal.report());
+            return Finding::blocking(Refused(*refusal).report());
         }
         Err(Obstacle::Raised(message)) => {
             return Finding {
@@ -98,7 +97,7 @@ fn without_register(facts: &Facts) -> Finding {
     if let Some(start_after) = facts.fixed.start_after {
         return Finding::well(format!("{first}, and is after {}.", time::display(start_after)));
     }
-    match catalog::query(TABLE_WITH_KEYS, &[]).first().and_then(|row| row[0].as_deref()) {
+    match ours::query(TABLE_WITH_KEYS, &[]).first().and_then(|row| row[0].as_deref()) {
         None => Finding::well(format!("{first}.")),
         Some(table) => Finding::doubtful(
             format!(
@@ -116,7 +115,7 @@ pub fn layout(facts: &Facts) -> Finding {
     match &facts.outlook {
         Err(Obstacle::Refused(Refused(
             refusal @ (OtherLayout { .. } | ConfirmedLayout { .. }),
-        ))) => Finding::blocking(refusal.report()),
+        ))) => Finding::blocking(Refused(*refusal).report()),
         Ok(Outlook { was_confirmed: true, accepts_former: true, .. }) => Finding::well(
             "The epoch and the widths were confirmed. No ID has been issued under them, so \
              those from before are still accepted.",
@@ -138,7 +137,7 @@ pub fn layout_of_database(facts: &Facts) -> Finding {
     let hint = "If the server has a wrong epoch or wrong widths, correct them and restart it. \
                 Otherwise, a superuser confirms them with SELECT snowflake_confirm('layout') \
                 in this database.";
-    let recorded = match dumps::recorded(facts.function, facts.fixed.layout) {
+    let recorded = match database_layout::recorded(facts.function, facts.fixed.layout) {
         Ok(recorded) => recorded,
         Err(replaced) => {
             return Finding { state: State::Doubtful, ..Finding::blocking(replaced.report()) };
@@ -167,7 +166,7 @@ pub fn lead(facts: &Facts) -> Finding {
     let outlook = match &facts.outlook {
         Ok(outlook) => outlook,
         Err(Obstacle::Refused(Refused(refusal @ Refusal::StartAfterAhead { .. }))) => {
-            return Finding::blocking(refusal.report());
+            return Finding::blocking(Refused(*refusal).report());
         }
         Err(_) => return Finding::unknown(),
     };
@@ -202,12 +201,12 @@ pub fn clock(facts: &Facts) -> Finding {
     let outlook = match &facts.outlook {
         Ok(outlook) => outlook,
         Err(Obstacle::Refused(Refused(refusal @ Refusal::ClockBeforeEpoch { .. }))) => {
-            return Finding::blocking(refusal.report());
+            return Finding::blocking(Refused(*refusal).report());
         }
         Err(_) => return Finding::unknown(),
     };
     if let (Verdict::Refuse, jump) = outlook.verdict {
-        return Finding::blocking(Refusal::ClockAhead(jump).report());
+        return Finding::blocking(Refused(Refusal::ClockAhead(jump)).report());
     }
     match outlook.ahead_of_upstream {
         Some(by) if by.abs() > NOTABLE => Finding::doubtful(

@@ -1,6 +1,6 @@
 //! What the role that checks may read.
 
-use crate::server::catalog;
+use snowflake_server::spi;
 
 /// Whether this role may read a view of the catalog. Some servers do not let everybody.
 pub fn may_read(view: &str) -> bool {
@@ -9,5 +9,5 @@ pub fn may_read(view: &str) -> bool {
 
 /// Whether a condition on the role's privileges is true.
 pub fn holds(condition: &str) -> bool {
-    catalog::query(&format!("SELECT {condition}"), &[])[0][0].as_deref() == Some("t")
+    spi::query(&format!("SELECT {condition}"), &[])[0][0].as_deref() == Some("t")
 }

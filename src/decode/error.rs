@@ -4,10 +4,10 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::layout::PartsError;
 use snowflake_core::text::Base62Error;
+use snowflake_server::report::{self, Report};
+use snowflake_server::time::display_timestamptz;
 
 use crate::promise;
-use crate::server::report::{self, Report};
-use crate::server::time::display_timestamptz;
 
 /// What can go wrong.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::promise::Refusal;
+use snowflake_server::time::{ceil_ms, floor_ms, raw_timestamptz};
+use snowflake_server::{in_recovery, ours};
 
 use super::error::Error;
 use crate::promise::{self, register};
-use crate::server::time::{ceil_ms, floor_ms, raw_timestamptz};
-use crate::server::{catalog, in_recovery};
 use crate::settings;
 
 /// The server's layout. It is first compared with the register's, so that no ID is decoded or
@@ -85,19 +85,22 @@ fn transactions_ended() -> u64 {
 
 /// Finds what is stored of results that depend on the layout: in indexes, generated columns, checks
 /// and partition keys. The base 62 form of an ID does not depend on it, nor does a call that names
-/// the epoch.
-const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(classid, objid, objsubid) \
-    FROM pg_depend JOIN pg_proc ON refobjid = pg_proc.oid \
-    WHERE refclassid = 'pg_proc'::regclass AND proname ~ '^snowflake_' AND provolatile = 'i' \
-    AND proname !~ '_base62$' AND NOT coalesce('epoch' = ANY (proargnames), false) \
-    AND classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
+/// the epoch. `snowflake_within()` is in SQL, and a member of the same extension.
+const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(d.classid, d.objid, d.objsubid) \
+    FROM pg_depend AS member JOIN pg_proc AS p ON p.oid = member.objid \
+    JOIN pg_depend AS d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid \
+    WHERE member.refclassid = 'pg_extension'::regclass AND member.deptype = 'e' \
+    AND member.classid = 'pg_proc'::regclass AND member.refobjid IN (SELECT extension FROM ours) \
+    AND p.provolatile = 'i' AND p.proname !~ '_base62$' \
+    AND NOT coalesce('epoch' = ANY (p.proargnames), false) \
+    AND d.classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
 
 /// What [`STORED_RESULTS`] finds in this database, as a list; `None` where there is nothing.
 pub fn stored_results() -> Option<String> {
     let query = format!(
         "SELECT string_agg(found, ', ' ORDER BY found) FROM ({STORED_RESULTS}) AS results (found)"
     );
-    catalog::query(&query, &[]).swap_remove(0).swap_remove(0)
+    ours::query(&query, &[]).swap_remove(0).swap_remove(0)
 }
 
 /// The layout that a call names. 22023 when it is not valid.

@@ -5,12 +5,12 @@ use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::{Datum, TimestampWithTimeZone};
 use pgrx::prelude::*;
 use snowflake_core::layout::{Layout, Parts};
+use snowflake_server::called_directly;
+use snowflake_server::report::{OrRaise, Report};
+use snowflake_server::time::{raw_timestamptz, timestamptz};
 
 use super::error::Error;
 use super::layout::{given_layout, known_layout, layout, timestamp_in};
-use crate::server::direct::called_directly;
-use crate::server::report::{OrRaise, Report};
-use crate::server::time::{raw_timestamptz, timestamptz};
 
 /// All parts of an ID. 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]

@@ -3,11 +3,11 @@
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
+use snowflake_server::report::OrRaise;
+use snowflake_server::time::ceil_ms;
 
 use super::error::Error;
 use super::layout::{given_layout, layout, timestamp_in};
-use crate::server::report::OrRaise;
-use crate::server::time::ceil_ms;
 
 /// The smallest ID of the millisecond that `ts` is in. 22003 when the timestamp field does not hold
 /// it, infinity included: a bound of a partition that silently moved would be wrong.

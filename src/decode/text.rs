@@ -5,12 +5,12 @@ use pgrx::prelude::*;
 use serde::Serialize;
 use snowflake_core::layout::Parts;
 use snowflake_core::text::{from_base62, iso8601, to_base62};
+use snowflake_server::encoding::text_argument;
+use snowflake_server::report::OrRaise;
 
 use super::error::Error;
 use super::layout::layout;
 use super::parts::parts;
-use crate::server::encoding::text_argument;
-use crate::server::report::OrRaise;
 
 /// What `snowflake_json()` shows.
 #[derive(Serialize)]

@@ -20,9 +20,9 @@ use snowflake_core::generator::{
 };
 use snowflake_core::layout::Parts;
 use snowflake_core::ring::Ring;
+use snowflake_server::report::OnceAMinute;
 
 use super::spinlock::SpinLock;
-use crate::server::report::OnceAMinute;
 use crate::settings;
 
 // SAFETY: nobody else names shared memory like this.

@@ -1,12 +1,12 @@
 //! The table `snowflake_node_claims`: who has which identity.
 
 use pgrx::prelude::*;
+use snowflake_server::own_table::OwnTable;
+use snowflake_server::spi::{self, Argument, Row, text};
+use snowflake_server::{in_recovery, transaction};
 
 use super::error::Error;
 use super::node::Node;
-use crate::server::catalog::{self, Argument, Row};
-use crate::server::in_recovery;
-use crate::server::own_table::{OwnTable, text};
 use crate::settings;
 
 /// Its name.
@@ -23,13 +23,13 @@ impl Claims {
         if in_recovery() {
             return Err(Error::InRecovery);
         }
-        if catalog::keeps_snapshot() {
+        if transaction::keeps_snapshot() {
             return Err(Error::OldSnapshot);
         }
         // SAFETY: PostgreSQL calls with a function.
         let table = table_of(unsafe { (*(*fcinfo).flinfo).fn_oid })?;
         table.lock()?;
-        catalog::let_commit_be_synchronous();
+        transaction::let_commit_be_synchronous();
         Ok(Claims { table })
     }
 
@@ -149,6 +149,6 @@ pub fn table_of(function: pg_sys::Oid) -> Result<OwnTable, Error> {
         WHERE d.classid = 'pg_class'::regclass AND d.objid = $1 AND d.deptype = 'e'
           AND (pg_has_role(e.extowner, 'USAGE') OR has_table_privilege(d.objid, 'UPDATE'))";
     OwnTable::of(function, TABLE)
-        .filter(|table| !catalog::query(MAY_CLAIM, &[table.argument()]).is_empty())
+        .filter(|table| !spi::query(MAY_CLAIM, &[table.argument()]).is_empty())
         .ok_or(Error::NotAllowed)
 }

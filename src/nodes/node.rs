@@ -2,9 +2,8 @@
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
-
-use crate::server::report;
-use crate::server::time::display_timestamptz;
+use snowflake_server::report;
+use snowflake_server::time::display_timestamptz;
 
 /// A node that has an identity.
 #[derive(Debug)]

@@ -4,14 +4,14 @@ use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 use snowflake_core::generator::Observation;
 use snowflake_core::layout::Parts;
+use snowflake_server::called_directly;
+use snowflake_server::report::{self, OrRaise};
 
 use super::error::{Error, refused, twin};
 use crate::clock;
 use crate::decode::layout::{known_layout, layout};
 use crate::generator::shared;
 use crate::promise::{replication, reservation};
-use crate::server::direct::called_directly;
-use crate::server::report::{self, OrRaise};
 use crate::settings::{self, Fixed, Identity};
 
 called_directly!(pg_finfo_snowflake_observe);

@@ -6,9 +6,9 @@ use pgrx::bgworkers::{
     BackgroundWorker, BackgroundWorkerBuilder, BgWorkerStartTime, SignalWakeFlags,
 };
 use pgrx::prelude::*;
+use snowflake_server::in_recovery;
 
 use super::{reservation, upstream};
-use crate::server::in_recovery;
 
 /// How often the worker looks.
 const PERIOD: Duration = Duration::from_millis(200);

@@ -5,13 +5,12 @@ use pgrx::prelude::*;
 use snowflake_core::jump::Jump;
 use snowflake_core::promise::{Refusal, Unreadable};
 use snowflake_core::register::RecordError;
+use snowflake_server::report::{self, Report};
+use snowflake_server::{in_recovery, time};
 
 use super::register;
-use crate::dumps;
+use crate::database_layout;
 use crate::generator::shared;
-use crate::server::in_recovery;
-use crate::server::report::{self, Report};
-use crate::server::time;
 use crate::settings;
 
 /// What can go wrong.
@@ -55,106 +54,98 @@ impl Report for Error {
                 format!("cannot {what} during recovery"),
             )
             .set_hint("Do this on the primary, or promote this server first."),
-            Error::Refused(refusal) => refusal.report(),
+            Error::Refused(refusal) => report_of(refusal),
         }
     }
 }
 
-impl Report for Refusal {
-    fn report(self) -> ErrorReport {
-        match self {
-            Refusal::ClockAhead(jump) => refused(&jumped(jump))
-                .set_detail(
-                    "If the clock is wrong, IDs that follow it cannot be taken back, because all \
+fn report_of(refusal: Refusal) -> ErrorReport {
+    match refusal {
+        Refusal::ClockAhead(jump) => refused(&jumped(jump))
+            .set_detail(
+                "If the clock is wrong, IDs that follow it cannot be taken back, because all \
                      later IDs must be greater.",
-                )
-                .set_hint(match jump {
-                    Jump::Measured(_) | Jump::OfUpstream(_) => {
-                        "If the clock is right, a superuser can confirm it with SELECT \
+            )
+            .set_hint(match jump {
+                Jump::Measured(_) | Jump::OfUpstream(_) => {
+                    "If the clock is right, a superuser can confirm it with SELECT \
                          snowflake_confirm('clock'), or raise snowflake.max_forward_step. \
                          Otherwise, correct the clock."
-                    }
-                    Jump::SinceRecord(_) => {
-                        "If the clock is right, a superuser can confirm it with SELECT \
+                }
+                Jump::SinceRecord(_) => {
+                    "If the clock is right, a superuser can confirm it with SELECT \
                          snowflake_confirm('clock'). Otherwise, correct the clock."
-                    }
-                }),
-            Refusal::ClockBeforeEpoch { now, epoch } => {
-                refused("the clock is before snowflake.epoch")
-                    .set_detail(format!(
-                        "The clock says {}, and IDs count from {}.",
-                        time::display(now),
-                        time::display(epoch)
-                    ))
-                    .set_hint(
-                        "Set the clock right. If it is right, choose an earlier snowflake.epoch.",
-                    )
-            }
-            Refusal::Register(Unreadable::Record(error)) => refused(&format!(
-                "the register of snowflake IDs, \"{}\", cannot be used",
-                register::PATH
-            ))
-            .set_detail(format!("It says which IDs might have been issued, but {error}."))
-            .set_hint(match error {
-                RecordError::Damaged => {
-                    "Find out what damaged the register. Then, as a superuser, set a floor that \
-                     is later than the time of every ID: SELECT snowflake_set_floor('...')."
-                }
-                RecordError::NewerVersion(_) => {
-                    "Install the release that wrote it, or a later one."
-                }
-                RecordError::OlderVersion(_) => {
-                    "As a superuser, set a floor that is later than the time of every ID: SELECT \
-                     snowflake_set_floor('...')."
                 }
             }),
-            Refusal::Register(Unreadable::Deleted) => deleted(shared::promised()),
-            Refusal::OtherSystem { recorded, writer } => {
-                refused("the register of snowflake IDs belongs to another database system")
-                    .set_detail(format!(
-                        "Its system identifier is {recorded}, and datacenter {} and worker {} \
+        Refusal::ClockBeforeEpoch { now, epoch } => refused("the clock is before snowflake.epoch")
+            .set_detail(format!(
+                "The clock says {}, and IDs count from {}.",
+                time::display(now),
+                time::display(epoch)
+            ))
+            .set_hint("Set the clock right. If it is right, choose an earlier snowflake.epoch."),
+        Refusal::Register(Unreadable::Record(error)) => refused(&format!(
+            "the register of snowflake IDs, \"{}\", cannot be used",
+            register::PATH
+        ))
+        .set_detail(format!("It says which IDs might have been issued, but {error}."))
+        .set_hint(match error {
+            RecordError::Damaged => {
+                "Find out what damaged the register. Then, as a superuser, set a floor that \
+                     is later than the time of every ID: SELECT snowflake_set_floor('...')."
+            }
+            RecordError::NewerVersion(_) => "Install the release that wrote it, or a later one.",
+            RecordError::OlderVersion(_) => {
+                "As a superuser, set a floor that is later than the time of every ID: SELECT \
+                     snowflake_set_floor('...')."
+            }
+        }),
+        Refusal::Register(Unreadable::Deleted) => deleted(shared::promised()),
+        Refusal::OtherSystem { recorded, writer } => {
+            refused("the register of snowflake IDs belongs to another database system")
+                .set_detail(format!(
+                    "Its system identifier is {recorded}, and datacenter {} and worker {} \
                          wrote it. This server is a copy of that one. With the same datacenter and \
                          worker ID, both would issue the same IDs.",
-                        writer.datacenter_id, writer.worker_id
-                    ))
-                    .set_hint(
-                        "Give this server a datacenter and worker ID of its own. A superuser then \
+                    writer.datacenter_id, writer.worker_id
+                ))
+                .set_hint(
+                    "Give this server a datacenter and worker ID of its own. A superuser then \
                          confirms with SELECT snowflake_confirm('system_identifier').",
-                    )
-            }
-            Refusal::OtherLayout { recorded, floor } => {
-                refused("IDs have been issued under another snowflake.epoch or other widths")
-                    .set_detail(format!(
-                        "The layout was {} for datacenter, worker and sequence. IDs up to {} might \
+                )
+        }
+        Refusal::OtherLayout { recorded, floor } => {
+            refused("IDs have been issued under another snowflake.epoch or other widths")
+                .set_detail(format!(
+                    "The layout was {} for datacenter, worker and sequence. IDs up to {} might \
                          have been issued.",
-                        dumps::described(recorded),
-                        time::display(floor)
-                    ))
-                    .set_hint(
-                        "Set the epoch and the widths as they were. To continue under the new \
+                    database_layout::described(recorded),
+                    time::display(floor)
+                ))
+                .set_hint(
+                    "Set the epoch and the widths as they were. To continue under the new \
                          ones, a superuser confirms them with SELECT snowflake_confirm('layout').",
-                    )
-            }
-            Refusal::ConfirmedLayout { confirmed } => {
-                refused("another snowflake.epoch or other widths have been confirmed")
-                    .set_detail(format!(
-                        "The confirmed layout is {} for datacenter, worker and sequence. IDs \
+                )
+        }
+        Refusal::ConfirmedLayout { confirmed } => {
+            refused("another snowflake.epoch or other widths have been confirmed")
+                .set_detail(format!(
+                    "The confirmed layout is {} for datacenter, worker and sequence. IDs \
                          might have been issued under it that this server has not received.",
-                        dumps::described(confirmed)
-                    ))
-                    .set_hint("Set the confirmed epoch and widths, and restart this server.")
-            }
-            Refusal::StartAfterAhead { lead } => {
-                refused(&format!("snowflake.start_after is {lead} ms ahead of the clock"))
-                    .set_detail(
-                        "That is more than snowflake.max_backward_step. IDs would run that far \
+                    database_layout::described(confirmed)
+                ))
+                .set_hint("Set the confirmed epoch and widths, and restart this server.")
+        }
+        Refusal::StartAfterAhead { lead } => {
+            refused(&format!("snowflake.start_after is {lead} ms ahead of the clock"))
+                .set_detail(
+                    "That is more than snowflake.max_backward_step. IDs would run that far \
                          ahead of the clock until it has caught up.",
-                    )
-                    .set_hint(
-                        "Set the clock right, or change snowflake.start_after and restart the \
+                )
+                .set_hint(
+                    "Set the clock right, or change snowflake.start_after and restart the \
                          server.",
-                    )
-            }
+                )
         }
     }
 }

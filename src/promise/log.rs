@@ -4,12 +4,12 @@ use pgrx::pg_sys::panic::ErrorReport;
 use snowflake_core::jump::{Jump, NOTABLE};
 use snowflake_core::promise::News;
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};
+use snowflake_server::report::{self, OnceAMinute};
+use snowflake_server::time;
 
 use super::error::{deleted, jumped};
 use super::{register, restored, upstream};
 use crate::clock;
-use crate::server::report::{self, OnceAMinute};
-use crate::server::time;
 use crate::settings;
 
 /// What an administrator should know. It goes to the server's log alone: the client that happens to

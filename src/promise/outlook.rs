@@ -4,6 +4,7 @@ use pgrx::prelude::*;
 use snowflake_core::jump::{Jump, Verdict};
 use snowflake_core::promise::{Promise, first_start};
 use snowflake_core::register::Issuer;
+use snowflake_server::in_recovery;
 
 use super::error::Error;
 use super::log::Began;
@@ -11,7 +12,6 @@ use super::reservation::{self, issuer, issuer_on};
 use super::{restored, upstream};
 use crate::clock;
 use crate::generator::shared;
-use crate::server::in_recovery;
 use crate::settings::Fixed;
 
 /// What the next ID of this server would find, or the first one after a promotion.

@@ -31,8 +31,8 @@ use pgrx::prelude::*;
 use pgrx::{PgAtomic, pg_shmem_init};
 use snowflake_core::promise::{Found, Position, Unreadable};
 use snowflake_core::register::{LENGTH, Record, RecordError};
+use snowflake_server::in_recovery;
 
-use crate::server::in_recovery;
 use crate::settings;
 
 /// The file's name. The number is far above those that PostgreSQL assigns, and PostgreSQL would

@@ -29,13 +29,13 @@ use snowflake_core::promise::{
     Effect, Event, News, Outcome, Position, Promise, Refusal, Unreadable, Wish,
 };
 use snowflake_core::register::{Issuer, Record, RecordError, Writer};
+use snowflake_server::in_recovery;
 
 use super::error::Error;
 use super::log::{LogEntry, Logged};
 use super::register::{self, Closed};
 use crate::clock;
 use crate::generator::shared;
-use crate::server::in_recovery;
 use crate::settings::{self, Fixed, Identity};
 
 // SAFETY: nobody else names a lock like this.

@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicBool, AtomicI64};
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::jump::Clocks;
+use snowflake_server::time;
 
 use crate::clock;
 use crate::generator::spinlock::SpinLock;
-use crate::server::time;
 
 // SAFETY: nobody else names shared memory like this.
 static LAST_LOOK: PgAtomic<Look> = unsafe { PgAtomic::new(c"snowflake_upstream") };

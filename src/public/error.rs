@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::public::PrefixError;
+use snowflake_server::report::{self, Report};
 
 use super::file::FileError;
-use crate::server::report::{self, Report};
 
 /// What can go wrong.
 #[derive(Debug)]

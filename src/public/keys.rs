@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::public::{Key, KeyBytes};
+use snowflake_server::report::Report;
 
 use super::error::Error;
 use super::file;
-use crate::server::report::Report;
 
 // SAFETY: nobody else names a lock like this.
 static SETS: PgLwLock<Sets> = unsafe { PgLwLock::new(c"snowflake_public_keys") };

@@ -15,8 +15,8 @@ use std::cell::RefCell;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_core::public::{self, Prefix};
+use snowflake_server::report::OrRaise;
 
-use crate::server::report::OrRaise;
 use crate::settings;
 use error::Error;
 

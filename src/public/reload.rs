@@ -7,11 +7,11 @@ use pgrx::bgworkers::{
     BackgroundWorker, BackgroundWorkerBuilder, BgWorkerStartTime, SignalWakeFlags,
 };
 use pgrx::prelude::*;
+use snowflake_server::report;
 
 use super::error::Error;
 use super::file;
 use super::keys::{self, State};
-use crate::server::report;
 
 /// Asks for the worker, where there is a file. Called while the library is preloaded.
 pub fn init() {

@@ -11,6 +11,7 @@ use std::ffi::CString;
 
 use pgrx::{GucContext, pg_sys};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
+use snowflake_server::report::OrRaise;
 
 use super::error::Error;
 use super::fixed::{FIXED, Fixed, Identity};
@@ -19,7 +20,6 @@ use super::table::{
     ADOPTED_SCHEMAS, DATACENTER_ID, EPOCH, LIMITS, PUBLIC_KEY_FILE, START_AFTER, WIDTHS, WORKER_ID,
 };
 use super::{identity, placeholder, start_after};
-use crate::server::report::OrRaise;
 
 /// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a
 /// server, when a value is not valid.

@@ -5,8 +5,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::layout::LayoutError;
-
-use crate::server::report::{self, Report};
+use snowflake_server::report::{self, Report};
 
 /// What can go wrong.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! `snowflake.start_after`.
 
 use snowflake_core::epoch;
+use snowflake_server::time;
 
 use super::fixed::FIXED;
-use crate::server::time;
 
 const RULE: &str = "The valid values are an ISO 8601 instant with an offset, such as '2026-01-01 \
                     00:00:00+00', a number of milliseconds since 1970-01-01 00:00:00 UTC, and the \

@@ -6,12 +6,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use pgrx::{PgXactCallbackEvent, register_xact_callback};
+use snowflake_server::report::{self, OrRaise};
 
 use super::error::{Error, Twin};
 use super::origin;
 use crate::clock;
 use crate::generator::shared;
-use crate::server::report::{self, OrRaise};
 use crate::settings;
 
 /// The most rows that are kept, which take some tens of megabytes. Beyond it, those with the smallest

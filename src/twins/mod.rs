@@ -15,11 +15,11 @@ use std::ptr;
 
 use pgrx::prelude::*;
 use snowflake_core::epoch;
+use snowflake_server::encoding::decode;
+use snowflake_server::report::OrRaise;
+use snowflake_server::trigger;
 
 use crate::currval;
-use crate::server::encoding::decode;
-use crate::server::report::OrRaise;
-use crate::server::trigger;
 use crate::settings::{self, Identity};
 use error::Error;
 use judge::Suspect;

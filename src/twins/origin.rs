@@ -4,10 +4,10 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
 use pgrx::prelude::*;
+use snowflake_server::encoding::decode;
+use snowflake_server::{spi, time};
 
 use crate::clock;
-use crate::server::encoding::decode;
-use crate::server::{catalog, time};
 
 /// What this session replays: the origin, its position and its time of the transaction, in variables
 /// that PostgreSQL 19 made one.
@@ -118,8 +118,7 @@ impl Origin {
             const COPIES: &str = "SELECT FROM pg_subscription_rel AS r
                 WHERE r.srsubid = $1 AND r.srrelid = $2 AND r.srsubstate = 'd'";
             let argument = |oid: pg_sys::Oid| (Some(oid.into()), pg_sys::OIDOID);
-            let copies =
-                !catalog::query(COPIES, &[argument(subscription), argument(table)]).is_empty();
+            let copies = !spi::query(COPIES, &[argument(subscription), argument(table)]).is_empty();
             LOOKED_UP.1.store(copies, Relaxed);
             LOOKED_UP.0.store(transaction, Relaxed);
         }

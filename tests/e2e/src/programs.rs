@@ -96,6 +96,11 @@ impl Programs {
         copy
     }
 
+    /// Where the libraries of extensions are.
+    pub fn modules(&self) -> &Path {
+        &self.modules
+    }
+
     /// Where the SQL of extensions is.
     pub fn extensions(&self) -> PathBuf {
         self.share.join("extension")

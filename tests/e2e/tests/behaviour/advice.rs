@@ -21,7 +21,7 @@ const ACKNOWLEDGED: &str =
     "'{count_post(integer), \"inc_ref_count(text,integer,integer)\", note_post(integer)}'";
 
 fn forum() -> (Cluster, Client) {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client.batch_execute(SCHEMA).expect("a schema");
     (cluster, client)

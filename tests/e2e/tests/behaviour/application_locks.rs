@@ -15,7 +15,7 @@ fn shop() -> Cluster {
     let mut client = cluster.connect();
     client.batch_execute("CREATE DATABASE shop").expect("a database");
     let mut script = String::from(
-        "CREATE EXTENSION snowflake;
+        "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
          CREATE TABLE film (id serial, title text);
          INSERT INTO film (title) SELECT 'Film ' || n FROM generate_series(1, 2000000) AS n;
          ALTER TABLE film ADD PRIMARY KEY (id);",
@@ -229,7 +229,7 @@ fn scans(client: &mut Client, table: &str) -> (i64, i64) {
 /// A key that is bigint already: an index tells the largest key, and nothing is rewritten.
 #[test]
 fn a_bigint_key_is_neither_rewritten_nor_scanned() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     execute(
         &mut client,
@@ -271,7 +271,7 @@ fn a_bigint_key_is_neither_rewritten_nor_scanned() {
 #[test]
 fn queries_of_views_do_not_deadlock_with_a_conversion() {
     const SCHEMAS: usize = 5;
-    let cluster = Cluster::builder().set("deadlock_timeout", "100ms").start();
+    let cluster = Cluster::builder().with_conversion().set("deadlock_timeout", "100ms").start();
     let mut client = cluster.connect();
     for number in 0..SCHEMAS {
         execute(

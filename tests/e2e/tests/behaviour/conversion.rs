@@ -153,7 +153,7 @@ impl Case {
 
 #[test]
 fn every_kind_of_column_is_converted_and_reverted() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     let cases = cases();
     assert_eq!(cases.len(), 28);
@@ -199,7 +199,7 @@ fn every_kind_of_column_is_converted_and_reverted() {
 /// Rows that are inserted while a conversion waits for its lock get keys that are not taken.
 #[test]
 fn clients_that_insert_meanwhile_get_keys_that_are_not_taken() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     cluster
         .connect()
         .batch_execute("CREATE TABLE orders (id serial PRIMARY KEY, client int)")
@@ -234,7 +234,7 @@ fn clients_that_insert_meanwhile_get_keys_that_are_not_taken() {
 /// A transaction that sees an old state of the table would start new keys too low.
 #[test]
 fn a_transaction_with_an_old_snapshot_is_refused() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute("CREATE TABLE orders (id bigint DEFAULT snowflake_nextval() PRIMARY KEY)")
@@ -259,8 +259,11 @@ fn a_transaction_with_an_old_snapshot_is_refused() {
 #[test]
 fn a_reversion_sees_rows_that_were_committed_while_it_waited() {
     for wal_level in ["minimal", "replica"] {
-        let cluster =
-            Cluster::builder().set("wal_level", wal_level).set("max_wal_senders", "0").start();
+        let cluster = Cluster::builder()
+            .with_conversion()
+            .set("wal_level", wal_level)
+            .set("max_wal_senders", "0")
+            .start();
         let mut other = cluster.connect();
         other
             .batch_execute(
@@ -290,7 +293,7 @@ fn a_reversion_sees_rows_that_were_committed_while_it_waited() {
 /// Before PostgreSQL 17, a partition may have an identity of its own, and none from its parent.
 #[test]
 fn partitions_with_identity_are_converted_and_reverted() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute(

@@ -71,7 +71,7 @@ fn assert_refused(client: &mut Client, query: &str, message: &str, detail: &str)
 }
 
 fn start() -> (Cluster, Client) {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client.batch_execute(ROLES).expect("roles");
     session(&cluster, "mallory").batch_execute(SPY).expect("spies");
@@ -126,7 +126,8 @@ fn what_the_owner_lacks_is_said_by_the_dry_run() {
     let (_cluster, mut client) = start();
     client
         .batch_execute(
-            "DROP EXTENSION snowflake; CREATE SCHEMA \"My IDs\"; CREATE EXTENSION snowflake SCHEMA \"My IDs\";
+            "DROP EXTENSION snowflake_convert, snowflake; CREATE SCHEMA \"My IDs\";
+             CREATE EXTENSION snowflake SCHEMA \"My IDs\"; CREATE EXTENSION snowflake_convert SCHEMA \"My IDs\";
              CREATE SCHEMA closed; GRANT CREATE, USAGE ON SCHEMA closed TO app;
              SET SESSION AUTHORIZATION app;
              CREATE TABLE closed.orders (id serial PRIMARY KEY);

@@ -24,7 +24,7 @@ const ROLES: &str = "
     RESET SESSION AUTHORIZATION;";
 
 pub fn start() -> (Cluster, Client) {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client.batch_execute(ROLES).expect("roles");
     (cluster, client)
@@ -220,7 +220,8 @@ impl Race {
     fn start(extension_schema: &str) -> Race {
         let (cluster, mut client) = start();
         let extension = format!(
-            "DROP EXTENSION snowflake; CREATE EXTENSION snowflake SCHEMA {extension_schema};
+            "DROP EXTENSION snowflake_convert, snowflake; CREATE EXTENSION snowflake SCHEMA {extension_schema};
+             CREATE EXTENSION snowflake_convert SCHEMA {extension_schema};
              GRANT USAGE ON SCHEMA {extension_schema} TO PUBLIC;"
         );
         client.batch_execute(&extension).expect("the extension");

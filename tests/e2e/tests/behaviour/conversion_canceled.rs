@@ -12,7 +12,7 @@ END LOOP; END $$";
 
 #[test]
 fn an_error_does_not_quote_our_queries() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client.batch_execute(TABLES).expect("tables");
     for call in [

@@ -163,7 +163,7 @@ const CASES: [Case; 15] = [
 
 #[test]
 fn an_expression_that_stops_a_conversion_is_a_finding_and_an_error() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client.batch_execute(FUNCTIONS).expect("functions");
     for Case { tables, kind, object, says, error, names } in CASES {
@@ -196,7 +196,7 @@ fn an_expression_that_stops_a_conversion_is_a_finding_and_an_error() {
 /// New rows go into all of the partitions by turns.
 #[test]
 fn hash_partitions_need_no_others() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute(
@@ -217,7 +217,7 @@ fn hash_partitions_need_no_others() {
 /// a user, when it parses the text of an expression.
 #[test]
 fn a_report_reads_no_literal_of_a_user() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute(

@@ -90,7 +90,7 @@ fn report(client: &mut Client, arguments: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_report_says_what_a_rehearsal_would_run_into() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = owner(&cluster);
     for (tables, kind, reason, message) in CASES {
         client.batch_execute(&format!("BEGIN; {tables}")).expect(tables);
@@ -108,7 +108,7 @@ fn a_report_says_what_a_rehearsal_would_run_into() {
 
 #[test]
 fn a_report_says_no_more_than_that() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = owner(&cluster);
     client.batch_execute(HARMLESS).expect("tables");
     let rows = report(&mut client, "schema => 'public'");

@@ -38,7 +38,7 @@ const SCHEMA: &str = "
 
 #[test]
 fn nothing_of_an_index_is_lost() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client.batch_execute(SCHEMA).unwrap_or_else(|error| panic!("{error:?}"));
     let dump = || -> Vec<String> {

@@ -147,7 +147,7 @@ const OBSTACLES: [Obstacle; 14] = [
 
 #[test]
 fn each_obstacle_is_refused() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     for obstacle in &OBSTACLES {
         client.batch_execute("BEGIN").expect("begun");
@@ -184,7 +184,7 @@ fn a_child_with_a_not_null_constraint_of_another_name_is_an_obstacle() {
          CREATE TABLE review (film int NOT NULL REFERENCES film);
          CREATE TABLE blurb (film int CONSTRAINT \"Of film\" NOT NULL) INHERITS (review)",
     ];
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     for tree in trees {
         client.batch_execute(&format!("BEGIN; {tree}")).unwrap_or_else(|error| panic!("{error:?}"));
@@ -215,7 +215,7 @@ fn a_child_with_a_not_null_constraint_of_another_name_is_an_obstacle() {
 /// The report says the same as the error, and does not stop at the first obstacle.
 #[test]
 fn a_report_has_all_obstacles() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute(
@@ -243,7 +243,7 @@ fn a_report_has_all_obstacles() {
 
 #[test]
 fn wrong_arguments_are_refused() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client.batch_execute("CREATE TABLE film (id serial PRIMARY KEY)").expect("a table");
     for (arguments, message) in [
@@ -278,6 +278,7 @@ fn wrong_arguments_are_refused() {
 fn too_many_locks_are_foreseen() {
     const TABLES: i64 = 100;
     let mut cluster = Cluster::builder()
+        .with_conversion()
         .set("max_locks_per_transaction", "10")
         .set("max_connections", "20")
         .start();

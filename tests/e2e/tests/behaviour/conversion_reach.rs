@@ -141,9 +141,10 @@ fn a_report_computes_no_check() {
 #[test]
 fn a_default_of_somebody_else_is_noticed() {
     let (cluster, mut client) = start();
-    client.batch_execute("DROP EXTENSION snowflake").expect("dropped");
+    client.batch_execute("DROP EXTENSION snowflake_convert, snowflake").expect("dropped");
     let mut owner = mallory(&cluster);
     owner.batch_execute("CREATE EXTENSION snowflake SCHEMA mallory").expect("trusted");
+    owner.batch_execute("CREATE EXTENSION snowflake_convert SCHEMA mallory").expect("trusted");
     client
         .batch_execute(
             "GRANT USAGE ON SCHEMA mallory TO PUBLIC; CREATE ROLE app; CREATE SCHEMA app AUTHORIZATION app;

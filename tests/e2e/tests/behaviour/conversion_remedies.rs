@@ -60,7 +60,7 @@ const REMEDIES: [(&str, &str, &str); 10] = [
 
 #[test]
 fn a_remedy_can_be_executed_unless_the_reason_says_what_is_in_the_way() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client.batch_execute(TABLES).expect("tables");
     let report =

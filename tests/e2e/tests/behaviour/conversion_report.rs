@@ -17,7 +17,7 @@ fn report(client: &mut Client, arguments: &str) -> Rows {
 /// A report goes by the time of now: a key above that is an obstacle, on a standby too.
 #[test]
 fn a_report_takes_no_id_and_runs_on_a_standby() {
-    let primary = Cluster::start();
+    let primary = Cluster::start_with_conversion();
     let mut client = primary.connect();
     client
         .batch_execute(
@@ -77,7 +77,7 @@ fn a_report_goes_by_the_last_id_if_that_is_ahead_of_the_clock() {
 
 #[test]
 fn a_report_needs_no_preloading() {
-    let cluster = Cluster::builder().unset("shared_preload_libraries").start();
+    let cluster = Cluster::builder().with_conversion().unset("shared_preload_libraries").start();
     let mut client = cluster.connect();
     client.batch_execute("CREATE TABLE orders (id serial PRIMARY KEY)").expect("a table");
     let rows = report(&mut client, "'orders'");
@@ -88,7 +88,7 @@ fn a_report_needs_no_preloading() {
 /// everything else.
 #[test]
 fn a_report_begins_with_each_of_the_other_owners() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute(

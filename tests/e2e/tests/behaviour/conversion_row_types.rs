@@ -152,7 +152,7 @@ const UNTOUCHED: [&str; 10] = [
 /// A cluster asks its server whether it changes the type under an expression.
 #[test]
 fn what_uses_the_row_type_is_created_again_or_in_the_way() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     let mut in_case = |uses: &str, act: &mut dyn FnMut(&mut postgres::Client, bool)| {
         client

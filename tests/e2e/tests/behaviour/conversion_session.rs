@@ -31,7 +31,8 @@ const SESSIONS: [&str; 2] = [
 #[test]
 fn settings_of_a_session_change_nothing() {
     for session in SESSIONS {
-        let cluster = Cluster::builder().set("allow_in_place_tablespaces", "on").start();
+        let cluster =
+            Cluster::builder().with_conversion().set("allow_in_place_tablespaces", "on").start();
         let mut client = cluster.connect();
         client.batch_execute("CREATE TABLESPACE fast LOCATION ''").expect("a tablespace");
         client.batch_execute(SCHEMA).unwrap_or_else(|error| panic!("{error:?}"));
@@ -77,7 +78,7 @@ fn settings_of_a_session_change_nothing() {
 
 #[test]
 fn a_privilege_is_granted_once() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute(

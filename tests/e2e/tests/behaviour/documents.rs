@@ -1,51 +1,14 @@
 //! What README.md and the pages of docs/ show is true.
 
-mod links;
 mod reference;
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use snowflake_e2e::Cluster;
-
-/// A document of the project, or a part of one.
-pub struct Page {
-    /// Its path below the tree.
-    pub name: String,
-    pub text: String,
-}
-
-/// A fenced block of a page.
-pub struct Block {
-    pub language: String,
-    pub text: String,
-}
-
-pub fn tree() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-pub fn page(name: &str) -> Page {
-    let text =
-        fs::read_to_string(tree().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Page { name: name.into(), text }
-}
-
-/// README.md, and every page of docs/: all whose blocks are run.
-fn pages() -> Vec<Page> {
-    let mut names = vec!["README.md".to_owned()];
-    for entry in fs::read_dir(tree().join("docs")).expect("docs/") {
-        let name = entry.expect("a file").file_name().into_string().expect("UTF-8");
-        if name.ends_with(".md") {
-            names.push(format!("docs/{name}"));
-        }
-    }
-    names.sort();
-    names.iter().map(|name| page(name)).collect()
-}
+use snowflake_repository::{Block, Page, pages, tree};
 
 /// The page that `migrations` follows, part by part.
 pub const MIGRATIONS: &str = "docs/migrate.md";
@@ -53,57 +16,6 @@ pub const MIGRATIONS: &str = "docs/migrate.md";
 /// The other pages, whose blocks run on a server with the extension.
 fn pages_for_one_server() -> impl Iterator<Item = Page> {
     pages().into_iter().filter(|page| page.name != MIGRATIONS)
-}
-
-/// All pages, and the other documents.
-pub fn documents() -> Vec<Page> {
-    let mut documents = pages();
-    let others = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "monitoring/README.md"];
-    documents.extend(others.map(page));
-    documents
-}
-
-impl Page {
-    pub fn blocks(&self) -> Vec<Block> {
-        let mut blocks = Vec::new();
-        let mut lines = self.text.lines();
-        while let Some(line) = lines.next() {
-            if let Some(language) = line.strip_prefix("```") {
-                let text = lines
-                    .by_ref()
-                    .take_while(|line| *line != "```")
-                    .map(|line| format!("{line}\n"))
-                    .collect();
-                blocks.push(Block { language: language.into(), text });
-            }
-        }
-        blocks
-    }
-
-    /// What stands as `expression` → `result` in the text.
-    fn examples(&self) -> Vec<(String, String)> {
-        let mut examples = Vec::new();
-        for (index, _) in self.text.match_indices("` → `") {
-            let expression = self.text[..index].rsplit('`').next().expect("an opening mark");
-            let rest = &self.text[index + "` → `".len()..];
-            let result = rest.split('`').next().expect("a closing mark");
-            examples.push((expression.to_owned(), result.to_owned()));
-        }
-        examples
-    }
-
-    /// Where a link to a heading of this page leads: the name that a web page gives to the heading.
-    fn anchors(&self) -> Vec<String> {
-        let headings = self.text.lines().filter(|line| line.starts_with('#'));
-        headings
-            .map(|line| {
-                let heading = line.trim_start_matches('#').trim().to_lowercase();
-                let kept =
-                    heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-                kept.map(|c| if c == ' ' { '-' } else { c }).collect()
-            })
-            .collect()
-    }
 }
 
 /// What psql prints for the command. psql starts in `directory`.
@@ -236,24 +148,6 @@ fn the_configurations_of_every_page_start_a_server() {
             let safe = "SELECT snowflake_max('2094-09-07 15:47:35.551+00') <= 9007199254740991,
                 snowflake_max('2094-09-07 15:47:35.552+00') > 9007199254740991";
             assert_eq!(psql(&cluster, &tree(), &["--tuples-only", "--no-align"], safe), "t|t\n");
-        }
-    }
-}
-
-#[test]
-fn the_shell_commands_of_every_document_are_run_by_a_test() {
-    // installation.rs runs make install. .ci/run runs the others, and make bench with QUICK=1.
-    let ci = fs::read_to_string(tree().join(".ci/run")).expect(".ci/run");
-    for document in documents() {
-        for block in document.blocks().into_iter().filter(|block| block.language == "sh") {
-            for line in block.text.lines().filter(|line| *line != "make install") {
-                let line = if line == "make bench" { "make bench QUICK=1" } else { line };
-                assert!(
-                    ci.lines().any(|other| other.trim().trim_start_matches("exec ") == line),
-                    "{}: .ci/run does not run {line}",
-                    document.name
-                );
-            }
         }
     }
 }

@@ -25,7 +25,7 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
         let mut client = config.connect(NoTls).expect("a session");
         client
             .batch_execute(&format!(
-                "CREATE EXTENSION snowflake;
+                "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
                  CREATE SCHEMA \"{text}\";
                  CREATE TABLE \"{text}\".\"{text}\" (\"{text}\" serial PRIMARY KEY);
                  CREATE TABLE \"{text}\".lines (\"{text}\" int REFERENCES \"{text}\".\"{text}\");
@@ -135,7 +135,7 @@ fn names_of_no_known_encoding_are_converted() {
     let mut client = cluster.config().dbname("ascii").connect(NoTls).expect("a session");
     client
         .batch_execute(
-            "CREATE EXTENSION snowflake;
+            "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
              CREATE FUNCTION name_of(bytes bytea) RETURNS text LANGUAGE sql AS $$ SELECT convert_from(bytes, 'SQL_ASCII') $$;
              DO $$ BEGIN EXECUTE format('CREATE TABLE %1$I (%1$I serial PRIMARY KEY)', name_of('\\xff41')); END $$;",
         )
@@ -168,7 +168,7 @@ fn a_notice_quotes_a_name_beyond_ascii() {
         .connect(NoTls)
         .expect("a session")
         .batch_execute(
-            "CREATE EXTENSION snowflake;
+            "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
              CREATE TABLE orders (id bigint);
              CREATE INDEX \"Größe\" ON orders (snowflake_timestamp(id));",
         )

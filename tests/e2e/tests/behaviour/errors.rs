@@ -10,7 +10,8 @@ use snowflake_e2e::{Cluster, Register, error_of};
 /// context.
 #[test]
 fn an_error_of_an_executed_statement_is_as_it_was_raised() {
-    let cluster = Cluster::builder().environment("RUST_BACKTRACE=1".into()).start();
+    let cluster =
+        Cluster::builder().with_conversion().environment("RUST_BACKTRACE=1".into()).start();
     let mut client = cluster.connect();
     client
         .batch_execute(
@@ -66,7 +67,7 @@ fn an_error_of_an_executed_statement_is_as_it_was_raised() {
 /// A handler that raises the error again has caught others meanwhile.
 #[test]
 fn an_error_that_is_raised_again_is_not_taken_for_another() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute(
@@ -90,7 +91,8 @@ fn an_error_that_is_raised_again_is_not_taken_for_another() {
 
 #[test]
 fn an_ordinary_error_shows_no_backtrace() {
-    let cluster = Cluster::builder().environment("RUST_BACKTRACE=1".into()).start();
+    let cluster =
+        Cluster::builder().with_conversion().environment("RUST_BACKTRACE=1".into()).start();
     let mut client = cluster.connect();
     for (query, detail) in [
         ("SELECT snowflake_parse(-1)", Some("The value is -1.")),
@@ -113,6 +115,7 @@ fn an_ordinary_error_shows_no_backtrace() {
 #[test]
 fn an_error_of_postgresql_shows_no_backtrace() {
     let mut cluster = Cluster::builder()
+        .with_conversion()
         .environment("RUST_BACKTRACE=1".into())
         .set("snowflake.max_burst", "-1")
         .start();
@@ -137,7 +140,7 @@ fn an_error_of_postgresql_shows_no_backtrace() {
 
 #[test]
 fn system_catalogs_are_not_converted() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     for (relation, column) in
         [("pg_catalog.pg_class", "relpages"), ("information_schema.sql_sizing", "sizing_id")]
@@ -155,7 +158,7 @@ fn system_catalogs_are_not_converted() {
 /// Whoever changes the type that the extension returns is told so.
 #[test]
 fn a_changed_type_of_the_parts_is_an_error() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     let parse = "SELECT snowflake_parse(1268118639732232192)::text";
     let expected = "(1268118639732232192,\"2020-06-03 09:53:38.874+00\",5,9,0)";

@@ -5,8 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use postgres::Client;
+use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, assert_increasing, bigint, bigints, call_everything, error_of, eventually,
+    Cluster, assert_increasing, bigint, bigints, call_everything, dump_and_restore, dump_text,
+    error_of, eventually,
 };
 
 /// What describes the extension in the catalog, object by object: one text for each. Nothing is
@@ -189,6 +191,97 @@ fn what_uses_the_extension_survives_the_update() {
         let allowed = "SELECT has_function_privilege('pg_monitor', 'snowflake_stat_reset()', 'EXECUTE')::int::bigint";
         assert_eq!(bigint(&mut client, allowed), 1);
         assert_eq!(bigint(&mut client, "SELECT count(*) FROM snowflake_nodes"), 1);
+    }
+}
+
+/// The functions of conversions are in an extension of their own since 0.3.0. Until the update, and
+/// while something depends on them, it is said what to do.
+#[test]
+fn what_became_an_extension_of_its_own_says_so() {
+    const CREATE: &str = "CREATE EXTENSION snowflake_convert";
+    const UPDATE: &str = "ALTER EXTENSION snowflake UPDATE";
+    const VIEW: &str =
+        "CREATE VIEW risks AS SELECT * FROM snowflake_convert_report(schema => 'public')";
+    let cluster = Cluster::start();
+    let mut client = database(&cluster, "moved", Some("0.2.0"));
+    client.batch_execute("CREATE TABLE orders (id serial PRIMARY KEY)").expect("a table");
+    for call in [
+        "snowflake_convert('orders', 'id')",
+        "snowflake_convert_report('orders')",
+        "snowflake_revert('orders', 'id')",
+        "snowflake_convert_execute('{}', 'postgres')",
+    ] {
+        let error = error_of(client.batch_execute(&format!("SELECT {call}")));
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{call}: {error}");
+        let hint = error.hint().expect("a hint");
+        assert!(hint.contains(UPDATE) && hint.contains(CREATE), "{call}: {hint}");
+    }
+    let error = error_of(client.batch_execute(CREATE));
+    assert!(error.hint().expect("a hint").contains(UPDATE), "{error}");
+
+    client.batch_execute(VIEW).expect("a view");
+    let error = error_of(client.batch_execute(UPDATE));
+    assert_eq!(error.code(), &SqlState::DEPENDENT_OBJECTS_STILL_EXIST, "{error}");
+    let (detail, hint) = (error.detail().expect("a detail"), error.hint().expect("a hint"));
+    assert!(detail.contains("view risks") && hint.contains(CREATE), "{detail} {hint}");
+    client.batch_execute("DROP VIEW risks").expect("dropped");
+    client.batch_execute(UPDATE).expect("an update");
+    client.batch_execute(CREATE).expect("created");
+    client.batch_execute(VIEW).expect("the view again");
+    let convert = "SELECT snowflake_convert('orders', 'id', dry_run => false); TABLE risks";
+    client.batch_execute(convert).expect("converted");
+}
+
+/// pg_upgrade creates the functions as the old cluster has them, and PostgreSQL looks for the symbols
+/// of all of them.
+#[test]
+fn pg_upgrade_carries_each_former_release_over() {
+    let mut old = Cluster::start();
+    for (number, release) in releases().iter().enumerate() {
+        let mut client = database(&old, &format!("carried_{number}"), Some(release));
+        client.batch_execute(USED).expect("tables and views");
+        client.batch_execute(FILL).expect("rows");
+    }
+    old.stop();
+    let mut new = Cluster::builder().create();
+    new.upgrade_from(&old);
+    new.start_again();
+    for number in 0..releases().len() {
+        let mut client = new.connect_to(&format!("carried_{number}"));
+        client
+            .batch_execute("ALTER EXTENSION snowflake UPDATE; CREATE EXTENSION snowflake_convert")
+            .expect("an update");
+        client.batch_execute(FILL).expect("rows");
+        client
+            .batch_execute(
+                "CREATE TABLE plain (id serial PRIMARY KEY);
+                 SELECT snowflake_convert('plain', 'id', dry_run => false)",
+            )
+            .expect("converted");
+    }
+}
+
+/// A dump creates the newest version. What uses functions of conversions finds them if the database
+/// has the extension before the restore.
+#[test]
+fn a_dump_of_each_former_release_is_restored() {
+    let cluster = Cluster::start();
+    for (number, release) in releases().iter().enumerate() {
+        let name = format!("dumped_{number}");
+        let mut client = database(&cluster, &name, Some(release));
+        client.batch_execute(USED).expect("tables and views");
+        client.batch_execute(FILL).expect("rows");
+        dump_and_restore(&cluster, &name, &format!("restored_{number}"));
+        client
+            .batch_execute(
+                "CREATE VIEW risks AS SELECT * FROM snowflake_convert_report(schema => 'public')",
+            )
+            .expect("a view");
+        let dump = dump_text(&cluster, &["--inserts", "--dbname", &name]);
+        let mut with_both = database(&cluster, &format!("with_both_{number}"), None);
+        with_both.batch_execute("CREATE EXTENSION snowflake_convert").expect("created");
+        with_both.batch_execute(&dump).expect("restored");
+        with_both.batch_execute("TABLE public.risks").expect("the view");
     }
 }
 

@@ -50,7 +50,10 @@ fn a_server_finds_the_extension_in_the_tree() {
     let mut client = cluster.connect();
     client
         .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
+            "CREATE EXTENSION snowflake_convert;
+             CREATE TABLE visits (id serial PRIMARY KEY);
+             SELECT snowflake_convert('visits', 'id', dry_run => false);
+             CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
              INSERT INTO orders SELECT FROM generate_series(1, 1000)",
         )
         .expect("the extension works");

@@ -80,9 +80,18 @@ fn what_is_installed_can_be_uninstalled() {
     assert!(output.status.success(), "{output:?}");
     let (scripts, others): (Vec<_>, Vec<_>) =
         installation.files().into_iter().partition(|file| file.ends_with(".sql"));
-    assert!(scripts.iter().all(|file| file.starts_with("snowflake--")), "{scripts:?}");
-    assert!(!scripts.is_empty());
-    assert_eq!(others, ["snowflake.control", "snowflake_pg.so"]);
+    for extension in ["snowflake--", "snowflake_convert--"] {
+        assert!(scripts.iter().any(|file| file.starts_with(extension)), "{scripts:?}");
+    }
+    assert_eq!(
+        others,
+        [
+            "snowflake.control",
+            "snowflake_convert.control",
+            "snowflake_convert.so",
+            "snowflake_pg.so"
+        ]
+    );
     let said = String::from_utf8_lossy(&output.stdout);
     for line in [
         "shared_preload_libraries = 'snowflake_pg'",
@@ -200,12 +209,14 @@ fn two_installations_at_once_do_not_disturb_each_other() {
         let output = installing.wait_with_output().expect("make ends");
         assert!(output.status.success(), "{output:?}");
     }
-    let library = |below: &str| {
-        let path = installation.directory("--pkglibdir").join("snowflake_pg.so");
-        let path = path.strip_prefix(installation.destination.path()).expect("below it").to_owned();
-        fs::read(installation.destination.path().join(below).join(path)).expect("a library")
-    };
-    assert!(library("one") == library("two"));
+    for name in ["snowflake_pg.so", "snowflake_convert.so"] {
+        let library = |below: &str| {
+            let path = installation.directory("--pkglibdir").join(name);
+            let path = path.strip_prefix(installation.destination.path()).expect("below it");
+            fs::read(installation.destination.path().join(below).join(path)).expect("a library")
+        };
+        assert!(library("one") == library("two"), "{name}");
+    }
 }
 
 /// What a build needs is looked up before it begins, and said in one line.

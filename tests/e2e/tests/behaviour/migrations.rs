@@ -12,7 +12,9 @@ use snowflake_e2e::{
     new_directory,
 };
 
-use super::documents::{MIGRATIONS, Page, offset_to, page, run_block};
+use snowflake_repository::{Page, page};
+
+use super::documents::{MIGRATIONS, offset_to, run_block};
 
 /// The parts of the page, each with its heading: what comes up to the next heading of any level.
 fn parts() -> Vec<(String, Page)> {
@@ -283,6 +285,7 @@ fn a_server_works_on_after_the_extension_was_uninstalled() {
     cluster.start_again();
     let mut client = cluster.connect();
     client.batch_execute("CREATE EXTENSION snowflake").expect("created");
+    client.batch_execute("CREATE EXTENSION snowflake_convert").expect("created");
     assert_increasing(&[last, bigint(&mut client, NEXT)]);
 }
 

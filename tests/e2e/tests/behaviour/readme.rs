@@ -5,19 +5,12 @@ use std::path::Path;
 
 use snowflake_e2e::{Cluster, bigint};
 
-use super::documents::{Block, Page, page, run_block};
+use snowflake_repository::{Block, page};
+
+use super::documents::run_block;
 
 /// Where the README puts the identity, outside the data directory.
 const PLACE: &str = "/etc/snowflake";
-
-/// The section of that heading.
-fn section(heading: &str) -> Page {
-    let page = page("README.md");
-    let from = page.text.find(&format!("\n## {heading}\n")).expect("the section");
-    let text = &page.text[from + 1..];
-    let text = &text[..text.find("\n## ").unwrap_or(text.len())];
-    Page { text: text.into(), ..page }
-}
 
 /// The text with `PLACE` at a directory.
 fn at(directory: &Path, text: &str) -> String {
@@ -33,7 +26,7 @@ fn installed() -> Cluster {
         .unset("snowflake.datacenter_id")
         .unset("snowflake.worker_id")
         .create();
-    for block in section("Installation").blocks() {
+    for block in page("README.md").section("Installation").blocks() {
         if block.language == "ini" {
             configure(&cluster, &block);
         }
@@ -57,7 +50,7 @@ fn configure(cluster: &Cluster, block: &Block) {
 #[test]
 fn the_installation_ends_with_a_check_in_which_every_row_is_ok() {
     let cluster = installed();
-    let section = section("Installation");
+    let section = page("README.md").section("Installation");
     let blocks = section.blocks();
     let mut compared = 0;
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.language == "sql") {
@@ -89,52 +82,4 @@ fn a_clone_does_not_start_before_it_has_an_identity() {
     let log = clone.log();
     assert!(log.contains("identity.conf"), "{log}");
     assert!(log.contains("could not open"), "{log}");
-}
-
-/// A command line is run by the programs and options that it begins with, in the test that installs
-/// the files of a release (`make test-release`).
-#[test]
-fn the_commands_for_packages_are_those_of_the_test_of_releases() {
-    let story = page("packaging/story").text;
-    let mut commands = 0;
-    for block in section("Installation").blocks() {
-        for line in block.text.lines().filter(|_| block.language == "console") {
-            let command = line.trim_start_matches("$ ").trim_start_matches("sudo ");
-            let words: Vec<&str> = command.split(' ').collect();
-            let run = match words[0].rsplit_once('/') {
-                Some((_, program)) => format!("/{program} "),
-                None => words[..2].join(" "),
-            };
-            assert!(story.contains(&run), "packaging/story does not run {run}");
-            commands += 1;
-        }
-    }
-    assert!(commands >= 3, "{commands} commands");
-}
-
-/// The names of packages, tarballs and other files of a release that the pages give are those of the
-/// release that the tree becomes.
-#[test]
-fn file_names_have_the_version_of_the_tree() {
-    let cargo = page("Cargo.toml").text;
-    let version = cargo.lines().find_map(|line| line.strip_prefix("version = \""));
-    let version = version.and_then(|rest| rest.strip_suffix('"')).expect("a version");
-    let mut names = 0;
-    for name in ["README.md", "docs/packages.md"] {
-        let text = page(name).text;
-        for start in ["snowflake_pg-", "snowflake-pg_", "target/release-"] {
-            for (_, rest) in
-                text.match_indices(start).map(|(at, _)| text.split_at(at + start.len()))
-            {
-                let end =
-                    rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-                let named = rest[..end].trim_end_matches('.');
-                if named.contains('.') {
-                    assert_eq!(named, version, "{name}: {start}");
-                    names += 1;
-                }
-            }
-        }
-    }
-    assert!(names >= 10, "{names} names");
 }

@@ -241,7 +241,9 @@ fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> i64 {
         client.batch_execute(&create).expect("created");
     }
     let (root, mut found) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), Vec::new());
-    for directory in ["sql", "src", "tests/upgrade"] {
+    for directory in
+        ["sql", "src", "crates/snowflake-convert", "crates/snowflake-server", "tests/upgrade"]
+    {
         words(&root.join(directory), &mut found);
     }
     found.sort_unstable();
@@ -312,6 +314,7 @@ fn nothing_of_the_extension_springs_a_trap() {
                 None => "CREATE EXTENSION snowflake SCHEMA ids",
                 Some(_) => "ALTER EXTENSION snowflake UPDATE",
             });
+            act("CREATE EXTENSION snowflake_convert SCHEMA ids");
             act(USE);
             if user == "postgres" {
                 act("ALTER TABLE shop.visits OWNER TO app");

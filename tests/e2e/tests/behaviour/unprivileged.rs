@@ -15,7 +15,9 @@ fn an_owner_of_a_database_creates_the_extension_and_anyone_uses_it() {
     }
     let connect =
         |user| cluster.config().user(user).dbname("theirs").connect(NoTls).expect("a session");
-    connect("owner").batch_execute("CREATE EXTENSION snowflake").expect("trusted");
+    connect("owner")
+        .batch_execute("CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert")
+        .expect("trusted");
     connect("guest")
         .batch_execute(
             "SELECT snowflake_parse(snowflake_nextval()), snowflake_currval();

@@ -31,7 +31,11 @@ fn citus(workers: [u32; 2]) -> Option<Citus> {
     client.batch_execute(&register).expect("a coordinator");
     let mut citus = Citus { coordinator, nodes: Vec::new() };
     // Citus creates the extension on each node that is added.
-    client.batch_execute("CREATE EXTENSION snowflake").expect("the extension is installed");
+    for extension in ["snowflake", "snowflake_convert"] {
+        client
+            .batch_execute(&format!("CREATE EXTENSION {extension}"))
+            .expect("the extension is installed");
+    }
     workers.into_iter().for_each(|worker| citus.add(start(node(worker))));
     Some(citus)
 }

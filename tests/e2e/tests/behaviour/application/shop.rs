@@ -31,7 +31,7 @@ pub const WIDENED: [(&str, &[&str]); 21] = [
 ];
 
 pub fn application() -> Cluster {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     cluster.connect().batch_execute(SCHEMA).unwrap_or_else(|error| fail("", error));
     cluster
 }

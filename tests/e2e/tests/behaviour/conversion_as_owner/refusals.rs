@@ -201,7 +201,10 @@ fn schemas_of_other_roles_are_refused_and_named() {
     client.batch_execute("CREATE DATABASE theirs OWNER mallory").expect("a database");
     let mut theirs = cluster.connect_to("theirs");
     theirs
-        .batch_execute("CREATE EXTENSION snowflake; CREATE TABLE plain (id serial PRIMARY KEY)")
+        .batch_execute(
+            "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
+             CREATE TABLE plain (id serial PRIMARY KEY)",
+        )
         .expect("a table");
     for call in [
         "snowflake_convert(schema => 'public', dry_run => false)",

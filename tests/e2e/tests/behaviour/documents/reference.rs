@@ -2,7 +2,7 @@
 
 use snowflake_e2e::{Cluster, bigint};
 
-use super::page;
+use snowflake_repository::page;
 
 /// The items of lists that begin with a name in code.
 fn items(text: &str) -> Vec<String> {

@@ -1,0 +1,168 @@
+-- The keys to convert or revert, and the columns that hold their values. All queries of a
+-- conversion begin here: the files that follow in each are listed where the Rust beside them puts
+-- them together.
+--
+-- $1 is the relation and $2 the column; or $1 alone, for all its keys; or $3 alone, a schema, for
+-- the keys of all its tables. $4 is the schema of the extension snowflake, $5 the next ID, $6 whether keys
+-- are to be reverted, $7 whether dependents are created again, $8 whether foreign keys are
+-- validated in the same transaction, $9 the OIDs of the schemas in the session's search_path, as an
+-- array, and $10 whether dependents are judged that are not created again, too. Paste the files of a
+-- query into psql 16 or later, followed by, for example,
+--
+-- \bind orders id - public 1 false false false {2200} false \g
+--
+-- They run with search_path = pg_catalog, pg_temp.
+WITH RECURSIVE
+-- a row: a column that takes values of a sequence, where a relation or a schema is given without a
+-- column.
+key_columns AS (
+    SELECT a.attrelid AS relation, a.attnum AS number
+    FROM pg_class AS c
+    JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    LEFT JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum) AND a.attgenerated = ''
+    WHERE $2::name IS NULL
+      AND (c.oid = $1::regclass OR c.relnamespace = $3::regnamespace)
+      AND c.relkind IN ('r', 'p')
+      AND a.attinhcount = 0
+      AND a.atttypid IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
+      AND (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%')
+      AND ($3 IS NULL
+           OR NOT EXISTS (
+               SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_class'::regclass, c.oid, 'e')
+           ))
+),
+
+-- a row: a column, and another one that it refers to by a foreign key. It takes the values of that,
+-- and has none of its own to give.
+referring(relation, number, name, other) AS (
+    SELECT conrelid, referencing, conname, confrelid
+    FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
+    WHERE contype = 'f' AND (conrelid, referencing) <> (confrelid, referenced)
+),
+
+-- a row: a key that is asked for: the column that is given, or each of those that take values of a
+-- sequence.
+named AS (
+    SELECT attrelid AS relation, attnum AS number
+    FROM pg_attribute
+    WHERE attrelid = $1 AND attname = $2 AND attnum > 0 AND NOT attisdropped
+    UNION ALL
+    SELECT * FROM key_columns WHERE (relation, number) NOT IN (SELECT relation, number FROM referring)
+),
+
+-- a row: a key, which is the root, in its own relation or in one that inherits it: a partition, or
+-- a child.
+family(relation, number, root, root_number) AS (
+    SELECT *, * FROM named
+    UNION
+    SELECT child.attrelid, child.attnum, root, root_number
+    FROM family
+    JOIN pg_attribute AS parent ON (parent.attrelid, parent.attnum) = (family.relation, family.number)
+    JOIN pg_inherits ON inhparent = family.relation
+    JOIN pg_attribute AS child ON child.attrelid = inhrelid AND child.attname = parent.attname
+),
+
+-- a row: a column of the family, or another one that holds its values: those of foreign keys that
+-- refer to it. The children and the parents of all these tables count too, and so on.
+connected(relation, number) AS (
+    SELECT relation, number FROM named
+    UNION
+    SELECT next.*
+    FROM connected,
+         LATERAL (
+             SELECT conrelid, referencing
+             FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
+             WHERE contype = 'f' AND confrelid = connected.relation AND referenced = connected.number
+             UNION ALL
+             SELECT parent.attrelid, parent.attnum
+             FROM pg_attribute AS child
+             JOIN pg_inherits ON inhrelid = child.attrelid AND child.attinhcount > 0
+             JOIN pg_attribute AS parent ON parent.attrelid = inhparent AND parent.attname = child.attname
+             WHERE child.attrelid = connected.relation AND child.attnum = connected.number
+             UNION ALL
+             SELECT child.attrelid, child.attnum
+             FROM pg_attribute AS parent
+             JOIN pg_inherits ON inhparent = parent.attrelid
+             JOIN pg_attribute AS child ON child.attrelid = inhrelid AND child.attname = parent.attname
+             WHERE parent.attrelid = connected.relation AND parent.attnum = connected.number
+         ) AS next
+),
+
+-- a row: a connected column, with what the queries need to know of it, of its relation and of its
+-- sequence.
+columns AS (
+    SELECT a.attrelid AS relation, a.attnum AS number,
+           c.relkind AS kind, c.relpersistence = 't' AS is_temporary, c.relnamespace AS schema,
+           c.relispartition AS is_partition, c.relowner AS owner, c.reloftype AS of_type,
+           c.reltype AS row_type,
+           format('%I.%I', n.nspname, c.relname) AS relation_name, format('%I', a.attname) AS column_name,
+           a.attname AS name,
+           a.atttypid AS type, format_type(a.atttypid, a.atttypmod) AS type_name,
+           a.attidentity AS identity, a.attgenerated AS generated, a.attnotnull AS not_null,
+           a.attinhcount > 0 AS inherited,
+           pg_get_expr(d.adbin, d.adrelid) AS default_expression,
+           (a.attrelid, a.attnum) IN (SELECT relation, number FROM family) AS in_family,
+           (a.attrelid, a.attnum) IN (SELECT * FROM named) AS is_named,
+           sequence.oid AS sequence,
+           quote_ident(sequence_schema.nspname) || '.' || quote_ident(sequence.relname) AS sequence_name
+    FROM connected
+    JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (connected.relation, connected.number)
+    JOIN pg_class AS c ON c.oid = a.attrelid
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    LEFT JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
+    -- The sequence that the identity or the default takes values of, else the one that the column
+    -- owns.
+    LEFT JOIN LATERAL (
+        SELECT s.oid, s.relname, s.relnamespace
+        FROM (
+            SELECT objid, CASE deptype WHEN 'i' THEN 1 ELSE 3 END
+            FROM pg_depend
+            WHERE (refclassid, refobjid, refobjsubid, classid)
+                = ('pg_class'::regclass, a.attrelid, a.attnum::integer, 'pg_class'::regclass)
+              AND deptype IN ('a', 'i')
+            UNION ALL
+            SELECT refobjid, 2
+            FROM pg_depend
+            WHERE (classid, objid, refclassid) = ('pg_attrdef'::regclass, d.oid, 'pg_class'::regclass)
+        ) AS p (sequence, rank)
+        JOIN pg_class AS s ON s.oid = p.sequence AND s.relkind = 'S'
+        ORDER BY p.rank, s.oid
+        LIMIT 1
+    ) AS sequence ON true
+    LEFT JOIN pg_namespace AS sequence_schema ON sequence_schema.oid = sequence.relnamespace
+),
+
+-- a row: a key that is asked for, as one of the columns.
+target AS (
+    SELECT * FROM columns WHERE is_named
+),
+
+-- a row: the role whose rights all of it has, only one: that of the table, or of most keys of a
+-- schema.
+the_owner(role) AS (
+    SELECT owner
+    FROM named JOIN columns USING (relation, number)
+    GROUP BY owner
+    ORDER BY count(*) DESC, owner
+    LIMIT 1
+),
+
+-- a row: a column that has to become bigint.
+retyped AS (
+    SELECT * FROM columns WHERE NOT $6::boolean AND type IN ('smallint'::regtype, 'integer'::regtype)
+),
+
+-- a row: a foreign key that is dropped and added again, since one of its columns is retyped.
+foreign_keys AS (
+    SELECT DISTINCT k.oid, k.conname, k.conrelid, k.confrelid, k.confkey, k.convalidated, c.relkind,
+           c.relowner AS owner,
+           c.relpersistence = 't' AS is_temporary, format('%I.%I', n.nspname, c.relname) AS relation_name
+    FROM retyped
+    JOIN pg_constraint AS k
+        ON k.contype = 'f'
+       AND k.conparentid = 0
+       AND (k.conrelid = retyped.relation AND retyped.number = ANY (k.conkey)
+            OR k.confrelid = retyped.relation AND retyped.number = ANY (k.confkey))
+    JOIN pg_class AS c ON c.oid = k.conrelid
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace
+)

@@ -1,0 +1,96 @@
+//! Everything that a conversion might run into, and what it locks.
+
+use pgrx::prelude::*;
+use snowflake_server::spi::{Row, query};
+
+use super::dependents::recreation;
+use super::finding::Finding;
+use super::keys::Keys;
+use super::obstacle::Obstacle;
+use super::plan::{Direction, Plan};
+use super::rows::fields;
+use super::trial::{Outcome, Reach};
+use super::views;
+
+/// The query that finds risks for applications, and tables that are changed.
+const REPORT: &str = concat!(
+    include_str!("keys.sql"),
+    include_str!("depending.sql"),
+    include_str!("guesses.sql"),
+    include_str!("guess_risks.sql"),
+    include_str!("functions.sql"),
+    include_str!("signatures.sql"),
+    include_str!("report.sql")
+);
+
+/// All findings on keys: obstacles first, and among these what belongs to others; then risks, then
+/// changes. Where there are no such keys, there is no report.
+pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
+    let plan = Plan {
+        keys,
+        direction: Direction::Convert,
+        recreate: false,
+        validate: false,
+        is_report: true,
+        with_functions: false,
+    };
+    let next = plan.keys.generator.id_of_now();
+    let mut answer = plan.ask(Some(next));
+    let Some(owner) = answer.owner() else { return Err(answer.obstacles.swap_remove(0)) };
+    let arguments = plan.arguments(Some(next));
+    let properties = answer.properties();
+    answer.obstacles.extend(properties.obstacles);
+    let denied = PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE;
+    let is_denied = |obstacle: &Obstacle| obstacle.sqlstate == denied;
+    let (mut risks, mut untried, mut of_views) = (Vec::new(), Vec::new(), Vec::new());
+    // What the tables hold is read as their owner.
+    if !answer.obstacles.iter().any(is_denied) {
+        let mut sort = |outcome, failed: &mut Vec<Obstacle>| match outcome {
+            Outcome::Passed => {}
+            Outcome::Failed(obstacle) => failed.push(obstacle),
+            Outcome::Untried(obstacle) => untried.push(obstacle),
+        };
+        for values in answer.values.iter().filter(|values| values.has_index) {
+            sort(values.outcome(Some(next), &owner, Reach::Plain), &mut answer.obstacles);
+        }
+        for test in answer.tests {
+            sort(test.outcome(&owner, Reach::Plain), &mut answer.obstacles);
+        }
+        for test in answer.risky_tests {
+            sort(test.outcome(&owner, Reach::Plain), &mut risks);
+        }
+        of_views = views::risks(&owner, &arguments);
+    }
+    answer.obstacles.extend(recreation(&arguments).obstacles);
+    answer.obstacles.sort_by_key(|obstacle| !is_denied(obstacle));
+    let obstacles = answer.obstacles.into_iter().map(|obstacle| Finding::of("obstacle", obstacle));
+    let risks = risks.into_iter().map(|risk| Finding::of("risk", risk));
+    let untried = untried.into_iter().map(|obstacle| Finding {
+        reason: format!(
+            "The following could not be ruled out, because a test could run code of users: {}. {}",
+            obstacle.message,
+            obstacle.detail.as_deref().unwrap_or_default()
+        ),
+        remedy: Some("Call snowflake_convert() with rehearse => true to test it.".into()),
+        ..Finding::of("risk", obstacle)
+    });
+    let mut others: Vec<Finding> = query(REPORT, &arguments).into_iter().map(finding).collect();
+    // What PostgreSQL says of a view is more than which functions it calls.
+    others.retain(|finding| of_views.iter().all(|view| view.object != finding.object));
+    let changes = others.iter().position(|finding| finding.kind == "change");
+    let changes = others.split_off(changes.unwrap_or(others.len()));
+    let risks = risks.chain(untried).chain(others).chain(of_views);
+    Ok(obstacles.chain(risks).chain(changes).collect())
+}
+
+fn finding(row: Row) -> Finding {
+    let [kind, object, reason, remedy, rewritten, lock] = fields(row);
+    Finding {
+        kind: kind.expect("a kind"),
+        object: object.expect("an object"),
+        reason: reason.expect("a reason"),
+        remedy,
+        rewritten: rewritten.map(|size| size.parse().expect("a bigint")),
+        lock,
+    }
+}

@@ -1,0 +1,100 @@
+//! Triggers that guard the extension's tables: they look at each row that is inserted.
+
+use std::sync::Mutex;
+
+use pgrx::prelude::*;
+use snowflake_server::report::{self, OnceAMinute, OrRaise, Report};
+use snowflake_server::trigger;
+
+use crate::clock;
+
+/// The guard of a table.
+///
+/// It is fired as a replica, too (ENABLE ALWAYS), because an ordinary role can be one: by a
+/// subscription of its own, or with the privilege SET on `session_replication_role`. A refusal
+/// there does not raise an error, after which a subscription would try the row again without end:
+/// the row is dropped, and the log says so.
+///
+/// What a superuser's subscription brings passes. The current user decides, and not that of the
+/// session: the subscription applies these rows as its owner or, by default from 16 on, as the owner
+/// of the extension's tables, which are both superusers. A trigger of somebody else's table, which
+/// might insert rows as well, runs as that somebody then.
+pub struct Guard {
+    /// The name of the function.
+    pub function: &'static str,
+    pub table: &'static str,
+    /// What this process has said of dropped rows.
+    logged: Mutex<OnceAMinute>,
+}
+
+/// The trigger is not fired BEFORE INSERT FOR EACH ROW.
+struct WrongEvent(&'static str);
+
+impl Guard {
+    pub const fn new(function: &'static str, table: &'static str) -> Guard {
+        Guard { function, table, logged: Mutex::new(OnceAMinute::NEVER) }
+    }
+
+    /// What the trigger returns: the row, or nothing if it is to be dropped, as `passes` says. 39P01
+    /// unless the trigger is fired BEFORE INSERT FOR EACH ROW.
+    pub fn row<E: Report>(
+        &self,
+        fcinfo: pg_sys::FunctionCallInfo,
+        passes: impl FnOnce(&PgTrigger) -> Result<bool, E>,
+    ) -> i64 {
+        // SAFETY: PostgreSQL calls, as a trigger or not.
+        let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) };
+        let trigger = trigger.map_err(|_| WrongEvent(self.function)).or_raise();
+        if !trigger::is_before(&trigger)
+            || !trigger::is_for_rows(&trigger, &[pg_sys::TRIGGER_EVENT_INSERT])
+        {
+            WrongEvent(self.function).raise();
+        }
+        let row = trigger::row(&trigger) as i64;
+        // SAFETY: reads a variable of this process, and asks for the current user.
+        let (is_replica, is_superuser) = unsafe {
+            const REPLICA: i32 = pg_sys::SESSION_REPLICATION_ROLE_REPLICA as i32;
+            (pg_sys::SessionReplicationRole == REPLICA, pg_sys::superuser())
+        };
+        if is_replica && is_superuser {
+            return row;
+        }
+        match passes(&trigger) {
+            Ok(true) => row,
+            Ok(false) => 0,
+            Err(error) if is_replica => {
+                self.log(error.report().message());
+                0
+            }
+            Err(error) => error.raise(),
+        }
+    }
+
+    fn log(&self, why: &str) {
+        let mut logged = self.logged.lock().expect("a process of one thread");
+        if !logged.is_due(clock::boot_ms()) {
+            return;
+        }
+        let entry = report::message(format!("a row for table \"{}\" was dropped", self.table));
+        report::log(
+            entry
+                .set_detail(format!(
+                    "Only superusers bring any row into this table as a replica. This one would \
+                     have been refused: {why}."
+                ))
+                .set_hint(
+                    "Let a superuser own the subscription, or leave the tables in schema \
+                     snowflake_internal out of the publication.",
+                ),
+        );
+    }
+}
+
+impl Report for WrongEvent {
+    fn report(self) -> pg_sys::panic::ErrorReport {
+        report::new(
+            PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+            format!("{}() must be fired BEFORE INSERT FOR EACH ROW", self.0),
+        )
+    }
+}

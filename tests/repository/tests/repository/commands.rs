@@ -1,0 +1,71 @@
+//! The commands that documents show are those that something runs.
+
+use std::fs;
+
+use snowflake_repository::{documents, page, tree};
+
+#[test]
+fn the_shell_commands_of_every_document_are_run_by_a_test() {
+    // installation.rs runs make install. .ci/run runs the others, and make bench with QUICK=1.
+    let ci = fs::read_to_string(tree().join(".ci/run")).expect(".ci/run");
+    for document in documents() {
+        for block in document.blocks().into_iter().filter(|block| block.language == "sh") {
+            for line in block.text.lines().filter(|line| *line != "make install") {
+                let line = if line == "make bench" { "make bench QUICK=1" } else { line };
+                assert!(
+                    ci.lines().any(|other| other.trim().trim_start_matches("exec ") == line),
+                    "{}: .ci/run does not run {line}",
+                    document.name
+                );
+            }
+        }
+    }
+}
+
+/// A command line is run by the programs and options that it begins with, in the test that installs
+/// the files of a release (`make test-release`).
+#[test]
+fn the_commands_for_packages_are_those_of_the_test_of_releases() {
+    let story = page("packaging/story").text;
+    let mut commands = 0;
+    for block in page("README.md").section("Installation").blocks() {
+        for line in block.text.lines().filter(|_| block.language == "console") {
+            let command = line.trim_start_matches("$ ").trim_start_matches("sudo ");
+            let words: Vec<&str> = command.split(' ').collect();
+            let run = match words[0].rsplit_once('/') {
+                Some((_, program)) => format!("/{program} "),
+                None => words[..2].join(" "),
+            };
+            assert!(story.contains(&run), "packaging/story does not run {run}");
+            commands += 1;
+        }
+    }
+    assert!(commands >= 3, "{commands} commands");
+}
+
+/// The names of packages, tarballs and other files of a release that the pages give are those of the
+/// release that the tree becomes.
+#[test]
+fn file_names_have_the_version_of_the_tree() {
+    let cargo = page("Cargo.toml").text;
+    let version = cargo.lines().find_map(|line| line.strip_prefix("version = \""));
+    let version = version.and_then(|rest| rest.strip_suffix('"')).expect("a version");
+    let mut names = 0;
+    for name in ["README.md", "docs/packages.md"] {
+        let text = page(name).text;
+        for start in ["snowflake_pg-", "snowflake-pg_", "target/release-"] {
+            for (_, rest) in
+                text.match_indices(start).map(|(at, _)| text.split_at(at + start.len()))
+            {
+                let end =
+                    rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+                let named = rest[..end].trim_end_matches('.');
+                if named.contains('.') {
+                    assert_eq!(named, version, "{name}: {start}");
+                    names += 1;
+                }
+            }
+        }
+    }
+    assert!(names >= 10, "{names} names");
+}

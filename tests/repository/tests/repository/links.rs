@@ -1,0 +1,138 @@
+//! What the documents refer to is there: files, headings, programs and commits.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use snowflake_repository::{documents, page, tree};
+
+/// The programs and the versions on the pages of clients and of public IDs are those of the files
+/// that they name, and the pages have every client. Those of public IDs are short enough to be
+/// written again in another language.
+#[test]
+fn the_programs_of_clients_are_files() {
+    let text = ["docs/clients.md", "docs/public-ids.md"].map(|name| page(name).text).concat();
+    let mut programs = Vec::new();
+    for (index, _) in text.match_indices("](../tests/clients/") {
+        let (path, rest) = text[index + 5..].split_once(')').expect("a closing parenthesis");
+        let file = page(path).text;
+        if let Some(block) = rest.strip_prefix(":\n\n```") {
+            let (_, block) = block.split_once('\n').expect("a block");
+            let block = block.split_inclusive('\n').take_while(|line| *line != "```\n");
+            assert_eq!(block.collect::<String>(), file, "{path}");
+            let is_of_format = path.starts_with("tests/clients/public-ids/");
+            assert!(!is_of_format || file.lines().count() <= 30, "{path} is long");
+            programs.push(path.to_owned());
+        } else {
+            let version = text[..index].rsplit('[').next().expect("an opening bracket");
+            assert!(file.contains(version), "{path} has no {version}");
+            programs.push(path.to_owned());
+        }
+    }
+    for client in fs::read_dir(tree().join("tests/clients")).expect("clients").flatten() {
+        // What the applications in it do is in a table.
+        if client.file_name() == "blog" {
+            continue;
+        }
+        let directory = format!("tests/clients/{}/", client.file_name().display());
+        assert!(programs.iter().any(|path| path.starts_with(&directory)), "{directory}");
+    }
+}
+
+/// Links within the project lead to files and headings that exist.
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    let mut links = 0;
+    for document in documents() {
+        for (index, _) in document.text.match_indices("](") {
+            let link = document.text[index + 2..].split(')').next().expect("a closing parenthesis");
+            if link.contains("://") {
+                continue;
+            }
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => PathBuf::from(&document.name),
+                path => Path::new(&document.name).parent().expect("a directory").join(path),
+            };
+            assert!(tree().join(&target).exists(), "{}: {link}", document.name);
+            if !heading.is_empty() {
+                let anchors = page(&target.to_string_lossy()).anchors();
+                assert!(
+                    anchors.iter().any(|anchor| anchor == heading),
+                    "{}: {link}",
+                    document.name
+                );
+            }
+            links += 1;
+        }
+    }
+    assert!(links >= 20, "the documents have {links} links");
+}
+
+/// Where figures stand that were measured, the day and the commit stand, too.
+#[test]
+fn figures_are_of_a_commit_and_a_day() {
+    for name in [
+        "README.md",
+        "SECURITY.md",
+        "docs/adoption.md",
+        "docs/compare.md",
+        "docs/conversion.md",
+        "docs/operations.md",
+        "docs/order.md",
+        "docs/packages.md",
+        "docs/performance.md",
+        "docs/public-ids.md",
+        "docs/several-servers.md",
+    ] {
+        let text = page(name).text;
+        let mut commits = 0;
+        for paragraph in text.split("\n\n") {
+            for rest in paragraph.split("commit ").skip(1) {
+                let commit = rest.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or("");
+                if commit.len() != 7 {
+                    continue;
+                }
+                assert!(paragraph.contains("2026-"), "{name}: {paragraph}");
+                commits += 1;
+            }
+        }
+        assert!(commits > 0, "{name} names no commit");
+    }
+}
+
+/// The alerts lead to headings that exist.
+#[test]
+fn the_runbook_of_every_alert_exists() {
+    let alerts = page("monitoring/alerts.yaml").text;
+    let runbooks: Vec<_> =
+        alerts.lines().filter_map(|line| line.trim().strip_prefix("runbook: ")).collect();
+    assert_eq!(runbooks.len(), alerts.matches("- alert: ").count());
+    for runbook in runbooks {
+        let (name, heading) = runbook.split_once('#').unwrap_or((runbook, "monitoring"));
+        let anchors = page(name).anchors();
+        assert!(anchors.iter().any(|anchor| anchor == heading), "{runbook}");
+    }
+}
+
+/// Lines of prose fit into a window. Those of tables and pictures, and those that a signature or an
+/// example begins, are as long as they are.
+#[test]
+fn lines_of_prose_are_short() {
+    const COLUMNS: usize = 100;
+    let mut long = Vec::new();
+    for document in documents() {
+        let mut is_block = false;
+        for (number, line) in document.text.lines().enumerate() {
+            let text = line.trim_start();
+            is_block ^= text.starts_with("```");
+            let is_other = ["- `", "![", "<"].iter().any(|other| text.starts_with(other));
+            let is_prose = !is_block && !is_other && !line.contains('|');
+            if is_prose && line.chars().count() > COLUMNS {
+                long.push(format!("{}:{}", document.name, number + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "{long:#?}");
+    let lines = page("README.md").text.lines().count();
+    assert!(lines <= 200, "README.md has {lines} lines");
+}

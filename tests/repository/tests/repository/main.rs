@@ -1,0 +1,10 @@
+//! What only the files of the repository say: no server is needed, and no history.
+
+mod addresses;
+mod arrows;
+mod commands;
+mod comparison;
+mod links;
+mod make_help;
+mod named_tests;
+mod sql_files;
