@@ -50,7 +50,7 @@ const CONVERT: &str = "SELECT snowflake_convert('app.films', dependents => 'recr
 
 #[test]
 fn a_privilege_that_others_have_granted_is_an_obstacle() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client.batch_execute(GRANTS).expect("privileges");
     let before = statements(&mut client, PRIVILEGES);
