@@ -1,9 +1,7 @@
 //! What an administrator sets and confirms.
 
-use super::{
-    Denial, Doing, Effect, Found, GiveBack, Outcome, Promise, Refusal, SettingFloor, Stage, Then,
-    Unreadable, Wish, from_register,
-};
+use super::events::{Denial, Effect, Found, Outcome, Refusal, Unreadable, Wish};
+use super::state::{Doing, GiveBack, Promise, SettingFloor, Stage, Then, from_register};
 use crate::jump::{Clocks, Jump, Reference, Verdict};
 use crate::register::{GoesBack, Issuer, NO_TIMELINE, Record, RecordError};
 

@@ -257,3 +257,10 @@ pub enum Denial {
     /// A copy of another system has no identity.
     NoIdentity,
 }
+
+impl Wish {
+    /// Whether it is to issue IDs, and not an administrator's.
+    pub fn is_reservation(self) -> bool {
+        matches!(self, Wish::Reserve { .. } | Wish::ReserveEarly)
+    }
+}

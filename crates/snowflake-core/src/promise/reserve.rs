@@ -1,9 +1,7 @@
 //! Reservations, and what a start begins from.
 
-use super::{
-    Doing, Effect, Event, Floor, Found, News, Outcome, Pending, Promise, Refusal, Stage, Starting,
-    Then, Wish,
-};
+use super::events::{Effect, Event, Found, News, Outcome, Refusal, Wish};
+use super::state::{Doing, Floor, Pending, Promise, Stage, Starting, Then};
 use crate::generator::Generator;
 use crate::jump::{Clocks, Jump, Reference, Verdict};
 use crate::register::{Issuer, Record, Reservation, Start};

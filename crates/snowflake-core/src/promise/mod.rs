@@ -1,0 +1,106 @@
+//! The durable promise behind each ID, as a state machine: what has happened -> what to do next.
+//!
+//! The register holds a floor: no ID of a later time has been issued. A reservation raises the
+//! floor ahead of use. It is flushed before the generator is told the new floor, and the generator
+//! issues nothing above the floor that it was told. So:
+//!
+//! - (I1) every issued timestamp <= the generator's floor <= a floor that is durable;
+//! - (I2) the floor never falls within a timeline, and the rules of WAL recover it;
+//! - (I3) a new incarnation of the server begins above the recovered floor;
+//! - (I4) within one incarnation, the generator's lock makes IDs distinct, and strictly increasing
+//!   unless reuse is on.
+//!
+//! A row's WAL comes after that of its reservation, so every timeline that has the row has the
+//! reservation.
+//!
+//! # The contract with whoever drives it
+//!
+//! A [`Promise`] is shared by all sessions of a server, which take turns: a session takes the lock,
+//! tells the machine what it wants, does each [`Effect`] and tells what came of it, and releases the
+//! lock when there is nothing more to do. A start of the server begins with a new one.
+//!
+//! An effect can fail, and a session can end between any two effects, with or without saying so.
+//! What it has written cannot be unwritten. So the machine takes down what it asks for before that
+//! is done, and whoever comes next continues from there:
+//!
+//! - A record that was written stays pending until it is published. Nothing lower is written.
+//! - If it is not known whether a floor that is set was written, the next ID begins from the
+//!   register, whatever that holds.
+//! - A generator that was frozen is told its floor again.
+//!
+//! The generator is under a lock of its own. While the lock of the machine is held, other sessions
+//! take IDs up to its floor.
+
+mod administer;
+mod events;
+mod reserve;
+mod state;
+
+use std::mem;
+
+pub use events::{
+    Denial, Effect, Event, Found, News, Outcome, Position, Refusal, Unreadable, Wish,
+};
+pub use reserve::first_start;
+pub use state::Promise;
+
+use crate::register::Issuer;
+use state::{Doing, Then};
+
+impl Promise {
+    /// What to do next. `issuer` is the server, with its settings as they are now.
+    pub fn step(&mut self, issuer: &Issuer, event: Event) -> Effect {
+        match (mem::take(&mut self.doing), event) {
+            (doing, Event::Wanted(wish)) => self.give_up(issuer, doing, Then::Begin(wish)),
+            (doing, Event::Failed) => self.give_up(issuer, doing, Then::Stop),
+            (Doing::ReadingClocks(wish), Event::Clocks(clocks)) => {
+                // Nobody takes an ID of a later millisecond before a new floor is in force.
+                let is_floor = matches!(wish, Wish::SetFloor { .. });
+                let effect = if is_floor { Effect::Freeze } else { Effect::Look };
+                self.wait(Doing::Looking(wish, clocks), effect)
+            }
+            (Doing::Looking(wish, clocks), Event::Looked(generator)) => match self.published {
+                Some(floor) if wish.is_reservation() => {
+                    self.reserve(issuer, wish, clocks, &generator, floor)
+                }
+                _ => {
+                    let doing = Doing::Reading(wish, clocks, generator.timestamp());
+                    self.wait(doing, Effect::Read)
+                }
+            },
+            (Doing::Reading(wish, clocks, timestamp), Event::Read(found)) => match wish {
+                Wish::Reserve { .. } | Wish::ReserveEarly => self.start(issuer, found, clocks),
+                Wish::SetFloor { floor, force } => {
+                    self.set_floor(issuer, found, clocks, timestamp, floor, force)
+                }
+                _ => self.confirm(issuer, wish, found, clocks, timestamp),
+            },
+            (Doing::Writing(wish, clocks, jump), Event::Written(position)) => {
+                self.written(wish, clocks, jump, position)
+            }
+            (Doing::Flushing(then), Event::Flushed(position)) => self.raise(position, then),
+            (Doing::Raising(then), Event::Done) => {
+                self.published = self.pending.take().map(|pending| pending.floor);
+                self.go_on(then)
+            }
+            (Doing::Starting(stage, starting), event) => {
+                self.go_on_starting(issuer, stage, starting, event)
+            }
+            (Doing::SettingFloor(stage, setting), Event::Done) => {
+                self.go_on_setting(issuer, stage, setting)
+            }
+            (doing @ Doing::Confirming(_), Event::Written(position)) => {
+                self.wait(doing, Effect::Flush(position))
+            }
+            (Doing::Confirming(clocks), Event::Flushed(_)) => self.confirmed(clocks),
+            (Doing::Leaving(_, then), Event::Done) => self.go_on(then),
+            (doing, event) => self.mistaken(issuer, doing, event),
+        }
+    }
+
+    /// The driver is wrong. Nothing is lost by an effect that is given up.
+    fn mistaken(&mut self, issuer: &Issuer, doing: Doing, event: Event) -> Effect {
+        debug_assert!(false, "{event:?} is no answer to what was asked for: {doing:?}");
+        self.give_up(issuer, doing, Then::Stop)
+    }
+}

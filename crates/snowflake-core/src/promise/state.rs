@@ -1,0 +1,202 @@
+//! What the machine has to remember, and how what was begun goes on or is given up.
+
+use super::events::{Effect, News, Outcome, Position, Refusal, Wish};
+use crate::generator::Generator;
+use crate::jump::{Clocks, Jump, Reference, Verdict};
+use crate::register::{Issuer, Record, Start};
+
+/// What the sessions of a server share about the promise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Promise {
+    /// The floor that the generator was told; `None` before this incarnation has begun, which is
+    /// when the generator was started from the register.
+    pub(super) published: Option<Floor>,
+    /// When it began first, by the boot clock, in milliseconds. A floor that is set lets it begin
+    /// again.
+    pub(super) began: Option<i64>,
+    /// A record that was written, or might have been, and is not published.
+    pub(super) pending: Option<Pending>,
+    /// What the clocks are compared with: what they said when the last record was written, which
+    /// might have been before this incarnation; or those of the upstream, after a promotion.
+    pub(super) reference: Option<Reference>,
+    /// What the clock of the server that this standby follows said last.
+    pub(super) upstream: Option<Clocks>,
+    pub(super) doing: Doing,
+}
+
+/// What [`Effect::Raise`] tells the generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Floor {
+    pub(super) floor: i64,
+    pub(super) next_after: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pending {
+    pub(super) floor: Floor,
+    /// Up to where the WAL has to be flushed before the floor is published; `None` if it is not
+    /// known whether the record was written.
+    pub(super) position: Option<Position>,
+}
+
+/// Which effect has to come back, and what for.
+#[expect(clippy::large_enum_variant, reason = "there is one, in shared memory, which has no boxes")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Doing {
+    #[default]
+    Nothing,
+    ReadingClocks(Wish),
+    Looking(Wish, Clocks),
+    /// With the generator's timestamp.
+    Reading(Wish, Clocks, i64),
+    /// A record that makes timestamps available, by these clocks, which might have jumped.
+    Writing(Wish, Clocks, Option<Jump>),
+    /// The record that is pending, to publish its floor.
+    Flushing(Then),
+    Raising(Then),
+    /// A start from the register.
+    Starting(Stage, Starting),
+    SettingFloor(Stage, SettingFloor),
+    /// These clocks, or something else.
+    Confirming(Option<Clocks>),
+    /// The generator is given back, unless it was not taken.
+    Leaving(Option<GiveBack>, Then),
+}
+
+/// What follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Then {
+    Begin(Wish),
+    Finish(Outcome, Option<Jump>),
+    Refuse(Refusal),
+    Stop,
+}
+
+/// Which of the steps that a start and a floor that is set have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stage {
+    Writing,
+    Syncing,
+    Restarting,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Starting {
+    pub(super) record: Option<Record>,
+    pub(super) start: Start,
+    pub(super) reference: Reference,
+    /// Of the upstream's clock, and how long the machine runs, in milliseconds.
+    pub(super) ahead_of_upstream: Option<i64>,
+    pub(super) elapsed: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct SettingFloor {
+    pub(super) floor: i64,
+    /// The generator's, which is frozen.
+    pub(super) timestamp: i64,
+    pub(super) issued: i64,
+}
+
+/// How a generator that was frozen is given back to those who take IDs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum GiveBack {
+    /// It may issue what it might have issued before.
+    Raise(Floor),
+    /// Everything up to this timestamp counts as used up, and the next ID begins from the register.
+    Restart(i64),
+}
+
+impl Promise {
+    /// Waits for what comes of the effect.
+    pub(super) fn wait(&mut self, doing: Doing, effect: Effect) -> Effect {
+        self.doing = doing;
+        effect
+    }
+
+    pub(super) fn go_on(&mut self, then: Then) -> Effect {
+        match then {
+            Then::Begin(wish) => self.begin(wish),
+            Then::Finish(outcome, jump) => Effect::Finish(outcome, jump.map(News::SteppedAhead)),
+            Then::Refuse(refusal) => Effect::Refuse(refusal),
+            Then::Stop => Effect::Stop,
+        }
+    }
+
+    /// A new session has taken the lock.
+    pub(super) fn begin(&mut self, wish: Wish) -> Effect {
+        let is_written = self.pending.is_some_and(|pending| pending.position.is_some());
+        match wish {
+            // A floor was set meanwhile: the next call begins above it.
+            Wish::ReserveEarly if !self.has_begun() => Effect::Finish(Outcome::AskAgain, None),
+            Wish::ReserveEarly if is_written => {
+                let then = Then::Finish(Outcome::AskAgain, None);
+                self.wait(Doing::Flushing(then), Effect::AskFlushed)
+            }
+            _ => self.wait(Doing::ReadingClocks(wish), Effect::ReadClocks),
+        }
+    }
+
+    /// Leaves what was begun as it has to be left, and goes on.
+    pub(super) fn give_up(&mut self, issuer: &Issuer, doing: Doing, then: Then) -> Effect {
+        let give_back = match doing {
+            Doing::Looking(Wish::SetFloor { .. }, _)
+            | Doing::Reading(Wish::SetFloor { .. }, ..) => self.published.map(GiveBack::Raise),
+            // The register might hold the one floor or the other.
+            Doing::SettingFloor(_, setting) => Some(GiveBack::Restart(setting.timestamp)),
+            Doing::Leaving(give_back, _) => give_back,
+            _ => None,
+        };
+        self.leave(issuer, give_back, then)
+    }
+
+    pub(super) fn leave(
+        &mut self,
+        issuer: &Issuer,
+        give_back: Option<GiveBack>,
+        then: Then,
+    ) -> Effect {
+        let effect = match give_back {
+            Some(GiveBack::Raise(Floor { floor, next_after })) => {
+                Effect::Raise { floor, next_after }
+            }
+            Some(GiveBack::Restart(timestamp)) => Effect::Restart(from_register(issuer, timestamp)),
+            None => return self.go_on(then),
+        };
+        self.wait(Doing::Leaving(give_back, then), effect)
+    }
+
+    /// Whether this incarnation has begun: the generator was started from the register.
+    pub fn has_begun(&self) -> bool {
+        self.published.is_some()
+    }
+
+    /// Takes down what the clock of the server that this standby follows says at the present boot
+    /// time. No session has a turn: a standby reserves nothing.
+    pub fn hear(&mut self, upstream: Clocks) {
+        self.upstream = Some(upstream);
+    }
+
+    /// What the clock of the server that this standby follows said last.
+    pub fn upstream(&self) -> Option<Clocks> {
+        self.upstream
+    }
+
+    /// What to do about these clocks, where the generator has this timestamp; `None` before this
+    /// incarnation has begun.
+    pub fn verdict(
+        &self,
+        issuer: &Issuer,
+        clocks: Clocks,
+        timestamp: i64,
+    ) -> Option<(Verdict, Jump)> {
+        let reference = self.reference.filter(|_| self.has_begun())?;
+        Some(clocks.judge(&reference, timestamp, issuer.max_forward_step))
+    }
+}
+
+/// A generator that issues nothing before the next ID has begun from the register. That the clock
+/// might be behind the timestamp is not its matter, however far.
+pub(super) fn from_register(issuer: &Issuer, timestamp: i64) -> Generator {
+    Generator::starting_after(timestamp, i64::MAX, issuer.layout.last_timestamp())
+}
