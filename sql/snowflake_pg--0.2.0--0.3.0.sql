@@ -56,7 +56,8 @@ CREATE FUNCTION snowflake_observe(id bigint) RETURNS boolean
 CREATE FUNCTION snowflake_observe_rows() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_observe_rows';
 CREATE FUNCTION snowflake_internal.snowflake_stat_observations_refused() RETURNS bigint
-    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_stat_observations_refused_wrapper';
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE
+    AS 'MODULE_PATHNAME', 'snowflake_stat_observations_refused_wrapper';
 REVOKE EXECUTE ON FUNCTION snowflake_observe(bigint), snowflake_observe_rows() FROM PUBLIC;
 -- A call without arguments also fits functions of the same name whose parameters all have defaults,
 -- and is an error if there is one. Others might have created such functions in the schema of the
