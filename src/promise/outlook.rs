@@ -61,8 +61,11 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
     }
     let record = reservation::record()?;
     // Without preloading, nobody has kept what the last message said.
-    if in_recovery && !fixed.preloaded {
-        upstream::last_message().map(|message| promise.hear(message.clocks(i64::MAX)));
+    if in_recovery
+        && !fixed.preloaded
+        && let Some(message) = upstream::last_message()
+    {
+        promise.hear(message.clocks(i64::MAX));
     }
     let (start, reference) = match &record {
         Some(record) => promise.start_from(&issuer, record, clocks)?,
