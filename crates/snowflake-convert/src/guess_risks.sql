@@ -15,7 +15,19 @@ guessed_domains(type) AS (
 composed(relation, number, type) AS (
     SELECT relation, number, reltype FROM guesses JOIN pg_class ON oid = relation AND relkind = 'c'
     UNION
-    SELECT relation, number, consists_of.type FROM composed JOIN consists_of ON part = composed.type
+    SELECT relation, number, built.type
+    FROM composed,
+         LATERAL (
+             SELECT CASE classid
+                        WHEN 'pg_type'::regclass THEN objid
+                        ELSE (SELECT reltype FROM pg_class WHERE oid = objid AND relkind IN ('c', 'v', 'f'))
+                    END
+             FROM pg_depend
+             WHERE (refclassid, refobjid) = ('pg_type'::regclass, composed.type)
+               AND (classid = 'pg_type'::regclass OR classid = 'pg_class'::regclass AND objsubid > 0)
+             OFFSET 0
+         ) AS built (type)
+    WHERE built.type <> 0
 ),
 
 -- a row: a guessed column or attribute, with all for which PostgreSQL refuses to change it.
@@ -40,14 +52,25 @@ users(relation, number, used_by) AS (
         JOIN narrow_classes USING (class)
         WHERE part.number = g.number
         UNION ALL
-        SELECT g.relation, g.number, pg_describe_object(coalesce(class, classid), coalesce(object, objid), 0)
-        FROM guesses AS g
-        JOIN pg_depend
-            ON (refclassid, refobjid, refobjsubid) = ('pg_class'::regclass, g.relation, g.number::integer)
-           AND classid IN (
-               'pg_rewrite'::regclass, 'pg_policy'::regclass, 'pg_trigger'::regclass, 'pg_proc'::regclass,
-               'pg_publication_rel'::regclass)
-        LEFT JOIN wholes ON (part_class, part) = (classid, objid)
+        SELECT g.relation, g.number,
+               CASE
+                   WHEN ev_class IS NULL THEN pg_describe_object(classid, objid, 0)
+                   ELSE pg_describe_object('pg_class'::regclass, ev_class, 0)
+               END
+        FROM guesses AS g,
+             LATERAL (
+                 SELECT classid, objid
+                 FROM pg_depend
+                 WHERE (refclassid, refobjid, refobjsubid)
+                       = ('pg_class'::regclass, g.relation, g.number::integer)
+                   AND classid IN (
+                       'pg_rewrite'::regclass, 'pg_policy'::regclass, 'pg_trigger'::regclass,
+                       'pg_proc'::regclass, 'pg_publication_rel'::regclass)
+                 OFFSET 0
+             ) AS p
+        -- A view is named, and not the rule in it.
+        LEFT JOIN pg_rewrite AS r
+            ON classid = 'pg_rewrite'::regclass AND r.oid = objid AND rulename = '_RETURN'
     ) AS users (relation, number, description)
     GROUP BY relation, number
 ),

@@ -12,20 +12,35 @@
 -- \bind orders id - public 1 false false false {2200} false \g
 --
 -- They run with search_path = pg_catalog, pg_temp.
+--
+-- The planner does not know how many rows a part of a WITH clause has, and would read whole catalogs
+-- once for all rows, or once for each. LATERAL (... OFFSET 0) lets it look up each row by an index, so
+-- that the time for one table does not grow with the database, nor that for a schema with its square.
 WITH RECURSIVE
 -- a row: a column that takes values of a sequence, where a relation or a schema is given without a
 -- column.
 key_columns AS (
-    SELECT a.attrelid AS relation, a.attnum AS number
-    FROM pg_class AS c
-    JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    LEFT JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum) AND a.attgenerated = ''
+    SELECT c.oid AS relation, a.attnum AS number
+    FROM pg_class AS c,
+         LATERAL (
+             SELECT attnum, attidentity
+             FROM pg_attribute
+             WHERE attrelid = c.oid
+               AND attnum > 0
+               AND NOT attisdropped
+               AND attinhcount = 0
+               AND atttypid IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
+             OFFSET 0
+         ) AS a
     WHERE $2::name IS NULL
       AND (c.oid = $1::regclass OR c.relnamespace = $3::regnamespace)
       AND c.relkind IN ('r', 'p')
-      AND a.attinhcount = 0
-      AND a.atttypid IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
-      AND (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%')
+      AND (a.attidentity <> ''
+           OR (
+               SELECT pg_get_expr(adbin, adrelid) LIKE 'nextval(%'
+               FROM pg_attrdef
+               WHERE (adrelid, adnum) = (c.oid, a.attnum)
+           ))
       AND ($3 IS NULL
            OR NOT EXISTS (
                SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_class'::regclass, c.oid, 'e')
@@ -70,9 +85,17 @@ connected(relation, number) AS (
     SELECT next.*
     FROM connected,
          LATERAL (
+             -- There is no index on confrelid, but a foreign key depends on what it refers to.
              SELECT conrelid, referencing
-             FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
-             WHERE contype = 'f' AND confrelid = connected.relation AND referenced = connected.number
+             FROM pg_depend,
+                  LATERAL (SELECT * FROM pg_constraint WHERE oid = objid OFFSET 0) AS k,
+                  unnest(conkey, confkey) AS pair (referencing, referenced)
+             WHERE (classid, refclassid, refobjid, refobjsubid)
+                   = ('pg_constraint'::regclass, 'pg_class'::regclass, connected.relation,
+                      connected.number::integer)
+               AND contype = 'f'
+               AND confrelid = connected.relation
+               AND referenced = connected.number
              UNION ALL
              SELECT parent.attrelid, parent.attnum
              FROM pg_attribute AS child
@@ -98,6 +121,7 @@ columns AS (
            format('%I.%I', n.nspname, c.relname) AS relation_name, format('%I', a.attname) AS column_name,
            a.attname AS name,
            a.atttypid AS type, format_type(a.atttypid, a.atttypmod) AS type_name,
+           a.atttypid IN ('smallint'::regtype, 'integer'::regtype) AS is_integer,
            a.attidentity AS identity, a.attgenerated AS generated, a.attnotnull AS not_null,
            a.attinhcount > 0 AS inherited,
            pg_get_expr(d.adbin, d.adrelid) AS default_expression,
@@ -105,11 +129,13 @@ columns AS (
            (a.attrelid, a.attnum) IN (SELECT * FROM named) AS is_named,
            sequence.oid AS sequence,
            quote_ident(sequence_schema.nspname) || '.' || quote_ident(sequence.relname) AS sequence_name
-    FROM connected
-    JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (connected.relation, connected.number)
-    JOIN pg_class AS c ON c.oid = a.attrelid
-    JOIN pg_namespace AS n ON n.oid = c.relnamespace
-    LEFT JOIN pg_attrdef AS d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
+    FROM connected,
+         LATERAL (SELECT * FROM pg_class WHERE oid = relation OFFSET 0) AS c
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace,
+         LATERAL (SELECT * FROM pg_attribute WHERE (attrelid, attnum) = (relation, number) OFFSET 0) AS a
+    LEFT JOIN LATERAL (
+        SELECT * FROM pg_attrdef WHERE (adrelid, adnum) = (a.attrelid, a.attnum) OFFSET 0
+    ) AS d ON true
     -- The sequence that the identity or the default takes values of, else the one that the column
     -- owns.
     LEFT JOIN LATERAL (
@@ -124,8 +150,8 @@ columns AS (
             SELECT refobjid, 2
             FROM pg_depend
             WHERE (classid, objid, refclassid) = ('pg_attrdef'::regclass, d.oid, 'pg_class'::regclass)
-        ) AS p (sequence, rank)
-        JOIN pg_class AS s ON s.oid = p.sequence AND s.relkind = 'S'
+        ) AS p (sequence, rank),
+             LATERAL (SELECT * FROM pg_class WHERE oid = p.sequence AND relkind = 'S' OFFSET 0) AS s
         ORDER BY p.rank, s.oid
         LIMIT 1
     ) AS sequence ON true
@@ -149,7 +175,7 @@ the_owner(role) AS (
 
 -- a row: a column that has to become bigint.
 retyped AS (
-    SELECT * FROM columns WHERE NOT $6::boolean AND type IN ('smallint'::regtype, 'integer'::regtype)
+    SELECT * FROM columns WHERE NOT $6::boolean AND is_integer
 ),
 
 -- a row: a foreign key that is dropped and added again, since one of its columns is retyped.
@@ -157,12 +183,18 @@ foreign_keys AS (
     SELECT DISTINCT k.oid, k.conname, k.conrelid, k.confrelid, k.confkey, k.convalidated, c.relkind,
            c.relowner AS owner,
            c.relpersistence = 't' AS is_temporary, format('%I.%I', n.nspname, c.relname) AS relation_name
-    FROM retyped
-    JOIN pg_constraint AS k
-        ON k.contype = 'f'
-       AND k.conparentid = 0
-       AND (k.conrelid = retyped.relation AND retyped.number = ANY (k.conkey)
-            OR k.confrelid = retyped.relation AND retyped.number = ANY (k.confkey))
-    JOIN pg_class AS c ON c.oid = k.conrelid
+    FROM retyped,
+         -- It depends on its own columns and on those that it refers to.
+         LATERAL (
+             SELECT k.*
+             FROM pg_depend,
+                  LATERAL (SELECT * FROM pg_constraint WHERE oid = objid OFFSET 0) AS k
+             WHERE (classid, refclassid, refobjid, refobjsubid)
+                   = ('pg_constraint'::regclass, 'pg_class'::regclass, relation, number::integer)
+               AND contype = 'f'
+               AND conparentid = 0
+             OFFSET 0
+         ) AS k,
+         LATERAL (SELECT * FROM pg_class WHERE oid = k.conrelid OFFSET 0) AS c
     JOIN pg_namespace AS n ON n.oid = c.relnamespace
 )

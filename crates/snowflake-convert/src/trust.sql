@@ -33,102 +33,133 @@ schemas(schema, name, owner, is_trusted, creators) AS (
     FROM pg_namespace
 ),
 
--- a row: an object of a kind that is called or read, with its owner and its schema.
-owners(class, object, owner, schema) AS (
-    SELECT 'pg_class'::regclass, oid, relowner, relnamespace FROM pg_class
-    UNION ALL SELECT 'pg_proc'::regclass, oid, proowner, pronamespace FROM pg_proc
-    UNION ALL SELECT 'pg_type'::regclass, oid, typowner, typnamespace FROM pg_type
-    UNION ALL SELECT 'pg_operator'::regclass, oid, oprowner, oprnamespace FROM pg_operator
-    UNION ALL SELECT 'pg_opclass'::regclass, oid, opcowner, opcnamespace FROM pg_opclass
-    UNION ALL SELECT 'pg_opfamily'::regclass, oid, opfowner, opfnamespace FROM pg_opfamily
-    UNION ALL SELECT 'pg_collation'::regclass, oid, collowner, collnamespace FROM pg_collation
-    UNION ALL SELECT 'pg_ts_config'::regclass, oid, cfgowner, cfgnamespace FROM pg_ts_config
-    UNION ALL SELECT 'pg_ts_dict'::regclass, oid, dictowner, dictnamespace FROM pg_ts_dict
-    UNION ALL SELECT 'pg_language'::regclass, oid, lanowner, NULL FROM pg_language
-),
-
--- a row: an object, and one that is called or read where it is evaluated or parsed again: by the
--- rule of a view, the constraints of a domain, the checks, indexes, statistics and virtual columns
--- of a table and of what inherits it, by policies that hold for the owner, and by everything else
--- by itself.
-needs(class, object, needed_class, needed) AS (
-    SELECT CASE
-               WHEN relation IS NOT NULL THEN 'pg_class'::regclass
-               WHEN contypid <> 0 THEN 'pg_type'::regclass
-               ELSE p.classid
-           END,
-           coalesce(relation, nullif(contypid, 0), p.objid), p.refclassid, p.refobjid
-    FROM pg_depend AS p
-    LEFT JOIN pg_constraint AS k ON p.classid = 'pg_constraint'::regclass AND k.oid = p.objid
-    LEFT JOIN LATERAL (
-        SELECT ev_class
-        FROM pg_rewrite
-        WHERE p.classid = 'pg_rewrite'::regclass AND oid = p.objid AND rulename = '_RETURN'
-        UNION ALL
-        SELECT indrelid FROM pg_index WHERE p.classid = 'pg_class'::regclass AND indexrelid = p.objid
-        UNION ALL
-        SELECT stxrelid
-        FROM pg_statistic_ext
-        WHERE p.classid = 'pg_statistic_ext'::regclass AND oid = p.objid
-        UNION ALL
-        SELECT adrelid
-        FROM pg_attrdef AS d
-        WHERE p.classid = 'pg_attrdef'::regclass
-          AND d.oid = p.objid
-          AND (SELECT attgenerated FROM pg_attribute WHERE (attrelid, attnum) = (adrelid, adnum)) = 'v'
-        UNION ALL
-        SELECT polrelid
-        FROM pg_policy JOIN pg_class AS c ON c.oid = polrelid
-        WHERE p.classid = 'pg_policy'::regclass
-          AND pg_policy.oid = p.objid
-          AND relrowsecurity
-          AND (relforcerowsecurity OR relowner <> (SELECT role FROM the_owner))
-        UNION ALL SELECT conrelid WHERE conrelid <> 0 AND contype IN ('c', 'x')
-    ) AS whole (relation) ON true
-    -- What initdb created has the OIDs below this one.
-    WHERE p.deptype IN ('n', 'a')
-      AND p.refobjid >= 16384
-      AND (p.classid <> 'pg_class'::regclass OR relation IS NOT NULL)
-    UNION ALL
-    SELECT 'pg_class'::regclass, inhparent, 'pg_class'::regclass, inhrelid FROM pg_inherits
-    UNION ALL
-    -- Types bring casts with them, which an expression need not depend on, and which it can get later.
-    SELECT 'pg_class'::regclass, attrelid, 'pg_type'::regclass, atttypid
-    FROM pg_attribute
-    WHERE attnum > 0 AND NOT attisdropped AND atttypid >= 16384
-    UNION ALL
-    SELECT 'pg_type'::regclass, oid, 'pg_type'::regclass, typelem FROM pg_type WHERE typelem >= 16384
-    UNION ALL
-    SELECT 'pg_type'::regclass, t.oid, 'pg_type'::regclass, atttypid
-    FROM pg_type AS t
-    JOIN pg_attribute ON attrelid = typrelid AND attnum > 0 AND NOT attisdropped AND atttypid >= 16384
-    UNION ALL
-    SELECT 'pg_type'::regclass, rngmultitypid, 'pg_type'::regclass, rngtypid
-    FROM pg_range
-    WHERE rngtypid >= 16384
-    UNION ALL
-    -- Who owns one of the two types creates a cast. That of a type which is not called by anything is
-    -- nobody's concern.
-    SELECT 'pg_type'::regclass, one.oid, 'pg_proc'::regclass, castfunc
-    FROM pg_cast
-    JOIN pg_type AS one ON one.oid IN (castsource, casttarget) AND one.oid >= 16384
-    JOIN pg_type AS other ON other.oid = castsource::bigint + casttarget::bigint - one.oid::bigint
-    WHERE castfunc >= 16384 AND (other.oid < 16384 OR other.typowner = one.typowner)
-),
-
--- a row: an object that is called or read, directly or not, by what is executed.
-uses(class, object) AS (
-    SELECT needed_class, needed FROM executed JOIN needs USING (class, object)
+-- a row: what is executed, or what that calls or reads, directly or not: where an object is evaluated
+-- or parsed again, this is done by the rule of a view, the constraints of a domain, the checks,
+-- indexes, statistics and virtual columns of a table and of what inherits it, by policies that hold
+-- for the owner, and by everything else by itself.
+uses(class, object, is_used) AS (
+    SELECT class, object, false FROM executed
     UNION
-    SELECT needed_class, needed FROM uses JOIN needs USING (class, object)
+    SELECT needed.*, true
+    FROM uses,
+         LATERAL (
+             SELECT refclassid, refobjid
+             FROM (
+                 SELECT uses.class, uses.object WHERE class <> 'pg_class'::regclass
+                 UNION ALL
+                 SELECT 'pg_constraint'::regclass, oid
+                 FROM pg_constraint
+                 WHERE class = 'pg_type'::regclass AND contypid = object
+                 UNION ALL
+                 SELECT part.*
+                 FROM (
+                     SELECT 'pg_rewrite'::regclass, oid
+                     FROM pg_rewrite
+                     WHERE ev_class = object AND rulename = '_RETURN'
+                     UNION ALL
+                     SELECT class, indexrelid FROM pg_index WHERE indrelid = object
+                     UNION ALL
+                     SELECT 'pg_statistic_ext'::regclass, oid FROM pg_statistic_ext WHERE stxrelid = object
+                     UNION ALL
+                     SELECT 'pg_attrdef'::regclass, oid
+                     FROM pg_attrdef
+                     JOIN pg_attribute ON (attrelid, attnum) = (adrelid, adnum)
+                     WHERE adrelid = object AND attgenerated = 'v'
+                     UNION ALL
+                     SELECT 'pg_policy'::regclass, p.oid
+                     FROM pg_policy AS p
+                     JOIN pg_class AS c ON c.oid = polrelid
+                     WHERE polrelid = object
+                       AND relrowsecurity
+                       AND (relforcerowsecurity OR relowner <> (SELECT role FROM the_owner))
+                     UNION ALL
+                     SELECT 'pg_constraint'::regclass, oid
+                     FROM pg_constraint
+                     WHERE conrelid = object AND contype IN ('c', 'x')
+                 ) AS part
+                 WHERE class = 'pg_class'::regclass
+             ) AS parts (part_class, part)
+             JOIN pg_depend ON (classid, objid) = (part_class, part)
+             -- What initdb created has the OIDs below this one.
+             WHERE deptype IN ('n', 'a') AND refobjid >= 16384
+             UNION ALL
+             SELECT 'pg_class'::regclass, inhrelid
+             FROM pg_inherits
+             WHERE class = 'pg_class'::regclass AND inhparent = object
+             UNION ALL
+             -- Types bring casts with them, which an expression need not depend on, and which it can
+             -- get later.
+             SELECT 'pg_type'::regclass, atttypid
+             FROM pg_attribute
+             WHERE attrelid = CASE class
+                                  WHEN 'pg_class'::regclass THEN object
+                                  WHEN 'pg_type'::regclass
+                                      THEN (SELECT typrelid FROM pg_type WHERE oid = object)
+                              END
+               AND attnum > 0
+               AND NOT attisdropped
+               AND atttypid >= 16384
+             UNION ALL
+             SELECT class, typelem
+             FROM pg_type
+             WHERE class = 'pg_type'::regclass AND oid = object AND typelem >= 16384
+             UNION ALL
+             SELECT class, rngtypid
+             FROM pg_range
+             WHERE class = 'pg_type'::regclass AND rngmultitypid = object AND rngtypid >= 16384
+             UNION ALL
+             -- Who owns one of the two types creates a cast. That of a type which is not called by
+             -- anything is nobody's concern.
+             SELECT 'pg_proc'::regclass, castfunc
+             FROM pg_cast
+             JOIN pg_type AS one ON one.oid = object
+             JOIN pg_type AS other ON other.oid = castsource::bigint + casttarget::bigint - object::bigint
+             WHERE class = 'pg_type'::regclass
+               AND object IN (castsource, casttarget)
+               AND castfunc >= 16384
+               AND (other.oid < 16384 OR other.typowner = one.typowner)
+         ) AS needed
 ),
 
--- a row: such an object with its owner, unless it is bound, and so has been judged by that already.
+-- a row: an object that is called or read, with its owner and its schema, unless it is bound, and so
+-- has been judged by that already.
 used(class, object, owner, schema, description) AS (
     SELECT class, object, owner, schema, pg_describe_object(class, object, 0)
-    FROM uses
-    JOIN owners USING (class, object)
-    WHERE (class, object) NOT IN (SELECT class, object FROM bound)
+    FROM uses,
+         LATERAL (
+             SELECT relowner, relnamespace FROM pg_class WHERE class = 'pg_class'::regclass AND oid = object
+             UNION ALL
+             SELECT proowner, pronamespace FROM pg_proc WHERE class = 'pg_proc'::regclass AND oid = object
+             UNION ALL
+             SELECT typowner, typnamespace FROM pg_type WHERE class = 'pg_type'::regclass AND oid = object
+             UNION ALL
+             SELECT oprowner, oprnamespace
+             FROM pg_operator
+             WHERE class = 'pg_operator'::regclass AND oid = object
+             UNION ALL
+             SELECT opcowner, opcnamespace
+             FROM pg_opclass
+             WHERE class = 'pg_opclass'::regclass AND oid = object
+             UNION ALL
+             SELECT opfowner, opfnamespace
+             FROM pg_opfamily
+             WHERE class = 'pg_opfamily'::regclass AND oid = object
+             UNION ALL
+             SELECT collowner, collnamespace
+             FROM pg_collation
+             WHERE class = 'pg_collation'::regclass AND oid = object
+             UNION ALL
+             SELECT cfgowner, cfgnamespace
+             FROM pg_ts_config
+             WHERE class = 'pg_ts_config'::regclass AND oid = object
+             UNION ALL
+             SELECT dictowner, dictnamespace
+             FROM pg_ts_dict
+             WHERE class = 'pg_ts_dict'::regclass AND oid = object
+             UNION ALL
+             SELECT lanowner, NULL FROM pg_language WHERE class = 'pg_language'::regclass AND oid = object
+         ) AS of_object (owner, schema)
+    WHERE is_used AND (class, object) NOT IN (SELECT class, object FROM bound)
 ),
 
 -- a row: a role or a schema that is in the way.

@@ -52,10 +52,10 @@ actions(relation, relation_name, is_temporary, rank, action) AS (
     SELECT relation, relation_name, is_temporary, 2, format('ALTER COLUMN %s DROP DEFAULT', column_name)
     FROM retyped
     WHERE is_named
-      AND EXISTS (
-          SELECT
-          FROM columns JOIN family USING (relation, number)
-          WHERE (root, root_number) = (retyped.relation, retyped.number) AND default_expression IS NOT NULL
+      AND (relation, number) IN (
+          SELECT root, root_number
+          FROM family JOIN columns USING (relation, number)
+          WHERE default_expression IS NOT NULL
       )
     UNION ALL
     SELECT relation, relation_name, is_temporary, 3, format('ALTER COLUMN %s TYPE bigint', column_name)

@@ -1,15 +1,24 @@
 -- What stands in the way of a conversion only. The query goes on from obstacles.sql.
 ,
+-- a row: a retyped column, and one that inherits it.
+inheriting(relation, number, child, child_number) AS (
+    SELECT relation, number, attrelid, attnum
+    FROM retyped,
+         LATERAL (
+             SELECT attrelid, attnum
+             FROM pg_inherits
+             JOIN pg_attribute ON (attrelid, attname) = (inhrelid, name)
+             WHERE inhparent = relation
+             OFFSET 0
+         ) AS of_child
+),
+
 -- a row: a retyped column that is not inherited, or one that inherits it, with the relation of the
 -- first: one statement changes all of a tree.
 trees(root, relation, number) AS (
     SELECT relation, relation, number FROM retyped WHERE NOT inherited
     UNION
-    SELECT root, child.relation, child.number
-    FROM trees
-    JOIN retyped AS parent USING (relation, number)
-    JOIN pg_inherits ON inhparent = parent.relation
-    JOIN retyped AS child ON child.relation = inhrelid AND child.name = parent.name
+    SELECT root, child, child_number FROM trees JOIN inheriting USING (relation, number)
 ),
 
 -- a row: how many locks the transaction takes, and how many the lock table has room for. There is
@@ -49,8 +58,8 @@ disabled AS (
                WHEN 'R' THEN 'ENABLE REPLICA'
                ELSE 'ENABLE ALWAYS'
            END AS state
-    FROM foreign_keys AS k
-    JOIN pg_trigger AS t ON t.tgconstraint = k.oid AND t.tgenabled <> 'O'
+    FROM foreign_keys AS k,
+         LATERAL (SELECT * FROM pg_trigger WHERE tgconstraint = k.oid AND tgenabled <> 'O' OFFSET 0) AS t
     JOIN pg_class AS c ON c.oid = t.tgrelid
     JOIN pg_namespace AS n ON n.oid = c.relnamespace
 ),
@@ -58,9 +67,20 @@ disabled AS (
 -- a row: a partition where such a trigger does not fire as in the table.
 disabled_in_partitions AS (
     SELECT DISTINCT k.conname, k.relation_name, t.tgrelid::regclass AS partition
-    FROM foreign_keys AS k
-    JOIN pg_trigger AS top ON top.tgconstraint = k.oid
-    JOIN pg_trigger AS t ON t.tgparentid = top.oid AND t.tgenabled <> top.tgenabled
+    FROM foreign_keys AS k,
+         LATERAL (
+             SELECT t.tgrelid
+             FROM pg_trigger AS top,
+                  LATERAL (
+                      SELECT objid
+                      FROM pg_depend
+                      WHERE (refclassid, refobjid, classid) = ('pg_trigger'::regclass, top.oid, refclassid)
+                      OFFSET 0
+                  ) AS of_top,
+                  LATERAL (SELECT * FROM pg_trigger WHERE oid = objid AND tgparentid = top.oid OFFSET 0) AS t
+             WHERE top.tgconstraint = k.oid AND t.tgenabled <> top.tgenabled
+             OFFSET 0
+         ) AS t
 ),
 
 -- a row: a reason why keys cannot be converted, as in common_obstacles.
@@ -142,10 +162,10 @@ conversion_obstacles AS (
                        'ALTER TABLE %1$s INHERIT %2$s',
                        child.relation_name, parent.relation_name, own.conname, inherited.conname)
                END)
-    FROM retyped AS child
+    FROM inheriting AS i
+    JOIN retyped AS child ON (child.relation, child.number) = (i.child, i.child_number)
+    JOIN retyped AS parent ON (parent.relation, parent.number) = (i.relation, i.number)
     JOIN pg_class AS c ON c.oid = child.relation
-    JOIN pg_inherits ON inhrelid = child.relation
-    JOIN retyped AS parent ON parent.relation = inhparent AND parent.name = child.name
     JOIN pg_constraint AS own
         ON own.contype = 'n'
        AND own.conrelid = child.relation
@@ -162,16 +182,16 @@ conversion_obstacles AS (
            format('cannot change the type of column %s of table %s', child.column_name, child.relation_name),
            format('The table has it from %s, which do not all inherit it from one table.', parents),
            'First run ALTER TABLE ... NO INHERIT for all of them but one.'
-    FROM trees
-    JOIN retyped AS child USING (relation, number),
-         LATERAL (
-             SELECT string_agg(parent.relation_name, ', ' ORDER BY parent.relation_name),
-                    count(*) FILTER (WHERE (root, parent.relation, parent.number) IN (SELECT * FROM trees)),
-                    count(*)
-             FROM pg_inherits
-             JOIN retyped AS parent ON parent.relation = inhparent AND parent.name = child.name
-             WHERE inhrelid = child.relation
-         ) AS inherited (parents, of_root, of_all)
+    FROM (
+        SELECT t.relation, t.number, string_agg(parent.relation_name, ', ' ORDER BY parent.relation_name),
+               count(*) FILTER (WHERE (root, parent.relation, parent.number) IN (SELECT * FROM trees)),
+               count(*)
+        FROM trees AS t
+        JOIN inheriting AS i ON (i.child, i.child_number) = (t.relation, t.number)
+        JOIN retyped AS parent ON (parent.relation, parent.number) = (i.relation, i.number)
+        GROUP BY root, t.relation, t.number
+    ) AS inherited (relation, number, parents, of_root, of_all)
+    JOIN retyped AS child USING (relation, number)
     WHERE of_root > 0 AND of_root < of_all
     UNION ALL
     SELECT 10, '2BP01', relation_name,

@@ -21,11 +21,17 @@ in_the_way(relation, number, description, can_be_created) AS (
     LEFT JOIN pg_partitioned_table ON d.class = 'pg_class'::regclass AND partrelid = d.object
     LEFT JOIN pg_constraint AS k ON d.class = 'pg_constraint'::regclass AND k.oid = d.object
     UNION
-    SELECT r.relation, r.number, pg_describe_object('pg_class'::regclass, attrelid, attnum), false
+    SELECT r.relation, r.number, pg_describe_object('pg_class'::regclass, objid, objsubid), false
     FROM retyped AS r
-    JOIN row_types ON row_types.relation = r.relation
-    JOIN pg_attribute ON atttypid = row_types.type AND NOT attisdropped
-    JOIN pg_class AS c ON c.oid = attrelid AND c.relkind IN ('r', 'p', 'f')
+    JOIN row_types USING (relation),
+         LATERAL (
+             SELECT objid, objsubid
+             FROM pg_depend
+             JOIN pg_class AS c ON c.oid = objid AND relkind IN ('r', 'p', 'f')
+             WHERE (refclassid, refobjid, classid) = ('pg_type'::regclass, row_types.type, 'pg_class'::regclass)
+               AND objsubid > 0
+             OFFSET 0
+         ) AS of_type
     UNION
     SELECT relation, number, 'the partition key of ' || relation_name, false
     FROM retyped

@@ -13,7 +13,15 @@ calling_partitions(relation) AS (
                SELECT FROM unnest(partclass::oid[] || partcollation::oid[]) AS oid WHERE oid >= 16384
            ))
     UNION
-    SELECT attrelid FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND atttypid >= 16384
+    SELECT target.relation
+    FROM target,
+         LATERAL (
+             SELECT
+             FROM pg_attribute
+             WHERE attrelid = target.relation AND attnum > 0 AND NOT attisdropped AND atttypid >= 16384
+             OFFSET 0
+         ) AS column_of_users
+    WHERE kind = 'p'
 ),
 
 -- a row: a test of the next ID or of an expression that is parsed again: a query that returns
@@ -39,13 +47,17 @@ tests(
                  AND refclassid <> 'pg_class'::regclass
            ),
            conbin::text, false, false
-    FROM columns
-    JOIN pg_constraint AS k
-        ON contype = 'c'
-       AND conrelid = relation
-       AND conkey = ARRAY[number]
-       AND conparentid = 0
-       AND coninhcount = 0,
+    FROM columns,
+         LATERAL (
+             SELECT *
+             FROM pg_constraint
+             WHERE contype = 'c'
+               AND conrelid = relation
+               AND conkey = ARRAY[number]
+               AND conparentid = 0
+               AND coninhcount = 0
+             OFFSET 0
+         ) AS k,
          the_owner
     WHERE (is_named OR NOT in_family)
       AND NOT inherited
@@ -98,18 +110,56 @@ tests(
     WHERE NOT (has_types AND is_tried)
 ),
 
--- a row: a table for which PostgreSQL cannot plan a query without the evaluation of what is not its
--- own: it computes the constants in expressions of indexes, statistics and partition keys then.
-calling(relation) AS (
-    SELECT coalesce(indrelid, stxrelid, p.objid)
-    FROM pg_depend AS p
-    LEFT JOIN pg_index ON p.classid = 'pg_class'::regclass AND indexrelid = p.objid
-    LEFT JOIN pg_statistic_ext AS s ON p.classid = 'pg_statistic_ext'::regclass AND s.oid = p.objid
-    LEFT JOIN pg_partitioned_table
-        ON p.classid = 'pg_class'::regclass AND partrelid = p.objid AND p.objsubid = 0
-    WHERE p.refobjid >= 16384
-      AND p.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)
-      AND (indexprs IS NOT NULL OR indpred IS NOT NULL OR stxexprs IS NOT NULL OR partexprs IS NOT NULL)
+-- a row: a key of which a table has no index that tells the largest value.
+unindexed(relation, number) AS (
+    SELECT root, root_number
+    FROM family,
+         LATERAL (
+             SELECT
+             FROM pg_class
+             WHERE oid = relation
+               AND relkind <> 'p'
+               AND NOT EXISTS (
+                   SELECT
+                   FROM pg_index
+                   WHERE indrelid = relation
+                     AND indkey[0] = number
+                     AND indisvalid
+                     AND indpred IS NULL
+                     AND (SELECT relam FROM pg_class WHERE oid = indexrelid)
+                         = (SELECT oid FROM pg_am WHERE amname = 'btree')
+               )
+             OFFSET 0
+         ) AS table_without_index
+),
+
+-- a row: a key with a table for which PostgreSQL cannot plan a query without the evaluation of what
+-- is not its own: it computes the constants in expressions of indexes, statistics and partition keys
+-- then.
+calling(relation, number) AS (
+    SELECT root, root_number
+    FROM family,
+         LATERAL (
+             SELECT 'pg_class'::regclass, indexrelid
+             FROM pg_index
+             WHERE indrelid = relation AND (indexprs IS NOT NULL OR indpred IS NOT NULL)
+             UNION ALL
+             SELECT 'pg_statistic_ext'::regclass, oid
+             FROM pg_statistic_ext
+             WHERE stxrelid = relation AND stxexprs IS NOT NULL
+             UNION ALL
+             SELECT 'pg_class'::regclass, partrelid
+             FROM pg_partitioned_table
+             WHERE partrelid = relation AND partexprs IS NOT NULL
+         ) AS with_expressions (class, object),
+         LATERAL (
+             SELECT
+             FROM pg_depend
+             WHERE (classid, objid, objsubid) = (class, object, 0)
+               AND refobjid >= 16384
+               AND refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)
+             OFFSET 0
+         ) AS called
 ),
 
 -- a row: a key, with a query for the largest value, whether an index of each table tells this, and
@@ -126,27 +176,8 @@ values_of(query, description, has_index, calls_others, limit_of_type) AS (
                relation_name),
            format('column %s of table %s', column_name, relation_name),
            (NOT $6 OR not_null OR sequence IS NOT NULL)
-           AND NOT EXISTS (
-               SELECT
-               FROM family
-               JOIN pg_class AS c ON c.oid = family.relation AND relkind <> 'p'
-               WHERE (root, root_number) = (target.relation, target.number)
-                 AND NOT EXISTS (
-                     SELECT
-                     FROM pg_index
-                     JOIN pg_class AS i ON i.oid = indexrelid
-                     JOIN pg_am ON pg_am.oid = i.relam AND amname = 'btree'
-                     WHERE indrelid = family.relation
-                       AND indkey[0] = family.number
-                       AND indisvalid
-                       AND indpred IS NULL
-                 )
-           ),
-           EXISTS (
-               SELECT
-               FROM family JOIN calling USING (relation)
-               WHERE (root, root_number) = (target.relation, target.number)
-           ),
+           AND (relation, number) NOT IN (SELECT relation, number FROM unindexed),
+           (relation, number) IN (SELECT relation, number FROM calling),
            CASE type
                WHEN 'smallint'::regtype THEN 32767
                WHEN 'integer'::regtype THEN 2147483647

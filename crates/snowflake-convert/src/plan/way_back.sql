@@ -20,13 +20,13 @@ restored AS (
     WHERE is_named
        OR in_family
           AND identity = ''
-          AND EXISTS (
-              SELECT
+          AND (c.relation, c.number) IN (
+              SELECT own.relation, own.number
               FROM family
+              JOIN columns AS own USING (relation, number)
               JOIN columns AS r ON (r.relation, r.number) = (root, root_number)
-              WHERE (family.relation, family.number) = (c.relation, c.number)
-                AND (r.default_expression IS DISTINCT FROM c.default_expression
-                     OR r.identity <> '' AND c.default_expression IS NOT NULL)
+              WHERE r.default_expression IS DISTINCT FROM own.default_expression
+                 OR r.identity <> '' AND own.default_expression IS NOT NULL
           )
        OR (c.relation, c.number) IN (SELECT relation, number FROM identities)
 ),
