@@ -13,8 +13,8 @@ bound(class, object, owner, schema) AS (
         UNION SELECT confrelid FROM foreign_keys
         UNION SELECT relid FROM foreign_keys, pg_partition_tree(conrelid)
         UNION SELECT relid FROM foreign_keys, pg_partition_tree(confrelid)
-    ) AS changed (oid)
-    JOIN pg_class AS c USING (oid)
+    ) AS changed (oid),
+         LATERAL (SELECT * FROM pg_class WHERE oid = changed.oid OFFSET 0) AS c
     UNION ALL
     SELECT class, object, owner, schema FROM objects WHERE $7 OR $10::boolean
 ),

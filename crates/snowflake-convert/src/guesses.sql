@@ -24,6 +24,13 @@ integer_types(type, new_type, is_small, height) AS (
     WHERE t.oid >= 16384
 ),
 
+-- a row: a column of any table, and another one that it refers to by a foreign key.
+referring_anywhere(relation, number, other) AS (
+    SELECT conrelid, referencing, confrelid
+    FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
+    WHERE contype = 'f' AND (conrelid, referencing) <> (confrelid, referenced)
+),
+
 -- a row: a column that no foreign key, no sequence and no extension says anything of. In its words,
 -- orderItemId is order_item_id; the stem leaves out _id and _ids.
 integer_columns AS (
@@ -34,13 +41,20 @@ integer_columns AS (
            typcategory = 'A' AS is_array, word, word ~ '.(_id|_ids)$' AS is_id,
            regexp_replace(word, '(.)(_id|_ids)$', '\1') AS stem
     FROM pg_attribute AS a
-    JOIN integer_types ON type = atttypid
-    JOIN pg_type AS t ON t.oid = atttypid
-    JOIN pg_class AS c ON c.oid = attrelid AND relkind IN ('r', 'p', 'c') AND relpersistence <> 't'
+    JOIN integer_types ON type = atttypid,
+         LATERAL (SELECT typcategory FROM pg_type WHERE oid = atttypid OFFSET 0) AS t,
+         LATERAL (
+             SELECT *
+             FROM pg_class
+             WHERE oid = attrelid AND relkind IN ('r', 'p', 'c') AND relpersistence <> 't'
+             OFFSET 0
+         ) AS c
     JOIN pg_namespace AS n ON n.oid = relnamespace
-    LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum) AND attgenerated = '',
+    LEFT JOIN LATERAL (
+        SELECT * FROM pg_attrdef WHERE (adrelid, adnum) = (attrelid, attnum) AND attgenerated = '' OFFSET 0
+    ) AS d ON true,
          LATERAL (SELECT lower(regexp_replace(attname, '([a-z0-9])([A-Z])', '\1_\2', 'g'))) AS words (word)
-    WHERE c.oid >= 16384
+    WHERE attrelid >= 16384
       AND reloftype = 0
       AND attnum > 0
       AND NOT attisdropped
@@ -48,7 +62,7 @@ integer_columns AS (
       AND attidentity = ''
       AND coalesce(pg_get_expr(adbin, adrelid), '') NOT LIKE '%nextval(%'
       AND (c.oid, attnum) NOT IN (SELECT relation, number FROM columns)
-      AND (c.oid, attnum) NOT IN (SELECT relation, number FROM referring)
+      AND (c.oid, attnum) NOT IN (SELECT relation, number FROM referring_anywhere)
       AND NOT EXISTS (
           SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_class'::regclass, c.oid, 'e')
       )
@@ -99,8 +113,8 @@ reasons(rank, relation, number, refers_to, beside) AS (
       AND (c.is_id OR NOT c.is_small OR k.type = 'smallint'::regtype)
     UNION ALL
     SELECT 2, c.relation, c.number, NULL, t.attname
-    FROM integer_columns AS c
-    JOIN pg_attribute AS t ON t.attrelid = c.relation,
+    FROM integer_columns AS c,
+         LATERAL (SELECT attname FROM pg_attribute WHERE attrelid = c.relation AND c.is_id OFFSET 0) AS t,
          LATERAL (
              SELECT lower(regexp_replace(t.attname, '([a-z0-9])([A-Z])', '\1_\2', 'g'))
          ) AS words (beside)
@@ -122,8 +136,9 @@ reasons(rank, relation, number, refers_to, beside) AS (
     FROM integer_columns AS c
     JOIN (
         SELECT DISTINCT attname, other
-        FROM referring
-        JOIN pg_attribute ON (attrelid, attnum) = (relation, referring.number)
+        FROM keyed
+        JOIN referring_anywhere AS r ON other = keyed.relation,
+             LATERAL (SELECT attname FROM pg_attribute WHERE (attrelid, attnum) = (r.relation, r.number) OFFSET 0) AS a
     ) AS elsewhere ON attname = c.name
     JOIN keyed AS k ON k.relation = other AND k.schema = c.schema
     WHERE c.word <> 'id' AND (c.is_id OR NOT c.is_small OR k.type = 'smallint'::regtype)

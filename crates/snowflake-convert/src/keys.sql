@@ -47,14 +47,6 @@ key_columns AS (
            ))
 ),
 
--- a row: a column, and another one that it refers to by a foreign key. It takes the values of that,
--- and has none of its own to give.
-referring(relation, number, name, other) AS (
-    SELECT conrelid, referencing, conname, confrelid
-    FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
-    WHERE contype = 'f' AND (conrelid, referencing) <> (confrelid, referenced)
-),
-
 -- a row: a key that is asked for: the column that is given, or each of those that take values of a
 -- sequence.
 named AS (
@@ -62,7 +54,18 @@ named AS (
     FROM pg_attribute
     WHERE attrelid = $1 AND attname = $2 AND attnum > 0 AND NOT attisdropped
     UNION ALL
-    SELECT * FROM key_columns WHERE (relation, number) NOT IN (SELECT relation, number FROM referring)
+    SELECT relation, number
+    FROM key_columns
+    -- A column with a foreign key takes the values of another, and has none of its own to give.
+    WHERE NOT EXISTS (
+              SELECT
+              FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
+              WHERE conrelid = relation
+                AND contype = 'f'
+                AND referencing = number
+                AND (conrelid, referencing) <> (confrelid, referenced)
+              OFFSET 0
+          )
 ),
 
 -- a row: a key, which is the root, in its own relation or in one that inherits it: a partition, or
@@ -156,6 +159,15 @@ columns AS (
         LIMIT 1
     ) AS sequence ON true
     LEFT JOIN pg_namespace AS sequence_schema ON sequence_schema.oid = sequence.relnamespace
+),
+
+-- a row: such a column, and another one that it refers to by a foreign key.
+referring(relation, number, name, other) AS (
+    SELECT relation, referencing, conname, confrelid
+    FROM (SELECT DISTINCT relation FROM connected) AS c,
+         LATERAL (SELECT * FROM pg_constraint WHERE conrelid = relation AND contype = 'f' OFFSET 0) AS k,
+         unnest(conkey, confkey) AS pair (referencing, referenced)
+    WHERE (conrelid, referencing) <> (confrelid, referenced)
 ),
 
 -- a row: a key that is asked for, as one of the columns.

@@ -23,8 +23,8 @@ names(name, relation) AS (
         SELECT object FROM bound WHERE class = 'pg_class'::regclass
         EXCEPT SELECT object FROM objects WHERE class = 'pg_class'::regclass
         EXCEPT SELECT sequence FROM columns WHERE identity <> ''
-    ) AS stays (oid)
-    JOIN pg_class AS c USING (oid)
+    ) AS stays (oid),
+         LATERAL (SELECT * FROM pg_class WHERE oid = stays.oid OFFSET 0) AS c
     JOIN pg_namespace AS n ON n.oid = relnamespace
 )
 

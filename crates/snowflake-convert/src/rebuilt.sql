@@ -14,8 +14,9 @@ parsed_again AS (
            EXISTS (
                SELECT
                FROM pg_depend AS d
-               JOIN pg_type AS t ON t.oid = d.refobjid AND t.oid >= 16384 AND typtype <> 'e'
                WHERE (d.classid, d.objid, d.refclassid) = (p.classid, p.objid, 'pg_type'::regclass)
+                 AND d.refobjid >= 16384
+                 AND (SELECT typtype FROM pg_type WHERE oid = d.refobjid) <> 'e'
            ) AS has_types,
            (
                SELECT string_agg(
@@ -31,19 +32,32 @@ parsed_again AS (
                FROM pg_attribute
                WHERE attrelid = c.oid AND NOT attisdropped
            ) AS bigints
-    FROM retyped AS r
-    JOIN pg_depend AS p
-        ON (p.refclassid, p.refobjid, p.refobjsubid) = ('pg_class'::regclass, r.relation, r.number::integer)
-    LEFT JOIN pg_constraint AS k
-        ON p.classid = 'pg_constraint'::regclass AND k.oid = p.objid AND contype = 'c' AND coninhcount = 0
-    LEFT JOIN pg_index ON p.classid = 'pg_class'::regclass AND indexrelid = p.objid
-    LEFT JOIN pg_statistic_ext AS s ON p.classid = 'pg_statistic_ext'::regclass AND s.oid = p.objid
-    LEFT JOIN pg_policy ON p.classid = 'pg_policy'::regclass AND pg_policy.oid = p.objid
-    JOIN pg_class AS c ON c.oid = coalesce(conrelid, indrelid, stxrelid, polrelid)
-    JOIN pg_namespace AS n ON n.oid = relnamespace,
+    FROM retyped AS r,
          LATERAL (
-             VALUES (conbin), (indexprs), (indpred), (stxexprs), (polqual), (polwithcheck)
-         ) AS trees (tree),
+             SELECT classid, objid
+             FROM pg_depend
+             WHERE (refclassid, refobjid, refobjsubid) = ('pg_class'::regclass, r.relation, r.number::integer)
+             OFFSET 0
+         ) AS p,
+         LATERAL (
+             SELECT conrelid, conkey, conbin
+             FROM pg_constraint
+             WHERE p.classid = 'pg_constraint'::regclass AND oid = p.objid AND contype = 'c' AND coninhcount = 0
+             UNION ALL
+             SELECT indrelid, NULL, tree
+             FROM pg_index, LATERAL (VALUES (indexprs), (indpred)) AS of (tree)
+             WHERE p.classid = 'pg_class'::regclass AND indexrelid = p.objid
+             UNION ALL
+             SELECT stxrelid, NULL, stxexprs
+             FROM pg_statistic_ext
+             WHERE p.classid = 'pg_statistic_ext'::regclass AND oid = p.objid
+             UNION ALL
+             SELECT polrelid, NULL, tree
+             FROM pg_policy, LATERAL (VALUES (polqual), (polwithcheck)) AS of (tree)
+             WHERE p.classid = 'pg_policy'::regclass AND oid = p.objid
+         ) AS trees (relation, conkey, tree),
+         LATERAL (SELECT * FROM pg_class WHERE oid = trees.relation OFFSET 0) AS c
+    JOIN pg_namespace AS n ON n.oid = relnamespace,
          LATERAL pg_get_expr(tree, c.oid) AS expression
     -- A row of a subquery is not of the row type of the table.
     WHERE expression !~ '\.\*'
@@ -55,9 +69,9 @@ indexes AS (
     SELECT i.*, c.relname AS name, format('%I.%I', nspname, c.relname) AS index_name, c.reloptions,
            c.relispartition AS is_part,
            t.relation_name, t.is_temporary, pg_partition_root(indexrelid) AS root
-    FROM (SELECT DISTINCT relation, relation_name, is_temporary FROM retyped) AS t
-    JOIN pg_index AS i ON indrelid = relation
-    JOIN pg_class AS c ON c.oid = indexrelid
+    FROM (SELECT DISTINCT relation, relation_name, is_temporary FROM retyped) AS t,
+         LATERAL (SELECT * FROM pg_index WHERE indrelid = relation OFFSET 0) AS i,
+         LATERAL (SELECT * FROM pg_class WHERE oid = indexrelid OFFSET 0) AS c
     JOIN pg_namespace AS n ON n.oid = c.relnamespace
 ),
 
@@ -87,8 +101,8 @@ of_indexes(statement, is_temporary) AS (
     UNION ALL
     SELECT format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s;', index_name, attnum, attstattarget),
            is_temporary
-    FROM indexes
-    JOIN pg_attribute ON attrelid = indexrelid AND attstattarget >= 0
+    FROM indexes,
+         LATERAL (SELECT * FROM pg_attribute WHERE attrelid = indexrelid AND attstattarget >= 0 OFFSET 0) AS a
     UNION ALL
     SELECT DISTINCT format('ALTER STATISTICS %I.%I SET STATISTICS %s;', nspname, stxname, stxstattarget),
            is_temporary

@@ -78,10 +78,16 @@ uses(class, object, is_used) AS (
                      WHERE conrelid = object AND contype IN ('c', 'x')
                  ) AS part
                  WHERE class = 'pg_class'::regclass
-             ) AS parts (part_class, part)
-             JOIN pg_depend ON (classid, objid) = (part_class, part)
-             -- What initdb created has the OIDs below this one.
-             WHERE deptype IN ('n', 'a') AND refobjid >= 16384
+             ) AS parts (part_class, part),
+                  LATERAL (
+                      SELECT refclassid, refobjid
+                      FROM pg_depend
+                      WHERE (classid, objid) = (part_class, part)
+                        AND deptype IN ('n', 'a')
+                        -- What initdb created has the OIDs below this one.
+                        AND refobjid >= 16384
+                      OFFSET 0
+                  ) AS p
              UNION ALL
              SELECT 'pg_class'::regclass, inhrelid
              FROM pg_inherits

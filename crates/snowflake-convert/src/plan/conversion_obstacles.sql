@@ -27,11 +27,16 @@ locks(wanted, slots, room) AS (
     SELECT (SELECT count(*) FROM retyped)::bigint
            -- Relations that are rewritten are locked with their old files and their new ones.
            + (
-               SELECT coalesce(sum(CASE WHEN reltoastrelid = 0 THEN 8 ELSE 14 END), 0)
-               FROM pg_class
-               WHERE oid IN (SELECT relation FROM retyped)
+               SELECT coalesce(sum(of_table + 3 * of_indexes), 0)
+               FROM (SELECT DISTINCT relation FROM retyped) AS r,
+                    LATERAL (
+                        SELECT CASE WHEN reltoastrelid = 0 THEN 8 ELSE 14 END,
+                               (SELECT count(*) FROM pg_index WHERE indrelid = relation)
+                        FROM pg_class
+                        WHERE oid = relation
+                        OFFSET 0
+                    ) AS l (of_table, of_indexes)
            )
-           + 3 * (SELECT count(*) FROM pg_index WHERE indrelid IN (SELECT relation FROM retyped))
            + 6 * (SELECT count(*) FROM foreign_keys)
            + 7 * (SELECT count(DISTINCT (class, object)) FROM dependents WHERE $7)
            + 6 * (SELECT count(*) FROM family),
@@ -59,8 +64,8 @@ disabled AS (
                ELSE 'ENABLE ALWAYS'
            END AS state
     FROM foreign_keys AS k,
-         LATERAL (SELECT * FROM pg_trigger WHERE tgconstraint = k.oid AND tgenabled <> 'O' OFFSET 0) AS t
-    JOIN pg_class AS c ON c.oid = t.tgrelid
+         LATERAL (SELECT * FROM pg_trigger WHERE tgconstraint = k.oid AND tgenabled <> 'O' OFFSET 0) AS t,
+         LATERAL (SELECT * FROM pg_class WHERE oid = t.tgrelid OFFSET 0) AS c
     JOIN pg_namespace AS n ON n.oid = c.relnamespace
 ),
 
@@ -165,17 +170,22 @@ conversion_obstacles AS (
     FROM inheriting AS i
     JOIN retyped AS child ON (child.relation, child.number) = (i.child, i.child_number)
     JOIN retyped AS parent ON (parent.relation, parent.number) = (i.relation, i.number)
-    JOIN pg_class AS c ON c.oid = child.relation
-    JOIN pg_constraint AS own
-        ON own.contype = 'n'
-       AND own.conrelid = child.relation
-       AND own.conkey = ARRAY[child.number]
-       AND own.conislocal
-    JOIN pg_constraint AS inherited
-        ON inherited.contype = 'n'
-       AND inherited.conrelid = parent.relation
-       AND inherited.conkey = ARRAY[parent.number]
-       AND NOT inherited.connoinherit
+    JOIN pg_class AS c ON c.oid = child.relation,
+         LATERAL (
+             SELECT conname
+             FROM pg_constraint
+             WHERE contype = 'n' AND conrelid = child.relation AND conkey = ARRAY[child.number] AND conislocal
+             OFFSET 0
+         ) AS own,
+         LATERAL (
+             SELECT conname
+             FROM pg_constraint
+             WHERE contype = 'n'
+               AND conrelid = parent.relation
+               AND conkey = ARRAY[parent.number]
+               AND NOT connoinherit
+             OFFSET 0
+         ) AS inherited
     WHERE own.conname <> inherited.conname
     UNION ALL
     SELECT DISTINCT 9, '42P16', child.relation_name,
@@ -212,9 +222,9 @@ conversion_obstacles AS (
                'Index %s uses operator class %I of access method %I, which does not take bigint.',
                indexrelid::regclass, opcname, amname),
            'Drop the index, convert the column, and create another.'
-    FROM retyped AS r
-    JOIN pg_index ON indrelid = relation
-    JOIN pg_class AS i ON i.oid = indexrelid AND NOT relispartition,
+    FROM retyped AS r,
+         LATERAL (SELECT * FROM pg_index WHERE indrelid = relation OFFSET 0) AS index,
+         LATERAL (SELECT FROM pg_class WHERE oid = indexrelid AND NOT relispartition OFFSET 0) AS is_root,
          LATERAL unnest(indkey::int2[], indclass::oid[]) AS part (number, class)
     JOIN narrow_classes USING (class)
     JOIN pg_opclass AS o ON o.oid = class

@@ -110,8 +110,10 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
            'The values of the column are read as the owner of the table, who cannot see all of them.',
            format('First run ALTER TABLE %s NO FORCE ROW LEVEL SECURITY.', relation_name)
     FROM target
-    JOIN pg_class ON pg_class.oid = relation AND relrowsecurity AND relforcerowsecurity
-    JOIN pg_roles ON pg_roles.oid = owner AND NOT rolsuper AND NOT rolbypassrls
+    JOIN pg_roles ON pg_roles.oid = owner AND NOT rolsuper AND NOT rolbypassrls,
+         LATERAL (
+             SELECT FROM pg_class WHERE oid = relation AND relrowsecurity AND relforcerowsecurity OFFSET 0
+         ) AS forced
     UNION ALL
     SELECT 21, '42501', relation_name,
            format(

@@ -9,8 +9,8 @@ raised AS (
                'SELECT pg_catalog.setval(%1$L, max(%2$s)) FROM %3$s '
                'HAVING max(%2$s) > (SELECT last_value - (NOT is_called)::integer FROM %1$s);',
                sequence_name, column_name, relation_name) AS raise
-    FROM columns AS c
-    JOIN pg_sequence ON seqrelid = sequence
+    FROM columns AS c,
+         LATERAL (SELECT * FROM pg_sequence WHERE seqrelid = sequence OFFSET 0) AS s
 ),
 
 -- a row: a column whose default or identity was not only inherited.
