@@ -32,39 +32,53 @@ referring_anywhere(relation, number, other) AS (
 ),
 
 -- a row: a column that no foreign key, no sequence and no extension says anything of. In its words,
--- orderItemId is order_item_id; the stem leaves out _id and _ids.
+-- orderItemId is order_item_id; the stem leaves out _id and _ids. The name id says nothing of what a
+-- column refers to, unless it is the key of what a function returns.
 integer_columns AS (
-    SELECT c.oid AS relation, a.attnum AS number, a.attname AS name,
-           format('%I.%I.%I', nspname, relname, attname) AS full_name,
-           format('%I.%I', nspname, relname) AS relation_name, relnamespace AS schema, relkind AS kind,
+    SELECT attrelid AS relation, attnum AS number, attname AS name,
+           format('%s.%I.%I', relnamespace::regnamespace, relname, attname) AS full_name,
+           format('%s.%I', relnamespace::regnamespace, relname) AS relation_name, relnamespace AS schema,
+           relkind AS kind,
            atttypid AS type, new_type, is_small,
-           typcategory = 'A' AS is_array, word, word ~ '.(_id|_ids)$' AS is_id,
+           (SELECT typcategory FROM pg_type WHERE oid = atttypid) = 'A' AS is_array, word,
+           word ~ '.(_id|_ids)$' AS is_id,
            regexp_replace(word, '(.)(_id|_ids)$', '\1') AS stem
-    FROM pg_attribute AS a
+    FROM (
+        SELECT attrelid, attnum, attname, atttypid
+        FROM pg_attribute
+        WHERE attrelid >= 16384
+          AND atttypid IN (SELECT type FROM integer_types)
+          AND attnum > 0
+          AND NOT attisdropped
+          AND attinhcount = 0
+          AND attidentity = ''
+          AND (attrelid, attnum) NOT IN (SELECT relation, number FROM columns)
+          AND (attrelid, attnum) NOT IN (SELECT relation, number FROM referring_anywhere)
+        OFFSET 0
+    ) AS a
     JOIN integer_types ON type = atttypid,
-         LATERAL (SELECT typcategory FROM pg_type WHERE oid = atttypid OFFSET 0) AS t,
          LATERAL (
              SELECT *
              FROM pg_class
-             WHERE oid = attrelid AND relkind IN ('r', 'p', 'c') AND relpersistence <> 't'
+             WHERE oid = attrelid
+               AND relkind IN ('r', 'p', 'c')
+               AND (relkind = 'c' OR attname <> 'id')
+               AND relpersistence <> 't'
+               AND reloftype = 0
              OFFSET 0
-         ) AS c
-    JOIN pg_namespace AS n ON n.oid = relnamespace
-    LEFT JOIN LATERAL (
-        SELECT * FROM pg_attrdef WHERE (adrelid, adnum) = (attrelid, attnum) AND attgenerated = '' OFFSET 0
-    ) AS d ON true,
+         ) AS c,
          LATERAL (SELECT lower(regexp_replace(attname, '([a-z0-9])([A-Z])', '\1_\2', 'g'))) AS words (word)
-    WHERE attrelid >= 16384
-      AND reloftype = 0
-      AND attnum > 0
-      AND NOT attisdropped
-      AND attinhcount = 0
-      AND attidentity = ''
-      AND coalesce(pg_get_expr(adbin, adrelid), '') NOT LIKE '%nextval(%'
-      AND (c.oid, attnum) NOT IN (SELECT relation, number FROM columns)
-      AND (c.oid, attnum) NOT IN (SELECT relation, number FROM referring_anywhere)
+    WHERE NOT EXISTS (
+              SELECT
+              FROM pg_attrdef
+              WHERE (adrelid, adnum) = (c.oid, attnum) AND pg_get_expr(adbin, adrelid) LIKE '%nextval(%'
+              OFFSET 0
+          )
       AND NOT EXISTS (
-          SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_class'::regclass, c.oid, 'e')
+          SELECT
+          FROM pg_depend
+          WHERE (classid, objid, deptype) = ('pg_class'::regclass, c.oid, 'e')
+          OFFSET 0
       )
 ),
 
