@@ -127,7 +127,8 @@ trigger_roots(oid, root) AS (
     UNION ALL
     SELECT clone.oid, root
     FROM trigger_roots
-    JOIN pg_depend ON (refclassid, refobjid, classid) = ('pg_trigger'::regclass, trigger_roots.oid, refclassid)
+    JOIN pg_depend
+        ON (refclassid, refobjid, classid) = ('pg_trigger'::regclass, trigger_roots.oid, refclassid)
     JOIN pg_trigger AS clone ON clone.oid = objid AND clone.tgparentid = trigger_roots.oid
 ),
 
@@ -182,7 +183,10 @@ wholes(part_class, part, class, object) AS (
              UNION ALL
              SELECT reached.class, oid
              FROM pg_proc
-             WHERE reached.class = 'pg_proc'::regclass AND oid = reached.object AND oid >= 16384 AND prokind <> 'a'
+             WHERE reached.class = 'pg_proc'::regclass
+               AND oid = reached.object
+               AND oid >= 16384
+               AND prokind <> 'a'
          ) AS whole (class, object)
     UNION ALL
     SELECT 'pg_trigger'::regclass, oid, 'pg_trigger'::regclass, root FROM trigger_roots

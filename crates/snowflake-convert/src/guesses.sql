@@ -152,7 +152,9 @@ reasons(rank, relation, number, refers_to, beside) AS (
         SELECT DISTINCT attname, other
         FROM keyed
         JOIN referring_anywhere AS r ON other = keyed.relation,
-             LATERAL (SELECT attname FROM pg_attribute WHERE (attrelid, attnum) = (r.relation, r.number) OFFSET 0) AS a
+             LATERAL (
+                 SELECT attname FROM pg_attribute WHERE (attrelid, attnum) = (r.relation, r.number) OFFSET 0
+             ) AS a
     ) AS elsewhere ON attname = c.name
     JOIN keyed AS k ON k.relation = other AND k.schema = c.schema
     WHERE c.word <> 'id' AND (c.is_id OR NOT c.is_small OR k.type = 'smallint'::regtype)

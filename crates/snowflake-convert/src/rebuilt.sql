@@ -42,7 +42,10 @@ parsed_again AS (
          LATERAL (
              SELECT conrelid, conkey, conbin
              FROM pg_constraint
-             WHERE p.classid = 'pg_constraint'::regclass AND oid = p.objid AND contype = 'c' AND coninhcount = 0
+             WHERE p.classid = 'pg_constraint'::regclass
+               AND oid = p.objid
+               AND contype = 'c'
+               AND coninhcount = 0
              UNION ALL
              SELECT indrelid, NULL, tree
              FROM pg_index, LATERAL (VALUES (indexprs), (indpred)) AS of (tree)

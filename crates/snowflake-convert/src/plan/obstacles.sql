@@ -28,7 +28,8 @@ in_the_way(relation, number, description, can_be_created) AS (
              SELECT objid, objsubid
              FROM pg_depend
              JOIN pg_class AS c ON c.oid = objid AND relkind IN ('r', 'p', 'f')
-             WHERE (refclassid, refobjid, classid) = ('pg_type'::regclass, row_types.type, 'pg_class'::regclass)
+             WHERE (refclassid, refobjid, classid)
+                   = ('pg_type'::regclass, row_types.type, 'pg_class'::regclass)
                AND objsubid > 0
              OFFSET 0
          ) AS of_type
