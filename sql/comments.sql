@@ -74,3 +74,6 @@ COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_support(internal)
     IS 'planner support for snowflake_nextval()';
 COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_in_copy()
     IS 'stand-in for snowflake_nextval() in COPY';
+COMMENT ON FUNCTION snowflake_horizon() IS 'snowflake ID up to which no row can still appear';
+COMMENT ON FUNCTION snowflake_horizon_held() IS 'for snowflake_horizon_holders';
+COMMENT ON VIEW snowflake_horizon_holders IS 'transactions that hold back snowflake_horizon()';

@@ -96,3 +96,23 @@ COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_support(internal)
     IS 'planner support for snowflake_nextval()';
 COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_in_copy()
     IS 'stand-in for snowflake_nextval() in COPY';
+CREATE FUNCTION snowflake_horizon() RETURNS bigint
+    LANGUAGE c STABLE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'snowflake_horizon_wrapper';
+CREATE FUNCTION snowflake_horizon_held()
+    RETURNS TABLE (pid integer, xid bigint, has_id boolean, since timestamptz, first_id bigint)
+    LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED
+    AS 'MODULE_PATHNAME', 'snowflake_horizon_held_wrapper';
+CREATE VIEW snowflake_horizon_holders AS
+    SELECT h.pid, NULL::text AS prepared, h.since, h.first_id
+    FROM snowflake_horizon_held() AS h
+    WHERE h.pid IS NOT NULL
+    UNION ALL
+    SELECT NULL::integer, p.gid, h.since, h.first_id
+    FROM pg_catalog.pg_prepared_xacts AS p
+    LEFT JOIN snowflake_horizon_held() AS h
+        ON h.xid OPERATOR(pg_catalog.=) (p.transaction::text)::bigint
+    WHERE coalesce(h.has_id, true);
+GRANT SELECT ON snowflake_horizon_holders TO PUBLIC;
+COMMENT ON FUNCTION snowflake_horizon() IS 'snowflake ID up to which no row can still appear';
+COMMENT ON FUNCTION snowflake_horizon_held() IS 'for snowflake_horizon_holders';
+COMMENT ON VIEW snowflake_horizon_holders IS 'transactions that hold back snowflake_horizon()';

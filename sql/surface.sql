@@ -13,8 +13,20 @@ CREATE VIEW snowflake_status AS
            s.last_id, s.last_timestamp, s.floor, s.lead, s.preloaded, s.in_recovery
     FROM snowflake_status() AS s;
 
+-- A prepared transaction that is not known is from before the start, and might have taken any ID.
+CREATE VIEW snowflake_horizon_holders AS
+    SELECT h.pid, NULL::text AS prepared, h.since, h.first_id
+    FROM snowflake_horizon_held() AS h
+    WHERE h.pid IS NOT NULL
+    UNION ALL
+    SELECT NULL::integer, p.gid, h.since, h.first_id
+    FROM pg_catalog.pg_prepared_xacts AS p
+    LEFT JOIN snowflake_horizon_held() AS h
+        ON h.xid OPERATOR(pg_catalog.=) (p.transaction::text)::bigint
+    WHERE coalesce(h.has_id, true);
+
 -- As PostgreSQL does for the statistics of the whole server.
-GRANT SELECT ON pg_stat_snowflake, snowflake_status TO PUBLIC;
+GRANT SELECT ON pg_stat_snowflake, snowflake_status, snowflake_horizon_holders TO PUBLIC;
 REVOKE EXECUTE ON FUNCTION snowflake_stat_reset() FROM PUBLIC;
 -- Who may observe an ID can take the server ahead of its clock, by snowflake.max_observed_lead. A
 -- trigger can be created by those who may execute its function.

@@ -136,7 +136,7 @@ fn take_at_once(fixed: &Fixed, want: u32) -> Option<Run> {
     if !fixed.preloaded {
         return None;
     }
-    shared::take_at_once(clock::unix_ms(), request(fixed, want))
+    shared::take_at_once(&fixed.ids, clock::unix_ms(), request(fixed, want))
 }
 
 /// What is asked for of a millisecond. A request of more than one ID leaves the millisecond's last
@@ -166,7 +166,7 @@ fn take_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
             limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
         }
         let reading = Reading { now: clock::unix_ms(), seen };
-        seen = match shared::take(reading, request(fixed, want), &limits) {
+        seen = match shared::take(&fixed.ids, reading, request(fixed, want), &limits) {
             Decision::Issue(run) => return Ok(run),
             Decision::IssueAndReserve(run) => {
                 reservation::reserve_early(fixed)?;

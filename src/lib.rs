@@ -11,6 +11,7 @@
 //! - `utility`: the hook that sees each utility statement, and says which one runs.
 //! - `adopt`: the keys of new tables in schemas that a setting names.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
+//! - `horizon`: an ID up to which no row can still appear, and who holds it back.
 //! - `observe`: IDs of other servers, which this one then follows.
 //! - `administer`: what an administrator can see, set and confirm of the promise.
 //! - `nodes`: identities for servers, each given out once.
@@ -45,6 +46,7 @@ mod former;
 mod generate;
 mod generator;
 mod guard;
+mod horizon;
 mod nodes;
 mod observe;
 mod promise;
@@ -72,6 +74,7 @@ extension_sql_file!(
         status::snowflake_stat_observations_refused,
         status::snowflake_stat_reset,
         status::snowflake_status,
+        horizon::holders::snowflake_horizon_held,
         check::snowflake_check,
         "observe_rows",
     ]

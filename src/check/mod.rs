@@ -7,6 +7,7 @@
 //! - `facts`: what the rows are judged by.
 //! - `finding`: what they find.
 //! - `guards`: whether the extension's tables are guarded.
+//! - `horizon`: which transactions hold back the horizon.
 //! - `rights`: what the role that checks may read.
 //! - `own`: what this server is configured with, and what its next ID would find.
 //! - `origin`: where its identity comes from, and whether another server might have it.
@@ -15,6 +16,7 @@
 mod facts;
 mod finding;
 mod guards;
+mod horizon;
 mod origin;
 mod others;
 mod own;
@@ -31,7 +33,7 @@ use finding::{Finding, State};
 type Evaluate = fn(&Facts) -> Finding;
 
 /// What is checked, in the order of the rows. The verdict follows.
-const ROWS: [(&str, Evaluate); 18] = [
+const ROWS: [(&str, Evaluate); 19] = [
     ("preloading", own::preloading),
     ("identity", own::identity),
     ("origin of the identity", origin::of_identity),
@@ -46,6 +48,7 @@ const ROWS: [(&str, Evaluate); 18] = [
     ("clocks of standbys", others::clocks_of_standbys),
     ("synchronous standbys", others::synchronous_standbys),
     ("observation", own::observation),
+    ("horizon", horizon::horizon),
     ("timestamp field", own::timestamp_field),
     ("public IDs", own::public_ids),
     ("twins", others::twins),

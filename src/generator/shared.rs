@@ -18,10 +18,11 @@ use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::generator::{
     Decision, Generator, Limits, Observation, Reading, Request, Run, WaitReason,
 };
-use snowflake_core::layout::Parts;
+use snowflake_core::layout::{Ids, Parts};
 use snowflake_core::ring::Ring;
 use snowflake_server::report::OnceAMinute;
 
+use super::holding;
 use super::spinlock::SpinLock;
 use crate::settings;
 
@@ -96,25 +97,32 @@ unsafe impl PGRXSharedMemory for Shared {}
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
     pg_shmem_init!(SHARED = Shared::new());
+    holding::init();
 }
 
 /// [`Generator::take_at_once`], under the lock, counted. The library must have been preloaded.
 #[inline(always)]
-pub fn take_at_once(now: i64, request: Request) -> Option<Run> {
+pub fn take_at_once(ids: &Ids, now: i64, request: Request) -> Option<Run> {
     let mut locked = lock();
     let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
     let run = generator.take_at_once(ring, now, request, settings::max_burst)?;
     *issued += u64::from(run.count);
     statistics.issue(run, now);
+    holding::claim(ids.compose(run.timestamp, run.first), now);
     Some(run)
 }
 
 /// [`Generator::take`], under the lock, counted. The library must have been preloaded.
-pub fn take(reading: Reading, request: Request, limits: &Limits) -> Decision {
+pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> Decision {
     let mut locked = lock();
     let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
     let decision = generator.take(ring, reading, request, limits);
+    if let Decision::Issue(run) | Decision::IssueAndReserve(run) | Decision::Reuse { run, .. } =
+        decision
+    {
+        holding::claim(ids.compose(run.timestamp, run.first), reading.now);
+    }
     match decision {
         Decision::Issue(run) | Decision::IssueAndReserve(run) => {
             *issued += u64::from(run.count);

@@ -20,12 +20,14 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use pg_sys::XactEvent::{
     XACT_EVENT_ABORT, XACT_EVENT_COMMIT, XACT_EVENT_PARALLEL_ABORT, XACT_EVENT_PARALLEL_PRE_COMMIT,
-    XACT_EVENT_PRE_COMMIT, XACT_EVENT_PREPARE,
+    XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE, XACT_EVENT_PREPARE,
 };
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
+use snowflake_core::horizon::Event;
 
 use crate::currval;
+use crate::generator::holding;
 
 /// Set in a build that leaves the commit records out, to show that the tests notice.
 const WITHOUT_COMMIT_RECORDS: bool = cfg!(feature = "test_without_commit_records");
@@ -65,6 +67,13 @@ pub fn init() {
 
 /// A transaction of this process ends.
 unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_void) {
+    match event {
+        XACT_EVENT_PRE_COMMIT => holding::at(Event::PreCommit),
+        XACT_EVENT_PRE_PREPARE => holding::at(Event::PrePrepare),
+        XACT_EVENT_PREPARE => holding::at(Event::Prepared),
+        XACT_EVENT_COMMIT | XACT_EVENT_ABORT => holding::at(Event::Ended),
+        _ => {}
+    }
     match event {
         XACT_EVENT_PRE_COMMIT if has_something_to_wait_for() && waits_for_standbys() => {
             write_commit_record();

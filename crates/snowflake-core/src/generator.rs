@@ -375,6 +375,11 @@ impl Generator {
         (next.timestamp <= self.reserve_after).then(|| self.advance(ring, next, request))
     }
 
+    /// Whether unused IDs of earlier milliseconds might be issued.
+    pub fn reuses(&self) -> bool {
+        self.recording
+    }
+
     /// What comes next without a wait, however old the reading.
     #[inline(always)]
     fn next(&self, now: i64, request: Request, max_burst: impl FnOnce() -> i64) -> Option<Next> {

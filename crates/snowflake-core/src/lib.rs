@@ -8,6 +8,7 @@
 //! - [`layout`]: how a timestamp, a datacenter, a worker and a sequence make up 63 bits.
 //! - [`epoch`]: the written form of the instant that timestamps count from.
 //! - [`generator`]: (state, clock reading, limits) -> issue, wait or refuse.
+//! - [`horizon`]: an ID up to which no row can still appear.
 //! - [`jump`]: (both clocks then, both clocks now, limit) -> follow the clock or not.
 //! - [`ring`]: what the last milliseconds have used.
 //! - [`promise`]: (what has happened) -> what to do next, so that no ID comes twice.
@@ -21,6 +22,7 @@
 pub mod deleted;
 pub mod epoch;
 pub mod generator;
+pub mod horizon;
 pub mod jump;
 pub mod layout;
 pub mod promise;

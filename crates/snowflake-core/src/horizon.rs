@@ -1,0 +1,286 @@
+//! The horizon: an ID up to which no row can still appear.
+//!
+//! A transaction takes an ID, and commits after another one that took a later ID. Whoever reads rows
+//! in the order of their IDs has to stop before the first ID of each transaction that his snapshot
+//! does not see. Where that ID is found depends on how far the transaction has come:
+//!
+//! - In the *slot* of its process, from the claim of the ID on. The slot is written under the
+//!   generator's lock, together with the claim, so that a reader who has read the last ID under that
+//!   lock, and reads the slots after it, finds the slot of each transaction that has taken an ID up
+//!   to it. The slot is cleared after the transaction has become visible.
+//! - In its *place* among those of the last transactions, by its transaction ID, from before its
+//!   commit on: for snapshots that are older than the commit.
+//! - In a *holder*, if it is prepared. Nobody is told when it ends, so the holder stays until its
+//!   space is needed and it has ended.
+//!
+//! A reader reads in this order: last ID, slots, holders, places. Since a transaction is put into its
+//! place, and into a holder, before its slot is cleared, he finds it in one of them.
+//!
+//! What is read and written, and in what order, is decided here. The caller owns the memory.
+
+/// The first ID of a transaction that has taken none: greater than any.
+pub const NO_ID: i64 = i64::MAX;
+
+/// A step in the end of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// It is about to commit, and not visible yet.
+    PreCommit,
+    /// It is about to be prepared.
+    PrePrepare,
+    /// It is prepared, and no longer that of its process.
+    Prepared,
+    /// It has become visible, or was rolled back.
+    Ended,
+}
+
+/// What is done at an [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Act {
+    /// Puts the transaction into its place, as [`Place::wants`] says.
+    Put,
+    /// Gives it a holder, whether it has taken an ID or not.
+    Hold,
+    /// Clears the slot.
+    Clear,
+}
+
+impl Event {
+    /// What is done at this event, in this order.
+    pub fn acts(self) -> &'static [Act] {
+        match self {
+            Event::PreCommit => &[Act::Put],
+            Event::PrePrepare => &[Act::Put, Act::Hold],
+            Event::Prepared | Event::Ended => &[Act::Clear],
+        }
+    }
+}
+
+/// What is known of the transactions that share a place: those with this remainder of their ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    xid: u64,
+    first: i64,
+    /// The highest transaction ID that the place was taken from.
+    gone: u64,
+}
+
+/// What a place knows of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Its first ID, or [`NO_ID`].
+    First(i64),
+    /// It was never put there.
+    Nothing,
+    /// It might have been put there, and the place was taken from it.
+    Unknown,
+}
+
+impl Place {
+    /// No transaction was put there.
+    pub const EMPTY: Place = Place { xid: 0, first: NO_ID, gone: 0 };
+
+    /// Whether a transaction has to be put there when it commits: if it has taken an ID, or if a
+    /// reader could not know that it has taken none.
+    pub fn wants(&self, xid: u64, first: i64) -> bool {
+        xid != 0 && (first != NO_ID || self.find(xid) == Found::Unknown)
+    }
+
+    /// Puts a transaction there, in place of another one.
+    pub fn put(&mut self, xid: u64, first: i64) {
+        let gone = if self.xid == xid { self.gone } else { self.gone.max(self.xid) };
+        *self = Place { xid, first, gone };
+    }
+
+    /// What is known of the transaction.
+    pub fn find(&self, xid: u64) -> Found {
+        if self.xid == xid {
+            Found::First(self.first)
+        } else if self.gone >= xid {
+            Found::Unknown
+        } else {
+            Found::Nothing
+        }
+    }
+}
+
+/// What a snapshot does not see: the transactions that ran when it was taken, and those that began
+/// later. Subtransactions are not told apart; that of each of them that has one runs, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Snapshot<R> {
+    /// The lower halves of the transaction IDs that ran.
+    pub running: R,
+    /// The lower half of the first transaction ID that is later than all that it sees.
+    pub later: u32,
+}
+
+/// What the reader needs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The last ID that was taken, read under the generator's lock: [`Reader::last`].
+    Last,
+    /// The slot of this number: [`Reader::slot`].
+    Slot(usize),
+    /// The next transaction ID of the server: [`Reader::next`].
+    Next,
+    /// The holder of this number: [`Reader::holder`].
+    Holder(usize),
+    /// The place of this number: [`Reader::place`].
+    Place(usize),
+    /// Whether the transaction of this ID, in its lower half, has committed: [`Reader::committed`].
+    Committed(u32),
+    /// The horizon.
+    Done(i64),
+    /// Nothing is known of a transaction that the snapshot does not see.
+    TooOld,
+}
+
+/// Finds the horizon of a snapshot, step by step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reader<R> {
+    snapshot: Snapshot<R>,
+    /// How many slots, holders and places there are.
+    sizes: [usize; 3],
+    horizon: i64,
+    next: u64,
+    step: Step,
+    /// How many transactions, or places of later ones, were looked at.
+    looked: usize,
+}
+
+impl<R: AsRef<[u32]>> Reader<R> {
+    /// A reader for memory of so many slots, holders and places.
+    pub fn new(snapshot: Snapshot<R>, slots: usize, holders: usize, places: usize) -> Reader<R> {
+        let sizes = [slots, holders, places];
+        Reader { snapshot, sizes, horizon: 0, next: 0, step: Step::Last, looked: 0 }
+    }
+
+    /// What is needed next.
+    pub fn step(&self) -> Step {
+        self.step
+    }
+
+    /// The last ID that was taken.
+    pub fn last(&mut self, id: i64) {
+        self.horizon = id;
+        self.step = self.slot_from(0);
+    }
+
+    /// The first ID in the slot.
+    pub fn slot(&mut self, first: i64) {
+        self.lower(first);
+        if let Step::Slot(number) = self.step {
+            self.step = self.slot_from(number + 1);
+        }
+    }
+
+    /// The server's next transaction ID. It is read after the slots, so that it is greater than that
+    /// of each transaction whose slot was cleared before.
+    pub fn next(&mut self, xid: u64) {
+        self.next = xid;
+        self.step = self.holder_from(0);
+    }
+
+    /// The transaction ID of the holder, 0 if it is free, and the first ID.
+    pub fn holder(&mut self, xid: u64, first: i64) {
+        if xid != 0 && self.is_unseen(xid) {
+            self.lower(first);
+        }
+        if let Step::Holder(number) = self.step {
+            self.step = self.holder_from(number + 1);
+        }
+    }
+
+    /// What is in the place.
+    pub fn place(&mut self, place: &Place) {
+        let mut found = Found::Nothing;
+        if let Some(xid) = self.transaction() {
+            found = place.find(xid);
+            if found == Found::Unknown {
+                self.step = Step::Committed(xid as u32);
+                return;
+            }
+        } else if place.gone >= self.later() {
+            self.step = Step::TooOld;
+            return;
+        } else if place.xid >= self.later() {
+            found = Found::First(place.first);
+        }
+        if let Found::First(first) = found {
+            self.lower(first);
+        }
+        self.look_on();
+    }
+
+    /// Whether the transaction has committed. If not, it is in its slot or its holder still, or it
+    /// will never be visible.
+    pub fn committed(&mut self, has: bool) {
+        if has {
+            self.step = Step::TooOld;
+        } else {
+            self.look_on();
+        }
+    }
+
+    fn running(&self) -> &[u32] {
+        self.snapshot.running.as_ref()
+    }
+
+    fn lower(&mut self, first: i64) {
+        self.horizon = self.horizon.min(first.saturating_sub(1));
+    }
+
+    fn slot_from(&self, number: usize) -> Step {
+        if number < self.sizes[0] { Step::Slot(number) } else { Step::Next }
+    }
+
+    fn holder_from(&self, number: usize) -> Step {
+        if number < self.sizes[1] { Step::Holder(number) } else { self.place_of_now() }
+    }
+
+    fn look_on(&mut self) {
+        self.looked += 1;
+        self.step = self.place_of_now();
+    }
+
+    fn place_of_now(&self) -> Step {
+        let places = self.sizes[2];
+        if let Some(xid) = self.transaction() {
+            return Step::Place((xid % places as u64) as usize);
+        }
+        let later = self.looked - self.running().len();
+        if self.has_more_than_places() && later < places {
+            Step::Place(later)
+        } else {
+            Step::Done(self.horizon)
+        }
+    }
+
+    /// The transaction that is looked for now; `None` if there are more than places, which are then
+    /// looked at one by one, and at the end.
+    fn transaction(&self) -> Option<u64> {
+        let running = self.running();
+        if let Some(xid) = running.get(self.looked) {
+            return Some(self.whole(*xid));
+        }
+        let xid = self.later() + (self.looked - running.len()) as u64;
+        (!self.has_more_than_places() && xid < self.next).then_some(xid)
+    }
+
+    fn has_more_than_places(&self) -> bool {
+        self.next - self.later() > self.sizes[2] as u64
+    }
+
+    fn later(&self) -> u64 {
+        self.whole(self.snapshot.later)
+    }
+
+    fn is_unseen(&self, xid: u64) -> bool {
+        xid >= self.later() || self.running().contains(&(xid as u32))
+    }
+
+    /// The transaction ID with this lower half, which is at most the next one.
+    fn whole(&self, xid: u32) -> u64 {
+        self.next - u64::from((self.next as u32).wrapping_sub(xid))
+    }
+}

@@ -1,0 +1,349 @@
+//! Which transactions hold back the horizon: what [`snowflake_core::horizon`] reads and writes, in
+//! shared memory.
+//!
+//! # Locking contract
+//!
+//! A slot belongs to a process. It is lowered by this process and by its parallel workers, under the
+//! generator's spinlock, and it is cleared without a lock by this process, whose workers have ended
+//! by then. Clearing releases, and reading acquires: a reader who finds a slot clear finds what was
+//! written before. Each place and each holder has a spinlock of its own, under which its few integers
+//! are copied, and nothing else is done.
+
+use std::cell::UnsafeCell;
+use std::mem::size_of;
+use std::ptr;
+use std::slice;
+use std::sync::OnceLock;
+use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+use pgrx::prelude::*;
+use snowflake_core::horizon::{Act, Event, NO_ID, Place};
+
+use super::spinlock::SpinLock;
+
+/// How many transactions have a place. A place takes 32 bytes.
+pub const PLACES: usize = 65_536;
+
+/// The first ID of the transaction of a process. It has a cache line of its own.
+#[repr(C, align(64))]
+pub struct Slot {
+    first: AtomicI64,
+    /// When that was taken, Unix ms.
+    since: AtomicI64,
+}
+
+impl Slot {
+    const CLEAR: Slot = Slot { first: AtomicI64::new(NO_ID), since: AtomicI64::new(0) };
+
+    /// The first ID, and when it was taken; [`NO_ID`] if none was.
+    pub fn read(&self) -> (i64, i64) {
+        (self.first.load(Acquire), self.since.load(Relaxed))
+    }
+}
+
+/// Integers behind a spinlock.
+#[repr(C)]
+struct Locked<T> {
+    lock: SpinLock,
+    value: UnsafeCell<T>,
+}
+
+impl<T: Copy> Locked<T> {
+    fn with<R>(&self, act: impl FnOnce(&mut T) -> R) -> R {
+        self.lock.lock();
+        // SAFETY: the lock is held, so nobody else has a reference.
+        let result = act(unsafe { &mut *self.value.get() });
+        self.lock.unlock();
+        result
+    }
+}
+
+/// A prepared transaction, or one that was; all zero if the holder was never used.
+#[derive(Clone, Copy, Default)]
+pub struct Holder {
+    /// Its transaction ID; 0 if there is none.
+    pub xid: u64,
+    /// Its first ID, or [`NO_ID`].
+    pub first: i64,
+    /// When that was taken, Unix ms.
+    pub since: i64,
+    /// The role that prepared it.
+    pub role: pg_sys::Oid,
+}
+
+/// The shared memory: this, then the slots, the holders and the places.
+#[repr(C)]
+struct Header {
+    /// Whether all transactions that were prepared before the server started have ended.
+    settled: AtomicBool,
+}
+
+/// Where the shared memory is: in this process, and in those that it forks.
+static MEMORY: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
+
+/// The slot that this process writes into. Memory of one process.
+static OWN: AtomicPtr<Slot> = AtomicPtr::new((&raw const UNKNOWN).cast_mut());
+
+/// Stands for the slot until the process takes its first ID.
+static UNKNOWN: Slot = Slot::CLEAR;
+
+/// How many transactions of this process have ended.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// The hooks that were there before.
+static NEXT_HOOKS: OnceLock<[Option<unsafe extern "C-unwind" fn()>; 2]> = OnceLock::new();
+
+/// Asks for the shared memory. Called while the library is preloaded.
+pub fn init() {
+    // SAFETY: the server starts: one process, one thread.
+    unsafe {
+        NEXT_HOOKS.get_or_init(|| [pg_sys::shmem_request_hook, pg_sys::shmem_startup_hook]);
+        pg_sys::shmem_request_hook = Some(request);
+        pg_sys::shmem_startup_hook = Some(create);
+    }
+}
+
+/// How many slots and holders there are. Each prepared transaction has a holder, and each process
+/// might be about to prepare another one.
+fn sizes() -> [usize; 2] {
+    // SAFETY: both are known before shared memory is asked for, and do not change.
+    let (processes, prepared) = unsafe { (pg_sys::MaxBackends, pg_sys::max_prepared_xacts) };
+    let holders = if prepared == 0 { 0 } else { processes + prepared };
+    [processes as usize, holders as usize]
+}
+
+/// Where the slots begin, in bytes.
+const SLOTS_AT: usize = size_of::<Header>().next_multiple_of(align_of::<Slot>());
+
+/// Where the slots, the holders and the places begin, and where the memory ends, in bytes.
+fn offsets() -> [usize; 4] {
+    let [slots, holders] = sizes();
+    let holders_at = SLOTS_AT + slots * size_of::<Slot>();
+    let places_at = holders_at + holders * size_of::<Locked<Holder>>();
+    [SLOTS_AT, holders_at, places_at, places_at + PLACES * size_of::<Locked<Place>>()]
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn request() {
+    if let Some([Some(next), _]) = NEXT_HOOKS.get() {
+        // SAFETY: what PostgreSQL would have called.
+        unsafe { pg_sys::submodules::ffi::pg_guard_ffi_boundary(|| next()) };
+    }
+    // The memory that PostgreSQL gives out begins at a multiple of 128 bytes at least.
+    // SAFETY: called where memory is asked for.
+    unsafe { pg_sys::RequestAddinShmemSpace(offsets()[3]) };
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn create() {
+    if let Some([_, Some(next)]) = NEXT_HOOKS.get() {
+        // SAFETY: what PostgreSQL would have called.
+        unsafe { pg_sys::submodules::ffi::pg_guard_ffi_boundary(|| next()) };
+    }
+    // SAFETY: called where memory is given out, which lives as long as the server. All of it is
+    // written before anybody reads it.
+    unsafe {
+        // PostgreSQL's AddinShmemInitLock.
+        let lock = &raw mut (*pg_sys::MainLWLockArray.add(21)).lock;
+        pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE);
+        let mut found = false;
+        let name = c"snowflake_horizon".as_ptr();
+        let begin = pg_sys::ShmemInitStruct(name, offsets()[3], &mut found).cast::<Header>();
+        MEMORY.store(begin, Relaxed);
+        if !found {
+            let [slots, holders] = sizes();
+            let [slots_at, holders_at, places_at, _] = offsets();
+            begin.write(Header { settled: AtomicBool::new(false) });
+            fill(begin, slots_at, slots, || Slot::CLEAR);
+            fill(begin, holders_at, holders, || new(Holder::default()));
+            fill(begin, places_at, PLACES, || new(Place::EMPTY));
+        }
+        pg_sys::LWLockRelease(lock);
+    }
+}
+
+/// # Safety
+///
+/// So many values fit behind the beginning of the memory, which nobody else uses yet.
+unsafe fn fill<T>(begin: *mut Header, offset: usize, count: usize, value: impl Fn() -> T) {
+    for number in 0..count {
+        // SAFETY: see above.
+        unsafe { begin.byte_add(offset).cast::<T>().add(number).write(value()) };
+    }
+}
+
+fn new<T>(value: T) -> Locked<T> {
+    Locked { lock: SpinLock::new(), value: UnsafeCell::new(value) }
+}
+
+/// A part of the memory. The library must have been preloaded.
+fn part<T>(offset: usize, count: usize) -> &'static [T] {
+    // SAFETY: written when the server started; what is shared is atomic, or behind a lock.
+    unsafe {
+        let begin = MEMORY.load(Relaxed).byte_add(offset).cast::<T>();
+        slice::from_raw_parts(begin, count)
+    }
+}
+
+/// The slot of each process, by its number. The library must have been preloaded.
+pub fn slots() -> &'static [Slot] {
+    part(offsets()[0], sizes()[0])
+}
+
+fn holders() -> &'static [Locked<Holder>] {
+    part(offsets()[1], sizes()[1])
+}
+
+fn places() -> &'static [Locked<Place>] {
+    part(offsets()[2], PLACES)
+}
+
+/// How many holders there are. The library must have been preloaded.
+pub fn holder_count() -> usize {
+    sizes()[1]
+}
+
+/// What is in this holder. The library must have been preloaded.
+pub fn holder(number: usize) -> Holder {
+    holders()[number].with(|holder| *holder)
+}
+
+/// What is in this place. The library must have been preloaded.
+pub fn place(number: usize) -> Place {
+    places()[number].with(|place| *place)
+}
+
+/// Whether all transactions that were prepared before the server started have ended.
+pub fn settled() -> &'static AtomicBool {
+    let header: &[Header] = part(0, 1);
+    &header[0].settled
+}
+
+/// Notes that the transaction of this process takes an ID. Called under the generator's spinlock, in
+/// the same hold as the claim; see the contract there for what may be done.
+#[inline(always)]
+pub fn claim(id: i64, now: i64) {
+    // SAFETY: points to a slot of the shared memory, or to the one that stands for it.
+    let slot = unsafe { &*OWN.load(Relaxed) };
+    if id < slot.first.load(Relaxed) {
+        claim_first(id, now);
+    }
+}
+
+/// The first ID of a transaction. A smaller one follows only after the floor was lowered by force,
+/// or while `snowflake.reuse_window` is on.
+#[cold]
+#[inline(never)]
+fn claim_first(id: i64, now: i64) {
+    // SAFETY: variables of this process, which has a number in the array of processes, as its leader
+    // has. The leader outlives its workers, which take IDs within its transaction.
+    let slot = unsafe {
+        let own = pg_sys::MyProc;
+        let leader = (*own).lockGroupLeader;
+        let is_worker = pg_sys::ParallelWorkerNumber >= 0 && !leader.is_null();
+        let process = if is_worker { leader } else { own };
+        let number = process.addr() - (*pg_sys::ProcGlobal).allProcs.addr();
+        let number = number / size_of::<pg_sys::PGPROC>();
+        MEMORY.load(Relaxed).byte_add(SLOTS_AT).cast::<Slot>().add(number)
+    };
+    OWN.store(slot, Relaxed);
+    // SAFETY: a slot of the shared memory.
+    let slot = unsafe { &*slot };
+    if id < slot.first.load(Relaxed) {
+        if slot.first.load(Relaxed) == NO_ID {
+            slot.since.store(now, Relaxed);
+        }
+        slot.first.store(id, Relaxed);
+    }
+}
+
+unsafe extern "C-unwind" {
+    // It raises no error, and the guard of pgrx would cost more than the call.
+    fn GetTopFullTransactionIdIfAny() -> pg_sys::FullTransactionId;
+}
+
+/// How many transactions of this process have ended.
+pub fn ended() -> u64 {
+    ENDED.load(Relaxed)
+}
+
+/// Does what is to be done at a step in the end of the transaction of this process.
+pub fn at(event: Event) {
+    if event == Event::Ended || event == Event::Prepared {
+        ENDED.fetch_add(1, Relaxed);
+    }
+    if MEMORY.load(Relaxed).is_null() {
+        return;
+    }
+    // A worker might have written into the slot, and this process have taken no ID itself.
+    let slot = own_slot();
+    for act in event.acts() {
+        match act {
+            Act::Clear => {
+                if slot.first.load(Relaxed) != NO_ID {
+                    slot.first.store(NO_ID, Release);
+                }
+            }
+            Act::Put => put(slot.first.load(Relaxed)),
+            Act::Hold => {
+                let (first, since) = slot.read();
+                hold(first, since);
+            }
+        }
+    }
+}
+
+/// The slot of this process.
+fn own_slot() -> &'static Slot {
+    // SAFETY: a process that ends a transaction has a number.
+    unsafe {
+        let number = pg_sys::MyProc.addr() - (*pg_sys::ProcGlobal).allProcs.addr();
+        &slots()[number / size_of::<pg_sys::PGPROC>()]
+    }
+}
+
+/// The transaction ID of this process's transaction; 0 if it has none, and has written nothing.
+fn own_xid() -> u64 {
+    // SAFETY: in a transaction.
+    unsafe { GetTopFullTransactionIdIfAny().value }
+}
+
+fn put(first: i64) {
+    let xid = own_xid();
+    if xid != 0 {
+        places()[xid as usize % PLACES].with(|place| {
+            if place.wants(xid, first) {
+                place.put(xid, first);
+            }
+        });
+    }
+}
+
+/// Finds a holder that is free, or whose transaction has ended. There always is one; see [`sizes`].
+#[cold]
+#[pg_guard]
+extern "C-unwind" fn hold(first: i64, since: i64) {
+    // SAFETY: reads a variable of this process.
+    let role = unsafe { pg_sys::GetUserId() };
+    let new = Holder { xid: own_xid(), first, since, role };
+    for holder in holders() {
+        let found = holder.with(|holder| holder.xid);
+        // SAFETY: in a transaction, and no lock is held.
+        if found != 0 && unsafe { pg_sys::TransactionIdIsInProgress((found as u32).into()) } {
+            continue;
+        }
+        let is_taken = holder.with(|holder| {
+            let is_free = holder.xid == found;
+            if is_free {
+                *holder = new;
+            }
+            is_free
+        });
+        if is_taken {
+            return;
+        }
+    }
+}

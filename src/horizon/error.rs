@@ -1,0 +1,69 @@
+//! Why there is no horizon.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use crate::promise;
+use crate::server::report::{self, Report};
+
+/// Why there is no horizon.
+#[derive(Debug)]
+pub enum Error {
+    /// There is no generator.
+    Promise(promise::Error),
+    /// Smaller IDs might follow.
+    Reuse,
+    /// These transactions were prepared before the server started.
+    Prepared(Vec<String>),
+    /// A transaction that the snapshot does not see has no place any more.
+    TooOld,
+    /// The snapshot is from before the promotion.
+    SnapshotOfStandby,
+    /// It is not that of a query.
+    OtherSnapshot,
+}
+
+impl From<promise::Error> for Error {
+    fn from(error: promise::Error) -> Error {
+        Error::Promise(error)
+    }
+}
+
+impl Report for Error {
+    fn report(self) -> ErrorReport {
+        let unknown = |why: &str| {
+            report::new(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("the horizon of snowflake IDs is not known {why}"),
+            )
+        };
+        match self {
+            Error::Promise(error) => error.report(),
+            Error::Reuse => unknown("while snowflake.reuse_window is on")
+                .set_detail("After a step back of the clock, smaller IDs can follow.")
+                .set_hint(
+                    "Set snowflake.reuse_window to 0 and reload the server. The setting is in force \
+                     from the next reservation on.",
+                ),
+            Error::Prepared(names) => {
+                let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+                unknown("while transactions are prepared that the server has not seen prepared")
+                    .set_detail(format!(
+                        "Nobody knows which IDs they have taken, because they were prepared before \
+                         the server started, or while it was a standby: {}.",
+                        names.join(", ")
+                    ))
+                    .set_hint("Commit them, or roll them back.")
+            }
+            Error::TooOld => unknown("to a snapshot that is this old")
+                .set_detail(
+                    "Since the snapshot was taken, more transactions have committed than the server \
+                     remembers.",
+                )
+                .set_hint("Begin a new transaction."),
+            Error::SnapshotOfStandby => unknown("to a snapshot from before the promotion")
+                .set_hint("Begin a new transaction."),
+            Error::OtherSnapshot => unknown("to this kind of snapshot"),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Which transactions hold back the horizon. What a role sees of those of others is what
+//! `pg_stat_activity` shows: that there is one, and not since when.
+
+use pgrx::datum::TimestampWithTimeZone;
+use pgrx::prelude::*;
+use snowflake_core::horizon::NO_ID;
+
+use crate::generator::holding;
+use crate::server::catalog;
+use crate::server::time::timestamptz;
+use crate::settings;
+
+/// A transaction that has taken an ID, and might not have ended.
+pub struct Held {
+    /// Its process; `None` for a prepared one.
+    pub pid: Option<i32>,
+    /// The lower half of its transaction ID, if it is prepared.
+    pub xid: Option<u32>,
+    /// Its first ID, [`NO_ID`] for a prepared one without any, and when that was taken, Unix ms;
+    /// `None` where the role may not see it.
+    pub details: Option<(i64, i64)>,
+}
+
+/// All of them, and all prepared ones for which there is a holder still.
+pub fn held() -> Vec<Held> {
+    if !settings::fixed().preloaded {
+        return Vec::new();
+    }
+    let processes = holding::slots().iter().enumerate().filter_map(|(number, slot)| {
+        let details @ (first, _) = slot.read();
+        // SAFETY: the processes of a server are an array in shared memory, and these are integers.
+        let (pid, role) = unsafe {
+            let process = (*pg_sys::ProcGlobal).allProcs.add(number);
+            ((*process).pid, (*process).roleId)
+        };
+        let is_held = first != NO_ID && pid != 0;
+        let details = Some(details).filter(|_| is_held && may_see(role));
+        is_held.then_some(Held { pid: Some(pid), xid: None, details })
+    });
+    let prepared = (0..holding::holder_count()).map(holding::holder).filter(|held| held.xid != 0);
+    let prepared = prepared.map(|held| {
+        let details = Some((held.first, held.since));
+        let details = details.filter(|_| held.first == NO_ID || may_see(held.role));
+        Held { pid: None, xid: Some(held.xid as u32), details }
+    });
+    processes.chain(prepared).collect()
+}
+
+/// The transactions that are prepared now: the lower half of their IDs, and their names.
+pub fn prepared() -> Vec<(u32, String)> {
+    let rows = catalog::query(
+        "SELECT transaction, gid FROM pg_prepared_xacts ORDER BY prepared, gid",
+        &[],
+    );
+    rows.into_iter()
+        .filter_map(|mut row| {
+            let name = row.pop().flatten()?;
+            Some((row.pop().flatten()?.parse().ok()?, name))
+        })
+        .collect()
+}
+
+/// Whether the current user may see what a transaction of this role does.
+fn may_see(role: pg_sys::Oid) -> bool {
+    // SAFETY: looks into the catalog, in a transaction.
+    unsafe {
+        let user = pg_sys::GetUserId();
+        let all: pg_sys::Oid = pg_sys::ROLE_PG_READ_ALL_STATS.into();
+        pg_sys::has_privs_of_role(user, all) || pg_sys::has_privs_of_role(user, role)
+    }
+}
+
+/// The rows of `snowflake_horizon_holders`, before it looks for the names of prepared transactions.
+#[pg_extern(volatile, strict, parallel_restricted)]
+#[allow(clippy::type_complexity)]
+fn snowflake_horizon_held() -> TableIterator<
+    'static,
+    (
+        name!(pid, Option<i32>),
+        name!(xid, Option<i64>),
+        name!(has_id, bool),
+        name!(since, Option<TimestampWithTimeZone>),
+        name!(first_id, Option<i64>),
+    ),
+> {
+    TableIterator::new(held().into_iter().map(|Held { pid, xid, details }| {
+        let has_id = details.is_none_or(|(first, _)| first != NO_ID);
+        let shown = details.filter(|_| has_id);
+        (
+            pid,
+            xid.map(i64::from),
+            has_id,
+            shown.map(|(_, since)| timestamptz(since)),
+            shown.map(|(first, _)| first),
+        )
+    }))
+}

@@ -1,0 +1,174 @@
+//! `snowflake_horizon()`: an ID up to which no row can still appear.
+//!
+//! - `error`: why there is no horizon.
+//! - `holders`: which transactions hold it back.
+//!
+//! What is read, and in what order, is decided by [`snowflake_core::horizon`].
+
+mod error;
+pub mod holders;
+
+use std::cell::Cell;
+use std::slice;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use pgrx::prelude::*;
+use snowflake_core::horizon::{Reader, Snapshot, Step};
+
+use crate::generator::{holding, shared};
+use crate::promise::{self, reservation};
+use crate::server::report::OrRaise;
+use crate::settings::{self, Fixed};
+use error::Error;
+
+/// An ID up to which every row is visible to the query, if its key was taken on this server in the
+/// transaction that inserted it: no transaction that the query's snapshot does not see has taken an
+/// ID up to it, and none will. The same for all calls with one snapshot in one statement. 55000
+/// without preloading or identity, while `snowflake.reuse_window` is on, while a transaction is
+/// prepared that was prepared before the server started, and if the snapshot is too old; 25006 on a
+/// standby.
+#[pg_extern(stable, strict, parallel_restricted)]
+fn snowflake_horizon() -> i64 {
+    horizon().or_raise()
+}
+
+fn horizon() -> Result<i64, Error> {
+    let fixed = settings::require_preloading().map_err(promise::Error::from)?;
+    reservation::refuse_in_recovery("return the horizon of snowflake IDs")?;
+    let snapshot = snapshot()?;
+    let key = Key::of(&snapshot);
+    if let Some((known, horizon)) = KNOWN.get()
+        && known == key
+    {
+        return Ok(horizon);
+    }
+    if shared::promised().is_none() {
+        // Nothing was issued since the server started: the horizon is where IDs begin.
+        reservation::reserve(fixed, i64::MIN, 0)?;
+    }
+    refuse_unknown()?;
+    let horizon = read(fixed, snapshot)?;
+    KNOWN.set(Some((key, horizon)));
+    Ok(horizon)
+}
+
+thread_local! {
+    /// The horizon that was found last. A statement might ask once for each row, and has to get one
+    /// answer: with a later one, it would return a row after others that it has left out.
+    static KNOWN: Cell<Option<(Key, i64)>> = const { Cell::new(None) };
+}
+
+/// What a statement and its snapshot are known by. What is true of one snapshot is true of another one
+/// that sees the same transactions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    transactions: u64,
+    statement: pg_sys::TimestampTz,
+    first: u32,
+    later: u32,
+    running: usize,
+}
+
+impl Key {
+    fn of(snapshot: &Taken) -> Key {
+        // SAFETY: reads a variable of this process.
+        let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
+        let Taken { first, snapshot: Snapshot { running, later } } = *snapshot;
+        let transactions = holding::ended();
+        Key { transactions, statement, first, later, running: running.len() }
+    }
+}
+
+/// The snapshot of the query.
+struct Taken {
+    first: u32,
+    snapshot: Snapshot<&'static [u32]>,
+}
+
+fn snapshot() -> Result<Taken, Error> {
+    // SAFETY: PostgreSQL keeps the active snapshot while the query runs, which is longer than it is
+    // used here. Its transaction IDs are plain integers.
+    unsafe {
+        let snapshot = match pg_sys::ActiveSnapshotSet() {
+            true => pg_sys::GetActiveSnapshot(),
+            false => pg_sys::GetTransactionSnapshot(),
+        };
+        let pg_sys::SnapshotData { snapshot_type, xmin, xmax, xip, xcnt, .. } = *snapshot;
+        if snapshot_type != pg_sys::SnapshotType::SNAPSHOT_MVCC {
+            return Err(Error::OtherSnapshot);
+        } else if (*snapshot).takenDuringRecovery {
+            return Err(Error::SnapshotOfStandby);
+        }
+        let running = match xcnt {
+            0 => &[][..],
+            count => slice::from_raw_parts(xip.cast::<u32>(), count as usize),
+        };
+        let snapshot = Snapshot { running, later: xmax.into_inner() };
+        Ok(Taken { first: xmin.into_inner(), snapshot })
+    }
+}
+
+/// Refuses while a smaller ID might follow.
+fn refuse_unknown() -> Result<(), Error> {
+    if settings::REUSE_WINDOW.get() > 0 || shared::generator().reuses() {
+        return Err(Error::Reuse);
+    }
+    let settled = holding::settled();
+    if !settled.load(Acquire) {
+        let unknown = prepared_before_the_start();
+        if !unknown.is_empty() {
+            return Err(Error::Prepared(unknown));
+        }
+        // Nothing becomes prepared without a holder any more.
+        settled.store(true, Release);
+    }
+    Ok(())
+}
+
+/// The names of the transactions that are prepared, and were prepared before the server started or
+/// while it was a standby.
+pub fn prepared_before_the_start() -> Vec<String> {
+    // All that have no holder are from before: who prepares one gives it a holder first.
+    let is_held = |xid| (0..holding::holder_count()).any(|n| holding::holder(n).xid as u32 == xid);
+    let prepared = holders::prepared().into_iter();
+    prepared.filter(|(xid, _)| !is_held(*xid)).map(|(_, name)| name).collect()
+}
+
+fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {
+    let slots = holding::slots();
+    let mut reader = Reader::new(snapshot, slots.len(), holding::holder_count(), holding::PLACES);
+    loop {
+        match reader.step() {
+            Step::Last => reader.last(last(fixed)),
+            Step::Slot(number) => reader.slot(slots[number].read().0),
+            // SAFETY: reads shared memory of the server.
+            Step::Next => reader.next(unsafe { pg_sys::ReadNextFullTransactionId().value }),
+            Step::Holder(number) => {
+                let holder = holding::holder(number);
+                reader.holder(holder.xid, holder.first);
+            }
+            Step::Place(number) => reader.place(&holding::place(number)),
+            Step::Committed(xid) => {
+                // SAFETY: the transaction is not older than one that the snapshot does not see, so
+                // its outcome is kept.
+                reader.committed(unsafe { pg_sys::TransactionIdDidCommit(xid.into()) });
+            }
+            Step::Done(horizon) => return Ok(horizon),
+            Step::TooOld => return Err(Error::TooOld),
+        }
+    }
+}
+
+/// The last ID that was taken. After an observation or a start, that is the largest of its
+/// timestamp, since the next one is of a later millisecond.
+fn last(fixed: &Fixed) -> i64 {
+    let generator = shared::generator();
+    match generator.last() {
+        Some((timestamp, sequence)) => fixed.ids.compose(timestamp, sequence),
+        None => {
+            let layout = fixed.layout;
+            let timestamp = generator.timestamp().clamp(layout.epoch(), layout.last_timestamp());
+            layout.last_id(timestamp).expect("a timestamp of the field")
+        }
+    }
+}
