@@ -37,6 +37,7 @@ mod encodings;
 mod errors;
 mod extension_update;
 mod fuzz;
+mod horizon;
 mod image_root;
 mod installation;
 mod layout_check;

@@ -3,9 +3,9 @@
 use std::thread;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints};
+use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, eventually};
 
-/// Takes what is new since the last poll, as the recipe says.
+/// Takes what is new since the last poll, as the recipe says for rows that take IDs of pools.
 struct Poller {
     client: Client,
     horizon: i64,
@@ -43,7 +43,7 @@ fn jobs() -> Cluster {
 const INSERT: &str = "INSERT INTO jobs DEFAULT VALUES RETURNING id";
 
 #[test]
-fn a_poller_does_not_miss_a_late_commit() {
+fn a_poller_by_transaction_does_not_miss_a_late_commit() {
     let cluster = jobs();
     let mut poller = Poller { client: cluster.connect(), horizon: 0 };
     let (mut late, mut early) = (cluster.connect(), cluster.connect());
@@ -61,7 +61,7 @@ fn a_poller_does_not_miss_a_late_commit() {
 }
 
 #[test]
-fn a_poller_sees_every_row_once() {
+fn a_poller_by_transaction_sees_every_row_once() {
     let cluster = jobs();
     let mut poller = Poller { client: cluster.connect(), horizon: 0 };
     let (mut seen, written) = thread::scope(|scope| {
@@ -164,4 +164,115 @@ fn a_hash_spreads_over_shards() {
     assert_eq!(shares_by("hashint8(id) % 16").0, 31);
     let (shards, least, most) = shares_by(SHARD);
     assert!(shards == 16 && least > 60 && most < 140, "{shards} {least} {most}");
+}
+
+/// The statement of docs/recipes.md that sends a batch of the outbox.
+fn send_batch() -> String {
+    let page = include_str!("../../../../docs/recipes.md");
+    let from = page.find("WITH\n-- a row: the position\n").expect("a statement");
+    page[from..].split_once(';').expect("its end").0.replace("SELECT message", "SELECT id")
+}
+
+#[test]
+fn an_outbox_sends_every_message_once_in_order() {
+    let cluster = Cluster::start();
+    let mut sender = cluster.connect();
+    sender
+        .batch_execute(
+            "CREATE TABLE outbox (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), message text);
+             CREATE TABLE sent (position bigint NOT NULL);
+             INSERT INTO sent VALUES (0)",
+        )
+        .expect("tables");
+    let statement = send_batch();
+    let mut send = || {
+        let rows = sender.query(&statement, &[]).expect("a batch");
+        rows.iter().map(|row| row.get(0)).collect::<Vec<i64>>()
+    };
+    let sent = thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|number| {
+                let mut client = cluster.connect();
+                scope.spawn(move || {
+                    for round in 0..150 {
+                        let mut transaction = client.transaction().expect("a transaction");
+                        for _ in 0..=(round + number) % 3 {
+                            let insert = "INSERT INTO outbox DEFAULT VALUES";
+                            transaction.batch_execute(insert).expect("a message");
+                        }
+                        thread::yield_now();
+                        transaction.commit().expect("committed");
+                    }
+                })
+            })
+            .collect();
+        let mut sent = Vec::new();
+        while !writers.iter().all(|writer| writer.is_finished()) {
+            sent.extend(send());
+        }
+        loop {
+            let batch = send();
+            if batch.is_empty() {
+                return sent;
+            }
+            sent.extend(batch);
+        }
+    });
+    assert_eq!(sent, bigints(&mut cluster.connect(), "SELECT id FROM outbox ORDER BY id"));
+}
+
+#[test]
+fn a_poller_on_a_standby_gets_every_row_once() {
+    let cluster = Cluster::start();
+    let table = "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
+    cluster.connect().batch_execute(table).expect("a table");
+    let standby = cluster.standby();
+    let waits = cluster.programs().major() >= 19;
+    let ask = "WITH h AS MATERIALIZED (SELECT snowflake_horizon() AS horizon)
+        SELECT horizon, pg_current_wal_insert_lsn()::text FROM h";
+    let (mut primary, mut reader) = (cluster.connect(), standby.connect());
+    let mut poll = |last: &mut i64| {
+        let row = primary.query_one(ask, &[]).expect("a horizon");
+        let (horizon, position) = (row.get::<_, i64>(0), row.get::<_, String>(1));
+        if waits {
+            reader.batch_execute(&format!("WAIT FOR LSN '{position}'")).expect("replayed");
+        } else {
+            let is_there =
+                format!("SELECT (pg_last_wal_replay_lsn() >= '{position}')::int::bigint");
+            eventually("it is replayed", || bigint(&mut reader, &is_there) == 1);
+        }
+        let rows = format!("SELECT id FROM jobs WHERE id > {last} AND id <= {horizon} ORDER BY id");
+        let ids = bigints(&mut reader, &rows);
+        *last = ids.last().copied().unwrap_or(*last);
+        ids
+    };
+    let mut last = 0;
+    let mut got = thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|_| {
+                let mut client = cluster.connect();
+                scope.spawn(move || {
+                    client.batch_execute("SET synchronous_commit = off").expect("a setting");
+                    for _ in 0..200 {
+                        let mut transaction = client.transaction().expect("a transaction");
+                        bigint_in(&mut transaction);
+                        thread::yield_now();
+                        transaction.commit().expect("committed");
+                    }
+                })
+            })
+            .collect();
+        let mut got = Vec::new();
+        while !writers.iter().all(|writer| writer.is_finished()) {
+            got.extend(poll(&mut last));
+        }
+        got
+    });
+    got.extend(poll(&mut last));
+    assert_eq!(got.len(), 800);
+    assert_eq!(got, bigints(&mut cluster.connect(), "SELECT id FROM jobs ORDER BY id"));
+}
+
+fn bigint_in(transaction: &mut postgres::Transaction) -> i64 {
+    transaction.query_one(INSERT, &[]).expect("a row").get(0)
 }

@@ -4,6 +4,7 @@ mod after_twins;
 mod answers;
 mod backups;
 mod citus;
+mod feed;
 mod foreign_tables;
 mod identities;
 mod monitoring;

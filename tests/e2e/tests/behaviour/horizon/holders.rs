@@ -1,0 +1,85 @@
+//! Who holds the horizon back, and who may see it.
+
+use postgres::{Client, NoTls};
+use snowflake_e2e::{Cluster, bigint};
+
+use super::{begin, create_jobs, jobs};
+
+fn row(client: &mut Client) -> (Option<i32>, Option<String>, bool, Option<i64>) {
+    let query =
+        "SELECT pid, prepared, since BETWEEN now() - interval '1 minute' AND now(), first_id
+                 FROM snowflake_horizon_holders";
+    let row = client.query_one(query, &[]).expect("one row");
+    (row.get(0), row.get(1), row.get::<_, Option<bool>>(2) == Some(true), row.get(3))
+}
+
+#[test]
+fn the_view_names_processes_and_prepared_transactions() {
+    let mut cluster = jobs();
+    let mut superuser = cluster.connect();
+    superuser
+        .batch_execute("CREATE ROLE guest LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor")
+        .expect("roles");
+    let connect =
+        |cluster: &Cluster, user| cluster.config().user(user).connect(NoTls).expect("a session");
+    let (mut client, first) = begin(&cluster);
+    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint") as i32;
+    let (mut guest, mut monitor) = (connect(&cluster, "guest"), connect(&cluster, "monitor"));
+    assert_eq!(row(&mut superuser), (Some(pid), None, true, Some(first)));
+    assert_eq!(row(&mut monitor), (Some(pid), None, true, Some(first)));
+    // As in pg_stat_activity.
+    assert_eq!(row(&mut guest), (Some(pid), None, false, None));
+    client.batch_execute("PREPARE TRANSACTION 'two'").expect("prepared");
+    let two = || Some("two".to_owned());
+    assert_eq!(row(&mut superuser), (None, two(), true, Some(first)));
+    assert_eq!(row(&mut monitor), (None, two(), true, Some(first)));
+    assert_eq!(row(&mut guest), (None, two(), false, None));
+    // One without an ID holds nothing back.
+    client
+        .batch_execute("BEGIN; INSERT INTO jobs VALUES (1); PREPARE TRANSACTION 'without'")
+        .expect("prepared");
+    assert_eq!(row(&mut superuser), (None, two(), true, Some(first)));
+    client.batch_execute("ROLLBACK PREPARED 'without'").expect("rolled back");
+    drop((client, superuser, guest, monitor));
+    cluster.stop();
+    cluster.start_again();
+    // From before the start: nothing is known of it.
+    assert_eq!(row(&mut cluster.connect()), (None, two(), false, None));
+    cluster.connect().batch_execute("COMMIT PREPARED 'two'").expect("committed");
+    let count = "SELECT count(*) FROM snowflake_horizon_holders";
+    assert_eq!(bigint(&mut cluster.connect(), count), 0);
+}
+
+#[test]
+fn the_check_names_what_holds_it_back_for_more_than_a_minute() {
+    let mut cluster = Cluster::builder().set("max_prepared_transactions", "5").fake_clock().start();
+    create_jobs(&cluster);
+    let check = |client: &mut Client| {
+        let query = "SELECT ok, detail FROM snowflake_check() WHERE name = 'horizon'";
+        let row = client.query_one(query, &[]).expect("a row");
+        (row.get::<_, bool>(0), row.get::<_, String>(1))
+    };
+    cluster.connect().batch_execute("CREATE ROLE guest LOGIN").expect("a role");
+    let (mut client, _) = begin(&cluster);
+    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+    let mut other = cluster.connect();
+    let (ok, detail) = check(&mut other);
+    assert!(ok, "{detail}");
+    cluster.set_clock("+90s");
+    let (ok, detail) = check(&mut other);
+    assert!(!ok && detail.contains(&format!("process {pid}")), "{detail}");
+    let mut guest = cluster.config().user("guest").connect(NoTls).expect("a session");
+    let (ok, detail) = check(&mut guest);
+    assert!(ok && detail.starts_with("Not checked"), "{detail}");
+    client.batch_execute("PREPARE TRANSACTION 'slow'").expect("prepared");
+    let (ok, detail) = check(&mut other);
+    assert!(!ok && detail.contains("\"slow\""), "{detail}");
+    drop((client, other, guest));
+    cluster.stop();
+    cluster.start_again();
+    let (ok, detail) = check(&mut cluster.connect());
+    assert!(!ok && detail.contains("\"slow\"") && detail.contains("not known"), "{detail}");
+    cluster.connect().batch_execute("ROLLBACK PREPARED 'slow'").expect("rolled back");
+    let (ok, detail) = check(&mut cluster.connect());
+    assert!(ok, "{detail}");
+}

@@ -1,0 +1,165 @@
+//! Writers at random, and pollers that go by the primary key alone: each gets every committed row
+//! once.
+
+use std::env;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use postgres::Client;
+use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, eventually};
+
+use super::{Poller, jobs};
+
+const WRITERS: u64 = 16;
+const POLLERS: usize = 3;
+
+/// How long the writers write: `SNOWFLAKE_HORIZON_SECONDS`, which `make soak` sets, or a few seconds.
+fn duration() -> Duration {
+    let seconds = env::var("SNOWFLAKE_HORIZON_SECONDS").ok();
+    Duration::from_secs(seconds.map_or(5, |seconds| seconds.parse().expect("a number of seconds")))
+}
+
+/// One transaction, of a kind that a number chooses.
+fn write(client: &mut Client, name: &str, random: &mut u64) -> Result<(), postgres::Error> {
+    let mut below = |limit: u64| {
+        *random ^= *random << 13;
+        *random ^= *random >> 7;
+        *random ^= *random << 17;
+        *random % limit
+    };
+    const INSERT: &str = "INSERT INTO jobs DEFAULT VALUES";
+    let wait = format!("SELECT pg_sleep({})", below(20) as f64 / 1000.0);
+    match below(10) {
+        0..3 => client.batch_execute(INSERT),
+        3 => client.batch_execute(&format!("BEGIN; {INSERT}; {wait}; {INSERT}; COMMIT")),
+        4 => client.batch_execute(&format!(
+            "BEGIN; SAVEPOINT a; {INSERT}; ROLLBACK TO a; {wait}; SAVEPOINT b; {INSERT}; RELEASE b; COMMIT"
+        )),
+        5 => client.batch_execute(&format!("BEGIN; {INSERT}; {wait}; ROLLBACK")),
+        6 => client.batch_execute(&format!(
+            "BEGIN; CREATE TEMP TABLE IF NOT EXISTS taken (id bigint) ON COMMIT DELETE ROWS; {wait}; \
+             INSERT INTO taken SELECT snowflake_nextval(3); {wait}; INSERT INTO jobs SELECT id FROM taken; COMMIT"
+        )),
+        7 => {
+            client.batch_execute(&format!("BEGIN; {INSERT}; PREPARE TRANSACTION '{name}'; {wait}"))?;
+            let end = if below(3) == 0 { "ROLLBACK" } else { "COMMIT" };
+            client.batch_execute(&format!("{end} PREPARED '{name}'"))
+        }
+        8 => client.batch_execute(&format!("CALL work(); {wait}")),
+        _ => client.batch_execute(
+            "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; \
+             BEGIN; CREATE TEMP TABLE of_workers ON COMMIT DROP AS SELECT snowflake_nextval() AS id FROM many; \
+             INSERT INTO jobs SELECT id FROM of_workers; COMMIT",
+        ),
+    }
+}
+
+fn session(cluster: &Cluster) -> Client {
+    let mut client = cluster.connect();
+    client.batch_execute("SET synchronous_commit = off").expect("a setting");
+    client
+}
+
+#[test]
+fn pollers_by_the_primary_key_get_every_row_once() {
+    let cluster = jobs();
+    cluster
+        .connect()
+        .batch_execute(
+            "CREATE TABLE many AS SELECT generate_series(1, 50) AS n;
+             CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
+             BEGIN
+                 INSERT INTO jobs DEFAULT VALUES; COMMIT;
+                 PERFORM pg_sleep(0.002);
+                 INSERT INTO jobs DEFAULT VALUES; COMMIT;
+             END $$",
+        )
+        .expect("set up");
+    let done = AtomicBool::new(false);
+    let deadline = Instant::now() + duration();
+    let pids = Mutex::new(Vec::new());
+    let got: Vec<Vec<i64>> = thread::scope(|scope| {
+        let (cluster, done, pids) = (&cluster, &done, &pids);
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|number| {
+                scope.spawn(move || {
+                    let name = format!("writer {number}");
+                    let mut random = 0x9e37_79b9_7f4a_7c15 ^ (number + 1);
+                    let mut client = session(cluster);
+                    while Instant::now() < deadline {
+                        let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+                        pids.lock().expect("no panic").push(pid);
+                        let mut killed = false;
+                        while !killed && Instant::now() < deadline {
+                            killed = match write(&mut client, &name, &mut random) {
+                                Err(error) if error.code().is_some() && !client.is_closed() => {
+                                    panic!("{error:?}")
+                                }
+                                result => result.is_err(),
+                            };
+                        }
+                        client = session(cluster);
+                        // What it had prepared when it was killed.
+                        let left = "SELECT count(*) FROM pg_prepared_xacts WHERE gid = '$'";
+                        if bigint(&mut client, &left.replace('$', &name)) == 1 {
+                            let end = format!("COMMIT PREPARED '{name}'");
+                            client.batch_execute(&end).expect("committed");
+                        }
+                    }
+                })
+            })
+            .collect();
+        let pollers: Vec<_> = (0..POLLERS)
+            .map(|number| {
+                scope.spawn(move || {
+                    let mut poller = Poller::new(cluster);
+                    let old =
+                        "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT; SELECT pg_sleep(0.01)";
+                    let mut got = Vec::new();
+                    loop {
+                        let is_last = done.load(SeqCst);
+                        if number == 0 {
+                            // One that reads in snapshots that are older than its reading.
+                            poller.client.batch_execute(old).expect("a snapshot");
+                        }
+                        let ids = poller.poll();
+                        if number == 0 {
+                            poller.client.batch_execute("COMMIT").expect("committed");
+                        }
+                        if is_last && ids.is_empty() {
+                            return got;
+                        }
+                        got.extend(ids);
+                    }
+                })
+            })
+            .collect();
+        let mut killer = cluster.connect();
+        while Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(300));
+            let pid = pids.lock().expect("no panic").pop();
+            if let Some(pid) = pid {
+                let kill = format!("SELECT pg_terminate_backend({pid})");
+                killer.batch_execute(&kill).expect("asked");
+            }
+        }
+        for writer in writers {
+            writer.join().expect("a writer");
+        }
+        let open = "SELECT count(*) FROM snowflake_horizon_holders";
+        eventually("all have ended", || bigint(&mut killer, open) == 0);
+        done.store(true, SeqCst);
+        pollers.into_iter().map(|poller| poller.join().expect("a poller")).collect()
+    });
+    let all = bigints(&mut cluster.connect(), "SELECT id FROM jobs ORDER BY id");
+    println!("{} rows", all.len());
+    assert!(all.len() > 100);
+    for (number, ids) in got.iter().enumerate() {
+        assert_increasing(ids);
+        let missed: Vec<&i64> = all.iter().filter(|id| ids.binary_search(id).is_err()).collect();
+        assert!(missed.is_empty(), "poller {number} missed {} of {}", missed.len(), all.len());
+        assert_eq!(ids.len(), all.len());
+    }
+}
