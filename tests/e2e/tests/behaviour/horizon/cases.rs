@@ -100,7 +100,8 @@ fn each_statement_has_its_own_horizon() {
 /// After an observation, the last ID is the largest of that timestamp.
 #[test]
 fn an_observation_takes_it_along() {
-    let cluster = jobs();
+    let cluster = Cluster::builder().set("snowflake.max_observed_lead", "10s").start();
+    create_jobs(&cluster);
     let mut client = cluster.connect();
     bigint(&mut client, INSERT);
     let ahead = bigint(&mut client, "SELECT snowflake_min(now() + interval '1 second')");
@@ -150,7 +151,7 @@ fn assert_refused(cluster: &Cluster, code: &SqlState, message: &str) {
 
 #[test]
 fn where_ids_can_be_reused_there_is_none() {
-    let cluster = Cluster::builder().set("snowflake.reuse_window", "1s").start();
+    let cluster = Cluster::builder().set("snowflake.reuse_window", "100ms").start();
     create_jobs(&cluster);
     assert_refused(
         &cluster,

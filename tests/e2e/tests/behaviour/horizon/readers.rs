@@ -8,7 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, eventually};
+use postgres::error::SqlState;
+use snowflake_e2e::{
+    Cluster, StopOnDrop, assert_increasing, bigint, bigints, eventually, interruption,
+};
 
 use super::{Poller, jobs};
 
@@ -82,6 +85,8 @@ fn pollers_by_the_primary_key_get_every_row_once() {
     let pids = Mutex::new(Vec::new());
     let got: Vec<Vec<i64>> = thread::scope(|scope| {
         let (cluster, done, pids) = (&cluster, &done, &pids);
+        // The pollers end, whatever happens to the writers.
+        let stop = StopOnDrop(done);
         let writers: Vec<_> = (0..WRITERS)
             .map(|number| {
                 scope.spawn(move || {
@@ -94,13 +99,16 @@ fn pollers_by_the_primary_key_get_every_row_once() {
                         let mut killed = false;
                         while !killed && Instant::now() < deadline {
                             killed = match write(&mut client, &name, &mut random) {
-                                Err(error) if error.code().is_some() && !client.is_closed() => {
-                                    panic!("{error:?}")
+                                Ok(()) => false,
+                                Err(error) if *interruption(&error) == SqlState::ADMIN_SHUTDOWN => {
+                                    true
                                 }
-                                result => result.is_err(),
+                                Err(error) => panic!("{error:?}"),
                             };
                         }
                         client = session(cluster);
+                        let runs = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND pid <> pg_backend_pid()");
+                        eventually("it is gone", || !killed || bigint(&mut client, &runs) == 0);
                         // What it had prepared when it was killed.
                         let left = "SELECT count(*) FROM pg_prepared_xacts WHERE gid = '$'";
                         if bigint(&mut client, &left.replace('$', &name)) == 1 {
@@ -150,7 +158,7 @@ fn pollers_by_the_primary_key_get_every_row_once() {
         }
         let open = "SELECT count(*) FROM snowflake_horizon_holders";
         eventually("all have ended", || bigint(&mut killer, open) == 0);
-        done.store(true, SeqCst);
+        drop(stop);
         pollers.into_iter().map(|poller| poller.join().expect("a poller")).collect()
     });
     let all = bigints(&mut cluster.connect(), "SELECT id FROM jobs ORDER BY id");
