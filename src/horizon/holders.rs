@@ -6,8 +6,8 @@ use pgrx::prelude::*;
 use snowflake_core::horizon::NO_ID;
 
 use crate::generator::holding;
-use crate::server::catalog;
-use crate::server::time::timestamptz;
+use snowflake_server::spi;
+use snowflake_server::time::timestamptz;
 use crate::settings;
 
 /// A transaction that has taken an ID, and might not have ended.
@@ -48,7 +48,7 @@ pub fn held() -> Vec<Held> {
 
 /// The transactions that are prepared now: the lower half of their IDs, and their names.
 pub fn prepared() -> Vec<(u32, String)> {
-    let rows = catalog::query(
+    let rows = spi::query(
         "SELECT transaction, gid FROM pg_prepared_xacts ORDER BY prepared, gid",
         &[],
     );

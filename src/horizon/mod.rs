@@ -17,7 +17,7 @@ use snowflake_core::horizon::{Reader, Snapshot, Step};
 
 use crate::generator::{holding, shared};
 use crate::promise::{self, reservation};
-use crate::server::report::OrRaise;
+use snowflake_server::report::OrRaise;
 use crate::settings::{self, Fixed};
 use error::Error;
 

@@ -18,7 +18,7 @@ use super::{Poller, jobs};
 const WRITERS: u64 = 16;
 const POLLERS: usize = 3;
 
-/// How long the writers write: `SNOWFLAKE_HORIZON_SECONDS`, which `make soak` sets, or a few seconds.
+/// How long the writers write: `SNOWFLAKE_HORIZON_SECONDS`, or a few seconds.
 fn duration() -> Duration {
     let seconds = env::var("SNOWFLAKE_HORIZON_SECONDS").ok();
     Duration::from_secs(seconds.map_or(5, |seconds| seconds.parse().expect("a number of seconds")))
