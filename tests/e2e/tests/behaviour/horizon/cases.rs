@@ -55,7 +55,7 @@ fn a_statement_has_one_horizon() {
         let writers: Vec<_> = (0..2)
             .map(|_| {
                 let mut writer = cluster.connect();
-                scope.spawn(move || (0..500).for_each(|_| drop(bigint(&mut writer, INSERT))))
+                scope.spawn(move || (0..500).for_each(|_| _ = bigint(&mut writer, INSERT)))
             })
             .collect();
         while !writers.iter().all(|writer| writer.is_finished()) {

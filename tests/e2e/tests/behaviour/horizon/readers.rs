@@ -50,7 +50,7 @@ fn write(client: &mut Client, name: &str, random: &mut u64) -> Result<(), postgr
             let end = if below(3) == 0 { "ROLLBACK" } else { "COMMIT" };
             client.batch_execute(&format!("{end} PREPARED '{name}'"))
         }
-        8 => client.batch_execute(&format!("CALL work(); {wait}")),
+        8 => client.batch_execute("CALL work()"),
         _ => client.batch_execute(
             "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; \
              BEGIN; CREATE TEMP TABLE of_workers ON COMMIT DROP AS SELECT snowflake_nextval() AS id FROM many; \
