@@ -5,7 +5,7 @@ use snowflake_server::of_ours;
 use snowflake_server::report::{self, Report};
 use snowflake_server::spi::PlannedQuery;
 
-use super::fields;
+use super::attempt::fields;
 use crate::settings;
 
 /// The function.

@@ -7,8 +7,8 @@ use pgrx::prelude::*;
 use snowflake_server::report;
 use snowflake_server::spi::{PlannedQuery, by_index, execute_here, text};
 
+use super::attempt::{attempt, fields};
 use super::function::Function;
-use super::{attempt, fields};
 use crate::settings::adopted_schemas;
 
 /// A column that takes values of a sequence and belongs to the primary key. All names are quoted.

@@ -7,7 +7,9 @@
 //! - `function`: the function whose values they take.
 //! - `keys`: what becomes of the keys of a table.
 //! - `references`: integer columns that refer to snowflake IDs.
+//! - `attempt`: what is looked at and done without harm to the statement of the user.
 
+mod attempt;
 mod function;
 mod keys;
 mod references;
@@ -16,12 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
-use PgSqlErrorCode::*;
-use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
-use snowflake_server::report;
-use snowflake_server::spi::Row;
-use snowflake_server::subtransaction::{message_of, unless_it_fails};
 
 use crate::settings::ADOPTED_SCHEMAS;
 
@@ -137,37 +134,4 @@ pub extern "C-unwind" fn end(frame: Frame) {
     let of = |class| created.iter().filter(move |(of, ..)| *of == class);
     keys::adopt(of(pg_sys::RelationRelationId).map(|(_, table, column)| (*table, *column)));
     references::warn(of(pg_sys::ConstraintRelationId).map(|(_, constraint, _)| *constraint));
-}
-
-/// The columns of a row.
-fn fields<const N: usize>(row: Row) -> [Option<String>; N] {
-    row.try_into().expect("as many columns as the query has")
-}
-
-/// Acts in a subtransaction, and says what could not be done if it fails: nothing is wrong with the
-/// statement of the user. A cancel, a timeout, a deadlock or a shutdown ends the statement.
-fn attempt(what: &str, act: impl FnOnce() -> Result<(), String>) {
-    let failure = unless_it_fails(act, |error| {
-        let sqlstate = match &error {
-            CaughtError::PostgresError(report)
-            | CaughtError::ErrorReport(report)
-            | CaughtError::RustPanic { ereport: report, .. } => report.sql_error_code(),
-        };
-        // The two characters of the class are in the lowest bits.
-        let class = |sqlstate: PgSqlErrorCode| sqlstate as i32 & 0xfff;
-        let ends = [ERRCODE_OPERATOR_INTERVENTION, ERRCODE_TRANSACTION_ROLLBACK];
-        if ends.into_iter().any(|end| class(end) == class(sqlstate))
-            || sqlstate == ERRCODE_LOCK_NOT_AVAILABLE
-        {
-            error.rethrow();
-        }
-        Err(message_of(&error))
-    });
-    if let Err(reason) = failure {
-        let warning = report::message(what).set_detail(report::sentences(&reason, None)).set_hint(
-            "The statement itself was executed. After you have removed the cause, call \
-                 snowflake_convert().",
-        );
-        report::send(warning, PgLogLevel::WARNING);
-    }
 }

@@ -4,8 +4,8 @@ use pgrx::prelude::*;
 use snowflake_server::report;
 use snowflake_server::spi::{PlannedQuery, by_index, text, texts};
 
+use super::attempt::{attempt, fields};
 use super::function::Function;
-use super::{attempt, fields};
 
 /// A row: a column of a foreign key in `$1` that is too narrow for the values of the function `$2`,
 /// which the default of the column that it refers to calls; its table and its type; the other table;

@@ -25,12 +25,13 @@ mod start_after;
 mod table;
 mod text;
 
+use std::ffi::CString;
+
 use snowflake_core::generator::Limits;
 
 pub use define::init;
 pub use error::Error;
 pub use fixed::{Fixed, Identity, fixed, require_preloading};
-pub use schemas::adopted_schemas;
 pub use table::{
     ADOPTED_SCHEMAS, FAILOVER_MARGIN, MAX_BACKWARD_STEP, MAX_FORWARD_STEP, MAX_OBSERVED_LEAD,
     MAX_WAIT, PUBLIC_KEY_FILE, REUSE_WINDOW,
@@ -63,4 +64,9 @@ pub fn first_sequence() -> u32 {
         0 => 0,
         jitter => fastrand::u32(0..=jitter as u32),
     }
+}
+
+/// The names of `snowflake.adopted_schemas`, as they are in the database.
+pub fn adopted_schemas() -> Vec<CString> {
+    ADOPTED_SCHEMAS.value.get().map_or_else(Vec::new, |text| schemas::names(&text))
 }

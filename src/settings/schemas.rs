@@ -5,12 +5,9 @@ use std::ptr;
 
 use pgrx::{PgList, pg_sys};
 
-use super::table::ADOPTED_SCHEMAS;
-
-/// The names of the setting, as they are in the database.
-pub fn adopted_schemas() -> Vec<CString> {
-    let text = ADOPTED_SCHEMAS.value.get().unwrap_or_default();
-    if text.is_empty() { Vec::new() } else { split(&text).unwrap_or_default() }
+/// The names of a text that is valid, as they are in the database.
+pub fn names(text: &CStr) -> Vec<CString> {
+    if text.is_empty() { Vec::new() } else { split(text).unwrap_or_default() }
 }
 
 /// Whether the text is a list. Whether there are schemas of these names is not looked at, as for

@@ -93,6 +93,7 @@ impl Page {
     /// Where a link to a heading of this page leads: the name that a web page gives to the heading.
     pub fn anchors(&self) -> Vec<String> {
         let headings = self.text.lines().filter(|line| line.starts_with('#'));
+        let named = self.text.split("<a id=\"").skip(1).filter_map(|rest| rest.split_once('"'));
         headings
             .map(|line| {
                 let heading = line.trim_start_matches('#').trim().to_lowercase();
@@ -100,6 +101,7 @@ impl Page {
                     heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
                 kept.map(|c| if c == ' ' { '-' } else { c }).collect()
             })
+            .chain(named.map(|(name, _)| name.to_owned()))
             .collect()
     }
 }

@@ -12,9 +12,6 @@ use crate::standbys::any_clock;
 /// More than the server follows, in seconds.
 const JUMP: i64 = 3 * 24 * 60 * 60;
 
-/// How far ahead of the clock IDs are observed that are followed.
-pub const MAX_OBSERVED_LEAD: &str = "30s";
-
 /// A floor around the present one, below which IDs might have been issued.
 const SET_FLOOR: &str = "SELECT snowflake_max(snowflake_set_floor(
     greatest(clock_timestamp(), snowflake_floor())

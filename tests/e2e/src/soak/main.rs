@@ -25,10 +25,12 @@ use std::time::{Duration, Instant};
 use postgres::{Client, NoTls};
 use snowflake_e2e::{Cluster, bigint, bigints, create_orders, eventually, signal};
 
-use administrator::MAX_OBSERVED_LEAD;
 use clients::{KINDS, Receipt, Role, SOURCE, Shared, client};
 use sets::{NAMES, STANDBYS, Set, only, required};
 use standbys::{Lagging, Standby, any_clock, standby_of};
+
+/// How far ahead of the clock IDs are observed that are followed.
+const MAX_OBSERVED_LEAD: &str = "30s";
 
 const CLIENTS: usize = 4;
 

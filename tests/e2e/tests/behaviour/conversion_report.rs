@@ -58,7 +58,7 @@ fn a_report_takes_no_id_and_runs_on_a_standby() {
 /// Where IDs are ahead of the clock, the next one is above the last, and so above this key.
 #[test]
 fn a_report_goes_by_the_last_id_if_that_is_ahead_of_the_clock() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute(

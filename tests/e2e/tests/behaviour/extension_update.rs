@@ -228,7 +228,7 @@ fn what_became_an_extension_of_its_own_says_so() {
     client.batch_execute(UPDATE).expect("an update");
     client.batch_execute(CREATE).expect("created");
     client.batch_execute(VIEW).expect("the view again");
-    let convert = "SELECT snowflake_convert('orders', 'id', dry_run => false); TABLE risks";
+    let convert = "TABLE risks; SELECT snowflake_convert('orders', 'id', dry_run => false)";
     client.batch_execute(convert).expect("converted");
 }
 
@@ -274,7 +274,8 @@ fn a_dump_of_each_former_release_is_restored() {
         dump_and_restore(&cluster, &name, &format!("restored_{number}"));
         client
             .batch_execute(
-                "CREATE VIEW risks AS SELECT * FROM snowflake_convert_report(schema => 'public')",
+                "CREATE TABLE plain (id serial PRIMARY KEY);
+                 CREATE VIEW risks AS SELECT * FROM snowflake_convert_report(schema => 'public')",
             )
             .expect("a view");
         let dump = dump_text(&cluster, &["--inserts", "--dbname", &name]);

@@ -74,7 +74,6 @@ fn figures_are_of_a_commit_and_a_day() {
     for name in [
         "README.md",
         "SECURITY.md",
-        "docs/adoption.md",
         "docs/compare.md",
         "docs/conversion.md",
         "docs/operations.md",
