@@ -14,10 +14,8 @@ use std::mem::size_of;
 use std::ptr;
 use std::slice;
 use std::sync::OnceLock;
-use std::sync::atomic::{
-    AtomicBool, AtomicI64, AtomicPtr, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64};
 
 use pgrx::prelude::*;
 use snowflake_core::horizon::{Act, Event, NO_ID, Place};

@@ -237,7 +237,7 @@ fn lists_name_tests_that_there_are() {
 }
 
 /// For each row of `snowflake_check()`, a test in which it is not well.
-const FAILURES_OF_ROWS: [(&str, &str); 19] = [
+const FAILURES_OF_ROWS: [(&str, &str); 20] = [
     ("preloading", "check::a_standby_without_the_library_shows"),
     ("identity", "check::a_standby_without_a_worker_id_shows"),
     ("origin of the identity", "check::an_identity_inside_of_the_data_directory_shows"),
@@ -252,6 +252,7 @@ const FAILURES_OF_ROWS: [(&str, &str); 19] = [
     ("clocks of standbys", "check::a_standby_whose_clock_is_two_days_behind_shows"),
     ("synchronous standbys", "check::a_synchronous_standby_that_is_away_shows"),
     ("observation", "observation::what_is_too_far_ahead_is_refused_and_changes_nothing"),
+    ("horizon", "holders::the_check_names_what_holds_it_back_for_more_than_a_minute"),
     ("timestamp field", "check::a_floor_at_the_end_of_the_timestamp_field_shows"),
     ("public IDs", "public_keys::a_file_in_the_data_directory_is_a_failing_row"),
     ("twins", "check::an_id_of_a_twin_and_a_trigger_that_is_idle_show"),
