@@ -6,9 +6,9 @@ use pgrx::prelude::*;
 use snowflake_core::horizon::NO_ID;
 
 use crate::generator::holding;
+use crate::settings;
 use snowflake_server::spi;
 use snowflake_server::time::timestamptz;
-use crate::settings;
 
 /// A transaction that has taken an ID, and might not have ended.
 pub struct Held {
@@ -48,10 +48,8 @@ pub fn held() -> Vec<Held> {
 
 /// The transactions that are prepared now: the lower half of their IDs, and their names.
 pub fn prepared() -> Vec<(u32, String)> {
-    let rows = spi::query(
-        "SELECT transaction, gid FROM pg_prepared_xacts ORDER BY prepared, gid",
-        &[],
-    );
+    let rows =
+        spi::query("SELECT transaction, gid FROM pg_prepared_xacts ORDER BY prepared, gid", &[]);
     rows.into_iter()
         .filter_map(|mut row| {
             let name = row.pop().flatten()?;

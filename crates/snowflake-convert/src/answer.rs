@@ -21,6 +21,7 @@ const PLAN: &str = concat!(
     include_str!("trust.sql"),
     include_str!("rebuilt.sql"),
     include_str!("plan/obstacles.sql"),
+    include_str!("plan/inheritance.sql"),
     include_str!("plan/conversion_obstacles.sql"),
     include_str!("plan/tests.sql"),
     include_str!("plan/conversion.sql"),

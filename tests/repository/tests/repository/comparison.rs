@@ -13,12 +13,8 @@ fn tables(text: &str) -> Vec<Vec<Vec<&str>>> {
 #[test]
 fn the_figures_of_the_comparison_are_measured() {
     /// A heading of the comparison, and the one of the same figure on the other page.
-    const HEADINGS: [(&str, &str); 4] = [
-        ("One call, ns", "ns"),
-        ("INSERT, seconds", "seconds"),
-        ("COPY, seconds", "COPY, seconds"),
-        ("Index, MB", "index, MB"),
-    ];
+    const HEADINGS: [(&str, &str); 3] =
+        [("One call, ns", "ns"), ("INSERT, seconds", "seconds"), ("Index, MB", "index, MB")];
     let (comparison, performance) =
         (page("docs/compare.md").text, page("docs/performance.md").text);
     let measured = tables(&performance);
@@ -43,9 +39,8 @@ fn the_figures_of_the_comparison_are_measured() {
             }
         }
     }
-    assert!(count >= 15, "the comparison has {count} figures");
-    for figure in ["244 ns", "0.26"] {
-        assert!(page("docs/compare.md").text.contains(figure), "{figure}");
-        assert!(page("docs/performance.md").text.contains(figure), "{figure}");
+    assert!(count >= 11, "the comparison has {count} figures");
+    for page in ["docs/compare.md", "docs/performance.md"].map(page) {
+        assert!(page.text.contains("244 ns"));
     }
 }
