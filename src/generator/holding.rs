@@ -34,7 +34,9 @@ pub struct Slot {
 }
 
 impl Slot {
-    const CLEAR: Slot = Slot { first: AtomicI64::new(NO_ID), since: AtomicI64::new(0) };
+    const fn clear() -> Slot {
+        Slot { first: AtomicI64::new(NO_ID), since: AtomicI64::new(0) }
+    }
 
     /// The first ID, and when it was taken; [`NO_ID`] if none was.
     pub fn read(&self) -> (i64, i64) {
@@ -86,7 +88,7 @@ static MEMORY: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
 static OWN: AtomicPtr<Slot> = AtomicPtr::new((&raw const UNKNOWN).cast_mut());
 
 /// Stands for the slot until the process takes its first ID.
-static UNKNOWN: Slot = Slot::CLEAR;
+static UNKNOWN: Slot = Slot::clear();
 
 /// How many transactions of this process have ended.
 static ENDED: AtomicU64 = AtomicU64::new(0);
@@ -155,7 +157,7 @@ unsafe extern "C-unwind" fn create() {
             let [slots, holders] = sizes();
             let [slots_at, holders_at, places_at, _] = offsets();
             begin.write(Header { settled: AtomicBool::new(false) });
-            fill(begin, slots_at, slots, || Slot::CLEAR);
+            fill(begin, slots_at, slots, Slot::clear);
             fill(begin, holders_at, holders, || new(Holder::default()));
             fill(begin, places_at, PLACES, || new(Place::EMPTY));
         }
