@@ -142,6 +142,7 @@ fn beside(function: pg_sys::Oid, name: &CStr) -> Option<pg_sys::Oid> {
 
 /// Whether the current user may execute the function.
 fn may_execute(function: pg_sys::Oid) -> bool {
+    #[allow(clippy::useless_conversion, reason = "from PostgreSQL 16 on, modes are wider")]
     let mode = pg_sys::ACL_EXECUTE.into();
     // SAFETY: looks into the catalog, in a transaction.
     let result = unsafe {

@@ -146,6 +146,7 @@ struct Turn<'a> {
     issuer: &'a Issuer,
 }
 
+#[expect(clippy::unit_arg, reason = "an arm is an effect, which then is done")]
 impl Turn<'_> {
     fn drive(&mut self, wish: Wish, closed: &Closed) -> Result<(Outcome, Option<News>), Error> {
         let mut event = Event::Wanted(wish);
@@ -177,6 +178,7 @@ impl Turn<'_> {
 
 /// If the turn ends in the middle, because an effect has raised an error, the generator is given back
 /// to those who take IDs. Otherwise, there is nothing to do.
+#[expect(clippy::unit_arg, reason = "an arm is an effect, which then is done")]
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut event = Event::Failed;

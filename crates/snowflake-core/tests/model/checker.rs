@@ -13,6 +13,7 @@ use crate::world::{BACKENDS, Entry, START, Session, World, idle, unstarted};
 
 pub const PROMISES: &str = "IDs increase, and every wait has a reason";
 
+#[expect(clippy::large_enum_variant, reason = "it is copied wherever a state is")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     SetReuse(bool),

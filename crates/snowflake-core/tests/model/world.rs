@@ -26,6 +26,7 @@ pub enum Entry {
 }
 
 /// What a session does next.
+#[expect(clippy::large_enum_variant, reason = "it is copied wherever a state is")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Session {
     /// Nothing.

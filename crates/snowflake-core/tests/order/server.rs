@@ -18,6 +18,7 @@ pub const TOO_FAR_AHEAD: &str =
 pub const START: i64 = 1_800_000_000_000;
 
 /// What a session does next.
+#[expect(clippy::large_enum_variant, reason = "it is copied wherever a state is")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Session {
     /// Nothing: it waits for a message.

@@ -113,9 +113,8 @@ fn without_the_library_the_setting_has_no_effect() {
     assert_eq!(take(&heard), [""; 0]);
     let error = error_of(client.batch_execute("INSERT INTO adopted DEFAULT VALUES"));
     assert_eq!(error.code(), &SqlState::UNDEFINED_FILE, "{error}");
-    for options in ["-c snowflake.adopted_schemas=blog"] {
-        cluster.config().options(options).connect(NoTls).expect("a connection");
-    }
+    let options = "-c snowflake.adopted_schemas=blog";
+    cluster.config().options(options).connect(NoTls).expect("a connection");
 }
 
 /// An event trigger of the user's that fails for the statements of an adoption.
