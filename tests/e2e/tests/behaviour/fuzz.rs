@@ -159,7 +159,10 @@ fn functions(client: &mut Client) -> Vec<Function> {
             "SELECT p.oid::regproc::text, ARRAY(SELECT format_type(of, NULL) FROM \
              unnest(proargtypes) WITH ORDINALITY AS a (of, n) ORDER BY n)
              FROM pg_depend JOIN pg_proc AS p ON classid = 'pg_proc'::regclass AND objid = p.oid
-             JOIN pg_extension ON refclassid = 'pg_extension'::regclass AND refobjid = pg_extension.oid AND extname = 'snowflake'
+             JOIN pg_extension ON refclassid = 'pg_extension'::regclass AND refobjid = pg_extension.oid
+                 AND extname LIKE 'snowflake%'
+             -- Only PostgreSQL itself can call what takes an internal.
+             WHERE prorettype <> 'internal'::regtype
              ORDER BY p.oid",
             &[],
         )
