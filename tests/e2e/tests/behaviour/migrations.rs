@@ -191,7 +191,7 @@ fn ids_of_instagrams_functions_and_ours_stay_apart() {
 /// IDs of the function are above those of the default layout.
 #[test]
 fn a_layout_whose_ids_are_smaller_is_refused() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_conversion();
     let mut client = cluster.connect();
     client
         .batch_execute(
