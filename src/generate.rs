@@ -10,13 +10,13 @@ use std::time::Instant;
 use pgrx::check_for_interrupts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_core::generator::{Decision, Reading, Request, Run, Seen, WaitReason};
+use snowflake_core::generator::{Decision, Reading, Request, Seen, WaitReason};
 use snowflake_server::report::{self, OrRaise, Report};
 use snowflake_server::{called_directly, time};
 
 use crate::clock;
 use crate::currval::issued;
-use crate::generator::shared;
+use crate::generator::shared::{self, Taken};
 use crate::promise::{self, reservation};
 use crate::settings::{self, Fixed};
 
@@ -44,7 +44,7 @@ CREATE FUNCTION snowflake_nextval() RETURNS bigint
 pub extern "C-unwind" fn snowflake_nextval(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     let fixed = settings::fixed();
     let id = match take_at_once(fixed, 1) {
-        Some(run) => first_id(fixed, run),
+        Some(taken) => taken.first,
         None => snowflake_nextval_slowly(),
     };
     issued(id).into()
@@ -54,8 +54,7 @@ pub extern "C-unwind" fn snowflake_nextval(_: pg_sys::FunctionCallInfo) -> pg_sy
 #[inline(never)]
 #[pg_guard]
 extern "C-unwind" fn snowflake_nextval_slowly() -> i64 {
-    let fixed = settings::fixed();
-    first_id(fixed, take_slowly(fixed, 1).or_raise())
+    take_slowly(settings::fixed(), 1).or_raise().first
 }
 
 /// [`next_id`], for extensions that need this one.
@@ -70,8 +69,7 @@ fn snowflake_internal_next_id() -> i64 {
 /// The next ID. `snowflake_currval()` does not return it.
 #[inline(always)]
 pub fn next_id() -> i64 {
-    let fixed = settings::fixed();
-    first_id(fixed, take(fixed, 1))
+    take(settings::fixed(), 1).first
 }
 
 /// The smallest ID of the present millisecond, or of the last ID's if that is later, for extensions
@@ -90,11 +88,6 @@ fn snowflake_internal_id_of_now() -> i64 {
     layout.first_id(now).expect("a timestamp of the field")
 }
 
-#[inline(always)]
-fn first_id(fixed: &Fixed, run: Run) -> i64 {
-    fixed.ids.compose(run.timestamp, run.first)
-}
-
 /// The next `count` IDs. 22023 when `count` is negative, else as `snowflake_nextval()`.
 #[pg_extern(name = "snowflake_nextval", volatile, strict, parallel_safe)]
 fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
@@ -103,14 +96,14 @@ fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
     // Each run may be twice as long as the one before. A query that stops at a LIMIT has taken at
     // most twice as many IDs as it returned.
     let mut want = 1;
-    let mut run = Run { timestamp: 0, first: 0, count: 0 };
+    let mut run = Taken { first: 0, count: 0 };
     SetOfIterator::new(iter::from_fn(move || {
         left = left.checked_sub(1)?;
         if run.count == 0 {
             run = take_run(fixed, want.min(left + 1));
             want = (want * 2).min(LONGEST_RUN);
         }
-        let id = first_id(fixed, run);
+        let id = run.first;
         run.first += 1;
         run.count -= 1;
         Some(issued(id))
@@ -120,19 +113,19 @@ fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
 /// [`take`], kept out of line, since most calls return an ID of a run that is already taken.
 #[cold]
 #[inline(never)]
-fn take_run(fixed: &Fixed, want: u32) -> Run {
+fn take_run(fixed: &Fixed, want: u32) -> Taken {
     take(fixed, want)
 }
 
 /// Takes at least one and at most `want` IDs.
 #[inline(always)]
-fn take(fixed: &Fixed, want: u32) -> Run {
+fn take(fixed: &Fixed, want: u32) -> Taken {
     take_at_once(fixed, want).unwrap_or_else(|| take_slowly(fixed, want).or_raise())
 }
 
 /// As [`take`]; `None` if more is needed than a clock reading and the lock.
 #[inline(always)]
-fn take_at_once(fixed: &Fixed, want: u32) -> Option<Run> {
+fn take_at_once(fixed: &Fixed, want: u32) -> Option<Taken> {
     if !fixed.preloaded {
         return None;
     }
@@ -153,7 +146,7 @@ fn request(fixed: &Fixed, want: u32) -> Request {
 /// Takes IDs, and does what the decision asks for, with no lock held, until there are IDs.
 #[cold]
 #[inline(never)]
-fn take_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
+fn take_slowly(fixed: &Fixed, want: u32) -> Result<Taken, Error> {
     settings::require_preloading().map_err(promise::Error::from)?;
     let mut limits = settings::limits();
     let mut behind_since: Option<Instant> = None;
@@ -167,16 +160,16 @@ fn take_slowly(fixed: &Fixed, want: u32) -> Result<Run, Error> {
         }
         let reading = Reading { now: clock::unix_ms(), seen };
         seen = match shared::take(&fixed.ids, reading, request(fixed, want), &limits) {
-            Decision::Issue(run) => return Ok(run),
+            Decision::Issue(run) => return Ok(Taken::of(&fixed.ids, run)),
             Decision::IssueAndReserve(run) => {
                 reservation::reserve_early(fixed)?;
-                return Ok(run);
+                return Ok(Taken::of(&fixed.ids, run));
             }
             Decision::Reuse { run, lead, is_first } => {
                 if is_first {
                     reservation::log_step_back(lead, false)?;
                 }
-                return Ok(run);
+                return Ok(Taken::of(&fixed.ids, run));
             }
             Decision::Reread { seen } => seen,
             Decision::Hold { seen, lead } => {

@@ -100,16 +100,35 @@ pub fn init() {
     holding::init();
 }
 
+/// IDs that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// The smallest one.
+    pub first: i64,
+    /// How many there are.
+    pub count: u32,
+}
+
+impl Taken {
+    /// The IDs of a run.
+    #[inline(always)]
+    pub fn of(ids: &Ids, run: Run) -> Taken {
+        Taken { first: ids.compose(run.timestamp, run.first), count: run.count }
+    }
+}
+
 /// [`Generator::take_at_once`], under the lock, counted. The library must have been preloaded.
 #[inline(always)]
-pub fn take_at_once(ids: &Ids, now: i64, request: Request) -> Option<Run> {
+pub fn take_at_once(ids: &Ids, now: i64, request: Request) -> Option<Taken> {
     let mut locked = lock();
     let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
     let run = generator.take_at_once(ring, now, request, settings::max_burst)?;
     *issued += u64::from(run.count);
     statistics.issue(run, now);
-    holding::claim(ids.compose(run.timestamp, run.first), now);
-    Some(run)
+    // The horizon needs the ID under the lock, so it is made here, once.
+    let taken = Taken::of(ids, run);
+    holding::claim(taken.first, now);
+    Some(taken)
 }
 
 /// [`Generator::take`], under the lock, counted. The library must have been preloaded.
@@ -121,7 +140,7 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
     if let Decision::Issue(run) | Decision::IssueAndReserve(run) | Decision::Reuse { run, .. } =
         decision
     {
-        holding::claim(ids.compose(run.timestamp, run.first), reading.now);
+        holding::claim(Taken::of(ids, run).first, reading.now);
     }
     match decision {
         Decision::Issue(run) | Decision::IssueAndReserve(run) => {
