@@ -13,6 +13,7 @@
 //!   `copies`: rows in bulk with COPY.
 //! - `observation`: rows that replication applies, with and without the trigger that observes them.
 //! - `adoption`: statements with and without `snowflake.adopted_schemas`.
+//! - `horizon`: a call of `snowflake_horizon()`, and how far those who go by it lag behind.
 //! - `names`: how long it takes to find out whose the name of a public ID is, call by call.
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
@@ -35,6 +36,7 @@ mod chart;
 mod copies;
 mod costs;
 mod effort;
+mod horizon;
 mod inserts;
 mod instructions;
 mod keys;
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
     let inserts = inserts::measure(&effort, &mut report);
     observation::measure(&effort, &mut report);
     adoption::measure(&effort, &mut report);
+    horizon::measure(&effort, &mut report);
     names::measure(&effort);
     let sustained = sustained::measure(&effort, &mut report);
     let chart = PathBuf::from(chart);
