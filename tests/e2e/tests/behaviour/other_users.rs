@@ -76,7 +76,7 @@ fn nobody_else_is_let_in_over_tcp() {
 fn with_environment(target: &Path, commands: &str) -> Output {
     let environment = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/environment");
     let mut bash = Command::new("bash");
-    bash.args(["-euo", "pipefail", "-c", &format!(". {environment}\n{commands}")]);
+    bash.args(["-euo", "pipefail", "-c", &format!(". \"{environment}\"\n{commands}")]);
     bash.env("CARGO_TARGET_DIR", target).output().expect("bash runs")
 }
 
