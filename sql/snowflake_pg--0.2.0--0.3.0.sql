@@ -43,6 +43,7 @@ CREATE FUNCTION snowflake_internal.next_id() RETURNS bigint
 CREATE FUNCTION snowflake_internal.id_of_now() RETURNS bigint
     LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_internal_id_of_now_wrapper';
 COMMENT ON SCHEMA snowflake_internal IS 'tables and functions for the extension snowflake';
+REVOKE EXECUTE ON FUNCTION snowflake_internal.next_id() FROM PUBLIC;
 COMMENT ON FUNCTION snowflake_internal.next_id()
     IS 'next snowflake ID, for the extension snowflake_convert';
 COMMENT ON FUNCTION snowflake_internal.id_of_now()
