@@ -76,11 +76,10 @@ impl Copy {
         fs::copy(root.join("Cargo.lock"), directory.path().join("Cargo.lock")).expect("a copy");
         let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the manifest");
         let workspace = manifest.find("[workspace]").expect("a workspace");
-        let members = manifest[workspace..].lines().map(|line| {
-            if line.starts_with("members") { "members = [\"crates/*\"]" } else { line }
-        });
-        let members: Vec<&str> = members.collect();
-        fs::write(directory.path().join("Cargo.toml"), members.join("\n")).expect("a manifest");
+        let (head, members) = manifest[workspace..].split_once("members = [").expect("members");
+        let (_, tail) = members.split_once(']').expect("their end");
+        let alone = format!("{head}members = [\"crates/snowflake-core\"]{tail}");
+        fs::write(directory.path().join("Cargo.toml"), alone).expect("a manifest");
         Copy { directory, target }
     }
 
