@@ -1,5 +1,5 @@
-//! The picture in the README: the figures that readers ask for first, and the machine. It is drawn at
-//! the width at which GitHub shows it, so that its text is not scaled.
+//! The picture of docs/performance.md: the figures that readers ask for first, and the machine. It is
+//! drawn at the width at which GitHub shows it, so that its text is not scaled.
 
 use std::path::Path;
 

@@ -61,6 +61,22 @@ impl Page {
         Page { name: self.name.clone(), text: text.into() }
     }
 
+    /// What comments of the Markdown list after this word, as in `<!-- tests: crash, steps::x -->`.
+    pub fn commented(&self, word: &str) -> Vec<&str> {
+        let comments = self.text.split("<!-- ").skip(1).filter_map(|rest| rest.split_once("-->"));
+        let lists =
+            comments.filter_map(|(comment, _)| comment.strip_prefix(word)?.strip_prefix(": "));
+        lists.flat_map(|list| list.split(',')).map(str::trim).collect()
+    }
+
+    /// What a reader sees: all but the comments.
+    pub fn seen(&self) -> Page {
+        let mut parts = self.text.split("<!--");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let rest = parts.filter_map(|part| part.split_once("-->")).map(|(_, after)| after);
+        Page { name: self.name.clone(), text: rest.fold(first, |text, part| text + part) }
+    }
+
     /// Its fenced blocks.
     pub fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();

@@ -26,7 +26,7 @@ fn installed() -> Cluster {
         .unset("snowflake.datacenter_id")
         .unset("snowflake.worker_id")
         .create();
-    for block in page("README.md").section("Installation").blocks() {
+    for block in page("README.md").section("Install").blocks() {
         if block.language == "ini" {
             configure(&cluster, &block);
         }
@@ -50,7 +50,7 @@ fn configure(cluster: &Cluster, block: &Block) {
 #[test]
 fn the_installation_ends_with_a_check_in_which_every_row_is_ok() {
     let cluster = installed();
-    let section = page("README.md").section("Installation");
+    let section = page("README.md").section("Install");
     let blocks = section.blocks();
     let mut compared = 0;
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.language == "sql") {

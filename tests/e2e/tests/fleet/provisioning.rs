@@ -1,4 +1,4 @@
-//! The recipes of docs/several-servers.md that give servers their identities, run as they are
+//! The recipes of docs/identity.md that give servers their identities, run as they are
 //! printed, with other paths and hosts.
 
 use std::fs;
@@ -10,7 +10,7 @@ use snowflake_e2e::{Cluster, Means, fleet_program, lacks, output};
 
 /// The first block of the page that contains `mark`.
 fn block(mark: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/several-servers.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/identity.md");
     let page = fs::read_to_string(path).expect("the page");
     let blocks = page.split("\n```").skip(1).step_by(2);
     let block =

@@ -4,6 +4,7 @@ mod addresses;
 mod arrows;
 mod commands;
 mod comparison;
+mod front_door;
 mod links;
 mod make_help;
 mod named_tests;
