@@ -1,4 +1,5 @@
-//! Cargo.toml defines the address of the repository. Other files name the same one, or none.
+//! Cargo.toml defines the address of the repository, and the place to which vulnerabilities are reported.
+//! Other files name the same ones, or none.
 
 use std::fs;
 use std::path::Path;
@@ -76,4 +77,18 @@ fn no_file_names_one_that_cargo_does_not() {
         replace(copy, "META.json", "\"generated_by\"", &format!("{resources}  \"generated_by\""));
     }
     assert_refused(copy, "Cargo.toml has no repository");
+}
+
+#[test]
+fn the_page_on_security_names_the_contact_of_cargo() {
+    if page("Cargo.toml").text.contains("\n[package.metadata]") {
+        return;
+    }
+    let copy = copy();
+    let copy = copy.path();
+    replace(copy, "SECURITY.md", "\nContact: not set\n", "\nContact: security@example.com\n");
+    assert_refused(copy, "SECURITY.md does not name the contact of Cargo.toml: not set");
+    let metadata = "\n[package.metadata]\nsecurity = \"security@example.com\"\n\n[lib]\n";
+    replace(copy, "Cargo.toml", "\n[lib]\n", metadata);
+    assert!(check(copy).status.success(), "{:?}", check(copy));
 }

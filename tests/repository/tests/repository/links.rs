@@ -77,9 +77,9 @@ fn figures_are_of_a_commit_and_a_day() {
         "docs/conversion.md",
         "docs/operations.md",
         "docs/order.md",
-        "docs/packages.md",
         "docs/performance.md",
         "docs/public-ids.md",
+        "docs/runs.md",
         "docs/several-servers.md",
     ] {
         let text = page(name).text;
