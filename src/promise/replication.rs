@@ -4,8 +4,8 @@
 //! PostgreSQL does the same for a sequence. Its `nextval()` takes a transaction ID when it writes
 //! WAL, so that the commit waits for the synchronous standbys as `synchronous_commit` says. Here,
 //! the WAL is the reservation. Another session might have written it, and earlier, when other
-//! standbys were synchronous, or none. That a standby has it is a fact about the standbys of that
-//! time.
+//! standbys were synchronous, or none. So a standby that this commit would have to wait for might
+//! not have it.
 //!
 //! So no account is kept of who has which reservation. A transaction that took an ID has a commit
 //! record, where there are standbys to wait for. The record is newer than the reservation: whoever

@@ -273,8 +273,9 @@ impl Issuer {
     pub fn start(&self, record: &Record, now: i64) -> Result<Start, StartError> {
         self.check_owner(record)?;
         let margin = self.margin(record);
-        // The lead that the record had when it was written does not mean that the clock was set
-        // back: a clock that was not set back since can only have reduced it.
+        // The floor was ahead of the clock when it was written, by a lead whose reason was known.
+        // Unless the clock was set back since, the lead is smaller now. So a lead up to that one is
+        // explained, and only what is beyond it is a step of the clock.
         let explained = record.floor.saturating_sub(record.written.wall).saturating_add(margin);
         let start = self.begin(record.floor.saturating_add(margin), now)?;
         let lead = start.after.saturating_sub(now);

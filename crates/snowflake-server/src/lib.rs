@@ -1,4 +1,4 @@
-//! What the libraries of the project need of PostgreSQL apart from their own purpose.
+//! What both libraries of the project need of PostgreSQL, whatever each of them is for.
 //!
 //! Whatever an extension executes that could call code of a user (an operator, a function, a cast, a
 //! trigger, a rule, a policy, a check, a default, an index expression) runs with no right that the
