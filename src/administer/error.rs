@@ -53,7 +53,7 @@ impl Report for Error {
 
 fn report_of(denial: Denial) -> ErrorReport {
     match denial {
-        Denial::NoIdentity => settings::Error::NoIdentity.report(),
+        Denial::NoIdentity => settings::fixed().no_identity().report(),
         Denial::IdentityOfOriginal => refused(
             "this server has the datacenter and worker ID of the one that it was copied from",
         )

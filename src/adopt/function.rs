@@ -42,7 +42,7 @@ impl Function {
         let missing = |error: settings::Error| report::sentences(error.report().message(), None);
         let reason = match found {
             _ if !fixed.preloaded => missing(settings::Error::NotPreloaded),
-            _ if fixed.identity.is_none() => missing(settings::Error::NoIdentity),
+            _ if fixed.identity.is_none() => missing(fixed.no_identity()),
             Some(function) => return Some(function),
             None => {
                 "The database has no extension snowflake with a function snowflake_nextval() that \

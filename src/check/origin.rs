@@ -19,8 +19,8 @@ use crate::promise::restored;
 use snowflake_server::report::Report;
 
 /// Where the identity comes from. A file inside the data directory is in every copy of that
-/// directory.
-pub fn of_identity(_: &Facts) -> Finding {
+/// directory, which does no harm where the copy does not fulfil `snowflake.identity_requires`.
+pub fn of_identity(facts: &Facts) -> Finding {
     if !may_read("pg_settings") {
         return Finding::well("Not checked: this role may not read pg_settings.");
     }
@@ -54,13 +54,18 @@ pub fn of_identity(_: &Facts) -> Finding {
             "Set the identity in one place. If the server is started in another way, another of \
              these values might take effect.",
         )
+    } else if is_copied && facts.fixed.is_conditional && facts.fixed.identity.is_some() {
+        Finding::well(format!(
+            "{origins}. This is inside the data directory, and what snowflake.identity_requires says \
+             holds here."
+        ))
     } else if is_copied {
         Finding::doubtful(
             format!(
                 "{origins}. This is inside the data directory, so every copy of it has this identity."
             ),
             "Set the identity on the command line, or in a file outside the data directory that \
-             postgresql.conf includes.",
+             postgresql.conf includes. Where neither is possible, set snowflake.identity_requires.",
         )
     } else {
         Finding::well(format!("{origins}."))

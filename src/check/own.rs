@@ -61,7 +61,7 @@ pub fn identity(facts: &Facts) -> Finding {
                 _ => format!("{own}."),
             })
         }
-        None => Finding::blocking(settings::Error::NoIdentity.report()),
+        None => Finding::blocking(facts.fixed.no_identity().report()),
     }
 }
 

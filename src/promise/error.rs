@@ -54,9 +54,18 @@ impl Report for Error {
                 format!("cannot {what} during recovery"),
             )
             .set_hint("Do this on the primary, or promote this server first."),
-            Error::Refused(refusal) => report_of(refusal),
+            Error::Refused(refusal) => with_page(report_of(refusal)),
         }
     }
+}
+
+/// Lets the hint of an error name the page whose headings are the messages.
+fn with_page(report: ErrorReport) -> ErrorReport {
+    let Some(hint) = report.hint().map(|hint| format!("{hint} See docs/troubleshooting.md."))
+    else {
+        return report;
+    };
+    report.set_hint(hint)
 }
 
 fn report_of(refusal: Refusal) -> ErrorReport {

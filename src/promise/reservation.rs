@@ -95,9 +95,7 @@ fn locked<T>(
 /// an incarnation begins it, and the caller asks again. `lead` is how far ahead of the clock the
 /// timestamp might be needed.
 pub fn reserve(fixed: &Fixed, timestamp: i64, lead: i64) -> Result<(), Error> {
-    if fixed.identity.is_none() {
-        return Err(settings::Error::NoIdentity.into());
-    }
+    fixed.require_identity()?;
     refuse_in_recovery("generate snowflake IDs")?;
     achieve(fixed, Wish::Reserve { timestamp, lead }, Closed::NOTHING).map(|_| ())
 }

@@ -17,9 +17,10 @@ use super::error::Error;
 use super::fixed::{FIXED, Fixed, Identity};
 use super::integer::{Int, When};
 use super::table::{
-    ADOPTED_SCHEMAS, DATACENTER_ID, EPOCH, LIMITS, PUBLIC_KEY_FILE, START_AFTER, WIDTHS, WORKER_ID,
+    ADOPTED_SCHEMAS, DATACENTER_ID, EPOCH, IDENTITY_REQUIRES, LIMITS, PUBLIC_KEY_FILE, START_AFTER,
+    WIDTHS, WORKER_ID,
 };
-use super::{identity, placeholder, start_after};
+use super::{identity, placeholder, requires, start_after};
 
 /// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a
 /// server, when a value is not valid.
@@ -31,8 +32,14 @@ pub fn init(preloading: bool) {
         return;
     }
     let fixed_at_start = WIDTHS.map(|width| width.name).into_iter();
-    let texts =
-        [EPOCH.name, DATACENTER_ID.name, WORKER_ID.name, START_AFTER.name, PUBLIC_KEY_FILE.name];
+    let texts = [
+        EPOCH.name,
+        DATACENTER_ID.name,
+        WORKER_ID.name,
+        IDENTITY_REQUIRES.name,
+        START_AFTER.name,
+        PUBLIC_KEY_FILE.name,
+    ];
     let fixed_at_start = fixed_at_start.chain(texts);
     let reloaded: Vec<_> =
         fixed_at_start.filter_map(|name| Some((name, placeholder::reloaded(name)?))).collect();
@@ -43,6 +50,7 @@ pub fn init(preloading: bool) {
     EPOCH.define(at_start());
     DATACENTER_ID.define(at_start());
     WORKER_ID.define(at_start());
+    IDENTITY_REQUIRES.define(at_start());
     START_AFTER.define(at_start());
     PUBLIC_KEY_FILE.define(at_start());
     ADOPTED_SCHEMAS.define(GucContext::Userset);
@@ -56,11 +64,17 @@ pub fn init(preloading: bool) {
     // just dropped what an ordinary user had set before the library was loaded.
     let fixed = FIXED.get_or_init(|| {
         let layout = EPOCH.defined().and_then(|epoch| checked_layout(epoch, Int::get)).or_raise();
-        let identity = defined_identity(layout).or_raise();
+        let configured = defined_identity(layout).or_raise();
+        let conditions = IDENTITY_REQUIRES.defined().or_raise();
+        // Only the process that starts the server has its environment for certain.
+        let unmet = configured.filter(|_| preloading).and_then(|_| requires::unmet(&conditions));
+        let identity = configured.filter(|_| unmet.is_none());
         let Identity { datacenter_id, worker_id } = identity.unwrap_or_default();
         Fixed {
             layout,
             identity,
+            is_conditional: !conditions.is_empty(),
+            unmet,
             preloaded: preloading,
             last_sequence: layout.last_sequence(),
             ids: layout.ids(datacenter_id, worker_id).expect("within the checked ranges"),
@@ -79,6 +93,7 @@ fn configured() -> Result<Layout, Error> {
     let layout = checked_layout(epoch, |width| width.configured(None).unwrap_or_default())?;
     check_configured_identity(layout)?;
     check_configured_start(epoch)?;
+    IDENTITY_REQUIRES.configured()?;
     ADOPTED_SCHEMAS.configured()?;
     for setting in LIMITS {
         setting.configured(Some(&layout))?;

@@ -14,6 +14,8 @@ pub enum Error {
     NotPreloaded,
     /// Datacenter or worker ID are not set.
     NoIdentity,
+    /// The identity is not valid where the server runs, for the reason that the sentence says.
+    Elsewhere(String),
     /// A setting that is not valid.
     Setting {
         /// Its name.
@@ -32,10 +34,16 @@ pub enum Error {
 const PRELOAD: &str = "Add snowflake_pg to shared_preload_libraries in postgresql.conf, after a \
                        comma if other libraries are there, and restart the server. To issue IDs, \
                        the server also needs snowflake.datacenter_id and snowflake.worker_id, \
-                       with numbers that no other server has.";
+                       with numbers that no other server has. See docs/troubleshooting.md.";
 
 const IDENTIFY: &str = "Set both to numbers that no other server has, in a file outside the data \
-                        directory that postgresql.conf includes, and restart the server.";
+                        directory that postgresql.conf includes, and restart the server. See \
+                        docs/troubleshooting.md.";
+
+const MOVE: &str = "If this is a copy of another server, give it a datacenter and worker ID of its \
+                    own, and change snowflake.identity_requires. If it is the server itself under \
+                    another name, change only the latter. Then restart the server. See \
+                    docs/troubleshooting.md.";
 
 impl Report for Error {
     fn report(self) -> ErrorReport {
@@ -58,6 +66,12 @@ impl Report for Error {
                  so there is no default.",
             )
             .set_hint(IDENTIFY),
+            Error::Elsewhere(reason) => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "snowflake.identity_requires does not hold on this server",
+            )
+            .set_detail(reason)
+            .set_hint(MOVE),
             Error::Setting { name, value, rule } => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
                 format!(

@@ -19,8 +19,13 @@ pub struct Identity {
 pub struct Fixed {
     /// Widths and epoch.
     pub layout: Layout,
-    /// This server's datacenter and worker ID; `None` unless both are set.
+    /// This server's datacenter and worker ID; `None` unless both are set, and what
+    /// `snowflake.identity_requires` says holds.
     pub identity: Option<Identity>,
+    /// Whether that setting says anything.
+    pub is_conditional: bool,
+    /// What of it does not hold, as a sentence.
+    pub unmet: Option<String>,
     /// Whether the server loaded the library when it started, so that there is a generator.
     pub preloaded: bool,
     /// The largest sequence.
@@ -29,6 +34,21 @@ pub struct Fixed {
     pub ids: Ids,
     /// Every start begins above this time, in milliseconds since the Unix epoch.
     pub start_after: Option<i64>,
+}
+
+impl Fixed {
+    /// This server's identity, for what needs one: 55000 if there is none.
+    pub fn require_identity(&self) -> Result<Identity, Error> {
+        self.identity.ok_or_else(|| self.no_identity())
+    }
+
+    /// Why there is none.
+    pub fn no_identity(&self) -> Error {
+        match &self.unmet {
+            Some(unmet) => Error::Elsewhere(unmet.clone()),
+            None => Error::NoIdentity,
+        }
+    }
 }
 
 /// Set when the library is loaded.

@@ -6,7 +6,8 @@
 //!
 //! - `table`: names, defaults and ranges.
 //! - `integer`, `text`: the kinds of values.
-//! - `epoch`, `identity`, `start_after`, `forward_step`, `schemas`: what is valid for these settings.
+//! - `epoch`, `identity`, `requires`, `start_after`, `forward_step`, `schemas`: what is valid for these
+//!   settings.
 //! - `define`: how settings are checked and defined.
 //! - `placeholder`: what is said of a setting before it is defined.
 //! - `fixed`: what is fixed when the server starts.
@@ -20,6 +21,7 @@ mod forward_step;
 mod identity;
 mod integer;
 mod placeholder;
+mod requires;
 mod schemas;
 mod start_after;
 mod table;

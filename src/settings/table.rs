@@ -8,7 +8,7 @@ use snowflake_core::ring;
 
 use super::integer::{Int, NO_LIMIT};
 use super::text::{Text, check_hook};
-use super::{epoch, forward_step, identity, schemas, start_after};
+use super::{epoch, forward_step, identity, requires, schemas, start_after};
 
 const DAY: i32 = 24 * 60 * 60 * 1000;
 
@@ -69,6 +69,18 @@ pub static WORKER_ID: Text<Option<u32>> = Text {
 const OF_IDENTITY: &CStr =
     c"Two servers that share data must not have the same datacenter ID and the same worker ID. -1 \
     means not set: no IDs are issued.";
+
+/// What has to hold where the identity is valid.
+pub static IDENTITY_REQUIRES: Text<Vec<requires::Condition>> = Text {
+    name: c"snowflake.identity_requires",
+    short: c"What has to hold where this server may issue IDs.",
+    long: c"Conditions such as CLUSTER_NAME=shop, for an environment variable of the server, or \
+        hostname=db-1, separated by commas. A copy for which one does not hold issues no IDs. \
+        Empty if there are none.",
+    value: GucSetting::<Option<CString>>::new(Some(c"")),
+    parse: requires::parse,
+    hook: check_hook!(IDENTITY_REQUIRES),
+};
 
 /// The time that every start begins above, in milliseconds since the Unix epoch; `None` where it is
 /// empty.

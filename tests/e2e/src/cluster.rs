@@ -116,6 +116,14 @@ impl Cluster {
         fs::write(&path, text).expect("postgresql.conf is writable");
     }
 
+    /// Gives the next start of the server an environment variable, as `NAME=value`, in place of the
+    /// one of this name.
+    pub fn set_environment(&mut self, variable: &str) {
+        let name = variable.split_inclusive('=').next().expect("a name");
+        self.environment.retain(|other| !other.starts_with(name));
+        self.environment.push(variable.into());
+    }
+
     /// Sets datacenter 5 and this worker in a file outside the data directory, so that no copy of
     /// the directory has them, and includes it. They count from the next start on.
     pub fn set_identity_outside(&self, worker_id: u32) {

@@ -61,11 +61,15 @@ impl Page {
         Page { name: self.name.clone(), text: text.into() }
     }
 
-    /// What comments of the Markdown list after this word, as in `<!-- tests: crash, steps::x -->`.
-    pub fn commented(&self, word: &str) -> Vec<&str> {
+    /// The tests and modules of tests that comments of the Markdown list, as in
+    /// `<!-- tests: crash, steps::x -->`. The word can be left out if every name has its module.
+    pub fn commented_tests(&self) -> Vec<&str> {
+        let is_of_name = |b: u8| b.is_ascii_alphanumeric() || b"_:, \n".contains(&b);
+        let are_names = |list: &&str| list.contains("::") && list.bytes().all(is_of_name);
         let comments = self.text.split("<!-- ").skip(1).filter_map(|rest| rest.split_once("-->"));
-        let lists =
-            comments.filter_map(|(comment, _)| comment.strip_prefix(word)?.strip_prefix(": "));
+        let lists = comments.filter_map(|(comment, _)| {
+            comment.strip_prefix("tests: ").or(Some(comment).filter(are_names))
+        });
         lists.flat_map(|list| list.split(',')).map(str::trim).collect()
     }
 

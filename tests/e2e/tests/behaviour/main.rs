@@ -38,6 +38,7 @@ mod errors;
 mod extension_update;
 mod fuzz;
 mod horizon;
+mod identity_requires;
 mod image_root;
 mod installation;
 mod layout_check;

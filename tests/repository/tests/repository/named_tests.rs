@@ -152,7 +152,7 @@ fn every_test_in_a_comment_exists() {
     let tests = all();
     let (mut named, mut wrong) = (0, Vec::new());
     for page in documents() {
-        for name in page.commented("tests") {
+        for name in page.commented_tests() {
             let is_module = tests.iter().any(|test| test.module == name);
             if !is_module && !(name.contains("::") && find(&tests, name).is_some()) {
                 wrong.push(format!("{}: no test {name}", page.name));

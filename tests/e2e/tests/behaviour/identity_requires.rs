@@ -1,0 +1,139 @@
+//! `snowflake.identity_requires`: an identity in the data directory that only one server has, because
+//! of its name.
+
+use std::fs;
+
+use postgres::Client;
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, NEXT, bigint, error_of};
+
+/// A row of `snowflake_check()`: whether it is well, and its detail.
+fn row(client: &mut Client, name: &str) -> (bool, String) {
+    let query = "SELECT ok, detail FROM snowflake_check() WHERE name = $1";
+    let row = client.query_one(query, &[&name]).expect("the row");
+    (row.get(0), row.get(1))
+}
+
+/// The server of the cluster `shop`, with its identity in the data directory.
+fn shop() -> Cluster {
+    let builder = Cluster::builder().environment("CLUSTER_NAME=shop".into());
+    let builder = builder.environment("NAMESPACE=shop-db".into());
+    builder.set("snowflake.identity_requires", "CLUSTER_NAME=shop, NAMESPACE=shop-db").start()
+}
+
+/// Asserts that the server decodes IDs and issues none, and that it says why.
+#[track_caller]
+fn assert_refused(client: &mut Client, why: &str) {
+    let error = error_of(client.batch_execute(NEXT));
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    assert_eq!(error.message(), "snowflake.identity_requires does not hold on this server");
+    assert_eq!(error.detail(), Some(why));
+    let hint = error.hint().expect("what to do");
+    assert!(hint.contains("datacenter and worker ID of its own"), "{hint}");
+    assert!(hint.ends_with(" See docs/troubleshooting.md."), "{hint}");
+    let (ok, detail) = row(client, "identity");
+    assert!(!ok && detail.contains(why), "{detail}");
+    assert!(!row(client, "issues IDs").0);
+    assert!(!row(client, "origin of the identity").0);
+    let none =
+        "SELECT count(*) FROM snowflake_status WHERE datacenter_id IS NULL AND worker_id IS NULL";
+    assert_eq!(bigint(client, none), 1);
+    let decoded = "SELECT snowflake_worker_id(1268118639732232192)::bigint";
+    assert_eq!(bigint(client, decoded), 9);
+}
+
+#[test]
+fn where_it_holds_an_identity_in_the_data_directory_is_well() {
+    let cluster = shop();
+    let mut client = cluster.connect();
+    let (ok, detail) = row(&mut client, "origin of the identity");
+    assert!(ok && detail.contains("/data/postgresql.conf, line "), "{detail}");
+    assert!(row(&mut client, "issues IDs").0);
+    assert_eq!(bigint(&mut client, "SELECT snowflake_worker_id(snowflake_nextval())::bigint"), 9);
+    let error = error_of(client.batch_execute("SET snowflake.identity_requires = ''"));
+    assert_eq!(error.code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM);
+}
+
+/// A restored cluster has the configuration of its original, and another name.
+#[test]
+fn a_clone_under_another_name_decodes_and_issues_none() {
+    let original = shop();
+    original.connect().batch_execute(NEXT).expect("an ID");
+    let mut clone = original.base_backup(&[]);
+    clone.set_environment("CLUSTER_NAME=staging");
+    clone.start_again();
+    let mut client = clone.connect();
+    assert_refused(&mut client, "The environment variable CLUSTER_NAME is not \"shop\".");
+    // Adoption does not let an INSERT fail, either.
+    let adopt =
+        "SET snowflake.adopted_schemas = 'public'; CREATE TABLE t (id bigserial PRIMARY KEY);
+                 INSERT INTO t DEFAULT VALUES";
+    client.batch_execute(adopt).expect("a value of the sequence");
+    drop(client);
+    clone.stop();
+    // With an identity of its own, and its own name, it is a server like any other.
+    clone.configure(&[
+        ("snowflake.worker_id", "10"),
+        ("snowflake.identity_requires", "CLUSTER_NAME=staging"),
+    ]);
+    clone.start_again();
+    let own = "SELECT snowflake_worker_id(snowflake_nextval())::bigint";
+    assert_eq!(bigint(&mut clone.connect(), own), 10);
+}
+
+/// A job, such as one that restores, has the configuration of the cluster and not its environment.
+#[test]
+fn a_job_without_the_variable_issues_none_and_the_server_goes_on() {
+    let mut cluster = shop();
+    let before = bigint(&mut cluster.connect(), NEXT);
+    cluster.stop();
+    cluster.set_environment("NAMESPACE=");
+    cluster.start_again();
+    assert_refused(
+        &mut cluster.connect(),
+        "The environment variable NAMESPACE is not \"shop-db\".",
+    );
+    cluster.stop();
+    cluster.set_environment("NAMESPACE=shop-db");
+    cluster.start_again();
+    assert!(bigint(&mut cluster.connect(), NEXT) > before);
+}
+
+/// Members of a cluster have one name, so that a standby takes over.
+#[test]
+fn a_standby_under_the_same_name_takes_over_and_under_another_it_does_not() {
+    let primary = shop();
+    primary.connect().batch_execute(NEXT).expect("an ID");
+    let same = primary.standby();
+    let mut other = primary.base_backup(&["--write-recovery-conf"]);
+    other.set_environment("CLUSTER_NAME=staging");
+    other.start_again();
+    assert!(row(&mut same.connect(), "issues IDs").0);
+    let (ok, detail) = row(&mut other.connect(), "issues IDs");
+    assert!(!ok && detail.contains("would issue no ID if it were promoted now"), "{detail}");
+    other.promote();
+    assert_refused(&mut other.connect(), "The environment variable CLUSTER_NAME is not \"shop\".");
+}
+
+#[test]
+fn the_name_of_the_machine_can_be_required() {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    let here = format!("hostname={}", name.trim_end());
+    let mut cluster = Cluster::builder().set("snowflake.identity_requires", &here).start();
+    cluster.connect().batch_execute(NEXT).expect("an ID");
+    cluster.stop();
+    cluster.configure(&[("snowflake.identity_requires", "hostname=another-machine")]);
+    cluster.start_again();
+    assert_refused(&mut cluster.connect(), "The name of the machine is not \"another-machine\".");
+}
+
+#[test]
+fn a_list_that_is_not_valid_stops_the_start() {
+    for list in ["CLUSTER_NAME", "=shop", "CLUSTER_NAME=", "A=1,,B=2", "A=1,", "1A=1", "A B=1"] {
+        let builder = Cluster::builder().set("snowflake.identity_requires", list);
+        let Err(log) = builder.try_start() else { panic!("{list} is accepted") };
+        let what =
+            format!("invalid value for parameter \"snowflake.identity_requires\": \"{list}\"");
+        assert!(log.contains(&what) && log.contains("an equals sign"), "{list}: {log}");
+    }
+}
