@@ -301,6 +301,11 @@ pub fn refused(design: Design) -> Bounds {
     }
 }
 
+/// A clock that jumps and is confirmed, and whatever fails meanwhile.
+pub fn confirmed(design: Design) -> Bounds {
+    Bounds { administrations: 1, floors: &[], failures: 1, ..refused(design) }
+}
+
 /// Another layout, another system, and a floor.
 pub fn changes(design: Design) -> Bounds {
     Bounds {

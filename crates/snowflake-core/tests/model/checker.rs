@@ -1,7 +1,5 @@
 //! What can happen in a world, what each event makes of it, and what has to hold.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::promise::{Promise, Wish};
 use snowflake_core::ring::Ring;
@@ -9,7 +7,8 @@ use stateright::{Model, Property};
 
 use crate::bounds::{Bounds, Design, Rows, layouts};
 use crate::driver::Failure;
-use crate::world::{BACKENDS, Entry, START, Session, World, idle, unstarted};
+use crate::relative::START;
+use crate::world::{BACKENDS, Entry, Session, World, idle, unstarted};
 
 pub const PROMISES: &str = "IDs increase, and every wait has a reason";
 
@@ -49,11 +48,12 @@ pub enum Action {
 }
 
 impl Model for Bounds {
-    type State = World;
+    // Which is large, and moved about.
+    type State = Box<World>;
     type Action = Action;
 
-    fn init_states(&self) -> Vec<World> {
-        vec![World {
+    fn init_states(&self) -> Vec<Box<World>> {
+        vec![Box::new(World {
             clock: START,
             elapsed: 0,
             promise: Promise::default(),
@@ -95,13 +95,13 @@ impl Model for Bounds {
             highest_number: -1,
             issued: 0,
             reservations: 0,
-            crashes: 0,
+            crashes: self.crashes,
             checkpoints: 0,
             broken: None,
-        }]
+        })]
     }
 
-    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+    fn actions(&self, world: &Box<World>, actions: &mut Vec<Action>) {
         if world.broken.is_some() {
             return;
         }
@@ -113,7 +113,7 @@ impl Model for Bounds {
             if world.switches < self.switches {
                 actions.extend([true, false].map(Action::SetReuse));
             }
-            if world.requirements < self.requirements {
+            if world.requirements < self.requirements && world.may_crash() {
                 let others =
                     [None, Some(0), Some(1)].into_iter().filter(|to| *to != world.required);
                 actions.extend(others.map(Action::Require));
@@ -134,10 +134,10 @@ impl Model for Bounds {
             if world.flushed < world.wal.len() {
                 actions.push(Action::FlushWal);
             }
-            if world.checkpoints < self.checkpoints {
+            if world.checkpoints < self.checkpoints && world.may_crash() {
                 actions.push(Action::Checkpoint);
             }
-            if world.crashes < self.crashes {
+            if world.crashes > 0 {
                 actions.push(Action::Crash { keeps_unflushed: false });
                 actions.push(Action::Crash { keeps_unflushed: true });
             }
@@ -158,13 +158,13 @@ impl Model for Bounds {
                     self.offsets.iter().map(|offset| Action::Promote { standby, offset: *offset }),
                 );
             }
-            if received < world.flushed {
+            if received < world.flushed && world.may_crash() {
                 actions.push(Action::Stream(standby));
             }
         }
     }
 
-    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+    fn next_state(&self, world: &Box<World>, action: Action) -> Option<Box<World>> {
         let mut next = world.clone();
         if !matches!(action, Action::Rush(_) | Action::Stream(_) | Action::FlushWal) {
             next.busy = 0;
@@ -225,7 +225,7 @@ impl Model for Bounds {
                     next.wal.truncate(next.flushed);
                 }
                 next.up = false;
-                next.crashes += 1;
+                next.crashes -= 1;
                 next.lose_memory();
             }
             Action::Restart { layout, system_identifier } => {
@@ -265,15 +265,10 @@ impl Model for Bounds {
                 if self.max_forward_step.is_some() && self.design != Design::ForgetTheUpstream {
                     next.promise.hear(next.clocks());
                 }
-                if self.max_forward_step.is_some() {
-                    next.accepted = next.accepted.max(next.ahead());
-                }
+                next.accept(self, next.ahead());
                 next.clock += offset;
                 next.up = true;
-                let row = next.wal.iter().rev().find_map(|entry| match entry {
-                    Entry::Commit(id) => Some(*id),
-                    Entry::Reservation(_) | Entry::Timeline(_) => None,
-                });
+                let row = next.last_row(received);
                 // What is promised of IDs that were lost.
                 let floor = next
                     .buffer
@@ -289,42 +284,37 @@ impl Model for Bounds {
                 };
             }
         }
-        // The backends are alike, so that their order means nothing.
-        next.backends
-            .sort_by_key(|backend| BuildHasherDefault::<DefaultHasher>::new().hash_one(backend));
         Some(next)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(PROMISES, |_, world: &World| world.broken.is_none()),
-            Property::always("what is published is durable (I1)", |_, world: &World| {
-                let durable =
-                    world.wal[..world.flushed].iter().rev().find_map(|entry| match entry {
-                        Entry::Reservation(record) => Some(record.floor),
-                        Entry::Commit(_) | Entry::Timeline(_) => None,
-                    });
+            Property::always(PROMISES, |_, world: &Box<World>| world.broken.is_none()),
+            Property::always("what is published is durable (I1)", |_, world: &Box<World>| {
+                let durable = world.recovered(world.redo, world.flushed);
                 !world.promise.has_begun()
-                    || durable.max(world.disk.map(|record| record.floor)) >= Some(world.generator.floor())
+                    || durable.is_some_and(|record| record.floor >= world.generator.floor())
                     // A promoted server begins a margin above what it has.
                     || world.generator.timestamp() == world.generator.floor()
             }),
             Property::sometimes(
                 "a server issues IDs after a crash",
-                |bounds: &Bounds, world: &World| {
+                |bounds: &Bounds, world: &Box<World>| {
                     bounds.crashes == 0
-                        || (world.crashes > 0 && world.promise.has_begun() && world.issued > 1)
+                        || (world.crashes < bounds.crashes
+                            && world.promise.has_begun()
+                            && world.issued > 1)
                 },
             ),
             Property::sometimes(
                 "an ID is smaller than an earlier one",
-                |bounds: &Bounds, world: &World| {
+                |bounds: &Bounds, world: &Box<World>| {
                     bounds.limits.reuse_window == 0 || !world.issued_with_reuse.is_sorted()
                 },
             ),
             Property::sometimes(
                 "IDs follow a clock that was confirmed",
-                |bounds: &Bounds, world: &World| {
+                |bounds: &Bounds, world: &Box<World>| {
                     let followed = world
                         .generator
                         .last()
@@ -335,7 +325,7 @@ impl Model for Bounds {
             ),
             Property::sometimes(
                 "a promoted server issues IDs",
-                |bounds: &Bounds, world: &World| {
+                |bounds: &Bounds, world: &Box<World>| {
                     bounds.standbys == 0
                         || (world.timeline > 1 && world.promise.has_begun() && world.issued > 1)
                 },

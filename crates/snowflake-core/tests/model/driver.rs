@@ -7,7 +7,8 @@ use snowflake_core::promise::{Effect, Event, News, Outcome, Refusal, Wish};
 use snowflake_core::register::{Issuer, Record, Writer};
 
 use crate::bounds::{Bounds, Design, Steps, layouts};
-use crate::world::{Entry, START, Session, World};
+use crate::relative::{BOOT, START, position};
+use crate::world::{Entry, Session, World};
 
 /// How an effect, or the session that does it, fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl World {
             && self.buffer.is_none()
         {
             // The WAL comes first, and a file that cannot be written is removed again.
-            self.create(record);
+            self.create(bounds, record);
             self.buffer = None;
         }
         if how.is_told {
@@ -151,7 +152,7 @@ impl World {
                 Event::Read(Ok(record))
             }
             Effect::Create(record) => {
-                self.create(record);
+                self.create(bounds, record);
                 self.disk = Some(record);
                 Event::Done
             }
@@ -170,7 +171,7 @@ impl World {
                 }
                 Event::Flushed(position)
             }
-            Effect::AskFlushed => Event::Flushed(self.flushed as u64),
+            Effect::AskFlushed => Event::Flushed(position(self.flushed)),
             Effect::FlushSoon(_) | Effect::SyncEntry => Event::Done,
             Effect::Raise { floor, next_after } => {
                 self.raise(bounds, floor, next_after);
@@ -193,8 +194,8 @@ impl World {
     }
 
     /// Durably, all at once, and by whatever the clock says.
-    fn create(&mut self, record: Record) {
-        self.accepted = self.accepted.max(self.ahead_then);
+    fn create(&mut self, bounds: &Bounds, record: Record) {
+        self.accept(bounds, self.ahead_then);
         self.log_durably(record);
     }
 
@@ -202,7 +203,7 @@ impl World {
     fn clocks_of_reservation(&self, bounds: &Bounds) -> Clocks {
         let mut clocks = self.clocks();
         if bounds.design == Design::ReachLittle && self.promise.has_begun() {
-            clocks.boot.elapsed = self.began;
+            clocks.boot.elapsed = BOOT + self.began;
         }
         clocks
     }
@@ -220,10 +221,10 @@ impl World {
                 self.judge(bounds, &record);
             }
             Wish::ConfirmClock if bounds.design == Design::ConfirmInMemory => {
-                self.accepted = self.accepted.max(self.ahead_then);
+                self.accept(bounds, self.ahead_then);
                 return Event::Written(0);
             }
-            Wish::ConfirmClock => self.accepted = self.accepted.max(self.ahead_then),
+            Wish::ConfirmClock => self.accept(bounds, self.ahead_then),
             _ => {}
         }
         if self.buffer.is_some_and(|before| before.floor > record.floor) {
@@ -231,7 +232,14 @@ impl World {
         }
         self.wal.push(Entry::Reservation(record));
         self.buffer = Some(record);
-        Event::Written(self.wal.len() as u64)
+        Event::Written(position(self.wal.len()))
+    }
+
+    /// IDs may follow a clock that is so far ahead.
+    pub fn accept(&mut self, bounds: &Bounds, ahead: i64) {
+        if bounds.max_forward_step.is_some() {
+            self.accepted = self.accepted.max(ahead);
+        }
     }
 
     /// Whether the reservation follows a clock that nobody should follow.
@@ -242,7 +250,7 @@ impl World {
             && bounds.design != Design::ForgetTheUpstream
         {
             // Nobody knows how long ago the record was written.
-            self.accepted = self.accepted.max(self.ahead_then);
+            self.accept(bounds, self.ahead_then);
         }
         // Timestamps are ahead of the clock by a reservation, and a little more after a crash.
         let explained = self.accepted + 2 * RESERVATION;
@@ -252,7 +260,7 @@ impl World {
         } else if record.floor > START + self.elapsed + explained + RESERVATION + limit {
             self.broken = Some("a record follows a reading that is out of date");
         }
-        self.accepted = self.accepted.max(self.ahead_then);
+        self.accept(bounds, self.ahead_then);
     }
 
     fn raise(&mut self, bounds: &Bounds, floor: i64, next_after: i64) {

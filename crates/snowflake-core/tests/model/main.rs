@@ -10,6 +10,8 @@
 mod bounds;
 mod checker;
 mod driver;
+#[path = "../relative/mod.rs"]
+mod relative;
 mod session;
 mod world;
 
@@ -17,8 +19,8 @@ use snowflake_core::generator::RESERVATION;
 use stateright::{Checker, HasDiscoveries, Model};
 
 use bounds::{
-    Bounds, Design, changes, clock_only, everything, failovers, interrupted, jumps, lags,
-    promotions, refused, reuse, synchronous,
+    Bounds, Design, changes, clock_only, confirmed, everything, failovers, interrupted, jumps,
+    lags, promotions, refused, reuse, synchronous,
 };
 use checker::PROMISES;
 
@@ -33,7 +35,7 @@ fn the_design_holds() {
 
 #[test]
 fn whatever_fails_between_two_effects_the_design_holds() {
-    assert_sound(&[interrupted]);
+    assert_sound(&[interrupted, confirmed]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! A primary and what survives it: sessions, shared memory, the page of the register, the WAL, and how
 //! much of it each standby has.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use snowflake_core::generator::{Generator, Reading, Seen};
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::Layout;
@@ -9,8 +11,8 @@ use snowflake_core::register::Record;
 use snowflake_core::ring::Ring;
 
 use crate::bounds::{Bounds, Design};
+use crate::relative::{BOOT, Relative, START, position};
 
-pub const START: i64 = 1_800_000_000_000;
 pub const BACKENDS: usize = 2;
 
 pub type Id = (i64, u32);
@@ -50,14 +52,15 @@ pub enum Session {
     Do(Wish, Effect),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
     pub clock: i64,
     /// The time that has truly passed, which the boot clock shows.
     pub elapsed: i64,
     /// Shared memory: gone after a crash.
     pub promise: Promise,
-    /// How far the clock was ahead of true time when the session that has the lock read it.
+    /// How far the clock was ahead of true time when the session that has the lock read it: 0 before
+    /// it has.
     pub ahead_then: i64,
     /// The furthest that the clock was ahead of true time where IDs were allowed to follow it.
     pub accepted: i64,
@@ -119,6 +122,7 @@ pub struct World {
     pub highest_number: i64,
     pub issued: usize,
     pub reservations: u8,
+    /// How many can still happen.
     pub crashes: u8,
     pub checkpoints: u8,
     pub broken: Option<&'static str>,
@@ -179,6 +183,29 @@ impl World {
         timelines.unwrap_or(1)
     }
 
+    /// The last row in so much of the WAL.
+    pub fn last_row(&self, received: usize) -> Option<Id> {
+        self.wal[..received].iter().rev().find_map(|entry| match entry {
+            Entry::Commit(id) => Some(*id),
+            Entry::Reservation(_) | Entry::Timeline(_) => None,
+        })
+    }
+
+    /// What recovery finds in the register, if it begins at this entry of the WAL and ends at that
+    /// one.
+    pub fn recovered(&self, redo: usize, end: usize) -> Option<Record> {
+        let last = self.wal[redo..end].iter().rev().find_map(|entry| match entry {
+            Entry::Reservation(record) => Some(*record),
+            Entry::Commit(_) | Entry::Timeline(_) => None,
+        });
+        last.or(self.disk.filter(|_| redo == self.redo))
+    }
+
+    /// Whether anything but memory will ever be read again.
+    pub fn may_crash(&self) -> bool {
+        self.crashes > 0 || !self.up
+    }
+
     pub fn log_durably(&mut self, record: Record) {
         self.wal.push(Entry::Reservation(record));
         self.flushed = self.wal.len();
@@ -192,8 +219,8 @@ impl World {
 
     pub fn clocks(&self) -> Clocks {
         // Each promotion is on another machine.
-        let boot = self.timeline.into();
-        Clocks { wall: self.clock, boot: BootClock { boot, elapsed: self.elapsed } }
+        let boot = BootClock { boot: self.timeline.into(), elapsed: BOOT + self.elapsed };
+        Clocks { wall: self.clock, boot }
     }
 
     pub fn lose_memory(&mut self) {
@@ -211,13 +238,96 @@ impl World {
     }
 
     pub fn recover(&mut self) {
-        self.buffer = self.disk;
-        for entry in &self.wal[self.redo..] {
-            if let Entry::Reservation(record) = entry {
-                self.buffer = Some(*record);
-            }
-        }
+        self.buffer = self.recovered(self.redo, self.wal.len());
         self.flushed = self.wal.len();
+    }
+}
+
+/// What decides how it can go on.
+impl Hash for World {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let World {
+            clock,
+            elapsed,
+            promise,
+            ahead_then,
+            accepted,
+            confirmed,
+            clock_moves,
+            set_back,
+            up,
+            timeline,
+            system_identifier,
+            layout,
+            changes,
+            generator,
+            ring,
+            issued_with_reuse,
+            switches,
+            backends,
+            administrator,
+            administrations,
+            failures,
+            buffer,
+            disk: _,
+            redo,
+            wal,
+            flushed,
+            standbys,
+            required,
+            requirements,
+            base_of_primary,
+            returned,
+            waiting,
+            acknowledged_at,
+            acknowledged,
+            began,
+            busy,
+            lag,
+            highest,
+            highest_number,
+            issued,
+            reservations,
+            crashes,
+            checkpoints,
+            broken,
+        } = self;
+        let (boot, durable) = (BOOT + elapsed, position(*flushed));
+        let hasher = &mut Relative { hasher, wall: *clock, boot, durable };
+        (promise, generator, ring, issued_with_reuse, administrator, buffer).hash(hasher);
+        // The backends are alike, so that their order means nothing.
+        let backends = backends.each_ref().map(|backend| {
+            let hasher = DefaultHasher::new();
+            let mut relative = Relative { hasher, wall: *clock, boot, durable };
+            backend.hash(&mut relative);
+            relative.finish()
+        });
+        let sum = backends.into_iter().fold(0, u64::wrapping_add);
+        // It is no position.
+        hasher.hasher.write_u64(sum);
+        let ahead = self.ahead();
+        let has_read = self.is_locked().then(|| ahead_then - ahead);
+        (has_read, accepted - ahead, confirmed.map(|confirmed| confirmed - ahead)).hash(hasher);
+        (clock_moves, set_back, up, timeline, system_identifier, layout, changes).hash(hasher);
+        (switches, administrations, failures, required, requirements).hash(hasher);
+        (highest, highest_number, issued, reservations, crashes, checkpoints, broken).hash(hasher);
+        (elapsed - began, busy, lag).hash(hasher);
+        // What would be recovered, and by whom.
+        (self.recovered(*redo, *flushed), *flushed < wal.len()).hash(hasher);
+        if !self.may_crash() {
+            return;
+        }
+        self.recovered(*redo, wal.len()).hash(hasher);
+        for end in [Some(*flushed), Some(wal.len()), standbys[0], standbys[1]] {
+            let left = |end| (self.recovered(0, end), self.last_row(end), self.known_timeline(end));
+            end.map(left).hash(hasher);
+        }
+        let has = |position: usize| standbys.map(|received| received >= Some(position));
+        (has(*flushed), standbys[0].cmp(&standbys[1]), base_of_primary, returned).hash(hasher);
+        for (position, id) in waiting {
+            (has(*position), id).hash(hasher);
+        }
+        (has(*acknowledged_at), acknowledged_at <= flushed, acknowledged).hash(hasher);
     }
 }
 

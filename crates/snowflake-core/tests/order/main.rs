@@ -7,6 +7,8 @@
 //! [`Design`] switches to designs that are wrong, each in one way, which the checker has to find.
 
 mod bounds;
+#[path = "../relative/mod.rs"]
+mod relative;
 mod server;
 mod world;
 

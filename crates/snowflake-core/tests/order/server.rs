@@ -1,6 +1,8 @@
 //! One of the servers: shared memory, a session that takes IDs, one that observes them, the WAL, and
 //! a standby. Each step does what the core decides, as the extension does.
 
+use std::hash::{Hash, Hasher};
+
 use snowflake_core::generator::{Decision, Generator, Observation, Reading, Request, Seen};
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::Layout;
@@ -9,13 +11,12 @@ use snowflake_core::register::{Issuer, Record, Writer};
 use snowflake_core::ring::Ring;
 
 use crate::bounds::{Bounds, Design};
+use crate::relative::{BOOT, Relative, START, position};
 
 /// What can be wrong.
 pub const NOT_GREATER: &str = "an ID is not greater than one that was seen";
 pub const TOO_FAR_AHEAD: &str =
     "an ID was followed that was further ahead of the clock than allowed";
-
-pub const START: i64 = 1_800_000_000_000;
 
 /// What a session does next.
 #[expect(clippy::large_enum_variant, reason = "it is copied wherever a state is")]
@@ -45,14 +46,15 @@ pub enum Session {
 pub const TAKE: usize = 0;
 pub const OBSERVE: usize = 1;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// How far its clock is from true time.
     pub offset: i64,
     /// The latest reading that the clock has had since the session that observes was told of an ID, or
     /// last waited for a flush.
     latest_reading: i64,
-    /// By which reading that session has judged the ID, before it waited.
+    /// By which reading that session has judged the ID, before it waited, for a design that keeps to
+    /// it.
     judged_by: i64,
     timeline: u32,
     promise: Promise,
@@ -115,14 +117,32 @@ impl Server {
     }
 
     fn clocks(&self, time: i64) -> Clocks {
-        Clocks { wall: START + time + self.offset, boot: BootClock { boot: 1, elapsed: time } }
+        let boot = BootClock { boot: 1, elapsed: BOOT + time };
+        Clocks { wall: START + time + self.offset, boot }
     }
 
-    fn record(&self) -> Option<Record> {
-        self.wal.iter().rev().find_map(|entry| match entry {
+    /// What so much of the WAL leaves in the register.
+    fn record(&self, end: usize) -> Option<Record> {
+        self.wal[..end].iter().rev().find_map(|entry| match entry {
             Entry::Reservation(record) => Some(*record),
             Entry::Seen(_) => None,
         })
+    }
+
+    /// What the standby has of so much of the WAL: what a commit has waited for. What the server was
+    /// told of since, nobody knows.
+    fn received(&self, end: usize) -> usize {
+        let is_commit = |entry: &Entry| matches!(entry, Entry::Seen(_));
+        self.wal[..end].iter().rposition(is_commit).map_or(0, |last| last + 1)
+    }
+
+    /// What is in so much of the WAL of what it has seen.
+    fn seen_by(&self, end: usize) -> i64 {
+        let seen = |entry: &Entry| match entry {
+            Entry::Seen(timestamp) => Some(*timestamp),
+            Entry::Reservation(_) => None,
+        };
+        self.wal[..end].iter().filter_map(seen).max().unwrap_or(i64::MIN)
     }
 
     /// It loses its memory, and the part of the WAL that was not flushed. What it has told anybody
@@ -132,19 +152,11 @@ impl Server {
         self.lose_memory();
     }
 
-    /// Its standby takes over. It has what a commit has waited for: what it was told of since, nobody
-    /// knows.
+    /// Its standby takes over.
     pub fn fail_over(&mut self) {
+        self.flushed = self.received(self.flushed);
         self.wal.truncate(self.flushed);
-        while matches!(self.wal.last(), Some(Entry::Reservation(_))) {
-            self.wal.pop();
-        }
-        self.flushed = self.wal.len();
-        let seen = |entry: &Entry| match entry {
-            Entry::Seen(timestamp) => Some(*timestamp),
-            Entry::Reservation(_) => None,
-        };
-        self.seen = self.wal.iter().filter_map(seen).max().unwrap_or(i64::MIN);
+        self.seen = self.seen_by(self.flushed);
         self.timeline += 1;
         self.lose_memory();
         // IDs that were issued and lost are not this model's matter.
@@ -213,7 +225,7 @@ impl Server {
         match effect {
             Effect::ReadClocks => Event::Clocks(self.clocks(time)),
             Effect::Look => Event::Looked(self.generator),
-            Effect::Read => Event::Read(Ok(self.record())),
+            Effect::Read => Event::Read(Ok(self.record(self.wal.len()))),
             Effect::Create(record) => {
                 self.wal.push(Entry::Reservation(record));
                 self.flushed = self.wal.len();
@@ -222,7 +234,7 @@ impl Server {
             Effect::Write(record) => {
                 self.reservations += 1;
                 self.wal.push(Entry::Reservation(record));
-                Event::Written(self.wal.len() as u64)
+                Event::Written(position(self.wal.len()))
             }
             Effect::Flush(position) => {
                 if is_to_observe(wish) {
@@ -248,7 +260,9 @@ impl Server {
     }
 
     fn observe(&mut self, bounds: &Bounds, timestamp: i64, now: i64) -> Session {
-        self.judged_by = now;
+        if bounds.design == Design::JudgeBeforeTheLock {
+            self.judged_by = now;
+        }
         if !self.promise.has_begun() {
             return Session::Want(Wish::Reserve { timestamp, lead: bounds.max_observed_lead });
         }
@@ -268,7 +282,9 @@ impl Server {
                 if was_raised && timestamp - self.latest_reading > max_lead {
                     self.broken = Some(TOO_FAR_AHEAD);
                 }
-                self.before_observation = Some(before);
+                if bounds.design == Design::StaleReadingsUndo {
+                    self.before_observation = Some(before);
+                }
                 self.seen = self.seen.max(timestamp);
                 // The transaction that brought the ID commits.
                 self.wal.push(Entry::Seen(timestamp));
@@ -325,6 +341,41 @@ impl Server {
 
     pub fn set_clock_back(&mut self, by: i64) {
         self.offset += by;
+    }
+
+    /// What decides how it can go on, at this time.
+    pub fn hash(&self, time: i64, may_crash: bool, hasher: &mut impl Hasher) {
+        let Server {
+            offset,
+            latest_reading,
+            judged_by,
+            timeline,
+            promise,
+            generator,
+            ring,
+            before_observation,
+            sessions,
+            wal,
+            flushed,
+            seen,
+            last,
+            issued,
+            reservations,
+            broken,
+        } = self;
+        let Clocks { wall, boot } = self.clocks(time);
+        let durable = position(*flushed);
+        let hasher = &mut Relative { hasher, wall, boot: boot.elapsed, durable };
+        (offset, timeline, promise, generator, ring, before_observation, sessions).hash(hasher);
+        (seen, last, issued, reservations, broken).hash(hasher);
+        (!self.listens()).then_some((latest_reading, judged_by)).hash(hasher);
+        self.record(wal.len()).hash(hasher);
+        if may_crash {
+            for end in [*flushed, wal.len()] {
+                let received = self.received(end);
+                (self.record(end), self.record(received), self.seen_by(received)).hash(hasher);
+            }
+        }
     }
 }
 

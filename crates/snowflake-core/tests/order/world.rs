@@ -1,5 +1,8 @@
 //! What can happen between the servers, and what has to hold.
 
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
 use stateright::{Model, Property};
 
 use crate::bounds::Bounds;
@@ -7,16 +10,30 @@ use crate::server::{OBSERVE, Server, TAKE};
 
 pub const PROMISES: &str = "whoever has seen an ID issues greater ones";
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
     time: i64,
-    servers: [Server; 2],
+    /// Copied when they change, since an event changes one of them.
+    servers: [Arc<Server>; 2],
     ticks: usize,
     messages: usize,
     clock_moves: usize,
+    /// How many can still happen.
     crashes: usize,
     failovers: usize,
     pub broken: Option<&'static str>,
+}
+
+/// What decides how it can go on.
+impl Hash for World {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let World { time, servers, ticks, messages, clock_moves, crashes, failovers, broken } =
+            self;
+        (ticks, messages, clock_moves, crashes, failovers, broken).hash(hasher);
+        for server in servers {
+            server.hash(*time, crashes + failovers > 0, hasher);
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +55,12 @@ pub enum Action {
     FailOver(usize),
 }
 
+impl World {
+    fn server(&mut self, server: usize) -> &mut Server {
+        Arc::make_mut(&mut self.servers[server])
+    }
+}
+
 impl Model for Bounds {
     type State = World;
     type Action = Action;
@@ -45,12 +68,12 @@ impl Model for Bounds {
     fn init_states(&self) -> Vec<World> {
         vec![World {
             time: 0,
-            servers: self.offsets.map(Server::new),
+            servers: self.offsets.map(|offset| Arc::new(Server::new(offset))),
             ticks: 0,
             messages: 0,
             clock_moves: 0,
-            crashes: 0,
-            failovers: 0,
+            crashes: self.crashes,
+            failovers: self.failovers,
             broken: None,
         }]
     }
@@ -72,10 +95,10 @@ impl Model for Bounds {
             if world.clock_moves < self.clock_moves {
                 actions.extend(self.moves.iter().map(|by| Action::SetBack { server, by: *by }));
             }
-            if world.crashes < self.crashes {
+            if world.crashes > 0 {
                 actions.push(Action::Crash(server));
             }
-            if world.failovers < self.failovers {
+            if world.failovers > 0 {
                 actions.push(Action::FailOver(server));
             }
         }
@@ -89,12 +112,14 @@ impl Model for Bounds {
                 world.ticks += 1;
             }
             Action::Step { server, session } => {
-                world.servers[server].step(self, world.time, session)?;
-                world.broken = world.servers[server].broken;
+                let time = world.time;
+                let server = world.server(server);
+                server.step(self, time, session)?;
+                world.broken = server.broken;
             }
             Action::Tell { from } => {
                 let (timestamp, _) = world.servers[from].last?;
-                let to = &mut world.servers[1 - from];
+                let to = world.server(1 - from);
                 if !to.listens() {
                     return None;
                 }
@@ -102,16 +127,16 @@ impl Model for Bounds {
                 world.messages += 1;
             }
             Action::SetBack { server, by } => {
-                world.servers[server].set_clock_back(by);
+                world.server(server).set_clock_back(by);
                 world.clock_moves += 1;
             }
             Action::Crash(server) => {
-                world.servers[server].crash();
-                world.crashes += 1;
+                world.server(server).crash();
+                world.crashes -= 1;
             }
             Action::FailOver(server) => {
-                world.servers[server].fail_over();
-                world.failovers += 1;
+                world.server(server).fail_over();
+                world.failovers -= 1;
             }
         }
         Some(world)
