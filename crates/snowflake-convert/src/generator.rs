@@ -46,16 +46,15 @@ impl Generator {
 }
 
 fn function(symbol: &str) -> Result<Function, Obstacle> {
-    Function::of(symbol).ok_or_else(|| {
-        Obstacle {
+    Function::of(symbol).ok_or_else(|| Obstacle {
         sqlstate: PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         object: "snowflake".into(),
         message: "the extension snowflake of this database is of another version".into(),
         detail: Some(format!("It has no function of a superuser with the symbol {symbol}.")),
         hint: Some(
-            "Execute ALTER EXTENSION snowflake UPDATE. The functions have to belong to a superuser."
+            "Execute ALTER EXTENSION snowflake UPDATE. The functions have to belong to a \
+             superuser."
                 .into(),
         ),
-    }
     })
 }
