@@ -58,7 +58,7 @@ latency:
 	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) latency
 
 bench:
-	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) $(if $(QUICK),quick target/bench/,full docs/)performance.svg
+	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) $(or $(ONLY),$(if $(QUICK),quick target/bench/,full docs/)performance.svg)
 
 instructions:
 	@tools/setup --check instructions

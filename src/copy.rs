@@ -23,6 +23,7 @@ use pgrx::prelude::*;
 use snowflake_server::called_directly;
 use snowflake_server::report::{self, Report};
 
+use crate::extension::functions;
 use crate::generate::snowflake_nextval;
 use crate::utility::{self, Statement};
 
@@ -112,32 +113,9 @@ extern "C-unwind" fn check_call(function: &mut pg_sys::FmgrInfo) {
 
 /// The function of this name without arguments of the extension that has this function.
 fn beside(function: pg_sys::Oid, name: &CStr) -> Option<pg_sys::Oid> {
-    let class = pg_sys::ProcedureRelationId;
-    // SAFETY: looks into the catalog. What the list holds is copied before it is released.
-    unsafe {
-        let extension = pg_sys::getExtensionOfObject(class, function);
-        let name = name.as_ptr().into();
-        let none = pg_sys::Datum::null();
-        let list = pg_sys::SearchSysCacheList(
-            pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
-            1,
-            name,
-            none,
-            none,
-        );
-        let members = (*list).members.as_slice((*list).n_members as usize);
-        let rows = members.iter().map(|member| {
-            let row = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_proc>(
-                &raw mut (**member).tuple,
-            );
-            ((*row).oid, (*row).pronargs)
-        });
-        let named: Vec<pg_sys::Oid> =
-            rows.filter(|(_, arguments)| *arguments == 0).map(|(oid, _)| oid).collect();
-        pg_sys::ReleaseCatCacheList(list);
-        let is_beside = |oid: &pg_sys::Oid| pg_sys::getExtensionOfObject(class, *oid) == extension;
-        named.into_iter().find(|oid| extension != pg_sys::InvalidOid && is_beside(oid))
-    }
+    // SAFETY: looks into the catalog.
+    let extension = unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) };
+    functions(extension, name).into_iter().next()
 }
 
 /// Whether the current user may execute the function.

@@ -23,6 +23,7 @@
 //! - `promise`: the durable promise behind each ID: the register and reservations.
 //! - `currval`: the ID that a session was given last.
 //! - `generator`: the generator in shared memory, behind a spinlock.
+//! - `extension`: functions of an extension, whatever schema they are in.
 //! - `guard`: triggers that look at rows of the extension's tables.
 //! - `former`: what former versions of the extension declare.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
@@ -42,6 +43,7 @@ mod copy;
 mod currval;
 mod database_layout;
 mod decode;
+mod extension;
 mod former;
 mod generate;
 mod generator;

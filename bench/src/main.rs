@@ -12,7 +12,7 @@
 //! - `inserts`: rows with a primary key, in bulk and in small statements of many sessions.
 //!   `copies`: rows in bulk with COPY.
 //! - `observation`: rows that replication applies, with and without the trigger that observes them.
-//! - `adoption`: statements with and without `snowflake.adopted_schemas`.
+//! - `adoption`: statements with and without `snowflake.adopted_schemas`. It can run alone.
 //! - `horizon`: a call of `snowflake_horizon()`, and how far those who go by it lag behind.
 //! - `names`: how long it takes to find out whose the name of a public ID is, call by call.
 //! - `sustained`: sessions that only generate.
@@ -60,12 +60,20 @@ fn main() -> ExitCode {
             latency::measure();
             return ExitCode::SUCCESS;
         }
+        (Some("adoption"), None) => {
+            println!("{}", Machine::here());
+            let mut report = Report::new();
+            adoption::measure(&FULL, &mut report);
+            return ExitCode::from(u8::from(!report.conclude()));
+        }
         (Some("instructions"), None) => {
             println!("{}", Machine::here());
             return instructions::count();
         }
         _ => {
-            eprintln!("usage: bench full CHART.svg | quick CHART.svg | latency | instructions");
+            eprintln!(
+                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | instructions"
+            );
             return ExitCode::FAILURE;
         }
     };

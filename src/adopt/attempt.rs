@@ -4,13 +4,7 @@ use PgSqlErrorCode::*;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 use snowflake_server::report;
-use snowflake_server::spi::Row;
 use snowflake_server::subtransaction::{message_of, unless_it_fails};
-
-/// The columns of a row.
-pub fn fields<const N: usize>(row: Row) -> [Option<String>; N] {
-    row.try_into().expect("as many columns as the query has")
-}
 
 /// Acts in a subtransaction, and says what could not be done if it fails: nothing is wrong with the
 /// statement of the user. A cancel, a timeout, a deadlock or a shutdown ends the statement.

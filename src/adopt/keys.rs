@@ -2,25 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
+use std::iter::successors;
 
+use pgrx::pg_sys::SysCacheIdentifier::{PARTRELID, SEQRELID};
 use pgrx::prelude::*;
+use pgrx::{PgList, PgRelation};
 use snowflake_server::report;
-use snowflake_server::spi::{PlannedQuery, by_index, execute_here, text};
+use snowflake_server::spi::execute_here;
 
-use super::attempt::{attempt, fields};
-use super::function::Function;
+use super::attempt::attempt;
+use super::function;
+use super::table::{Table, column_name, columns, constant, nodes, relation_name, row, text};
 use crate::settings::adopted_schemas;
 
-/// A column that takes values of a sequence and belongs to the primary key. All names are quoted.
+/// A column that takes values of a sequence and belongs to the primary key.
 struct Key {
-    table: String,
-    column: String,
-    /// The number of the column.
-    number: String,
+    number: i16,
     /// Why it stays as it is, if it does.
     reason: Option<String>,
     /// The sequence of an identity column.
-    identity: Option<String>,
+    identity: Option<pg_sys::Oid>,
 }
 
 /// Gives keys of tables that were created, and of columns that were added, snowflake IDs. The
@@ -35,30 +36,34 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
     let mut function = None;
     for (oid, added) in tables {
         let table = pg_sys::Oid::from(oid);
-        if !is_adopted(table, &schemas) {
+        let new = if is_adopted(table, &schemas) { new_columns(table, &added) } else { continue };
+        if new.is_empty() {
             continue;
         }
         attempt("the new keys of a table could not be looked at", || {
-            let columns = new_columns(table, &added);
-            if columns.is_empty() {
-                return Ok(());
-            }
-            let (keys, found) = by_index(|| (Key::of(table, &columns, &added), Function::find()));
-            let (stay, convert): (Vec<_>, Vec<_>) =
-                keys.into_iter().partition(|key| key.reason.is_some());
-            left.extend(stay);
-            if !convert.is_empty()
-                && let Some(function) = function.get_or_insert_with(|| Function::ready(found))
-            {
-                convert.iter().try_for_each(|key| key.convert(table, function))?;
+            for key in Key::all(table, &new, !added.contains(&0)) {
+                if let Some(reason) = &key.reason {
+                    let (column, name) = (column_name(table, key.number), relation_name(table));
+                    left.push(format!("Column {column} of table {name}: {reason}."));
+                } else if let Some(function) = function.get_or_insert_with(function::ready) {
+                    key.convert(table, function)?;
+                }
             }
             Ok(())
         });
     }
-    if !left.is_empty() {
-        report::send(notice(&left), PgLogLevel::NOTICE);
+    if left.is_empty() {
+        return;
     }
+    let is_narrow = left.iter().any(|line| line.contains(NARROW));
+    let notice = report::message("not all new keys were converted to snowflake IDs")
+        .set_detail(left.join("\n"));
+    let hint = "Declare keys as bigint, or convert the schema with snowflake_convert() when its \
+                migrations have run.";
+    report::send(if is_narrow { notice.set_hint(hint) } else { notice }, PgLogLevel::NOTICE);
 }
+
+const NARROW: &str = ": it is of type ";
 
 /// Whether a relation is a table, and not a temporary one, in one of the schemas.
 fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
@@ -81,119 +86,184 @@ fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
 }
 
 /// The numbers of the columns of the table's primary key that are new.
-fn new_columns(table: pg_sys::Oid, added: &[i16]) -> Vec<String> {
-    let (mut constraint, mut number) = (pg_sys::InvalidOid, -1);
-    let mut numbers = Vec::new();
+fn new_columns(table: pg_sys::Oid, added: &[i16]) -> Vec<i16> {
     // SAFETY: looks for the constraint of a table by its OID, and reads the set that it gives.
     unsafe {
-        let key = pg_sys::get_primary_key_attnos(table, true, &raw mut constraint);
-        while {
-            number = pg_sys::bms_next_member(key, number);
-            number >= 0
-        } {
-            let column = (number + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16;
-            if added.contains(&0) || added.contains(&column) {
-                numbers.push(column.to_string());
-            }
-        }
+        let key = pg_sys::get_primary_key_attnos(table, true, &mut pg_sys::InvalidOid.clone());
+        let after =
+            |number: &i32| Some(pg_sys::bms_next_member(key, *number)).filter(|next| *next >= 0);
+        let columns = successors(after(&-1), after).map(|member| (member + OFFSET) as i16);
+        columns.filter(|column| added.contains(&0) || added.contains(column)).collect()
     }
-    numbers
 }
 
-/// Says which keys stay as they are, and what to do about those that are too narrow.
-fn notice(left: &[Key]) -> pg_sys::panic::ErrorReport {
-    let reason = |key: &Key| key.reason.clone().unwrap_or_default();
-    let line =
-        |key: &Key| format!("Column {} of table {}: {}.", key.column, key.table, reason(key));
-    let notice = report::message("not all new keys were converted to snowflake IDs")
-        .set_detail(left.iter().map(line).collect::<Vec<_>>().join("\n"));
-    if !left.iter().any(|key| reason(key).starts_with("it is of type")) {
-        return notice;
-    }
-    notice.set_hint(
-        "Declare keys as bigint, or convert the schema with snowflake_convert() when its \
-         migrations have run.",
-    )
-}
+/// What PostgreSQL subtracts from the number of a column in a set.
+const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
 
 impl Key {
     /// Those among columns of a table.
-    fn of(table: pg_sys::Oid, columns: &[String], added: &[i16]) -> Vec<Key> {
-        const ROWS: &str = "
-            WITH RECURSIVE family(relation) AS (
-                SELECT $1
-                UNION
-                SELECT inhrelid FROM family JOIN pg_inherits ON inhparent = relation
-            )
-            SELECT FROM family WHERE pg_relation_size(relation) > 0 LIMIT 1";
-        thread_local! {
-            static KEYS: PlannedQuery = const { PlannedQuery::new(include_str!("keys.sql")) };
-            static OCCUPIED: PlannedQuery = const { PlannedQuery::new(ROWS) };
-        }
-        let table = (Some(table.into()), pg_sys::OIDOID);
-        let columns = text(&format!("{{{}}}", columns.join(",")));
-        let rows = KEYS.with(|query| query.rows_by_index(&[table, columns]));
-        // Adding the column has written the table again, so one without rows has no pages.
-        let has_rows =
-            !added.contains(&0) && !OCCUPIED.with(|query| query.rows_by_index(&[table])).is_empty();
-        let key = |row| {
-            let [table, column, number, reason, identity] = fields(row);
-            let [table, column, number] =
-                [table, column, number].map(|field| field.expect("not NULL"));
-            let reason = reason.or(has_rows.then(|| "the table has rows".into()));
-            Key { table, column, number, reason, identity }
+    fn all(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<Key> {
+        let table = Table::open(oid);
+        let occupied = are_added && has_rows(oid);
+        let of = |number: &i16| {
+            let key = Key::of(&table, *number)?;
+            let reason = key.reason.or(occupied.then(|| "the table has rows".into()));
+            Some(Key { reason, ..key })
         };
-        rows.into_iter().map(key).collect()
+        numbers.iter().filter_map(of).collect()
+    }
+
+    fn of(table: &Table, number: i16) -> Option<Key> {
+        let descriptor = table.relation.tuple_desc();
+        let column = descriptor.get(number as usize - 1)?;
+        let (is_identity, of) = (column.attidentity != 0, column.atttypid);
+        let is_narrow = [pg_sys::INT2OID, pg_sys::INT4OID].contains(&of);
+        let defaults = table.defaults();
+        let is_own = |default: &&(i16, String)| default.0 == number;
+        let default = defaults.iter().find(is_own).map_or("", |(_, default)| default);
+        // What refers to another table takes its values from there.
+        if !(is_narrow || of == pg_sys::INT8OID)
+            || column.attinhcount > 0
+            || column.attgenerated != 0
+            || !(is_identity || takes_values(default, is_narrow))
+            || table.foreign_keys().iter().any(|key| key.conkey.contains(&number))
+        {
+            return None;
+        }
+        let sequence = owned_sequence(table.oid, number, if is_identity { b'i' } else { b'a' })
+            .filter(|sequence| is_identity || default.contains(&constant(*sequence)));
+        let reason = || {
+            let others =
+                || defaults.iter().filter(|default| !is_own(default)).map(|(_, other)| other);
+            let computes = |expression: &String| columns(expression).contains(&number);
+            // SAFETY: the relation is open.
+            let is_foreign = || unsafe { (*table.relation.rd_rel).relowner != pg_sys::GetUserId() };
+            let Some(sequence) = sequence else {
+                return Some("its default takes values of a sequence that it does not own");
+            };
+            if has_options(sequence) {
+                Some("its sequence has options of its own")
+            } else if others().any(|other| other.contains(&constant(sequence))) {
+                Some("another column uses its sequence")
+            } else if is_partitioned_by(table, number) {
+                Some("the table is partitioned by it")
+            } else if others().any(computes)
+                || table.indexes().iter().any(computes)
+                || table.checks().iter().any(|check| limits(check, number))
+            {
+                Some("something computes with it")
+            } else if is_identity && is_foreign() {
+                Some("it is an identity column, and the table belongs to another role")
+            } else {
+                None
+            }
+        };
+        let reason = match is_narrow {
+            // SAFETY: reads the name of a type.
+            true => Some(format!("it is of type {}", unsafe { text(pg_sys::format_type_be(of)) })),
+            false => reason().map(str::to_owned),
+        };
+        Some(Key { number, reason, identity: sequence.filter(|_| is_identity) })
     }
 
     /// Makes the column take values of the function, and keep its sequence.
-    fn convert(&self, relation: pg_sys::Oid, function: &Function) -> Result<(), String> {
-        let Key { table, column, .. } = self;
-        let alter = format!("ALTER TABLE {table} ALTER COLUMN {column}");
-        if let Some(sequence) = &self.identity {
-            // SAFETY: the relation exists.
-            let persistence = unsafe { pg_sys::get_rel_persistence(relation) };
+    fn convert(
+        &self,
+        table: pg_sys::Oid,
+        (function, call): &(pg_sys::Oid, String),
+    ) -> Result<(), String> {
+        let (name, column) = (relation_name(table), column_name(table, self.number));
+        let create = self.identity.map(|sequence| {
+            // SAFETY: looks for the table by its OID.
+            let persistence = unsafe { pg_sys::get_rel_persistence(table) };
             let is_unlogged = persistence == pg_sys::RELPERSISTENCE_UNLOGGED as c_char;
             let unlogged = if is_unlogged { "UNLOGGED " } else { "" };
-            execute_here(&format!("{alter} DROP IDENTITY"));
-            execute_here(&format!(
-                "CREATE {unlogged}SEQUENCE {sequence} OWNED BY {table}.{column}"
-            ));
-        }
-        execute_here(&format!("{alter} SET DEFAULT {}()", function.name));
-        self.check(relation, function)
+            format!(
+                "CREATE {unlogged}SEQUENCE {} OWNED BY {name}.{column}",
+                relation_name(sequence)
+            )
+        });
+        let drop =
+            create.as_ref().map_or(String::new(), |_| format!("ALTER {column} DROP IDENTITY, "));
+        execute_here(&format!("ALTER TABLE {name} {drop}ALTER {column} SET DEFAULT {call}()"));
+        create.iter().for_each(|create| execute_here(create));
+        // The statements have used names, and whoever owns a schema can have put another one in its
+        // place meanwhile.
+        // SAFETY: what they have done becomes visible.
+        unsafe { pg_sys::CommandCounterIncrement() };
+        let is_done = Table::open(table).calls(self.number, *function)
+            && owned_sequence(table, self.number, b'a').is_some();
+        let other = || "another session has put another schema in the place of one".into();
+        is_done.then_some(()).ok_or_else(other)
     }
+}
 
-    /// Fails unless the column of this OID calls the function now, and owns a sequence. The
-    /// statements have used names, and whoever owns a schema can have put another one in its place
-    /// meanwhile.
-    fn check(&self, relation: pg_sys::Oid, function: &Function) -> Result<(), String> {
-        const CALLS: &str = "
-            SELECT FROM pg_attrdef AS d
-            CROSS JOIN LATERAL (
-                SELECT FROM pg_depend
-                WHERE (classid, objid) = ('pg_attrdef'::regclass, d.oid)
-                  AND refclassid = 'pg_proc'::regclass
-                  AND refobjid IS NOT DISTINCT FROM $3::text::oid
-                OFFSET 0
-            ) AS calls
-            CROSS JOIN LATERAL (
-                SELECT objid FROM pg_depend
-                WHERE (refclassid, refobjid, refobjsubid, deptype)
-                    = ('pg_class'::regclass, d.adrelid, d.adnum, 'a')
-                  AND classid IS NOT DISTINCT FROM 'pg_class'::regclass
-                OFFSET 0
-            ) AS owned
-            WHERE d.adrelid = $1 AND d.adnum = $2::text::smallint
-              AND EXISTS (SELECT FROM pg_sequence WHERE seqrelid = owned.objid OFFSET 0)";
-        thread_local! {
-            static QUERY: PlannedQuery = const { PlannedQuery::new(CALLS) };
-        }
-        let relation = (Some(relation.into()), pg_sys::OIDOID);
-        let arguments = [relation, text(&self.number), text(&function.oid)];
-        match by_index(|| QUERY.with(|query| query.rows_by_index(&arguments))).is_empty() {
-            true => Err("another session has put another schema in the place of one".into()),
-            false => Ok(()),
-        }
+/// Whether a default is a value of a sequence, converted if the column is narrow, and nothing else.
+fn takes_values(default: &str, is_narrow: bool) -> bool {
+    const NEXTVAL: u32 = 1574;
+    let shape = &["FUNCEXPR", "FUNCEXPR", "CONST"][usize::from(!is_narrow)..];
+    nodes(default) == shape && default.contains(&format!(":funcid {NEXTVAL} "))
+}
+
+/// The sequence that belongs to a column as an identity (`i`) or by OWNED BY (`a`).
+fn owned_sequence(table: pg_sys::Oid, column: i16, how: u8) -> Option<pg_sys::Oid> {
+    let (mut of, mut number) = (pg_sys::InvalidOid, 0);
+    // SAFETY: reads what depends on the table, and on what the sequences depend.
+    let mut is_owned = |sequence: &pg_sys::Oid| unsafe {
+        pg_sys::sequenceIsOwned(*sequence, how as c_char, &raw mut of, &raw mut number)
+            && number == i32::from(column)
+    };
+    // SAFETY: as above; the list is one of OIDs.
+    let owned = unsafe { PgList::<pg_sys::Oid>::from_pg(pg_sys::getOwnedSequences(table)) };
+    owned.iter_oid().find(|sequence| is_owned(sequence))
+}
+
+/// Whether a sequence is another one than `bigserial` makes.
+fn has_options(sequence: pg_sys::Oid) -> bool {
+    // SAFETY: the cache is one of these rows.
+    let options = unsafe {
+        row(SEQRELID, sequence, |row| {
+            let of = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_sequence>();
+            (of.seqstart, of.seqincrement, of.seqmin, of.seqmax, of.seqcache, of.seqcycle)
+        })
+    };
+    options != Some((1, 1, 1, i64::MAX, 1, false))
+}
+
+/// Whether the ranges or lists of partitions are those of a column, or computed from it.
+fn is_partitioned_by(table: &Table, column: i16) -> bool {
+    // SAFETY: the relation is open, and the cache is one of these rows.
+    unsafe {
+        let column = pg_sys::bms_make_singleton(i32::from(column) - OFFSET);
+        pg_sys::has_partition_attrs(table.relation.as_ptr(), column, std::ptr::null_mut())
+            && row(PARTRELID, table.oid, |row| {
+                (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_partitioned_table>()).partstrat
+            }) != Some(pg_sys::PARTITION_STRATEGY_HASH as c_char)
+    }
+}
+
+/// Whether a check of this column alone might not hold for snowflake IDs. One that the key is above an
+/// integer, or not equal to it, does.
+fn limits(check: &str, column: i16) -> bool {
+    /// The operators `<>`, `>` and `>=` of bigint and integer.
+    const ABOVE: [&str; 3] = ["417", "419", "430"];
+    let holds = nodes(check) == ["OPEXPR", "VAR", "CONST"]
+        && ABOVE.iter().any(|operator| check.starts_with(&format!("{{OPEXPR :opno {operator} ")));
+    let columns = columns(check);
+    !holds && columns.contains(&column) && columns.iter().all(|other| *other == column)
+}
+
+/// Whether a table or one that inherits from it has rows. Adding a column with a default writes it
+/// again, so that one without rows has no pages.
+fn has_rows(table: pg_sys::Oid) -> bool {
+    // SAFETY: the statement has locked all of them.
+    unsafe {
+        let tables = pg_sys::find_all_inheritors(table, pg_sys::NoLock as _, std::ptr::null_mut());
+        PgList::<pg_sys::Oid>::from_pg(tables).iter_oid().any(|table| {
+            let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
+            pg_sys::get_rel_relkind(table) as u8 == pg_sys::RELKIND_RELATION
+                && pg_sys::RelationGetNumberOfBlocksInFork(PgRelation::open(table).as_ptr(), fork)
+                    > 0
+        })
     }
 }

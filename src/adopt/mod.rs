@@ -2,17 +2,20 @@
 //! takes values of a sequence of its own takes snowflake IDs instead.
 //!
 //! A hook is told what a statement creates, before defaults and keys are there. So it only
-//! collects, and [`end`] looks at what was collected once the statement has returned.
+//! collects, and [`end`] looks at what was collected once the statement has returned. The catalog is
+//! read by the caches of PostgreSQL, because queries would take longer than the statement.
 //!
 //! - `function`: the function whose values they take.
 //! - `keys`: what becomes of the keys of a table.
 //! - `references`: integer columns that refer to snowflake IDs.
+//! - `table`: what the caches say of a table.
 //! - `attempt`: what is looked at and done without harm to the statement of the user.
 
 mod attempt;
 mod function;
 mod keys;
 mod references;
+mod table;
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -22,27 +25,20 @@ use pgrx::prelude::*;
 
 use crate::settings::ADOPTED_SCHEMAS;
 
-/// What a statement has created: the catalog that has it, its OID, and the number of a column that
-/// was added.
-type Created = (pg_sys::Oid, pg_sys::Oid, i16);
-
 thread_local! {
-    /// What statements that have not returned yet have created. What a statement that failed has
-    /// left here is gone, and does no harm.
-    static CREATED: RefCell<Vec<Created>> = const { RefCell::new(Vec::new()) };
+    /// What statements that have not returned yet have created: the catalog that has it, its OID, and
+    /// the number of a column that was added. What a statement that failed has left here is gone, and
+    /// does no harm.
+    static CREATED: RefCell<Vec<(pg_sys::Oid, pg_sys::Oid, i16)>> = const { RefCell::new(Vec::new()) };
     /// Whether the innermost statement is one whose tables are adopted.
     static IS_COLLECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A statement that is being executed.
+/// A statement that is being executed: how much others had collected before, and what
+/// [`IS_COLLECTED`] was.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Frame {
-    /// How much others had collected before.
-    begin: usize,
-    /// What [`IS_COLLECTED`] was.
-    was_collected: bool,
-}
+pub struct Frame(usize, bool);
 
 static NEXT_HOOK: OnceLock<pg_sys::object_access_hook_type> = OnceLock::new();
 
@@ -75,14 +71,9 @@ pub unsafe fn begin(
     }
     // SAFETY: the caller's promise.
     let tag = unsafe { (*node).type_ };
-    let creates = matches!(tag, T_CreateStmt | T_AlterTableStmt | T_CreateSchemaStmt);
-    let was_collected = IS_COLLECTED.replace(creates && is_set());
-    Some(Frame { begin: CREATED.with_borrow(Vec::len), was_collected })
-}
-
-/// Whether the setting names schemas.
-fn is_set() -> bool {
-    ADOPTED_SCHEMAS.value.get().is_some_and(|text| !text.is_empty())
+    let is_collected = matches!(tag, T_CreateStmt | T_AlterTableStmt | T_CreateSchemaStmt)
+        && ADOPTED_SCHEMAS.value.get().is_some_and(|text| !text.is_empty());
+    Some(Frame(CREATED.with_borrow(Vec::len), IS_COLLECTED.replace(is_collected)))
 }
 
 /// Keeps what the statement creates with the rights of the role that executes it. What a function
@@ -124,8 +115,9 @@ unsafe extern "C-unwind" fn collect(
 /// Ends a statement, which has succeeded: looks at what it has created.
 #[pg_guard]
 pub extern "C-unwind" fn end(frame: Frame) {
-    IS_COLLECTED.set(frame.was_collected);
-    let created = CREATED.with_borrow_mut(|all| all.split_off(frame.begin.min(all.len())));
+    let Frame(begin, was_collected) = frame;
+    IS_COLLECTED.set(was_collected);
+    let created = CREATED.with_borrow_mut(|all| all.split_off(begin.min(all.len())));
     if created.is_empty() {
         return;
     }

@@ -1,82 +1,80 @@
 //! Integer columns that refer to snowflake IDs, which do not fit.
 
+use std::ffi::c_char;
+
 use pgrx::prelude::*;
+use pgrx::{PgList, pg_sys};
 use snowflake_server::report;
-use snowflake_server::spi::{PlannedQuery, by_index, text, texts};
 
-use super::attempt::{attempt, fields};
-use super::function::Function;
+use super::attempt::attempt;
+use super::function;
+use super::table::{Table, column_name, relation_name, row, text};
 
-/// A row: a column of a foreign key in `$1` that is too narrow for the values of the function `$2`,
-/// which the default of the column that it refers to calls; its table and its type; the other table;
-/// and the table to change it in, which is the root of a partition. OFFSET 0 keeps the order of the
-/// joins, because any other might read all defaults.
-const NARROW: &str = "
-    SELECT DISTINCT quote_ident(a.attname), k.conrelid::regclass, format_type(a.atttypid, NULL),
-           k.confrelid::regclass, coalesce(pg_partition_root(k.conrelid), k.conrelid)
-    FROM pg_constraint AS k
-    CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS pair (referencing, referenced)
-    CROSS JOIN LATERAL (
-        SELECT attname, atttypid FROM pg_attribute
-        WHERE (attrelid, attnum) = (k.conrelid, referencing) OFFSET 0
-    ) AS a
-    CROSS JOIN LATERAL (
-        SELECT oid FROM pg_attrdef WHERE (adrelid, adnum) = (k.confrelid, referenced) OFFSET 0
-    ) AS d
-    CROSS JOIN LATERAL (
-        SELECT FROM pg_depend
-        WHERE (classid, objid) = ('pg_attrdef'::regclass, d.oid)
-          AND refclassid = 'pg_proc'::regclass AND refobjid IS NOT DISTINCT FROM $2::text::oid
-        OFFSET 0
-    ) AS calls
-    WHERE k.oid = ANY ($1::text::oid[]) AND k.contype = 'f' AND k.conparentid = 0
-      AND a.atttypid IN ('smallint'::regtype, 'integer'::regtype)
-    ORDER BY 2, 1";
-
-thread_local! {
-    static QUERY: PlannedQuery = const { PlannedQuery::new(NARROW) };
+/// A column of a foreign key that is narrower than a snowflake ID, and the column that it refers to.
+struct Narrow {
+    table: pg_sys::Oid,
+    column: i16,
+    of: pg_sys::Oid,
+    other: pg_sys::Oid,
+    referenced: i16,
 }
 
 /// Warns of columns of new foreign keys that are too narrow for what they refer to.
 pub fn warn(constraints: impl Iterator<Item = pg_sys::Oid>) {
-    let keys: Vec<String> =
-        constraints.filter(is_foreign_key).map(|k| k.to_u32().to_string()).collect();
-    if keys.is_empty() {
-        return;
+    let all: Vec<_> = constraints.flat_map(Narrow::all).collect();
+    if !all.is_empty() {
+        attempt("new foreign keys could not be looked at", || {
+            let Some(function) = function::find() else { return Ok(()) };
+            let is_snowflake =
+                |narrow: &&Narrow| Table::open(narrow.other).calls(narrow.referenced, function);
+            all.iter().filter(is_snowflake).for_each(Narrow::warn);
+            Ok(())
+        });
     }
-    attempt("new foreign keys could not be looked at", || {
-        let narrow = |function: Function| {
-            QUERY.with(|query| query.rows_by_index(&[texts(&keys), text(&function.oid)]))
-        };
-        for row in by_index(|| Function::find().map(narrow)).unwrap_or_default() {
-            let [column, table, of, other, top] = fields(row).map(|field| field.expect("not NULL"));
-            let warning = report::message(format!(
-                "column {column} of table {table} cannot hold the snowflake IDs that it refers to"
-            ))
-            .set_detail(format!(
-                "It is of type {of}. An INSERT that refers to a new row of {other} fails, because the ID \
-                 is out of range."
-            ))
-            .set_hint(format!("Run ALTER TABLE {top} ALTER COLUMN {column} TYPE bigint."));
-            report::send(warning, PgLogLevel::WARNING);
-        }
-        Ok(())
-    });
 }
 
-/// Whether a constraint is a foreign key. There are constraints of other kinds in most tables, and
-/// looking at those costs next to nothing.
-fn is_foreign_key(constraint: &pg_sys::Oid) -> bool {
-    let cache = pg_sys::SysCacheIdentifier::CONSTROID as _;
-    // SAFETY: the cache is that of constraints by their OIDs. The row is released.
-    unsafe {
-        let row = pg_sys::SearchSysCache1(cache, (*constraint).into());
-        if row.is_null() {
-            return false;
-        }
-        let constraint = pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_constraint>();
-        let kind = (*constraint).contype;
-        pg_sys::ReleaseSysCache(row);
-        kind == pg_sys::CONSTRAINT_FOREIGN as std::ffi::c_char
+impl Narrow {
+    /// Those of a constraint, if it is a foreign key, and not one that a partition inherits.
+    fn all(constraint: pg_sys::Oid) -> Vec<Narrow> {
+        // SAFETY: the cache is one of these rows.
+        let table = unsafe {
+            row(pg_sys::SysCacheIdentifier::CONSTROID, constraint, |row| {
+                let key = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_constraint>();
+                let is_foreign_key = key.contype == pg_sys::CONSTRAINT_FOREIGN as c_char;
+                (is_foreign_key && key.conparentid == pg_sys::InvalidOid).then_some(key.conrelid)
+            })
+        };
+        let Some(table) = table.flatten() else { return Vec::new() };
+        let keys =
+            Table::open(table).foreign_keys().into_iter().filter(|key| key.conoid == constraint);
+        let pairs = keys.flat_map(|key| {
+            let pairs = key.conkey.into_iter().zip(key.confkey).take(key.nkeys as usize);
+            pairs.map(move |pair| (key.confrelid, pair))
+        });
+        let all = pairs.map(|(other, (column, referenced))| {
+            // SAFETY: looks for a column by its number.
+            let of = unsafe { pg_sys::get_atttype(table, column) };
+            Narrow { table, column, of, other, referenced }
+        });
+        all.filter(|all| [pg_sys::INT2OID, pg_sys::INT4OID].contains(&all.of)).collect()
+    }
+
+    fn warn(&self) {
+        // SAFETY: reads the name of a type, and the tables that this one is a partition of.
+        let (of, top) = unsafe {
+            let tops = PgList::<pg_sys::Oid>::from_pg(pg_sys::get_partition_ancestors(self.table));
+            (text(pg_sys::format_type_be(self.of)), tops.iter_oid().last().unwrap_or(self.table))
+        };
+        let column = column_name(self.table, self.column);
+        let [table, other, top] = [self.table, self.other, top].map(relation_name);
+        let warning = report::message(format!(
+            "column {column} of table {table} cannot hold the snowflake IDs that it refers to"
+        ))
+        .set_detail(format!(
+            "It is of type {of}. An INSERT that refers to a new row of {other} fails, because the ID \
+             is out of range."
+        ))
+        .set_hint(format!("Run ALTER TABLE {top} ALTER COLUMN {column} TYPE bigint."));
+        report::send(warning, PgLogLevel::WARNING);
     }
 }

@@ -4,15 +4,11 @@ use pgrx::pg_sys;
 
 use crate::spi::{self, Argument, Row, text};
 
-/// A query that reads the functions of the library from `ours (function, symbol, extension)`: those
-/// that are in C, in the library `snowflake_pg`, of a superuser, and members of an extension. Only
-/// superusers create functions in C, so nobody else has one that looks like this, whatever the names
-/// of its schema and of itself.
-#[macro_export]
-macro_rules! of_ours {
-    ($query:literal) => {
-        concat!(
-            r"
+/// The beginning of a query that reads the functions of the library from `ours (function, symbol,
+/// extension)`: those that are in C, in the library `snowflake_pg`, of a superuser, and members of an
+/// extension. Only superusers create functions in C, so nobody else has one that looks like this,
+/// whatever the names of its schema and of itself.
+const OURS: &str = r"
     WITH ours (function, symbol, extension) AS (
         SELECT p.oid, p.prosrc, d.refobjid
         FROM pg_proc AS p
@@ -21,15 +17,11 @@ macro_rules! of_ours {
         JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
              AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
         WHERE p.probin ~ '(^|/)snowflake_pg(\.so)?$'
-    ) ",
-            $query
-        )
-    };
-}
+    ) ";
 
 /// As [`spi::query`], for the rest of such a query.
 pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
-    spi::query(&format!("{}{query}", of_ours!("")), arguments)
+    spi::query(&format!("{OURS}{query}"), arguments)
 }
 
 /// A function of the library.

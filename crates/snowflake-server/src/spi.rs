@@ -44,17 +44,12 @@ impl PlannedQuery {
         PlannedQuery { query, plan: Cell::new(ptr::null_mut()), types: RefCell::new(Vec::new()) }
     }
 
-    /// Runs it within [`by_index`].
-    pub fn rows_by_index(&self, arguments: &[Argument]) -> Vec<Row> {
-        out_of_context(self.query, || self.select(arguments, true))
-    }
-
     /// Runs it, as [`query`] does.
     pub fn rows_of(&self, arguments: &[Argument]) -> Vec<Row> {
-        under_settings(|| out_of_context(self.query, || self.select(arguments, false)))
+        under_settings(|| out_of_context(self.query, || self.select(arguments)))
     }
 
-    fn select(&self, arguments: &[Argument], active: bool) -> Vec<Row> {
+    fn select(&self, arguments: &[Argument]) -> Vec<Row> {
         let (mut types, mut values, nulls) = parameters(arguments);
         Spi::connect(|_| {
             // SAFETY: SPI is connected, and the arrays are of one length. A plan that is kept stays
@@ -81,7 +76,7 @@ impl PlannedQuery {
                     self.plan.get(),
                     values.as_mut_ptr(),
                     nulls.as_ptr().cast(),
-                    active,
+                    false,
                     0,
                 );
                 assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{}", self.query);
@@ -103,32 +98,12 @@ fn parameters(arguments: &[Argument]) -> (Vec<pg_sys::Oid>, Vec<pg_sys::Datum>, 
 /// As [`query`], but in a snapshot of now, even if the transaction keeps its first one. So the
 /// query sees the catalog as PostgreSQL does when it executes a statement.
 pub fn query_now(query: &str, arguments: &[Argument]) -> Vec<Row> {
-    now(|| query_in(query, arguments, true))
-}
-
-/// Acts with what planned queries need that read few rows of the catalog, by index, and in a snapshot of
-/// now, as [`query_now`] does.
-pub fn by_index<T>(act: impl FnOnce() -> T) -> T {
-    let path = Path::catalog();
-    let settings = [
-        (c"search_path", path.as_setting()),
-        (c"quote_all_identifiers", c"off"),
-        // The plan is kept, also when tables that were small have grown.
-        (c"enable_seqscan", c"off"),
-        (c"enable_hashjoin", c"off"),
-        (c"enable_mergejoin", c"off"),
-    ];
-    now(|| with_settings(&settings, act))
-}
-
-/// Acts with a snapshot of now as the active one.
-fn now<T>(act: impl FnOnce() -> T) -> T {
     // SAFETY: what is pushed is popped, by the end of the transaction after an error.
     unsafe {
         pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
-        let done = act();
+        let rows = query_in(query, arguments, true);
         pg_sys::PopActiveSnapshot();
-        done
+        rows
     }
 }
 

@@ -1,0 +1,166 @@
+//! What PostgreSQL's caches say of a table, its columns and its expressions. An expression is a text of
+//! nodes, as the catalog has it.
+
+use std::ffi::{CStr, c_char};
+use std::slice;
+
+use pgrx::pg_sys::SysCacheIdentifier::INDEXRELID;
+use pgrx::{PgList, PgRelation, pg_sys};
+use snowflake_server::encoding::decode;
+
+/// A table that the transaction has locked. It is closed when this is dropped, and no statement may
+/// change it until then.
+pub struct Table {
+    pub oid: pg_sys::Oid,
+    pub relation: PgRelation,
+}
+
+impl Table {
+    pub fn open(oid: pg_sys::Oid) -> Table {
+        // SAFETY: the table is locked, so it exists.
+        Table { oid, relation: unsafe { PgRelation::open(oid) } }
+    }
+
+    /// The defaults, with the numbers of their columns; the expressions of generated columns are among
+    /// them.
+    pub fn defaults(&self) -> Vec<(i16, String)> {
+        // SAFETY: the relation is open, and there are as many as it says.
+        unsafe {
+            let all = (*self.relation.rd_att).constr.as_ref();
+            let defaults = all.map_or(&[][..], |all| array(all.defval, all.num_defval));
+            defaults.iter().map(|default| (default.adnum, text(default.adbin))).collect()
+        }
+    }
+
+    /// The check constraints.
+    pub fn checks(&self) -> Vec<String> {
+        // SAFETY: the relation is open, and there are as many as it says.
+        unsafe {
+            let all = (*self.relation.rd_att).constr.as_ref();
+            let checks = all.map_or(&[][..], |all| array(all.check, all.num_check));
+            checks.iter().map(|check| text(check.ccbin)).collect()
+        }
+    }
+
+    /// What the indexes compute with, and the conditions for a row to be in them.
+    pub fn indexes(&self) -> Vec<String> {
+        let attributes = [pg_sys::Anum_pg_index_indexprs, pg_sys::Anum_pg_index_indpred];
+        // SAFETY: looks for the rows of indexes by their OIDs. The attributes are texts, or NULL.
+        unsafe {
+            let indexes = PgList::<pg_sys::Oid>::from_pg(pg_sys::RelationGetIndexList(
+                self.relation.as_ptr(),
+            ));
+            let of_index = |index| {
+                row(INDEXRELID, index, |row| {
+                    attributes.map(|attribute| {
+                        let mut is_null = false;
+                        let value = pg_sys::SysCacheGetAttr(
+                            INDEXRELID as _,
+                            row,
+                            attribute as _,
+                            &raw mut is_null,
+                        );
+                        (!is_null).then(|| text(pg_sys::text_to_cstring(value.cast_mut_ptr())))
+                    })
+                })
+            };
+            indexes.iter_oid().filter_map(of_index).flatten().flatten().collect()
+        }
+    }
+
+    /// The foreign keys; the columns of each are followed by zeros.
+    pub fn foreign_keys(&self) -> Vec<pg_sys::ForeignKeyCacheInfo> {
+        // SAFETY: the relation is open, and the list is one of such items.
+        unsafe {
+            let keys = pg_sys::RelationGetFKeyList(self.relation.as_ptr());
+            let keys = PgList::<pg_sys::ForeignKeyCacheInfo>::from_pg(keys);
+            keys.iter_ptr().map(|key| *key).collect()
+        }
+    }
+
+    /// Whether the default of a column is a call of a function without arguments, and nothing else.
+    pub fn calls(&self, column: i16, function: pg_sys::Oid) -> bool {
+        let call = format!("{{FUNCEXPR :funcid {} ", function.to_u32());
+        let is_call =
+            |expression: &str| expression.starts_with(&call) && nodes(expression).len() == 1;
+        self.defaults().iter().any(|(number, default)| *number == column && is_call(default))
+    }
+}
+
+/// # Safety
+///
+/// There are as many items, and they stay for as long as the result is used.
+unsafe fn array<'a, T>(items: *const T, count: u16) -> &'a [T] {
+    // SAFETY: the caller's promise; where there are none, the pointer may be NULL.
+    if count == 0 { &[] } else { unsafe { slice::from_raw_parts(items, count.into()) } }
+}
+
+/// The kinds of the nodes of an expression, in order.
+pub fn nodes(expression: &str) -> Vec<&str> {
+    expression.split('{').skip(1).filter_map(|node| node.split([' ', '}']).next()).collect()
+}
+
+/// The numbers of the columns in an expression.
+pub fn columns(expression: &str) -> Vec<i16> {
+    let number = |text: &str| text.split(' ').next()?.parse().ok();
+    expression.split(":varattno ").skip(1).filter_map(number).collect()
+}
+
+/// How a constant of this OID looks in an expression.
+pub fn constant(oid: pg_sys::Oid) -> String {
+    let bytes = pg_sys::Datum::from(oid).value().to_ne_bytes();
+    let bytes = bytes.map(|byte| (byte as c_char).to_string()).join(" ");
+    format!(":constvalue 4 [ {bytes} ]")
+}
+
+/// Reads the row of this OID in a cache, if there is one.
+///
+/// # Safety
+///
+/// The cache is one by OIDs, and the row is used as one of its catalog's.
+pub unsafe fn row<T>(
+    cache: pg_sys::SysCacheIdentifier::Type,
+    oid: pg_sys::Oid,
+    read: impl FnOnce(pg_sys::HeapTuple) -> T,
+) -> Option<T> {
+    // SAFETY: the caller's promise. The row is released.
+    unsafe {
+        let row = pg_sys::SearchSysCache1(cache as _, oid.into());
+        if row.is_null() {
+            return None;
+        }
+        let result = read(row);
+        pg_sys::ReleaseSysCache(row);
+        Some(result)
+    }
+}
+
+/// The name of a relation, qualified and quoted.
+pub fn relation_name(relation: pg_sys::Oid) -> String {
+    // SAFETY: looks for the relation by its OID.
+    unsafe { qualified(pg_sys::get_rel_namespace(relation), pg_sys::get_rel_name(relation)) }
+}
+
+/// The name of a column, quoted.
+pub fn column_name(table: pg_sys::Oid, column: i16) -> String {
+    // SAFETY: looks for the column by its number, and copies the name.
+    unsafe { text(pg_sys::quote_identifier(pg_sys::get_attname(table, column, false))) }
+}
+
+/// A name, qualified and quoted.
+///
+/// # Safety
+///
+/// The schema exists, and the name is a string.
+pub unsafe fn qualified(schema: pg_sys::Oid, name: *const c_char) -> String {
+    // SAFETY: the caller's promise.
+    unsafe { text(pg_sys::quote_qualified_identifier(pg_sys::get_namespace_name(schema), name)) }
+}
+
+/// # Safety
+///
+/// It is a string.
+pub unsafe fn text(text: *const c_char) -> String {
+    // SAFETY: the caller's promise.
+    decode(unsafe { CStr::from_ptr(text) })
+}
