@@ -232,13 +232,14 @@ fn has_options(sequence: pg_sys::Oid) -> bool {
 
 /// Whether the ranges or lists of partitions are those of a column, or computed from it.
 fn is_partitioned_by(table: &Table, column: i16) -> bool {
+    const BY_HASH: c_char = b'h' as c_char;
     // SAFETY: the relation is open, and the cache is one of these rows.
     unsafe {
         let column = pg_sys::bms_make_singleton(i32::from(column) - OFFSET);
         pg_sys::has_partition_attrs(table.relation.as_ptr(), column, std::ptr::null_mut())
             && row(PARTRELID, table.oid, |row| {
                 (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_partitioned_table>()).partstrat
-            }) != Some(pg_sys::PARTITION_STRATEGY_HASH as c_char)
+            }) != Some(BY_HASH)
     }
 }
 

@@ -125,6 +125,11 @@ fn what_somebody_might_expect_otherwise_is_said_once_a_statement() {
             "id bigserial PRIMARY KEY, EXCLUDE USING btree (id WITH =, (id::integer) WITH =)",
             "something computes with it",
         ),
+        (
+            "eleven",
+            "id bigserial PRIMARY KEY, other integer, EXCLUDE USING btree (other WITH =) WHERE (id < 5)",
+            "something computes with it",
+        ),
     ] {
         client.batch_execute(&format!("CREATE TABLE {table} ({columns})")).expect(columns);
         assert_left(&mut client, table, "id", "bigint");
