@@ -129,9 +129,10 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs) AND partstrat <> 'h'
     UNION ALL
     SELECT 14, 'risk', coalesce($1::text, $3::text),
-           'Sessions keep plans of prepared statements and of functions. Those that return or pass '
+           'Sessions keep prepared statements and plans of functions. Those that return, take or pass '
            'on a changed column fail.',
-           'Let all clients connect again afterwards, or execute DISCARD PLANS.', NULL, NULL
+           'Let all clients connect again afterwards, or execute DEALLOCATE ALL and DISCARD PLANS in each '
+           'session.', NULL, NULL
     WHERE EXISTS (SELECT FROM retyped)
     UNION ALL
     SELECT 20, 'change', relation_name,

@@ -117,19 +117,28 @@ pub fn session_check(owner: pg_sys::Oid) -> String {
                 'They can be executed only in a session of role %I '
                 'with standard_conforming_strings on.',
                 name),
-            'In any other session, use snowflake_convert_execute().'))
+            format(
+                'In any other session, use snowflake_convert_execute(statements, %L).',
+                quote_ident(name))))
         FROM pg_get_userbyid($1) AS name";
     let row = query(CHECK, &[(Some(owner.into()), pg_sys::OIDOID)]).swap_remove(0);
     let [check] = fields(row);
     check.expect("a statement")
 }
 
+/// Whether a statement is one of these, of any release: statements are kept, and the hint has changed.
+/// That of an owner with a backslash in the name is a literal with escapes.
+fn is_session_check(text: &str) -> bool {
+    const BEGINNINGS: [&str; 2] = ["DO LANGUAGE plpgsql '", "DO LANGUAGE plpgsql E'"];
+    let code = BEGINNINGS.iter().find_map(|beginning| text.strip_prefix(beginning));
+    code.is_some_and(|code| code.starts_with("BEGIN IF session_user OPERATOR(pg_catalog.<>) "))
+}
+
 /// Executes statements that a conversion or a reversion has returned, as the owner of what they
 /// change. The statement that checks the session is left out: the owner's rights are all that the
 /// others have.
 pub fn execute_all(owner: &Owner, statements: impl IntoIterator<Item = String>) {
-    let check = session_check(owner.role);
-    for text in statements.into_iter().filter(|text| *text != check) {
+    for text in statements.into_iter().filter(|text| !is_session_check(text)) {
         let statement =
             Statement { step: Step::Revert, text, is_temporary: false, is_qualified: false };
         statement.execute(owner);

@@ -353,7 +353,7 @@ fn later_statements_run_as_the_owner_or_not_at_all() {
             assert_eq!(error.message(), "permission denied to execute statements of a conversion");
             assert_eq!(
                 error.hint(),
-                Some("In any other session, use snowflake_convert_execute().")
+                Some("In any other session, use snowflake_convert_execute(statements, 'mallory').")
             );
         }
         // The rest, as the function executes it.

@@ -59,7 +59,7 @@ const RISKS: [(&str, &str); 21] = [
     ("store.store_id", "GENERATED ALWAYS"),
     ("\"Track Id\"", "GENERATED ALWAYS"),
     ("category", "newsletter"),
-    ("Film Shop", "DISCARD PLANS"),
+    ("Film Shop", "DEALLOCATE ALL"),
 ];
 
 #[test]
