@@ -14,6 +14,7 @@
 //! - `observation`: rows that replication applies, with and without the trigger that observes them.
 //! - `adoption`: statements with and without `snowflake.adopted_schemas`. It can run alone.
 //! - `horizon`: a call of `snowflake_horizon()`, and how far those who go by it lag behind.
+//! - `conversion`: how reports and dry runs of conversions grow with the number of tables.
 //! - `names`: how long it takes to find out whose the name of a public ID is, call by call.
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
@@ -33,6 +34,7 @@ use report::Report;
 
 mod adoption;
 mod chart;
+mod conversion;
 mod copies;
 mod costs;
 mod effort;
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
     observation::measure(&effort, &mut report);
     adoption::measure(&effort, &mut report);
     horizon::measure(&effort, &mut report);
+    conversion::measure(&effort, &mut report);
     names::measure(&effort);
     let sustained = sustained::measure(&effort, &mut report);
     let chart = PathBuf::from(chart);

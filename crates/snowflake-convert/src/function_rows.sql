@@ -1,6 +1,6 @@
 -- The functions that a conversion needs to be told of, and the statements that create functions
--- again. The query begins with keys.sql, depending.sql, guesses.sql, guess_risks.sql, functions.sql
--- and signatures.sql. $11 are the functions that the caller has acknowledged.
+-- again. The query begins with keys.sql, depending.sql, integers.sql, guesses.sql, guess_risks.sql,
+-- functions.sql and signatures.sql. $11 are the functions that the caller has acknowledged.
 SELECT section, text, old_identity, identity, key, name
 FROM (
     SELECT 'unacknowledged' AS section, name AS text, NULL AS old_identity, NULL AS identity, NULL AS key,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pgrx::prelude::*;
-use snowflake_server::spi::{Argument, query};
+use snowflake_server::spi::{Argument, PlannedQuery};
 
 use super::obstacle::Obstacle;
 use super::properties::Properties;
@@ -15,12 +15,17 @@ use super::statement::{Statement, Step};
 const FUNCTIONS: &str = concat!(
     include_str!("keys.sql"),
     include_str!("depending.sql"),
+    include_str!("integers.sql"),
     include_str!("guesses.sql"),
     include_str!("guess_risks.sql"),
     include_str!("functions.sql"),
     include_str!("signatures.sql"),
     include_str!("function_rows.sql")
 );
+
+thread_local! {
+    static QUERY: PlannedQuery = const { PlannedQuery::new(FUNCTIONS) };
+}
 
 words! {
     /// What a row of the query is.
@@ -49,7 +54,7 @@ pub fn functions(arguments: &[Argument], acknowledged: Option<pg_sys::Datum>) ->
     let acknowledged = (acknowledged, pg_sys::REGPROCEDUREARRAYOID);
     let statement =
         |text| Statement { step: Step::Functions, text, is_temporary: false, is_qualified: true };
-    for row in query(FUNCTIONS, &[arguments, &[acknowledged]].concat()) {
+    for row in QUERY.with(|query| query.rows_of(&[arguments, &[acknowledged]].concat())) {
         let [section, text, old_identity, identity, key, name] = fields(row);
         let text = text.expect("a text");
         let of_name = recreated.entry(name.unwrap_or_default()).or_default();

@@ -9,7 +9,7 @@ words(word) AS (
     UNION SELECT name FROM guesses
 ),
 
--- a row: a type of which a value cannot hold a larger key: those of guesses.sql, and composite
+-- a row: a type of which a value cannot hold a larger key: those of integers.sql, and composite
 -- types of them.
 narrow_types(type) AS (
     SELECT type FROM integer_types

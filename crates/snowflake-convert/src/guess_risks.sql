@@ -13,7 +13,7 @@ guessed_domains(type) AS (
 
 -- a row: a guessed attribute, and its composite type or one that consists of this.
 composed(relation, number, type) AS (
-    SELECT relation, number, reltype FROM guesses JOIN pg_class ON oid = relation AND relkind = 'c'
+    SELECT relation, number, (SELECT reltype FROM pg_class WHERE oid = relation) FROM guesses WHERE kind = 'c'
     UNION
     SELECT relation, number, built.type
     FROM composed,
@@ -39,15 +39,20 @@ users(relation, number, used_by) AS (
         JOIN pg_attribute ON atttypid = type AND NOT attisdropped
         UNION ALL
         SELECT g.relation, g.number, pg_describe_object('pg_class'::regclass, adrelid, adnum)
-        FROM guesses AS g
-        JOIN pg_depend
-            ON (refclassid, refobjid, refobjsubid, classid)
-                = ('pg_class'::regclass, g.relation, g.number::integer, 'pg_attrdef'::regclass)
-        JOIN pg_attrdef AS d ON d.oid = objid AND (adrelid, adnum) <> (g.relation, g.number)
+        FROM guesses AS g,
+             LATERAL (
+                 SELECT d.*
+                 FROM pg_depend,
+                      LATERAL (SELECT * FROM pg_attrdef WHERE oid = objid OFFSET 0) AS d
+                 WHERE (refclassid, refobjid, refobjsubid, classid)
+                       = ('pg_class'::regclass, g.relation, g.number::integer, 'pg_attrdef'::regclass)
+                   AND (adrelid, adnum) <> (g.relation, g.number)
+                 OFFSET 0
+             ) AS d
         UNION ALL
         SELECT g.relation, g.number, pg_describe_object('pg_class'::regclass, indexrelid, 0)
-        FROM guesses AS g
-        JOIN pg_index ON indrelid = g.relation,
+        FROM guesses AS g,
+             LATERAL (SELECT * FROM pg_index WHERE indrelid = g.relation OFFSET 0) AS i,
              LATERAL unnest(indkey::int2[], indclass::oid[]) AS part (number, class)
         JOIN narrow_classes USING (class)
         WHERE part.number = g.number
@@ -93,9 +98,10 @@ guess_risks(rank, object, reason, remedy) AS (
            || ';'
     FROM guessed_domains
     JOIN integer_types AS i USING (type)
-    JOIN pg_type AS t ON t.oid = type AND typbasetype <> 0
+    JOIN domains AS d USING (type)
+    JOIN integer_types AS base ON base.type = d.base,
+         LATERAL (SELECT * FROM pg_type WHERE oid = d.type OFFSET 0) AS t
     JOIN pg_namespace AS n ON n.oid = typnamespace
-    JOIN integer_types AS base ON base.type = typbasetype
     UNION ALL
     SELECT 4, full_name,
            CASE
@@ -155,24 +161,39 @@ guess_risks(rank, object, reason, remedy) AS (
                'It takes values of a sequence, and is not converted, since its type is %s.',
                atttypid::regtype),
            'Change its type to bigint, and convert it too.'
-    FROM pg_attrdef AS d
-    JOIN pg_attribute ON (attrelid, attnum) = (adrelid, adnum) AND attinhcount = 0
-    JOIN pg_type AS t ON t.oid = atttypid AND typbasetype <> 0
-    JOIN pg_class AS c ON c.oid = attrelid AND relkind IN ('r', 'p')
-    JOIN pg_namespace AS n ON n.oid = relnamespace
-    WHERE (c.oid = $1 OR relnamespace = $3::oid)
+    FROM (
+        SELECT * FROM pg_class WHERE oid = $1::regclass
+        UNION ALL
+        SELECT * FROM pg_class WHERE $3 IS NOT NULL AND relnamespace = $3::regnamespace
+    ) AS c
+    JOIN pg_namespace AS n ON n.oid = relnamespace,
+         LATERAL (
+             SELECT attrelid, attnum, attname, atttypid
+             FROM pg_attribute
+             WHERE attrelid = c.oid AND attnum > 0 AND atthasdef AND attinhcount = 0
+             OFFSET 0
+         ) AS a
+    WHERE relkind IN ('r', 'p')
       AND $2 IS NULL
-      AND pg_get_expr(adbin, adrelid) LIKE '%nextval(%'
+      AND atttypid IN (SELECT type FROM domains)
+      AND (
+          SELECT pg_get_expr(adbin, adrelid) LIKE '%nextval(%'
+          FROM pg_attrdef
+          WHERE (adrelid, adnum) = (attrelid, attnum)
+      )
     UNION ALL
     SELECT 19, coalesce($1::text, $3::text),
            format(
                'These columns have no foreign key, and their names do not tell what they hold: %s.',
                string_agg(full_name, ', ' ORDER BY full_name)),
            'Change to bigint those that hold converted keys.'
-    FROM integer_columns
+    FROM integer_columns AS i,
+         LATERAL format('%s.%I.%I', schema::regnamespace, relname, name) AS full_name
     WHERE is_id
       AND kind <> 'c'
       AND schema IN (SELECT schema FROM keyed)
-      AND (relation, number) NOT IN (SELECT relation, number FROM guesses)
+      AND NOT EXISTS (
+          SELECT FROM guesses AS g WHERE (g.relation, g.number) = (i.relation, i.number)
+      )
     HAVING count(*) > 0
 )

@@ -1,87 +1,5 @@
--- Columns of tables, and attributes of composite types, that might hold keys without a foreign key,
--- by their names. The query begins with keys.sql and depending.sql.
+-- Which of these might hold keys, by their names. The query goes on from integers.sql.
 ,
--- a row: a type that holds integers, and what takes its place: smallint and integer, arrays of
--- them, and domains over all of that. A domain cannot change its type: the new one has another
--- name.
-integer_types(type, new_type, is_small, height) AS (
-    SELECT oid,
-           format_type(CASE WHEN typcategory = 'A' THEN 'bigint[]'::regtype ELSE 'bigint'::regtype END, NULL),
-           oid IN ('smallint'::regtype, 'smallint[]'::regtype), 0
-    FROM pg_type
-    WHERE oid IN ('smallint'::regtype, 'integer'::regtype, 'smallint[]'::regtype, 'integer[]'::regtype)
-    UNION
-    SELECT t.oid,
-           CASE
-               WHEN typbasetype <> 0 THEN format('%I.%I', nspname, typname || '_bigint')
-               ELSE new_type || '[]'
-           END COLLATE "default",
-           is_small, height + 1
-    FROM integer_types
-    JOIN pg_type AS t
-        ON typbasetype = type OR typelem = type AND typsubscript = 'array_subscript_handler'::regproc
-    JOIN pg_namespace AS n ON n.oid = typnamespace
-    WHERE t.oid >= 16384
-),
-
--- a row: a column of any table, and another one that it refers to by a foreign key.
-referring_anywhere(relation, number, other) AS (
-    SELECT conrelid, referencing, confrelid
-    FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
-    WHERE contype = 'f' AND (conrelid, referencing) <> (confrelid, referenced)
-),
-
--- a row: a column that no foreign key, no sequence and no extension says anything of. In its words,
--- orderItemId is order_item_id; the stem leaves out _id and _ids. The name id says nothing of what a
--- column refers to, unless it is the key of what a function returns.
-integer_columns AS (
-    SELECT attrelid AS relation, attnum AS number, attname AS name,
-           format('%s.%I.%I', relnamespace::regnamespace, relname, attname) AS full_name,
-           format('%s.%I', relnamespace::regnamespace, relname) AS relation_name, relnamespace AS schema,
-           relkind AS kind,
-           atttypid AS type, new_type, is_small,
-           (SELECT typcategory FROM pg_type WHERE oid = atttypid) = 'A' AS is_array, word,
-           word ~ '.(_id|_ids)$' AS is_id,
-           regexp_replace(word, '(.)(_id|_ids)$', '\1') AS stem
-    FROM (
-        SELECT attrelid, attnum, attname, atttypid
-        FROM pg_attribute
-        WHERE attrelid >= 16384
-          AND atttypid IN (SELECT type FROM integer_types)
-          AND attnum > 0
-          AND NOT attisdropped
-          AND attinhcount = 0
-          AND attidentity = ''
-          AND (attrelid, attnum) NOT IN (SELECT relation, number FROM columns)
-          AND (attrelid, attnum) NOT IN (SELECT relation, number FROM referring_anywhere)
-        OFFSET 0
-    ) AS a
-    JOIN integer_types ON type = atttypid,
-         LATERAL (
-             SELECT *
-             FROM pg_class
-             WHERE oid = attrelid
-               AND relkind IN ('r', 'p', 'c')
-               AND (relkind = 'c' OR attname <> 'id')
-               AND relpersistence <> 't'
-               AND reloftype = 0
-             OFFSET 0
-         ) AS c,
-         LATERAL (SELECT lower(regexp_replace(attname, '([a-z0-9])([A-Z])', '\1_\2', 'g'))) AS words (word)
-    WHERE NOT EXISTS (
-              SELECT
-              FROM pg_attrdef
-              WHERE (adrelid, adnum) = (c.oid, attnum) AND pg_get_expr(adbin, adrelid) LIKE '%nextval(%'
-              OFFSET 0
-          )
-      AND NOT EXISTS (
-          SELECT
-          FROM pg_depend
-          WHERE (classid, objid, deptype) = ('pg_class'::regclass, c.oid, 'e')
-          OFFSET 0
-      )
-),
-
 -- a row: a key in its table, with the names that it might have elsewhere, and whether the table looks
 -- like one of persons.
 keyed AS (
@@ -98,32 +16,70 @@ keyed AS (
            word ~
                '(^|_)(users?|accounts?|members?|people|persons?|staff|employees?|'
                'customers?|editors?|authors?|profiles?)$' AS is_of_persons
-    FROM target
-    JOIN pg_class ON oid = relation,
+    FROM target,
+         LATERAL (SELECT relname FROM pg_class WHERE oid = relation OFFSET 0) AS c,
          LATERAL (SELECT lower(regexp_replace(relname, '([a-z0-9])([A-Z])', '\1_\2', 'g'))) AS words (word)
 ),
 
--- a row: a column, and what it might hold, with the rank of the reason: the best is 1. Of names
--- without _id, a plural of one number counts something, and a smallint is a status or the like
--- unless the key is one, too.
+-- a row: a key, and a name that columns which hold it might have: that of its table in the singular, or
+-- its own.
+names_of_keys(name, is_own, relation) AS (
+    SELECT unnest(singulars), false, relation FROM keyed
+    UNION
+    SELECT key, true, relation FROM keyed WHERE key IS NOT NULL
+),
+
+-- a row: a column that might have such a name. All other columns of the database need not be looked
+-- at again for the keys of one relation.
+named_like_keys AS (
+    SELECT relation, number, word, stem, is_id, is_array
+    FROM integer_columns
+    WHERE $1 IS NULL
+       OR word ~ (
+           SELECT '(^|_)(' || string_agg(regexp_replace(name, '(\W)', '\\\1', 'g'), '|') || ')s?(_ids?)?$'
+           FROM names_of_keys
+       )
+),
+
+-- a row: a column, and a name of keys that it might have. Of names without _id, a plural of one number
+-- counts something. What follows other words in a name is a suffix.
+names_of_columns(name, is_own, relation, number, is_elsewhere, is_suffix) AS (
+    SELECT unnest(ARRAY[stem, regexp_replace(stem, 's$', '')]), false, relation, number, false, false
+    FROM named_like_keys
+    WHERE is_id OR is_array
+    UNION ALL
+    SELECT word, false, relation, number, true, false
+    FROM named_like_keys
+    WHERE word !~ 's$' OR word ~ '(ss|us|is|series|species|news)$'
+    UNION ALL
+    SELECT unnest(ARRAY[word, substring(word FROM '^(.+)s$')]), true, relation, number, false, false
+    FROM named_like_keys
+    UNION ALL
+    SELECT array_to_string(words[place:], '_'), is_own, relation, number, false, true
+    FROM named_like_keys,
+         LATERAL (VALUES (false, stem), (true, word)) AS names (is_own, name),
+         LATERAL string_to_array(names.name, '_') AS words,
+         LATERAL generate_series(2, cardinality(words)) AS place
+    WHERE is_own OR is_id
+),
+
+-- a row: a column, and what it might hold, with the rank of the reason: the best is 1. A smallint is a
+-- status or the like unless the key is one, too, or it is named _id.
 reasons(rank, relation, number, refers_to, beside) AS (
     SELECT 1, c.relation, c.number, k.relation_name, NULL::name
-    FROM integer_columns AS c
-    JOIN keyed AS k
-        ON (c.is_id OR c.is_array)
-           AND (c.stem = ANY (singulars) OR regexp_replace(c.stem, 's$', '') = ANY (singulars))
-        OR c.word = ANY (singulars)
-           AND c.relation <> k.relation
-           AND (c.word !~ 's$' OR c.word ~ '(ss|us|is|series|species|news)$')
-        OR c.is_id
-           AND c.stem LIKE ANY (
-               SELECT '%\_' || replace(singular, '_', '\_') FROM unnest(singulars) AS singular
-           )
-        OR c.word IN (key, key || 's')
-        OR key LIKE '%id' AND c.word LIKE '%\_' || replace(key, '_', '\_')
+    FROM names_of_columns AS n
+    JOIN names_of_keys AS of_key
+        ON (of_key.name, of_key.is_own) = (n.name, n.is_own)
+       AND NOT (is_elsewhere AND n.relation = of_key.relation)
+       -- A suffix of a column that is the key's own name says little unless that is one of an ID.
+       AND NOT (n.is_suffix AND n.is_own AND n.name NOT LIKE '%id')
+    JOIN integer_columns AS c ON (c.relation, c.number) = (n.relation, n.number)
+    JOIN keyed AS k ON k.relation = of_key.relation
     -- Where another schema has such a table too, its columns hold keys of that.
     WHERE (c.schema = k.schema
-           OR NOT EXISTS (SELECT FROM pg_class WHERE relname = k.relname AND relnamespace = c.schema))
+           OR NOT EXISTS (
+               SELECT FROM pg_class WHERE (relname, relnamespace) = (k.relname, c.schema) OFFSET 0
+           ))
       AND (c.is_id OR NOT c.is_small OR k.type = 'smallint'::regtype)
     UNION ALL
     SELECT 2, c.relation, c.number, NULL, t.attname
@@ -149,12 +105,23 @@ reasons(rank, relation, number, refers_to, beside) AS (
     SELECT 4, c.relation, c.number, k.relation_name, NULL
     FROM integer_columns AS c
     JOIN (
-        SELECT DISTINCT attname, other
-        FROM keyed
-        JOIN referring_anywhere AS r ON other = keyed.relation,
+        SELECT DISTINCT attname, keyed.relation AS other
+        FROM keyed,
              LATERAL (
-                 SELECT attname FROM pg_attribute WHERE (attrelid, attnum) = (r.relation, r.number) OFFSET 0
+                 SELECT k.*
+                 FROM pg_depend,
+                      LATERAL (SELECT * FROM pg_constraint WHERE oid = objid OFFSET 0) AS k
+                 WHERE (classid, refclassid, refobjid)
+                       = ('pg_constraint'::regclass, 'pg_class'::regclass, keyed.relation)
+                   AND contype = 'f'
+                   AND confrelid = keyed.relation
+                 OFFSET 0
+             ) AS k,
+             unnest(conkey, confkey) AS pair (referencing, referenced),
+             LATERAL (
+                 SELECT attname FROM pg_attribute WHERE (attrelid, attnum) = (conrelid, referencing) OFFSET 0
              ) AS a
+        WHERE (conrelid, referencing) <> (confrelid, referenced)
     ) AS elsewhere ON attname = c.name
     JOIN keyed AS k ON k.relation = other AND k.schema = c.schema
     WHERE c.word <> 'id' AND (c.is_id OR NOT c.is_small OR k.type = 'smallint'::regtype)
@@ -179,7 +146,8 @@ reasons(rank, relation, number, refers_to, beside) AS (
 
 -- a row: a column that might hold keys, with all that it might hold by the best of its reasons.
 guesses AS (
-    SELECT c.*, why.refers_to, why.beside
+    SELECT c.*, format('%s.%I', schema::regnamespace, relname) AS relation_name,
+           format('%s.%I.%I', schema::regnamespace, relname, name) AS full_name, why.refers_to, why.beside
     FROM integer_columns AS c
     JOIN (
         SELECT DISTINCT ON (relation, number) relation, number,

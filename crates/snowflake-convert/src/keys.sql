@@ -21,7 +21,11 @@ WITH RECURSIVE
 -- column.
 key_columns AS (
     SELECT c.oid AS relation, a.attnum AS number
-    FROM pg_class AS c,
+    FROM (
+        SELECT * FROM pg_class WHERE oid = $1::regclass
+        UNION ALL
+        SELECT * FROM pg_class WHERE $3 IS NOT NULL AND relnamespace = $3::regnamespace
+    ) AS c,
          LATERAL (
              SELECT attnum, attidentity
              FROM pg_attribute
@@ -33,7 +37,6 @@ key_columns AS (
              OFFSET 0
          ) AS a
     WHERE $2::name IS NULL
-      AND (c.oid = $1::regclass OR c.relnamespace = $3::regnamespace)
       AND c.relkind IN ('r', 'p')
       AND (a.attidentity <> ''
            OR (

@@ -1,7 +1,7 @@
 //! Everything that a conversion might run into, and what it locks.
 
 use pgrx::prelude::*;
-use snowflake_server::spi::{Row, query};
+use snowflake_server::spi::{PlannedQuery, Row};
 
 use super::dependents::recreation;
 use super::finding::Finding;
@@ -16,12 +16,17 @@ use super::views;
 const REPORT: &str = concat!(
     include_str!("keys.sql"),
     include_str!("depending.sql"),
+    include_str!("integers.sql"),
     include_str!("guesses.sql"),
     include_str!("guess_risks.sql"),
     include_str!("functions.sql"),
     include_str!("signatures.sql"),
     include_str!("report.sql")
 );
+
+thread_local! {
+    static QUERY: PlannedQuery = const { PlannedQuery::new(REPORT) };
+}
 
 /// All findings on keys: obstacles first, and among these what belongs to others; then risks, then
 /// changes. Where there are no such keys, there is no report.
@@ -74,7 +79,8 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         remedy: Some("Call snowflake_convert() with rehearse => true to test it.".into()),
         ..Finding::of("risk", obstacle)
     });
-    let mut others: Vec<Finding> = query(REPORT, &arguments).into_iter().map(finding).collect();
+    let rows = QUERY.with(|query| query.rows_of(&arguments));
+    let mut others: Vec<Finding> = rows.into_iter().map(finding).collect();
     // What PostgreSQL says of a view is more than which functions it calls.
     others.retain(|finding| of_views.iter().all(|view| view.object != finding.object));
     let changes = others.iter().position(|finding| finding.kind == "change");

@@ -1,5 +1,6 @@
 -- What a conversion changes, and what applications might run into afterwards. The query begins with
--- keys.sql, depending.sql, guesses.sql, guess_risks.sql, functions.sql and signatures.sql.
+-- keys.sql, depending.sql, integers.sql, guesses.sql, guess_risks.sql, functions.sql and
+-- signatures.sql.
 ,
 -- a row: an object that is created again and calls functions or aggregates that take an integer,
 -- where none of the same name takes a bigint.
@@ -84,6 +85,7 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
         SELECT
         FROM pg_index
         WHERE indrelid = relation AND indisprimary AND indkey[0] = c.number AND indnkeyatts = 1
+        OFFSET 0
     )
        OR (relation, number) IN (SELECT * FROM key_columns)
     GROUP BY c.relation_name, c.column_name
@@ -96,8 +98,8 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
                'REVOKE USAGE, UPDATE ON SEQUENCE %s FROM %s;',
                sequence_name, string_agg(DISTINCT role, ', ')),
            NULL, NULL
-    FROM columns
-    JOIN pg_class AS s ON s.oid = sequence,
+    FROM columns,
+         LATERAL (SELECT relacl, relowner FROM pg_class WHERE oid = sequence OFFSET 0) AS s,
          aclexplode(relacl) AS acl,
          LATERAL (
              SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
@@ -116,8 +118,8 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
                'Publication %I sends its rows to subscribers, whose columns have to be bigint first.',
                pubname),
            'Change the types of the subscribers'' columns before.', NULL, NULL
-    FROM rewritten
-    JOIN pg_class AS c ON c.oid = relation,
+    FROM rewritten,
+         LATERAL (SELECT relnamespace FROM pg_class WHERE oid = relation OFFSET 0) AS c,
          pg_publication AS p
     WHERE puballtables
        OR EXISTS (SELECT FROM pg_publication_rel WHERE prpubid = p.oid AND prrelid = relation)
@@ -129,7 +131,7 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     JOIN pg_partitioned_table ON partrelid = relation AND number = ANY (partattrs) AND partstrat <> 'h'
     UNION ALL
     SELECT 14, 'risk', coalesce($1::text, $3::text),
-           'Sessions keep prepared statements and plans of functions. Those that return, take or pass '
+           'Sessions keep plans of prepared statements and of functions. Those that return, take or pass '
            'on a changed column fail.',
            'Let all clients connect again afterwards, or execute DEALLOCATE ALL and DISCARD PLANS in each '
            'session.', NULL, NULL

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use snowflake_server::settings::Path;
-use snowflake_server::spi::{self, Argument, query, query_of_users};
+use snowflake_server::spi::{self, Argument, PlannedQuery, query_of_users};
 use snowflake_server::subtransaction::by_itself;
 use snowflake_server::user;
 
@@ -20,6 +20,10 @@ const VIEWS: &str = concat!(
     include_str!("views.sql")
 );
 
+thread_local! {
+    static QUERY: PlannedQuery = const { PlannedQuery::new(VIEWS) };
+}
+
 /// A view, and the tables that it reads.
 #[derive(Default)]
 struct View {
@@ -34,7 +38,7 @@ struct View {
 /// stayed as it is.
 pub fn risks(owner: &Owner, arguments: &[Argument]) -> Vec<Finding> {
     let mut views = BTreeMap::<String, View>::new();
-    for row in query(VIEWS, arguments) {
+    for row in QUERY.with(|query| query.rows_of(arguments)) {
         let [object, view, table, schema, stand_in] =
             fields(row).map(|field| field.expect("a text"));
         let of_view = views.entry(object).or_default();

@@ -46,32 +46,61 @@ impl PlannedQuery {
 
     /// Runs it, as [`query`] does.
     pub fn rows_of(&self, arguments: &[Argument]) -> Vec<Row> {
-        under_settings(|| out_of_context(self.query, || self.select(arguments)))
+        under_settings(|| {
+            out_of_context(self.query, || {
+                with_settings(&[(c"work_mem", c"64MB")], || self.plan(arguments));
+                // PostgreSQL reserves memory for as many rows as the planner expects of a recursion,
+                // which might be billions, up to work_mem: that took longer than the queries.
+                with_settings(&[(c"work_mem", c"1MB")], || self.select(arguments))
+            })
+        })
+    }
+
+    /// Plans it, unless it has been planned.
+    fn plan(&self, arguments: &[Argument]) {
+        Spi::connect(|_| {
+            self.prepare(arguments);
+            // SAFETY: SPI is connected, and the plan is one that is kept, so that the resource owner
+            // holds it until it is released.
+            unsafe {
+                let plan = pg_sys::SPI_plan_get_cached_plan(self.plan.get());
+                pg_sys::ReleaseCachedPlan(plan, pg_sys::CurrentResourceOwner);
+            }
+        });
+    }
+
+    /// Prepares it for arguments of these types. SPI has to be connected.
+    fn prepare(&self, arguments: &[Argument]) {
+        let (mut types, ..) = parameters(arguments);
+        if !self.plan.get().is_null() && *self.types.borrow() == types {
+            return;
+        }
+        // SAFETY: a plan that is kept stays until one for other types takes its place, and PostgreSQL
+        // plans it again where it has to. No function that these queries call leads back here, so it
+        // does not run while it is replaced.
+        unsafe {
+            let plan = pg_sys::SPI_prepare_cursor(
+                encode(self.query).as_ptr(),
+                types.len() as i32,
+                types.as_mut_ptr(),
+                pg_sys::CURSOR_OPT_GENERIC_PLAN as i32,
+            );
+            assert!(!plan.is_null(), "{}", self.query);
+            pg_sys::SPI_keepplan(plan);
+            let former = self.plan.replace(plan);
+            self.types.replace(types);
+            if !former.is_null() {
+                pg_sys::SPI_freeplan(former);
+            }
+        }
     }
 
     fn select(&self, arguments: &[Argument]) -> Vec<Row> {
-        let (mut types, mut values, nulls) = parameters(arguments);
+        let (_, mut values, nulls) = parameters(arguments);
         Spi::connect(|_| {
-            // SAFETY: SPI is connected, and the arrays are of one length. A plan that is kept stays
-            // until one for other types takes its place, and PostgreSQL plans it again where it has
-            // to. No function that these queries call leads back here, so it does not run while it
-            // is replaced.
+            self.prepare(arguments);
+            // SAFETY: SPI is connected, and the arrays are of one length.
             unsafe {
-                if self.plan.get().is_null() || *self.types.borrow() != types {
-                    let plan = pg_sys::SPI_prepare_cursor(
-                        encode(self.query).as_ptr(),
-                        types.len() as i32,
-                        types.as_mut_ptr(),
-                        pg_sys::CURSOR_OPT_GENERIC_PLAN as i32,
-                    );
-                    assert!(!plan.is_null(), "{}", self.query);
-                    pg_sys::SPI_keepplan(plan);
-                    let former = self.plan.replace(plan);
-                    self.types.replace(types);
-                    if !former.is_null() {
-                        pg_sys::SPI_freeplan(former);
-                    }
-                }
                 let status = pg_sys::SPI_execute_plan(
                     self.plan.get(),
                     values.as_mut_ptr(),
