@@ -95,8 +95,21 @@ impl Answer {
 
     /// A row of the plan. Tests need the next ID.
     fn add(&mut self, row: Row, has_next: bool) {
-        let [section, text, other, object, detail, hint, flags, is_temporary, rank, more] =
-            fields(row);
+        let [
+            section,
+            text,
+            other,
+            object,
+            detail,
+            hint,
+            is_temporary,
+            rank,
+            more,
+            calls_others,
+            is_owners,
+            is_generated,
+            is_parsed,
+        ] = fields(row);
         let section = Section::of(&section.expect("a section"));
         let text = match text {
             Some(text) => text,
@@ -105,8 +118,9 @@ impl Answer {
                 return;
             }
         };
-        let flags = flags.unwrap_or_default();
-        let calls_others = flags.contains("calls others");
+        let [is_temporary, calls_others, is_owners, is_generated, is_parsed] =
+            [is_temporary, calls_others, is_owners, is_generated, is_parsed]
+                .map(|flag| flag.as_deref() == Some("t"));
         let rank = rank.expect("a rank").parse().expect("a number");
         match section {
             Section::Owner => self.owner = Some(oid(text)),
@@ -120,7 +134,6 @@ impl Answer {
                 hint,
             }),
             Section::Test | Section::RiskyTest => {
-                let is_parsed = flags.contains("is parsed");
                 let obstacle = Obstacle {
                     sqlstate: if is_parsed {
                         PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST
@@ -132,14 +145,13 @@ impl Answer {
                     detail,
                     hint,
                 };
-                let is_owners = flags.contains("is the owner's");
                 let tests = match section {
                     Section::Test => &mut self.tests,
                     _ => &mut self.risky_tests,
                 };
                 tests.push(Test {
                     query: text,
-                    is_generated: flags.contains("is generated"),
+                    is_generated,
                     is_parsed,
                     obstacle,
                     is_owners,
@@ -170,11 +182,10 @@ impl Answer {
         &mut self,
         step: Step,
         text: String,
-        is_temporary: Option<String>,
+        is_temporary: bool,
         rank: i32,
         described: Option<String>,
     ) {
-        let is_temporary = is_temporary.as_deref() == Some("t");
         let statement = Statement { step, text, is_temporary, is_qualified: false };
         if let Some(objects) = described {
             self.described.push((rank + 1, statement.clone(), objects));

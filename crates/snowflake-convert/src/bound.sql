@@ -1,5 +1,10 @@
 -- What the rule in trust.sql is asked of. The query begins with keys.sql, depending.sql and
 -- objects.sql.
+--
+-- Four sets follow from each other. What PostgreSQL says depends on a column might be a part of
+-- something (depending). What cannot be created again is refused for a column by its name, so it is
+-- looked for as wholes, with all that depends on these (dependents). What can be is dropped once,
+-- whichever columns it depends on (objects). Its owner has to own the tables, too (bound).
 ,
 -- a row: an object that a conversion or a reversion changes: all of them belong to one role.
 bound(class, object, owner, schema) AS (

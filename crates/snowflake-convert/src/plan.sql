@@ -28,50 +28,51 @@ names(name, relation) AS (
     JOIN pg_namespace AS n ON n.oid = relnamespace
 )
 
-SELECT section, text, sqlstate, object, detail, hint, flags, is_temporary, rank, properties
+SELECT section, text, sqlstate, object, detail, hint, is_temporary, rank, properties, calls_others,
+       is_owners, is_generated, is_parsed
 FROM (
-    SELECT 'obstacle' AS section, message AS text, sqlstate, object, detail, hint, NULL AS flags,
-           NULL::boolean AS is_temporary, rank, NULL AS properties
+    SELECT 'obstacle' AS section, message AS text, sqlstate, object, detail, hint,
+           NULL::boolean AS is_temporary, rank, NULL AS properties, NULL::boolean AS calls_others,
+           NULL::boolean AS is_owners, NULL::boolean AS is_generated, NULL::boolean AS is_parsed
     FROM (
         SELECT * FROM common_obstacles
         UNION ALL SELECT * FROM conversion_obstacles WHERE NOT $6
         UNION ALL SELECT * FROM reversion_obstacles WHERE $6
     ) AS obstacles
     UNION ALL
-    SELECT 'owner', role::oid::text, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL FROM the_owner
+    SELECT 'owner', role::oid::text, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL
+    FROM the_owner
     UNION ALL
-    SELECT 'path', name, NULL, NULL, NULL, NULL, NULL, NULL, place::integer, NULL FROM path
+    SELECT 'path', name, NULL, NULL, NULL, NULL, NULL, place::integer, NULL, NULL, NULL, NULL, NULL
+    FROM path
     UNION ALL
-    SELECT 'name', name, NULL, relation::oid::text, NULL, NULL, NULL, NULL, 0, NULL FROM names
+    SELECT 'name', name, NULL, relation::oid::text, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL
+    FROM names
     UNION ALL
-    SELECT CASE WHEN is_key THEN 'test' ELSE 'risky test' END, query, message, object, detail, hint,
-           concat_ws(
-               ' ', CASE WHEN calls_others THEN 'calls others' END,
-               CASE WHEN is_owners THEN 'is the owner''s' END, CASE WHEN is_generated THEN 'is generated' END,
-               CASE WHEN is_parsed THEN 'is parsed' END),
-           NULL, rank, expression
+    SELECT CASE WHEN is_key THEN 'test' ELSE 'risky test' END, query, message, object, detail, hint, NULL,
+           rank, expression, calls_others, is_owners, is_generated, is_parsed
     FROM tests
     WHERE NOT $6
     UNION ALL
     SELECT CASE WHEN has_index THEN 'values' ELSE 'values without index' END, query, limit_of_type::text,
-           description, NULL, NULL,
-           CASE WHEN calls_others THEN 'calls others' END, NULL, 0, NULL
+           description, NULL, NULL, NULL, 0, NULL, calls_others, NULL, NULL, NULL
     FROM values_of
     UNION ALL
-    SELECT 'convert', statement, NULL, NULL, NULL, NULL, NULL, is_temporary, rank, properties
+    SELECT 'convert', statement, NULL, NULL, NULL, NULL, is_temporary, rank, properties, NULL, NULL, NULL,
+           NULL
     FROM conversion, is_converted
     WHERE NOT $6 AND NOT is_converted
     UNION ALL
-    SELECT CASE WHEN $8::boolean THEN 'convert' ELSE 'validate' END, statement, NULL, NULL, NULL, NULL, NULL,
-           is_temporary, 110, NULL
+    SELECT CASE WHEN $8::boolean THEN 'convert' ELSE 'validate' END, statement, NULL, NULL, NULL, NULL,
+           is_temporary, 110, NULL, NULL, NULL, NULL, NULL
     FROM validation
     WHERE NOT $6
     UNION ALL
-    SELECT 'revert', statement, NULL, NULL, NULL, NULL, NULL, NULL, rank, properties
+    SELECT 'revert', statement, NULL, NULL, NULL, NULL, NULL, rank, properties, NULL, NULL, NULL, NULL
     FROM way_back, is_converted
     WHERE NOT $6 AND NOT is_converted
     UNION ALL
-    SELECT 'revert', statement, NULL, NULL, NULL, NULL, NULL, is_temporary, rank, NULL
+    SELECT 'revert', statement, NULL, NULL, NULL, NULL, is_temporary, rank, NULL, NULL, NULL, NULL, NULL
     FROM reversion
     WHERE $6
 ) AS plan
