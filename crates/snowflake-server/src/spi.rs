@@ -48,6 +48,7 @@ impl PlannedQuery {
     pub fn rows_of(&self, arguments: &[Argument]) -> Vec<Row> {
         under_settings(|| {
             out_of_context(self.query, || {
+                // With little memory, the planner would have a subquery read again for each row.
                 with_settings(&[(c"work_mem", c"64MB")], || self.plan(arguments));
                 // PostgreSQL reserves memory for as many rows as the planner expects of a recursion,
                 // which might be billions, up to work_mem: that took longer than the queries.
