@@ -12,6 +12,9 @@ use crate::world::{BACKENDS, Entry, Session, World, idle, unstarted};
 
 pub const PROMISES: &str = "IDs increase, and every wait has a reason";
 
+/// A world is large, and moved about.
+type State = Box<World>;
+
 #[expect(clippy::large_enum_variant, reason = "it is copied wherever a state is")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -48,11 +51,10 @@ pub enum Action {
 }
 
 impl Model for Bounds {
-    // Which is large, and moved about.
-    type State = Box<World>;
+    type State = State;
     type Action = Action;
 
-    fn init_states(&self) -> Vec<Box<World>> {
+    fn init_states(&self) -> Vec<State> {
         vec![Box::new(World {
             clock: START,
             elapsed: 0,
@@ -101,7 +103,7 @@ impl Model for Bounds {
         })]
     }
 
-    fn actions(&self, world: &Box<World>, actions: &mut Vec<Action>) {
+    fn actions(&self, world: &State, actions: &mut Vec<Action>) {
         if world.broken.is_some() {
             return;
         }
@@ -164,7 +166,7 @@ impl Model for Bounds {
         }
     }
 
-    fn next_state(&self, world: &Box<World>, action: Action) -> Option<Box<World>> {
+    fn next_state(&self, world: &State, action: Action) -> Option<State> {
         let mut next = world.clone();
         if !matches!(action, Action::Rush(_) | Action::Stream(_) | Action::FlushWal) {
             next.busy = 0;
@@ -289,8 +291,8 @@ impl Model for Bounds {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(PROMISES, |_, world: &Box<World>| world.broken.is_none()),
-            Property::always("what is published is durable (I1)", |_, world: &Box<World>| {
+            Property::always(PROMISES, |_, world: &State| world.broken.is_none()),
+            Property::always("what is published is durable (I1)", |_, world: &State| {
                 let durable = world.recovered(world.redo, world.flushed);
                 !world.promise.has_begun()
                     || durable.is_some_and(|record| record.floor >= world.generator.floor())
@@ -299,7 +301,7 @@ impl Model for Bounds {
             }),
             Property::sometimes(
                 "a server issues IDs after a crash",
-                |bounds: &Bounds, world: &Box<World>| {
+                |bounds: &Bounds, world: &State| {
                     bounds.crashes == 0
                         || (world.crashes < bounds.crashes
                             && world.promise.has_begun()
@@ -308,13 +310,13 @@ impl Model for Bounds {
             ),
             Property::sometimes(
                 "an ID is smaller than an earlier one",
-                |bounds: &Bounds, world: &Box<World>| {
+                |bounds: &Bounds, world: &State| {
                     bounds.limits.reuse_window == 0 || !world.issued_with_reuse.is_sorted()
                 },
             ),
             Property::sometimes(
                 "IDs follow a clock that was confirmed",
-                |bounds: &Bounds, world: &Box<World>| {
+                |bounds: &Bounds, world: &State| {
                     let followed = world
                         .generator
                         .last()
@@ -325,7 +327,7 @@ impl Model for Bounds {
             ),
             Property::sometimes(
                 "a promoted server issues IDs",
-                |bounds: &Bounds, world: &Box<World>| {
+                |bounds: &Bounds, world: &State| {
                     bounds.standbys == 0
                         || (world.timeline > 1 && world.promise.has_begun() && world.issued > 1)
                 },
