@@ -1,9 +1,11 @@
 COMMENT ON FUNCTION snowflake_convert(
     regclass, name, boolean, text, boolean, boolean, regnamespace, regprocedure[])
     IS 'makes columns take snowflake IDs';
-COMMENT ON FUNCTION snowflake_convert_report(regclass, regnamespace)
+COMMENT ON FUNCTION snowflake_convert_report(regclass, name, regnamespace)
     IS 'what a conversion would run into, change and lock';
 COMMENT ON FUNCTION snowflake_convert_execute(text[], regrole)
     IS 'executes statements of a conversion as the role that owns what they change';
 COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean)
     IS 'makes a column of snowflake IDs take values of a sequence';
+COMMENT ON FUNCTION snowflake_key_usage() IS 'how far columns that take values of a sequence are used up';
+COMMENT ON VIEW snowflake_key_usage IS 'how far columns that take values of a sequence are used up';

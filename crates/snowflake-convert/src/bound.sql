@@ -12,6 +12,7 @@ bound(class, object, owner, schema) AS (
     FROM (
         SELECT relation FROM columns WHERE in_family
         UNION SELECT sequence FROM columns WHERE in_family
+        UNION SELECT sequence FROM widened
         UNION SELECT relation FROM retyped
         -- A foreign key is checked in all partitions of both tables.
         UNION SELECT conrelid FROM foreign_keys

@@ -9,23 +9,28 @@ use super::plan::Plan;
 use super::statement::Step;
 use super::trial::Reach;
 
-/// The statements of a plan, which are executed unless `dry_run`, if `check` allows it.
+/// The statements of a plan, which are executed unless `dry_run`. If they are, the functions that
+/// triggers call have to be acknowledged, unless it is a rehearsal.
 pub fn change(
     plan: &Plan,
     dry_run: bool,
-    check: impl FnOnce() -> Result<(), Obstacle>,
+    is_rehearsal: bool,
 ) -> Result<Vec<(Step, String)>, Obstacle> {
     refuse_old_snapshot()?;
+    let reach = if dry_run { Reach::Plain } else { Reach::OfOwner };
+    let planned = plan.statements(reach)?;
+    // Read once, and not while the tables are locked: others decide how many functions there are.
+    let functions = plan.functions(&planned);
     if dry_run {
-        let statements = plan.statements(Reach::Plain)?;
-        if !statements.untried.is_empty() {
-            report::send(untried(&statements.untried), PgLogLevel::NOTICE);
+        if !planned.untried.is_empty() {
+            report::send(untried(&planned.untried), PgLogLevel::NOTICE);
         }
-        return Ok(statements.into_rows());
+        return Ok(planned.into_rows(functions));
     }
-    let planned = plan.statements(Reach::OfOwner)?;
-    let Some(lock) = planned.lock() else { return Ok(planned.into_rows()) };
-    check()?;
+    let Some(lock) = planned.lock() else { return Ok(planned.into_rows(functions)) };
+    if !is_rehearsal {
+        functions.check_acknowledged()?;
+    }
     plan.lock_views();
     lock.execute(&planned.owner);
     planned.names.check()?;
@@ -35,7 +40,7 @@ pub fn change(
         return Err(Obstacle::changed("the column"));
     }
     plan.execute(&locked)?;
-    Ok(locked.into_rows())
+    Ok(locked.into_rows(functions))
 }
 
 fn untried(untried: &[Obstacle]) -> ErrorReport {

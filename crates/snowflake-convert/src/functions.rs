@@ -18,6 +18,7 @@ const FUNCTIONS: &str = concat!(
     include_str!("integers.sql"),
     include_str!("guesses.sql"),
     include_str!("guess_risks.sql"),
+    include_str!("sources.sql"),
     include_str!("functions.sql"),
     include_str!("signatures.sql"),
     include_str!("function_rows.sql")
@@ -114,8 +115,8 @@ impl Functions {
             message: "functions that triggers of converted tables call were not acknowledged"
                 .into(),
             detail: Some(format!(
-                "They have integer parameters, results or variables, so that statements which \
-                 fire these triggers might fail: {}.",
+                "They have integer parameters, results or variables, or were not read, so that \
+                 statements which fire these triggers might fail: {}.",
                 self.unacknowledged.join(", ")
             )),
             hint: Some(

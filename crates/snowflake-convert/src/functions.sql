@@ -1,10 +1,11 @@
--- Functions that may not take, return or keep larger keys. The query goes on from guesses.sql and
--- guess_risks.sql.
+-- Functions that may not take, return or keep larger keys. The query goes on from guesses.sql,
+-- guess_risks.sql and sources.sql.
 ,
 -- a row: the name of a table, a column or a view whose values become larger than an integer.
 words(word) AS (
     SELECT relname FROM columns JOIN pg_class ON oid = relation WHERE is_named
     UNION SELECT relname FROM dependents JOIN pg_class ON class = 'pg_class'::regclass AND oid = object
+    UNION SELECT relname FROM readers JOIN pg_class ON oid = view
     UNION SELECT name FROM columns WHERE name <> 'id'
     UNION SELECT name FROM guesses
 ),
@@ -34,26 +35,17 @@ patterns(words, types) AS (
            || ')\M'
 ),
 
--- a row: a function that is no part of an extension, with its source without comments.
+-- a row: such a function. One that is not read might do anything.
 functions AS (
-    SELECT p.oid, p.oid::regprocedure::text AS name, proname, source.text AS source, types,
+    SELECT p.oid, p.oid::regprocedure::text AS name, proname, source, types, size,
+           source = '' AND size > 0 AS is_unread,
            all_types && ARRAY(SELECT type FROM narrow_types) AS has_narrow_parameters,
-           source.text ~* types AS has_narrow_variables,
-           source.text ~* words AS names_keys
-    FROM pg_proc AS p
-    JOIN pg_language AS l ON l.oid = prolang AND lanname NOT IN ('c', 'internal'),
+           source ~* types OR is_near AND size > 1048576 AS has_narrow_variables,
+           source ~* words OR is_near AND size > 1048576 AS names_keys
+    FROM sources
+    JOIN pg_proc AS p USING (oid),
          patterns,
-         LATERAL (
-             SELECT regexp_replace(
-                        prosrc, '(''[^'']*''|"[^"]*")|--[^\n\r]*|/\*([^*]|\*+[^*/])*\*+/', '\1', 'g')
-                    || coalesce(pg_get_function_sqlbody(p.oid), '')
-         ) AS source (text),
          LATERAL (SELECT coalesce(proallargtypes, proargtypes::oid[]) || prorettype) AS of_call (all_types)
-    WHERE p.oid >= 16384
-      AND prokind <> 'a'
-      AND NOT EXISTS (
-          SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_proc'::regclass, p.oid, 'e')
-      )
 ),
 
 -- a row: a function and a name that it calls, as far as names before parentheses tell. Functions of
@@ -136,6 +128,6 @@ narrow_functions AS (
                         WHERE line ~* types
                     )
          ) AS found (of_call, in_body)
-    WHERE (has_narrow_parameters OR has_narrow_variables)
+    WHERE (has_narrow_parameters OR has_narrow_variables OR is_unread AND of_tables IS NOT NULL)
       AND (names_keys OR of_tables IS NOT NULL OR callers.names IS NOT NULL)
 )

@@ -2,6 +2,7 @@
 
 use pgrx::prelude::*;
 use snowflake_server::ours::Function;
+use snowflake_server::spi::Argument;
 
 use super::obstacle::Obstacle;
 
@@ -10,6 +11,7 @@ pub struct Generator {
     nextval: Function,
     next_id: Function,
     id_of_now: Function,
+    timestamp: Function,
 }
 
 impl Generator {
@@ -19,6 +21,7 @@ impl Generator {
             nextval: function("snowflake_nextval")?,
             next_id: function("snowflake_internal_next_id_wrapper")?,
             id_of_now: function("snowflake_internal_id_of_now_wrapper")?,
+            timestamp: function("snowflake_timestamp")?,
         })
     }
 
@@ -42,6 +45,15 @@ impl Generator {
     pub fn id_of_now(&self) -> i64 {
         // SAFETY: as above.
         unsafe { self.id_of_now.bigint() }
+    }
+
+    /// The time of an ID, as an argument of a query.
+    pub fn time_of(&self, id: i64) -> Argument {
+        // SAFETY: the function takes a bigint, and returns a timestamptz.
+        let time = unsafe {
+            pg_sys::OidFunctionCall1Coll(self.timestamp.oid, pg_sys::InvalidOid, id.into())
+        };
+        (Some(time), pg_sys::TIMESTAMPTZOID)
     }
 }
 

@@ -6,8 +6,9 @@
 -- the keys of all its tables. $4 is the schema of the extension snowflake, $5 the next ID, $6 whether keys
 -- are to be reverted, $7 whether dependents are created again, $8 whether foreign keys are
 -- validated in the same transaction, $9 the OIDs of the schemas in the session's search_path, as an
--- array, and $10 whether dependents are judged that are not created again, too. Paste the files of a
--- query into psql 16 or later, followed by, for example,
+-- array, and $10 whether this is for a report, which also judges keys that a conversion passes over,
+-- and dependents that are not created again. Paste the files of a query into psql 16 or later,
+-- followed by, for example,
 --
 -- \bind orders id - public 1 false false false {2200} false \g
 --
@@ -17,17 +18,18 @@
 -- once for all rows, or once for each. LATERAL (... OFFSET 0) lets it look up each row by an index, so
 -- that the time for one table does not grow with the database, nor that for a schema with its square.
 WITH RECURSIVE
--- a row: a column that takes values of a sequence, where a relation or a schema is given without a
--- column.
+-- a row: where a relation or a schema is given without a column, a column that takes values of a
+-- sequence, and for a report, a primary key, and a column that takes snowflake IDs already, too.
 key_columns AS (
-    SELECT c.oid AS relation, a.attnum AS number
+    SELECT c.oid AS relation, a.attnum AS number, takes_sequence,
+           takes_sequence OR takes_ids OR atttypid = 'bigint'::regtype AS is_likely
     FROM (
         SELECT * FROM pg_class WHERE oid = $1::regclass
         UNION ALL
         SELECT * FROM pg_class WHERE $3 IS NOT NULL AND relnamespace = $3::regnamespace
     ) AS c,
          LATERAL (
-             SELECT attnum, attidentity
+             SELECT attnum, attidentity, atttypid
              FROM pg_attribute
              WHERE attrelid = c.oid
                AND attnum > 0
@@ -36,39 +38,52 @@ key_columns AS (
                AND atttypid IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
              OFFSET 0
          ) AS a
+    LEFT JOIN LATERAL (
+        SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE (adrelid, adnum) = (c.oid, attnum) OFFSET 0
+    ) AS of (expression) ON true,
+         LATERAL (
+             SELECT attidentity <> '' OR coalesce(expression LIKE 'nextval(%', false),
+                    coalesce(expression = format('%I.snowflake_nextval()', $4::text), false)
+         ) AS takes (takes_sequence, takes_ids)
     WHERE $2::name IS NULL
       AND c.relkind IN ('r', 'p')
-      AND (a.attidentity <> ''
-           OR (
-               SELECT pg_get_expr(adbin, adrelid) LIKE 'nextval(%'
-               FROM pg_attrdef
-               WHERE (adrelid, adnum) = (c.oid, a.attnum)
-           ))
+      AND (takes_sequence
+           OR $10::boolean
+              AND (takes_ids
+                   OR EXISTS (
+                       SELECT FROM pg_index
+                       WHERE indrelid = c.oid AND indisprimary
+                         AND (indnkeyatts = 1 AND indkey[0] = attnum
+                              OR attnum = ANY (indkey) AND expression LIKE '%(%')
+                   )))
       AND ($3 IS NULL
            OR NOT EXISTS (
                SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_class'::regclass, c.oid, 'e')
            ))
 ),
 
--- a row: a key that is asked for: the column that is given, or each of those that take values of a
--- sequence.
+-- a row: a key that is asked for: the column that is given, or each of these.
 named AS (
     SELECT attrelid AS relation, attnum AS number
     FROM pg_attribute
     WHERE attrelid = $1 AND attname = $2 AND attnum > 0 AND NOT attisdropped
     UNION ALL
     SELECT relation, number
-    FROM key_columns
-    -- A column with a foreign key takes the values of another, and has none of its own to give.
-    WHERE NOT EXISTS (
-              SELECT
-              FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
-              WHERE conrelid = relation
-                AND contype = 'f'
-                AND referencing = number
-                AND (conrelid, referencing) <> (confrelid, referenced)
-              OFFSET 0
-          )
+    FROM (
+        SELECT *, bool_or(is_likely) OVER () AS has_likely
+        FROM key_columns
+        -- A column with a foreign key takes the values of another, and has none of its own to give.
+        WHERE NOT EXISTS (
+                  SELECT FROM pg_constraint, unnest(conkey, confkey) AS pair (referencing, referenced)
+                  WHERE conrelid = relation
+                    AND contype = 'f'
+                    AND referencing = number
+                    AND (conrelid, referencing) <> (confrelid, referenced)
+                  OFFSET 0
+              )
+    ) AS keys
+    -- A primary key of type integer that takes no values of a sequence might be a number from outside.
+    WHERE is_likely OR NOT has_likely
 ),
 
 -- a row: a key, which is the root, in its own relation or in one that inherits it: a partition, or
@@ -131,6 +146,10 @@ columns AS (
            a.attidentity AS identity, a.attgenerated AS generated, a.attnotnull AS not_null,
            a.attinhcount > 0 AS inherited,
            pg_get_expr(d.adbin, d.adrelid) AS default_expression,
+           coalesce(
+               pg_get_expr(d.adbin, d.adrelid) = format('%I.snowflake_nextval()', $4), false) AS takes_ids,
+           (a.attrelid, a.attnum)
+               IN (SELECT relation, number FROM key_columns WHERE NOT takes_sequence) AS is_passed_over,
            (a.attrelid, a.attnum) IN (SELECT relation, number FROM family) AS in_family,
            (a.attrelid, a.attnum) IN (SELECT * FROM named) AS is_named,
            sequence.oid AS sequence,
@@ -191,6 +210,25 @@ the_owner(role) AS (
 -- a row: a column that has to become bigint.
 retyped AS (
     SELECT * FROM columns WHERE NOT $6::boolean AND is_integer
+),
+
+-- a row: a sequence that a column keeps, and that has to become bigint, so that setval() takes any
+-- key: that of a key, or one that another column owns.
+widened AS (
+    SELECT DISTINCT sequence, sequence_name, is_temporary
+    FROM columns,
+         LATERAL (SELECT * FROM pg_sequence WHERE seqrelid = sequence OFFSET 0) AS s
+    WHERE NOT $6
+      AND identity = ''
+      AND seqincrement > 0
+      AND (seqtypid <> 'bigint'::regtype OR seqmax < 9223372036854775807)
+      AND (in_family
+           OR is_integer
+              AND EXISTS (
+                  SELECT FROM pg_depend
+                  WHERE (classid, objid, deptype) = ('pg_class'::regclass, sequence, 'a')
+                    AND (refobjid, refobjsubid) = (relation, number)
+              ))
 ),
 
 -- a row: a foreign key that is dropped and added again, since one of its columns is retyped.

@@ -25,6 +25,8 @@
 //! - `finding`: a row of the report.
 //! - `obstacle`: why a column cannot be converted.
 //! - `rows`: what queries return.
+//! - `usage`: how far keys that take values of a sequence are used up.
+//! - `sequence`: reads a sequence, and keeps nothing of it.
 
 mod answer;
 mod dependents;
@@ -38,9 +40,11 @@ mod plan;
 mod properties;
 mod report;
 mod rows;
+mod sequence;
 mod statement;
 mod trial;
 mod trust;
+mod usage;
 mod views;
 
 use pgrx::fcinfo::pg_getarg;
@@ -50,7 +54,6 @@ use snowflake_server::report::{self as reports, OrRaise};
 use snowflake_server::subtransaction;
 
 use execution::change;
-use functions::functions;
 use generator::Generator;
 use keys::Keys;
 use obstacle::{Obstacle, wrong_argument};
@@ -61,6 +64,7 @@ use trust::Owner;
 pg_module_magic!(name, version);
 
 extension_sql_file!("../sql/requirements.sql", name = "requirements", bootstrap);
+extension_sql_file!("../sql/usage.sql", name = "usage", requires = [snowflake_key_usage]);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 
 /// Called by PostgreSQL when the library is loaded.
@@ -123,10 +127,12 @@ fn snowflake_convert_execute(fcinfo: pg_sys::FunctionCallInfo) {
 }
 
 /// All that a conversion would run into: obstacles, which it refuses, and risks for applications;
-/// and what it would rewrite and lock. Executes nothing, and takes no ID. Errors for wrong arguments
-/// as those of `snowflake_convert()`.
+/// and what it would rewrite and lock. Without a column, also what cannot hold the values of keys that
+/// take snowflake IDs already, or that come from elsewhere. Executes nothing, and takes no ID. Errors
+/// for wrong arguments as those of `snowflake_convert()`.
 #[pg_extern(sql = r#"
-CREATE FUNCTION snowflake_convert_report(relation regclass DEFAULT NULL, schema regnamespace DEFAULT NULL)
+CREATE FUNCTION snowflake_convert_report(relation regclass DEFAULT NULL, column_name name DEFAULT NULL,
+                                         schema regnamespace DEFAULT NULL)
     RETURNS TABLE (kind text, object text, reason text, remedy text, rewritten bigint, lock text)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
@@ -144,9 +150,9 @@ fn snowflake_convert_report(
         name!(lock, Option<Bytes>),
     ),
 > {
-    // SAFETY: the function has these two arguments, whose types are OIDs.
-    let [relation, schema] = unsafe { [argument(fcinfo, 0), argument(fcinfo, 1)] };
-    let findings = Keys::new(relation, None, schema).and_then(report::of);
+    // SAFETY: the function has these arguments, of these types.
+    let [relation, column, schema] = unsafe { [0, 1, 2].map(|number| argument(fcinfo, number)) };
+    let findings = Keys::new(relation, column, schema).and_then(report::of);
     TableIterator::new(findings.or_raise().into_iter().map(|finding| {
         (
             bytes(&finding.kind),
@@ -155,6 +161,54 @@ fn snowflake_convert_report(
             finding.remedy.as_deref().map(bytes),
             finding.rewritten,
             finding.lock.as_deref().map(bytes),
+        )
+    }))
+}
+
+/// The columns of the database that take values of a sequence, with the last value, what it can be at
+/// most, and the part that is used. A member of `pg_monitor` may read all sequences.
+#[pg_extern(sql = r#"
+CREATE FUNCTION snowflake_key_usage()
+    RETURNS TABLE (schema_name text, table_name text, column_name text, column_type text, sequence text,
+                   last_value bigint, sequence_limit bigint, column_limit bigint,
+                   reference text, reference_limit bigint, key_limit bigint, part_used double precision,
+                   readable boolean)
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+"#)]
+#[allow(clippy::type_complexity)]
+fn snowflake_key_usage() -> TableIterator<
+    'static,
+    (
+        name!(schema_name, Bytes),
+        name!(table_name, Bytes),
+        name!(column_name, Bytes),
+        name!(column_type, Bytes),
+        name!(sequence, Bytes),
+        name!(last_value, Option<i64>),
+        name!(sequence_limit, i64),
+        name!(column_limit, Option<i64>),
+        name!(reference, Option<Bytes>),
+        name!(reference_limit, Option<i64>),
+        name!(key_limit, i64),
+        name!(part_used, Option<f64>),
+        name!(readable, bool),
+    ),
+> {
+    TableIterator::new(usage::of(None).into_iter().map(|usage| {
+        (
+            bytes(&usage.schema),
+            bytes(&usage.table),
+            bytes(&usage.column),
+            bytes(&usage.column_type),
+            bytes(&usage.sequence),
+            usage.last_value.flatten(),
+            usage.sequence_limit,
+            usage.column_limit,
+            usage.reference.as_deref().map(bytes),
+            usage.reference_limit,
+            usage.limit(),
+            usage.part(),
+            usage.last_value.is_some(),
         )
     }))
 }
@@ -215,12 +269,12 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
         validate,
         is_report: false,
         with_functions: true,
+        acknowledged,
     };
-    let check = || functions(&plan.arguments(None), acknowledged).check_acknowledged();
     let statements = if rehearse {
-        subtransaction::rolled_back(|| change(&plan, false, || Ok(())), |error| error.rethrow())?
+        subtransaction::rolled_back(|| change(&plan, false, true), |error| error.rethrow())?
     } else {
-        change(&plan, dry_run, check)?
+        change(&plan, dry_run, false)?
     };
     Ok(table(statements))
 }
@@ -240,8 +294,9 @@ fn revert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
         validate: false,
         is_report: false,
         with_functions: false,
+        acknowledged: None,
     };
-    Ok(table(change(&plan, dry_run, || Ok(()))?))
+    Ok(table(change(&plan, dry_run, false)?))
 }
 
 /// An argument of the call, unless it is NULL.

@@ -5,7 +5,7 @@ use snowflake_server::spi::Argument;
 
 use super::answer::Answer;
 use super::dependents::recreation;
-use super::functions::functions;
+use super::functions::{Functions, functions};
 use super::keys::Keys;
 use super::obstacle::Obstacle;
 use super::statement::{Statement, Step, session_check};
@@ -49,6 +49,8 @@ pub struct Plan {
     /// Whether the statements include those for functions. To find these, a query looks at all
     /// functions of the database.
     pub with_functions: bool,
+    /// An array of the functions that the caller has acknowledged.
+    pub acknowledged: Option<pg_sys::Datum>,
 }
 
 /// The statements of a plan.
@@ -109,12 +111,16 @@ impl Plan {
             ranked.extend(ranks(REFRESHES, recreation.refreshes));
             created = recreation.addresses;
         }
-        if self.with_functions && !ranked.is_empty() {
-            let statements = functions(&self.arguments(next), None).statements;
-            ranked.extend(statements.into_iter().map(|statement| (0, statement)));
-        }
         ranked.sort_by_key(|(rank, statement)| (statement.step, *rank));
         Ok(Statements { owner, names: answer.names, ranked, created, untried })
+    }
+
+    /// What is to be said of functions.
+    pub fn functions(&self, statements: &Statements) -> Functions {
+        match self.with_functions && !statements.ranked.is_empty() {
+            true => functions(&self.arguments(None), self.acknowledged),
+            false => Functions::default(),
+        }
     }
 
     /// Executes what is planned, after its lock.
@@ -215,12 +221,15 @@ impl Statements {
         self.names.check()
     }
 
-    /// All of them with the name of the step. Each step begins with a statement that refuses other
-    /// sessions than the owner's.
-    pub fn into_rows(self) -> Vec<(Step, String)> {
+    /// All of them, and those for functions, with the name of the step. Each step begins with a
+    /// statement that refuses other sessions than the owner's.
+    pub fn into_rows(self, functions: Functions) -> Vec<(Step, String)> {
         let check = session_check(self.owner.role);
+        let mut statements = self.ranked;
+        statements.extend(functions.statements.into_iter().map(|statement| (0, statement)));
+        statements.sort_by_key(|(_, statement)| statement.step);
         let mut rows = Vec::new();
-        for (_, Statement { step, text, .. }) in self.ranked {
+        for (_, Statement { step, text, .. }) in statements {
             if rows.last().is_none_or(|(last, _)| *last != step) {
                 rows.push((step, check.clone()));
             }

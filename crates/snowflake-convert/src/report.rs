@@ -10,6 +10,7 @@ use super::obstacle::Obstacle;
 use super::plan::{Direction, Plan};
 use super::rows::fields;
 use super::trial::{Outcome, Reach};
+use super::usage::{self, Usage};
 use super::views;
 
 /// The query that finds risks for applications, and tables that are changed.
@@ -19,8 +20,11 @@ const REPORT: &str = concat!(
     include_str!("integers.sql"),
     include_str!("guesses.sql"),
     include_str!("guess_risks.sql"),
+    include_str!("sources.sql"),
     include_str!("functions.sql"),
     include_str!("signatures.sql"),
+    include_str!("narrow_casts.sql"),
+    include_str!("key_risks.sql"),
     include_str!("report.sql")
 );
 
@@ -38,11 +42,13 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         validate: false,
         is_report: true,
         with_functions: false,
+        acknowledged: None,
     };
     let next = plan.keys.generator.id_of_now();
     let mut answer = plan.ask(Some(next));
     let Some(owner) = answer.owner() else { return Err(answer.obstacles.swap_remove(0)) };
     let arguments = plan.arguments(Some(next));
+    let times = [1, 1 << 53].map(|id| plan.keys.generator.time_of(id));
     let properties = answer.properties();
     answer.obstacles.extend(properties.obstacles);
     let denied = PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE;
@@ -79,13 +85,16 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         remedy: Some("Call snowflake_convert() with rehearse => true to test it.".into()),
         ..Finding::of("risk", obstacle)
     });
-    let rows = QUERY.with(|query| query.rows_of(&arguments));
+    let rows = QUERY.with(|query| query.rows_of(&[&arguments[..], &times].concat()));
     let mut others: Vec<Finding> = rows.into_iter().map(finding).collect();
     // What PostgreSQL says of a view is more than which functions it calls.
     others.retain(|finding| of_views.iter().all(|view| view.object != finding.object));
     let changes = others.iter().position(|finding| finding.kind == "change");
     let changes = others.split_off(changes.unwrap_or(others.len()));
-    let risks = risks.chain(untried).chain(others).chain(of_views);
+    let relations: Vec<pg_sys::Oid> = answer.names.iter().map(|(relation, _)| relation).collect();
+    let used = usage::of(Some(&relations));
+    let used = used.iter().filter_map(Usage::risk);
+    let risks = used.chain(risks).chain(untried).chain(others).chain(of_views);
     Ok(obstacles.chain(risks).chain(changes).collect())
 }
 

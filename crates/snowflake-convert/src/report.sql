@@ -1,6 +1,6 @@
 -- What a conversion changes, and what applications might run into afterwards. The query begins with
--- keys.sql, depending.sql, integers.sql, guesses.sql, guess_risks.sql, functions.sql and
--- signatures.sql.
+-- keys.sql, depending.sql, integers.sql, guesses.sql, guess_risks.sql, sources.sql, functions.sql,
+-- signatures.sql, narrow_casts.sql and key_risks.sql.
 ,
 -- a row: an object that is created again and calls functions or aggregates that take an integer,
 -- where none of the same name takes a bigint.
@@ -37,6 +37,11 @@ rewritten AS (
 findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     SELECT CASE WHEN is_fired THEN 0 ELSE 1 END, 'risk', name,
            CASE
+               WHEN is_unread
+                   THEN format(
+                       'Its source, which has %s, was not read%s. It might have integer variables.',
+                       pg_size_pretty(size::bigint),
+                       CASE WHEN is_fired THEN ', and triggers of ' || of_tables || ' call it' END)
                WHEN is_fired
                    THEN format(
                        'It is called by triggers of %s, and has integer parameters, results or variables: '
@@ -47,6 +52,7 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
            CASE
                WHEN oid IN (SELECT oid FROM recreated_functions)
                    THEN 'Look at the statements that snowflake_convert() returns for the step functions.'
+               WHEN is_unread THEN 'Read it.'
                ELSE 'Change them to bigint if they get the key.'
            END
            || CASE WHEN is_fired THEN ' Then name it in the argument acknowledged.' ELSE '' END,
@@ -62,6 +68,27 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
            'it before the conversion.',
            NULL, NULL
     FROM narrow_calls
+    UNION ALL
+    SELECT 1, 'risk', object,
+           'It casts a column that holds keys to a type of at most 32 bits, which holds no snowflake ID.',
+           'Leave the cast out, or cast to bigint.', NULL, NULL
+    FROM narrow_casts
+    UNION ALL
+    SELECT 2, 'risk', format('%s.%s', relation_name, column_name),
+           format('It has type %s, and refers to a key that takes larger values already.', type_name),
+           format('ALTER TABLE %s ALTER COLUMN %s TYPE bigint;', relation_name, column_name), NULL, NULL
+    FROM retyped AS r
+    WHERE NOT in_family
+      AND NOT inherited
+      AND (NOT EXISTS (SELECT FROM target WHERE is_integer OR NOT takes_ids AND NOT is_passed_over)
+           OR EXISTS (
+               SELECT
+               FROM referring
+               JOIN target AS t ON t.relation = other
+               WHERE (referring.relation, referring.number) = (r.relation, r.number)
+                 AND NOT t.is_integer
+                 AND (t.takes_ids OR t.is_passed_over)
+           ))
     UNION ALL
     SELECT 2, 'risk', name,
            'It uses nextval(), currval(), lastval() or pg_get_serial_sequence(), and keys come '
@@ -87,7 +114,7 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
         WHERE indrelid = relation AND indisprimary AND indkey[0] = c.number AND indnkeyatts = 1
         OFFSET 0
     )
-       OR (relation, number) IN (SELECT * FROM key_columns)
+       OR (relation, number) IN (SELECT relation, number FROM key_columns WHERE takes_sequence)
     GROUP BY c.relation_name, c.column_name
     UNION ALL
     SELECT 10, 'risk', sequence_name,
@@ -137,6 +164,8 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
            'session.', NULL, NULL
     WHERE EXISTS (SELECT FROM retyped)
     UNION ALL
+    SELECT rank, 'risk', coalesce($1::text, $3::text), reason, remedy, NULL, NULL FROM key_risks
+    UNION ALL
     SELECT 20, 'change', relation_name,
            format('It is rewritten with its indexes, since these columns become bigint: %s.', column_names),
            NULL,
@@ -145,7 +174,7 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     UNION ALL
     SELECT 21, 'change', relation_name, 'It gets another default.', NULL, NULL, 'ACCESS EXCLUSIVE'
     FROM target
-    WHERE relation NOT IN (SELECT relation FROM rewritten)
+    WHERE relation NOT IN (SELECT relation FROM rewritten) AND NOT takes_ids AND NOT is_passed_over
     GROUP BY relation_name
     UNION ALL
     SELECT 22, 'change', relation_name, 'Its foreign keys are dropped and added again.', NULL, NULL,
@@ -153,6 +182,11 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     FROM foreign_keys
     WHERE conrelid NOT IN (SELECT relation FROM rewritten) AND conrelid NOT IN (SELECT relation FROM target)
     GROUP BY relation_name
+    UNION ALL
+    SELECT 22, 'change', sequence_name,
+           'It becomes bigint, so that setval() takes any key. nextval() waits until the commit.', NULL, NULL,
+           'SHARE ROW EXCLUSIVE'
+    FROM widened
     UNION ALL
     SELECT 23, 'change', pg_describe_object(class, object, 0),
            'It is dropped and created again if dependents are ''recreate''.', NULL, NULL,

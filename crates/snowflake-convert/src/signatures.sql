@@ -85,6 +85,7 @@ signatures AS (
                  ) AS named
              ) AS parameters
          ) AS lists
+    WHERE NOT is_unread
 ),
 
 -- a row: a function, with the statements that create it again with another signature. What a

@@ -4,11 +4,7 @@
 is_converted AS (
     SELECT NOT EXISTS (SELECT FROM retyped)
            AND NOT EXISTS (SELECT FROM columns WHERE in_family AND identity <> '')
-           AND NOT EXISTS (
-               SELECT
-               FROM target
-               WHERE default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $4::text)
-           ) AS is_converted
+           AND NOT EXISTS (SELECT FROM target WHERE NOT takes_ids) AS is_converted
 ),
 
 -- a row: an identity column of the family, with its sequence, which goes with the identity, and
@@ -29,8 +25,9 @@ identities AS (
                WHEN 'u' THEN 'UNLOGGED '
                ELSE ''
            END AS persistence,
-           format('INCREMENT BY %s MINVALUE %s', seqincrement, seqmin) AS increment_and_minimum, seqmax,
-           seqincrement, seqtypid,
+           format(
+               'INCREMENT BY %s MINVALUE %s %s', seqincrement, seqmin,
+               CASE WHEN seqincrement > 0 THEN 'NO MAXVALUE' ELSE 'MAXVALUE ' || seqmax END) AS steps,
            format(
                'START WITH %s CACHE %s %s',
                seqstart, seqcache, CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END) AS others
@@ -65,7 +62,7 @@ actions(relation, relation_name, is_temporary, rank, action) AS (
     SELECT relation, relation_name, is_temporary, 4,
            format('ALTER COLUMN %s SET DEFAULT %I.snowflake_nextval()', column_name, $4::text)
     FROM target
-    WHERE default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $4::text)
+    WHERE NOT takes_ids
 ),
 
 -- a row: a foreign key with its definition, and whether it is validated later.
@@ -104,10 +101,7 @@ conversion(rank, statement, is_temporary, properties) AS (
     GROUP BY relation_name, is_temporary
     UNION ALL
     SELECT 40,
-           format(
-               'CREATE %sSEQUENCE %s AS %s %s MAXVALUE %s %s;',
-               persistence, new_name, seqtypid::regtype, increment_and_minimum, seqmax, others),
-           is_temporary, NULL
+           format('CREATE %sSEQUENCE %s %s %s;', persistence, new_name, steps, others), is_temporary, NULL
     FROM identities
     UNION ALL
     SELECT 41,
@@ -164,6 +158,10 @@ conversion(rank, statement, is_temporary, properties) AS (
     GROUP BY root.index_name, root.is_temporary
     UNION ALL
     SELECT 63, statement, is_temporary, NULL FROM of_indexes
+    UNION ALL
+    SELECT 64, format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name),
+           is_temporary, NULL
+    FROM widened
     UNION ALL
     SELECT 70, format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), is_temporary, NULL
     FROM identities

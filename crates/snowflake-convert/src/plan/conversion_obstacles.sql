@@ -18,6 +18,7 @@ locks(wanted, slots, room) AS (
                     ) AS l (of_table, of_indexes)
            )
            + 6 * (SELECT count(*) FROM foreign_keys)
+           + 2 * (SELECT count(*) FROM widened)
            + 7 * (SELECT count(DISTINCT (class, object)) FROM dependents WHERE $7)
            + 6 * (SELECT count(*) FROM family),
            slots, slots * connections

@@ -84,7 +84,7 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     UNION ALL
     SELECT 3, '42704', coalesce($1::text, $3::text),
            format('%s has no keys that take values of a sequence', coalesce('table ' || $1, 'schema ' || $3)),
-           NULL, 'Name a column to convert.'
+           NULL, format('Name a %scolumn to convert.', CASE WHEN $1 IS NULL THEN 'table and a ' END)
     WHERE $2 IS NULL AND NOT EXISTS (SELECT FROM target)
     UNION ALL
     SELECT 4, '42P16', relation_name,

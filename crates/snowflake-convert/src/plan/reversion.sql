@@ -23,7 +23,7 @@ reversion_obstacles AS (
            format('column %s of table %s does not take snowflake IDs', column_name, relation_name),
            'Its default is not snowflake_nextval().', NULL
     FROM target
-    WHERE default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $4::text)
+    WHERE NOT takes_ids
     UNION ALL
     SELECT 6, '0A000', target.relation_name,
            format(

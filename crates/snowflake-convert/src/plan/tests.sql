@@ -60,6 +60,7 @@ tests(
          ) AS k,
          the_owner
     WHERE (is_named OR NOT in_family)
+      AND (takes_ids OR NOT is_passed_over)
       AND NOT inherited
       -- pg_get_constraintdef() would lock the tables of all constraints that it is called for.
       AND coalesce((to_jsonb(k) ->> 'conenforced')::boolean, true)
@@ -97,6 +98,7 @@ tests(
     FROM target, the_owner
     WHERE kind = 'p'
       AND $5 IS NOT NULL
+      AND (takes_ids OR NOT is_passed_over)
       AND EXISTS (SELECT FROM pg_partition_tree(relation) WHERE isleaf AND relid <> relation)
       -- No bounds depend on a key whose type is to change: that would be refused.
       AND (relation, number) NOT IN (SELECT relation, number FROM retyped)
@@ -185,5 +187,7 @@ values_of(query, description, has_index, calls_others, limit_of_type) AS (
            END
     FROM target
     JOIN the_owner ON role = owner
-    WHERE kind IN ('r', 'p') AND type IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
+    WHERE kind IN ('r', 'p')
+      AND type IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
+      AND ($6 OR NOT takes_ids AND NOT is_passed_over)
 )

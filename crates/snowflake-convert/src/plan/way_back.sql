@@ -40,14 +40,6 @@ way_back(rank, statement, properties) AS (
            NULL
     FROM target
     UNION ALL
-    SELECT 20, format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name), NULL
-    FROM raised
-    WHERE (relation, number) IN (SELECT relation, number FROM restored)
-      AND identity = ''
-      AND default_expression LIKE 'nextval(%'
-      AND is_narrow
-      AND is_ascending
-    UNION ALL
     SELECT CASE WHEN is_named THEN 30 ELSE 31 END,
            format(
                'ALTER TABLE %s%s ALTER COLUMN %s %s;',
@@ -55,15 +47,14 @@ way_back(rank, statement, properties) AS (
                coalesce('SET DEFAULT ' || default_expression, 'DROP DEFAULT')),
            NULL
     FROM restored
-    WHERE identity = '' AND default_expression IS DISTINCT FROM format('%I.snowflake_nextval()', $4::text)
+    WHERE identity = '' AND NOT takes_ids
     UNION ALL
     SELECT CASE WHEN is_named THEN 30 ELSE 31 END,
            format(
                'ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT, ALTER COLUMN %2$s ADD GENERATED %s AS IDENTITY '
-               '(SEQUENCE NAME %s %s %s %s);',
+               '(SEQUENCE NAME %s %s %s);',
                relation_name, column_name, CASE identity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END,
-               new_name, increment_and_minimum,
-               CASE WHEN seqincrement > 0 THEN 'NO MAXVALUE' ELSE 'MAXVALUE ' || seqmax END, others),
+               new_name, steps, others),
            NULL
     FROM identities
     UNION ALL
