@@ -37,9 +37,26 @@ takes(relation, number, sequence) AS (
            SELECT
            FROM pg_attrdef
            WHERE (adrelid, adnum) = (relation, refobjsubid)
-             AND pg_get_expr(adbin, adrelid) !~ '\mnextval\('
+             AND strpos(adbin::text, format(':funcid %s ', 'nextval(regclass)'::regprocedure::oid)) = 0
            OFFSET 0
        )
+),
+
+-- a row: a column of a partition or a child that has such a column from its parent, with the sequence of
+-- that.
+inherited(relation, number, sequence) AS (
+    SELECT inhrelid, child.attnum::integer, sequence
+    FROM takes,
+         LATERAL (SELECT inhrelid FROM pg_inherits WHERE inhparent = relation OFFSET 0) AS i,
+         LATERAL (
+             SELECT attname FROM pg_attribute WHERE (attrelid, attnum) = (relation, number) OFFSET 0
+         ) AS parent,
+         LATERAL (
+             SELECT attnum
+             FROM pg_attribute
+             WHERE attrelid = inhrelid AND attname = parent.attname AND attinhcount > 0
+             OFFSET 0
+         ) AS child
 ),
 
 -- a row: a type of integers, or a domain over one, with the smallest and the largest of its values.
@@ -107,12 +124,5 @@ JOIN pg_namespace AS of_sequence ON of_sequence.oid = s.relnamespace
 LEFT JOIN limits AS l ON l.type = atttypid
 LEFT JOIN narrowest USING (relation, number)
 -- Partitions and children that take values of the same sequence are one key with their parent.
-WHERE attinhcount = 0
-   OR NOT EXISTS (
-       SELECT
-       FROM pg_inherits
-       JOIN pg_attribute AS parent ON parent.attrelid = inhparent AND parent.attname = a.attname
-       JOIN takes AS of_parent ON (of_parent.relation, of_parent.number) = (attrelid, attnum)
-       WHERE inhrelid = takes.relation AND of_parent.sequence = takes.sequence
-   )
+WHERE (relation, number, sequence) NOT IN (SELECT * FROM inherited)
 ORDER BY 1, 2, 3, 6

@@ -115,7 +115,10 @@ fn a_report_says_no_more_than_that() {
     for (kind, reason) in &rows {
         let is_expected = match kind.as_str() {
             "obstacle" => reason.contains("What depends on it"),
-            "risk" => reason.contains("Sessions keep plans"),
+            // What there is to say of any conversion.
+            "risk" => ["Sessions keep plans", "have no time", "2^53"]
+                .iter()
+                .any(|words| reason.contains(words)),
             _ => true,
         };
         assert!(is_expected, "{kind}: {reason}");

@@ -55,7 +55,8 @@ fn reason(client: &mut Client, object: &str) -> Option<String> {
 fn functions_of_other_roles_are_read_where_the_tables_lead_to_them() {
     let (cluster, mut app, _other) = setting();
     assert!(
-        reason(&mut app, "near()").is_some_and(|reason| reason.contains("names a converted table"))
+        reason(&mut app, "public.near()")
+            .is_some_and(|reason| reason.contains("names a converted table"))
     );
     assert_eq!(reason(&mut app, "other.far()"), None);
     // A name that is called need not be that of this function.
@@ -95,7 +96,7 @@ fn a_function_above_a_megabyte_is_named_and_not_read() {
     };
     app.batch_execute(&large("large", 2 << 20)).expect("a function");
     other.batch_execute(&large("large", 2 << 20)).expect("a function");
-    let unread = reason(&mut app, "large()").expect("a row");
+    let unread = reason(&mut app, "public.large()").expect("a row");
     assert!(unread.contains("Its source, which has 2048 kB, was not read."), "{unread}");
     assert_eq!(reason(&mut app, "other.large()"), None);
     // Of one that a trigger calls, somebody has to know.
@@ -112,7 +113,7 @@ fn a_function_above_a_megabyte_is_named_and_not_read() {
     let longest = "SELECT max(length(statement))::bigint FROM snowflake_convert('orders', 'id')";
     assert!(bigint(&mut app, longest) < 10_000);
     app.batch_execute(&large("large", 1000)).expect("a function");
-    let read = reason(&mut app, "large()").expect("a row");
+    let read = reason(&mut app, "public.large()").expect("a row");
     assert!(read.contains("integer parameters, results or variables"), "{read}");
 }
 
