@@ -68,6 +68,8 @@ sources(oid, is_near, size, source) AS (
          ) AS of_function (is_near, size)
     WHERE p.oid >= 16384
       AND prokind <> 'a'
+      -- Functions of the owner cannot call the others.
+      AND (is_near OR EXISTS (SELECT FROM the_owner WHERE has_schema_privilege(role, pronamespace, 'USAGE')))
       AND NOT EXISTS (
           SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_proc'::regclass, p.oid, 'e')
       )
