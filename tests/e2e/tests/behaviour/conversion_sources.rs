@@ -90,7 +90,7 @@ fn a_function_above_a_megabyte_is_named_and_not_read() {
     let large = |name: &str, size: usize| {
         format!(
             "CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS
-                 $f$ DECLARE x int; BEGIN /* {} */ x := NEW.id; RETURN NEW; END $f$",
+                 $f$ DECLARE x int; BEGIN /* {} */ SELECT max(id) INTO x FROM orders; RETURN NEW; END $f$",
             "orders ".repeat(size / 7)
         )
     };
