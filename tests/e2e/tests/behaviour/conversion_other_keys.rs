@@ -133,12 +133,8 @@ fn what_cannot_hold_other_keys_is_reported() {
             assert!(!is_found(&plain), "{key}, {arguments}: {object}: {plain:#?}");
         }
         for wide in ["view public.wide", "view public.other", "fine", "harmless"] {
-            let is_named =
-                |row: &&(String, String, String)| row.0 == "risk" && row.1.contains(wide);
-            assert!(
-                found.iter().find(is_named).is_none(),
-                "{key}, {arguments}: {wide}: {found:#?}"
-            );
+            let is_named = found.iter().any(|row| row.0 == "risk" && row.1.contains(wide));
+            assert!(!is_named, "{key}, {arguments}: {wide}: {found:#?}");
         }
         client.batch_execute("ROLLBACK").expect("rolled back");
     }
