@@ -31,10 +31,7 @@ key_columns AS (
          LATERAL (
              SELECT attnum, attidentity, atttypid
              FROM pg_attribute
-             WHERE attrelid = c.oid
-               AND attnum > 0
-               AND NOT attisdropped
-               AND attinhcount = 0
+             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attinhcount = 0
                AND atttypid IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)
              OFFSET 0
          ) AS a
