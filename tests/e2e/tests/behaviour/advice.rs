@@ -53,8 +53,19 @@ fn risks(client: &mut Client) -> Vec<(String, String, String)> {
 fn each_risk_is_named() {
     let (_cluster, mut client) = forum();
     let risks = risks(&mut client);
-    let found: Vec<_> =
-        risks.iter().map(|(object, why, what)| format!("{object} | {why} | {what}")).collect();
+    // The present is not in the file.
+    let now = bigint(&mut client, "SELECT snowflake_internal.id_of_now()").to_string();
+    let ids = |why: &str| {
+        let is_now = |word: &str| word.len() == now.len() && word.starts_with(&now[..4]);
+        why.split(' ')
+            .map(|word| if is_now(word) { "NOW" } else { word })
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let found: Vec<_> = risks
+        .iter()
+        .map(|(object, why, what)| format!("{object} | {} | {what}", ids(why)))
+        .collect();
     let expected: Vec<_> = RISKS.lines().collect();
     for (found, expected) in found.iter().zip(&expected) {
         assert_eq!(found, expected);
