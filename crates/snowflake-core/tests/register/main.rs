@@ -5,4 +5,5 @@ mod layouts;
 mod records;
 mod reservations;
 mod starts;
+mod steps;
 mod upstream;
