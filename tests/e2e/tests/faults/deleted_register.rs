@@ -31,9 +31,10 @@ fn delete(cluster: &Cluster) {
     fs::remove_file(Register::path(cluster)).expect("root, or the owner");
 }
 
-/// The statement that a hint ends with.
+/// The statement that a hint has before it names a page.
 fn statement(hint: &str) -> &str {
-    hint[hint.find("SELECT").expect("a statement")..].trim_end_matches('.')
+    let statement = &hint[hint.find("SELECT").expect("a statement")..];
+    statement.split_once(". See ").expect("a page").0
 }
 
 /// The page is not written any more, so checkpoints succeed without it: only the server's memory
