@@ -153,7 +153,10 @@ impl Turn<'_> {
                 Effect::ReadClocks => Event::Clocks(clock::clocks()),
                 Effect::Look => Event::Looked(shared::generator()),
                 Effect::Freeze => Event::Looked(shared::freeze()),
-                Effect::Read if WITHOUT_REGISTER => Event::Read(Ok(None)),
+                // A floor that was set is in the shared memory alone.
+                Effect::Read if WITHOUT_REGISTER => Event::Read(Ok(
+                    shared::promised().map(|floor| self.issuer.record(floor, clock::clocks()))
+                )),
                 Effect::Read => Event::Read(register::read()),
                 Effect::Create(_) | Effect::Overwrite(_) if WITHOUT_REGISTER => Event::Done,
                 Effect::Create(record) => done(register::create(&record)),
