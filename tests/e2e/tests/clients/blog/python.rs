@@ -90,8 +90,8 @@ fn django_migrates_and_inserts() {
     assert_django_finds_no_difference(&program);
     assert_rows(&program.cluster, OF_DJANGO, &program.python(&["insert.py"]));
     assert_eq!(warnings(&program), [""; 0]);
-    for (table, of) in [("auth_permission", "integer"), ("django_admin_log", "bigint")] {
-        assert_eq!(of_type(&program, table, "id"), of, "{table}");
+    for table in ["auth_permission", "django_admin_log"] {
+        assert_eq!(of_type(&program, table, "id"), "integer", "{table}");
     }
 }
 
