@@ -244,14 +244,9 @@ fn claim_first(id: i64, now: i64) {
         let own = pg_sys::MyProc;
         let leader = (*own).lockGroupLeader;
         let is_worker = pg_sys::ParallelWorkerNumber >= 0 && !leader.is_null();
-        let process = if is_worker { leader } else { own };
-        let number = process.addr() - (*pg_sys::ProcGlobal).allProcs.addr();
-        let number = number / size_of::<pg_sys::PGPROC>();
-        MEMORY.load(Relaxed).byte_add(SLOTS_AT).cast::<Slot>().add(number)
+        slot_of(if is_worker { leader } else { own })
     };
-    OWN.store(slot, Relaxed);
-    // SAFETY: a slot of the shared memory.
-    let slot = unsafe { &*slot };
+    OWN.store(ptr::from_ref(slot).cast_mut(), Relaxed);
     if id < slot.first.load(Relaxed) {
         if slot.first.load(Relaxed) == NO_ID {
             slot.since.store(now, Relaxed);
@@ -279,7 +274,8 @@ pub fn at(event: Event) {
         return;
     }
     // A worker might have written into the slot, and this process have taken no ID itself.
-    let slot = own_slot();
+    // SAFETY: a process that ends a transaction has a number.
+    let slot = unsafe { slot_of(pg_sys::MyProc) };
     for act in event.acts() {
         match act {
             Act::Clear => {
@@ -296,12 +292,17 @@ pub fn at(event: Event) {
     }
 }
 
-/// The slot of this process.
-fn own_slot() -> &'static Slot {
-    // SAFETY: a process that ends a transaction has a number.
+/// The slot of a process. The library must have been preloaded.
+///
+/// # Safety
+///
+/// The process has a number in the array of processes.
+unsafe fn slot_of(process: *const pg_sys::PGPROC) -> &'static Slot {
+    // SAFETY: the caller's promise; there are as many slots as processes.
     unsafe {
-        let number = pg_sys::MyProc.addr() - (*pg_sys::ProcGlobal).allProcs.addr();
-        &slots()[number / size_of::<pg_sys::PGPROC>()]
+        let number = process.addr() - (*pg_sys::ProcGlobal).allProcs.addr();
+        let number = number / size_of::<pg_sys::PGPROC>();
+        &*MEMORY.load(Relaxed).byte_add(SLOTS_AT).cast::<Slot>().add(number)
     }
 }
 

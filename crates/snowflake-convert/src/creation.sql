@@ -1,6 +1,11 @@
 -- How objects are created again after they were dropped so that PostgreSQL changes the type of
 -- columns. The query begins with keys.sql, depending.sql and objects.sql.
 ,
+-- a row: in which sessions a rule or a trigger is fired, as the catalog and ALTER TABLE say it.
+states(code, state) AS (
+    VALUES ('O'::"char", 'ENABLE'), ('D', 'DISABLE'), ('R', 'ENABLE REPLICA'), ('A', 'ENABLE ALWAYS')
+),
+
 -- a row: a view or a materialized view, with the options that its definition does not show.
 views AS (
     SELECT objects.*, c.relkind, c.relispopulated, c.reltoastrelid, am.amname, spcname,
@@ -104,14 +109,8 @@ creation(class, object, rank, statement) AS (
     UNION ALL
     SELECT class, object, 2, format('ALTER TABLE %s %s RULE %I;', ev_class::regclass, state, rulename)
     FROM objects
-    JOIN pg_rewrite AS r ON r.oid = object,
-         LATERAL (
-             SELECT CASE ev_enabled
-                        WHEN 'D' THEN 'DISABLE'
-                        WHEN 'R' THEN 'ENABLE REPLICA'
-                        ELSE 'ENABLE ALWAYS'
-                    END
-         ) AS states (state)
+    JOIN pg_rewrite AS r ON r.oid = object
+    JOIN states ON code = ev_enabled
     WHERE class = 'pg_rewrite'::regclass AND ev_enabled <> 'O'
     UNION ALL
     SELECT class, object, 1, pg_get_triggerdef(object) || ';'
@@ -120,14 +119,8 @@ creation(class, object, rank, statement) AS (
     UNION ALL
     SELECT class, object, 2, format('ALTER TABLE %s %s TRIGGER %I;', tgrelid::regclass, state, tgname)
     FROM objects
-    JOIN pg_trigger AS t ON t.oid = object,
-         LATERAL (
-             SELECT CASE tgenabled
-                        WHEN 'D' THEN 'DISABLE'
-                        WHEN 'R' THEN 'ENABLE REPLICA'
-                        ELSE 'ENABLE ALWAYS'
-                    END
-         ) AS states (state)
+    JOIN pg_trigger AS t ON t.oid = object
+    JOIN states ON code = tgenabled
     WHERE class = 'pg_trigger'::regclass AND tgenabled <> 'O'
     UNION ALL
     -- Where a partition's differs from that.
@@ -136,15 +129,8 @@ creation(class, object, rank, statement) AS (
     FROM objects
     JOIN pg_trigger AS t ON t.oid = object
     JOIN trigger_roots AS roots ON roots.root = object
-    JOIN pg_trigger AS clone ON clone.oid = roots.oid AND clone.tgenabled <> t.tgenabled,
-         LATERAL (
-             SELECT CASE clone.tgenabled
-                        WHEN 'D' THEN 'DISABLE'
-                        WHEN 'R' THEN 'ENABLE REPLICA'
-                        WHEN 'A' THEN 'ENABLE ALWAYS'
-                        ELSE 'ENABLE'
-                    END
-         ) AS states (state)
+    JOIN pg_trigger AS clone ON clone.oid = roots.oid AND clone.tgenabled <> t.tgenabled
+    JOIN states ON code = clone.tgenabled
     WHERE class = 'pg_trigger'::regclass
     UNION ALL
     SELECT class, object, 1,

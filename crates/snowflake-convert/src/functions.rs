@@ -11,18 +11,26 @@ use super::properties::Properties;
 use super::rows::{fields, words};
 use super::statement::{Statement, Step};
 
+/// A query that goes on from the parts that functions and the report have in common.
+macro_rules! of_functions {
+    ($($rest:literal),*) => {
+        concat!(
+            include_str!("keys.sql"),
+            include_str!("depending.sql"),
+            include_str!("integers.sql"),
+            include_str!("guesses.sql"),
+            include_str!("guess_risks.sql"),
+            include_str!("sources.sql"),
+            include_str!("functions.sql"),
+            include_str!("signatures.sql"),
+            $(include_str!($rest)),*
+        )
+    };
+}
+pub(crate) use of_functions;
+
 /// The query that finds them.
-const FUNCTIONS: &str = concat!(
-    include_str!("keys.sql"),
-    include_str!("depending.sql"),
-    include_str!("integers.sql"),
-    include_str!("guesses.sql"),
-    include_str!("guess_risks.sql"),
-    include_str!("sources.sql"),
-    include_str!("functions.sql"),
-    include_str!("signatures.sql"),
-    include_str!("function_rows.sql")
-);
+const FUNCTIONS: &str = of_functions!("function_rows.sql");
 
 thread_local! {
     static QUERY: PlannedQuery = const { PlannedQuery::new(FUNCTIONS) };

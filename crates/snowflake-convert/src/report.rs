@@ -5,6 +5,7 @@ use snowflake_server::spi::{PlannedQuery, Row};
 
 use super::dependents::recreation;
 use super::finding::Finding;
+use super::functions::of_functions;
 use super::keys::Keys;
 use super::obstacle::Obstacle;
 use super::plan::{Direction, Plan};
@@ -14,19 +15,7 @@ use super::usage::{self, Usage};
 use super::views;
 
 /// The query that finds risks for applications, and tables that are changed.
-const REPORT: &str = concat!(
-    include_str!("keys.sql"),
-    include_str!("depending.sql"),
-    include_str!("integers.sql"),
-    include_str!("guesses.sql"),
-    include_str!("guess_risks.sql"),
-    include_str!("sources.sql"),
-    include_str!("functions.sql"),
-    include_str!("signatures.sql"),
-    include_str!("narrow_casts.sql"),
-    include_str!("key_risks.sql"),
-    include_str!("report.sql")
-);
+const REPORT: &str = of_functions!("narrow_casts.sql", "key_risks.sql", "report.sql");
 
 thread_local! {
     static QUERY: PlannedQuery = const { PlannedQuery::new(REPORT) };

@@ -96,11 +96,11 @@ impl PlannedQuery {
         }
     }
 
+    /// Runs it. It has been planned for arguments of these types.
     fn select(&self, arguments: &[Argument]) -> Vec<Row> {
         let (_, mut values, nulls) = parameters(arguments);
         Spi::connect(|_| {
-            self.prepare(arguments);
-            // SAFETY: SPI is connected, and the arrays are of one length.
+            // SAFETY: SPI is connected, the plan is kept, and the arrays are of one length.
             unsafe {
                 let status = pg_sys::SPI_execute_plan(
                     self.plan.get(),

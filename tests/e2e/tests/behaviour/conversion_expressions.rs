@@ -204,7 +204,8 @@ fn hash_partitions_need_no_others() {
              CREATE TABLE two PARTITION OF one FOR VALUES WITH (MODULUS 1, REMAINDER 0);",
         )
         .expect("tables");
-    let risks = "SELECT count(*) FROM snowflake_convert_report('one') WHERE kind = 'risk' AND reason ~ 'partition'";
+    let risks = "SELECT count(*) FROM snowflake_convert_report('one')
+        WHERE kind = 'risk' AND reason ~ 'partition'";
     assert_eq!(bigint(&mut client, risks), 0);
     client
         .batch_execute(
