@@ -1,5 +1,5 @@
 COMMENT ON FUNCTION snowflake_convert(
-    regclass, name, boolean, text, boolean, boolean, regnamespace, regprocedure[])
+    regclass, name, boolean, text, boolean, boolean, regnamespace, regprocedure[], text[])
     IS 'makes columns take snowflake IDs';
 COMMENT ON FUNCTION snowflake_convert_report(regclass, name, regnamespace)
     IS 'what a conversion would run into, change and lock';

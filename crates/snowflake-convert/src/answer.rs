@@ -9,13 +9,14 @@ use super::obstacle::Obstacle;
 use super::properties::Properties;
 use super::rows::{fields, oid, sqlstate_of, words};
 use super::statement::{Statement, Step};
-use super::trial::{Test, Values};
+use super::trial::{Parsed, Test, Values};
 use super::trust::{Names, Owner};
 
 /// The query that finds what stands in the way, and the statements.
 const PLAN: &str = concat!(
     include_str!("keys.sql"),
     include_str!("depending.sql"),
+    include_str!("takers.sql"),
     include_str!("objects.sql"),
     include_str!("bound.sql"),
     include_str!("trust.sql"),
@@ -134,17 +135,20 @@ impl Answer {
                 hint,
             }),
             Section::Test | Section::RiskyTest => {
-                let obstacle = Obstacle {
-                    sqlstate: if is_parsed {
-                        PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST
-                    } else {
-                        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION
-                    },
-                    object: object.expect("an object"),
-                    message: other.expect("a message"),
-                    detail,
-                    hint,
+                let message = other.expect("a message");
+                let (parsed, expression) = match is_parsed {
+                    true => (more.map(|former| Parsed { of: message.clone(), former }), None),
+                    false => (None, more),
                 };
+                let (sqlstate, message) = match &parsed {
+                    Some(Parsed { of, .. }) => (
+                        PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
+                        format!("cannot create {of} for columns of type bigint"),
+                    ),
+                    None => (PgSqlErrorCode::ERRCODE_CHECK_VIOLATION, message),
+                };
+                let object = object.expect("an object");
+                let obstacle = Obstacle { sqlstate, object, message, detail, hint };
                 let tests = match section {
                     Section::Test => &mut self.tests,
                     _ => &mut self.risky_tests,
@@ -152,11 +156,11 @@ impl Answer {
                 tests.push(Test {
                     query: text,
                     is_generated,
-                    is_parsed,
+                    parsed,
                     obstacle,
                     is_owners,
                     calls_others,
-                    expression: more,
+                    expression,
                 });
             }
             Section::Values | Section::ValuesWithoutIndex => self.values.push(Values {

@@ -6,15 +6,17 @@ use snowflake_server::{report, transaction};
 
 use super::obstacle::Obstacle;
 use super::plan::Plan;
+use super::probe::Probe;
 use super::statement::Step;
 use super::trial::Reach;
 
 /// The statements of a plan, which are executed unless `dry_run`. If they are, the functions that
-/// triggers call have to be acknowledged, unless it is a rehearsal.
+/// triggers call have to be acknowledged, unless it is a rehearsal. The probe of a rehearsal is tried
+/// after them, or where there is nothing to execute.
 pub fn change(
     plan: &Plan,
     dry_run: bool,
-    is_rehearsal: bool,
+    rehearsal: Option<&Probe>,
 ) -> Result<Vec<(Step, String)>, Obstacle> {
     refuse_old_snapshot()?;
     let reach = if dry_run { Reach::Plain } else { Reach::OfOwner };
@@ -27,8 +29,13 @@ pub fn change(
         }
         return Ok(planned.into_rows(functions));
     }
-    let Some(lock) = planned.lock() else { return Ok(planned.into_rows(functions)) };
-    if !is_rehearsal {
+    let Some(lock) = planned.lock() else {
+        if let Some(probe) = rehearsal {
+            probe.run(&planned)?;
+        }
+        return Ok(planned.into_rows(functions));
+    };
+    if rehearsal.is_none() {
         functions.check_acknowledged()?;
     }
     plan.lock_views();
@@ -40,6 +47,9 @@ pub fn change(
         return Err(Obstacle::changed("the column"));
     }
     plan.execute(&locked)?;
+    if let Some(probe) = rehearsal {
+        probe.run(&locked)?;
+    }
     Ok(locked.into_rows(functions))
 }
 

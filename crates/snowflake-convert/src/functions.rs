@@ -23,6 +23,7 @@ macro_rules! of_functions {
             include_str!("sources.sql"),
             include_str!("functions.sql"),
             include_str!("signatures.sql"),
+            include_str!("fired.sql"),
             $(include_str!($rest)),*
         )
     };
@@ -123,13 +124,14 @@ impl Functions {
             message: "functions that triggers of converted tables call were not acknowledged"
                 .into(),
             detail: Some(format!(
-                "They have integer parameters, results or variables, or were not read, so that \
-                 statements which fire these triggers might fail: {}.",
+                "They have integer parameters, results or variables, hand keys to functions that \
+                 take no bigint, make SQL out of text, or were not read, so that statements which \
+                 fire these triggers might fail: {}.",
                 self.unacknowledged.join(", ")
             )),
             hint: Some(
-                "Read them, and what snowflake_convert_report() says of them. Then pass them in \
-                 the argument acknowledged."
+                "Read them, and what snowflake_convert_report() says of them, and rehearse the \
+                 conversion with a probe. Then pass them in the argument acknowledged."
                     .into(),
             ),
         })

@@ -21,8 +21,9 @@ narrow_types(type) AS (
     WHERE c.oid IN (SELECT relation FROM guesses WHERE kind = 'c')
 ),
 
--- a row: regular expressions that find these names and types in sources. There is only one row.
-patterns(words, types) AS (
+-- a row: regular expressions that find these names, types and the names of sequences in sources. There is
+-- only one row.
+patterns(words, types, sequences) AS (
     SELECT '\m(' || (SELECT string_agg(regexp_replace(word, '(\W)', '\\\1', 'g'), '|') FROM words) || ')\M',
            '\m(smallint|integer|int|int2|int4'
            || coalesce(
@@ -32,7 +33,12 @@ patterns(words, types) AS (
                    WHERE oid >= 16384 AND typtype IN ('d', 'c')
                ),
                '')
-           || ')\M'
+           || ')\M',
+           (
+               SELECT '\m(' || string_agg(DISTINCT regexp_replace(relname, '(\W)', '\\\1', 'g'), '|') || ')\M'
+               FROM columns JOIN pg_class ON oid = sequence
+               WHERE in_family
+           )
 ),
 
 -- a row: such a function. One that is not read might do anything.
@@ -41,9 +47,11 @@ functions AS (
            source = '' AND size > 0 AS is_unread,
            all_types && ARRAY(SELECT type FROM narrow_types) AS has_narrow_parameters,
            source ~* types OR is_near AND size > 1048576 AS has_narrow_variables,
-           source ~* words OR is_near AND size > 1048576 AS names_keys
+           source ~* words OR is_near AND size > 1048576 AS names_keys,
+           coalesce(source ~* sequences, false) AS names_sequences, lanname AS language
     FROM sources
-    JOIN pg_proc AS p USING (oid),
+    JOIN pg_proc AS p USING (oid)
+    JOIN pg_language AS l ON l.oid = prolang,
          patterns,
          LATERAL (SELECT coalesce(proallargtypes, proargtypes::oid[]) || prorettype) AS of_call (all_types)
 ),

@@ -15,6 +15,8 @@
 //! - `trust`: the rule of one owner.
 //! - `trial`: what the next ID is tried with.
 //! - `execution`: how a plan is carried out.
+//! - `probe`: statements of the application, which a rehearsal tries.
+//! - `calls`: what expressions call before a conversion, and after it.
 //! - `dependents`: views and other objects that are dropped and created again.
 //! - `functions`: functions that might not take the new keys.
 //! - `properties`: privileges, comments and the like.
@@ -29,6 +31,7 @@
 //! - `sequence`: reads a sequence, and keeps nothing of it.
 
 mod answer;
+mod calls;
 mod dependents;
 mod execution;
 mod finding;
@@ -37,6 +40,7 @@ mod generator;
 mod keys;
 mod obstacle;
 mod plan;
+mod probe;
 mod properties;
 mod report;
 mod rows;
@@ -58,6 +62,7 @@ use generator::Generator;
 use keys::Keys;
 use obstacle::{Obstacle, wrong_argument};
 use plan::{Direction, Plan};
+use probe::Probe;
 use statement::{Step, execute_all};
 use trust::Owner;
 
@@ -85,12 +90,13 @@ type Rows = TableIterator<'static, (Bytes, Bytes)>;
 /// those that revert it; executes the first unless `dry_run`. 22023 for arguments that make no sense;
 /// 42501 unless owner; 42809, 42703, 42704, 42P16, 42804, 2BP01, 23514, 53400 or 55000 for what cannot
 /// be converted safely, and 55000 for functions that are not acknowledged; 25001 in a REPEATABLE READ
-/// transaction; else as `snowflake_nextval()`.
+/// transaction; what the statements of `probe` raise; else as `snowflake_nextval()`.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_convert(relation regclass DEFAULT NULL, column_name name DEFAULT NULL,
                                   dry_run boolean DEFAULT true, dependents text DEFAULT 'refuse',
                                   validate boolean DEFAULT false, rehearse boolean DEFAULT false,
-                                  schema regnamespace DEFAULT NULL, acknowledged regprocedure[] DEFAULT '{}')
+                                  schema regnamespace DEFAULT NULL, acknowledged regprocedure[] DEFAULT '{}',
+                                  probe text[] DEFAULT '{}')
     RETURNS TABLE (step text, statement text)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
@@ -218,25 +224,28 @@ fn execute(fcinfo: pg_sys::FunctionCallInfo) -> Result<(), Obstacle> {
     let (statements, owner) = unsafe {
         (text_array_argument(fcinfo, 0), pg_getarg::<pg_sys::Oid>(fcinfo, 1).expect("an owner"))
     };
-    let statements: Option<Vec<String>> = statements.into_iter().collect();
-    let Some(statements) = statements else {
-        return Err(Obstacle {
-            sqlstate: PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            object: String::new(),
-            message: "a statement must not be NULL".into(),
-            detail: None,
-            hint: None,
-        });
-    };
+    let statements = without_null(statements)?;
     let owner = Owner::of_caller(owner)?;
     let generator = Generator::of_database()?;
     execute_all(&owner, statements);
     trust::check_defaults(generator.nextval(), &owner)
 }
 
+/// 22004 if one of the statements is NULL.
+fn without_null(statements: Vec<Option<String>>) -> Result<Vec<String>, Obstacle> {
+    let statements: Option<Vec<String>> = statements.into_iter().collect();
+    statements.ok_or_else(|| Obstacle {
+        sqlstate: PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        object: String::new(),
+        message: "a statement must not be NULL".into(),
+        detail: None,
+        hint: None,
+    })
+}
+
 fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
     // SAFETY: the function has these arguments. All types are those of the declaration.
-    let (keys, dry_run, dependents, validate, rehearse, acknowledged) = unsafe {
+    let (keys, dry_run, dependents, validate, rehearse, acknowledged, probe) = unsafe {
         (
             Keys::new(argument(fcinfo, 0), argument(fcinfo, 1), argument(fcinfo, 6))?,
             pg_getarg::<bool>(fcinfo, 2).unwrap_or(true),
@@ -244,6 +253,7 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
             pg_getarg::<bool>(fcinfo, 4).unwrap_or_default(),
             pg_getarg::<bool>(fcinfo, 5).unwrap_or_default(),
             argument(fcinfo, 7),
+            argument(fcinfo, 8).map(|_| text_array_argument(fcinfo, 8)),
         )
     };
     let recreate = match dependents.as_deref() {
@@ -262,6 +272,13 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
             "Leave out one of them: what a rehearsal executes is rolled back.",
         ));
     }
+    let probe = Probe(without_null(probe.unwrap_or_default())?);
+    if !rehearse && !probe.0.is_empty() {
+        return Err(wrong_argument(
+            "probe needs rehearse => true".into(),
+            "Its statements are executed after those of the conversion, and rolled back with them.",
+        ));
+    }
     let plan = Plan {
         keys,
         direction: Direction::Convert,
@@ -272,9 +289,10 @@ fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
         acknowledged,
     };
     let statements = if rehearse {
-        subtransaction::rolled_back(|| change(&plan, false, true), |error| error.rethrow())?
+        let rehearsal = || change(&plan, false, Some(&probe));
+        subtransaction::rolled_back(rehearsal, |error| error.rethrow())?
     } else {
-        change(&plan, dry_run, false)?
+        change(&plan, dry_run, None)?
     };
     Ok(table(statements))
 }
@@ -296,7 +314,7 @@ fn revert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {
         with_functions: false,
         acknowledged: None,
     };
-    Ok(table(change(&plan, dry_run, false)?))
+    Ok(table(change(&plan, dry_run, None)?))
 }
 
 /// An argument of the call, unless it is NULL.

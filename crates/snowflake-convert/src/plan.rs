@@ -4,6 +4,7 @@ use pgrx::prelude::*;
 use snowflake_server::spi::Argument;
 
 use super::answer::Answer;
+use super::calls::Changed;
 use super::dependents::recreation;
 use super::functions::{Functions, functions};
 use super::keys::Keys;
@@ -123,9 +124,13 @@ impl Plan {
         }
     }
 
-    /// Executes what is planned, after its lock.
+    /// Executes what is planned, after its lock. What calls something else afterwards is an obstacle.
     pub fn execute(&self, statements: &Statements) -> Result<(), Obstacle> {
+        let tables = statements.names.iter().map(|(relation, _)| relation);
+        let changed = Changed::new(tables, &statements.created);
+        let before = changed.calls();
         statements.execute(self.direction.step())?;
+        refuse(changed.calls().obstacles(&before))?;
         match self.direction {
             Direction::Convert => {
                 trust::check_defaults(self.keys.generator.nextval(), &statements.owner)

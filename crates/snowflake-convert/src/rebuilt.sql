@@ -18,20 +18,7 @@ parsed_again AS (
                  AND d.refobjid >= 16384
                  AND (SELECT typtype FROM pg_type WHERE oid = d.refobjid) <> 'e'
            ) AS has_types,
-           (
-               SELECT string_agg(
-                          format(
-                              'NULL::%s AS %I',
-                              CASE
-                                  WHEN (attrelid, attnum) IN (SELECT relation, number FROM retyped)
-                                      THEN 'bigint'
-                                  ELSE format_type(atttypid, atttypmod)
-                              END,
-                              attname),
-                          ', ')
-               FROM pg_attribute
-               WHERE attrelid = c.oid AND NOT attisdropped
-           ) AS bigints
+           bigints, integers
     FROM retyped AS r,
          LATERAL (
              SELECT classid, objid
@@ -61,7 +48,22 @@ parsed_again AS (
          ) AS trees (relation, conkey, tree),
          LATERAL (SELECT * FROM pg_class WHERE oid = trees.relation OFFSET 0) AS c
     JOIN pg_namespace AS n ON n.oid = relnamespace,
-         LATERAL pg_get_expr(tree, c.oid) AS expression
+         LATERAL pg_get_expr(tree, c.oid) AS expression,
+         LATERAL (
+             SELECT string_agg(
+                        format(
+                            'NULL::%s AS %I',
+                            CASE
+                                WHEN (attrelid, attnum) IN (SELECT relation, number FROM retyped)
+                                    THEN 'bigint'
+                                ELSE format_type(atttypid, atttypmod)
+                            END,
+                            attname),
+                        ', '),
+                    string_agg(format('NULL::%s AS %I', format_type(atttypid, atttypmod), attname), ', ')
+             FROM pg_attribute
+             WHERE attrelid = c.oid AND NOT attisdropped
+         ) AS columns_of (bigints, integers)
     -- A row of a subquery is not of the row type of the table.
     WHERE expression !~ '\.\*'
 ),

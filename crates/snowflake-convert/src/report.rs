@@ -15,7 +15,8 @@ use super::usage::{self, Usage};
 use super::views;
 
 /// The query that finds risks for applications, and tables that are changed.
-const REPORT: &str = of_functions!("narrow_casts.sql", "key_risks.sql", "report.sql");
+const REPORT: &str =
+    of_functions!("takers.sql", "narrow_casts.sql", "key_risks.sql", "report.sql");
 
 thread_local! {
     static QUERY: PlannedQuery = const { PlannedQuery::new(REPORT) };
@@ -59,7 +60,7 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         for test in answer.risky_tests {
             sort(test.outcome(&owner, Reach::Plain), &mut risks);
         }
-        of_views = views::risks(&owner, &arguments);
+        of_views = views::findings(&owner, &arguments);
     }
     answer.obstacles.extend(recreation(&arguments).obstacles);
     answer.obstacles.sort_by_key(|obstacle| !is_denied(obstacle));
@@ -78,13 +79,17 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
     let mut others: Vec<Finding> = rows.into_iter().map(finding).collect();
     // What PostgreSQL says of a view is more than which functions it calls.
     others.retain(|finding| of_views.iter().all(|view| view.object != finding.object));
-    let changes = others.iter().position(|finding| finding.kind == "change");
-    let changes = others.split_off(changes.unwrap_or(others.len()));
     let relations: Vec<pg_sys::Oid> = answer.names.iter().map(|(relation, _)| relation).collect();
     let used = usage::of(Some(&relations));
     let used = used.iter().filter_map(Usage::risk);
-    let risks = used.chain(risks).chain(untried).chain(others).chain(of_views);
-    Ok(obstacles.chain(risks).chain(changes).collect())
+    let found = used.chain(risks).chain(untried).chain(others).chain(of_views);
+    let mut found: Vec<Finding> = obstacles.chain(found).collect();
+    found.sort_by_key(|finding| match finding.kind.as_str() {
+        "obstacle" => 0,
+        "risk" => 1,
+        _ => 2,
+    });
+    Ok(found)
 }
 
 fn finding(row: Row) -> Finding {

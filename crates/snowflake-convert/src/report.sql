@@ -1,6 +1,6 @@
 -- What a conversion changes, and what applications might run into afterwards. The query begins with
--- keys.sql, depending.sql, integers.sql, guesses.sql, guess_risks.sql, sources.sql, functions.sql,
--- signatures.sql, narrow_casts.sql and key_risks.sql.
+-- keys.sql, depending.sql, takers.sql, integers.sql, guesses.sql, guess_risks.sql, sources.sql,
+-- functions.sql, signatures.sql, fired.sql, narrow_casts.sql and key_risks.sql.
 ,
 -- a row: an object that is created again and calls functions or aggregates that take an integer,
 -- where none of the same name takes a bigint.
@@ -59,6 +59,8 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
            NULL::bigint, NULL
     FROM narrow_functions
     UNION ALL
+    SELECT rank, 'risk', object, reason, remedy, NULL, NULL FROM fired_risks
+    UNION ALL
     SELECT 1, 'risk', caller,
            format(
                'It calls what takes an integer: %s. If that is given a converted key, '
@@ -93,10 +95,10 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     SELECT 2, 'risk', name,
            'It uses nextval(), currval(), lastval() or pg_get_serial_sequence(), and keys come '
            'from snowflake_nextval() now.',
-           'Use snowflake_currval(), or INSERT ... RETURNING.', NULL, NULL
+           'Use snowflake_nextval(), and snowflake_currval() or INSERT ... RETURNING.', NULL, NULL
     FROM functions
     WHERE source ~* '\mlastval\M\s*\('
-       OR (names_keys OR oid IN (SELECT oid FROM fired))
+       OR (names_keys OR names_sequences OR oid IN (SELECT oid FROM fired))
           AND source ~* '\m(nextval|currval|pg_get_serial_sequence)\M\s*\('
     UNION ALL
     SELECT rank, 'risk', object, reason, remedy, NULL, NULL FROM guess_risks
@@ -134,11 +136,25 @@ findings(rank, kind, object, reason, remedy, rewritten, lock) AS (
     WHERE in_family AND privilege_type IN ('USAGE', 'UPDATE') AND grantee <> relowner
     GROUP BY sequence_name
     UNION ALL
+    SELECT 10, 'risk', sequence_name,
+           format('It is used by %s, while these take snowflake IDs: %s.', description, keys),
+           'Let it use snowflake_nextval() and snowflake_currval().', NULL, NULL
+    FROM takers
+    WHERE NOT is_obstacle
+    UNION ALL
     SELECT 11, 'risk', format('%s.%s', relation_name, column_name),
            'GENERATED ALWAYS did not let clients insert keys of their own, and a default does.',
            'Grant INSERT on the other columns only, not on the table.', NULL, NULL
     FROM target
     WHERE identity = 'a'
+    UNION ALL
+    SELECT 11, 'risk', format('%s.%s', relation_name, column_name),
+           'INSERT ... OVERRIDING USER VALUE ignored the keys that clients sent, as it does with an '
+           'identity. With a default, it inserts them.',
+           'Let clients stop sending keys with OVERRIDING USER VALUE: leave the column out, or send DEFAULT.',
+           NULL, NULL
+    FROM columns
+    WHERE in_family AND identity <> '' AND NOT is_partition
     UNION ALL
     SELECT 12, 'risk', relation_name,
            format(

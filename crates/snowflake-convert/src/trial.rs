@@ -6,10 +6,11 @@ use std::ffi::c_void;
 use pgrx::prelude::*;
 use snowflake_server::encoding::encode;
 use snowflake_server::settings::Path;
-use snowflake_server::spi::{self, query, query_of_users};
+use snowflake_server::spi::{query, query_of_users};
 use snowflake_server::subtransaction::by_itself;
 use snowflake_server::user;
 
+use super::calls::Calls;
 use super::obstacle::Obstacle;
 use super::rows::fields;
 use super::trust::Owner;
@@ -36,8 +37,8 @@ pub struct Test {
     pub query: String,
     /// Whether the query returns the one to run.
     pub is_generated: bool,
-    /// Whether it is enough to parse the query.
-    pub is_parsed: bool,
+    /// What it is enough to parse the query for.
+    pub parsed: Option<Parsed>,
     pub obstacle: Obstacle,
     /// Whether its table belongs to the owner of the conversion.
     pub is_owners: bool,
@@ -45,6 +46,14 @@ pub struct Test {
     pub calls_others: bool,
     /// What it evaluates, as a tree of nodes, if it is an expression of a user.
     pub expression: Option<String>,
+}
+
+/// An expression that PostgreSQL parses again for columns of another type.
+pub struct Parsed {
+    /// What has the expression.
+    pub of: String,
+    /// A query with the columns as they are.
+    pub former: String,
 }
 
 /// What tells the largest key of a column.
@@ -69,11 +78,13 @@ impl Test {
             return Outcome::Untried(self.obstacle);
         }
         let path = if is_plain { &Path::catalog() } else { &owner.path };
-        let Test { query: text, is_generated, is_parsed, mut obstacle, .. } = self;
+        let Test { query: text, is_generated, parsed, mut obstacle, .. } = self;
         let try_it = || {
-            if is_parsed {
-                spi::parse(&text, path);
-                return true;
+            if let Some(Parsed { of, former }) = parsed {
+                return match Calls::changed(&of, &former, &text, path) {
+                    Some(changed) => Err(changed),
+                    None => Ok(true),
+                };
             }
             let mut text = text;
             if is_generated {
@@ -81,11 +92,12 @@ impl Test {
                 text = generated.expect("a query");
             }
             let [passes] = fields(query_of_users(&text, path).swap_remove(0));
-            passes.as_deref() != Some("f")
+            Ok(passes.as_deref() != Some("f"))
         };
         match by_itself(|| Ok(user::as_owner(owner.role, try_it)), Err) {
-            Ok(true) => Outcome::Passed,
-            Ok(false) => Outcome::Failed(obstacle),
+            Ok(Ok(true)) => Outcome::Passed,
+            Ok(Ok(false)) => Outcome::Failed(obstacle),
+            Ok(Err(changed)) => Outcome::Failed(changed),
             Err(error) => {
                 let detail = obstacle.detail.get_or_insert_default();
                 *detail = format!("{}: {error}.", detail.trim_end_matches('.'));

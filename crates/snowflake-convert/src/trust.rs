@@ -118,17 +118,33 @@ pub fn check_created(owner: &Owner, addresses: &[String]) -> Result<(), Obstacle
     }
     let found: Vec<String> =
         addresses.iter().map(|address| format!("SELECT classid, objid FROM {address}")).collect();
-    let found = found.join(" UNION ALL ");
+    check_executed(owner, &found.join(" UNION ALL "), &[])
+}
+
+/// Fails if triggers or rules of these relations call or read what the rule does not allow: a
+/// statement of the owner on one of them runs that as the owner.
+pub fn check_fired(owner: &Owner, names: &Names) -> Result<(), Obstacle> {
+    const FIRED: &str = "
+        SELECT 'pg_trigger'::regclass::oid, oid
+        FROM pg_trigger
+        WHERE tgrelid = ANY ($2::oid[]) AND NOT tgisinternal
+        UNION ALL
+        SELECT 'pg_rewrite'::regclass, oid FROM pg_rewrite WHERE ev_class = ANY ($2::oid[])";
+    check_executed(owner, FIRED, &[oids(names.iter().map(|(relation, _)| relation))])
+}
+
+/// Asks the rule of what a query returns.
+fn check_executed(owner: &Owner, executed: &str, more: &[Argument]) -> Result<(), Obstacle> {
     let obstacles = format!(
         "WITH RECURSIVE the_owner(role) AS (SELECT $1),
-         executed(class, object) AS ({found}),
+         executed(class, object) AS ({executed}),
          bound(class, object, owner, schema) AS (
              SELECT 0::oid, 0::oid, 0::oid, 0::oid WHERE false)
          {RULE}
          SELECT sqlstate, object, message, detail, hint FROM trust_obstacles ORDER BY rank, message"
     );
-    let argument = (Some(owner.role.into()), pg_sys::OIDOID);
-    match query(&obstacles, &[argument]).into_iter().next() {
+    let owner = (Some(owner.role.into()), pg_sys::OIDOID);
+    match query(&obstacles, &[&[owner], more].concat()).into_iter().next() {
         None => Ok(()),
         Some(row) => Err(obstacle(row)),
     }

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use snowflake_server::settings::Path;
-use snowflake_server::spi::{self, Argument, PlannedQuery, query_of_users};
+use snowflake_server::spi::{Argument, PlannedQuery, query_of_users};
 use snowflake_server::subtransaction::by_itself;
 use snowflake_server::user;
 
+use super::calls::Calls;
 use super::finding::Finding;
 use super::rows::fields;
 use super::trust::Owner;
@@ -29,34 +30,34 @@ thread_local! {
 struct View {
     name: String,
     schemas: Vec<String>,
-    /// Queries to begin with, by the names of the tables.
-    stand_ins: BTreeMap<String, String>,
+    /// Queries to begin with, by the names of the tables: with the new types, and with the former.
+    stand_ins: BTreeMap<String, [String; 2]>,
 }
 
-/// A risk for each view whose text PostgreSQL does not take with bigint columns. A conversion creates
-/// the views in any case, and might find more: a view that reads another is parsed as if that one
-/// stayed as it is.
-pub fn risks(owner: &Owner, arguments: &[Argument]) -> Vec<Finding> {
+/// A risk for each view whose text PostgreSQL does not take with bigint columns, and an obstacle for
+/// each that calls something else then. A conversion creates the views in any case, and might find
+/// more: a view that reads another is parsed as if that one stayed as it is.
+pub fn findings(owner: &Owner, arguments: &[Argument]) -> Vec<Finding> {
     let mut views = BTreeMap::<String, View>::new();
     for row in QUERY.with(|query| query.rows_of(arguments)) {
-        let [object, view, table, schema, stand_in] =
+        let [object, view, table, schema, stand_in, former] =
             fields(row).map(|field| field.expect("a text"));
         let of_view = views.entry(object).or_default();
         of_view.name = view;
         // The first of two tables with one name is the one that needs no schema.
-        of_view.stand_ins.entry(table).or_insert(stand_in);
+        of_view.stand_ins.entry(table).or_insert([stand_in, former]);
         if of_view.schemas.last() != Some(&schema) {
             of_view.schemas.push(schema);
         }
     }
-    let risks = views.iter().filter_map(|(object, view)| view.risk(object, owner));
-    let mut risks: Vec<Finding> = risks.collect();
-    risks.sort_by(|one, other| one.object.cmp(&other.object));
-    risks
+    let findings = views.iter().filter_map(|(object, view)| view.finding(object, owner));
+    let mut findings: Vec<Finding> = findings.collect();
+    findings.sort_by(|one, other| one.object.cmp(&other.object));
+    findings
 }
 
 impl View {
-    fn risk(&self, object: &str, owner: &Owner) -> Option<Finding> {
+    fn finding(&self, object: &str, owner: &Owner) -> Option<Finding> {
         // With this path, PostgreSQL writes the names of tables without their schemas, so that they
         // mean the queries that stand in for the tables.
         let path = Path::through(&self.schemas);
@@ -64,21 +65,25 @@ impl View {
             let definition = format!("SELECT pg_catalog.pg_get_viewdef({object}::pg_catalog.oid)");
             let [text] = fields(query_of_users(&definition, &path).swap_remove(0));
             let text = text.expect("a view");
-            if is_comparable(&text) {
-                let stand_ins: Vec<&str> = self.stand_ins.values().map(String::as_str).collect();
-                let text = text.trim_end_matches(';');
-                let text = format!("WITH {} SELECT FROM ({text}) AS v", stand_ins.join(", "));
-                spi::parse(&text, &path);
+            if !is_comparable(&text) {
+                return None;
             }
+            let text = text.trim_end_matches(';');
+            let [now, former] = [0, 1].map(|of| {
+                let stand_ins = self.stand_ins.values().map(|forms| forms[of].as_str());
+                let stand_ins: Vec<&str> = stand_ins.collect();
+                format!("WITH {} SELECT FROM ({text}) AS v", stand_ins.join(", "))
+            });
+            Calls::changed(&self.name, &former, &now, &path)
         };
-        let parsed = by_itself(
-            || {
-                user::as_owner(owner.role, parse);
-                Ok(())
-            },
-            Err,
-        );
-        parsed.err().map(|error| Finding {
+        match by_itself(|| Ok(user::as_owner(owner.role, parse)), Err) {
+            Ok(changed) => changed.map(|changed| Finding::of("obstacle", changed)),
+            Err(error) => Some(self.risk(&error)),
+        }
+    }
+
+    fn risk(&self, error: &str) -> Finding {
+        Finding {
             kind: "risk".into(),
             object: self.name.clone(),
             reason: format!(
@@ -87,7 +92,7 @@ impl View {
             remedy: Some("Change its definition, or drop it first.".into()),
             rewritten: None,
             lock: None,
-        })
+        }
     }
 }
 

@@ -29,6 +29,13 @@ impl Path {
         Path(encode(&format!("pg_catalog, {}pg_temp", quoted.collect::<String>())))
     }
 
+    /// The same path for statements of a user that create objects, which are created in the first schema
+    /// that a path names. PostgreSQL looks into the catalog first in any case.
+    pub(crate) fn for_creation(&self) -> CString {
+        let path = self.0.to_bytes();
+        CString::new(path.strip_prefix(b"pg_catalog, ").unwrap_or(path)).expect("no zero byte")
+    }
+
     /// The schemas of the session's own `search_path` that exist, in this order.
     pub fn schemas_of_session() -> Vec<pg_sys::Oid> {
         // SAFETY: a copy of a list of OIDs.

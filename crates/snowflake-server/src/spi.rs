@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char};
 use std::ptr;
 
+use pgrx::PgList;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -143,17 +144,22 @@ pub fn query_of_users(query: &str, path: &Path) -> Vec<Row> {
     with_settings(&[&LITERALS[..], &settings].concat(), || select(query, &[], false))
 }
 
-/// Lets PostgreSQL find what the names and operators in a query are, or raise an error. Of the code of
-/// users, only what reads the literals of their types is called.
-pub fn parse(query: &str, path: &Path) {
+/// What PostgreSQL takes the names and operators in a query for, as a tree of nodes. It is neither
+/// rewritten nor executed. Of the code of users, only what reads the literals of their types is called.
+pub fn analyzed(query: &str, path: &Path) -> String {
     let settings = [(c"search_path", path.as_setting())];
     let query = encode(query);
     with_settings(&[&LITERALS[..], &settings].concat(), || {
-        Spi::connect(|_| {
-            // SAFETY: SPI is connected, and the query has no parameters. It is not planned.
-            unsafe { pg_sys::SPI_prepare(query.as_ptr(), 0, ptr::null_mut()) };
-        });
-    });
+        // SAFETY: one statement without parameters; all of it is in memory of the call.
+        unsafe {
+            let parsed = PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(query.as_ptr()));
+            let parsed = parsed.get_ptr(0).expect("a statement");
+            let text = query.as_ptr();
+            let tree =
+                pg_sys::parse_analyze_fixedparams(parsed, text, ptr::null(), 0, ptr::null_mut());
+            decode(CStr::from_ptr(pg_sys::nodeToString(tree.cast())))
+        }
+    })
 }
 
 fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
@@ -189,13 +195,31 @@ pub fn execute(statement: &str, path: &Path) {
     with_settings(&[&LITERALS[..], &settings].concat(), || execute_here(statement));
 }
 
-/// Executes a statement under the settings of the session. Its names are qualified, and it has no
-/// literals.
+/// Executes statements of a user as the current user, in this order, with names looked up in this path.
+/// All other settings are those of the session, and what a statement sets holds for those after it.
+/// `begin` is called before each, with its place.
+pub fn execute_in_order(statements: &[String], path: &Path, mut begin: impl FnMut(usize)) {
+    with_settings(&[(c"search_path", &*path.for_creation())], || {
+        for (place, statement) in statements.iter().enumerate() {
+            begin(place);
+            execute_here(statement);
+        }
+    });
+}
+
+/// Executes a statement under the settings of the session, and discards the rows that it returns. Its
+/// names are qualified, and it has no literals, unless they are those of the session.
 pub fn execute_here(statement: &str) {
     let statement = encode(statement);
     Spi::connect(|_| {
-        // SAFETY: SPI is connected.
-        let status = unsafe { pg_sys::SPI_execute(statement.as_ptr(), false, 0) };
+        // SAFETY: SPI is connected, and all other options are off.
+        let status = unsafe {
+            let options = pg_sys::SPIExecuteOptions {
+                dest: pg_sys::CreateDestReceiver(pg_sys::CommandDest::DestNone),
+                ..Default::default()
+            };
+            pg_sys::SPI_execute_extended(statement.as_ptr(), &raw const options)
+        };
         if status < 0 {
             Refused(decode(&statement)).raise();
         }

@@ -1,6 +1,6 @@
 //! Subtransactions.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
 use std::panic::AssertUnwindSafe;
 
 use pgrx::PgTryBuilder;
@@ -59,29 +59,67 @@ fn in_subtransaction<T>(
     }
 }
 
-/// As [`rolled_back`], but hands the message of an error to `handle`. Only a cancellation of the
-/// query is raised again, because it has to end the whole.
-pub fn by_itself<T>(act: impl FnOnce() -> T, handle: impl Fn(String) -> T) -> T {
+/// As [`rolled_back`], but hands what an error says to `handle`. Only a cancellation of the query is
+/// raised again, because it has to end the whole.
+pub fn tried<T>(act: impl FnOnce() -> T, handle: impl Fn(Words) -> T) -> T {
     rolled_back(act, |error| match error {
         CaughtError::PostgresError(report)
             if report.sql_error_code() == PgSqlErrorCode::ERRCODE_QUERY_CANCELED =>
         {
             CaughtError::PostgresError(report).rethrow()
         }
-        error => handle(message_of(&error)),
+        error => handle(words_of(&error)),
     })
+}
+
+/// As [`tried`], but hands only the message of an error to `handle`.
+pub fn by_itself<T>(act: impl FnOnce() -> T, handle: impl Fn(String) -> T) -> T {
+    tried(act, |words| handle(words.message))
+}
+
+/// What an error says.
+pub struct Words {
+    /// Its SQLSTATE.
+    pub sqlstate: PgSqlErrorCode,
+    /// Its primary message.
+    pub message: String,
+    /// Its detail.
+    pub detail: Option<String>,
+    /// Its hint.
+    pub hint: Option<String>,
+    /// Where it was raised: functions with their lines, and statements.
+    pub context: Option<String>,
 }
 
 /// The message of an error that is being handled.
 pub fn message_of(error: &CaughtError) -> String {
+    words_of(error).message
+}
+
+/// What an error says that is being handled.
+pub fn words_of(error: &CaughtError) -> Words {
     match error {
-        // pgrx has read it as UTF-8, whatever the encoding of the database.
-        // SAFETY: the error is PostgreSQL's, and has a message.
-        CaughtError::PostgresError(_) => unsafe {
-            decode(CStr::from_ptr((*pg_sys::CopyErrorData()).message))
+        // pgrx has read the texts as UTF-8, whatever the encoding of the database.
+        // SAFETY: the error is PostgreSQL's, and each of its texts is NULL or a string.
+        CaughtError::PostgresError(report) => unsafe {
+            let data = &*pg_sys::CopyErrorData();
+            let text = |text: *mut c_char| (!text.is_null()).then(|| decode(CStr::from_ptr(text)));
+            Words {
+                sqlstate: report.sql_error_code(),
+                message: text(data.message).unwrap_or_default(),
+                detail: text(data.detail),
+                hint: text(data.hint),
+                context: text(data.context),
+            }
         },
         CaughtError::ErrorReport(report) | CaughtError::RustPanic { ereport: report, .. } => {
-            report.message().to_owned()
+            Words {
+                sqlstate: report.sql_error_code(),
+                message: report.message().to_owned(),
+                detail: report.detail().map(str::to_owned),
+                hint: report.hint().map(str::to_owned),
+                context: None,
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
--- What stands in the way of a conversion only. The query goes on from obstacles.sql and
+-- What stands in the way of a conversion only. The query goes on from takers.sql, obstacles.sql and
 -- inheritance.sql.
 ,
 -- a row: how many locks the transaction takes, and how many the lock table has room for. There is
@@ -228,6 +228,8 @@ conversion_obstacles AS (
            'enabled in all partitions.',
            format('First run ALTER TABLE %s ENABLE TRIGGER ALL as superuser.', partition)
     FROM disabled_in_partitions
+    UNION ALL
+    SELECT * FROM key_obstacles
     UNION ALL
     SELECT 12, '53400', format('%s locks', wanted), 'the statements need more locks than there may be',
            format(

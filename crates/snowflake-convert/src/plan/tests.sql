@@ -27,7 +27,8 @@ calling_partitions(relation) AS (
 -- a row: a test of the next ID or of an expression that is parsed again: a query that returns
 -- false, or fails, if it does not pass. Where it calls what is not PostgreSQL's own, only a
 -- conversion evaluates it. Whether the functions of an expression are immutable is found out
--- elsewhere: others may execute what they are given as text.
+-- elsewhere: others may execute what they are given as text. Of what is parsed again, the message is a
+-- description, and the expression a query with the types as they are.
 tests(
     rank, object, message, detail, hint, query, is_key, is_owners, calls_others, expression,
     is_generated, is_parsed) AS (
@@ -103,11 +104,10 @@ tests(
       -- No bounds depend on a key whose type is to change: that would be refused.
       AND (relation, number) NOT IN (SELECT relation, number FROM retyped)
     UNION ALL
-    SELECT 12, relation_name, format('cannot create %s for columns of type bigint', description),
-           'PostgreSQL raises an error',
+    SELECT 12, relation_name, description, 'PostgreSQL raises an error',
            'Create the functions that it calls for bigint, too, or drop it first.',
            format('SELECT %s FROM (SELECT %s) AS %I', expression, bigints, name), true, owner = role,
-           has_types, NULL, false, true
+           has_types, format('SELECT %s FROM (SELECT %s) AS %I', expression, integers, name), false, true
     FROM parsed_again, the_owner
     WHERE NOT (has_types AND is_tried)
 ),

@@ -95,7 +95,10 @@ fn a_superuser_who_converts_a_table_runs_its_code_as_its_owner() {
     session(&cluster, "mallory").batch_execute(TABLE).expect("a table");
     let since = cluster.log().len();
     client
-        .batch_execute("SELECT snowflake_convert('mallory.orders', 'id', dry_run => false)")
+        .batch_execute(
+            "SELECT snowflake_convert(
+                 'mallory.orders', 'id', dry_run => false, acknowledged => '{mallory.act(text)}')",
+        )
         .expect("converted");
     client
         .batch_execute("SELECT snowflake_revert('mallory.orders', 'id', dry_run => false)")

@@ -74,7 +74,8 @@ const HARMLESS: &str = "
         UNION ALL SELECT one.id FROM one JOIN tree ON one.parent = tree.id;
     CREATE VIEW of_views AS SELECT id FROM tree UNION SELECT 1 UNION SELECT id FROM moody;";
 
-fn owner(cluster: &Cluster) -> Client {
+/// A session of a role that owns what it creates.
+pub fn owner(cluster: &Cluster) -> Client {
     cluster
         .connect()
         .batch_execute("CREATE ROLE app LOGIN; GRANT CREATE ON SCHEMA public TO app")
