@@ -15,8 +15,7 @@ use super::usage::{self, Usage};
 use super::views;
 
 /// The query that finds risks for applications, and tables that are changed.
-const REPORT: &str =
-    of_functions!("takers.sql", "narrow_casts.sql", "key_risks.sql", "report.sql");
+const REPORT: &str = of_functions!("takers.sql", "narrow_casts.sql", "key_risks.sql", "report.sql");
 
 thread_local! {
     static QUERY: PlannedQuery = const { PlannedQuery::new(REPORT) };
