@@ -8,7 +8,7 @@ use snowflake_server::spi::{Argument, PlannedQuery, Row};
 use super::obstacle::Obstacle;
 use super::properties::Properties;
 use super::rows::{fields, oid, sqlstate_of, words};
-use super::statement::{Statement, Step};
+use super::statement::{Moment, Statement, Step};
 use super::trial::{Parsed, Test, Values};
 use super::trust::{Names, Owner};
 
@@ -66,9 +66,9 @@ pub struct Answer {
     pub tests: Vec<Test>,
     pub risky_tests: Vec<Test>,
     pub values: Vec<Values>,
-    pub statements: Vec<(i32, Statement)>,
-    /// Statements after which objects get their properties, with the rank of these.
-    pub described: Vec<(i32, Statement, String)>,
+    pub statements: Vec<(Moment, Statement)>,
+    /// Statements after which objects get their properties.
+    pub described: Vec<(Moment, Statement, String)>,
 }
 
 impl Answer {
@@ -104,7 +104,6 @@ impl Answer {
             detail,
             hint,
             is_temporary,
-            rank,
             more,
             calls_others,
             is_owners,
@@ -122,7 +121,6 @@ impl Answer {
         let [is_temporary, calls_others, is_owners, is_generated, is_parsed] =
             [is_temporary, calls_others, is_owners, is_generated, is_parsed]
                 .map(|flag| flag.as_deref() == Some("t"));
-        let rank = rank.expect("a rank").parse().expect("a number");
         match section {
             Section::Owner => self.owner = Some(oid(text)),
             Section::Path => self.schemas.push(text),
@@ -170,30 +168,19 @@ impl Answer {
                 has_index: section == Section::Values,
                 calls_others,
             }),
-            Section::Convert => {
-                self.add_statement(Step::Convert, text, is_temporary, rank, more);
-            }
-            Section::Validate => {
-                self.add_statement(Step::Validate, text, is_temporary, rank, more);
-            }
-            Section::Revert => {
-                self.add_statement(Step::Revert, text, is_temporary, rank, more);
+            Section::Convert | Section::Validate | Section::Revert => {
+                let step = match section {
+                    Section::Convert => Step::Convert,
+                    Section::Validate => Step::Validate,
+                    _ => Step::Revert,
+                };
+                let moment = Moment::of(&other.expect("a moment"));
+                let statement = Statement { step, text, is_temporary, is_qualified: false };
+                if let Some(objects) = more {
+                    self.described.push((moment, statement.clone(), objects));
+                }
+                self.statements.push((moment, statement));
             }
         }
-    }
-
-    fn add_statement(
-        &mut self,
-        step: Step,
-        text: String,
-        is_temporary: bool,
-        rank: i32,
-        described: Option<String>,
-    ) {
-        let statement = Statement { step, text, is_temporary, is_qualified: false };
-        if let Some(objects) = described {
-            self.described.push((rank + 1, statement.clone(), objects));
-        }
-        self.statements.push((rank, statement));
     }
 }

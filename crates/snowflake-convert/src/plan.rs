@@ -9,7 +9,7 @@ use super::dependents::recreation;
 use super::functions::{Functions, functions};
 use super::keys::Keys;
 use super::obstacle::Obstacle;
-use super::statement::{Statement, Step, session_check};
+use super::statement::{Moment, Statement, Step, session_check};
 use super::trial::{Outcome, Reach, Values};
 use super::trust::{self, Names, Owner, schemas_of_session};
 
@@ -29,13 +29,6 @@ impl Direction {
         }
     }
 }
-
-/// The ranks of statements that come from elsewhere, between those of `plan/conversion.sql`.
-const DROPS: i32 = 20;
-const CREATIONS: i32 = 90;
-/// From this rank on, what was created again is evaluated.
-const FINISHES: i32 = 95;
-const REFRESHES: i32 = 100;
 
 /// What is to be done.
 pub struct Plan {
@@ -58,8 +51,8 @@ pub struct Plan {
 pub struct Statements {
     pub owner: Owner,
     pub names: Names,
-    /// In the order in which they are executed, by step, with their ranks.
-    ranked: Vec<(i32, Statement)>,
+    /// In the order in which they are executed, by step.
+    ordered: Vec<(Moment, Statement)>,
     /// What finds the objects that are created again.
     created: Vec<String>,
     /// What was not tried in a dry run, because it would have run code of users.
@@ -95,30 +88,33 @@ impl Plan {
         let properties = answer.properties();
         refuse(answer.obstacles)?;
         settle(&mut answer.tests.into_iter().map(|test| test.outcome(&owner, reach)))?;
-        let mut ranked = answer.statements;
-        for (rank, statement, objects) in &answer.described {
+        let mut ordered = answer.statements;
+        for (moment, statement, objects) in &answer.described {
             let following = properties.like(statement, objects);
-            ranked.extend(following.map(|following| (*rank, following)));
+            ordered.extend(following.map(|following| (*moment, following)));
         }
         refuse(properties.obstacles)?;
         let mut created = Vec::new();
         if self.recreate {
             let recreation = recreation(&self.arguments(next));
             refuse(recreation.obstacles)?;
-            let ranks = |rank, all: Vec<Statement>| all.into_iter().map(move |one| (rank, one));
-            ranked.extend(ranks(DROPS, recreation.drops));
-            ranked.extend(ranks(CREATIONS, recreation.creations));
-            ranked.extend(ranks(FINISHES, recreation.finishes));
-            ranked.extend(ranks(REFRESHES, recreation.refreshes));
+            for (moment, statements) in [
+                (Moment::DropDependents, recreation.drops),
+                (Moment::CreateDependents, recreation.creations),
+                (Moment::FinishDependents, recreation.finishes),
+                (Moment::RefreshViews, recreation.refreshes),
+            ] {
+                ordered.extend(statements.into_iter().map(|statement| (moment, statement)));
+            }
             created = recreation.addresses;
         }
-        ranked.sort_by_key(|(rank, statement)| (statement.step, *rank));
-        Ok(Statements { owner, names: answer.names, ranked, created, untried })
+        ordered.sort_by_key(|(moment, statement)| (statement.step, *moment));
+        Ok(Statements { owner, names: answer.names, ordered, created, untried })
     }
 
     /// What is to be said of functions.
     pub fn functions(&self, statements: &Statements) -> Functions {
-        match self.with_functions && !statements.ranked.is_empty() {
+        match self.with_functions && !statements.ordered.is_empty() {
             true => functions(&self.arguments(None), self.acknowledged),
             false => Functions::default(),
         }
@@ -200,21 +196,21 @@ fn refuse(obstacles: impl IntoIterator<Item = Obstacle>) -> Result<(), Obstacle>
 impl Statements {
     /// The statement that locks the tables, which comes first; `None` where there is nothing to do.
     pub fn lock(&self) -> Option<&Statement> {
-        self.ranked.first().map(|(_, statement)| statement)
+        self.ordered.first().map(|(_, statement)| statement)
     }
 
     /// Executes those of a step after the lock, and checks between them that names still mean the
     /// same, because each might run code of the owner that renames something.
     fn execute(&self, step: Step) -> Result<(), Obstacle> {
         let mut is_checked = false;
-        let of_step = self.ranked.iter().skip(1).filter(|(_, statement)| statement.step == step);
-        for (rank, statement) in of_step {
+        let of_step = self.ordered.iter().skip(1).filter(|(_, statement)| statement.step == step);
+        for (moment, statement) in of_step {
             self.names.check()?;
-            if *rank >= FINISHES && !is_checked {
+            if *moment >= Moment::FinishDependents && !is_checked {
                 trust::check_created(&self.owner, &self.created)?;
                 is_checked = true;
             }
-            if (CREATIONS..=FINISHES).contains(rank) {
+            if matches!(moment, Moment::CreateDependents | Moment::FinishDependents) {
                 statement.create_again(&self.owner)?;
             } else {
                 statement.execute(&self.owner);
@@ -230,11 +226,12 @@ impl Statements {
     /// statement that refuses other sessions than the owner's.
     pub fn into_rows(self, functions: Functions) -> Vec<(Step, String)> {
         let check = session_check(self.owner.role);
-        let mut statements = self.ranked;
-        statements.extend(functions.statements.into_iter().map(|statement| (0, statement)));
-        statements.sort_by_key(|(_, statement)| statement.step);
+        let mut statements: Vec<Statement> =
+            self.ordered.into_iter().map(|(_, statement)| statement).collect();
+        statements.extend(functions.statements);
+        statements.sort_by_key(|statement| statement.step);
         let mut rows = Vec::new();
-        for (_, Statement { step, text, .. }) in statements {
+        for Statement { step, text, .. } in statements {
             if rows.last().is_none_or(|(last, _)| *last != step) {
                 rows.push((step, check.clone()));
             }

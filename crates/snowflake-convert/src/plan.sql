@@ -28,10 +28,10 @@ names(name, relation) AS (
     JOIN pg_namespace AS n ON n.oid = relnamespace
 )
 
-SELECT section, text, sqlstate, object, detail, hint, is_temporary, rank, properties, calls_others,
-       is_owners, is_generated, is_parsed
+SELECT section, text, other, object, detail, hint, is_temporary, properties, calls_others, is_owners,
+       is_generated, is_parsed
 FROM (
-    SELECT 'obstacle' AS section, message AS text, sqlstate, object, detail, hint,
+    SELECT 'obstacle' AS section, message AS text, sqlstate AS other, object, detail, hint,
            NULL::boolean AS is_temporary, rank, NULL AS properties, NULL::boolean AS calls_others,
            NULL::boolean AS is_owners, NULL::boolean AS is_generated, NULL::boolean AS is_parsed
     FROM (
@@ -58,21 +58,21 @@ FROM (
            description, NULL, NULL, NULL, 0, NULL, calls_others, NULL, NULL, NULL
     FROM values_of
     UNION ALL
-    SELECT 'convert', statement, NULL, NULL, NULL, NULL, is_temporary, rank, properties, NULL, NULL, NULL,
+    SELECT 'convert', statement, moment, NULL, NULL, NULL, is_temporary, 0, properties, NULL, NULL, NULL,
            NULL
     FROM conversion, is_converted
     WHERE NOT $6 AND NOT is_converted
     UNION ALL
-    SELECT CASE WHEN $8::boolean THEN 'convert' ELSE 'validate' END, statement, NULL, NULL, NULL, NULL,
-           is_temporary, 110, NULL, NULL, NULL, NULL, NULL
+    SELECT CASE WHEN $8::boolean THEN 'convert' ELSE 'validate' END, statement, 'validate foreign keys',
+           NULL, NULL, NULL, is_temporary, 0, NULL, NULL, NULL, NULL, NULL
     FROM validation
     WHERE NOT $6
     UNION ALL
-    SELECT 'revert', statement, NULL, NULL, NULL, NULL, NULL, rank, properties, NULL, NULL, NULL, NULL
+    SELECT 'revert', statement, moment, NULL, NULL, NULL, NULL, 0, properties, NULL, NULL, NULL, NULL
     FROM way_back, is_converted
     WHERE NOT $6 AND NOT is_converted
     UNION ALL
-    SELECT 'revert', statement, NULL, NULL, NULL, NULL, is_temporary, rank, NULL, NULL, NULL, NULL, NULL
+    SELECT 'revert', statement, moment, NULL, NULL, NULL, is_temporary, 0, NULL, NULL, NULL, NULL, NULL
     FROM reversion
     WHERE $6
 ) AS plan

@@ -25,7 +25,7 @@ pub fn sqlstate_of(text: &str) -> PgSqlErrorCode {
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($word:ident = $text:literal,)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum $name {
             $(#[doc = $text] $word,)*
         }

@@ -8,7 +8,7 @@ use snowflake_server::subtransaction::message_of;
 use snowflake_server::user;
 
 use super::obstacle::Obstacle;
-use super::rows::fields;
+use super::rows::{fields, words};
 use super::trust::Owner;
 
 /// What a statement is for.
@@ -33,6 +33,40 @@ impl Step {
             Step::Validate => "validate",
             Step::Revert => "revert",
         }
+    }
+}
+
+words! {
+    /// When a statement of a step is executed: in this order.
+    Moment {
+        Lock = "lock",
+        DropDependents = "drop dependents",
+        DropForeignKeys = "drop foreign keys",
+        WidenFormerSequence = "widen former sequence",
+        DropDefault = "drop default",
+        SetNotNull = "set not null",
+        CreateSequence = "create sequence",
+        // Before the identity goes with the former sequence.
+        CopySequence = "copy sequence",
+        DropIdentity = "drop identity",
+        AlterTable = "alter table",
+        AlterHeirs = "alter heirs",
+        RenameIndexes = "rename indexes",
+        AlterIndexes = "alter indexes",
+        WidenSequence = "widen sequence",
+        // After the identity came with the new sequence.
+        CopyBack = "copy back",
+        DropSequence = "drop sequence",
+        RenameSequence = "rename sequence",
+        OwnSequence = "own sequence",
+        RaiseSequence = "raise sequence",
+        AddForeignKeys = "add foreign keys",
+        SetTriggers = "set triggers",
+        CreateDependents = "create dependents",
+        // From here on, what was created again is evaluated.
+        FinishDependents = "finish dependents",
+        RefreshViews = "refresh views",
+        ValidateForeignKeys = "validate foreign keys",
     }
 }
 
@@ -107,11 +141,11 @@ fn is_misfit(sqlstate: PgSqlErrorCode) -> bool {
 pub fn session_check(owner: pg_sys::Oid) -> String {
     const CHECK: &str = "
         SELECT format('DO LANGUAGE plpgsql %L;', format(
-            'BEGIN IF session_user OPERATOR(pg_catalog.<>) %L '
-            'OR pg_catalog.current_setting(''standard_conforming_strings'') '
-            'OPERATOR(pg_catalog.<>) ''on'' '
-            'THEN RAISE insufficient_privilege USING MESSAGE = %L, DETAIL = %L, HINT = %L; '
-            'END IF; END',
+            $check$BEGIN IF session_user OPERATOR(pg_catalog.<>) %L \
+            OR pg_catalog.current_setting('standard_conforming_strings') \
+            OPERATOR(pg_catalog.<>) 'on' \
+            THEN RAISE insufficient_privilege USING MESSAGE = %L, DETAIL = %L, HINT = %L; \
+            END IF; END$check$,
             name, 'permission denied to execute statements of a conversion',
             format(
                 'They can be executed only in a session of role %I '

@@ -78,10 +78,10 @@ added_keys AS (
     ) AS k
 ),
 
--- a row: a statement, in the order of rank. The properties name objects that get theirs after it,
--- as in properties.sql.
-conversion(rank, statement, is_temporary, properties) AS (
-    SELECT 10,
+-- a row: a statement, with its moment, as in statement.rs. The properties name objects that get
+-- theirs after it, as in properties.sql.
+conversion(moment, statement, is_temporary, properties) AS (
+    SELECT 'lock',
            format(
                'LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;',
                string_agg(relation_name, ', ' ORDER BY relation_name)),
@@ -92,7 +92,7 @@ conversion(rank, statement, is_temporary, properties) AS (
         UNION SELECT relation_name, is_temporary FROM foreign_keys
     ) AS locked
     UNION ALL
-    SELECT 30,
+    SELECT 'drop foreign keys',
            format(
                'ALTER TABLE %s %s;', relation_name,
                string_agg(format('DROP CONSTRAINT %I', conname), ', ' ORDER BY conname)),
@@ -100,17 +100,17 @@ conversion(rank, statement, is_temporary, properties) AS (
     FROM foreign_keys
     GROUP BY relation_name, is_temporary
     UNION ALL
-    SELECT 40,
+    SELECT 'create sequence',
            format('CREATE %sSEQUENCE %s %s %s;', persistence, new_name, steps, others), is_temporary, NULL
     FROM identities
     UNION ALL
-    SELECT 41,
+    SELECT 'copy sequence',
            format('SELECT pg_catalog.setval(%L, last_value, is_called) FROM %s;', new_name, sequence_name),
            is_temporary, NULL
     FROM identities
     UNION ALL
     -- From PostgreSQL 17 on, a partition's identity goes with its parent's.
-    SELECT 50, format('ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY;', relation_name, column_name),
+    SELECT 'drop identity', format('ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY;', relation_name, column_name),
            is_temporary, NULL
     FROM columns
     WHERE in_family
@@ -118,27 +118,40 @@ conversion(rank, statement, is_temporary, properties) AS (
       AND identity <> ''
       AND NOT (is_partition AND current_setting('server_version_num')::integer >= 170000)
     UNION ALL
-    SELECT 60, format('ALTER TABLE %s %s;', relation_name, string_agg(action, ', ' ORDER BY rank, action)),
+    SELECT 'alter table',
+           format('ALTER TABLE %s %s;', relation_name, string_agg(action, ', ' ORDER BY rank, action)),
            is_temporary, NULL
     FROM actions
     GROUP BY relation_name, is_temporary
     UNION ALL
     -- At first to names that nothing has, since a new index might have the former name of another.
-    SELECT 61,
+    SELECT 'rename indexes',
            format(
                'DO LANGUAGE plpgsql %L;',
                format(
-                   'DECLARE rename text; BEGIN FOR turn IN 1..2 LOOP FOR rename IN '
-                   'SELECT pg_catalog.format(''ALTER INDEX %%s RENAME TO %%I'', '
-                   'indexrelid::pg_catalog.regclass, CASE WHEN turn OPERATOR(pg_catalog.=) 1 '
-                   'THEN pg_catalog.concat(''snowflake_'', indexrelid) ELSE former.name END) '
-                   'FROM pg_catalog.pg_partition_tree(%L) '
-                   'JOIN pg_catalog.pg_index ON indexrelid OPERATOR(pg_catalog.=) relid '
-                   'JOIN pg_catalog.pg_class ON pg_class.oid OPERATOR(pg_catalog.=) indexrelid '
-                   'JOIN (VALUES %s) AS former (relation, name) '
-                   'ON indrelid OPERATOR(pg_catalog.=) former.relation '
-                   'WHERE relname OPERATOR(pg_catalog.<>) former.name '
-                   'LOOP EXECUTE rename; END LOOP; END LOOP; END',
+                   $rename$
+DECLARE rename text;
+BEGIN
+    FOR turn IN 1..2 LOOP
+        FOR rename IN
+            SELECT pg_catalog.format(
+                       'ALTER INDEX %%s RENAME TO %%I', indexrelid::pg_catalog.regclass,
+                       CASE
+                           WHEN turn OPERATOR(pg_catalog.=) 1
+                               THEN pg_catalog.concat('snowflake_', indexrelid)
+                           ELSE former.name
+                       END)
+            FROM pg_catalog.pg_partition_tree(%L)
+            JOIN pg_catalog.pg_index ON indexrelid OPERATOR(pg_catalog.=) relid
+            JOIN pg_catalog.pg_class ON pg_class.oid OPERATOR(pg_catalog.=) indexrelid
+            JOIN (VALUES %s) AS former (relation, name) ON indrelid OPERATOR(pg_catalog.=) former.relation
+            WHERE relname OPERATOR(pg_catalog.<>) former.name
+        LOOP
+            EXECUTE rename;
+        END LOOP;
+    END LOOP;
+END
+$rename$,
                    root.index_name,
                    string_agg(
                        format(
@@ -157,21 +170,21 @@ conversion(rank, statement, is_temporary, properties) AS (
         ON conindid = part.indexrelid AND conrelid = part.indrelid AND contype IN ('p', 'u', 'x')
     GROUP BY root.index_name, root.is_temporary
     UNION ALL
-    SELECT 63, statement, is_temporary, NULL FROM of_indexes
+    SELECT 'alter indexes', statement, is_temporary, NULL FROM of_indexes
     UNION ALL
-    SELECT 64, format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name),
+    SELECT 'widen sequence', format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name),
            is_temporary, NULL
     FROM widened
     UNION ALL
-    SELECT 70, format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), is_temporary, NULL
+    SELECT 'rename sequence', format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), is_temporary, NULL
     FROM identities
     UNION ALL
-    SELECT 71, format('ALTER SEQUENCE %s OWNED BY %s.%s;', sequence_name, relation_name, column_name),
+    SELECT 'own sequence', format('ALTER SEQUENCE %s OWNED BY %s.%s;', sequence_name, relation_name, column_name),
            is_temporary,
            format('%s:%s', 'pg_class'::regclass::oid, sequence)
     FROM identities
     UNION ALL
-    SELECT 80,
+    SELECT 'add foreign keys',
            format(
                'ALTER TABLE %s %s;', relation_name,
                string_agg(format('ADD CONSTRAINT %I %s', conname, addition), ', ' ORDER BY conname)),
@@ -180,17 +193,23 @@ conversion(rank, statement, is_temporary, properties) AS (
     FROM added_keys
     GROUP BY relation_name, is_temporary
     UNION ALL
-    SELECT 81,
+    SELECT 'set triggers',
            format(
                'DO LANGUAGE plpgsql %L;',
                format(
-                   'BEGIN EXECUTE (SELECT pg_catalog.format(''ALTER TABLE %%s %s TRIGGER %%I'', %L, tgname) '
-                   'FROM pg_catalog.pg_trigger '
-                   'JOIN pg_catalog.pg_constraint ON pg_constraint.oid OPERATOR(pg_catalog.=) tgconstraint '
-                   'WHERE conrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass::pg_catalog.oid '
-                   'AND conname OPERATOR(pg_catalog.=) %L::pg_catalog.name '
-                   'AND tgrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass::pg_catalog.oid '
-                   'AND tgfoid OPERATOR(pg_catalog.=) %s::pg_catalog.oid); END',
+                   $set$
+BEGIN
+    EXECUTE (
+        SELECT pg_catalog.format('ALTER TABLE %%s %s TRIGGER %%I', %L, tgname)
+        FROM pg_catalog.pg_trigger
+        JOIN pg_catalog.pg_constraint ON pg_constraint.oid OPERATOR(pg_catalog.=) tgconstraint
+        WHERE conrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass::pg_catalog.oid
+          AND conname OPERATOR(pg_catalog.=) %L::pg_catalog.name
+          AND tgrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass::pg_catalog.oid
+          AND tgfoid OPERATOR(pg_catalog.=) %s::pg_catalog.oid
+    );
+END
+$set$,
                    state, triggered_name, relation_name, conname, triggered_name, tgfoid::oid)),
            false, NULL
     FROM disabled

@@ -32,15 +32,15 @@ restored AS (
 ),
 
 -- a row: a statement that goes back to the former keys, as in conversion.
-way_back(rank, statement, properties) AS (
-    SELECT 10,
+way_back(moment, statement, properties) AS (
+    SELECT 'lock',
            format(
                'LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;',
                string_agg(relation_name, ', ' ORDER BY relation_name)),
            NULL
     FROM target
     UNION ALL
-    SELECT CASE WHEN is_named THEN 30 ELSE 31 END,
+    SELECT CASE WHEN is_named THEN 'alter table' ELSE 'alter heirs' END,
            format(
                'ALTER TABLE %s%s ALTER COLUMN %s %s;',
                its_only, relation_name, column_name,
@@ -49,7 +49,7 @@ way_back(rank, statement, properties) AS (
     FROM restored
     WHERE identity = '' AND NOT takes_ids
     UNION ALL
-    SELECT CASE WHEN is_named THEN 30 ELSE 31 END,
+    SELECT CASE WHEN is_named THEN 'alter table' ELSE 'alter heirs' END,
            format(
                'ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT, ALTER COLUMN %2$s ADD GENERATED %s AS IDENTITY '
                '(SEQUENCE NAME %s %s %s);',
@@ -58,18 +58,18 @@ way_back(rank, statement, properties) AS (
            NULL
     FROM identities
     UNION ALL
-    SELECT 40,
+    SELECT 'copy back',
            format('SELECT pg_catalog.setval(%L, last_value, is_called) FROM %s;', new_name, sequence_name),
            NULL
     FROM identities
     UNION ALL
-    SELECT 41, format('DROP SEQUENCE %s;', sequence_name), NULL FROM identities
+    SELECT 'drop sequence', format('DROP SEQUENCE %s;', sequence_name), NULL FROM identities
     UNION ALL
-    SELECT 42, format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name),
+    SELECT 'rename sequence', format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name),
            format('%s:%s', 'pg_class'::regclass::oid, sequence)
     FROM identities
     UNION ALL
-    SELECT 50, raise, NULL
+    SELECT 'raise sequence', raise, NULL
     FROM raised
     WHERE is_ascending
       AND (relation, number) IN (SELECT relation, number FROM restored)
