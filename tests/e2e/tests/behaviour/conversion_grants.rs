@@ -1,12 +1,12 @@
 //! A privilege that another role than the owner has granted on what is created again is an obstacle,
 //! and no statement of a conversion runs in the name of that role.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, StopOnDrop, bigint, error_of, eventually};
 
 use crate::conversion_attacks::{mallory, start, statements};
 
@@ -151,16 +151,17 @@ fn attack(cluster: &Cluster, gate: &mut Client) -> Round {
     let mut converting = mallory(cluster);
     let pid = bigint(&mut converting, "SELECT pg_backend_pid()::bigint");
     let convert = "SELECT snowflake_convert('mallory.orders', 'id', dependents => 'recreate', dry_run => false)";
-    let waits_for = |kind: &str| {
-        format!(
+    let waits = |gate: &mut Client, comparison: &str| {
+        let locks = format!(
             "SELECT count(*) FROM pg_locks
-             WHERE pid = {pid} AND NOT granted AND locktype = '{kind}'"
-        )
+             WHERE pid = {pid} AND NOT granted AND locktype {comparison} 'advisory'"
+        );
+        bigint(gate, &locks) == 1
     };
     std::thread::scope(|scope| {
         let conversion = scope.spawn(move || converting.batch_execute(convert));
         eventually("the conversion waits or is over", || {
-            conversion.is_finished() || bigint(gate, &waits_for("advisory")) == 1
+            conversion.is_finished() || waits(gate, "=")
         });
         if conversion.is_finished() {
             gate.batch_execute("SELECT pg_advisory_unlock(1)").expect("unlocked");
@@ -170,21 +171,23 @@ fn attack(cluster: &Cluster, gate: &mut Client) -> Round {
         }
         let mut dropping = mallory(cluster);
         dropping.batch_execute("BEGIN; DROP TABLE shared.report").expect("she owns the schema");
-        let swaps = AtomicBool::new(true);
+        let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let stop = StopOnDrop(&is_over);
             let swapping = scope.spawn(|| {
                 let mut client = mallory(cluster);
                 let mut swapped = false;
-                while swaps.load(Relaxed) || swapped {
+                while !is_over.load(SeqCst) || swapped {
                     client.batch_execute(SWAP).expect("swapped");
                     swapped = !swapped;
                 }
             });
             gate.batch_execute("SELECT pg_advisory_unlock(1)").expect("unlocked");
+            // GRANT waits for the transaction that drops, and other statements for its lock.
             eventually("the conversion waits or is over", || {
-                conversion.is_finished() || bigint(gate, &waits_for("transactionid")) == 1
+                conversion.is_finished() || waits(gate, "<>")
             });
-            swaps.store(false, Relaxed);
+            drop(stop);
             swapping.join().expect("no panic");
         });
         dropping.batch_execute("ROLLBACK").expect("bob's table is there again");
