@@ -1,7 +1,7 @@
 # Runs the scripts of tools/. PG_CONFIG=/path/to/pg_config chooses the server; without it, this is the newest supported
 # one that is installed, or else the newest one that apt offers.
 
-.PHONY: help all setup run test lint install uninstall deb image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-all test-clients mutants soak clean
+.PHONY: help all setup run test lint install uninstall deb image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
 
 throwaway = cargo run --quiet -p snowflake-e2e --bin throwaway --
 bench = cargo run --quiet --release -p snowflake-bench --
@@ -82,6 +82,9 @@ test-newcomer:
 
 test-minors:
 	@tools/test-minors
+
+test-postgresql:
+	@tools/test-postgresql
 
 test-arm64:
 	@tools/test-arm64

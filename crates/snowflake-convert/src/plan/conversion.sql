@@ -110,7 +110,8 @@ conversion(moment, statement, is_temporary, properties) AS (
     FROM identities
     UNION ALL
     -- From PostgreSQL 17 on, a partition's identity goes with its parent's.
-    SELECT 'drop identity', format('ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY;', relation_name, column_name),
+    SELECT 'drop identity',
+           format('ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY;', relation_name, column_name),
            is_temporary, NULL
     FROM columns
     WHERE in_family
@@ -172,14 +173,17 @@ $rename$,
     UNION ALL
     SELECT 'alter indexes', statement, is_temporary, NULL FROM of_indexes
     UNION ALL
-    SELECT 'widen sequence', format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name),
+    SELECT 'widen sequence',
+           format('ALTER SEQUENCE %s AS bigint MAXVALUE 9223372036854775807;', sequence_name),
            is_temporary, NULL
     FROM widened
     UNION ALL
-    SELECT 'rename sequence', format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), is_temporary, NULL
+    SELECT 'rename sequence',
+           format('ALTER SEQUENCE %s RENAME TO %s;', new_name, short_name), is_temporary, NULL
     FROM identities
     UNION ALL
-    SELECT 'own sequence', format('ALTER SEQUENCE %s OWNED BY %s.%s;', sequence_name, relation_name, column_name),
+    SELECT 'own sequence',
+           format('ALTER SEQUENCE %s OWNED BY %s.%s;', sequence_name, relation_name, column_name),
            is_temporary,
            format('%s:%s', 'pg_class'::regclass::oid, sequence)
     FROM identities
