@@ -3,7 +3,7 @@
 use std::thread;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, bigints, error_of};
+use snowflake_e2e::{Cluster, Means, NEXT, bigint, bigints, error_of, lacks};
 
 use super::{HORIZON, INSERT, begin, create_jobs, jobs};
 
@@ -70,6 +70,9 @@ fn a_statement_has_one_horizon() {
 /// It does not stay as it was in a transaction, or in a block of statements.
 #[test]
 fn each_statement_has_its_own_horizon() {
+    if lacks(&[Means::Extension("dblink")]) {
+        return;
+    }
     let cluster = jobs();
     let mut client = cluster.connect();
     client.batch_execute("BEGIN").expect("a transaction");
