@@ -23,7 +23,7 @@ const Tag = sequelize.define('tag', {
   id: { ...id },
   name: { type: DataTypes.STRING, allowNull: false, unique: true },
 });
-const Like = sequelize.define('like');
+const Like = sequelize.define('like', { id: { ...id } });
 
 User.hasMany(Post, { as: 'posts', foreignKey: { name: 'authorId', allowNull: false } });
 Post.belongsTo(User, { as: 'author' });

@@ -58,8 +58,9 @@ fn generate_and_migrate(program: &Program) {
 }
 
 /// Drizzle with keys that are declared as `bigint({ mode: 'bigint' })` with
-/// `generatedAlwaysAsIdentity()`, and as `bigserial({ mode: 'bigint' })`: the migrations that drizzle-kit generates add foreign keys last, and are
-/// adopted. They are made from what it remembers, so it finds no difference afterwards.
+/// `generatedAlwaysAsIdentity()`, and as `bigserial({ mode: 'bigint' })`: the migrations that drizzle-kit
+/// generates add foreign keys last, and are adopted. They are made from what it remembers, so it finds no
+/// difference afterwards.
 #[test]
 fn migrations_of_drizzle_are_adopted() {
     let program = Program::of_blog("drizzle");
@@ -219,7 +220,8 @@ fn typeorm_would_change_the_defaults_unless_they_are_declared() {
 
 /// TypeORM makes numbers of keys that are declared as `type: Number`, which is what
 /// `@PrimaryGeneratedColumn()` declares: those of rows that are inserted together become equal, and a
-/// reference to one is refused, or refers to another row. `parseInt8` does the same to other types.
+/// reference to one is refused, or refers to another row. With `parseInt8`, those of type `bigint` are
+/// strings of rounded numbers.
 #[test]
 fn typeorm_rounds_keys_that_are_declared_as_numbers() {
     const FILE: &str = "
@@ -237,11 +239,12 @@ fn typeorm_rounds_keys_that_are_declared_as_numbers() {
           .then(([{ written }]) => written === id ? 'right' : 'another row', ({ code }) => code);
         console.log(said);
         await AppDataSource.destroy();";
-    let rounded = |program: &Program| {
+    let assert_rounded = |program: &Program, of_type: &str| {
         let printed = program.node("rounded.js");
         let (first, said) = printed.split_once('\n').expect("two lines");
-        let distinct = first.strip_prefix("number ").expect("numbers").parse::<usize>();
-        assert!(distinct.expect("how many") < 100, "{printed}");
+        let (found, distinct) = first.split_once(' ').expect("a type, and how many");
+        assert_eq!(found, of_type, "{printed}");
+        assert!(distinct.parse::<usize>().expect("how many") < 100, "{printed}");
         assert!(["23503\n", "another row\n"].contains(&said), "{printed}");
     };
     let program = Program::of_blog("typeorm");
@@ -253,12 +256,12 @@ fn typeorm_rounds_keys_that_are_declared_as_numbers() {
     let empty = "TRUNCATE users CASCADE";
     program.cluster.connect().batch_execute(empty).expect("an empty table");
     declare_keys(&program, "Number", "generated: 'increment'");
-    rounded(&program);
+    assert_rounded(&program, "number");
 
     program.cluster.connect().batch_execute(empty).expect("an empty table");
     replace(&program, "entities.js", "type: Number", "type: 'bigint'");
     replace(&program, "data-source.js", "database,\n", "database,\n  parseInt8: true,\n");
-    rounded(&program);
+    assert_rounded(&program, "string");
 }
 
 /// Sequelize's command line.
