@@ -14,21 +14,20 @@
 //! Whoever calls the stand-in needs the right to execute both functions, so that it gives nobody an
 //! ID who may not execute `snowflake_nextval()`.
 
-use std::ffi::CStr;
 use std::ptr;
 
 use pgrx::fcinfo::pg_getarg_datum_raw;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_server::called_directly;
+use snowflake_server::ours::Function;
 use snowflake_server::report::{self, Report};
 
-use crate::extension::functions;
 use crate::generate::snowflake_nextval;
 use crate::utility::{self, Statement};
 
-const ORIGINAL: &CStr = c"snowflake_nextval";
-const STAND_IN: &CStr = c"snowflake_nextval_in_copy";
+const ORIGINAL: &str = "snowflake_nextval";
+const STAND_IN: &str = "snowflake_nextval_in_copy";
 
 called_directly!(pg_finfo_snowflake_nextval_support);
 called_directly!(pg_finfo_snowflake_nextval_in_copy);
@@ -73,8 +72,9 @@ unsafe fn simplify(request: *mut pg_sys::SupportRequestSimplify) -> Option<*mut 
         if !root.is_null() || utility::innermost() != Some(Statement::CopyFrom) {
             return None;
         }
-        let stand_in = beside((*fcall).funcid, STAND_IN)?;
-        if !may_execute((*fcall).funcid) || !may_execute(stand_in) {
+        let original = Function::of(ORIGINAL)?.oid;
+        let stand_in = Function::of(STAND_IN)?.oid;
+        if original != (*fcall).funcid || !may_execute(original) || !may_execute(stand_in) {
             return None;
         }
         let call = pg_sys::copyObjectImpl(fcall.cast()).cast::<pg_sys::FuncExpr>();
@@ -105,17 +105,10 @@ extern "C-unwind" fn check_call(function: &mut pg_sys::FmgrInfo) {
     if utility::innermost() == Some(Statement::AlterTable) {
         Error::InAlterTable.raise();
     }
-    if !beside(function.fn_oid, ORIGINAL).is_some_and(may_execute) {
+    if !Function::of(ORIGINAL).is_some_and(|original| may_execute(original.oid)) {
         Error::MayNotExecute.raise();
     }
     function.fn_extra = ptr::from_mut(function).cast();
-}
-
-/// The function of this name without arguments of the extension that has this function.
-fn beside(function: pg_sys::Oid, name: &CStr) -> Option<pg_sys::Oid> {
-    // SAFETY: looks into the catalog.
-    let extension = unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) };
-    functions(extension, name).into_iter().next()
 }
 
 /// Whether the current user may execute the function.

@@ -43,7 +43,6 @@ mod copy;
 mod currval;
 mod database_layout;
 mod decode;
-mod extension;
 mod former;
 mod generate;
 mod generator;

@@ -7,22 +7,16 @@ use std::iter::successors;
 use pgrx::pg_sys::SysCacheIdentifier::{PARTRELID, SEQRELID};
 use pgrx::prelude::*;
 use pgrx::{PgList, PgRelation};
-use snowflake_server::report;
+use snowflake_server::encoding::encode;
+use snowflake_server::ours::Function;
+use snowflake_server::report::{self, Report};
 use snowflake_server::spi::execute_here;
 
 use super::attempt::attempt;
-use super::function;
-use super::table::{Table, column_name, columns, constant, nodes, relation_name, row, text};
-use crate::settings::adopted_schemas;
-
-/// A column that takes values of a sequence and belongs to the primary key.
-struct Key {
-    number: i16,
-    /// Why it stays as it is, if it does.
-    reason: Option<String>,
-    /// The sequence of an identity column.
-    identity: Option<pg_sys::Oid>,
-}
+use super::table::{
+    NARROW, Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
+};
+use crate::settings::{self, adopted_schemas};
 
 /// Gives keys of tables that were created, and of columns that were added, snowflake IDs. The
 /// number of a column is 0 for a table.
@@ -41,12 +35,12 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
             continue;
         }
         attempt("the new keys of a table could not be looked at", || {
-            for key in Key::all(table, &new, !added.contains(&0)) {
-                if let Some(reason) = &key.reason {
-                    let (column, name) = (column_name(table, key.number), relation_name(table));
+            for (number, reason) in keys(table, &new, !added.contains(&0)) {
+                if let Some(reason) = reason {
+                    let (column, name) = (column_name(table, number), relation_name(table));
                     left.push(format!("Column {column} of table {name}: {reason}."));
-                } else if let Some(function) = function.get_or_insert_with(function::ready) {
-                    key.convert(table, function)?;
+                } else if let Some(function) = function.get_or_insert_with(ready) {
+                    convert(table, number, function)?;
                 }
             }
             Ok(())
@@ -55,15 +49,36 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
     if left.is_empty() {
         return;
     }
-    let is_narrow = left.iter().any(|line| line.contains(NARROW));
-    let notice = report::message("not all new keys were converted to snowflake IDs")
-        .set_detail(left.join("\n"));
-    let hint = "Declare keys as bigint, or convert the schema with snowflake_convert() when its \
-                migrations have run.";
-    report::send(if is_narrow { notice.set_hint(hint) } else { notice }, PgLogLevel::NOTICE);
+    let detail = left.join("\n");
+    let hint = detail.contains(OF_TYPE).then_some(
+        "Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations \
+         have run.",
+    );
+    let notice = report::message("not all new keys were converted to snowflake IDs");
+    let notice = notice.set_detail(detail);
+    let notice = if let Some(hint) = hint { notice.set_hint(hint) } else { notice };
+    report::send(notice, PgLogLevel::NOTICE);
 }
 
-const NARROW: &str = ": it is of type ";
+const OF_TYPE: &str = "it is of type ";
+
+/// The function whose values the keys take, if the server can issue IDs. Otherwise, a notice says what
+/// is missing.
+fn ready() -> Option<Function> {
+    let fixed = settings::fixed();
+    let missing = |error: settings::Error| report::sentences(error.report().message(), None);
+    let reason = match Function::of("snowflake_nextval") {
+        _ if !fixed.preloaded => missing(settings::Error::NotPreloaded),
+        _ if fixed.identity.is_none() => missing(fixed.no_identity()),
+        None => "The database has no extension snowflake with a function snowflake_nextval() that \
+                 is the library's and a superuser's."
+            .into(),
+        function => return function,
+    };
+    let notice = report::message("keys of new tables were not converted to snowflake IDs");
+    report::send(notice.set_detail(reason), PgLogLevel::NOTICE);
+    None
+}
 
 /// Whether a relation is a table, and not a temporary one, in one of the schemas.
 fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
@@ -100,102 +115,86 @@ fn new_columns(table: pg_sys::Oid, added: &[i16]) -> Vec<i16> {
 /// What PostgreSQL subtracts from the number of a column in a set.
 const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
 
-impl Key {
-    /// Those among columns of a table.
-    fn all(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<Key> {
-        let table = Table::open(oid);
-        let occupied = are_added && has_rows(oid);
-        let of = |number: &i16| {
-            let key = Key::of(&table, *number)?;
-            let reason = key.reason.or(occupied.then(|| "the table has rows".into()));
-            Some(Key { reason, ..key })
-        };
-        numbers.iter().filter_map(of).collect()
-    }
+/// Those of these columns of a table that take values of a sequence, each with the reason why it stays
+/// as it is, if it does.
+fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Option<String>)> {
+    let table = Table::open(oid);
+    let occupied = (are_added && has_rows(oid)).then(|| "the table has rows".to_owned());
+    let of = |number: &i16| Some((*number, key(&table, *number)?.or(occupied.clone())));
+    numbers.iter().filter_map(of).collect()
+}
 
-    fn of(table: &Table, number: i16) -> Option<Key> {
-        let descriptor = table.relation.tuple_desc();
-        let column = descriptor.get(number as usize - 1)?;
-        let (is_identity, of) = (column.attidentity != 0, column.atttypid);
-        let is_narrow = [pg_sys::INT2OID, pg_sys::INT4OID].contains(&of);
-        let defaults = table.defaults();
-        let is_own = |default: &&(i16, String)| default.0 == number;
-        let default = defaults.iter().find(is_own).map_or("", |(_, default)| default);
-        // What refers to another table takes its values from there.
-        if !(is_narrow || of == pg_sys::INT8OID)
-            || column.attinhcount > 0
-            || column.attgenerated != 0
-            || !(is_identity || takes_values(default, is_narrow))
-            || table.foreign_keys().iter().any(|key| key.conkey.contains(&number))
-        {
-            return None;
+/// Why a column stays as it is, if it does; `None` if it takes no values of a sequence.
+fn key(table: &Table, number: i16) -> Option<Option<String>> {
+    let descriptor = table.relation.tuple_desc();
+    let column = descriptor.get(number as usize - 1)?;
+    let (is_identity, of) = (column.attidentity != 0, column.atttypid);
+    let is_narrow = NARROW.contains(&of);
+    let (defaults, checks) = table.defaults_and_checks();
+    let (own, others): (Vec<_>, Vec<_>) =
+        defaults.into_iter().partition(|(column, _)| *column == number);
+    let default = own.first().map_or("", |(_, default)| default);
+    // What refers to another table takes its values from there.
+    if !(is_narrow || of == pg_sys::INT8OID)
+        || column.attinhcount > 0
+        || column.attgenerated != 0
+        || !(is_identity || takes_values(default, is_narrow))
+        || table.foreign_keys().iter().any(|key| key.conkey.contains(&number))
+    {
+        return None;
+    }
+    if is_narrow {
+        return Some(Some(format!("{OF_TYPE}{}", type_name(of))));
+    }
+    let others: Vec<_> = others.into_iter().map(|(_, default)| default).collect();
+    let computes = |expression: &String| columns(expression).contains(&number);
+    let sequence = owned_sequence(table.oid, number, if is_identity { b'i' } else { b'a' })
+        .filter(|sequence| is_identity || default.contains(&constant(*sequence)));
+    // SAFETY: the relation is open.
+    let is_foreign = || unsafe { (*table.relation.rd_rel).relowner != pg_sys::GetUserId() };
+    let reason = match sequence {
+        None => "its default takes values of a sequence that it does not own",
+        Some(sequence) if has_options(sequence) => "its sequence has options of its own",
+        Some(sequence) if others.iter().any(|other| other.contains(&constant(sequence))) => {
+            "another column uses its sequence"
         }
-        let sequence = owned_sequence(table.oid, number, if is_identity { b'i' } else { b'a' })
-            .filter(|sequence| is_identity || default.contains(&constant(*sequence)));
-        let reason = || {
-            let others =
-                || defaults.iter().filter(|default| !is_own(default)).map(|(_, other)| other);
-            let computes = |expression: &String| columns(expression).contains(&number);
-            // SAFETY: the relation is open.
-            let is_foreign = || unsafe { (*table.relation.rd_rel).relowner != pg_sys::GetUserId() };
-            let Some(sequence) = sequence else {
-                return Some("its default takes values of a sequence that it does not own");
-            };
-            if has_options(sequence) {
-                Some("its sequence has options of its own")
-            } else if others().any(|other| other.contains(&constant(sequence))) {
-                Some("another column uses its sequence")
-            } else if is_partitioned_by(table, number) {
-                Some("the table is partitioned by it")
-            } else if others().any(computes)
-                || table.indexes().iter().any(computes)
-                || table.checks().iter().any(|check| limits(check, number))
-            {
-                Some("something computes with it")
-            } else if is_identity && is_foreign() {
-                Some("it is an identity column, and the table belongs to another role")
-            } else {
-                None
-            }
-        };
-        let reason = match is_narrow {
-            // SAFETY: reads the name of a type.
-            true => Some(format!("it is of type {}", unsafe { text(pg_sys::format_type_be(of)) })),
-            false => reason().map(str::to_owned),
-        };
-        Some(Key { number, reason, identity: sequence.filter(|_| is_identity) })
-    }
+        _ if is_partitioned_by(table, number) => "the table is partitioned by it",
+        _ if others.iter().chain(&table.indexes()).any(computes)
+            || checks.iter().any(|check| limits(check, number)) =>
+        {
+            "something computes with it"
+        }
+        _ if is_identity && is_foreign() => {
+            "it is an identity column, and the table belongs to another role"
+        }
+        _ => return Some(None),
+    };
+    Some(Some(reason.into()))
+}
 
-    /// Makes the column take values of the function, and keep its sequence.
-    fn convert(
-        &self,
-        table: pg_sys::Oid,
-        (function, call): &(pg_sys::Oid, String),
-    ) -> Result<(), String> {
-        let (name, column) = (relation_name(table), column_name(table, self.number));
-        let create = self.identity.map(|sequence| {
-            // SAFETY: looks for the table by its OID.
-            let persistence = unsafe { pg_sys::get_rel_persistence(table) };
-            let is_unlogged = persistence == pg_sys::RELPERSISTENCE_UNLOGGED as c_char;
-            let unlogged = if is_unlogged { "UNLOGGED " } else { "" };
-            format!(
-                "CREATE {unlogged}SEQUENCE {} OWNED BY {name}.{column}",
-                relation_name(sequence)
-            )
-        });
-        let drop =
-            create.as_ref().map_or(String::new(), |_| format!("ALTER {column} DROP IDENTITY, "));
-        execute_here(&format!("ALTER TABLE {name} {drop}ALTER {column} SET DEFAULT {call}()"));
-        create.iter().for_each(|create| execute_here(create));
-        // The statements have used names, and whoever owns a schema can have put another one in its
-        // place meanwhile.
-        // SAFETY: what they have done becomes visible.
-        unsafe { pg_sys::CommandCounterIncrement() };
-        let is_done = Table::open(table).calls(self.number, *function)
-            && owned_sequence(table, self.number, b'a').is_some();
-        let other = || "another session has put another schema in the place of one".into();
-        is_done.then_some(()).ok_or_else(other)
+/// Makes a column take values of the function, and keep its sequence.
+fn convert(table: pg_sys::Oid, number: i16, function: &Function) -> Result<(), String> {
+    let (name, column) = (relation_name(table), column_name(table, number));
+    let schema = quoted(&encode(&function.schema));
+    let set = format!("ALTER {column} SET DEFAULT {schema}.snowflake_nextval()");
+    if let Some(sequence) = owned_sequence(table, number, b'i').map(relation_name) {
+        // SAFETY: looks for the table by its OID.
+        let persistence = unsafe { pg_sys::get_rel_persistence(table) };
+        let is_unlogged = persistence == pg_sys::RELPERSISTENCE_UNLOGGED as c_char;
+        let kind = if is_unlogged { "UNLOGGED SEQUENCE" } else { "SEQUENCE" };
+        execute_here(&format!("ALTER TABLE {name} ALTER {column} DROP IDENTITY, {set}"));
+        execute_here(&format!("CREATE {kind} {sequence} OWNED BY {name}.{column}"));
+    } else {
+        execute_here(&format!("ALTER TABLE {name} {set}"));
     }
+    // The statements have used names, and whoever owns a schema can have put another one in its place
+    // meanwhile.
+    // SAFETY: what they have done becomes visible.
+    unsafe { pg_sys::CommandCounterIncrement() };
+    let is_done = Table::open(table).calls(number, function.oid)
+        && owned_sequence(table, number, b'a').is_some();
+    let other = || "another session has put another schema in the place of one".into();
+    is_done.then_some(()).ok_or_else(other)
 }
 
 /// Whether a default is a value of a sequence, converted if the column is narrow, and nothing else.

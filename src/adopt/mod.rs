@@ -5,14 +5,12 @@
 //! collects, and [`end`] looks at what was collected once the statement has returned. The catalog is
 //! read by the caches of PostgreSQL, because queries would take longer than the statement.
 //!
-//! - `function`: the function whose values they take.
 //! - `keys`: what becomes of the keys of a table.
 //! - `references`: integer columns that refer to snowflake IDs.
 //! - `table`: what the caches say of a table.
 //! - `attempt`: what is looked at and done without harm to the statement of the user.
 
 mod attempt;
-mod function;
 mod keys;
 mod references;
 mod table;

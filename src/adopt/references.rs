@@ -4,11 +4,11 @@ use std::ffi::c_char;
 
 use pgrx::prelude::*;
 use pgrx::{PgList, pg_sys};
+use snowflake_server::ours::Function;
 use snowflake_server::report;
 
 use super::attempt::attempt;
-use super::function;
-use super::table::{Table, column_name, relation_name, row, text};
+use super::table::{NARROW, Table, column_name, relation_name, row, type_name};
 
 /// A column of a foreign key that is narrower than a snowflake ID, and the column that it refers to.
 struct Narrow {
@@ -24,10 +24,10 @@ pub fn warn(constraints: impl Iterator<Item = pg_sys::Oid>) {
     let all: Vec<_> = constraints.flat_map(Narrow::all).collect();
     if !all.is_empty() {
         attempt("new foreign keys could not be looked at", || {
-            let Some(function) = function::find() else { return Ok(()) };
-            let is_snowflake =
-                |narrow: &&Narrow| Table::open(narrow.other).calls(narrow.referenced, function);
-            all.iter().filter(is_snowflake).for_each(Narrow::warn);
+            let Some(function) = Function::of("snowflake_nextval") else { return Ok(()) };
+            let refers_to_ids =
+                |key: &&Narrow| Table::open(key.other).calls(key.referenced, function.oid);
+            all.iter().filter(refers_to_ids).for_each(Narrow::warn);
             Ok(())
         });
     }
@@ -56,16 +56,15 @@ impl Narrow {
             let of = unsafe { pg_sys::get_atttype(table, column) };
             Narrow { table, column, of, other, referenced }
         });
-        all.filter(|all| [pg_sys::INT2OID, pg_sys::INT4OID].contains(&all.of)).collect()
+        all.filter(|all| NARROW.contains(&all.of)).collect()
     }
 
     fn warn(&self) {
-        // SAFETY: reads the name of a type, and the tables that this one is a partition of.
-        let (of, top) = unsafe {
-            let tops = PgList::<pg_sys::Oid>::from_pg(pg_sys::get_partition_ancestors(self.table));
-            (text(pg_sys::format_type_be(self.of)), tops.iter_oid().last().unwrap_or(self.table))
-        };
-        let column = column_name(self.table, self.column);
+        // SAFETY: looks for the tables that this one is a partition of; the list is one of OIDs.
+        let tops =
+            unsafe { PgList::<pg_sys::Oid>::from_pg(pg_sys::get_partition_ancestors(self.table)) };
+        let top = tops.iter_oid().last().unwrap_or(self.table);
+        let (column, of) = (column_name(self.table, self.column), type_name(self.of));
         let [table, other, top] = [self.table, self.other, top].map(relation_name);
         let warning = report::message(format!(
             "column {column} of table {table} cannot hold the snowflake IDs that it refers to"

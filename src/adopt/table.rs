@@ -21,51 +21,41 @@ impl Table {
         Table { oid, relation: unsafe { PgRelation::open(oid) } }
     }
 
-    /// The defaults, with the numbers of their columns; the expressions of generated columns are among
-    /// them.
-    pub fn defaults(&self) -> Vec<(i16, String)> {
+    /// The defaults with the numbers of their columns, among them the expressions of generated columns;
+    /// and the check constraints.
+    pub fn defaults_and_checks(&self) -> (Vec<(i16, String)>, Vec<String>) {
         // SAFETY: the relation is open, and there are as many as it says.
         unsafe {
-            let all = (*self.relation.rd_att).constr.as_ref();
-            let defaults = all.map_or(&[][..], |all| array(all.defval, all.num_defval));
-            defaults.iter().map(|default| (default.adnum, text(default.adbin))).collect()
-        }
-    }
-
-    /// The check constraints.
-    pub fn checks(&self) -> Vec<String> {
-        // SAFETY: the relation is open, and there are as many as it says.
-        unsafe {
-            let all = (*self.relation.rd_att).constr.as_ref();
-            let checks = all.map_or(&[][..], |all| array(all.check, all.num_check));
-            checks.iter().map(|check| text(check.ccbin)).collect()
+            let Some(all) = (*self.relation.rd_att).constr.as_ref() else {
+                return Default::default();
+            };
+            let (defaults, checks) =
+                (array(all.defval, all.num_defval), array(all.check, all.num_check));
+            let defaults = defaults.iter().map(|default| (default.adnum, text(default.adbin)));
+            (defaults.collect(), checks.iter().map(|check| text(check.ccbin)).collect())
         }
     }
 
     /// What the indexes compute with, and the conditions for a row to be in them.
     pub fn indexes(&self) -> Vec<String> {
-        let attributes = [pg_sys::Anum_pg_index_indexprs, pg_sys::Anum_pg_index_indpred];
+        const ATTRIBUTES: [u32; 2] =
+            [pg_sys::Anum_pg_index_indexprs, pg_sys::Anum_pg_index_indpred];
         // SAFETY: looks for the rows of indexes by their OIDs. The attributes are texts, or NULL.
-        unsafe {
-            let indexes = PgList::<pg_sys::Oid>::from_pg(pg_sys::RelationGetIndexList(
-                self.relation.as_ptr(),
-            ));
-            let of_index = |index| {
-                row(INDEXRELID, index, |row| {
-                    attributes.map(|attribute| {
-                        let mut is_null = false;
-                        let value = pg_sys::SysCacheGetAttr(
-                            INDEXRELID as _,
-                            row,
-                            attribute as _,
-                            &raw mut is_null,
-                        );
-                        (!is_null).then(|| text(pg_sys::text_to_cstring(value.cast_mut_ptr())))
-                    })
+        let of_index = |index| unsafe {
+            row(INDEXRELID, index, |row| {
+                ATTRIBUTES.map(|attribute| {
+                    let (cache, mut is_null) = (INDEXRELID as i32, false);
+                    let value =
+                        pg_sys::SysCacheGetAttr(cache, row, attribute as i16, &raw mut is_null);
+                    (!is_null).then(|| text(pg_sys::text_to_cstring(value.cast_mut_ptr())))
                 })
-            };
-            indexes.iter_oid().filter_map(of_index).flatten().flatten().collect()
-        }
+            })
+        };
+        // SAFETY: the relation is open, and the list is one of OIDs.
+        let indexes = unsafe {
+            PgList::<pg_sys::Oid>::from_pg(pg_sys::RelationGetIndexList(self.relation.as_ptr()))
+        };
+        indexes.iter_oid().filter_map(of_index).flatten().flatten().collect()
     }
 
     /// The foreign keys; the columns of each are followed by zeros.
@@ -83,7 +73,8 @@ impl Table {
         let call = format!("{{FUNCEXPR :funcid {} ", function.to_u32());
         let is_call =
             |expression: &str| expression.starts_with(&call) && nodes(expression).len() == 1;
-        self.defaults().iter().any(|(number, default)| *number == column && is_call(default))
+        let (defaults, _) = self.defaults_and_checks();
+        defaults.iter().any(|(number, default)| *number == column && is_call(default))
     }
 }
 
@@ -138,29 +129,37 @@ pub unsafe fn row<T>(
 /// The name of a relation, qualified and quoted.
 pub fn relation_name(relation: pg_sys::Oid) -> String {
     // SAFETY: looks for the relation by its OID.
-    unsafe { qualified(pg_sys::get_rel_namespace(relation), pg_sys::get_rel_name(relation)) }
+    unsafe {
+        let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
+        text(pg_sys::quote_qualified_identifier(schema, pg_sys::get_rel_name(relation)))
+    }
 }
 
 /// The name of a column, quoted.
 pub fn column_name(table: pg_sys::Oid, column: i16) -> String {
-    // SAFETY: looks for the column by its number, and copies the name.
-    unsafe { text(pg_sys::quote_identifier(pg_sys::get_attname(table, column, false))) }
+    // SAFETY: looks for the column by its number.
+    quoted(unsafe { CStr::from_ptr(pg_sys::get_attname(table, column, false)) })
 }
 
-/// A name, qualified and quoted.
-///
-/// # Safety
-///
-/// The schema exists, and the name is a string.
-pub unsafe fn qualified(schema: pg_sys::Oid, name: *const c_char) -> String {
-    // SAFETY: the caller's promise.
-    unsafe { text(pg_sys::quote_qualified_identifier(pg_sys::get_namespace_name(schema), name)) }
+/// A name, quoted where needed.
+pub fn quoted(name: &CStr) -> String {
+    // SAFETY: reads the name.
+    unsafe { text(pg_sys::quote_identifier(name.as_ptr())) }
+}
+
+/// The types that are too narrow for snowflake IDs.
+pub const NARROW: [pg_sys::Oid; 2] = [pg_sys::INT2OID, pg_sys::INT4OID];
+
+/// The name of a type.
+pub fn type_name(of: pg_sys::Oid) -> String {
+    // SAFETY: looks for the type by its OID.
+    unsafe { text(pg_sys::format_type_be(of)) }
 }
 
 /// # Safety
 ///
 /// It is a string.
-pub unsafe fn text(text: *const c_char) -> String {
+unsafe fn text(text: *const c_char) -> String {
     // SAFETY: the caller's promise.
     decode(unsafe { CStr::from_ptr(text) })
 }

@@ -1,7 +1,8 @@
 //! What this server knows of other servers.
 
 use snowflake_core::jump::NOTABLE;
-use snowflake_server::{ours, spi};
+use snowflake_server::ours::Function;
+use snowflake_server::spi;
 
 use super::facts::Facts;
 use super::finding::Finding;
@@ -93,7 +94,7 @@ const STANDBYS: &str = "SELECT r.application_name, r.sync_state FROM pg_stat_rep
 
 /// Whether IDs of another server with this identity came by replication or were observed.
 pub fn twins(facts: &Facts) -> Finding {
-    let idle = ours::query(IDLE_WATCHES, &[]);
+    let idle = spi::query(IDLE_WATCHES, &[Function::argument(WATCH)]);
     let received = if facts.fixed.preloaded { shared::statistics().1.twins } else { 0 };
     if received > 0 {
         Finding::doubtful(
@@ -118,12 +119,14 @@ pub fn twins(facts: &Facts) -> Finding {
     }
 }
 
+/// The symbol of `snowflake_watch_twins()`, which is `$1` of the queries.
+const WATCH: &str = "snowflake_watch_twins_wrapper";
+
 /// The tables of this database whose trigger `snowflake_watch_twins()` fires for local rows alone,
 /// for which it does nothing. Disabled triggers are left out, because PostgreSQL disables none by
 /// itself.
 const IDLE_WATCHES: &str = "SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ')
-    FROM pg_trigger AS t JOIN ours ON function = t.tgfoid
-    WHERE symbol = 'snowflake_watch_twins_wrapper' AND t.tgenabled = 'O'";
+    FROM pg_trigger AS t WHERE t.tgfoid = $1 AND t.tgenabled = 'O'";
 
 /// Whether the subscriptions that bring rows to watched tables are enabled. With
 /// `disable_on_error`, PostgreSQL disables one by itself.
@@ -131,7 +134,7 @@ pub fn subscriptions(_: &Facts) -> Finding {
     if !may_read_subscriptions() {
         return Finding::well("Not checked: this role may not read pg_subscription.");
     }
-    match ours::query(DISABLED, &[])[0][0].as_deref() {
+    match spi::query(DISABLED, &[Function::argument(WATCH)])[0][0].as_deref() {
         None => Finding::well("No subscription to a watched table is disabled."),
         Some(disabled) => Finding::doubtful(
             format!("These subscriptions to watched tables are disabled: {disabled}."),
@@ -148,8 +151,7 @@ const DISABLED: &str = "SELECT string_agg(s.subname, ', ' ORDER BY s.subname)
         AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
         AND EXISTS (
             SELECT FROM pg_subscription_rel AS r JOIN pg_trigger AS t ON t.tgrelid = r.srrelid
-            JOIN ours ON function = t.tgfoid
-            WHERE r.srsubid = s.oid AND symbol = 'snowflake_watch_twins_wrapper')";
+            WHERE r.srsubid = s.oid AND t.tgfoid = $1)";
 
 /// Whether this role may read what [`DISABLED`] does. Of `pg_subscription`, only superusers may read
 /// every column.

@@ -4,7 +4,8 @@ use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
 use snowflake_core::promise::Refusal;
 use snowflake_server::report::{Report, sentences};
-use snowflake_server::{ours, time};
+use snowflake_server::ours::Function;
+use snowflake_server::{spi, time};
 
 use super::facts::{Facts, Obstacle};
 use super::finding::{Finding, State};
@@ -28,10 +29,9 @@ const NOTABLE_LEAD: i64 = 60_000;
 
 /// A table of this database that is not empty, and has a default that takes snowflake IDs.
 const TABLE_WITH_KEYS: &str = "SELECT a.adrelid::regclass::text
-    FROM ours JOIN pg_depend AS d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = function
-         AND d.classid = 'pg_attrdef'::regclass
-    JOIN pg_attrdef AS a ON a.oid = d.objid
-    WHERE symbol = 'snowflake_nextval' AND pg_relation_size(a.adrelid) > 0
+    FROM pg_depend AS d JOIN pg_attrdef AS a ON a.oid = d.objid
+    WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = $1
+      AND d.classid = 'pg_attrdef'::regclass AND pg_relation_size(a.adrelid) > 0
     ORDER BY 1 LIMIT 1";
 
 /// Whether the library is preloaded.
@@ -97,7 +97,8 @@ fn without_register(facts: &Facts) -> Finding {
     if let Some(start_after) = facts.fixed.start_after {
         return Finding::well(format!("{first}, and is after {}.", time::display(start_after)));
     }
-    match ours::query(TABLE_WITH_KEYS, &[]).first().and_then(|row| row[0].as_deref()) {
+    let tables = spi::query(TABLE_WITH_KEYS, &[Function::argument("snowflake_nextval")]);
+    match tables.first().and_then(|row| row[0].as_deref()) {
         None => Finding::well(format!("{first}.")),
         Some(table) => Finding::doubtful(
             format!(

@@ -7,8 +7,9 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::promise::Refusal;
+use snowflake_server::ours::Function;
 use snowflake_server::time::{ceil_ms, floor_ms, raw_timestamptz};
-use snowflake_server::{in_recovery, ours};
+use snowflake_server::{in_recovery, spi};
 
 use super::error::Error;
 use crate::promise::{self, register};
@@ -90,7 +91,8 @@ const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(d.classid, d.ob
     FROM pg_depend AS member JOIN pg_proc AS p ON p.oid = member.objid \
     JOIN pg_depend AS d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid \
     WHERE member.refclassid = 'pg_extension'::regclass AND member.deptype = 'e' \
-    AND member.classid = 'pg_proc'::regclass AND member.refobjid IN (SELECT extension FROM ours) \
+    AND member.classid = 'pg_proc'::regclass AND member.refobjid = (SELECT refobjid FROM pg_depend \
+    WHERE classid = 'pg_proc'::regclass AND objid = $1 AND refclassid = 'pg_extension'::regclass) \
     AND p.provolatile = 'i' AND p.proname !~ '_base62$' \
     AND NOT coalesce('epoch' = ANY (p.proargnames), false) \
     AND d.classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
@@ -100,7 +102,7 @@ pub fn stored_results() -> Option<String> {
     let query = format!(
         "SELECT string_agg(found, ', ' ORDER BY found) FROM ({STORED_RESULTS}) AS results (found)"
     );
-    ours::query(&query, &[]).swap_remove(0).swap_remove(0)
+    spi::query(&query, &[Function::argument("snowflake_nextval")]).swap_remove(0).swap_remove(0)
 }
 
 /// The layout that a call names. 22023 when it is not valid.

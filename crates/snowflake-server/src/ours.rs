@@ -1,28 +1,11 @@
 //! Which functions are those of the library `snowflake_pg`.
 
+use std::ffi::{CStr, CString};
+
 use pgrx::pg_sys;
 
-use crate::spi::{self, Argument, Row, text};
-
-/// The beginning of a query that reads the functions of the library from `ours (function, symbol,
-/// extension)`: those that are in C, in the library `snowflake_pg`, of a superuser, and members of an
-/// extension. Only superusers create functions in C, so nobody else has one that looks like this,
-/// whatever the names of its schema and of itself.
-const OURS: &str = r"
-    WITH ours (function, symbol, extension) AS (
-        SELECT p.oid, p.prosrc, d.refobjid
-        FROM pg_proc AS p
-        JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'c'
-        JOIN pg_roles AS r ON r.oid = p.proowner AND r.rolsuper
-        JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-             AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-        WHERE p.probin ~ '(^|/)snowflake_pg(\.so)?$'
-    ) ";
-
-/// As [`spi::query`], for the rest of such a query.
-pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
-    spi::query(&format!("{OURS}{query}"), arguments)
-}
+use crate::encoding::decode;
+use crate::spi::Argument;
 
 /// A function of the library.
 pub struct Function {
@@ -33,16 +16,29 @@ pub struct Function {
 }
 
 impl Function {
-    /// The function of this symbol; `None` if this database does not have it.
+    /// The function of this symbol that is in C, in the library, of a superuser, and a member of an
+    /// extension; `None` if this database does not have it. Only superusers create functions in C, so
+    /// nobody else has one that looks like this, whatever she adds to an extension of hers. The caches
+    /// of PostgreSQL answer this by the name, which is the symbol without what pgrx appends, and
+    /// without the prefix of those in `snowflake_internal`.
     pub fn of(symbol: &str) -> Option<Function> {
-        const FOUND: &str = "
-            SELECT p.oid, n.nspname
-            FROM ours JOIN pg_proc AS p ON p.oid = function
-            JOIN pg_namespace AS n ON n.oid = p.pronamespace WHERE symbol = $1";
-        let row = query(FOUND, &[text(symbol)]).pop()?;
-        let [oid, schema] = row.try_into().expect("two columns");
-        let oid = oid.expect("an OID").parse::<u32>().expect("an OID");
-        Some(Function { oid: oid.into(), schema: schema.expect("a name") })
+        let name = symbol.trim_end_matches("_wrapper");
+        let name = CString::new(name.trim_start_matches("snowflake_internal_")).expect("a symbol");
+        let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32;
+        let none = pg_sys::Datum::null();
+        // SAFETY: looks into the catalog. What is found in the list is copied before it is released.
+        unsafe {
+            let list = pg_sys::SearchSysCacheList(cache, 1, name.as_ptr().into(), none, none);
+            let rows = (*list).members.as_slice((*list).n_members as usize);
+            let found = rows.iter().find_map(|row| of_row(&raw mut (**row).tuple, symbol));
+            pg_sys::ReleaseCatCacheList(list);
+            found
+        }
+    }
+
+    /// Its OID, for a query; NULL if this database does not have it.
+    pub fn argument(symbol: &str) -> Argument {
+        (Function::of(symbol).map(|function| function.oid.into()), pg_sys::OIDOID)
     }
 
     /// Calls a function that takes nothing and returns a `bigint`.
@@ -53,5 +49,32 @@ impl Function {
     pub unsafe fn bigint(&self) -> i64 {
         // SAFETY: the caller's promise.
         unsafe { pg_sys::OidFunctionCall0Coll(self.oid, pg_sys::InvalidOid).value() as i64 }
+    }
+}
+
+/// # Safety
+///
+/// The row is one of `pg_proc`.
+unsafe fn of_row(row: pg_sys::HeapTuple, symbol: &str) -> Option<Function> {
+    const LIBRARY: [&str; 2] = ["snowflake_pg", "snowflake_pg.so"];
+    // SAFETY: the caller's promise. The attributes are texts, and so are the names.
+    unsafe {
+        let &pg_sys::FormData_pg_proc { oid, pronamespace, proowner, prolang, .. } =
+            &*pg_sys::heap_tuple_get_struct(row);
+        let text = |attribute: u32| {
+            let cache = pg_sys::SysCacheIdentifier::PROCOID as i32;
+            let mut is_null = false;
+            let text = pg_sys::SysCacheGetAttr(cache, row, attribute as i16, &raw mut is_null);
+            (!is_null).then(|| decode(CStr::from_ptr(pg_sys::text_to_cstring(text.cast_mut_ptr()))))
+        };
+        let is_ours = prolang == pg_sys::Oid::from(pg_sys::ClanguageId)
+            && text(pg_sys::Anum_pg_proc_prosrc).is_some_and(|found| found == symbol)
+            && text(pg_sys::Anum_pg_proc_probin).is_some_and(|path| {
+                path.rsplit('/').next().is_some_and(|it| LIBRARY.contains(&it))
+            })
+            && pg_sys::superuser_arg(proowner)
+            && pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, oid) != pg_sys::InvalidOid;
+        let schema = || decode(CStr::from_ptr(pg_sys::get_namespace_name(pronamespace)));
+        is_ours.then(|| Function { oid, schema: schema() })
     }
 }

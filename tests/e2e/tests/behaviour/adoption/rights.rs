@@ -248,20 +248,19 @@ fn schemas_that_are_swapped_under_a_statement_change_nothing() {
             }
             swaps
         });
-        client.batch_execute("SET snowflake.adopted_schemas = '*'").expect("set");
-        for round in 0..150 {
-            // Where the schema has just gone, the statement fails as it does without the setting.
-            for key in ["bigserial", "bigint GENERATED ALWAYS AS IDENTITY"] {
-                let table = format!("t{round}_{}", key.len());
-                client
-                    .batch_execute(&format!("CREATE TABLE app.{table} (id {key} PRIMARY KEY)"))
-                    .ok();
-                client
-                    .batch_execute(&format!("CREATE TABLE public.{table} (id {key} PRIMARY KEY)"))
-                    .expect(key);
-            }
-        }
+        // The swaps end whatever becomes of this.
+        let created = client.batch_execute("SET snowflake.adopted_schemas = '*'").and_then(|()| {
+            (0..300).try_for_each(|number| {
+                // Where the schema has just gone, the statement fails as it does without the setting.
+                let key = ["bigserial", "bigint GENERATED ALWAYS AS IDENTITY"][number % 2];
+                let create =
+                    |schema| format!("CREATE TABLE {schema}.t{number}_ (id {key} PRIMARY KEY)");
+                client.batch_execute(&create("app")).ok();
+                client.batch_execute(&create("public"))
+            })
+        });
         is_over.store(true, Relaxed);
+        created.expect("tables in a schema that stays");
         swapping.join().expect("swaps")
     });
     let adopted: i64 =
