@@ -3,8 +3,8 @@
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
 use snowflake_core::promise::Refusal;
-use snowflake_server::report::{Report, sentences};
 use snowflake_server::ours::Function;
+use snowflake_server::report::{Report, sentences};
 use snowflake_server::{spi, time};
 
 use super::facts::{Facts, Obstacle};
