@@ -102,8 +102,12 @@ depending(relation, number, class, object) AS (
 
 -- a row: such an object, what depends on one of them, and what one of them is a part of. The parts
 -- of an object depend on it.
+--
+-- From PostgreSQL 19 on, a recursion reserves memory for as many rows as the planner expects, and it
+-- would expect billions here and below. It takes a comparison of a value with itself, as long as it
+-- does not see through it, to be true for one row of 200.
 reached(class, object) AS (
-    SELECT class, object FROM depending
+    SELECT class, object FROM depending WHERE object = object::bigint::oid
     UNION
     SELECT next.*
     FROM reached,
@@ -116,6 +120,7 @@ reached(class, object) AS (
                AND deptype IN ('i', 'P')
                AND classid <> 'pg_attrdef'::regclass
          ) AS next (class, object)
+    WHERE reached.object = reached.object::bigint::oid
 ),
 
 -- a row: a trigger among these, and the one that it was cloned from for a partition, or itself.
@@ -203,6 +208,7 @@ dependents(relation, number, class, object) AS (
     SELECT d.relation, d.number, coalesce(w.class, d.class), coalesce(w.object, d.object)
     FROM depending AS d
     LEFT JOIN wholes AS w ON (w.part_class, w.part) = (d.class, d.object)
+    WHERE d.object = d.object::bigint::oid
     UNION
     SELECT d.relation, d.number, coalesce(w.class, p.classid), coalesce(w.object, p.objid)
     FROM dependents AS d
@@ -214,4 +220,5 @@ dependents(relation, number, class, object) AS (
              OFFSET 0
          ) AS p
     LEFT JOIN wholes AS w ON (w.part_class, w.part) = (p.classid, p.objid)
+    WHERE d.object = d.object::bigint::oid AND part.part = part.part::bigint::oid
 )

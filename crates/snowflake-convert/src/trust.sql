@@ -36,9 +36,10 @@ schemas(schema, name, owner, is_trusted, creators) AS (
 -- a row: what is executed, or what that calls or reads, directly or not: where an object is evaluated
 -- or parsed again, this is done by the rule of a view, the constraints of a domain, the checks,
 -- indexes, statistics and virtual columns of a table and of what inherits it, by policies that hold
--- for the owner, and by everything else by itself.
+-- for the owner, and by everything else by itself. The planner expects few rows, as of the recursions
+-- in depending.sql.
 uses(class, object, is_used) AS (
-    SELECT class, object, false FROM executed
+    SELECT class, object, false FROM executed WHERE object = object::bigint::oid
     UNION
     SELECT needed.*, true
     FROM uses,
@@ -125,6 +126,7 @@ uses(class, object, is_used) AS (
                AND castfunc >= 16384
                AND (other.oid < 16384 OR other.typowner = one.typowner)
          ) AS needed
+    WHERE uses.object = uses.object::bigint::oid
 ),
 
 -- a row: an object that is called or read, with its owner and its schema, unless it is bound, and so

@@ -64,6 +64,7 @@ mod public_key_rotation;
 mod public_keys;
 mod readme;
 mod recipes;
+mod recursions;
 mod regress;
 mod repack;
 mod runs;
