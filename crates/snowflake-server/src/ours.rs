@@ -24,11 +24,11 @@ impl Function {
     pub fn of(symbol: &str) -> Option<Function> {
         let name = symbol.trim_end_matches("_wrapper");
         let name = CString::new(name.trim_start_matches("snowflake_internal_")).expect("a symbol");
-        let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32;
+        let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP;
         let none = pg_sys::Datum::null();
         // SAFETY: looks into the catalog. What is found in the list is copied before it is released.
         unsafe {
-            let list = pg_sys::SearchSysCacheList(cache, 1, name.as_ptr().into(), none, none);
+            let list = pg_sys::SearchSysCacheList(cache as _, 1, name.as_ptr().into(), none, none);
             let rows = (*list).members.as_slice((*list).n_members as usize);
             let found = rows.iter().find_map(|row| of_row(&raw mut (**row).tuple, symbol));
             pg_sys::ReleaseCatCacheList(list);
@@ -62,9 +62,9 @@ unsafe fn of_row(row: pg_sys::HeapTuple, symbol: &str) -> Option<Function> {
         let &pg_sys::FormData_pg_proc { oid, pronamespace, proowner, prolang, .. } =
             &*pg_sys::heap_tuple_get_struct(row);
         let text = |attribute: u32| {
-            let cache = pg_sys::SysCacheIdentifier::PROCOID as i32;
+            let cache = pg_sys::SysCacheIdentifier::PROCOID;
             let mut is_null = false;
-            let text = pg_sys::SysCacheGetAttr(cache, row, attribute as i16, &raw mut is_null);
+            let text = pg_sys::SysCacheGetAttr(cache as _, row, attribute as i16, &raw mut is_null);
             (!is_null).then(|| decode(CStr::from_ptr(pg_sys::text_to_cstring(text.cast_mut_ptr()))))
         };
         let is_ours = prolang == pg_sys::Oid::from(pg_sys::ClanguageId)
