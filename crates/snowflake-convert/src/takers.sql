@@ -125,7 +125,8 @@ narrow_rules(relation_name, column_name, description, other_name, is_view, writt
                        -- The precision without the scale, which might be negative.
                        WHEN atttypid = 'numeric'::regtype
                            THEN atttypmod > 3
-                                AND ((atttypmod - 4) >> 16) - (((atttypmod - 4) & 2047) # 1024) + 1024 < digits
+                                AND ((atttypmod - 4) >> 16) - ((((atttypmod - 4) & 2047) # 1024) - 1024)
+                                    < digits
                        ELSE atttypid IN (
                            'smallint'::regtype, 'integer'::regtype, 'oid'::regtype, 'real'::regtype)
                    END
@@ -167,7 +168,8 @@ key_obstacles(rank, sqlstate, object, message, detail, hint) AS (
                CASE
                    WHEN is_view THEN 'Drop the rule, let %2$s of view %1$s be a bigint, and create it again.'
                    ELSE
-                       'Drop the rule, run ALTER TABLE %s ALTER COLUMN %s TYPE bigint, and create the rule again.'
+                       'Drop the rule, run ALTER TABLE %s ALTER COLUMN %s TYPE bigint, and create the rule '
+                       'again.'
                END,
                other_name, written_name)
     FROM narrow_rules
