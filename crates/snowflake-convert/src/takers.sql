@@ -3,7 +3,7 @@
 ,
 -- a row: the sequence of keys that are to be converted, with these, and an object that depends on it
 -- and is not the default of one of them. Where it does not hold back the conversion, it only reads the
--- sequence, or it is a function, of which nobody can tell what it does with it.
+-- sequence, or the body of a function does, of which nobody can tell what it does with it.
 takers(relation_name, keys, sequence_name, description, remedy, is_obstacle) AS (
     SELECT min(c.relation_name),
            string_agg(DISTINCT format('%s.%s', c.relation_name, c.column_name), ', '), c.sequence_name,
@@ -26,11 +26,12 @@ takers(relation_name, keys, sequence_name, description, remedy, is_obstacle) AS 
            -- The sequence of an identity goes with it.
            bool_or(identity <> '')
            OR CASE p.class
-                  WHEN 'pg_proc'::regclass THEN false
                   -- A column of a domain cannot be converted, and has keys of its own.
                   WHEN 'pg_attrdef'::regclass THEN NOT d.is_domain
                   WHEN 'pg_type'::regclass THEN true
-                  ELSE coalesce(calls_nextval OR NOT is_view, false)
+                  ELSE coalesce(
+                      tree ~ format(':funcid %s ', 'nextval(regclass)'::regprocedure::oid) OR NOT is_view,
+                      false)
               END
     FROM columns AS c,
          LATERAL (
@@ -54,28 +55,45 @@ takers(relation_name, keys, sequence_name, description, remedy, is_obstacle) AS 
         OFFSET 0
     ) AS d (relation, number, kind, name, is_domain) ON true
     LEFT JOIN LATERAL (
-        SELECT ev_class, rulename = '_RETURN',
-               concat(ev_qual, ev_action) ~ format(':funcid %s ', 'nextval(regclass)'::regprocedure::oid)
+        SELECT ev_class, rulename = '_RETURN', concat(ev_qual, ev_action)
         FROM pg_rewrite
         WHERE p.class = 'pg_rewrite'::regclass AND oid = p.object
+        UNION ALL
+        SELECT NULL, NULL, conbin::text
+        FROM pg_constraint
+        WHERE p.class = 'pg_constraint'::regclass AND oid = p.object
+        UNION ALL
+        SELECT NULL, NULL, concat(polqual, polwithcheck)
+        FROM pg_policy
+        WHERE p.class = 'pg_policy'::regclass AND oid = p.object
+        UNION ALL
+        SELECT NULL, NULL, tgqual::text
+        FROM pg_trigger
+        WHERE p.class = 'pg_trigger'::regclass AND oid = p.object
+        UNION ALL
+        SELECT NULL, NULL, proargdefaults::text
+        FROM pg_proc
+        WHERE p.class = 'pg_proc'::regclass AND oid = p.object
         OFFSET 0
-    ) AS r (ev_class, is_view, calls_nextval) ON true
+    ) AS r (ev_class, is_view, tree) ON true
     WHERE c.in_family
       AND NOT takes_ids
       AND NOT is_passed_over
       AND (d.relation IS NULL
            OR (d.relation, d.number) NOT IN (SELECT relation, number FROM columns WHERE in_family))
     GROUP BY c.sequence_name, p.class, p.object, d.relation, d.number, d.kind, d.name, d.is_domain,
-             ev_class, is_view, calls_nextval
+             ev_class, is_view, tree
 ),
 
--- a row: a rule that writes a column which becomes bigint into one that stays an integer, as it is.
--- The rule depends on both columns, and its tree has a target of that number, whose expression is
--- nothing but the other column in the old or the new row.
-narrow_rules(relation_name, column_name, description, other_name, written_name, type) AS (
+-- a row: a rule that writes a column which becomes bigint into one that cannot hold a key: an integer, an
+-- OID, a number or a text of fewer characters than the next ID has, or a real, which rounds it. The rule
+-- depends on both columns and changes the other, and its tree has a target of that number, whose expression
+-- is nothing but the column in the old or the new row, or a cast of it. What the rule returns is no target.
+narrow_rules(relation_name, column_name, description, other_name, is_view, written_name, type) AS (
     SELECT DISTINCT r.relation_name, r.column_name, pg_describe_object('pg_rewrite'::regclass, rule.oid, 0),
-           format('%I.%I', nspname, c.relname), quote_ident(a.attname), a.atttypid::regtype
+           format('%I.%I', nspname, c.relname), relkind = 'v', quote_ident(a.attname), a.type
     FROM retyped AS r,
+         coalesce(length($5::text), 19) AS next (digits),
          LATERAL (
              SELECT objid
              FROM pg_depend
@@ -84,7 +102,8 @@ narrow_rules(relation_name, column_name, description, other_name, written_name, 
              OFFSET 0
          ) AS p,
          LATERAL (
-             SELECT oid, ev_action
+             SELECT oid,
+                    regexp_replace(ev_action::text, ':returningList .*?:groupClause ', '', 'g') AS action
              FROM pg_rewrite
              WHERE oid = p.objid AND rulename <> '_RETURN' AND ev_class = r.relation
              OFFSET 0
@@ -97,17 +116,35 @@ narrow_rules(relation_name, column_name, description, other_name, written_name, 
              OFFSET 0
          ) AS written,
          LATERAL (
-             SELECT attname, atttypid
+             SELECT attname, format_type(atttypid, atttypmod)
              FROM pg_attribute
              WHERE (attrelid, attnum) = (written.refobjid, written.refobjsubid)
-               AND atttypid IN ('smallint'::regtype, 'integer'::regtype)
+               AND CASE
+                       WHEN atttypid IN ('varchar'::regtype, 'bpchar'::regtype)
+                           THEN atttypmod BETWEEN 4 AND digits + 3
+                       -- The precision without the scale, which might be negative.
+                       WHEN atttypid = 'numeric'::regtype
+                           THEN atttypmod > 3
+                                AND ((atttypmod - 4) >> 16) - ((((atttypmod - 4) & 2047) # 1024) - 1024)
+                                    < digits
+                       ELSE atttypid IN (
+                           'smallint'::regtype, 'integer'::regtype, 'oid'::regtype, 'real'::regtype)
+                   END
              OFFSET 0
-         ) AS a,
-         LATERAL (SELECT relname, relnamespace FROM pg_class WHERE oid = written.refobjid OFFSET 0) AS c
+         ) AS a (attname, type),
+         LATERAL (
+             SELECT relname, relnamespace, relkind FROM pg_class WHERE oid = written.refobjid OFFSET 0
+         ) AS c
     JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE (written.refobjid, written.refobjsubid) NOT IN (SELECT relation, number FROM retyped)
-      AND rule.ev_action::text ~ format(
-          '\{TARGETENTRY :expr \{VAR :varno [12] :varattno %s [^{}]*\} :resno %s ',
+      -- The numbers of columns that are changed begin above those of system columns.
+      AND rule.action ~ format(
+          ':relid %s [^{}]*:(insertedCols|updatedCols) \(b[ \d]* %s\M',
+          written.refobjid, written.refobjsubid + 7)
+      AND rule.action ~ format(
+          '\{TARGETENTRY :expr '
+          '(\{FUNCEXPR [^{}]*:funcformat [12] [^{}]*:args \(|\{(COERCEVIAIO|RELABELTYPE) :arg )*'
+          '\{VAR :varno [12] :varattno %s [^{}]*\}([^{]|\{CONST [^{}]*\})*? :resno %s ',
           r.number, written.refobjsubid)
 ),
 
@@ -121,10 +158,19 @@ key_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     WHERE is_obstacle
     UNION ALL
     SELECT 10, '2BP01', relation_name,
-           format('%s writes column %s into an integer', description, column_name),
-           format('Column %s of table %s has type %s.', written_name, other_name, type),
            format(
-               'Drop the rule, run ALTER TABLE %s ALTER COLUMN %s TYPE bigint, and create the rule again.',
+               '%s writes column %s into %s', description, column_name,
+               CASE WHEN type IN ('smallint', 'integer') THEN 'an integer' ELSE type END),
+           format(
+               'Column %s of %s %s has type %s.', written_name,
+               CASE WHEN is_view THEN 'view' ELSE 'table' END, other_name, type),
+           format(
+               CASE
+                   WHEN is_view THEN 'Drop the rule, let %2$s of view %1$s be a bigint, and create it again.'
+                   ELSE
+                       'Drop the rule, run ALTER TABLE %s ALTER COLUMN %s TYPE bigint, and create the rule '
+                       'again.'
+               END,
                other_name, written_name)
     FROM narrow_rules
 )

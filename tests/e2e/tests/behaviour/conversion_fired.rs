@@ -49,11 +49,37 @@ const RULES: [(&str, &str); 5] = [
     ),
 ];
 
+/// Rules that write a key into another column that cannot hold it, with what a row says.
+const NARROW_RULES: [(&str, &str); 7] = [
+    ("INSERT INTO codes (five) VALUES (NEW.id)", "numeric(5,0)"),
+    ("INSERT INTO codes (hundredths) VALUES (NEW.id)", "numeric(20,2)"),
+    ("INSERT INTO codes (short) VALUES (NEW.id)", "character varying(18)"),
+    ("INSERT INTO codes (padded) VALUES (NEW.id::char(5))", "character(18)"),
+    ("INSERT INTO codes (rounded) VALUES (NEW.id)", "real"),
+    ("UPDATE codes SET object = NEW.id", "oid"),
+    ("INSERT INTO pks (pk) VALUES (NEW.id)", "view public.pks has type integer"),
+];
+
+/// Rules that write a key only into what holds it.
+const WIDE_RULES: [&str; 7] = [
+    "INSERT INTO codes (long, large, exact, any_size) VALUES (NEW.id, NEW.id, NEW.id, NEW.id)",
+    "INSERT INTO other SELECT OLD.id FROM numbers WHERE pk = 5",
+    "INSERT INTO other VALUES (OLD.id + (SELECT max(pk) FROM numbers))",
+    "SELECT OLD.id, pk FROM numbers",
+    "UPDATE numbers SET pk = 6 WHERE pk = 5 RETURNING OLD.id",
+    "DELETE FROM numbers WHERE pk = OLD.small RETURNING OLD.id",
+    "UPDATE other SET pk = OLD.id FROM numbers WHERE numbers.pk = 5",
+];
+
 const TABLES: &str = "
     CREATE TABLE t (id serial PRIMARY KEY, item text, small integer);
     CREATE TABLE audit (what text, pk integer);
     CREATE TABLE other (pk bigint);
-    CREATE TABLE log (n bigint);";
+    CREATE TABLE log (n bigint);
+    CREATE TABLE numbers (pk integer);
+    CREATE VIEW pks AS SELECT pk FROM numbers;
+    CREATE TABLE codes (five numeric(5), hundredths numeric(20, 2), short varchar(18), padded char(18),
+        rounded real, object oid, long varchar(19), large numeric(19), exact numeric(21, 2), any_size text);";
 
 fn owned() -> (Cluster, Client) {
     let cluster = Cluster::start_with_conversion();
@@ -147,6 +173,55 @@ fn a_rule_that_writes_keys_into_an_integer_is_an_obstacle() {
     client.batch_execute(rule).expect("a rule");
     let rows = report(&mut client);
     assert!(rows.iter().all(|row| !row[2].contains("into an integer")), "{rows:#?}");
+}
+
+#[test]
+fn a_rule_that_writes_keys_into_a_narrow_column_is_an_obstacle() {
+    let (_cluster, mut client) = owned();
+    for (action, why) in NARROW_RULES {
+        let rule = format!("BEGIN; CREATE RULE log AS ON INSERT TO t DO ALSO {action}");
+        client.batch_execute(&rule).expect(action);
+        let rows = report(&mut client);
+        let is_named = |row: &&[String; 4]| row[0] == "obstacle" && row[2].contains(why);
+        assert_eq!(rows.iter().filter(is_named).count(), 1, "{action}: {rows:#?}");
+        for rest in ["dry_run => true", "dry_run => false"] {
+            client.batch_execute("SAVEPOINT before").expect("a savepoint");
+            let convert =
+                format!("SELECT snowflake_convert('t', dependents => 'recreate', {rest})");
+            let error = error_of(client.query(&convert, &[]));
+            let message = "rule log on table public.t writes column id into ";
+            assert!(error.message().starts_with(message), "{action}: {error:?}");
+            client.batch_execute("ROLLBACK TO before").expect("rolled back");
+        }
+        client.batch_execute("ROLLBACK").expect("rolled back");
+    }
+}
+
+#[test]
+fn a_rule_that_writes_keys_elsewhere_is_no_obstacle() {
+    let (_cluster, mut client) = owned();
+    for action in WIDE_RULES {
+        let (event, instead) = match action {
+            _ if action.contains("RETURNING") => ("DELETE", "INSTEAD"),
+            _ if action.contains("NEW.") => ("INSERT", "ALSO"),
+            _ => ("DELETE", "ALSO"),
+        };
+        let rule = format!("BEGIN; CREATE RULE log AS ON {event} TO t DO {instead} {action}");
+        // What a rule returns has the columns of its table.
+        let rule = rule.replace("RETURNING OLD.id", "RETURNING OLD.id, ''::text, 1");
+        client.batch_execute(&rule).expect(action);
+        let rows = report(&mut client);
+        assert!(rows.iter().all(|row| !row[2].contains("writes column")), "{action}: {rows:#?}");
+        client
+            .batch_execute(
+                "SELECT snowflake_convert('t', dependents => 'recreate', dry_run => false)",
+            )
+            .unwrap_or_else(|error| panic!("{action}: {error:?}"));
+        client
+            .batch_execute("INSERT INTO t DEFAULT VALUES; DELETE FROM t")
+            .unwrap_or_else(|error| panic!("{action}: {error:?}"));
+        client.batch_execute("ROLLBACK").expect("rolled back");
+    }
 }
 
 /// A row for each table, with statements that run as they are, and that find what fails.

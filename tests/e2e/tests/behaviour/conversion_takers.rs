@@ -8,7 +8,7 @@ use snowflake_e2e::{Cluster, bigint, error_of};
 use super::conversion_foreseen::owner;
 
 /// What depends on the sequence of t: an obstacle, or else a risk, with its name.
-const TAKERS: [(&str, Result<&str, &str>); 12] = [
+const TAKERS: [(&str, Result<&str, &str>); 17] = [
     (
         "CREATE VIEW v AS SELECT item FROM t; CREATE TABLE one (n int);
          CREATE VIEW w AS SELECT n FROM one; ALTER VIEW w ALTER n SET DEFAULT nextval('t_id_seq')",
@@ -38,6 +38,32 @@ const TAKERS: [(&str, Result<&str, &str>); 12] = [
     ),
     ("CREATE VIEW next AS SELECT nextval('t_id_seq') AS n", Ok("view public.next")),
     ("CREATE DOMAIN numbered AS bigint DEFAULT nextval('t_id_seq')", Ok("type public.numbered")),
+    (
+        "CREATE TABLE one (n bigint CHECK (n <> nextval('t_id_seq')))",
+        Ok("constraint one_n_check on table public.one"),
+    ),
+    (
+        "CREATE TABLE one (n bigint);
+         CREATE POLICY numbered ON one WITH CHECK (n = nextval('t_id_seq'))",
+        Ok("policy numbered on table public.one"),
+    ),
+    (
+        "CREATE TABLE one (n bigint);
+         CREATE FUNCTION told() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+         CREATE TRIGGER told BEFORE INSERT ON one FOR EACH ROW WHEN (nextval('t_id_seq') > 0)
+             EXECUTE FUNCTION told()",
+        Ok("trigger told on table public.one"),
+    ),
+    (
+        "CREATE FUNCTION next(n bigint DEFAULT nextval('t_id_seq')) RETURNS bigint LANGUAGE sql
+             AS 'SELECT n'",
+        Ok("function public.next(bigint)"),
+    ),
+    (
+        "CREATE TABLE one (n bigint); CREATE POLICY below ON one
+             USING (n <= (SELECT last_value FROM t_id_seq))",
+        Err("policy below on table public.one"),
+    ),
     ("CREATE VIEW last AS SELECT last_value FROM t_id_seq", Err("view public.last")),
     (
         "CREATE FUNCTION next() RETURNS bigint BEGIN ATOMIC SELECT nextval('t_id_seq'); END",
