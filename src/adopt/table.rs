@@ -44,9 +44,13 @@ impl Table {
         let of_index = |index| unsafe {
             row(INDEXRELID, index, |row| {
                 ATTRIBUTES.map(|attribute| {
-                    let (cache, mut is_null) = (INDEXRELID as i32, false);
-                    let value =
-                        pg_sys::SysCacheGetAttr(cache, row, attribute as i16, &raw mut is_null);
+                    let mut is_null = false;
+                    let value = pg_sys::SysCacheGetAttr(
+                        INDEXRELID as _,
+                        row,
+                        attribute as i16,
+                        &raw mut is_null,
+                    );
                     (!is_null).then(|| text(pg_sys::text_to_cstring(value.cast_mut_ptr())))
                 })
             })
