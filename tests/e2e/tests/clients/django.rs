@@ -1,7 +1,7 @@
 //! Django, with keys of the page's `SnowflakeField` and with keys that have a `db_default`, in the two
 //! versions of it that are maintained.
 
-use snowflake_e2e::bigint;
+use snowflake_e2e::{bigint, bigints};
 
 use crate::program::Program;
 use crate::python::assert_issued_at;
@@ -48,12 +48,9 @@ fn orders_and_cups() {
 fn a_table_that_exists_is_converted() {
     for version in VERSIONS {
         let program = Program::of_version(version, "django");
-        let models = program.read("orders/models.py");
-        let generated = models.find("    created_at").expect("a generated column");
-        let after = generated + models[generated..].find("\n\n").expect("an empty line");
-        let models = [&models[..generated], &models[after..]].concat();
+        let models = without_generated_column(&program.read("orders/models.py"));
         let key = "models.BigAutoField(primary_key=True)";
-        program.write("orders/models.py", &models.replace("SnowflakeField(primary_key=True)", key));
+        program.write("orders/models.py", &models.replace(KEY, key));
         migrate(&program);
         let insert = "INSERT INTO orders (item) VALUES ('old')";
         program.cluster.connect().batch_execute(insert).expect("a row");
@@ -73,6 +70,72 @@ print(Order.objects.create(item='new').id)";
         assert!(id > 1 << 40, "{id}");
     }
 }
+
+/// A migration converts a table whose key is an `integer`, with the column that refers to it, and with
+/// it the declaration of the key, which needs no default.
+#[test]
+fn a_migration_converts_a_table() {
+    for version in VERSIONS {
+        let program = Program::of_version(version, "django");
+        let models = without_generated_column(&program.read("orders/models.py"));
+        let models = models.replace(KEY, "models.AutoField(primary_key=True)");
+        program.write("orders/models.py", &models);
+        migrate(&program);
+        let old =
+            "INSERT INTO orders (item) VALUES ('old'); INSERT INTO cups (order_id) VALUES (1)";
+        program.cluster.connect().batch_execute(old).expect("rows");
+        program.write(
+            "orders/models.py",
+            &models.replacen("models.AutoField", "models.BigAutoField", 1),
+        );
+        program.write("orders/migrations/0002_convert.py", &program.read("convert.py"));
+        program.python(&["manage.py", "migrate"]);
+        let found = program.python(&["manage.py", "makemigrations", "--check", "--dry-run"]);
+        assert!(found.contains("No changes detected"), "{found}");
+        let insert = "import django; django.setup(); from orders.models import Cup, Order
+order = Order.objects.create(item='new')
+assert Cup.objects.create(order=order).id == 2
+print(order.id)";
+        let id: i64 = program.python(&["-c", insert]).trim().parse().expect("an ID");
+        assert_eq!(program.ids("orders"), [1, id]);
+        assert!(id > 1 << 40, "{id}");
+        let references = "SELECT order_id FROM cups ORDER BY order_id";
+        assert_eq!(bigints(&mut program.cluster.connect(), references), [1, id]);
+    }
+}
+
+/// The key of a model of the program.
+const KEY: &str = "SnowflakeField(primary_key=True)";
+
+/// The models, without the column that keeps the type of its key from being changed.
+fn without_generated_column(models: &str) -> String {
+    let generated = models.find("    created_at").expect("a generated column");
+    let after = generated + models[generated..].find("\n\n").expect("an empty line");
+    [&models[..generated], &models[after..]].concat()
+}
+
+/// Keys and references are strings in JSON, and come back as such.
+#[test]
+fn a_serializer_gives_strings() {
+    for version in VERSIONS {
+        let program = migrated(version);
+        let printed = program.python(&["-c", SERIALIZED]);
+        let ids = [program.ids("cups")[0], program.ids("orders")[0]];
+        let expected = format!(r#"{{"id":"{}","order":"{}"}}"#, ids[0], ids[1]);
+        assert_eq!(printed.trim(), expected, "{version}");
+    }
+}
+
+const SERIALIZED: &str = r#"
+import django
+django.setup()
+from rest_framework.renderers import JSONRenderer
+from orders.models import Order
+from orders.serializers import CupSerializer
+sent = CupSerializer(data={"order": str(Order.objects.create(item="tea").id)})
+sent.is_valid(raise_exception=True)
+print(JSONRenderer().render(CupSerializer(sent.save()).data).decode())
+"#;
 
 /// `inspectdb` takes a key with the default for an automatic one, so that rows can be inserted, and
 /// `bulk_create()` sets IDs. It makes no model of what belongs to the extension.
@@ -290,7 +353,7 @@ fn keys_with_a_db_default_lose_references() {
     for (version, expected) in VERSIONS.into_iter().zip([OF_A_DB_DEFAULT_5, OF_A_DB_DEFAULT_6]) {
         let printed = tried(version, |models| {
             let by = "models.BigIntegerField(primary_key=True, db_default=SnowflakeNextval())";
-            let models = models.replace("SnowflakeField(primary_key=True)", by);
+            let models = models.replace(KEY, by);
             models.replacen("class Order", &[NEXTVAL, "class Order"].concat(), 1)
         });
         assert_eq!(printed, expected, "{version}");

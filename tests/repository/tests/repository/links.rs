@@ -5,27 +5,30 @@ use std::path::{Path, PathBuf};
 
 use snowflake_repository::{documents, page, tree};
 
-/// The programs and the versions on the pages of clients and of public IDs are those of the files
-/// that they name, and the pages have every client. Those of public IDs are short enough to be
-/// written again in another language.
+/// The blocks on the page of clients are parts of the files that they name, and those on the page of
+/// public IDs whole files. Those of the format are short enough to be written again in another
+/// language. Versions stand in the files that they name, and the pages have every client.
 #[test]
 fn the_programs_of_clients_are_files() {
-    let text = ["docs/clients.md", "docs/public-ids.md"].map(|name| page(name).text).concat();
-    let mut programs = Vec::new();
-    for (index, _) in text.match_indices("](../tests/clients/") {
-        let (path, rest) = text[index + 5..].split_once(')').expect("a closing parenthesis");
-        let file = page(path).text;
-        if let Some(block) = rest.strip_prefix(":\n\n```") {
-            let (_, block) = block.split_once('\n').expect("a block");
-            let block = block.split_inclusive('\n').take_while(|line| *line != "```\n");
-            assert_eq!(block.collect::<String>(), file, "{path}");
-            let is_of_format = path.starts_with("tests/clients/public-ids/");
-            assert!(!is_of_format || file.lines().count() <= 30, "{path} is long");
-            programs.push(path.to_owned());
-        } else {
-            let version = text[..index].rsplit('[').next().expect("an opening bracket");
-            assert!(file.contains(version), "{path} has no {version}");
-            programs.push(path.to_owned());
+    let mut linked = Vec::new();
+    for (name, shows_parts) in [("docs/clients.md", true), ("docs/public-ids.md", false)] {
+        let text = page(name).text;
+        for (index, _) in text.match_indices("](../tests/clients/") {
+            let (path, rest) = text[index + 5..].split_once(')').expect("a closing parenthesis");
+            let file = page(path).text;
+            let shown = text[..index].rsplit('[').next().expect("an opening bracket");
+            if let Some(block) = rest.strip_prefix(":\n\n```") {
+                let (_, block) = block.split_once('\n').expect("a block");
+                let block = block.split_inclusive('\n').take_while(|line| *line != "```\n");
+                let block: String = block.collect();
+                let is_part = format!("\n{file}").contains(&format!("\n{block}"));
+                assert!(block == file || shows_parts && is_part, "{path} has no part:\n{block}");
+                let is_of_format = path.starts_with("tests/clients/public-ids/");
+                assert!(!is_of_format || file.lines().count() <= 30, "{path} is long");
+            } else if shown.starts_with(|c: char| c.is_ascii_digit()) {
+                assert!(file.contains(shown), "{path} has no {shown}");
+            }
+            linked.push(path.to_owned());
         }
     }
     for client in fs::read_dir(tree().join("tests/clients")).expect("clients").flatten() {
@@ -34,7 +37,7 @@ fn the_programs_of_clients_are_files() {
             continue;
         }
         let directory = format!("tests/clients/{}/", client.file_name().display());
-        assert!(programs.iter().any(|path| path.starts_with(&directory)), "{directory}");
+        assert!(linked.iter().any(|path| path.starts_with(&directory)), "{directory}");
     }
 }
 
