@@ -29,6 +29,7 @@
 //! - `rows`: what queries return.
 //! - `usage`: how far keys that take values of a sequence are used up.
 //! - `sequence`: reads a sequence, and keeps nothing of it.
+//! - `widen`: what makes an integer key bigint while the application writes.
 
 mod answer;
 mod calls;
@@ -50,6 +51,7 @@ mod trial;
 mod trust;
 mod usage;
 mod views;
+mod widen;
 
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;

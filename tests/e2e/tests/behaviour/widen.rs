@@ -1,0 +1,4 @@
+//! An integer key becomes bigint while the application writes.
+
+mod shadows;
+mod walk;
