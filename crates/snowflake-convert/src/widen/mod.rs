@@ -15,9 +15,11 @@
 //!
 //! - `copy`: the trigger.
 //! - `unit`: the columns of a call, and what stands in the way.
+//! - `expressions`: expressions with shadows in place of columns.
 //! - `step`: the statements, in their order.
 
 mod copy;
+mod expressions;
 mod step;
 mod unit;
 

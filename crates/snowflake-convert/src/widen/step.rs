@@ -1,21 +1,37 @@
 //! The statements of widening, in their order.
 
+use std::thread::LocalKey;
+
+use pgrx::pg_sys;
 use snowflake_server::spi::{PlannedQuery, Row};
 
+use super::expressions::with_shadows;
 use super::unit::Unit;
 use crate::obstacle::{Obstacle, wrong_argument};
 use crate::rows::fields;
 
+/// Columns and their shadows, with the indexes of the two.
+macro_rules! of_indexes {
+    ($($rest:literal),*) => {
+        concat!(
+            include_str!("../keys.sql"),
+            include_str!("../depending.sql"),
+            include_str!("../rebuilt.sql"),
+            include_str!("shadows.sql"),
+            include_str!("indexes.sql"),
+            $(include_str!($rest)),*
+        )
+    };
+}
+
 /// The query that finds the next statement.
-const STEPS: &str = concat!(
-    include_str!("../keys.sql"),
-    include_str!("../depending.sql"),
-    include_str!("shadows.sql"),
-    include_str!("steps.sql")
-);
+const STEPS: &str = of_indexes!("constraints.sql", "backfill.sql", "steps.sql");
+/// The query that finds the last statement, which no swap depends on.
+const ANALYZE: &str = of_indexes!("analyze.sql");
 
 thread_local! {
-    static QUERY: PlannedQuery = const { PlannedQuery::new(STEPS) };
+    static STEPS_QUERY: PlannedQuery = const { PlannedQuery::new(STEPS) };
+    static ANALYZE_QUERY: PlannedQuery = const { PlannedQuery::new(ANALYZE) };
 }
 
 /// What a call wants to reach.
@@ -57,13 +73,22 @@ pub struct Step {
 
 impl Unit {
     /// What is to be executed next.
-    pub fn next(&self, _goal: Goal, _position: i64) -> Result<Step, Obstacle> {
+    pub fn next(&self, _goal: Goal, position: i64) -> Result<Step, Obstacle> {
         self.check_session()?;
         if let Some(obstacle) = self.obstacles().into_iter().next() {
             return Err(obstacle);
         }
-        let row = QUERY.with(|query| query.rows_of(&self.arguments())).pop();
-        Ok(row.map_or_else(|| Step { phase: "ready".into(), ..Step::default() }, step))
+        let arguments = self.arguments();
+        let position = [(Some(position.into()), pg_sys::INT8OID)];
+        let arguments = [&arguments[..], &position, &with_shadows(&arguments)].concat();
+        let rows_of =
+            |query: &'static LocalKey<PlannedQuery>| query.with(|query| query.rows_of(&arguments));
+        let mut rows = rows_of(&STEPS_QUERY);
+        if rows.is_empty() {
+            rows = rows_of(&ANALYZE_QUERY);
+        }
+        let ready = || Step { phase: "ready".into(), ..Step::default() };
+        Ok(rows.pop().map_or_else(ready, step))
     }
 }
 
