@@ -12,3 +12,5 @@ COMMENT ON VIEW snowflake_key_usage IS 'how far columns that take values of a se
 COMMENT ON FUNCTION snowflake_widen_next(regclass, text, bigint, text[], name[], text[])
     IS 'the next statement that makes an integer key bigint while the application writes';
 COMMENT ON FUNCTION snowflake_widen_copy() IS 'copies columns that are widened to their shadows';
+COMMENT ON FUNCTION snowflake_widen_guard(regclass, bigint, text[], name[], text[])
+    IS 'lets the statement of a swap go on only if nothing has changed since it was made';

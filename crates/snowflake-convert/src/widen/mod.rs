@@ -16,18 +16,22 @@
 //! - `copy`: the trigger.
 //! - `unit`: the columns of a call, and what stands in the way.
 //! - `expressions`: expressions with shadows in place of columns.
-//! - `step`: the statements, in their order.
+//! - `step`: a statement.
+//! - `swap`: the last of them.
+//! - `next`: which comes next.
 
 mod copy;
 mod expressions;
+mod next;
 mod step;
+mod swap;
 mod unit;
 
 use pgrx::prelude::*;
 use snowflake_server::report::OrRaise;
 
 use super::{Bytes, bytes};
-use step::Goal;
+use next::Goal;
 use unit::Unit;
 
 /// The next statement of widening a key, with what to know of its execution. 22023 for arguments that
@@ -79,4 +83,20 @@ fn snowflake_widen_next(
         step.total,
         optional(&step.wait),
     ))
+}
+
+/// Lets a swap begin under its locks: 40001 unless the catalog is as it was when the statement was made,
+/// and otherwise as `snowflake_widen_next()`. Its statement calls it.
+#[pg_extern(sql = r#"
+CREATE FUNCTION snowflake_widen_guard(relation regclass, digest bigint, also text[], publications name[],
+                                      harmless_triggers text[])
+    RETURNS void
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+"#)]
+fn snowflake_widen_guard(fcinfo: pg_sys::FunctionCallInfo) {
+    // SAFETY: the function is strict, and has these arguments, of these types.
+    let unit = unsafe { Unit::of(fcinfo, [2, 3, 4]) };
+    // SAFETY: as above.
+    let digest = unsafe { pgrx::fcinfo::pg_getarg::<i64>(fcinfo, 1) }.expect("a number");
+    unit.and_then(|unit| unit.check_swap(digest)).or_raise();
 }

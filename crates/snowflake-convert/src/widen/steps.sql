@@ -83,6 +83,9 @@ steps(
     FROM wide_indexes
     JOIN pg_attribute AS a ON a.attrelid = indexrelid AND a.attstattarget >= 0
     JOIN pg_attribute AS o ON (o.attrelid, o.attnum) = (other_oid, a.attnum)
+    UNION ALL
+    SELECT 99, NULL, CASE WHEN EXISTS (SELECT FROM shadows) THEN 'ready' ELSE 'done' END, NULL, NULL, NULL,
+           CASE WHEN EXISTS (SELECT FROM shadows) THEN 100 ELSE 0 END, true, false, 0, 0, 0, NULL
 )
 
 SELECT phase, object, CASE WHEN waiting IS NULL THEN locks END, CASE WHEN waiting IS NULL THEN statement END,

@@ -5,11 +5,12 @@ use snowflake_server::encoding::text_array_argument;
 use snowflake_server::settings::Path;
 use snowflake_server::spi::{Argument, PlannedQuery, query, text};
 
+use super::expressions::with_shadows;
 use crate::keys::Keys;
 use crate::obstacle::{Obstacle, wrong_argument};
 use crate::plan::{Direction, Plan};
 use crate::rows::fields;
-use crate::trust::{self, Owner, schemas_of_session};
+use crate::trust::{self, Names, Owner, schemas_of_session};
 
 /// The query that finds what stands in the way.
 const OBSTACLES: &str = concat!(
@@ -36,6 +37,8 @@ pub struct Unit {
     ours: String,
     /// The publications that may hold the tables, and the triggers that the backfill may fire.
     allowed: [Argument; 2],
+    /// The columns that were named beside the key.
+    also: Argument,
 }
 
 impl Unit {
@@ -53,18 +56,19 @@ impl Unit {
             SELECT nspname FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = pronamespace
             WHERE p.oid = $1";
         // SAFETY: the caller's promise. PostgreSQL says which function it calls.
-        let (relation, also, publications, triggers, function) = unsafe {
+        let (relation, columns, also, publications, triggers, function) = unsafe {
             let argument = |number| pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, number);
             let function = (*(*fcinfo).flinfo).fn_oid;
-            let also = text_array_argument(fcinfo, also);
-            (argument(0), also, argument(publications), argument(triggers), function)
+            let columns = text_array_argument(fcinfo, also);
+            let also = argument(also);
+            (argument(0), columns, also, argument(publications), argument(triggers), function)
         };
         let [ours] = fields(query(OURS, &[(Some(function.into()), pg_sys::OIDOID)]).swap_remove(0));
         let mut keys = Keys::new(Some(relation), None, None)?;
         if let Some(column) = key_of(relation) {
             keys = keys.with_column(&column);
         }
-        let columns: Result<Vec<String>, Obstacle> = also.iter().map(named_beside).collect();
+        let columns: Result<Vec<String>, Obstacle> = columns.iter().map(named_beside).collect();
         Ok(Unit {
             plan: Plan {
                 keys: keys.with_columns(&columns?.join(" ")),
@@ -81,6 +85,7 @@ impl Unit {
                 (Some(publications), pg_sys::NAMEARRAYOID),
                 (Some(triggers), pg_sys::TEXTARRAYOID),
             ],
+            also: (Some(also), pg_sys::TEXTARRAYOID),
         })
     }
 
@@ -88,6 +93,20 @@ impl Unit {
     pub fn arguments(&self) -> Vec<Argument> {
         let plan = self.plan.arguments(None);
         [&plan[..], &[text(&self.ours)], &self.allowed].concat()
+    }
+
+    /// The same, with a position in the backfill and with expressions.
+    pub fn arguments_of_steps(&self, position: i64) -> Vec<Argument> {
+        let arguments = self.arguments();
+        let position = [(Some(position.into()), pg_sys::INT8OID)];
+        [&arguments[..], &position, &with_shadows(&arguments), &[self.also]].concat()
+    }
+
+    /// The name of the table whose key it is.
+    pub fn name(&self) -> String {
+        let relation = pg_sys::Oid::from(self.relation.value() as u32);
+        let names = Names::of(&[relation]);
+        names.iter().next().map_or_else(String::new, |(_, name)| name.into())
     }
 
     /// All that stands in the way.

@@ -1,0 +1,99 @@
+//! Which statement comes next.
+
+use std::thread::LocalKey;
+
+use pgrx::prelude::*;
+use snowflake_server::spi::PlannedQuery;
+
+use super::step::{Step, of_constraints};
+use super::unit::Unit;
+use crate::obstacle::{Obstacle, wrong_argument};
+
+/// The query that finds the next statement on the way to a swap.
+const STEPS: &str = of_constraints!("backfill.sql", "steps.sql");
+/// The query that finds the last statement, which no swap depends on.
+const ANALYZE: &str = of_constraints!("analyze.sql");
+/// The query that finds the next statement on the way back.
+const ABANDON: &str = concat!(include_str!("../keys.sql"), include_str!("abandon.sql"));
+
+thread_local! {
+    static STEPS_QUERY: PlannedQuery = const { PlannedQuery::new(STEPS) };
+    static ANALYZE_QUERY: PlannedQuery = const { PlannedQuery::new(ANALYZE) };
+    static ABANDON_QUERY: PlannedQuery = const { PlannedQuery::new(ABANDON) };
+}
+
+/// What a call wants to reach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Goal {
+    /// Everything is there that a swap needs.
+    Prepare,
+    /// The shadows are in the places of the columns.
+    Swap,
+    /// Everything is as it was before.
+    Abandon,
+}
+
+impl Goal {
+    pub fn of(text: &str) -> Result<Goal, Obstacle> {
+        match text {
+            "prepare" => Ok(Goal::Prepare),
+            "swap" => Ok(Goal::Swap),
+            "abandon" => Ok(Goal::Abandon),
+            other => Err(wrong_argument(
+                format!("invalid value for argument \"goal\": \"{other}\""),
+                "Valid values are \"prepare\", \"swap\" and \"abandon\".",
+            )),
+        }
+    }
+}
+
+impl Unit {
+    /// What is to be executed next. At a block of the backfill, nothing is looked for that stands in the
+    /// way: that was done at its beginning, and takes as long as the copying.
+    pub fn next(&self, goal: Goal, position: i64) -> Result<Step, Obstacle> {
+        self.check_session()?;
+        if goal == Goal::Abandon {
+            let row = ABANDON_QUERY.with(|query| query.rows_of(&self.arguments())).swap_remove(0);
+            return Ok(Step::of(row));
+        }
+        if position == 0
+            && let Some(obstacle) = self.obstacles().into_iter().next()
+        {
+            return Err(obstacle);
+        }
+        let arguments = self.arguments_of_steps(position);
+        let rows_of =
+            |query: &'static LocalKey<PlannedQuery>| query.with(|query| query.rows_of(&arguments));
+        let step = Step::of(rows_of(&STEPS_QUERY).swap_remove(0));
+        match (goal, step.phase.as_str()) {
+            (Goal::Prepare, "ready") => Ok(rows_of(&ANALYZE_QUERY).pop().map_or(step, Step::of)),
+            (Goal::Swap, "ready") if step.wait.is_none() => Ok(self.swap()?.0),
+            (Goal::Prepare, _) | (Goal::Swap, "ready" | "done") => Ok(step),
+            (_, phase) => Err(Obstacle {
+                sqlstate: PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                object: self.name(),
+                message: format!("not everything is prepared for the swap of {}", self.name()),
+                detail: Some(format!(
+                    "The next phase is \"{phase}\", for {}.",
+                    step.object.as_deref().unwrap_or_default()
+                )),
+                hint: Some("Execute the statements for the goal \"prepare\" first.".into()),
+            }),
+        }
+    }
+
+    /// 40001 unless the swap is the one that this number stands for.
+    pub fn check_swap(&self, digest: i64) -> Result<(), Obstacle> {
+        let is_same = self.next(Goal::Swap, 0)?.phase == "swap" && self.swap()?.1 == digest;
+        match is_same {
+            true => Ok(()),
+            false => Err(Obstacle {
+                sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+                object: self.name(),
+                message: format!("{} was changed since the statement was made", self.name()),
+                detail: None,
+                hint: Some("Call snowflake_widen_next() again.".into()),
+            }),
+        }
+    }
+}
