@@ -14,3 +14,5 @@ COMMENT ON FUNCTION snowflake_widen_next(regclass, text, bigint, text[], name[],
 COMMENT ON FUNCTION snowflake_widen_copy() IS 'copies columns that are widened to their shadows';
 COMMENT ON FUNCTION snowflake_widen_guard(regclass, bigint, text[], name[], text[])
     IS 'lets the statement of a swap go on only if nothing has changed since it was made';
+COMMENT ON FUNCTION snowflake_widen_report(regclass, text[], name[], text[])
+    IS 'what widening a key would run into, change and lock';

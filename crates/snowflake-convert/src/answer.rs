@@ -19,6 +19,7 @@ const PLAN: &str = concat!(
     include_str!("takers.sql"),
     include_str!("objects.sql"),
     include_str!("bound.sql"),
+    include_str!("executed.sql"),
     include_str!("trust.sql"),
     include_str!("rebuilt.sql"),
     include_str!("plan/obstacles.sql"),

@@ -14,23 +14,30 @@
 //! definition of this, so that it is made anew if the other was changed meanwhile.
 //!
 //! - `copy`: the trigger.
-//! - `unit`: the columns of a call, and what stands in the way.
+//! - `unit`: the columns of a call, and who calls.
 //! - `expressions`: expressions with shadows in place of columns.
 //! - `step`: a statement.
 //! - `swap`: the last of them.
+//! - `obstacles`: what stands in the way.
 //! - `next`: which comes next.
+//! - `report`: all that is to be known before it.
 
 mod copy;
 mod expressions;
 mod next;
+mod obstacles;
+mod report;
 mod step;
 mod swap;
 mod unit;
 
 use pgrx::prelude::*;
+use snowflake_server::encoding::text_argument;
 use snowflake_server::report::OrRaise;
 
-use super::{Bytes, bytes};
+use crate::finding::Finding;
+use crate::rows::{Bytes, bytes};
+
 use next::Goal;
 use unit::Unit;
 
@@ -65,7 +72,7 @@ fn snowflake_widen_next(
 > {
     // SAFETY: the function is strict, and has these arguments, of these types.
     let step = unsafe {
-        let goal = Goal::of(&snowflake_server::encoding::text_argument(fcinfo, 1));
+        let goal = Goal::of(&text_argument(fcinfo, 1));
         let position = pgrx::fcinfo::pg_getarg::<i64>(fcinfo, 2).unwrap_or_default();
         goal.and_then(|goal| Unit::of(fcinfo, [3, 4, 5])?.next(goal, position))
     };
@@ -83,6 +90,34 @@ fn snowflake_widen_next(
         step.total,
         optional(&step.wait),
     ))
+}
+
+/// All that widening a key would run into, change and lock: obstacles, which it refuses, then risks, then
+/// changes. Executes nothing. Errors for wrong arguments as those of `snowflake_widen_next()`.
+#[pg_extern(sql = r#"
+CREATE FUNCTION snowflake_widen_report(relation regclass, also text[] DEFAULT '{}',
+                                       publications name[] DEFAULT '{}', harmless_triggers text[] DEFAULT '{}')
+    RETURNS TABLE (kind text, object text, reason text, remedy text, bytes bigint, lock text)
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+"#)]
+#[allow(clippy::type_complexity)]
+fn snowflake_widen_report(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
+    'static,
+    (
+        name!(kind, Bytes),
+        name!(object, Bytes),
+        name!(reason, Bytes),
+        name!(remedy, Option<Bytes>),
+        name!(bytes, Option<i64>),
+        name!(lock, Option<Bytes>),
+    ),
+> {
+    // SAFETY: the function is strict, and has these arguments, of these types.
+    let unit = unsafe { Unit::of(fcinfo, [1, 2, 3]) };
+    let findings = unit.map(|unit| unit.report()).or_raise();
+    TableIterator::new(findings.into_iter().map(Finding::into_row))
 }
 
 /// Lets a swap begin under its locks: 40001 unless the catalog is as it was when the statement was made,

@@ -67,7 +67,9 @@ impl Unit {
         let step = Step::of(rows_of(&STEPS_QUERY).swap_remove(0));
         match (goal, step.phase.as_str()) {
             (Goal::Prepare, "ready") => Ok(rows_of(&ANALYZE_QUERY).pop().map_or(step, Step::of)),
-            (Goal::Swap, "ready") if step.wait.is_none() => Ok(self.swap()?.0),
+            (Goal::Swap, "ready") if step.wait.is_none() => {
+                self.swap().map(|(step, _)| step).map_err(first)
+            }
             (Goal::Prepare, _) | (Goal::Swap, "ready" | "done") => Ok(step),
             (_, phase) => Err(Obstacle {
                 sqlstate: PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -84,7 +86,8 @@ impl Unit {
 
     /// 40001 unless the swap is the one that this number stands for.
     pub fn check_swap(&self, digest: i64) -> Result<(), Obstacle> {
-        let is_same = self.next(Goal::Swap, 0)?.phase == "swap" && self.swap()?.1 == digest;
+        let is_same =
+            self.next(Goal::Swap, 0)?.phase == "swap" && self.swap().map_err(first)?.1 == digest;
         match is_same {
             true => Ok(()),
             false => Err(Obstacle {
@@ -96,4 +99,8 @@ impl Unit {
             }),
         }
     }
+}
+
+fn first(mut obstacles: Vec<Obstacle>) -> Obstacle {
+    obstacles.swap_remove(0)
 }

@@ -41,8 +41,8 @@ const SETTINGS: &str = "SET LOCAL search_path = pg_catalog, pg_temp; \
 
 impl Unit {
     /// The statement, with all its locks, and a number that stands for both. It begins with a guard,
-    /// which fails unless this is still the number under the locks.
-    pub fn swap(&self) -> Result<(Step, i64), Obstacle> {
+    /// which fails unless this is still the number under the locks. Or all that stands in its way.
+    pub fn swap(&self) -> Result<(Step, i64), Vec<Obstacle>> {
         let (mut locks, mut ranked, mut guard) = (Vec::new(), Vec::new(), None);
         let mut described = Vec::new();
         for row in QUERY.with(|query| query.rows_of(&self.arguments_of_steps(0))) {
@@ -59,12 +59,12 @@ impl Unit {
             }
         }
         let described = described.join(" ");
-        let properties = Properties::of(&described);
+        let mut properties = Properties::of(&described);
         let recreation = recreation(&self.plan.arguments(None));
-        let in_the_way = properties.obstacles.iter().chain(&recreation.obstacles).next();
-        if in_the_way.is_some() {
-            let mut obstacles = properties.obstacles.into_iter().chain(recreation.obstacles);
-            return Err(obstacles.next().expect("there is one"));
+        let mut obstacles = std::mem::take(&mut properties.obstacles);
+        obstacles.extend(recreation.obstacles);
+        if !obstacles.is_empty() {
+            return Err(obstacles);
         }
         let like = Statement {
             step: statement::Step::Convert,

@@ -1,33 +1,16 @@
-//! The columns that a call is for, and what stands in the way of widening them.
+//! The columns that a call is for, and who calls.
 
 use pgrx::prelude::*;
 use snowflake_server::encoding::text_array_argument;
 use snowflake_server::settings::Path;
-use snowflake_server::spi::{Argument, PlannedQuery, query, text};
+use snowflake_server::spi::{Argument, query, text};
 
 use super::expressions::with_shadows;
 use crate::keys::Keys;
 use crate::obstacle::{Obstacle, wrong_argument};
 use crate::plan::{Direction, Plan};
-use crate::rows::fields;
-use crate::trust::{self, Names, Owner, schemas_of_session};
-
-/// The query that finds what stands in the way.
-const OBSTACLES: &str = concat!(
-    include_str!("../keys.sql"),
-    include_str!("../depending.sql"),
-    include_str!("../objects.sql"),
-    include_str!("../bound.sql"),
-    include_str!("../trust.sql"),
-    include_str!("../rebuilt.sql"),
-    include_str!("../plan/obstacles.sql"),
-    include_str!("../plan/type_obstacles.sql"),
-    include_str!("obstacles.sql")
-);
-
-thread_local! {
-    static QUERY: PlannedQuery = const { PlannedQuery::new(OBSTACLES) };
-}
+use crate::rows::{fields, oid};
+use crate::trust::{Names, Owner, schemas_of_session};
 
 /// A key, the columns that hold its values, and what the caller says of them.
 pub struct Unit {
@@ -102,17 +85,23 @@ impl Unit {
         [&arguments[..], &position, &with_shadows(&arguments), &[self.also]].concat()
     }
 
-    /// The name of the table whose key it is.
-    pub fn name(&self) -> String {
-        let relation = pg_sys::Oid::from(self.relation.value() as u32);
-        let names = Names::of(&[relation]);
-        names.iter().next().map_or_else(String::new, |(_, name)| name.into())
+    /// The table whose key it is.
+    pub fn relation(&self) -> pg_sys::Oid {
+        pg_sys::Oid::from(self.relation.value() as u32)
     }
 
-    /// All that stands in the way.
-    pub fn obstacles(&self) -> Vec<Obstacle> {
-        let rows = QUERY.with(|query| query.rows_of(&self.arguments()));
-        rows.into_iter().map(trust::obstacle).collect()
+    /// The role that owns the table, if the caller has its rights.
+    pub fn owner(&self) -> Option<Owner> {
+        const OWNER: &str = "SELECT relowner FROM pg_class WHERE oid = $1";
+        let row = query(OWNER, &[(Some(self.relation), pg_sys::REGCLASSOID)]).pop()?;
+        let [owner] = fields(row);
+        Owner::of_caller(oid(owner?)).ok()
+    }
+
+    /// The name of the table.
+    pub fn name(&self) -> String {
+        let names = Names::of(&[self.relation()]);
+        names.iter().next().map_or_else(String::new, |(_, name)| name.into())
     }
 
     /// 42501 unless the session is one of the owner's, and looks names up only where nobody else puts
@@ -143,7 +132,7 @@ impl Unit {
                 ..Obstacle::denied(format!("the session is not one of the tables' owner \"{name}\""))
             });
         }
-        let role = crate::rows::oid(owner.expect("an OID"));
+        let role = oid(owner.expect("an OID"));
         let schemas = query(SCHEMAS, &[schemas_of_session()]).into_iter().flatten().flatten();
         if Path::through(&schemas.collect::<Vec<_>>()) != Owner::of_caller(role)?.path {
             return Err(Obstacle {
