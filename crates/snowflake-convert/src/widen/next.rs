@@ -4,6 +4,7 @@ use std::thread::LocalKey;
 
 use pgrx::prelude::*;
 use snowflake_server::spi::PlannedQuery;
+use snowflake_server::transaction;
 
 use super::step::{Step, of_constraints};
 use super::unit::Unit;
@@ -11,6 +12,13 @@ use crate::obstacle::{Obstacle, wrong_argument};
 
 /// The query that finds the next statement on the way to a swap.
 const STEPS: &str = of_constraints!("backfill.sql", "steps.sql");
+/// The query that finds the next statement in the midst of a table.
+const FILL: &str = concat!(
+    include_str!("../keys.sql"),
+    include_str!("shadows.sql"),
+    include_str!("backfill.sql"),
+    include_str!("fill.sql")
+);
 /// The query that finds the last statement, which no swap depends on.
 const ANALYZE: &str = of_constraints!("analyze.sql");
 /// The query that finds the next statement on the way back.
@@ -18,6 +26,7 @@ const ABANDON: &str = concat!(include_str!("../keys.sql"), include_str!("abandon
 
 thread_local! {
     static STEPS_QUERY: PlannedQuery = const { PlannedQuery::new(STEPS) };
+    static FILL_QUERY: PlannedQuery = const { PlannedQuery::new(FILL) };
     static ANALYZE_QUERY: PlannedQuery = const { PlannedQuery::new(ANALYZE) };
     static ABANDON_QUERY: PlannedQuery = const { PlannedQuery::new(ABANDON) };
 }
@@ -48,17 +57,21 @@ impl Goal {
 }
 
 impl Unit {
-    /// What is to be executed next. At a block of the backfill, nothing is looked for that stands in the
-    /// way: that was done at its beginning, and takes as long as the copying.
+    /// What is to be executed next. In the midst of a table, only the backfill goes on: to look for
+    /// everything else takes as long as copying some thousand rows, and is done before each table.
     pub fn next(&self, goal: Goal, position: i64) -> Result<Step, Obstacle> {
         self.check_session()?;
         if goal == Goal::Abandon {
             let row = ABANDON_QUERY.with(|query| query.rows_of(&self.arguments())).swap_remove(0);
             return Ok(Step::of(row));
         }
-        if position == 0
-            && let Some(obstacle) = self.obstacles().into_iter().next()
-        {
+        if position != 0 && goal == Goal::Prepare {
+            let arguments = self.arguments_of_fill(position);
+            if let Some(row) = FILL_QUERY.with(|query| query.rows_of(&arguments)).pop() {
+                return Ok(Step::of(row));
+            }
+        }
+        if let Some(obstacle) = self.obstacles().into_iter().next() {
             return Err(obstacle);
         }
         let arguments = self.arguments_of_steps(position);
@@ -66,6 +79,8 @@ impl Unit {
             |query: &'static LocalKey<PlannedQuery>| query.with(|query| query.rows_of(&arguments));
         let step = Step::of(rows_of(&STEPS_QUERY).swap_remove(0));
         match (goal, step.phase.as_str()) {
+            // Before anything is touched, what would hold back the swap is looked for, too.
+            (Goal::Prepare, "shadow columns") => self.swap().map(|_| step).map_err(first),
             (Goal::Prepare, "ready") => Ok(rows_of(&ANALYZE_QUERY).pop().map_or(step, Step::of)),
             (Goal::Swap, "ready") if step.wait.is_none() => {
                 self.swap().map(|(step, _)| step).map_err(first)
@@ -84,8 +99,20 @@ impl Unit {
         }
     }
 
-    /// 40001 unless the swap is the one that this number stands for.
+    /// 40001 unless the swap is the one that this number stands for; 25001 in a transaction that does not
+    /// see what was changed since it began.
     pub fn check_swap(&self, digest: i64) -> Result<(), Obstacle> {
+        if transaction::keeps_snapshot() {
+            return Err(Obstacle {
+                sqlstate: PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
+                object: self.name(),
+                message:
+                    "a swap cannot be executed in a REPEATABLE READ or SERIALIZABLE transaction"
+                        .into(),
+                detail: None,
+                hint: Some("Use a READ COMMITTED transaction.".into()),
+            });
+        }
         let is_same =
             self.next(Goal::Swap, 0)?.phase == "swap" && self.swap().map_err(first)?.1 == digest;
         match is_same {

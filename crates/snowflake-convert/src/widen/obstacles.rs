@@ -26,11 +26,9 @@ thread_local! {
 }
 
 impl Unit {
-    /// All that stands in the way. The first is the one to report.
+    /// What stands in the way at any time. The first is the one to report.
     pub fn obstacles(&self) -> Vec<Obstacle> {
         let rows = QUERY.with(|query| query.rows_of(&self.arguments()));
-        let mut obstacles: Vec<Obstacle> = rows.into_iter().map(trust::obstacle).collect();
-        obstacles.extend(self.swap().err().into_iter().flatten());
-        obstacles
+        rows.into_iter().map(trust::obstacle).collect()
     }
 }

@@ -20,7 +20,8 @@ thread_local! {
 impl Unit {
     /// All findings: obstacles, then risks, then changes.
     pub fn report(&self) -> Vec<Finding> {
-        let obstacles = self.obstacles();
+        let mut obstacles = self.obstacles();
+        obstacles.extend(self.swap().err().into_iter().flatten());
         let denied = PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE;
         let is_denied = |obstacle: &Obstacle| obstacle.sqlstate == denied;
         // The texts of views are parsed as their owner.

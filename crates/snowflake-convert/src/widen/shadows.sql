@@ -2,15 +2,16 @@
 -- keys.sql and depending.sql. $12 is the schema of the extension snowflake_convert.
 ,
 -- a row: a column to be widened, with the name that its shadow has or is to have, and with the number of
--- this as far as it is there: a check says that the two have the same value.
-shadows(relation, relation_name, number, name, not_null, shadow_name, shadow, same, is_same) AS (
+-- this as far as it is there: a check says that the two have the same value. It fits if it says of NULL what
+-- the column says.
+shadows(relation, relation_name, number, name, not_null, shadow_name, shadow, same, is_same, fits) AS (
     SELECT r.relation, r.relation_name, r.number, r.name, r.not_null,
            coalesce(k.attname, format('snowflake_widen_%s', r.number)::name), k.attnum,
            coalesce(k.conname, format('snowflake_widen_same_%s', r.number)::name),
-           coalesce(k.convalidated, false)
+           coalesce(k.convalidated, false), coalesce(k.refuses_null = r.not_null, false)
     FROM retyped AS r
     LEFT JOIN LATERAL (
-        SELECT conname, convalidated, attname, attnum
+        SELECT conname, convalidated, attname, attnum, conbin::text LIKE '%{NULLTEST%' AS refuses_null
         FROM pg_constraint
         JOIN pg_attribute
             ON attrelid = conrelid
@@ -103,7 +104,7 @@ widened_tables(relation, relation_name, arguments, is_copied) AS (
     SELECT s.relation, s.relation_name,
            string_agg(
                format('%L, %L, %L', s.name, s.number::text, s.shadow_name), ', ' ORDER BY s.number),
-           bool_and(s.shadow IS NOT NULL)
+           bool_and(s.fits)
            AND coalesce(bool_and(t.tgenabled = 'A' AND t.tgnargs = 3 * of_table.count), false)
     FROM shadows AS s
     JOIN (SELECT relation, count(*)::integer FROM retyped GROUP BY 1) AS of_table (relation, count)
@@ -127,7 +128,13 @@ shadow_steps(relation, relation_name, statement, is_done) AS (
                               'ALTER TABLE %s %s;', t.relation_name,
                               string_agg(
                                   format(
-                                      'ADD COLUMN %1$I bigint, ADD CONSTRAINT %2$I CHECK (%3$s) NOT VALID',
+                                      CASE
+                                          WHEN s.shadow IS NULL
+                                              THEN 'ADD COLUMN %1$I bigint, '
+                                                   'ADD CONSTRAINT %2$I CHECK (%3$s) NOT VALID'
+                                          ELSE 'ALTER COLUMN %1$I DROP NOT NULL, DROP CONSTRAINT %2$I, '
+                                               'ADD CONSTRAINT %2$I CHECK (%3$s) NOT VALID'
+                                      END,
                                       s.shadow_name, s.same,
                                       format(
                                           CASE
@@ -138,7 +145,7 @@ shadow_steps(relation, relation_name, statement, is_done) AS (
                                           s.shadow_name, s.name)),
                                   ', ' ORDER BY s.number))
                    FROM shadows AS s
-                   WHERE s.relation = t.relation AND s.shadow IS NULL
+                   WHERE s.relation = t.relation AND NOT s.fits
                    HAVING count(*) > 0
                ),
                (

@@ -78,11 +78,15 @@ impl Unit {
         [&plan[..], &[text(&self.ours)], &self.allowed].concat()
     }
 
-    /// The same, with a position in the backfill and with expressions.
+    /// The same, with a position in the backfill.
+    pub fn arguments_of_fill(&self, position: i64) -> Vec<Argument> {
+        [self.arguments(), vec![(Some(position.into()), pg_sys::INT8OID)]].concat()
+    }
+
+    /// The same, with expressions and the columns beside the key.
     pub fn arguments_of_steps(&self, position: i64) -> Vec<Argument> {
-        let arguments = self.arguments();
-        let position = [(Some(position.into()), pg_sys::INT8OID)];
-        [&arguments[..], &position, &with_shadows(&arguments), &[self.also]].concat()
+        let arguments = self.arguments_of_fill(position);
+        [&arguments[..], &with_shadows(&self.arguments()), &[self.also]].concat()
     }
 
     /// The table whose key it is.
@@ -190,18 +194,18 @@ fn key_of(relation: pg_sys::Datum) -> Option<String> {
 fn named_beside(name: &Option<String>) -> Result<String, Obstacle> {
     const COLUMN: &str = "
         SELECT format('%s:%s', attrelid, attnum)
-        FROM (SELECT parse_ident($1)) AS parsed (names),
-             LATERAL (
-                 SELECT c.oid
-                 FROM pg_class AS c
-                 JOIN pg_namespace AS n ON n.oid = relnamespace
-                 LEFT JOIN unnest($2::text::oid[]) WITH ORDINALITY AS of_session (oid, place)
-                     ON of_session.oid = n.oid
-                 WHERE relname = names[cardinality(names) - 1]
-                   AND CASE cardinality(names) WHEN 2 THEN place IS NOT NULL WHEN 3 THEN nspname = names[1] END
-                 ORDER BY place
-                 LIMIT 1
-             ) AS c
+        FROM (SELECT parse_ident($1)) AS parsed (names)
+        CROSS JOIN LATERAL (
+            SELECT c.oid
+            FROM pg_class AS c
+            JOIN pg_namespace AS n ON n.oid = relnamespace
+            LEFT JOIN unnest($2::text::oid[]) WITH ORDINALITY AS of_session (oid, place)
+                ON of_session.oid = n.oid
+            WHERE relname = names[cardinality(names) - 1]
+              AND CASE cardinality(names) WHEN 2 THEN place IS NOT NULL WHEN 3 THEN nspname = names[1] END
+            ORDER BY place
+            LIMIT 1
+        ) AS c
         JOIN pg_attribute ON attrelid = c.oid AND attname = names[cardinality(names)] AND attnum > 0
         WHERE atttypid IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)";
     let hint = "Name an integer column with its table, as in orders_log.order_id.";

@@ -68,4 +68,22 @@ impl Walk<'_> {
         );
         client.query_one(&call, &[]).map(|row| Next::of(&row))
     }
+
+    /// Executes all statements, and calls back after each. Returns the row without a statement.
+    pub fn walk(
+        &self,
+        client: &mut Client,
+        mut each: impl FnMut(&mut Client, &Next),
+    ) -> Result<Next, postgres::Error> {
+        let mut position = 0;
+        loop {
+            let next = self.next(client, position)?;
+            if next.statement.is_none() {
+                return Ok(next);
+            }
+            next.execute(client)?;
+            position = next.position;
+            each(client, &next);
+        }
+    }
 }
