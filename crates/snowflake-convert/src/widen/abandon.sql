@@ -12,7 +12,8 @@ abandoned(relation) AS (
              SELECT CASE relation WHEN conrelid THEN confrelid ELSE conrelid END
              FROM pg_depend,
                   LATERAL (SELECT * FROM pg_constraint WHERE oid = objid OFFSET 0) AS k
-             WHERE (classid, refclassid, refobjid) = ('pg_constraint'::regclass, 'pg_class'::regclass, relation)
+             WHERE (classid, refclassid, refobjid)
+                   = ('pg_constraint'::regclass, 'pg_class'::regclass, relation)
                AND conname ~ '^snowflake_widen_[0-9a-f]{16}$'
                AND contype = 'f'
          ) AS keys (other)
@@ -66,8 +67,8 @@ steps(rank, object, locks, statement) AS (
     GROUP BY relation_name
 )
 
-SELECT CASE WHEN statement IS NULL THEN 'nothing' ELSE 'abandon' END, object, locks, statement, 100, true, 0, 0,
-       count(statement) OVER (), NULL
+SELECT CASE WHEN statement IS NULL THEN 'nothing' ELSE 'abandon' END, object, locks, statement, 100, true,
+       0, 0, count(statement) OVER (), NULL
 FROM (
     SELECT * FROM steps
     UNION ALL SELECT 99, NULL, NULL, NULL

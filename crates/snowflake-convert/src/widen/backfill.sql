@@ -6,7 +6,8 @@ lags(reason) AS (
     SELECT format('Replication slot %I retains %s of WAL.', slot_name, pg_size_pretty(lag))
     FROM pg_replication_slots,
          LATERAL (SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)) AS slot (lag),
-         LATERAL (SELECT setting::bigint FROM pg_settings WHERE name = 'max_slot_wal_keep_size') AS s (megabytes)
+         LATERAL (SELECT setting::bigint FROM pg_settings WHERE name = 'max_slot_wal_keep_size')
+         AS s (megabytes)
     WHERE wal_status <> 'lost'
       AND lag > least(1024, CASE WHEN megabytes >= 0 THEN megabytes / 2 END) * 1048576
     UNION ALL

@@ -10,7 +10,8 @@ wide_checks AS (
                'ALTER TABLE %s ADD CONSTRAINT %I CHECK (%s)%s%s;', relation_name, other_name,
                (SELECT expression FROM expressions WHERE key = format('check:%s', k.oid)),
                CASE WHEN connoinherit THEN ' NO INHERIT' END,
-               CASE WHEN definition LIKE '% NOT ENFORCED' THEN ' NOT ENFORCED' ELSE ' NOT VALID' END) AS statement
+               CASE WHEN definition LIKE '% NOT ENFORCED' THEN ' NOT ENFORCED' ELSE ' NOT VALID' END)
+               AS statement
     FROM widened_tables AS t,
          LATERAL (SELECT * FROM pg_constraint WHERE conrelid = relation AND contype = 'c' OFFSET 0) AS k,
          LATERAL pg_get_constraintdef(k.oid) AS definition,
@@ -20,7 +21,10 @@ wide_checks AS (
                         lpad(to_hex(hashtextextended(concat(k.conname, ' ', definition), 0)), 16, '0'))::name
          ) AS names (other_name)
     LEFT JOIN LATERAL (
-        SELECT oid, convalidated FROM pg_constraint WHERE conrelid = t.relation AND conname = other_name OFFSET 0
+        SELECT oid, convalidated
+        FROM pg_constraint
+        WHERE conrelid = t.relation AND conname = other_name
+        OFFSET 0
     ) AS o ON true
     WHERE k.conname NOT LIKE 'snowflake\_widen\_%'
       AND EXISTS (SELECT FROM shadows AS s WHERE s.relation = t.relation AND s.number = ANY (conkey))
@@ -34,7 +38,8 @@ actions(code, action) AS (
 
 -- a row: a foreign key with a column to be widened, with the one that is to take its place.
 wide_keys AS (
-    SELECT f.oid, f.conname, f.conrelid, f.confrelid, f.relation_name, f.convalidated, parent_name, other_name,
+    SELECT f.oid, f.conname, f.conrelid, f.confrelid, f.relation_name, f.convalidated, parent_name,
+           other_name,
            o.convalidated AS is_validated, o.oid IS NOT NULL AS is_there,
            format(
                'ALTER TABLE %s ADD CONSTRAINT %I FOREIGN KEY (%s) REFERENCES %s (%s)%s ON UPDATE %s '
@@ -47,7 +52,8 @@ wide_keys AS (
                    WHEN condeferrable
                        THEN ' DEFERRABLE' || CASE WHEN condeferred THEN ' INITIALLY DEFERRED' ELSE '' END
                END,
-               CASE WHEN definition LIKE '% NOT ENFORCED' THEN ' NOT ENFORCED' ELSE ' NOT VALID' END) AS statement
+               CASE WHEN definition LIKE '% NOT ENFORCED' THEN ' NOT ENFORCED' ELSE ' NOT VALID' END)
+               AS statement
     FROM foreign_keys AS f,
          LATERAL (SELECT * FROM pg_constraint WHERE oid = f.oid OFFSET 0) AS k,
          LATERAL (
@@ -74,7 +80,10 @@ wide_keys AS (
              JOIN pg_attribute ON attrelid = relation AND attnum = coalesce(s.shadow, number)
          ) AS column_names (referring, referred, deleted)
     LEFT JOIN LATERAL (
-        SELECT oid, convalidated FROM pg_constraint WHERE conrelid = f.conrelid AND conname = other_name OFFSET 0
+        SELECT oid, convalidated
+        FROM pg_constraint
+        WHERE conrelid = f.conrelid AND conname = other_name
+        OFFSET 0
     ) AS o ON true
 ),
 
@@ -100,8 +109,10 @@ wide_statistics AS (
                    (
                        SELECT string_agg(quote_ident(attname), ', ' ORDER BY place)
                        FROM unnest(stxkeys::int2[]) WITH ORDINALITY AS of_object (number, place)
-                       LEFT JOIN shadows AS shadow ON (shadow.relation, shadow.number) = (t.relation, of_object.number)
-                       JOIN pg_attribute ON attrelid = t.relation AND attnum = coalesce(shadow, of_object.number)
+                       LEFT JOIN shadows AS other
+                           ON (other.relation, other.number) = (t.relation, of_object.number)
+                       JOIN pg_attribute
+                           ON attrelid = t.relation AND attnum = coalesce(other.shadow, of_object.number)
                    ),
                    relation_name),
                CASE
@@ -112,12 +123,11 @@ wide_statistics AS (
     FROM widened_tables AS t,
          LATERAL (SELECT * FROM pg_statistic_ext WHERE stxrelid = relation OFFSET 0) AS s
     JOIN pg_namespace AS n ON n.oid = stxnamespace,
+         LATERAL pg_get_statisticsobjdef(s.oid) AS definition,
          LATERAL (
              SELECT format(
                         'snowflake_widen_%s',
-                        lpad(
-                            to_hex(hashtextextended(concat(pg_get_statisticsobjdef(s.oid), stxstattarget), 0)), 16,
-                            '0'))::name
+                        lpad(to_hex(hashtextextended(concat(definition, stxstattarget), 0)), 16, '0'))::name
          ) AS names (other_name)
     LEFT JOIN LATERAL (
         SELECT oid FROM pg_statistic_ext AS e
@@ -125,7 +135,9 @@ wide_statistics AS (
         OFFSET 0
     ) AS o ON true
     WHERE EXISTS (
-        SELECT FROM shadows AS shadow WHERE shadow.relation = t.relation AND shadow.number = ANY (stxkeys::int2[])
+        SELECT
+        FROM shadows AS other
+        WHERE other.relation = t.relation AND other.number = ANY (stxkeys::int2[])
     )
 ),
 
@@ -138,7 +150,9 @@ leftovers(relation_name, locked, statement) AS (
          LATERAL (
              SELECT *
              FROM pg_constraint
-             WHERE conrelid = relation AND conname ~ '^snowflake_widen_[0-9a-f]{16}$' AND contype IN ('c', 'f')
+             WHERE conrelid = relation
+               AND conname ~ '^snowflake_widen_[0-9a-f]{16}$'
+               AND contype IN ('c', 'f')
              OFFSET 0
          ) AS k
     LEFT JOIN LATERAL (
@@ -147,7 +161,8 @@ leftovers(relation_name, locked, statement) AS (
         WHERE p.oid = confrelid AND confrelid <> relation
     ) AS parents (parent) ON true
     WHERE (relation, conname) NOT IN (
-              SELECT relation, other_name FROM wide_checks UNION ALL SELECT conrelid, other_name FROM wide_keys
+              SELECT relation, other_name FROM wide_checks
+              UNION ALL SELECT conrelid, other_name FROM wide_keys
           )
     UNION ALL
     SELECT relation_name, relation_name, format('DROP STATISTICS %I.%I;', nspname, stxname)

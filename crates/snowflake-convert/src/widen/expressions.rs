@@ -80,11 +80,3 @@ fn nodes(list: &str) -> Vec<&str> {
     }
     nodes
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_list_is_split_into_its_nodes() {
-        assert_eq!(super::nodes(r"({A :b {C} :d \}\\} {E})"), [r"{A :b {C} :d \}\\}", "{E}"]);
-    }
-}

@@ -125,7 +125,9 @@ index_creations(indexrelid, statement) AS (
                    FROM unnest(reloptions) AS o
                ) || ')',
                ' TABLESPACE ' || quote_ident(spcname),
-               ' WHERE ' || (SELECT expression FROM expressions WHERE key = format('predicate:%s', indexrelid)))
+               ' WHERE ' || (
+                   SELECT expression FROM expressions WHERE key = format('predicate:%s', indexrelid)
+               ))
     FROM wide_indexes
     JOIN (
         SELECT indexrelid, string_agg(text, ', ' ORDER BY place) FILTER (WHERE is_key),

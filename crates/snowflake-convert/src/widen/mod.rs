@@ -45,9 +45,9 @@ use unit::Unit;
 /// make no sense; 42501 unless the session is one of the tables' owner; else the obstacles, as
 /// `snowflake_convert()` raises them.
 #[pg_extern(sql = r#"
-CREATE FUNCTION snowflake_widen_next(relation regclass, goal text DEFAULT 'prepare', "position" bigint DEFAULT 0,
-                                     also text[] DEFAULT '{}', publications name[] DEFAULT '{}',
-                                     harmless_triggers text[] DEFAULT '{}')
+CREATE FUNCTION snowflake_widen_next(relation regclass, goal text DEFAULT 'prepare',
+                                     "position" bigint DEFAULT 0, also text[] DEFAULT '{}',
+                                     publications name[] DEFAULT '{}', harmless_triggers text[] DEFAULT '{}')
     RETURNS TABLE (phase text, object text, locks text, statement text, lock_timeout integer,
                    in_transaction boolean, next_position bigint, done bigint, total bigint, wait text)
     LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
@@ -96,7 +96,8 @@ fn snowflake_widen_next(
 /// changes. Executes nothing. Errors for wrong arguments as those of `snowflake_widen_next()`.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_widen_report(relation regclass, also text[] DEFAULT '{}',
-                                       publications name[] DEFAULT '{}', harmless_triggers text[] DEFAULT '{}')
+                                       publications name[] DEFAULT '{}',
+                                       harmless_triggers text[] DEFAULT '{}')
     RETURNS TABLE (kind text, object text, reason text, remedy text, bytes bigint, lock text)
     LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]

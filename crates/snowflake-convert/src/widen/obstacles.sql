@@ -4,7 +4,8 @@
 -- a row: a trigger of a table, with a name that says of which, its function's source, and its condition in
 -- terms that are joined by OR and, within these, by AND.
 triggers AS (
-    SELECT t.relation, t.relation_name, tgname, tgtype, tgenabled, prosrc, cardinality(tgattr::int2[]) > 0 AS of_columns,
+    SELECT t.relation, t.relation_name, tgname, tgtype, tgenabled, prosrc,
+           cardinality(tgattr::int2[]) > 0 AS of_columns,
            format('trigger %I of table %s', tgname, t.relation_name) AS description,
            tgname = ANY ($14::text[])
            OR format('%I.%I', relname, tgname) = ANY ($14)
@@ -18,8 +19,8 @@ triggers AS (
                                          ~ '^old\.("[^"]+"|[^\s*]+) (IS DISTINCT FROM|<>) new\.\1$')
                               FROM string_to_table(term, ' AND ') AS part
                           ))
-               FROM string_to_table(substring(pg_get_triggerdef(g.oid) FROM ' WHEN \((.*)\) EXECUTE '), ' OR ')
-                        AS term
+               FROM substring(pg_get_triggerdef(g.oid) FROM ' WHEN \((.*)\) EXECUTE ') AS condition,
+                    string_to_table(condition, ' OR ') AS term
            ) AS is_passed
     FROM widened_tables AS t,
          LATERAL (SELECT * FROM pg_trigger WHERE tgrelid = relation AND NOT tgisinternal OFFSET 0) AS g
@@ -30,11 +31,12 @@ triggers AS (
 
 -- a row: a reason why a key cannot be widened, as in common_obstacles.
 widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
-    SELECT 8, '42809', relation_name, format('cannot widen column %s of table %s', column_name, relation_name),
+    SELECT 8, '42809', relation_name,
+           format('cannot widen column %s of table %s', column_name, relation_name),
            CASE
                WHEN kind = 'p' OR is_partition
-                   THEN 'The table is partitioned, or a partition, and indexes of partitioned tables cannot be '
-                        'created concurrently.'
+                   THEN 'The table is partitioned, or a partition, and indexes of partitioned tables '
+                        'cannot be created concurrently.'
                WHEN is_temporary THEN 'The table is temporary.'
                ELSE 'The table inherits another one, or is inherited.'
            END,
@@ -48,12 +50,14 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     UNION ALL
     SELECT 11, '55000', i.relation_name, format('cannot widen a column of index %s', i.index_name),
            CASE
-               WHEN i.indisexclusion THEN 'It is that of an exclusion constraint, which cannot be created concurrently.'
+               WHEN i.indisexclusion
+                   THEN 'It is that of an exclusion constraint, which cannot be created concurrently.'
                WHEN NOT i.indisvalid THEN 'The index is not valid.'
                ELSE 'It is that of a deferrable constraint, to which no foreign key can refer meanwhile.'
            END,
            CASE
-               WHEN i.indisvalid THEN format('First run ALTER TABLE %s DROP CONSTRAINT %I.', i.relation_name, i.name)
+               WHEN i.indisvalid
+                   THEN format('First run ALTER TABLE %s DROP CONSTRAINT %I.', i.relation_name, i.name)
                ELSE format('First run DROP INDEX CONCURRENTLY %s.', i.index_name)
            END
     FROM indexes AS i
@@ -95,12 +99,13 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     UNION ALL
     SELECT 11, '2BP01', identity, format('cannot widen what %s %s reads', type, identity),
            'It would be refreshed while all tables are locked.',
-           format('Drop it, and create it again after the swap.')
+           'Drop it, and create it again after the swap.'
     FROM objects
     JOIN pg_class AS c ON class = 'pg_class'::regclass AND c.oid = object AND relkind = 'm' AND relispopulated
     UNION ALL
     SELECT 11, '42501', relation_name,
-           format('owner %I of table %s is subject to its row-level security',
+           format(
+               'owner %I of table %s is subject to its row-level security',
                pg_get_userbyid(relowner), relation_name),
            'Rows that the owner cannot see would be left out.',
            format('First run ALTER TABLE %s NO FORCE ROW LEVEL SECURITY.', relation_name)
@@ -121,8 +126,8 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
       AND pubname <> ALL ($13::name[])
     UNION ALL
     SELECT 11, '55000', relation_name, format('%s writes whole rows', description),
-           'Its function uses OLD.* or NEW.*, which has more columns from now on, and fails where it writes them to '
-           'a table that has not.',
+           'Its function uses OLD.* or NEW.*, which has more columns from now on, and fails where it writes '
+           'them to a table that has not.',
            'Let it name columns, or name the trigger as one that does no harm.'
     FROM triggers
     WHERE NOT is_accepted
@@ -132,29 +137,34 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     UNION ALL
     SELECT 11, '55000', relation_name, format('the backfill would fire %s', description),
            'Each row is updated once without a change of any column that the application knows.',
-           'Give the trigger a condition, such as WHEN (OLD.x IS DISTINCT FROM NEW.x), or name it as one that does '
-           'no harm.'
+           'Give the trigger a condition, such as WHEN (OLD.x IS DISTINCT FROM NEW.x), or name it as one '
+           'that does no harm.'
     FROM triggers
-    WHERE tgtype & 16 <> 0 AND tgenabled <> 'R' AND NOT of_columns AND is_passed IS NOT TRUE AND NOT is_accepted
+    WHERE tgtype & 16 <> 0 AND tgenabled <> 'R' AND NOT of_columns AND is_passed IS NOT TRUE
+      AND NOT is_accepted
     UNION ALL
     SELECT 11, '55000', relation_name,
            format('%s fires after that of widening', description),
            'It might change a row after its key was copied, and then the row is refused.',
-           format('First run ALTER TRIGGER %I ON %s RENAME TO ..., with a name that comes before "~".', tgname,
-               relation_name)
+           format(
+               'First run ALTER TRIGGER %I ON %s RENAME TO ..., with a name that comes before "~".',
+               tgname, relation_name)
     FROM triggers
     -- BEFORE, FOR EACH ROW, on INSERT or UPDATE.
     WHERE tgtype & 3 = 3 AND tgtype & 20 <> 0 AND tgname > '~snowflake_widen' COLLATE "C"
     UNION ALL
-    SELECT 11, '55000', relation_name, format('rule %I of table %s would rewrite the backfill', rulename, relation_name),
+    SELECT 11, '55000', relation_name,
+           format('rule %I of table %s would rewrite the backfill', rulename, relation_name),
            'It is a rule for UPDATE.', 'Drop it, or make a trigger of it.'
     FROM widened_tables
     JOIN pg_rewrite ON ev_class = relation AND ev_type = '2' AND ev_enabled <> 'D'
     UNION ALL
     SELECT 11, '2BP01', relation_name,
-           format('privileges on column %I of table %s were granted by others than its owner', name, relation_name),
+           format(
+               'privileges on column %I of table %s were granted by others than its owner',
+               name, relation_name),
            'Nobody but a grantor can grant in his own name, and so the owner cannot give them to the shadow.',
-           format('First let the owner grant them, with REVOKE ... CASCADE for the others.')
+           'First let the owner grant them, and revoke those of the others.'
     FROM shadows AS s
     JOIN pg_class AS c ON c.oid = relation
     JOIN pg_attribute ON (attrelid, attnum) = (relation, number)

@@ -35,7 +35,8 @@ of_shadows(relation, number, statement, is_done) AS (
                (
                    SELECT string_agg(
                               format(
-                                  'REVOKE ALL (%I) ON TABLE %s FROM %s;', shadow_name, relation_name, grantee),
+                                  'REVOKE ALL (%I) ON TABLE %s FROM %s;', shadow_name, relation_name,
+                                  grantee),
                               ' ' ORDER BY grantee)
                    FROM (
                        SELECT CASE e.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END

@@ -20,15 +20,16 @@ steps(
     FROM shadow_steps
     UNION ALL
     SELECT 2, relation_name, 'leftovers', relation_name,
-           format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', locked), statement, 100, true, false, 0, NULL, NULL,
-           NULL
+           format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', locked), statement, 100, true, false, 0, NULL,
+           NULL, NULL
     FROM leftovers
     UNION ALL
-    SELECT 3, relation_name, phase, relation_name, NULL, statement, 0, in_transaction, false, next_position, done,
-           total, wait
+    SELECT 3, relation_name, phase, relation_name, NULL, statement, 0, in_transaction, false, next_position,
+           done, total, wait
     FROM fill_steps
     UNION ALL
-    SELECT 4, relation_name, 'properties', relation_name, NULL, statement, 0, true, is_done, 0, NULL, NULL, NULL
+    SELECT 4, relation_name, 'properties', relation_name, NULL, statement, 0, true, is_done, 0, NULL, NULL,
+           NULL
     FROM of_shadows JOIN shadows USING (relation, number)
     UNION ALL
     SELECT 5, relation_name, 'not null', relation_name,
@@ -43,8 +44,8 @@ steps(
     GROUP BY relation_name
     UNION ALL
     SELECT 6, relation_name, 'checks', format('%s.%I', relation_name, conname),
-           format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', relation_name), statement, 100, true, is_there, 0,
-           NULL, NULL, NULL
+           format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', relation_name), statement, 100, true, is_there,
+           0, NULL, NULL, NULL
     FROM wide_checks
     UNION ALL
     SELECT 7, relation_name, 'validate', format('%s.%I', relation_name, conname), NULL,
@@ -52,13 +53,14 @@ steps(
            coalesce(is_validated, false) OR NOT convalidated, 0, NULL, NULL, NULL
     FROM wide_checks
     UNION ALL
-    SELECT 8, index_name, 'drop index', index_name, NULL, format('DROP INDEX CONCURRENTLY %s;', index_name), 0,
+    SELECT 8, index_name, 'drop index', index_name, NULL, format('DROP INDEX CONCURRENTLY %s;', index_name),
+           0,
            false, false, 0, NULL, NULL,
            CASE WHEN is_created THEN format('Another session creates index %s.', index_name) END
     FROM useless_indexes
     UNION ALL
-    SELECT 9, index_name, 'indexes', index_name, NULL, statement, 0, false, other_oid IS NOT NULL, 0, NULL, NULL,
-           NULL
+    SELECT 9, index_name, 'indexes', index_name, NULL, statement, 0, false, other_oid IS NOT NULL, 0, NULL,
+           NULL, NULL
     FROM wide_indexes JOIN index_creations USING (indexrelid)
     UNION ALL
     SELECT 10, relation_name, 'foreign keys', format('%s.%I', relation_name, conname),
@@ -78,7 +80,8 @@ steps(
     FROM wide_statistics
     UNION ALL
     SELECT 12, index_name, 'statistics', index_name, NULL,
-           format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s;', other, a.attnum, a.attstattarget), 0, true,
+           format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s;', other, a.attnum, a.attstattarget), 0,
+           true,
            coalesce(o.attstattarget, -1) = a.attstattarget, 0, NULL, NULL, NULL
     FROM wide_indexes
     JOIN pg_attribute AS a ON a.attrelid = indexrelid AND a.attstattarget >= 0
@@ -92,10 +95,9 @@ SELECT phase, object, CASE WHEN waiting IS NULL THEN locks END, CASE WHEN waitin
        lock_timeout, in_transaction, next_position, coalesce(done, phase_done), coalesce(total, phase_total),
        waiting
 FROM (
-    SELECT *, count(*) FILTER (WHERE is_done) OVER of_phase AS phase_done,
-           count(*) OVER of_phase AS phase_total
+    SELECT *, count(*) FILTER (WHERE is_done) OVER (PARTITION BY phase) AS phase_done,
+           count(*) OVER (PARTITION BY phase) AS phase_total
     FROM steps
-    WINDOW of_phase AS (PARTITION BY phase)
 ) AS counted,
      LATERAL (
          SELECT coalesce(wait, CASE WHEN lock_timeout > 0 THEN (SELECT reason FROM held) END)

@@ -23,7 +23,8 @@ sequences AS (
            format(
                'INCREMENT BY %s %s %s START WITH %s CACHE %s %s', seqincrement,
                CASE WHEN seqmin = smallest THEN 'NO MINVALUE' ELSE 'MINVALUE ' || seqmin END,
-               CASE WHEN seqmax = largest THEN 'NO MAXVALUE' ELSE 'MAXVALUE ' || seqmax END, seqstart, seqcache,
+               CASE WHEN seqmax = largest THEN 'NO MAXVALUE' ELSE 'MAXVALUE ' || seqmax END,
+               seqstart, seqcache,
                CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END) AS options
     FROM retyped AS r
     JOIN shadows USING (relation, number)
@@ -61,7 +62,8 @@ swap(rank, place, statement, properties) AS (
            concat_ws(
                ' ',
                CASE
-                   WHEN seqtypid <> 'bigint'::regtype THEN format('ALTER SEQUENCE %s AS bigint;', sequence_name)
+                   WHEN seqtypid <> 'bigint'::regtype
+                       THEN format('ALTER SEQUENCE %s AS bigint;', sequence_name)
                END,
                CASE
                    WHEN is_owned
@@ -74,7 +76,8 @@ swap(rank, place, statement, properties) AS (
     UNION ALL
     SELECT 42, relation_name,
            format(
-               'ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s;', relation_name, shadow_name, default_expression),
+               'ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s;', relation_name, shadow_name,
+               default_expression),
            NULL
     FROM retyped
     JOIN shadows USING (relation, relation_name, number)
@@ -109,7 +112,8 @@ swap(rank, place, statement, properties) AS (
                ))
     FROM wide_indexes
     UNION ALL
-    SELECT 53, relation_name, format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I;', relation_name, other_name, conname),
+    SELECT 53, relation_name,
+           format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I;', relation_name, other_name, conname),
            format('%s:%s', 'pg_constraint'::regclass::oid, oid)
     FROM (
         SELECT oid, relation_name, other_name, conname FROM wide_checks
@@ -138,7 +142,8 @@ swap(rank, place, statement, properties) AS (
     FROM wide_indexes
     WHERE indisclustered
     UNION ALL
-    SELECT 58, index_name, format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I;', relation_name, name), NULL
+    SELECT 58, index_name, format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I;', relation_name, name),
+           NULL
     FROM wide_indexes
     WHERE indisreplident
 )
@@ -157,7 +162,8 @@ FROM (
 HAVING count(*) > 0
 UNION ALL
 -- A sequence can be locked only by changing it. Nobody takes a value meanwhile.
-SELECT DISTINCT 'lock', 2, format('ALTER SEQUENCE %s %s;', sequence_name, CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END),
+SELECT DISTINCT 'lock', 2,
+       format('ALTER SEQUENCE %s %s;', sequence_name, CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END),
        NULL, sequence_name
 FROM sequences
 UNION ALL
