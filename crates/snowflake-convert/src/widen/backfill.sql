@@ -1,18 +1,23 @@
 -- How rows that nobody writes get their shadows. The query goes on from shadows.sql. $15 is the position:
 -- the block from which on rows are looked at, and below zero where VACUUM was executed before it.
 ,
+-- a row: how much WAL there is, unless this is a standby, where a report can be made. There is only one row.
+now(lsn) AS (
+    SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END
+),
+
 -- a row: a reason to let others catch up. A standby that the role may not see does not count.
 lags(reason) AS (
     SELECT format('Replication slot %I retains %s of WAL.', slot_name, pg_size_pretty(lag))
-    FROM pg_replication_slots,
-         LATERAL (SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)) AS slot (lag),
+    FROM pg_replication_slots, now,
+         LATERAL (SELECT pg_wal_lsn_diff(lsn, restart_lsn)) AS slot (lag),
          LATERAL (SELECT setting::bigint FROM pg_settings WHERE name = 'max_slot_wal_keep_size')
          AS s (megabytes)
     WHERE wal_status <> 'lost'
       AND lag > least(1024, CASE WHEN megabytes >= 0 THEN megabytes / 2 END) * 1048576
     UNION ALL
     SELECT format('Standby %I is %s behind.', application_name, pg_size_pretty(lag))
-    FROM pg_stat_replication, LATERAL (SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)) AS s (lag)
+    FROM pg_stat_replication, now, LATERAL (SELECT pg_wal_lsn_diff(lsn, replay_lsn)) AS s (lag)
     WHERE lag > 1073741824
 ),
 

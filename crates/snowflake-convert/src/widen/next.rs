@@ -7,11 +7,12 @@ use snowflake_server::spi::PlannedQuery;
 use snowflake_server::transaction;
 
 use super::step::{Step, of_constraints};
+use super::swap::Swap;
 use super::unit::Unit;
 use crate::obstacle::{Obstacle, wrong_argument};
 
 /// The query that finds the next statement on the way to a swap.
-const STEPS: &str = of_constraints!("backfill.sql", "steps.sql");
+const STEPS: &str = of_constraints!("backfill.sql", "steps.sql", "next.sql");
 /// The query that finds the next statement in the midst of a table.
 const FILL: &str = concat!(
     include_str!("../keys.sql"),
@@ -82,21 +83,24 @@ impl Unit {
             // Before anything is touched, what would hold back the swap is looked for, too.
             (Goal::Prepare, "shadow columns") => self.swap().map(|_| step).map_err(first),
             (Goal::Prepare, "ready") => Ok(rows_of(&ANALYZE_QUERY).pop().map_or(step, Step::of)),
-            (Goal::Swap, "ready") if step.wait.is_none() => {
-                self.swap().map(|(step, _)| step).map_err(first)
+            (Goal::Swap, _) if step.phase != "done" && step.wait.is_none() => {
+                self.prepared_swap().map(|swap| swap.step)
             }
-            (Goal::Prepare, _) | (Goal::Swap, "ready" | "done") => Ok(step),
-            (_, phase) => Err(Obstacle {
-                sqlstate: PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                object: self.name(),
-                message: format!("not everything is prepared for the swap of {}", self.name()),
-                detail: Some(format!(
-                    "The next phase is \"{phase}\", for {}.",
-                    step.object.as_deref().unwrap_or_default()
-                )),
-                hint: Some("Execute the statements for the goal \"prepare\" first.".into()),
-            }),
+            _ => Ok(step),
         }
+    }
+
+    /// 55000 unless everything is prepared.
+    fn prepared_swap(&self) -> Result<Swap, Obstacle> {
+        let swap = self.swap().map_err(first)?;
+        let Some((phase, object)) = &swap.lacking else { return Ok(swap) };
+        Err(Obstacle {
+            sqlstate: PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            object: self.name(),
+            message: format!("not everything is prepared for the swap of {}", self.name()),
+            detail: Some(format!("The next phase is \"{phase}\", for {object}.")),
+            hint: Some("Execute the statements for the goal \"prepare\" first.".into()),
+        })
     }
 
     /// 40001 unless the swap is the one that this number stands for; 25001 in a transaction that does not
@@ -113,9 +117,8 @@ impl Unit {
                 hint: Some("Use a READ COMMITTED transaction.".into()),
             });
         }
-        let is_same =
-            self.next(Goal::Swap, 0)?.phase == "swap" && self.swap().map_err(first)?.1 == digest;
-        match is_same {
+        self.check_session()?;
+        match self.prepared_swap()?.digest == digest {
             true => Ok(()),
             false => Err(Obstacle {
                 sqlstate: PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,

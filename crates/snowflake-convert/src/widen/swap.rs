@@ -13,7 +13,7 @@ use crate::statement::{self, Statement};
 use crate::trust::Names;
 
 /// The query that finds the statements.
-const SWAP: &str = of_constraints!("swap.sql");
+const SWAP: &str = of_constraints!("backfill.sql", "steps.sql", "swap.sql");
 
 thread_local! {
     static QUERY: PlannedQuery = const { PlannedQuery::new(SWAP) };
@@ -25,6 +25,7 @@ words! {
         Statement = "statement",
         Lock = "lock",
         Guard = "guard",
+        Lacking = "lacking",
     }
 }
 
@@ -39,17 +40,30 @@ const FINISHES: i32 = 95;
 const SETTINGS: &str = "SET LOCAL search_path = pg_catalog, pg_temp; \
                         SET LOCAL check_function_bodies = off; SET LOCAL default_tablespace = '';";
 
+/// The transaction.
+pub struct Swap {
+    pub step: Step,
+    /// A number that stands for its statements.
+    pub digest: i64,
+    /// What has to be done before: a phase, and what it is done to.
+    pub lacking: Option<(String, String)>,
+}
+
 impl Unit {
-    /// The statement, with all its locks, and a number that stands for both. It begins with a guard,
-    /// which fails unless this is still the number under the locks. Or all that stands in its way.
-    pub fn swap(&self) -> Result<(Step, i64), Vec<Obstacle>> {
+    /// The statement, with all its locks. It begins with a guard, which fails unless it would still be the
+    /// same under the locks. Or all that stands in its way.
+    pub fn swap(&self) -> Result<Swap, Vec<Obstacle>> {
         let (mut locks, mut ranked, mut guard) = (Vec::new(), Vec::new(), None);
-        let mut described = Vec::new();
+        let (mut described, mut lacking) = (Vec::new(), None);
         for row in QUERY.with(|query| query.rows_of(&self.arguments_of_steps(0))) {
             let [section, rank, statement, more, _] = fields(row);
             let statement = statement.expect("a statement");
             match Section::of(&section.expect("a section")) {
                 Section::Lock => locks.push(statement),
+                Section::Lacking if lacking.is_none() => {
+                    lacking = Some((statement, more.expect("an object")))
+                }
+                Section::Lacking => {}
                 Section::Guard => guard = Some((statement, more.expect("arguments"))),
                 Section::Statement => {
                     described.extend(more);
@@ -104,7 +118,7 @@ impl Unit {
             total: 1,
             ..Step::default()
         };
-        Ok((step, digest))
+        Ok(Swap { step, digest, lacking })
     }
 }
 

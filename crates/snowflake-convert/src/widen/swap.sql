@@ -1,5 +1,5 @@
--- How shadows take the places of columns. The query goes on from constraints.sql. $18 are the columns that
--- were named beside the key.
+-- How shadows take the places of columns. The query goes on from steps.sql. $18 are the columns that were
+-- named beside the key.
 ,
 -- a row: the smallest and the largest value of a type.
 limits(type, smallest, largest) AS (
@@ -151,6 +151,10 @@ swap(rank, place, statement, properties) AS (
 SELECT 'statement' AS section, rank, statement, properties, place
 FROM swap
 WHERE statement <> ''
+UNION ALL
+SELECT 'lacking', rank, phase, coalesce(object, ''), coalesce(place, '')
+FROM steps
+WHERE NOT is_done
 UNION ALL
 SELECT 'lock', 1,
        format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(name, ', ' ORDER BY name)), NULL, ''
