@@ -1,6 +1,7 @@
 -- The next statement. The query goes on from steps.sql.
 ,
--- a row: why no lock can be had: an autovacuum that goes on. What others execute is only shown to some roles.
+-- a row: why no lock can be had: an autovacuum that goes on. What others execute is only shown to some
+-- roles.
 held(reason) AS (
     SELECT string_agg(
                format('Autovacuum freezes rows of table %s, and does not yield.', l.relation::regclass), ' ')
@@ -19,8 +20,8 @@ FROM (
     FROM (
         SELECT * FROM steps
         UNION ALL
-        SELECT 99, NULL, CASE WHEN EXISTS (SELECT FROM shadows) THEN 'ready' ELSE 'done' END, NULL, NULL, NULL,
-               CASE WHEN EXISTS (SELECT FROM shadows) THEN 100 ELSE 0 END, true, false, 0, 0, 0, NULL
+        SELECT 99, NULL, CASE WHEN EXISTS (SELECT FROM shadows) THEN 'ready' ELSE 'done' END, NULL, NULL,
+               NULL, CASE WHEN EXISTS (SELECT FROM shadows) THEN 100 ELSE 0 END, true, false, 0, 0, 0, NULL
     ) AS steps_and_end
 ) AS counted,
      LATERAL (

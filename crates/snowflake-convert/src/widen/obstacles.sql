@@ -170,6 +170,15 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     JOIN pg_attribute ON (attrelid, attnum) = (relation, number)
     WHERE EXISTS (SELECT FROM aclexplode(attacl) WHERE grantor <> relowner)
     UNION ALL
+    SELECT 11, '55000', relation_name,
+           format('column %I of table %s has a security label', name, relation_name),
+           'Labels are not given to shadows.', NULL
+    FROM shadows AS s
+    WHERE EXISTS (
+        SELECT FROM pg_seclabel
+        WHERE (classoid, objoid, objsubid) = ('pg_class'::regclass, relation, number::integer)
+    )
+    UNION ALL
     SELECT 11, '42701', relation_name,
            format('column %I of table %s already exists', shadow_name, relation_name),
            'It is not a shadow, since no check says that it has the values of the key.',

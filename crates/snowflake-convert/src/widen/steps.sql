@@ -44,8 +44,7 @@ steps(
     FROM wide_checks
     UNION ALL
     SELECT 8, index_name, 'drop index', index_name, NULL, format('DROP INDEX CONCURRENTLY %s;', index_name),
-           0,
-           false, false, 0, NULL, NULL,
+           0, false, false, 0, NULL, NULL,
            CASE WHEN is_created THEN format('Another session creates index %s.', index_name) END
     FROM useless_indexes
     UNION ALL
@@ -71,8 +70,7 @@ steps(
     UNION ALL
     SELECT 12, index_name, 'statistics', index_name, NULL,
            format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS %s;', other, a.attnum, a.attstattarget), 0,
-           true,
-           coalesce(o.attstattarget, -1) = a.attstattarget, 0, NULL, NULL, NULL
+           true, coalesce(o.attstattarget, -1) = a.attstattarget, 0, NULL, NULL, NULL
     FROM wide_indexes
     JOIN pg_attribute AS a ON a.attrelid = indexrelid AND a.attstattarget >= 0
     JOIN pg_attribute AS o ON (o.attrelid, o.attnum) = (other_oid, a.attnum)

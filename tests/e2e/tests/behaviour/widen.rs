@@ -2,6 +2,7 @@
 
 mod held;
 mod obstacles;
+mod publication;
 mod shadows;
 mod shop;
 mod walk;
