@@ -80,8 +80,10 @@ impl Unit {
             |query: &'static LocalKey<PlannedQuery>| query.with(|query| query.rows_of(&arguments));
         let step = Step::of(rows_of(&STEPS_QUERY).swap_remove(0));
         match (goal, step.phase.as_str()) {
-            // Before anything is touched, what would hold back the swap is looked for, too.
-            (Goal::Prepare, "shadow columns") => self.swap().map(|_| step).map_err(first),
+            // Before anything is touched, what would hold back a later statement is looked for, too.
+            (Goal::Prepare, "shadow columns") => {
+                self.later_obstacles().into_iter().next().map_or(Ok(step), Err)
+            }
             (Goal::Prepare, "ready") => Ok(rows_of(&ANALYZE_QUERY).pop().map_or(step, Step::of)),
             (Goal::Swap, _) if step.phase != "done" && step.wait.is_none() => {
                 self.prepared_swap().map(|swap| swap.step)

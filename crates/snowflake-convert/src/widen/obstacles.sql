@@ -179,6 +179,18 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
         WHERE (classoid, objoid, objsubid) = ('pg_class'::regclass, relation, number::integer)
     )
     UNION ALL
+    SELECT 11, '2BP01', sequence_name,
+           format('cannot drop the sequence of column %s of table %s', column_name, relation_name),
+           format(
+               'It goes with the identity, and another one comes. What depends on it: %s.',
+               string_agg(pg_describe_object(classid, objid, objsubid), ', ')),
+           'Drop that, or let it do without the sequence.'
+    FROM retyped
+    JOIN pg_depend
+        ON (refclassid, refobjid, deptype) = ('pg_class'::regclass, sequence, 'n')
+    WHERE identity <> ''
+    GROUP BY sequence_name, column_name, relation_name
+    UNION ALL
     SELECT 11, '42701', relation_name,
            format('column %I of table %s already exists', shadow_name, relation_name),
            'It is not a shadow, since no check says that it has the values of the key.',

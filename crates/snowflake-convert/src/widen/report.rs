@@ -21,7 +21,7 @@ impl Unit {
     /// All findings: obstacles, then risks, then changes.
     pub fn report(&self) -> Vec<Finding> {
         let mut obstacles = self.obstacles();
-        obstacles.extend(self.swap().err().into_iter().flatten());
+        obstacles.extend(self.later_obstacles());
         let denied = PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE;
         let is_denied = |obstacle: &Obstacle| obstacle.sqlstate == denied;
         // The texts of views are parsed as their owner.

@@ -7,7 +7,7 @@ use super::walk::{Walk, owner};
 
 /// What stands in the way of t.id, beside these tables; how the error begins; and the argument that
 /// accepts it, if there is one.
-const CASES: [(&str, &str, &str, &str); 24] = [
+const CASES: [(&str, &str, &str, &str); 27] = [
     ("ALTER TABLE r INHERIT parent", "42809", "cannot widen column k of table app.parent", ""),
     (
         "CREATE TABLE part (k int REFERENCES t) PARTITION BY LIST (k)",
@@ -105,6 +105,26 @@ const CASES: [(&str, &str, &str, &str); 24] = [
     ),
     ("ALTER TABLE r ADD id int REFERENCES t, DROP CONSTRAINT r_k_fkey; ALTER TABLE r ADD FOREIGN KEY (k) REFERENCES other",
         "", "", ""),
+    (
+        "CREATE FUNCTION f(int) RETURNS bool IMMUTABLE LANGUAGE sql AS 'SELECT true'; ALTER TABLE r ADD CHECK (f(k))",
+        "2BP01",
+        "cannot create constraint r_k_check on table app.r for columns of type bigint",
+        "",
+    ),
+    (
+        "CREATE FUNCTION f(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1'; CREATE INDEX i ON r (f(k))",
+        "2BP01",
+        "cannot create index app.i for columns of type bigint",
+        "",
+    ),
+    (
+        "ALTER TABLE t ALTER id DROP DEFAULT; DROP SEQUENCE t_id_seq;
+         ALTER TABLE t ALTER id ADD GENERATED ALWAYS AS IDENTITY;
+         CREATE VIEW taker AS SELECT nextval('t_id_seq')",
+        "2BP01",
+        "cannot drop the sequence of column id of table app.t",
+        "",
+    ),
     // What lets everything pass.
     (
         "CREATE TRIGGER g AFTER UPDATE ON r FOR EACH ROW WHEN ((OLD.w <> NEW.w AND NEW.w > 5) OR OLD.k <> NEW.k)
