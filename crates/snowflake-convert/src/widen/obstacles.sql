@@ -179,6 +179,15 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
         WHERE (classoid, objoid, objsubid) = ('pg_class'::regclass, relation, number::integer)
     )
     UNION ALL
+    -- That of widening itself is not valid at first, too. One that is not enforced refuses nothing.
+    SELECT 11, '55000', relation_name,
+           format('constraint %I of table %s is not valid', conname, relation_name),
+           'A row that does not satisfy it cannot be updated, and so gets no shadow.',
+           format('First run ALTER TABLE %s VALIDATE CONSTRAINT %I.', relation_name, conname)
+    FROM widened_tables
+    JOIN pg_constraint AS k ON conrelid = relation AND contype IN ('c', 'n') AND NOT convalidated
+    WHERE conname NOT LIKE 'snowflake\_widen\_%' AND to_jsonb(k) ->> 'conenforced' IS DISTINCT FROM 'false'
+    UNION ALL
     SELECT 11, '2BP01', sequence_name,
            format('cannot drop the sequence of column %s of table %s', column_name, relation_name),
            format(

@@ -5,21 +5,11 @@
 -- this as far as it is there: a check says that the two have the same value. It fits if it says of NULL what
 -- the column says.
 shadows(relation, relation_name, number, name, not_null, shadow_name, shadow, same, is_same, fits) AS (
-    SELECT r.relation, r.relation_name, r.number, r.name, n.not_null,
+    SELECT r.relation, r.relation_name, r.number, r.name, r.not_null,
            coalesce(k.attname, format('snowflake_widen_%s', r.number)::name), k.attnum,
            coalesce(k.conname, format('snowflake_widen_same_%s', r.number)::name),
-           coalesce(k.convalidated, false), coalesce(k.refuses_null = n.not_null, false)
+           coalesce(k.convalidated, false), coalesce(k.refuses_null = r.not_null, false)
     FROM retyped AS r
-    CROSS JOIN LATERAL (
-        -- From PostgreSQL 18 on, a not-null constraint can be NOT VALID.
-        SELECT r.not_null AND NOT EXISTS (
-                   SELECT FROM pg_constraint
-                   WHERE conrelid = r.relation
-                     AND contype = 'n'
-                     AND conkey = ARRAY[r.number]
-                     AND NOT convalidated
-               )
-    ) AS n (not_null)
     LEFT JOIN LATERAL (
         SELECT conname, convalidated, attname, attnum, conbin::text LIKE '%{NULLTEST%' AS refuses_null
         FROM pg_constraint

@@ -129,13 +129,6 @@ swap(rank, place, statement, properties) AS (
     JOIN pg_constraint AS other
         ON other.conrelid = relation AND other.contype = 'n' AND other.conkey = ARRAY[shadow]
     UNION ALL
-    SELECT 54, relation_name,
-           format('ALTER TABLE %s ADD CONSTRAINT %I NOT NULL %I NOT VALID;', relation_name, conname, name),
-           format('%s:%s', 'pg_constraint'::regclass::oid, oid)
-    FROM shadows
-    JOIN pg_constraint
-        ON conrelid = relation AND contype = 'n' AND conkey = ARRAY[number] AND NOT convalidated
-    UNION ALL
     SELECT 55, format('%I.%I', nspname, stxname), format('ALTER STATISTICS %s RENAME TO %I;', other, stxname),
            format('%s:%s', 'pg_statistic_ext'::regclass::oid, oid)
     FROM wide_statistics

@@ -7,7 +7,7 @@ use super::walk::{Walk, owner};
 
 /// What stands in the way of t.id, beside these tables; how the error begins; and the argument that
 /// accepts it, if there is one.
-const CASES: [(&str, &str, &str, &str); 27] = [
+const CASES: [(&str, &str, &str, &str); 28] = [
     ("ALTER TABLE r INHERIT parent", "42809", "cannot widen column k of table app.parent", ""),
     (
         "CREATE TABLE part (k int REFERENCES t) PARTITION BY LIST (k)",
@@ -123,6 +123,12 @@ const CASES: [(&str, &str, &str, &str); 27] = [
          CREATE VIEW taker AS SELECT nextval('t_id_seq')",
         "2BP01",
         "cannot drop the sequence of column id of table app.t",
+        "",
+    ),
+    (
+        "ALTER TABLE r ADD CONSTRAINT later CHECK (w > 0) NOT VALID",
+        "55000",
+        "constraint later of table app.r is not valid",
         "",
     ),
     // What lets everything pass.
