@@ -1,11 +1,13 @@
 //! One statement after the other, until the goal is reached.
 
+use std::mem;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
 
+use crate::activity::Activity;
 use crate::address::Address;
 use crate::arguments::Unit;
 use crate::execution::{Yielding, execute};
@@ -38,9 +40,17 @@ struct Counts {
 pub fn follow(address: &Address, unit: &Unit, goal: &'static str) -> Result<ExitCode, Failure> {
     interrupt::listen();
     let progress = Arc::new(Progress::new(goal));
-    let result =
-        Course { address, unit, goal, progress: &progress, counts: Counts::default(), scans: 0 }
-            .run();
+    let course = Course {
+        address,
+        unit,
+        goal,
+        progress: &progress,
+        counts: Counts::default(),
+        position: 0,
+        scans: 0,
+        trouble: Trouble::default(),
+    };
+    let result = course.run();
     if result.is_err() {
         progress.clear();
     }
@@ -53,17 +63,31 @@ struct Course<'a> {
     goal: &'static str,
     progress: &'a Arc<Progress>,
     counts: Counts,
+    /// Where the backfill goes on.
+    position: i64,
     scans: u32,
+    trouble: Trouble,
+}
+
+/// What is in the way of a statement.
+#[derive(Default)]
+struct Trouble {
+    title: String,
+    waits: u32,
+    attempts: u32,
+    /// The last attempt that made autovacuums yield.
+    last_long: Option<Instant>,
+    /// The tables for which the next attempt does.
+    yielding: Vec<String>,
 }
 
 impl<'a> Course<'a> {
     fn run(mut self) -> Result<ExitCode, Failure> {
         let begin = Instant::now();
         let mut session = self.open()?;
-        let mut position = 0;
         loop {
             interrupt::check()?;
-            match self.advance(&mut session, &mut position) {
+            match self.advance(&mut session) {
                 Ok(None) => (),
                 Ok(Some(last)) => {
                     self.progress.end(&self.summary(&last, begin.elapsed()));
@@ -79,99 +103,95 @@ impl<'a> Course<'a> {
     }
 
     /// Does what comes next; the last step if there is nothing left.
-    fn advance(
-        &mut self,
-        session: &mut Session<'a>,
-        position: &mut i64,
-    ) -> Result<Option<Step>, Failure> {
-        let mut step = session.next(self.goal, *position)?;
-        let mut is_first = true;
-        while let Some(wait) = step.wait.as_ref().filter(|_| step.statement.is_none()) {
-            self.progress.wait(&format!("{}: waits: {wait}", step.title()), is_first);
-            is_first = false;
-            interrupt::sleep(Duration::from_secs(1))?;
-            step = session.next(self.goal, *position)?;
+    fn advance(&mut self, session: &mut Session<'a>) -> Result<Option<Step>, Failure> {
+        let step = session.next(self.goal, self.position)?;
+        let title = step.title();
+        if self.trouble.title != title {
+            self.trouble = Trouble { title, ..Trouble::default() };
+        }
+        if let Some(wait) = &step.wait {
+            self.position = step.next_position;
+            let text = format!("{}: waits: {wait}", step.title());
+            self.progress.wait(&text, self.trouble.waits == 0);
+            self.trouble.waits += 1;
+            interrupt::sleep(Duration::from_secs(u64::from(self.trouble.waits.min(10))))?;
+            return Ok(None);
         }
         let Some(statement) = &step.statement else { return Ok(Some(step)) };
         if let Some(mark) = self.progress.begin(&step) {
             session.show(&mark)?;
         }
-        match self.insist(session, &step, statement) {
-            Ok(()) => *position = step.next_position,
-            // Rows that were written before the trigger was there are found by a second scan.
+        let tables = mem::take(&mut self.trouble.yielding);
+        let yielding = match tables.is_empty() {
+            true => None,
+            false => {
+                let timeout = session.deadlock_timeout()? + 1000;
+                Some(Yielding { tables: &tables, timeout })
+            }
+        };
+        let outcome = execute(session, &step, statement, yielding.as_ref(), self.progress);
+        match outcome.result {
+            Ok(held) => {
+                self.counts.statements += 1;
+                let longest = &mut self.counts.longest_locks;
+                *longest = longest.max(held.unwrap_or_default());
+                self.trouble = Trouble::default();
+                self.position = step.next_position;
+            }
+            // Rows that were skipped, because they were locked, are found by another scan.
             Err(failure)
                 if failure.state() == Some(&SqlState::CHECK_VIOLATION)
-                    && *position != 0
+                    && self.position != 0
                     && self.scans < SCANS =>
             {
                 self.scans += 1;
-                *position = 0;
+                self.position = 0;
             }
+            Err(failure) if failure.may_pass() => self.back_off(&step, &failure, outcome.seen)?,
             Err(failure) => return Err(failure),
         }
         Ok(None)
     }
 
-    /// Executes a statement, again and again as long as only locks are in its way.
-    fn insist(
+    /// Says what was in the way, and waits, longer each time.
+    fn back_off(
         &mut self,
-        session: &mut Session<'a>,
         step: &Step,
-        statement: &str,
+        failure: &Failure,
+        seen: Option<Activity>,
     ) -> Result<(), Failure> {
-        let mut attempts = 0;
-        let mut last_long: Option<Instant> = None;
-        let mut tables: Vec<String> = Vec::new();
-        loop {
-            let yielding = match tables.is_empty() {
-                true => None,
-                false => {
-                    Some(Yielding { tables: &tables, timeout: session.deadlock_timeout()? + 1000 })
-                }
-            };
-            let outcome = execute(session, step, statement, yielding.as_ref(), self.progress);
-            let failure = match outcome.result {
-                Ok(held) => {
-                    self.counts.statements += 1;
-                    let longest = &mut self.counts.longest_locks;
-                    *longest = longest.max(held.unwrap_or_default());
-                    return Ok(());
-                }
-                Err(failure) if failure.may_pass() => failure,
-                Err(failure) => return Err(failure),
-            };
-            interrupt::check()?;
-            attempts += 1;
-            self.counts.retries += 1;
-            let blockers = outcome.seen.map(|seen| seen.blockers).unwrap_or_default();
-            tables.clear();
-            let mut pause = back_off(attempts);
-            if let Some(blocker) = blockers.iter().find(|blocker| blocker.prevents_wraparound) {
-                pause = Duration::from_secs(5);
-                let text = format!("{}: waits for {blocker}, which does not yield", step.title());
-                self.progress.wait(&text, attempts == 1);
-            } else if let Some(blocker) = blockers.first()
-                // With somebody else in the way, it would be in vain as well.
-                && blockers.iter().all(|blocker| blocker.is_autovacuum)
-                && last_long.is_none_or(|time| time.elapsed() > LONG_ATTEMPTS)
-            {
-                last_long = Some(Instant::now());
-                tables = blockers.iter().flat_map(|blocker| blocker.tables.clone()).collect();
-                self.counts.long_attempts += 1;
-                pause = Duration::ZERO;
-                self.progress.say(&format!(
-                    "{}: one attempt that lasts longer than deadlock_timeout, to which {blocker} \
-                     yields",
-                    step.title()
-                ));
-            } else {
-                let who: Vec<String> = blockers.iter().map(ToString::to_string).collect();
-                let who = if who.is_empty() { failure_text(&failure) } else { who.join("; ") };
-                let text = format!("{}: attempt {attempts} was in vain: {who}", step.title());
-                self.progress.wait(&text, attempts == 1);
-            }
-            interrupt::sleep(pause)?;
+        interrupt::check()?;
+        let trouble = &mut self.trouble;
+        trouble.attempts += 1;
+        self.counts.retries += 1;
+        let is_first = trouble.attempts == 1;
+        let title = step.title();
+        let blockers = seen.map(|seen| seen.blockers).unwrap_or_default();
+        if let Some(blocker) = blockers.iter().find(|blocker| blocker.prevents_wraparound) {
+            let text = format!("{title}: waits for {blocker}, which does not yield");
+            self.progress.wait(&text, is_first);
+            return interrupt::sleep(Duration::from_secs(5));
         }
+        if let Some(blocker) = blockers.first()
+            // With somebody else in the way, it would be in vain as well.
+            && blockers.iter().all(|blocker| blocker.is_autovacuum)
+            && trouble.last_long.is_none_or(|time| time.elapsed() > LONG_ATTEMPTS)
+        {
+            trouble.last_long = Some(Instant::now());
+            trouble.yielding = blockers.iter().flat_map(|blocker| blocker.tables.clone()).collect();
+            self.counts.long_attempts += 1;
+            self.progress.say(&format!(
+                "{title}: one attempt that lasts longer than deadlock_timeout, to which {blocker} yields"
+            ));
+            return Ok(());
+        }
+        let who: Vec<String> = blockers.iter().map(ToString::to_string).collect();
+        let who = if who.is_empty() { failure_text(failure) } else { who.join("; ") };
+        let text = format!("{title}: attempt {} was in vain: {who}", trouble.attempts);
+        self.progress.wait(&text, is_first);
+        // Not the same for two programs.
+        let longest = (100 << trouble.attempts.min(6)).min(5000);
+        interrupt::sleep(Duration::from_millis(fastrand::u64(longest / 2..=longest)))
     }
 
     /// The first session. Waits for another program that works on the table.
@@ -236,12 +256,6 @@ impl<'a> Course<'a> {
         }
         text + ")"
     }
-}
-
-/// How long to wait after so many attempts: longer each time, and not the same for two programs.
-fn back_off(attempts: u32) -> Duration {
-    let longest = (100 << attempts.min(6)).min(5000);
-    Duration::from_millis(fastrand::u64(longest / 2..=longest))
 }
 
 /// What a failure says, in one line.

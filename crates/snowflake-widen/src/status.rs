@@ -23,21 +23,36 @@ struct Table {
     since: Option<String>,
 }
 
-/// The tables whose OIDs are locked by programs, and those with a trigger of the extension that no
-/// program works on. A row: a table, with the session if there is one.
+/// The tables whose OIDs are locked by programs, and those with a key that the trigger of the extension
+/// copies, whose arguments are a name, a number and another name for each column. That trigger is on
+/// the tables that refer to the key, too. A row: a table, with the session if there is one.
 const TABLES: &str = "
     WITH running AS (
         SELECT l.objid AS table_id, l.pid FROM pg_locks AS l
         WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted AND l.classid = $1::bigint::oid
             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     ), prepared AS (
-        SELECT DISTINCT t.tgrelid AS table_id
+        SELECT t.tgrelid AS table_id, c.number
         FROM pg_extension AS e
         JOIN pg_depend AS d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
             AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
-        JOIN pg_proc AS p ON p.oid = d.objid
-        JOIN pg_trigger AS t ON t.tgfoid = p.oid
-        WHERE e.extname = 'snowflake_convert' AND NOT t.tgisinternal
+        JOIN pg_proc AS p ON p.oid = d.objid AND p.proname = 'snowflake_widen_copy'
+        JOIN pg_trigger AS t ON t.tgfoid = p.oid,
+        LATERAL (
+            SELECT number::int FROM regexp_split_to_table(encode(t.tgargs, 'escape'), '\\\\000')
+                WITH ORDINALITY AS argument (number, place)
+            WHERE place % 3 = 2
+        ) AS c
+    ), keys AS (
+        SELECT table_id FROM prepared AS p
+        WHERE EXISTS (
+            SELECT FROM pg_index
+            WHERE indrelid = table_id AND indisunique AND indnkeyatts = 1 AND indkey[0] = number
+        ) AND NOT EXISTS (
+            SELECT FROM pg_constraint AS k
+            WHERE conrelid = table_id AND contype = 'f' AND conkey = ARRAY[number::int2]
+                AND EXISTS (SELECT FROM prepared AS o WHERE o.table_id = confrelid)
+        )
     )
     SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relpages, c.reltuples, r.pid,
         nullif(a.application_name, ''), to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS')
@@ -47,8 +62,7 @@ const TABLES: &str = "
     LEFT JOIN pg_stat_activity AS a ON a.pid = r.pid
     WHERE CASE WHEN $2::text IS NOT NULL THEN c.oid = $2::regclass
         WHEN r.pid IS NOT NULL THEN true
-        -- The trigger is on each table of a unit, whose key no program knows unless it runs.
-        ELSE NOT EXISTS (SELECT FROM running) AND c.oid IN (SELECT table_id FROM prepared) END
+        ELSE c.oid IN (SELECT table_id FROM keys) END
     ORDER BY 2";
 
 /// Prints how far a table is, or each one that is being widened.
