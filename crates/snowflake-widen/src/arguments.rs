@@ -13,8 +13,10 @@ Connections:
   standby that is promoted is to be found. TLS: sslmode in a connection string is
   disable, prefer or require; PGSSLMODE can also be verify-ca or verify-full,
   with the certificates of PGSSLROOTCERT, which is a file or the word system
-  (default: ~/.postgresql/root.crt). Client certificates, GSSAPI, SSPI and
-  service files are not supported. The program needs sessions of its own: a
+  (default: ~/.postgresql/root.crt); verify-full compares the host with the
+  certificate's subjectAltName alone, and a certificate that signs itself is no
+  authority. Client certificates, GSSAPI, SSPI and service files are not
+  supported. The program needs sessions of its own: a
   pooler that gives each transaction another session is refused.
 
 Exit status:

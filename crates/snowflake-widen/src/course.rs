@@ -23,9 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// How often autovacuums are made to yield to the same statement.
 const LONG_ATTEMPTS: Duration = Duration::from_secs(30);
 
-/// How often rows that were missed are looked for again.
-const SCANS: u32 = 3;
-
 /// What is counted for the last line.
 #[derive(Default)]
 struct Counts {
@@ -48,6 +45,7 @@ pub fn follow(address: &Address, unit: &Unit, goal: &'static str) -> Result<Exit
         counts: Counts::default(),
         position: 0,
         scans: 0,
+        waits: 0,
         trouble: Trouble::default(),
     };
     let result = course.run();
@@ -65,7 +63,10 @@ struct Course<'a> {
     counts: Counts,
     /// Where the backfill goes on.
     position: i64,
-    scans: u32,
+    /// How often all rows were looked at in vain.
+    scans: u64,
+    /// How often there was something to wait for before a statement.
+    waits: u64,
     trouble: Trouble,
 }
 
@@ -73,7 +74,6 @@ struct Course<'a> {
 #[derive(Default)]
 struct Trouble {
     title: String,
-    waits: u32,
     attempts: u32,
     /// The last attempt that made autovacuums yield.
     last_long: Option<Instant>,
@@ -111,10 +111,10 @@ impl<'a> Course<'a> {
         }
         if let Some(wait) = &step.wait {
             self.position = step.next_position;
+            self.waits += 1;
             let text = format!("{}: waits: {wait}", step.title());
-            self.progress.wait(&text, self.trouble.waits == 0);
-            self.trouble.waits += 1;
-            interrupt::sleep(Duration::from_secs(u64::from(self.trouble.waits.min(10))))?;
+            let time = Duration::from_secs(self.waits.min(10));
+            self.pause(session, &text, self.waits == 1, time)?;
             return Ok(None);
         }
         let Some(statement) = &step.statement else { return Ok(Some(step)) };
@@ -137,17 +137,21 @@ impl<'a> Course<'a> {
                 *longest = longest.max(held.unwrap_or_default());
                 self.trouble = Trouble::default();
                 self.position = step.next_position;
+                // Its dead rows may be what is waited for.
+                if step.phase != "vacuum" {
+                    self.waits = 0;
+                }
             }
-            // Rows that were skipped, because they were locked, are found by another scan.
-            Err(failure)
-                if failure.state() == Some(&SqlState::CHECK_VIOLATION)
-                    && self.position != 0
-                    && self.scans < SCANS =>
-            {
-                self.scans += 1;
+            // Rows that were locked were skipped, and are found by another scan.
+            Err(failure) if failure.state() == Some(&SqlState::CHECK_VIOLATION) => {
                 self.position = 0;
+                self.scans += 1;
+                let text = format!("{}: not all rows are copied yet", step.title());
+                self.pause(session, &text, true, Duration::from_secs(self.scans.min(30)))?;
             }
-            Err(failure) if failure.may_pass() => self.back_off(&step, &failure, outcome.seen)?,
+            Err(failure) if failure.may_pass() => {
+                self.back_off(session, &step, &failure, outcome.seen)?;
+            }
             Err(failure) => return Err(failure),
         }
         Ok(None)
@@ -156,6 +160,7 @@ impl<'a> Course<'a> {
     /// Says what was in the way, and waits, longer each time.
     fn back_off(
         &mut self,
+        session: &mut Session<'a>,
         step: &Step,
         failure: &Failure,
         seen: Option<Activity>,
@@ -169,8 +174,7 @@ impl<'a> Course<'a> {
         let blockers = seen.map(|seen| seen.blockers).unwrap_or_default();
         if let Some(blocker) = blockers.iter().find(|blocker| blocker.prevents_wraparound) {
             let text = format!("{title}: waits for {blocker}, which does not yield");
-            self.progress.wait(&text, is_first);
-            return interrupt::sleep(Duration::from_secs(5));
+            return self.pause(session, &text, is_first, Duration::from_secs(5));
         }
         if let Some(blocker) = blockers.first()
             // With somebody else in the way, it would be in vain as well.
@@ -188,10 +192,23 @@ impl<'a> Course<'a> {
         let who: Vec<String> = blockers.iter().map(ToString::to_string).collect();
         let who = if who.is_empty() { failure_text(failure) } else { who.join("; ") };
         let text = format!("{title}: attempt {} was in vain: {who}", trouble.attempts);
-        self.progress.wait(&text, is_first);
         // Not the same for two programs.
         let longest = (100 << trouble.attempts.min(6)).min(5000);
-        interrupt::sleep(Duration::from_millis(fastrand::u64(longest / 2..=longest)))
+        let time = Duration::from_millis(fastrand::u64(longest / 2..=longest));
+        self.pause(session, &text, is_first, time)
+    }
+
+    /// Says here and to the server what is waited for, and waits.
+    fn pause(
+        &self,
+        session: &mut Session<'a>,
+        text: &str,
+        is_first: bool,
+        time: Duration,
+    ) -> Result<(), Failure> {
+        self.progress.wait(text, is_first);
+        session.remark(text)?;
+        interrupt::sleep(time)
     }
 
     /// The first session. Waits for another program that works on the table.
@@ -237,10 +254,8 @@ impl<'a> Course<'a> {
             self.counts;
         let end = match (self.goal, &*last.phase) {
             ("prepare", "ready") => "ready to swap".to_owned(),
-            (_, "done") if self.goal == "swap" => "swapped".to_owned(),
-            (_, "done") if self.goal == "abandon" => {
-                "abandoned: the tables are as before".to_owned()
-            }
+            ("swap", "done") => "swapped".to_owned(),
+            ("abandon", _) => "abandoned: the tables are as before".to_owned(),
             (_, phase) => phase.to_owned(),
         };
         let mut text = format!(

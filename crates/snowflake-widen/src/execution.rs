@@ -40,9 +40,9 @@ pub fn execute(
     progress: &Progress,
 ) -> Outcome {
     let (client, mut observer) = session.split();
-    // An attempt with a budget is looked at shortly before it gives up.
+    // An attempt with a budget is looked at before it gives up, which takes the time of two queries.
     let budget = Duration::from_millis(step.lock_timeout.max(0) as u64);
-    let first_look = if budget.is_zero() { INTERVAL } else { budget * 2 / 3 };
+    let first_look = if budget.is_zero() { INTERVAL } else { budget / 3 };
     thread::scope(|scope| {
         let (ended, end) = mpsc::channel::<()>();
         let observing = scope.spawn(move || {

@@ -57,6 +57,21 @@ impl Mark {
     }
 }
 
+/// What the remark of a session begins with.
+const REMARK: &str = "-- snowflake-widen: ";
+
+/// What a session that waits has as its last statement, which is shown while it executes none. Others
+/// choose a part of the text, which must not end the comment.
+pub fn remark(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!("{REMARK}{line}")
+}
+
+/// Reads the last statement of a session.
+pub fn read_remark(statement: &str) -> Option<&str> {
+    statement.strip_prefix(REMARK)
+}
+
 /// Seconds since 1970.
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
@@ -83,6 +98,13 @@ mod tests {
         assert_eq!(Mark::read(&mark.to_string()), Some(mark));
         assert_eq!(Mark::read("psql"), None);
         assert_eq!(Mark::read("snowflake-widen"), None);
+    }
+
+    #[test]
+    fn a_remark_is_a_comment_to_its_end() {
+        let remark = remark("waits for \"a\nb\": \rDROP TABLE orders");
+        assert!(remark.starts_with("--") && !remark.contains(['\n', '\r']), "{remark}");
+        assert_eq!(read_remark(&remark), Some("waits for \"a b\":  DROP TABLE orders"));
     }
 
     #[test]

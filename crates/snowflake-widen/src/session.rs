@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::arguments::Unit;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::mark::{Mark, PROGRAM};
+use crate::mark::{Mark, PROGRAM, remark};
 use crate::pooler;
 use crate::progress::Progress;
 use crate::step::Step;
@@ -153,6 +153,11 @@ impl<'a> Session<'a> {
         let query = "SELECT set_config('application_name', $1, false)";
         self.client.query_typed(query, &[(&name, Type::TEXT)])?;
         Ok(())
+    }
+
+    /// Says there what it waits for, until the next statement.
+    pub fn remark(&mut self, text: &str) -> Result<(), Failure> {
+        Ok(self.client.batch_execute(&remark(text))?)
     }
 
     /// How long a lock is waited for before the server looks why, in milliseconds.

@@ -8,7 +8,7 @@ use postgres::types::Type;
 use crate::activity::Activity;
 use crate::address::Address;
 use crate::failure::Failure;
-use crate::mark::{Mark, PROGRAM, duration};
+use crate::mark::{Mark, PROGRAM, duration, read_remark};
 use crate::session::{LOCK_CLASS, connect, schema};
 
 /// A table, with the session of a program that works on it.
@@ -21,6 +21,7 @@ struct Table {
     /// Hidden from other roles that are not members of pg_monitor.
     mark: Option<String>,
     since: Option<String>,
+    statement: Option<String>,
 }
 
 /// The tables whose OIDs are locked by programs, and those with a key that the trigger of the extension
@@ -55,7 +56,8 @@ const TABLES: &str = "
         )
     )
     SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relpages, c.reltuples, r.pid,
-        nullif(a.application_name, ''), to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS')
+        nullif(a.application_name, ''), to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS'),
+        a.query
     FROM pg_class AS c
     JOIN pg_namespace AS n ON n.oid = c.relnamespace
     LEFT JOIN running AS r ON r.table_id = c.oid
@@ -82,6 +84,7 @@ pub fn show(address: &Address, table: Option<&str>) -> Result<ExitCode, Failure>
             pid: row.get(4),
             mark: row.get(5),
             since: row.get(6),
+            statement: row.get(7),
         };
         match table.pid {
             Some(pid) => running(&mut client, &table, pid)?,
@@ -124,9 +127,15 @@ fn running(client: &mut Client, table: &Table, pid: i32) -> Result<(), Failure> 
     if let Some((part, done, total)) = activity.part {
         line("statement", format!("{part}, {done} of {total}"));
     }
-    match activity.blockers.is_empty() {
-        true => line("waits for", "nobody"),
-        false => activity.blockers.iter().for_each(|blocker| line("waits for", blocker)),
+    for blocker in &activity.blockers {
+        line("waits for", blocker);
+    }
+    // Between two attempts, nobody is in the way of the session itself.
+    let remark = table.statement.as_deref().and_then(read_remark);
+    match remark.filter(|_| activity.blockers.is_empty()) {
+        Some(remark) => line("waits", remark),
+        None if activity.blockers.is_empty() => line("waits for", "nobody"),
+        None => (),
     }
     Ok(())
 }
