@@ -18,7 +18,6 @@ struct Table {
     pages: i32,
     rows: f32,
     pid: Option<i32>,
-    /// Hidden from other roles that are not members of pg_monitor.
     mark: Option<String>,
     since: Option<String>,
     statement: Option<String>,
@@ -121,7 +120,7 @@ fn running(client: &mut Client, table: &Table, pid: i32) -> Result<(), Failure> 
                 }
             }
         }
-        None => line("phase", "not shown: it is another role's, and this one is not in pg_monitor"),
+        None => line("phase", "not begun yet"),
     }
     let activity = Activity::of(client, pid)?;
     if let Some((part, done, total)) = activity.part {
@@ -130,12 +129,13 @@ fn running(client: &mut Client, table: &Table, pid: i32) -> Result<(), Failure> 
     for blocker in &activity.blockers {
         line("waits for", blocker);
     }
-    // Between two attempts, nobody is in the way of the session itself.
-    let remark = table.statement.as_deref().and_then(read_remark);
-    match remark.filter(|_| activity.blockers.is_empty()) {
-        Some(remark) => line("waits", remark),
-        None if activity.blockers.is_empty() => line("waits for", "nobody"),
-        None => (),
+    if activity.blockers.is_empty() {
+        // Between two attempts, nobody is in the way of the session itself. What it said last is
+        // hidden from other roles that are not in pg_monitor.
+        match table.statement.as_deref() {
+            None | Some("<insufficient privilege>") => line("waits for", "not shown to this role"),
+            Some(statement) => line("waits for", read_remark(statement).unwrap_or("nobody")),
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The program, as its users run it.
 
 use std::io::{BufRead, BufReader, Read};
+use std::mem;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -109,7 +110,7 @@ impl Running {
         let mut errors = String::new();
         self.child.stderr.take().expect("a pipe").read_to_string(&mut errors).expect("UTF-8");
         let code = self.child.wait().expect("a child").code();
-        Said { code, out: self.out, errors }
+        Said { code, out: mem::take(&mut self.out), errors }
     }
 }
 

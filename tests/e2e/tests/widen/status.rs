@@ -24,11 +24,11 @@ fn the_status_shows_what_runs_and_what_stopped() {
     let status = succeed(&cluster, &["status"]);
     assert!(status.starts_with("app.orders\n    session    "), "{status}");
     assert!(status.contains("\n    phase      prepare, shadow columns\n"), "{status}");
-    // To another role, the server shows no more than that there is a session.
+    // To another role, the server does not show everything.
     cluster.connect().batch_execute("CREATE ROLE other LOGIN").expect("a role");
     let mut other = widen(&cluster, &["status"]);
     let said = output(other.env("PGUSER", "other"));
-    assert!(said.contains("phase      not shown"), "{said}");
+    assert!(said.contains("waits for  not shown to this role"), "{said}");
     running.signal("TERM");
     let said = running.end();
     assert_eq!(said.code, Some(130), "{said:?}");
