@@ -1,5 +1,6 @@
-//! What a running program says of itself in its `application_name`, which every role sees, so that another one can show how
-//! far it is: the server has no other place for it that takes no row and no privilege.
+//! What a running program says of itself in its `application_name`, which every role sees, so that
+//! another one can show how far it is: the server has no other place for it that takes no row and no
+//! privilege.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::{SystemTime, UNIX_EPOCH};
