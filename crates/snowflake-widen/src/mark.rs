@@ -90,7 +90,7 @@ pub fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::mark::*;
 
     #[test]
     fn a_mark_is_read_as_it_was_written() {

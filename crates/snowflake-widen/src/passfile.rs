@@ -47,7 +47,7 @@ fn fields(line: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use crate::passfile::find;
 
     #[test]
     fn the_first_line_that_matches_counts() {

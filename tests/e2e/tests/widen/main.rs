@@ -5,6 +5,7 @@ mod connections;
 mod disk;
 mod killed;
 mod obstructions;
+mod page;
 mod program;
 mod promoted;
 #[path = "../behaviour/widen/shop.rs"]

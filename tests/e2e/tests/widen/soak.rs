@@ -42,7 +42,8 @@ const SCHEMA: &str = "
         WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION written();
     ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
     GRANT USAGE ON SCHEMA app TO web;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON orders, invoices, payments TO web;";
+    GRANT SELECT, INSERT, UPDATE, DELETE ON orders, invoices, payments TO web;
+    GRANT USAGE ON SEQUENCE orders_id_seq TO web;";
 const DEPENDENTS: &str = "
     CREATE VIEW open AS SELECT o.id, o.customer, total FROM orders AS o LEFT JOIN invoices ON order_id = o.id
         WHERE state = 'new';
