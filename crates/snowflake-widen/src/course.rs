@@ -31,6 +31,7 @@ struct Counts {
     long_attempts: u32,
     reconnections: u32,
     longest_locks: f64,
+    longest_rows: f64,
 }
 
 /// Follows the statements to a goal.
@@ -133,8 +134,14 @@ impl<'a> Course<'a> {
         match outcome.result {
             Ok(held) => {
                 self.counts.statements += 1;
-                let longest = &mut self.counts.longest_locks;
-                *longest = longest.max(held.unwrap_or_default());
+                let longest = match (&step.locks, &*step.phase) {
+                    (Some(_), _) => Some(&mut self.counts.longest_locks),
+                    (None, "backfill") => Some(&mut self.counts.longest_rows),
+                    _ => None,
+                };
+                if let Some((longest, held)) = longest.zip(held) {
+                    *longest = longest.max(held);
+                }
                 self.trouble = Trouble::default();
                 self.position = step.next_position;
                 // Its dead rows may be what is waited for.
@@ -250,19 +257,22 @@ impl<'a> Course<'a> {
     }
 
     fn summary(&self, last: &Step, time: Duration) -> String {
-        let Counts { statements, retries, long_attempts, reconnections, longest_locks } =
-            self.counts;
+        let Counts { statements, retries, long_attempts, reconnections, .. } = self.counts;
         let end = match (self.goal, &*last.phase) {
             ("prepare", "ready") => "ready to swap".to_owned(),
             ("swap", "done") => "swapped".to_owned(),
             ("abandon", _) => "abandoned: the tables are as before".to_owned(),
             (_, phase) => phase.to_owned(),
         };
-        let mut text = format!(
-            "{end} ({statements} statements in {}; locks were held for {longest_locks:.0} ms at most; \
-             {retries} attempts were in vain",
-            duration(time.as_secs_f64()),
-        );
+        let Counts { longest_locks, longest_rows, .. } = self.counts;
+        let time = duration(time.as_secs_f64());
+        let mut text = format!("{end} ({statements} statements in {time}");
+        for (what, longest) in [("tables", longest_locks), ("rows", longest_rows)] {
+            if longest > 0.0 {
+                text += &format!("; {what} were locked for {longest:.0} ms at most");
+            }
+        }
+        text += &format!("; {retries} attempts were in vain");
         if long_attempts > 0 {
             text += &format!(", {long_attempts} longer ones made autovacuums yield");
         }

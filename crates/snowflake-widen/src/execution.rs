@@ -14,7 +14,7 @@ use crate::step::Step;
 
 /// How an attempt ended.
 pub struct Outcome {
-    /// How long it had its locks, in milliseconds, where it took them first.
+    /// How long it had its locks, of tables or of rows, in milliseconds.
     pub result: Result<Option<f64>, Failure>,
     /// What was last seen while it waited.
     pub seen: Option<Activity>,
@@ -93,7 +93,7 @@ fn in_transaction(
             "SET LOCAL statement_timeout = {budget};\n{};\nSET LOCAL statement_timeout = 0;\n{CLOCK}",
             bare(locks)
         ),
-        None => format!("SET LOCAL lock_timeout = {budget};\n"),
+        None => format!("SET LOCAL lock_timeout = {budget};\n{CLOCK}"),
     };
     text += &format!("{};\nCOMMIT;\n{CLOCK}", bare(statement));
     let messages = client.simple_query(&text).map_err(|error| {
