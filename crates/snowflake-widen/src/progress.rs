@@ -23,7 +23,11 @@ pub struct Progress {
 
 struct Shown {
     title: String,
+    /// The title, with how far it is.
+    text: String,
     mark: Mark,
+    /// When the session said so last.
+    marked: Instant,
     /// When a line was printed that is not printed each time.
     printed: Instant,
 }
@@ -39,7 +43,13 @@ impl Progress {
             bar
         });
         let mark = Mark { done: 0, total: 0, first: 0, since: now(), what: goal.into() };
-        let shown = Shown { title: String::new(), mark, printed: Instant::now() };
+        let shown = Shown {
+            title: String::new(),
+            text: String::new(),
+            mark,
+            marked: Instant::now(),
+            printed: Instant::now(),
+        };
         Progress { goal, bar, shown: Mutex::new(shown) }
     }
 
@@ -55,7 +65,6 @@ impl Progress {
         };
         let what = format!("{}, {}", self.goal, step.phase);
         shown.mark = Mark { done, total, first, since, what };
-        let is_time = is_new || shown.printed.elapsed() >= INTERVAL;
         let text = shown.mark.text(&title, step.phase == "backfill");
         if let Some(bar) = &self.bar {
             bar.set_length(total.max(1) as u64);
@@ -64,12 +73,14 @@ impl Progress {
         }
         if is_new && let Some(bar) = &self.bar {
             bar.println(&title);
-        } else if is_time && self.bar.is_none() {
+        } else if self.bar.is_none() && (is_new || shown.printed.elapsed() >= INTERVAL) {
             print(if is_new { &title } else { &text });
+            shown.printed = Instant::now();
         }
         shown.title = title;
-        if is_time {
-            shown.printed = Instant::now();
+        shown.text = text;
+        if is_new || shown.marked.elapsed() >= INTERVAL {
+            shown.marked = Instant::now();
             let Mark { done, total, first, since, ref what } = shown.mark;
             return Some(Mark { done, total, first, since, what: what.clone() });
         }
@@ -99,13 +110,15 @@ impl Progress {
 
     /// A statement takes longer: says how far it is, or what it waits for.
     pub fn observe(&self, activity: &Activity) {
-        let title = self.shown.lock().expect("no panic").title.clone();
+        let shown = self.shown.lock().expect("no panic");
+        let (title, text) = (shown.title.clone(), shown.text.clone());
+        drop(shown);
         if let Some(blocker) = activity.blockers.first() {
             self.wait(&format!("{title}: waits for {blocker}"), false);
         } else if let Some((part, done, total)) = &activity.part {
             self.wait(&format!("{title}: {part}, {done} of {total}"), false);
         } else {
-            self.wait(&title, false);
+            self.wait(&text, false);
         }
     }
 

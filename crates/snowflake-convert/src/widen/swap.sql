@@ -146,6 +146,21 @@ swap(rank, place, statement, properties) AS (
            NULL
     FROM wide_indexes
     WHERE indisreplident
+    UNION ALL
+    -- Sessions that have called such a function keep plans with parameters of the former types, and would
+    -- fail with 42804 from now on. What writes its row anew makes them compile it again.
+    SELECT DISTINCT
+           59, '',
+           format(
+               'ALTER FUNCTION %I.%I() %s;', nspname, proname,
+               CASE provolatile WHEN 'v' THEN 'VOLATILE' WHEN 's' THEN 'STABLE' ELSE 'IMMUTABLE' END),
+           NULL
+    FROM widened_tables
+    JOIN pg_trigger ON tgrelid = relation AND NOT tgisinternal
+    JOIN pg_proc AS p ON p.oid = tgfoid
+    JOIN pg_language AS l ON l.oid = prolang AND lanname = 'plpgsql'
+    JOIN pg_namespace AS n ON n.oid = pronamespace
+    WHERE pg_has_role(proowner, 'USAGE')
 )
 
 SELECT 'statement' AS section, rank, statement, properties, place

@@ -50,7 +50,7 @@ fn a_backfill_shows_its_rate() {
     admin
         .batch_execute(
             "CREATE FUNCTION app.slow() RETURNS trigger LANGUAGE plpgsql
-                 AS 'BEGIN PERFORM pg_sleep(0.0002); RETURN NEW; END';
+                 AS 'BEGIN PERFORM pg_sleep(0.00005); RETURN NEW; END';
              ALTER FUNCTION app.slow OWNER TO app",
         )
         .expect("a function");
