@@ -21,6 +21,7 @@ case $server in
 esac
 extension_dir=${DESTDIR:-}$("$pg_config" --sharedir)/extension
 library_dir=${DESTDIR:-}$("$pg_config" --pkglibdir)
+program_dir=${DESTDIR:-}$("$pg_config" --bindir)
 control=$extension_dir/snowflake.control
 here=$(cd "$(dirname "$0")" && pwd)
 library=$here/lib/snowflake_pg.so
@@ -30,13 +31,13 @@ is_ours() { grep -qs '@OUR_LINE@' "$control"; }
 # machine FILE: the field of a program or library that names the processor.
 machine() { od -An -tx1 -j18 -N2 "$1"; }
 
-# Fails unless the libraries are for this processor and for a glibc that is not newer than that of the system.
+# Fails unless the files are for this processor and for a glibc that is not newer than that of the system.
 check_library() {
     program=$("$pg_config" --bindir)/postgres
     if [ -e "$program" ] && [ "$(machine "$program")" != "$(machine "$library")" ]; then
         fail "the library is for another processor than $program"
     fi
-    needed=$(grep -aoh 'GLIBC_[0-9.]*' "$here"/lib/*.so | sort -Vu | tail -n 1 | cut -d_ -f2)
+    needed=$(grep -aohrs 'GLIBC_[0-9.]*' "$here"/lib "$here"/bin | sort -Vu | tail -n 1 | cut -d_ -f2)
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2)
     [ "$(printf '%s\n' "$needed" "$glibc" | sort -V | tail -n 1)" = "$glibc" ] \
         || fail "the libraries need glibc $needed, and this system has ${glibc:-none}"
@@ -77,6 +78,7 @@ install)
     # with the objects of newer scripts.
     for file in "$here"/lib/*.so; do place "$file" "$library_dir" 755; done
     for file in "$here"/share/extension/*; do place "$file" "$extension_dir" 644; done
+    for file in "$here"/bin/*; do [ ! -e "$file" ] || place "$file" "$program_dir" 755; done
     if [ -n "$replaced" ]; then
         cat <<'END'
 
@@ -118,6 +120,7 @@ uninstall)
         echo "    $control belongs to another project, and was not removed."
     fi
     into "$library_dir" rm -f "$library_dir/snowflake_pg.so" "$library_dir/snowflake_convert.so"
+    into "$program_dir" rm -f "$program_dir/snowflake-widen"
     echo "    snowflake_pg was removed from $server. Before its next restart, take snowflake_pg out of shared_preload_libraries."
     ;;
 *) fail "usage: $0 [install|check|uninstall]" ;;

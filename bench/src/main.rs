@@ -15,6 +15,7 @@
 //! - `adoption`: statements with and without `snowflake.adopted_schemas`. It can run alone.
 //! - `horizon`: a call of `snowflake_horizon()`, and how far those who go by it lag behind.
 //! - `conversion`: how reports and dry runs of conversions grow with the number of tables.
+//! - `widening`: how long it takes to widen a key, by its rows. It can run alone.
 //! - `names`: how long it takes to find out whose the name of a public ID is, call by call.
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
@@ -51,6 +52,7 @@ mod quantiles;
 mod report;
 mod server;
 mod sustained;
+mod widening;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -68,13 +70,19 @@ fn main() -> ExitCode {
             adoption::measure(&FULL, &mut report);
             return ExitCode::from(u8::from(!report.conclude()));
         }
+        (Some("widening"), None) => {
+            println!("{}", Machine::here());
+            let mut report = Report::new();
+            widening::measure(&FULL, &mut report);
+            return ExitCode::from(u8::from(!report.conclude()));
+        }
         (Some("instructions"), None) => {
             println!("{}", Machine::here());
             return instructions::count();
         }
         _ => {
             eprintln!(
-                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | instructions"
+                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | widening | instructions"
             );
             return ExitCode::FAILURE;
         }
@@ -88,6 +96,7 @@ fn main() -> ExitCode {
     adoption::measure(&effort, &mut report);
     horizon::measure(&effort, &mut report);
     conversion::measure(&effort, &mut report);
+    widening::measure(&effort, &mut report);
     names::measure(&effort);
     let sustained = sustained::measure(&effort, &mut report);
     let chart = PathBuf::from(chart);

@@ -19,10 +19,12 @@ const PLAN: &str = concat!(
     include_str!("takers.sql"),
     include_str!("objects.sql"),
     include_str!("bound.sql"),
+    include_str!("executed.sql"),
     include_str!("trust.sql"),
     include_str!("rebuilt.sql"),
     include_str!("plan/obstacles.sql"),
     include_str!("plan/inheritance.sql"),
+    include_str!("plan/type_obstacles.sql"),
     include_str!("plan/conversion_obstacles.sql"),
     include_str!("plan/tests.sql"),
     include_str!("plan/conversion.sql"),
@@ -73,7 +75,7 @@ pub struct Answer {
 
 impl Answer {
     /// To the arguments of a plan.
-    pub fn to(arguments: &[Argument; 10]) -> Answer {
+    pub fn to(arguments: &[Argument; 11]) -> Answer {
         let (next, _) = arguments[4];
         let has_next = next.is_some();
         let mut answer = Answer::default();

@@ -23,12 +23,4 @@ bound(class, object, owner, schema) AS (
          LATERAL (SELECT * FROM pg_class WHERE oid = changed.oid OFFSET 0) AS c
     UNION ALL
     SELECT class, object, owner, schema FROM objects WHERE $7 OR $10::boolean
-),
-
--- a row: an object with expressions that are evaluated or parsed again. Of what refers to a bigint
--- key, nothing is changed, but its checks are tried with the next ID.
-executed(class, object) AS (
-    SELECT class, object FROM bound
-    UNION
-    SELECT 'pg_class'::regclass, relation FROM columns JOIN the_owner ON role = owner WHERE NOT $6
 )

@@ -1,5 +1,26 @@
 -- What depends on the type of a column that becomes bigint. The query begins with keys.sql.
 ,
+-- a row: a foreign key that is dropped and added again, since one of its columns is retyped.
+foreign_keys AS (
+    SELECT DISTINCT k.oid, k.conname, k.conrelid, k.confrelid, k.confkey, k.convalidated, c.relkind,
+           c.relowner AS owner,
+           c.relpersistence = 't' AS is_temporary, format('%I.%I', n.nspname, c.relname) AS relation_name
+    FROM retyped,
+         -- It depends on its own columns and on those that it refers to.
+         LATERAL (
+             SELECT k.*
+             FROM pg_depend,
+                  LATERAL (SELECT * FROM pg_constraint WHERE oid = objid OFFSET 0) AS k
+             WHERE (classid, refclassid, refobjid, refobjsubid)
+                   = ('pg_constraint'::regclass, 'pg_class'::regclass, relation, number::integer)
+               AND contype = 'f'
+               AND conparentid = 0
+             OFFSET 0
+         ) AS k,
+         LATERAL (SELECT * FROM pg_class WHERE oid = k.conrelid OFFSET 0) AS c
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace
+),
+
 -- a row: a retyped column's relation, and its row type or a type that consists of this: an array, a
 -- domain, a range or a composite type, the row types of views and foreign tables included. Each
 -- depends on its parts.

@@ -1,17 +1,17 @@
 -- The functions that a conversion needs to be told of, and the statements that create functions
 -- again. The query begins with keys.sql, depending.sql, integers.sql, guesses.sql, guess_risks.sql,
--- sources.sql, functions.sql, signatures.sql and fired.sql. $11 are the functions that the caller has
+-- sources.sql, functions.sql, signatures.sql and fired.sql. $12 are the functions that the caller has
 -- acknowledged.
 SELECT section, text, old_identity, identity, key, name
 FROM (
     SELECT 'unacknowledged' AS section, name AS text, NULL AS old_identity, NULL AS identity, NULL AS key,
            NULL AS name, name AS of, 0 AS rank
     FROM narrow_functions
-    WHERE is_fired AND (oid = ANY ($11::regprocedure[]::oid[])) IS NOT TRUE
+    WHERE is_fired AND (oid = ANY ($12::regprocedure[]::oid[])) IS NOT TRUE
     UNION ALL
     SELECT 'unacknowledged', name, NULL, NULL, NULL, NULL, name, 0
     FROM doubtful_functions
-    WHERE (oid = ANY ($11::regprocedure[]::oid[])) IS NOT TRUE
+    WHERE (oid = ANY ($12::regprocedure[]::oid[])) IS NOT TRUE
     UNION ALL
     SELECT 'statement', statement, NULL, NULL, NULL, name, old_identity, rank
     FROM recreated_functions AS f,

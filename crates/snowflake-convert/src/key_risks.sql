@@ -1,4 +1,4 @@
--- What there is to say of keys in general. The query goes on from keys.sql. $11 and $12 are the times of
+-- What there is to say of keys in general. The query goes on from keys.sql. $12 and $13 are the times of
 -- the IDs 1 and 2^53.
 ,
 -- a row: a risk of all keys together.
@@ -17,7 +17,7 @@ key_risks(rank, reason, remedy) AS (
            format(
                'Keys below %s have no time: of all rows that are there, snowflake_timestamp() and '
                'snowflake_within() say that they are of %s or soon after.',
-               $5, ($11::timestamptz AT TIME ZONE 'UTC')::date),
+               $5, ($12::timestamptz AT TIME ZONE 'UTC')::date),
            'Read the times of these rows from another column.'
     WHERE EXISTS (SELECT FROM target WHERE NOT takes_ids AND NOT is_passed_over)
     UNION ALL
@@ -36,8 +36,8 @@ key_risks(rank, reason, remedy) AS (
            format(
                'IDs exceed 2^53%s: what reads numbers as doubles, such as JavaScript, pandas, spreadsheets '
                'and jq, rounds them.',
-               CASE WHEN $12 > now() THEN format(' from %s on', ($12 AT TIME ZONE 'UTC')::date) END),
+               CASE WHEN $13 > now() THEN format(' from %s on', ($13 AT TIME ZONE 'UTC')::date) END),
            'Pass them as text, or choose a layout whose IDs fit into 53 bits before the first ID.'
     -- Nobody has to care about a time that is as far away as this.
-    WHERE $12::timestamptz < now() + interval '20 years' AND EXISTS (SELECT FROM target)
+    WHERE $13::timestamptz < now() + interval '20 years' AND EXISTS (SELECT FROM target)
 )

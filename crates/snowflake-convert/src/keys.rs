@@ -11,8 +11,9 @@ use super::obstacle::{Obstacle, wrong_argument};
 
 /// The keys of a call.
 pub struct Keys {
-    /// The relation, the column, the schema, and the schema of the extension `snowflake`.
-    pub arguments: [Argument; 4],
+    /// The relation, the column, the schema, the schema of the extension `snowflake`, and columns
+    /// beside the keys.
+    pub arguments: [Argument; 5],
     pub generator: Generator,
 }
 
@@ -38,9 +39,22 @@ impl Keys {
                 column.map_or((None, pg_sys::TEXTOID), |column| text(&name(column))),
                 (schema, pg_sys::REGNAMESPACEOID),
                 text(generator.schema()),
+                text(""),
             ],
             generator,
         })
+    }
+
+    /// Only this column of the relation.
+    pub fn with_column(mut self, column: &str) -> Keys {
+        self.arguments[1] = text(column);
+        self
+    }
+
+    /// With columns that hold values of the keys without a foreign key, as `keys.sql` takes them.
+    pub fn with_columns(mut self, columns: &str) -> Keys {
+        self.arguments[4] = text(columns);
+        self
     }
 }
 

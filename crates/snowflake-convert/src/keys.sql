@@ -6,11 +6,12 @@
 -- the keys of all its tables. $4 is the schema of the extension snowflake, $5 the next ID, $6 whether keys
 -- are to be reverted, $7 whether dependents are created again, $8 whether foreign keys are
 -- validated in the same transaction, $9 the OIDs of the schemas in the session's search_path, as an
--- array, and $10 whether this is for a report, which also judges keys that a conversion passes over,
--- and dependents that are not created again. Paste the files of a query into psql 16 or later,
+-- array, $10 whether this is for a report, which also judges keys that a conversion passes over, and
+-- dependents that are not created again, and $11 names columns beside the keys, as in 16400:2 with spaces
+-- between them. Paste the files of a query into psql 16 or later,
 -- followed by, for example,
 --
--- \bind orders id - public 1 false false false {2200} false \g
+-- \bind orders id - public 1 false false false {2200} false '' \g
 --
 -- They run with search_path = pg_catalog, pg_temp.
 --
@@ -95,10 +96,14 @@ family(relation, number, root, root_number) AS (
     JOIN pg_attribute AS child ON child.attrelid = inhrelid AND child.attname = parent.attname
 ),
 
--- a row: a column of the family, or another one that holds its values: those of foreign keys that
--- refer to it. The children and the parents of all these tables count too, and so on.
+-- a row: a column of the family, or another one that holds its values: one that is named for it, or those
+-- of foreign keys that refer to it. The children and the parents of all these tables count too, and so on.
 connected(relation, number) AS (
     SELECT relation, number FROM named
+    UNION
+    SELECT split_part(key, ':', 1)::oid, split_part(key, ':', 2)::int2
+    FROM string_to_table($11::text, ' ') AS key
+    WHERE key <> ''
     UNION
     SELECT next.*
     FROM connected,
@@ -226,25 +231,4 @@ widened AS (
                   WHERE (classid, objid, deptype) = ('pg_class'::regclass, sequence, 'a')
                     AND (refobjid, refobjsubid) = (relation, number)
               ))
-),
-
--- a row: a foreign key that is dropped and added again, since one of its columns is retyped.
-foreign_keys AS (
-    SELECT DISTINCT k.oid, k.conname, k.conrelid, k.confrelid, k.confkey, k.convalidated, c.relkind,
-           c.relowner AS owner,
-           c.relpersistence = 't' AS is_temporary, format('%I.%I', n.nspname, c.relname) AS relation_name
-    FROM retyped,
-         -- It depends on its own columns and on those that it refers to.
-         LATERAL (
-             SELECT k.*
-             FROM pg_depend,
-                  LATERAL (SELECT * FROM pg_constraint WHERE oid = objid OFFSET 0) AS k
-             WHERE (classid, refclassid, refobjid, refobjsubid)
-                   = ('pg_constraint'::regclass, 'pg_class'::regclass, relation, number::integer)
-               AND contype = 'f'
-               AND conparentid = 0
-             OFFSET 0
-         ) AS k,
-         LATERAL (SELECT * FROM pg_class WHERE oid = k.conrelid OFFSET 0) AS c
-    JOIN pg_namespace AS n ON n.oid = c.relnamespace
 )

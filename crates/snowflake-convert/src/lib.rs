@@ -29,6 +29,7 @@
 //! - `rows`: what queries return.
 //! - `usage`: how far keys that take values of a sequence are used up.
 //! - `sequence`: reads a sequence, and keeps nothing of it.
+//! - `widen`: what makes an integer key bigint while the application writes.
 
 mod answer;
 mod calls;
@@ -50,19 +51,22 @@ mod trial;
 mod trust;
 mod usage;
 mod views;
+mod widen;
 
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
-use snowflake_server::encoding::{encode, text_argument, text_array_argument};
+use snowflake_server::encoding::{text_argument, text_array_argument};
 use snowflake_server::report::{self as reports, OrRaise};
 use snowflake_server::subtransaction;
 
 use execution::change;
+use finding::Finding;
 use generator::Generator;
 use keys::Keys;
 use obstacle::{Obstacle, wrong_argument};
 use plan::{Direction, Plan};
 use probe::Probe;
+use rows::{Bytes, bytes};
 use statement::{Step, execute_all};
 use trust::Owner;
 
@@ -77,9 +81,6 @@ extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 pub extern "C-unwind" fn _PG_init() {
     reports::init();
 }
-
-/// A text in the encoding of the database.
-type Bytes = Vec<u8>;
 
 /// What the functions return: the step that a statement belongs to, and the statement.
 type Rows = TableIterator<'static, (Bytes, Bytes)>;
@@ -159,16 +160,7 @@ fn snowflake_convert_report(
     // SAFETY: the function has these arguments, of these types.
     let [relation, column, schema] = unsafe { [0, 1, 2].map(|number| argument(fcinfo, number)) };
     let findings = Keys::new(relation, column, schema).and_then(report::of);
-    TableIterator::new(findings.or_raise().into_iter().map(|finding| {
-        (
-            bytes(&finding.kind),
-            bytes(&finding.object),
-            bytes(&finding.reason),
-            finding.remedy.as_deref().map(bytes),
-            finding.rewritten,
-            finding.lock.as_deref().map(bytes),
-        )
-    }))
+    TableIterator::new(findings.or_raise().into_iter().map(Finding::into_row))
 }
 
 /// The columns of the database that take values of a sequence, with the last value, what it can be at
@@ -328,10 +320,6 @@ unsafe fn argument(fcinfo: pg_sys::FunctionCallInfo, number: usize) -> Option<pg
         (!pgrx::fcinfo::pg_arg_is_null(fcinfo, number))
             .then(|| pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, number))
     }
-}
-
-fn bytes(text: &str) -> Bytes {
-    encode(text).into_bytes()
 }
 
 fn table(statements: Vec<(Step, String)>) -> Rows {

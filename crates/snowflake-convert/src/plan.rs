@@ -150,8 +150,8 @@ impl Plan {
     }
 
     /// The arguments of the queries that begin with `keys.sql`.
-    pub fn arguments(&self, next: Option<i64>) -> [Argument; 10] {
-        let [relation, column, schema, own_schema] = self.keys.arguments;
+    pub fn arguments(&self, next: Option<i64>) -> [Argument; 11] {
+        let [relation, column, schema, own_schema, beside] = self.keys.arguments;
         let is_reversion = self.direction == Direction::Revert;
         let [is_reversion, recreate, validate, is_report] =
             [is_reversion, self.recreate, self.validate, self.is_report]
@@ -169,6 +169,7 @@ impl Plan {
             validate,
             path,
             is_report,
+            beside,
         ]
     }
 

@@ -1,7 +1,7 @@
 //! Everything that a conversion might run into, and what it locks.
 
 use pgrx::prelude::*;
-use snowflake_server::spi::{PlannedQuery, Row};
+use snowflake_server::spi::PlannedQuery;
 
 use super::dependents::recreation;
 use super::finding::Finding;
@@ -9,7 +9,6 @@ use super::functions::of_functions;
 use super::keys::Keys;
 use super::obstacle::Obstacle;
 use super::plan::{Direction, Plan};
-use super::rows::fields;
 use super::trial::{Outcome, Reach};
 use super::usage::{self, Usage};
 use super::views;
@@ -75,7 +74,7 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         ..Finding::of("risk", obstacle)
     });
     let rows = QUERY.with(|query| query.rows_of(&[&arguments[..], &times].concat()));
-    let mut others: Vec<Finding> = rows.into_iter().map(finding).collect();
+    let mut others: Vec<Finding> = rows.into_iter().map(Finding::of_row).collect();
     // What PostgreSQL says of a view is more than which functions it calls.
     others.retain(|finding| of_views.iter().all(|view| view.object != finding.object));
     let relations: Vec<pg_sys::Oid> = answer.names.iter().map(|(relation, _)| relation).collect();
@@ -89,16 +88,4 @@ pub fn of(keys: Keys) -> Result<Vec<Finding>, Obstacle> {
         _ => 2,
     });
     Ok(found)
-}
-
-fn finding(row: Row) -> Finding {
-    let [kind, object, reason, remedy, rewritten, lock] = fields(row);
-    Finding {
-        kind: kind.expect("a kind"),
-        object: object.expect("an object"),
-        reason: reason.expect("a reason"),
-        remedy,
-        rewritten: rewritten.map(|size| size.parse().expect("a bigint")),
-        lock,
-    }
 }

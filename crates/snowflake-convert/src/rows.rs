@@ -1,7 +1,15 @@
-//! What the queries beside this file return, in Rust.
+//! What the queries beside this file return, in Rust, and what functions return of it.
 
 use pgrx::prelude::*;
+use snowflake_server::encoding::encode;
 use snowflake_server::spi::Row;
+
+/// A text in the encoding of the database.
+pub type Bytes = Vec<u8>;
+
+pub fn bytes(text: &str) -> Bytes {
+    encode(text).into_bytes()
+}
 
 /// A row that has this number of columns.
 pub fn fields<const COUNT: usize>(row: Row) -> [Option<String>; COUNT] {

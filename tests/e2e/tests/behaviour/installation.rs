@@ -61,8 +61,11 @@ impl Installation {
 
     /// The names of all installed files.
     fn files(&self) -> Vec<String> {
-        let directories =
-            [self.directory("--sharedir").join("extension"), self.directory("--pkglibdir")];
+        let directories = [
+            self.directory("--sharedir").join("extension"),
+            self.directory("--pkglibdir"),
+            self.directory("--bindir"),
+        ];
         let entries =
             directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
         let mut files: Vec<String> = entries
@@ -86,6 +89,7 @@ fn what_is_installed_can_be_uninstalled() {
     assert_eq!(
         others,
         [
+            "snowflake-widen",
             "snowflake.control",
             "snowflake_convert.control",
             "snowflake_convert.so",

@@ -73,4 +73,5 @@ mod statistics;
 mod tarball;
 mod traps;
 mod unprivileged;
+mod widen;
 mod without_preload;

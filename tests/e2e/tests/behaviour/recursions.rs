@@ -29,6 +29,9 @@ fn no_recursion_is_expected_to_be_large() {
         "snowflake_revert('likes', 'id', dry_run => false)",
         "snowflake_convert_report('posts')",
         "snowflake_convert_report(schema => 'public')",
+        "snowflake_widen_report('posts')",
+        "snowflake_widen_next('posts')",
+        "snowflake_widen_next('posts', 'abandon')",
         "snowflake_key_usage()",
         "snowflake_check()",
     ] {

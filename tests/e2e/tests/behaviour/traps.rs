@@ -151,6 +151,7 @@ const USE: &str = "
     SELECT * FROM ids.snowflake_check();
     SELECT * FROM ids.snowflake_convert_report('shop.orders');
     SELECT * FROM ids.snowflake_convert_report(schema => 'shop');
+    SELECT * FROM ids.snowflake_widen_report('shop.orders');
     SELECT ids.snowflake_convert('shop.orders', 'id', dependents => 'recreate');
     SELECT ids.snowflake_convert('shop.orders', 'id', dependents => 'recreate', rehearse => true)";
 

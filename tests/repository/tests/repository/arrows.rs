@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use snowflake_repository::tree;
 
 /// The directory of each crate, and of each test that has more than one file.
-const CRATES: [&str; 21] = [
+const CRATES: [&str; 23] = [
     "src",
     "crates/snowflake-convert/src",
     "crates/snowflake-core/src",
@@ -21,6 +21,7 @@ const CRATES: [&str; 21] = [
     "crates/snowflake-core/tests/order",
     "crates/snowflake-core/tests/register",
     "crates/snowflake-server/src",
+    "crates/snowflake-widen/src",
     "bench/src",
     "tests/e2e/src",
     "tests/e2e/src/soak",
@@ -29,6 +30,7 @@ const CRATES: [&str; 21] = [
     "tests/e2e/tests/faults",
     "tests/e2e/tests/fleet",
     "tests/e2e/tests/upgrade",
+    "tests/e2e/tests/widen",
     "tests/mutants/src",
     "tests/repository/src",
     "tests/repository/tests/repository",
