@@ -17,6 +17,8 @@ abandoned(relation) AS (
                AND conname ~ '^snowflake_widen_[0-9a-f]{16}$'
                AND contype = 'f'
          ) AS keys (other)
+    -- So that the planner expects few rows of the recursion.
+    WHERE relation = relation::bigint::oid
 ),
 
 -- a row: such a table, with its name.
