@@ -1,7 +1,7 @@
 # Runs the scripts of tools/. PG_CONFIG=/path/to/pg_config chooses the server; without it, this is the newest supported
 # one that is installed, or else the newest one that apt offers.
 
-.PHONY: help all setup run test lint install uninstall deb image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak soak-widen clean
+.PHONY: help all setup run test lint install uninstall deb rpm image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak soak-widen clean
 
 throwaway = cargo run --quiet -p snowflake-e2e --bin throwaway --
 bench = cargo run --quiet --release -p snowflake-bench --
@@ -37,6 +37,10 @@ uninstall:
 deb:
 	@tools/setup --check build
 	@tools/deb
+
+rpm:
+	@tools/setup --check build
+	@tools/rpm
 
 image-root:
 	@tools/setup --check build
