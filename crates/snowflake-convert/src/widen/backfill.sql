@@ -66,6 +66,8 @@ filling(relation, relation_name, blocks, first, until, phase, wait) AS (
 
 -- a row: such a table, with the statement. It skips rows that are locked, and so never makes another
 -- transaction wait for two rows that it holds: whoever has locked them copies them, or a second scan does.
+-- The session reports at once how many rows it has changed, since it would otherwise do so after VACUUM has
+-- counted those that are left.
 fill_steps(relation_name, phase, statement, in_transaction, next_position, done, total, wait) AS (
     SELECT relation_name, phase,
            CASE phase
@@ -75,7 +77,7 @@ fill_steps(relation_name, phase, statement, in_transaction, next_position, done,
                         'UPDATE ONLY %1$s SET %2$s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY('
                         'SELECT ctid FROM ONLY %1$s WHERE ctid OPERATOR(pg_catalog.>=) ''(%3$s,0)'' '
                         'AND ctid OPERATOR(pg_catalog.<) ''(%4$s,0)'' AND (%5$s) '
-                        'FOR NO KEY UPDATE SKIP LOCKED));',
+                        'FOR NO KEY UPDATE SKIP LOCKED)); SELECT pg_catalog.pg_stat_force_next_flush();',
                         relation_name, assignments, first, until, differences)
            END,
            phase <> 'vacuum',
