@@ -21,6 +21,7 @@ const PLAN: &str = concat!(
     include_str!("bound.sql"),
     include_str!("executed.sql"),
     include_str!("trust.sql"),
+    include_str!("stand_ins.sql"),
     include_str!("rebuilt.sql"),
     include_str!("plan/obstacles.sql"),
     include_str!("plan/inheritance.sql"),

@@ -1,24 +1,10 @@
 -- What PostgreSQL itself creates again when it changes the type of a column. The query begins with
--- keys.sql and depending.sql.
+-- keys.sql and depending.sql, and contains stand_ins.sql.
 ,
--- a row: an expression of a check, an index, a statistics object or a policy that uses a column
--- whose type changes. PostgreSQL parses its text again, and might not find a function for bigint.
-parsed_again AS (
-    SELECT DISTINCT format('%I.%I', nspname, relname) AS relation_name, relname AS name, relowner AS owner,
-           expression,
-           pg_describe_object(p.classid, p.objid, 0) AS description,
-           -- The next ID is tried with such a check, too.
-           coalesce(cardinality(conkey) = 1, false) AS is_tried,
-           -- What reads a literal of a type might be code of a user. PostgreSQL itself reads those of an
-           -- enum.
-           EXISTS (
-               SELECT
-               FROM pg_depend AS d
-               WHERE (d.classid, d.objid, d.refclassid) = (p.classid, p.objid, 'pg_type'::regclass)
-                 AND d.refobjid >= 16384
-                 AND (SELECT typtype FROM pg_type WHERE oid = d.refobjid) <> 'e'
-           ) AS has_types,
-           bigints, integers
+-- a row: the expression of a check, an index, a statistics object or a policy that uses a column whose
+-- type changes.
+trees_again(class, object, relation, conkey, tree) AS (
+    SELECT p.*, trees.*
     FROM retyped AS r,
          LATERAL (
              SELECT classid, objid
@@ -45,25 +31,33 @@ parsed_again AS (
              SELECT polrelid, NULL, tree
              FROM pg_policy, LATERAL (VALUES (polqual), (polwithcheck)) AS of (tree)
              WHERE p.classid = 'pg_policy'::regclass AND oid = p.objid
-         ) AS trees (relation, conkey, tree),
-         LATERAL (SELECT * FROM pg_class WHERE oid = trees.relation OFFSET 0) AS c
-    JOIN pg_namespace AS n ON n.oid = relnamespace,
-         LATERAL pg_get_expr(tree, c.oid) AS expression,
-         LATERAL (
-             SELECT string_agg(
-                        format(
-                            'NULL::%s AS %I',
-                            CASE
-                                WHEN (attrelid, attnum) IN (SELECT relation, number FROM retyped)
-                                    THEN 'bigint'
-                                ELSE format_type(atttypid, atttypmod)
-                            END,
-                            attname),
-                        ', '),
-                    string_agg(format('NULL::%s AS %I', format_type(atttypid, atttypmod), attname), ', ')
-             FROM pg_attribute
-             WHERE attrelid = c.oid AND NOT attisdropped
-         ) AS columns_of (bigints, integers)
+         ) AS trees (relation, conkey, tree)
+),
+
+-- a row: a relation that something stands in for where such expressions are parsed.
+stood_in_for(relation) AS (
+    SELECT relation FROM trees_again WHERE tree IS NOT NULL
+),
+
+-- a row: such an expression. PostgreSQL parses its text again, and might not find a function for bigint.
+parsed_again AS (
+    SELECT DISTINCT format('%I.%I', schema, name) AS relation_name, name, owner, expression,
+           pg_describe_object(class, object, 0) AS description,
+           -- The next ID is tried with such a check, too.
+           coalesce(cardinality(conkey) = 1, false) AS is_tried,
+           -- What reads a literal of a type might be code of a user. PostgreSQL itself reads those of an
+           -- enum.
+           EXISTS (
+               SELECT
+               FROM pg_depend AS d
+               WHERE (d.classid, d.objid, d.refclassid) = (class, object, 'pg_type'::regclass)
+                 AND d.refobjid >= 16384
+                 AND (SELECT typtype FROM pg_type WHERE oid = d.refobjid) <> 'e'
+           ) AS has_types,
+           bigints, integers
+    FROM trees_again
+    JOIN stand_ins USING (relation),
+         LATERAL pg_get_expr(tree, relation) AS expression
     -- A row of a subquery is not of the row type of the table.
     WHERE expression !~ '\.\*'
 ),

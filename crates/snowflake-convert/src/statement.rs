@@ -37,9 +37,11 @@ impl Step {
 }
 
 words! {
-    /// When a statement of a step is executed: in this order.
+    /// When a statement of a step, or of a swap, is executed: in this order.
     Moment {
         Lock = "lock",
+        // The trigger that copies keys to their shadows.
+        DropCopying = "drop copying",
         DropDependents = "drop dependents",
         DropForeignKeys = "drop foreign keys",
         WidenFormerSequence = "widen former sequence",
@@ -49,10 +51,17 @@ words! {
         // Before the identity goes with the former sequence.
         CopySequence = "copy sequence",
         DropIdentity = "drop identity",
+        // Of shadows, which do not have the names of the columns yet.
+        AddIdentity = "add identity",
+        HandOverSequence = "hand over sequence",
         AlterTable = "alter table",
         AlterHeirs = "alter heirs",
+        DropColumns = "drop columns",
+        RenameColumns = "rename columns",
         RenameIndexes = "rename indexes",
         AlterIndexes = "alter indexes",
+        RenameConstraints = "rename constraints",
+        RenameStatistics = "rename statistics",
         WidenSequence = "widen sequence",
         // After the identity came with the new sequence.
         CopyBack = "copy back",
@@ -62,6 +71,8 @@ words! {
         RaiseSequence = "raise sequence",
         AddForeignKeys = "add foreign keys",
         SetTriggers = "set triggers",
+        CompileFunctions = "compile functions",
+        SetProperties = "set properties",
         CreateDependents = "create dependents",
         // From here on, what was created again is evaluated.
         FinishDependents = "finish dependents",

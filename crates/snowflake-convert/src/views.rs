@@ -18,6 +18,7 @@ const VIEWS: &str = concat!(
     include_str!("keys.sql"),
     include_str!("depending.sql"),
     include_str!("objects.sql"),
+    include_str!("stand_ins.sql"),
     include_str!("views.sql")
 );
 

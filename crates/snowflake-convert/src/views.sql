@@ -1,32 +1,13 @@
--- Views that are created again, and what stands in for tables when their texts are parsed as if
--- keys were bigint already. The query begins with keys.sql, depending.sql and objects.sql.
+-- Views that are created again. The query begins with keys.sql, depending.sql and objects.sql, and
+-- contains stand_ins.sql.
 ,
--- a row: a table with retyped columns, and parts of a WITH clause that have its name, with the new
--- types and with those that there are.
-stand_ins(relation, name, schema, text, former) AS (
-    SELECT c.oid, c.relname, n.nspname, format('%I AS (SELECT %s)', c.relname, bigints),
-           format('%I AS (SELECT %s)', c.relname, integers)
-    FROM pg_class AS c
-    JOIN pg_namespace AS n ON n.oid = c.relnamespace,
-         LATERAL (
-             SELECT string_agg(
-                        format(
-                            'NULL::%s AS %I',
-                            CASE
-                                WHEN (attrelid, attnum) IN (SELECT relation, number FROM retyped)
-                                    THEN 'bigint'
-                                ELSE format_type(atttypid, atttypmod)
-                            END,
-                            attname),
-                        ', '),
-                    string_agg(format('NULL::%s AS %I', format_type(atttypid, atttypmod), attname), ', ')
-             FROM pg_attribute
-             WHERE attrelid = c.oid AND NOT attisdropped
-         ) AS columns_of (bigints, integers)
-    WHERE c.oid IN (SELECT relation FROM retyped)
+-- a row: a table that something stands in for where the text of a view is parsed.
+stood_in_for(relation) AS (
+    SELECT relation FROM retyped
 )
 
-SELECT v.object, pg_describe_object(v.class, v.object, 0), s.name, s.schema, s.text, s.former
+SELECT v.object, pg_describe_object(v.class, v.object, 0), s.name, s.schema,
+       format('%I AS (SELECT %s)', s.name, bigints), format('%I AS (SELECT %s)', s.name, integers)
 FROM objects AS v
 JOIN pg_rewrite AS r ON ev_class = v.object AND v.class = 'pg_class'::regclass AND rulename = '_RETURN'
 JOIN pg_depend AS p

@@ -1,5 +1,5 @@
 -- Indexes on columns to be widened, and those that are to take their places. The query goes on from
--- rebuilt.sql and shadows.sql. $16 and $17 are expressions, as expressions.rs finds them.
+-- key_indexes.sql and shadows.sql. $16 and $17 are expressions, as expressions.rs finds them.
 ,
 -- a row: an expression with shadows in place of columns, and what it belongs to.
 expressions(key, expression) AS (
@@ -11,7 +11,7 @@ expressions(key, expression) AS (
 wide_indexes AS (
     SELECT i.*, n.nspname, s.spcname, am.amname, k.conname, k.contype, other_name,
            format('%I.%I', n.nspname, other_name) AS other, o.oid AS other_oid, o.indisvalid AS is_valid
-    FROM indexes AS i
+    FROM key_indexes AS i
     JOIN pg_class AS c ON c.oid = indexrelid
     JOIN pg_namespace AS n ON n.oid = c.relnamespace
     JOIN pg_am AS am ON am.oid = c.relam
@@ -37,17 +37,6 @@ wide_indexes AS (
         WHERE relname = other_name AND relnamespace = n.oid
         OFFSET 0
     ) AS o ON true
-    WHERE EXISTS (
-        SELECT FROM retyped AS r
-        WHERE r.relation = i.indrelid
-          AND (r.number = ANY (i.indkey)
-               OR EXISTS (
-                   SELECT FROM pg_depend
-                   WHERE (classid, objid, refclassid, refobjid, refobjsubid)
-                       = ('pg_class'::regclass, i.indexrelid, 'pg_class'::regclass, r.relation,
-                          r.number::integer)
-               ))
-    )
 ),
 
 -- a row: a column of such an index, as the definition of the other one has it. An operator class that is the

@@ -15,9 +15,11 @@ const OBSTACLES: &str = concat!(
     include_str!("../bound.sql"),
     include_str!("executed.sql"),
     include_str!("../trust.sql"),
+    include_str!("../stand_ins.sql"),
     include_str!("../rebuilt.sql"),
     include_str!("../plan/obstacles.sql"),
     include_str!("../plan/type_obstacles.sql"),
+    include_str!("key_indexes.sql"),
     include_str!("shadows.sql"),
     include_str!("obstacles.sql")
 );

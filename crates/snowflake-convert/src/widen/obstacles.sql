@@ -1,5 +1,5 @@
--- What stands in the way of widening. The query goes on from type_obstacles.sql and shadows.sql. $13 are the
--- publications and $14 the triggers that the caller accepts.
+-- What stands in the way of widening. The query goes on from type_obstacles.sql,
+-- key_indexes.sql and shadows.sql. $13 are the publications and $14 the triggers that the caller accepts.
 ,
 -- a row: a trigger of a table, with a name that says of which, its function's source, and its condition in
 -- terms that are joined by OR and, within these, by AND.
@@ -60,19 +60,8 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
                    THEN format('First run ALTER TABLE %s DROP CONSTRAINT %I.', i.relation_name, i.name)
                ELSE format('First run DROP INDEX CONCURRENTLY %s.', i.index_name)
            END
-    FROM indexes AS i
-    WHERE (i.indisexclusion OR NOT i.indimmediate OR NOT i.indisvalid)
-      AND EXISTS (
-          SELECT FROM retyped AS r
-          WHERE r.relation = i.indrelid
-            AND (r.number = ANY (i.indkey)
-                 OR EXISTS (
-                     SELECT FROM pg_depend
-                     WHERE (classid, objid, refclassid, refobjid, refobjsubid)
-                         = ('pg_class'::regclass, i.indexrelid, 'pg_class'::regclass, r.relation,
-                            r.number::integer)
-                 ))
-      )
+    FROM key_indexes AS i
+    WHERE i.indisexclusion OR NOT i.indimmediate OR NOT i.indisvalid
     UNION ALL
     SELECT DISTINCT 11, '55000', relation_name,
            format('cannot widen column %s of table %s', column_name, relation_name),

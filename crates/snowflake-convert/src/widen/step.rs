@@ -11,7 +11,9 @@ macro_rules! of_constraints {
         concat!(
             include_str!("../keys.sql"),
             include_str!("../depending.sql"),
+            include_str!("../stand_ins.sql"),
             include_str!("../rebuilt.sql"),
+            include_str!("key_indexes.sql"),
             include_str!("shadows.sql"),
             include_str!("indexes.sql"),
             include_str!("constraints.sql"),

@@ -9,7 +9,7 @@ use crate::dependents::recreation;
 use crate::obstacle::Obstacle;
 use crate::properties::Properties;
 use crate::rows::{fields, words};
-use crate::statement::{self, Statement};
+use crate::statement::{self, Moment, Statement};
 use crate::trust::Names;
 
 /// The query that finds the statements.
@@ -29,12 +29,6 @@ words! {
     }
 }
 
-/// The ranks of statements that come from elsewhere, between those of `swap.sql`.
-const DROPS: i32 = 20;
-const PROPERTIES: i32 = 60;
-const CREATIONS: i32 = 90;
-const FINISHES: i32 = 95;
-
 /// What holds while the statements are executed, as for those of a conversion: names that are not
 /// qualified are those of the catalog.
 const SETTINGS: &str = "SET LOCAL search_path = pg_catalog, pg_temp; \
@@ -53,10 +47,10 @@ impl Unit {
     /// The statement, with all its locks. It begins with a guard, which fails unless it would still be the
     /// same under the locks. Or all that stands in its way.
     pub fn swap(&self) -> Result<Swap, Vec<Obstacle>> {
-        let (mut locks, mut ranked, mut guard) = (Vec::new(), Vec::new(), None);
+        let (mut locks, mut ordered, mut guard) = (Vec::new(), Vec::new(), None);
         let (mut described, mut lacking) = (Vec::new(), None);
         for row in QUERY.with(|query| query.rows_of(&self.arguments_of_steps(0))) {
-            let [section, rank, statement, more, _] = fields(row);
+            let [section, moment, statement, more] = fields(row);
             let statement = statement.expect("a statement");
             match Section::of(&section.expect("a section")) {
                 Section::Lock => locks.push(statement),
@@ -67,8 +61,7 @@ impl Unit {
                 Section::Guard => guard = Some((statement, more.expect("arguments"))),
                 Section::Statement => {
                     described.extend(more);
-                    ranked
-                        .push((rank.expect("a rank").parse::<i32>().expect("a number"), statement));
+                    ordered.push((Moment::of(&moment.expect("a moment")), statement));
                 }
             }
         }
@@ -86,14 +79,14 @@ impl Unit {
             is_temporary: false,
             is_qualified: true,
         };
-        let mut add = |rank, all: &mut dyn Iterator<Item = Statement>| {
-            ranked.extend(all.map(|statement| (rank, statement.text)));
+        let mut add = |moment, all: &mut dyn Iterator<Item = Statement>| {
+            ordered.extend(all.map(|statement| (moment, statement.text)));
         };
-        add(PROPERTIES, &mut properties.like(&like, &described));
-        add(DROPS, &mut recreation.drops.into_iter());
-        add(CREATIONS, &mut recreation.creations.into_iter());
-        add(FINISHES, &mut recreation.finishes.into_iter());
-        ranked.sort_by_key(|(rank, _)| *rank);
+        add(Moment::SetProperties, &mut properties.like(&like, &described));
+        add(Moment::DropDependents, &mut recreation.drops.into_iter());
+        add(Moment::CreateDependents, &mut recreation.creations.into_iter());
+        add(Moment::FinishDependents, &mut recreation.finishes.into_iter());
+        ordered.sort_by_key(|(moment, _)| *moment);
 
         // A view before what it reads, as a query locks them. LOCK TABLE would lock what it reads, too.
         let names = Names::of(&recreation.views);
@@ -104,7 +97,7 @@ impl Unit {
             .iter()
             .map(|view| format!("ALTER TABLE {} OWNER TO CURRENT_USER;", name(view)));
         let locks = of_views.chain(locks).collect::<Vec<_>>().join(" ");
-        let statements = ranked.into_iter().map(|(_, statement)| statement);
+        let statements = ordered.into_iter().map(|(_, statement)| statement);
         let statements = statements.collect::<Vec<_>>().join(" ");
         let (call, rest) = guard.expect("a guard");
         let digest = digest_of(&format!("{locks} {statements}"));

@@ -34,13 +34,14 @@ sequences AS (
     JOIN limits ON limits.type = seqtypid
 ),
 
--- a row: a statement, in the order of rank and place. The properties name objects that get theirs after all
--- of them, as in properties.sql.
-swap(rank, place, statement, properties) AS (
-    SELECT 10, relation_name, format('DROP TRIGGER "~snowflake_widen" ON %s;', relation_name), NULL
+-- a row: a statement, with its moment, as in statement.rs, and its place there. The properties name objects
+-- that get theirs after all of them, as in properties.sql.
+swap(moment, place, statement, properties) AS (
+    SELECT 'drop copying', relation_name,
+           format('DROP TRIGGER "~snowflake_widen" ON %s;', relation_name), NULL
     FROM widened_tables
     UNION ALL
-    SELECT 30, relation_name,
+    SELECT 'drop foreign keys', relation_name,
            format(
                'ALTER TABLE %s %s;', relation_name,
                string_agg(format('DROP CONSTRAINT %I', conname), ', ' ORDER BY conname)),
@@ -48,7 +49,7 @@ swap(rank, place, statement, properties) AS (
     FROM wide_keys
     GROUP BY relation_name
     UNION ALL
-    SELECT 40, relation_name,
+    SELECT 'add identity', relation_name,
            format(
                'ALTER TABLE %s ALTER COLUMN %I ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s); '
                'SELECT pg_catalog.setval(%L, last_value, is_called) FROM %s;',
@@ -58,7 +59,7 @@ swap(rank, place, statement, properties) AS (
     FROM sequences
     WHERE identity <> ''
     UNION ALL
-    SELECT 41, sequence_name,
+    SELECT 'hand over sequence', sequence_name,
            concat_ws(
                ' ',
                CASE
@@ -74,7 +75,7 @@ swap(rank, place, statement, properties) AS (
     FROM sequences
     WHERE identity = ''
     UNION ALL
-    SELECT 42, relation_name,
+    SELECT 'alter table', relation_name,
            format(
                'ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s;', relation_name, shadow_name,
                default_expression),
@@ -84,7 +85,7 @@ swap(rank, place, statement, properties) AS (
     WHERE default_expression IS NOT NULL
     UNION ALL
     -- The checks, indexes and statistics objects of the columns go with them.
-    SELECT 50, relation_name,
+    SELECT 'drop columns', relation_name,
            format(
                'ALTER TABLE %s %s;', relation_name,
                string_agg(format('DROP COLUMN %I', name), ', ' ORDER BY number)),
@@ -92,11 +93,11 @@ swap(rank, place, statement, properties) AS (
     FROM shadows
     GROUP BY relation_name
     UNION ALL
-    SELECT 51, relation_name,
+    SELECT 'rename columns', relation_name,
            format('ALTER TABLE %s RENAME COLUMN %I TO %I;', relation_name, shadow_name, name), NULL
     FROM shadows
     UNION ALL
-    SELECT 52, index_name,
+    SELECT 'rename indexes', index_name,
            CASE
                WHEN contype IS NULL THEN format('ALTER INDEX %s RENAME TO %I;', other, name)
                ELSE format(
@@ -112,7 +113,7 @@ swap(rank, place, statement, properties) AS (
                ))
     FROM wide_indexes
     UNION ALL
-    SELECT 53, relation_name,
+    SELECT 'rename constraints', relation_name,
            format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I;', relation_name, other_name, conname),
            format('%s:%s', 'pg_constraint'::regclass::oid, oid)
     FROM (
@@ -121,7 +122,7 @@ swap(rank, place, statement, properties) AS (
     ) AS renamed
     UNION ALL
     -- From PostgreSQL 18 on, not-null constraints have names.
-    SELECT 54, relation_name,
+    SELECT 'rename constraints', relation_name,
            format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I;', relation_name, other.conname, k.conname),
            format('%s:%s', 'pg_constraint'::regclass::oid, k.oid)
     FROM shadows AS s
@@ -129,20 +130,22 @@ swap(rank, place, statement, properties) AS (
     JOIN pg_constraint AS other
         ON other.conrelid = relation AND other.contype = 'n' AND other.conkey = ARRAY[shadow]
     UNION ALL
-    SELECT 55, format('%I.%I', nspname, stxname), format('ALTER STATISTICS %s RENAME TO %I;', other, stxname),
+    SELECT 'rename statistics', format('%I.%I', nspname, stxname),
+           format('ALTER STATISTICS %s RENAME TO %I;', other, stxname),
            format('%s:%s', 'pg_statistic_ext'::regclass::oid, oid)
     FROM wide_statistics
     UNION ALL
-    SELECT 56, sequence_name, format('ALTER SEQUENCE %s RENAME TO %s;', other, short_name),
+    SELECT 'rename sequence', sequence_name, format('ALTER SEQUENCE %s RENAME TO %s;', other, short_name),
            format('%s:%s', 'pg_class'::regclass::oid, sequence)
     FROM sequences
     WHERE identity <> ''
     UNION ALL
-    SELECT 57, index_name, format('ALTER TABLE %s CLUSTER ON %I;', relation_name, name), NULL
+    SELECT 'alter indexes', index_name, format('ALTER TABLE %s CLUSTER ON %I;', relation_name, name), NULL
     FROM wide_indexes
     WHERE indisclustered
     UNION ALL
-    SELECT 58, index_name, format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I;', relation_name, name),
+    SELECT 'alter indexes', index_name,
+           format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I;', relation_name, name),
            NULL
     FROM wide_indexes
     WHERE indisreplident
@@ -150,7 +153,7 @@ swap(rank, place, statement, properties) AS (
     -- Sessions that have called such a function keep plans with parameters of the former types, and would
     -- fail with 42804 from now on. What writes its row anew makes them compile it again.
     SELECT DISTINCT
-           59, '',
+           'compile functions', '',
            format(
                'ALTER FUNCTION %I.%I() %s;', nspname, proname,
                CASE provolatile WHEN 'v' THEN 'VOLATILE' WHEN 's' THEN 'STABLE' ELSE 'IMMUTABLE' END),
@@ -163,29 +166,33 @@ swap(rank, place, statement, properties) AS (
     WHERE pg_has_role(proowner, 'USAGE')
 )
 
-SELECT 'statement' AS section, rank, statement, properties, place
-FROM swap
-WHERE statement <> ''
-UNION ALL
-SELECT 'lacking', rank, phase, coalesce(object, ''), coalesce(place, '')
-FROM steps
-WHERE NOT is_done
-UNION ALL
-SELECT 'lock', 1,
-       format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(name, ', ' ORDER BY name)), NULL, ''
+SELECT section, moment, statement, more
 FROM (
-    SELECT relation_name FROM widened_tables
-    UNION SELECT relation_name FROM wide_keys
-    UNION SELECT parent_name FROM wide_keys
-) AS locked (name)
-HAVING count(*) > 0
-UNION ALL
--- A sequence can be locked only by changing it. Nobody takes a value meanwhile.
-SELECT DISTINCT 'lock', 2,
-       format('ALTER SEQUENCE %s %s;', sequence_name, CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END),
-       NULL, sequence_name
-FROM sequences
-UNION ALL
-SELECT 'guard', 0, format('SELECT %I.snowflake_widen_guard(%L, ', $12::text, $1::text),
-       format(', %L, %L, %L);', $18::text[], $13::name[], $14::text[]), ''
-ORDER BY 1, 2, 5, 3
+    SELECT 'statement' AS section, 0 AS rank, place, moment, statement, properties AS more
+    FROM swap
+    WHERE statement <> ''
+    UNION ALL
+    SELECT 'lacking', rank, coalesce(place, ''), NULL, phase, coalesce(object, '')
+    FROM steps
+    WHERE NOT is_done
+    UNION ALL
+    SELECT 'lock', 1, '', NULL,
+           format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(name, ', ' ORDER BY name)), NULL
+    FROM (
+        SELECT relation_name FROM widened_tables
+        UNION SELECT relation_name FROM wide_keys
+        UNION SELECT parent_name FROM wide_keys
+    ) AS locked (name)
+    HAVING count(*) > 0
+    UNION ALL
+    -- A sequence can be locked only by changing it. Nobody takes a value meanwhile.
+    SELECT DISTINCT 'lock', 2, sequence_name, NULL,
+           format(
+               'ALTER SEQUENCE %s %s;', sequence_name, CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END),
+           NULL
+    FROM sequences
+    UNION ALL
+    SELECT 'guard', 0, '', NULL, format('SELECT %I.snowflake_widen_guard(%L, ', $12::text, $1::text),
+           format(', %L, %L, %L);', $18::text[], $13::name[], $14::text[])
+) AS rows
+ORDER BY section, rank, place, statement
