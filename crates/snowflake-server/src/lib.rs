@@ -18,7 +18,8 @@
 //! - `ours`: which functions are those of the library `snowflake_pg`.
 //! - `spi`: queries to the catalog, and statements.
 //! - `user`: as whom code runs.
-//! - `transaction`: which snapshot a transaction has, and when its commit is durable.
+//! - `transaction`: which snapshot a transaction has, what was changed since, and when its commit is
+//!   durable.
 //! - `settings`: the settings under which statements run, `search_path` among them.
 //! - `context`: the context of an error.
 //! - `subtransaction`: subtransactions that are rolled back.

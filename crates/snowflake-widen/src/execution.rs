@@ -89,9 +89,12 @@ fn in_transaction(
     }
     let budget = step.lock_timeout;
     text += &match &step.locks {
+        // One statement, because the timeout would begin anew with each.
         Some(locks) => format!(
-            "SET LOCAL statement_timeout = {budget};\n{};\nSET LOCAL statement_timeout = 0;\n{CLOCK}",
-            bare(locks)
+            "SET LOCAL statement_timeout = {budget};\n\
+             DO 'BEGIN {};\nEND';\n\
+             SET LOCAL statement_timeout = 0;\n{CLOCK}",
+            bare(locks).replace('\'', "''")
         ),
         None => format!("SET LOCAL lock_timeout = {budget};\n{CLOCK}"),
     };

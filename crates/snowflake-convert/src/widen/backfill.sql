@@ -22,14 +22,14 @@ lags(reason) AS (
 ),
 
 -- a row: a table whose rows do not all have their shadows, as far as is known, with its blocks; the first
--- block to look at; how many hold about 5,000 rows; after how many VACUUM is due, a power of two, so that
+-- block to look at; how many hold about 2,000 rows; after how many VACUUM is due, a power of two, so that
 -- they stay the same while the table grows; and how many dead rows VACUUM has left.
 unfilled(relation, relation_name, blocks, first, step, every, dead, rows) AS (
     SELECT t.relation, t.relation_name, blocks, abs($15::bigint),
            CASE
                WHEN reltuples > 0 AND relpages > 0
-                   THEN greatest(1, least(5000, floor(5000 * relpages / reltuples)))::bigint
-               ELSE 64
+                   THEN greatest(1, least(2000, floor(2000 * relpages / reltuples)))::bigint
+               ELSE 32
            END,
            (2 ^ greatest(10, floor(log(2, greatest(blocks, 1)::numeric / 8))))::bigint,
            pg_stat_get_dead_tuples(t.relation), reltuples

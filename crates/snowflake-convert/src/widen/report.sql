@@ -36,6 +36,16 @@ findings(rank, kind, object, reason, remedy, bytes, lock) AS (
            NULL, NULL
     FROM sizes
     UNION ALL
+    SELECT 2, 'risk', min(relation_name),
+           'In sessions that go on, a PL/pgSQL function that uses a row or a record with one of the columns '
+           'can fail after the swap with "type of parameter 3 (bigint) does not match that when preparing '
+           'the plan (integer)", as after ALTER TABLE ... TYPE. Functions of triggers do not.',
+           'Let the application connect again after the swap, or execute ALTER FUNCTION for such functions, '
+           'which makes all sessions compile them again.',
+           NULL, NULL
+    FROM sizes
+    HAVING count(*) > 0
+    UNION ALL
     SELECT 3, 'risk', min(relation_name),
            'Some drivers return a bigint as a string, such as that of Node.js, or need another type for it.',
            'Release an application that takes both before the swap.', NULL, NULL
@@ -69,7 +79,7 @@ findings(rank, kind, object, reason, remedy, bytes, lock) AS (
     UNION ALL
     SELECT 11, 'change', relation_name,
            format(
-               'Each of its %s rows is updated once, in transactions of about 5,000, with VACUUM between. '
+               'Each of its %s rows is updated once, in transactions of about 2,000, with VACUUM between. '
                'The table grows by about this size, and the updates write about %s of WAL. At 30,000 rows '
                'a second, which was measured with three indexes in memory, they take %s.',
                rows, pg_size_pretty(6 * heap),

@@ -185,11 +185,9 @@ FROM (
     ) AS locked (name)
     HAVING count(*) > 0
     UNION ALL
-    -- A sequence can be locked only by changing it. Nobody takes a value meanwhile.
+    -- LOCK TABLE does not take a sequence. Nobody takes a value meanwhile.
     SELECT DISTINCT 'lock', 2, sequence_name, NULL,
-           format(
-               'ALTER SEQUENCE %s %s;', sequence_name, CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END),
-           NULL
+           format('ALTER TABLE %s OWNER TO CURRENT_USER;', sequence_name), NULL
     FROM sequences
     UNION ALL
     SELECT 'guard', 0, '', NULL, format('SELECT %I.snowflake_widen_guard(%L, ', $12::text, $1::text),

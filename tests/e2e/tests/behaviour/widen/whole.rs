@@ -1,11 +1,13 @@
 //! The whole way: what comes out is what plain ALTERs make of the same schema, and no row is lost.
 
-use postgres::Client;
+use std::time::Instant;
+
 use postgres::error::SqlState;
+use postgres::{Client, NoTls};
 use snowflake_e2e::{Cluster, dump_text, error_of};
 
 use super::shop::{DEPENDENTS, PLAIN, ROWS, SHOP, WRITES};
-use super::walk::{Walk, owner};
+use super::walk::{Next, Walk, owner};
 
 const ALSO: &str = "also => '{log.order_id}'";
 const PREPARE: Walk = Walk { relation: "orders", goal: "prepare", more: ALSO };
@@ -55,7 +57,7 @@ fn a_dump_is_that_of_plain_alters_and_every_row_is_there() {
     let (cluster, mut client) = shop();
     cluster.connect().batch_execute("CREATE DATABASE plain").expect("a database");
     let mut plain =
-        cluster.config().user("app").dbname("plain").connect(postgres::NoTls).expect("a session");
+        cluster.config().user("app").dbname("plain").connect(NoTls).expect("a session");
     let create = "CREATE SCHEMA app AUTHORIZATION app";
     cluster.connect_to("plain").batch_execute(create).expect("a schema");
     for part in [SHOP, PLAIN, DEPENDENTS, ROWS] {
@@ -150,7 +152,8 @@ fn what_is_abandoned_is_as_it_was() {
 
 #[test]
 fn a_swap_is_refused_if_anything_has_changed() {
-    let (_cluster, mut client) = shop();
+    let (cluster, mut client) = shop();
+    let mut other = cluster.config().user("app").connect(NoTls).expect("a session");
     let error = error_of(SWAP.next(&mut client, 0));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
     assert_eq!(error.message(), "not everything is prepared for the swap of app.orders");
@@ -179,13 +182,23 @@ fn a_swap_is_refused_if_anything_has_changed() {
         ("ALTER TABLE lines ALTER order_id SET NOT NULL", "shadow columns", ""),
         ("CREATE VIEW another AS SELECT id FROM orders", "", ""),
         ("ALTER TABLE orders ALTER parent SET DEFAULT 11", "", ""),
+        ("ALTER SEQUENCE orders_id_seq INCREMENT 2", "", ""),
+        ("COMMENT ON VIEW above IS 'another'", "", ""),
+        ("CREATE OR REPLACE VIEW heavy AS SELECT id, item FROM orders WHERE weight > 6", "", ""),
+        ("ALTER FUNCTION touched() STABLE", "", "ALTER FUNCTION touched() VOLATILE"),
         ("DROP STATISTICS together", "leftovers", ""),
     ];
-    for (change, phase, undo) in changes {
+    for (number, (change, phase, undo)) in changes.into_iter().enumerate() {
         let swap = SWAP.next(&mut client, 0).expect("a row");
         assert_eq!(swap.phase, "swap", "{change}");
-        client.batch_execute(change).expect("changed");
+        // What the same transaction has changed counts, too.
+        let in_transaction =
+            Next { locks: Some(format!("{change}; {}", swap.locks.as_deref().expect("locks"))), ..swap };
+        let first = error_of(in_transaction.execute(&mut client));
+        let swap = SWAP.next(&mut client, 0).expect("a row");
+        [&mut client, &mut other][number % 2].batch_execute(change).expect("changed");
         let error = error_of(swap.execute(&mut client));
+        assert_eq!(first.code(), error.code(), "{change}: {first}");
         match phase {
             "" => {
                 assert_eq!(error.code(), &SqlState::T_R_SERIALIZATION_FAILURE, "{change}: {error}")
@@ -202,4 +215,44 @@ fn a_swap_is_refused_if_anything_has_changed() {
         assert_eq!(last.phase, "ready", "{change}");
     }
     SWAP.next(&mut client, 0).expect("a row").execute(&mut client).expect("swapped");
+}
+
+#[test]
+fn a_swap_asks_nothing_under_its_locks_if_nothing_has_changed() {
+    let (_cluster, mut client) = shop();
+    assert_eq!(PREPARE.walk(&mut client, |_, _| {}).expect("prepared").phase, "ready");
+    // Autovacuum changes the catalog, too.
+    let is_fast = (0..5).any(|_| {
+        let swap = SWAP.next(&mut client, 0).expect("a row");
+        let statement = swap.statement.expect("a statement");
+        let (guard, _) = statement.split_once(';').expect("a guard");
+        client.batch_execute(&format!("BEGIN; {}", swap.locks.expect("locks"))).expect("locked");
+        let [first, second] = [(); 2].map(|()| {
+            let begin = Instant::now();
+            client.batch_execute(guard).expect("the same");
+            begin.elapsed()
+        });
+        client.batch_execute("ROLLBACK").expect("rolled back");
+        first < second / 3
+    });
+    assert!(is_fast);
+}
+
+#[test]
+fn a_function_that_has_read_a_row_is_compiled_when_it_is_altered() {
+    let cluster = Cluster::start_with_conversion();
+    let mut client = owner(&cluster, "app");
+    let create = "
+        CREATE TABLE t (id serial PRIMARY KEY);
+        INSERT INTO t DEFAULT VALUES;
+        CREATE FUNCTION after() RETURNS bigint LANGUAGE plpgsql AS
+            'DECLARE r record; BEGIN SELECT * INTO r FROM t; RETURN r.id + 1; END'";
+    client.batch_execute(create).expect("a function");
+    client.batch_execute("SELECT after()").expect("compiled");
+    for goal in ["prepare", "swap"] {
+        Walk { relation: "t", goal, more: "" }.walk(&mut client, |_, _| {}).expect("executed");
+    }
+    let error = error_of(client.batch_execute("SELECT after()"));
+    assert_eq!(error.code(), &SqlState::DATATYPE_MISMATCH, "{error}");
+    client.batch_execute("ALTER FUNCTION after() VOLATILE; SELECT after()").expect("compiled");
 }
