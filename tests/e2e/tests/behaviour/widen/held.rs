@@ -1,7 +1,7 @@
 //! What others do meanwhile: they hold rows, old snapshots and WAL, and end statements.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, error_of};
+use snowflake_e2e::{Cluster, bigint, error_of, eventually, signal};
 
 use super::walk::{Next, Walk, owner};
 
@@ -103,4 +103,39 @@ fn the_backfill_waits_for_slots_and_for_dead_rows() {
     vacuum.execute(&mut client).expect("vacuumed");
     let next = PREPARE.next(&mut client, vacuum.position).expect("a row");
     assert_eq!((next.phase.as_str(), next.wait), ("backfill", None));
+}
+
+#[test]
+fn the_backfill_waits_for_a_standby_that_the_role_may_see() {
+    let cluster = Cluster::builder().with_conversion().set("wal_keep_size", "4GB").start();
+    let standby = cluster.standby();
+    let mut client = owner(&cluster, "app");
+    let create = "CREATE TABLE t (id serial PRIMARY KEY); INSERT INTO t DEFAULT VALUES";
+    client.batch_execute(create).expect("a table");
+    until(&mut client, "backfill", 0);
+    let mut superuser = cluster.connect();
+    let receives = "SELECT pid FROM pg_stat_wal_receiver WHERE status = 'streaming'";
+    eventually("the standby receives WAL", || {
+        standby.connect().query_opt(receives, &[]).expect("a row").is_some()
+    });
+    let receiver = bigint(&mut standby.connect(), "SELECT pid::bigint FROM pg_stat_wal_receiver");
+    signal(receiver, "STOP");
+    for _ in 0..70 {
+        let segment = "SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal()";
+        superuser.batch_execute(segment).expect("a segment of WAL");
+    }
+    let next = PREPARE.next(&mut client, 0).expect("a row");
+    assert_eq!((next.phase.as_str(), next.wait), ("backfill", None));
+    let says = "
+        SELECT count(*) FROM snowflake_widen_report('t')
+        WHERE kind = 'risk' AND reason LIKE 'It does not see how far standbys are behind%'";
+    assert_eq!(bigint(&mut client, says), 1);
+    superuser.batch_execute("GRANT pg_monitor TO app").expect("granted");
+    let wait = PREPARE.next(&mut client, 0).expect("a row").wait.expect("a wait");
+    assert!(wait.starts_with("Standby walreceiver is "), "{wait}");
+    assert_eq!(bigint(&mut client, says), 0);
+    signal(receiver, "CONT");
+    eventually("the standby has caught up", || {
+        PREPARE.next(&mut client, 0).expect("a row").wait.is_none()
+    });
 }
