@@ -56,8 +56,7 @@ fn write(client: &mut Client, number: usize) {
 fn a_dump_is_that_of_plain_alters_and_every_row_is_there() {
     let (cluster, mut client) = shop();
     cluster.connect().batch_execute("CREATE DATABASE plain").expect("a database");
-    let mut plain =
-        cluster.config().user("app").dbname("plain").connect(NoTls).expect("a session");
+    let mut plain = cluster.config().user("app").dbname("plain").connect(NoTls).expect("a session");
     let create = "CREATE SCHEMA app AUTHORIZATION app";
     cluster.connect_to("plain").batch_execute(create).expect("a schema");
     for part in [SHOP, PLAIN, DEPENDENTS, ROWS] {
@@ -192,8 +191,10 @@ fn a_swap_is_refused_if_anything_has_changed() {
         let swap = SWAP.next(&mut client, 0).expect("a row");
         assert_eq!(swap.phase, "swap", "{change}");
         // What the same transaction has changed counts, too.
-        let in_transaction =
-            Next { locks: Some(format!("{change}; {}", swap.locks.as_deref().expect("locks"))), ..swap };
+        let in_transaction = Next {
+            locks: Some(format!("{change}; {}", swap.locks.as_deref().expect("locks"))),
+            ..swap
+        };
         let first = error_of(in_transaction.execute(&mut client));
         let swap = SWAP.next(&mut client, 0).expect("a row");
         [&mut client, &mut other][number % 2].batch_execute(change).expect("changed");
