@@ -32,7 +32,7 @@ const SCHEMA: &str = "
         order_id integer NOT NULL REFERENCES invoices ON DELETE CASCADE, amount integer NOT NULL);
     CREATE INDEX payments_of ON payments (order_id);
     CREATE INDEX orders_open ON orders (id) WHERE state = 'new' AND id % 2 = 0;
-    CREATE INDEX orders_bucket ON orders ((id % 100), customer);
+    CREATE INDEX orders_bucket ON orders (customer, (id % 100));
     CREATE INDEX orders_tags ON orders USING gin ((ARRAY[id, customer] || tags));
     CREATE TABLE audit (what text NOT NULL, order_id bigint NOT NULL);
     CREATE FUNCTION written() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
