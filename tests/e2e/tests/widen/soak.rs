@@ -269,7 +269,8 @@ fn no_statement_fails_or_waits_while_a_key_is_widened() {
             println!("{}", said.out.lines().last().unwrap_or_default());
         }
         let taken = begin.elapsed();
-        thread::sleep(Duration::from_secs(1));
+        // pgbench writes its log a hundred lines at a time.
+        thread::sleep(Duration::from_secs(3));
         drop(stopping);
         (prepared.join().expect("the application"), taken)
     });
