@@ -100,7 +100,14 @@ impl Fleet {
         }
         match identity {
             Identity::Shared => dynamic.push_str("\n        snowflake.worker_id: 1"),
-            Identity::OwnParameters => local = format!("snowflake.worker_id: {number}"),
+            Identity::OwnParameters => {
+                let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+                local = format!(
+                    "snowflake.worker_id: {number}
+    snowflake.identity_requires: hostname={}",
+                    host.trim_end()
+                );
+            }
             Identity::OwnFile => {
                 file = format!("custom_conf: {}", member.file("snowflake.conf").display());
             }
