@@ -66,7 +66,9 @@ creation(class, object, rank, statement) AS (
              SELECT 'SET COMPRESSION ' || CASE attcompression WHEN 'p' THEN 'pglz' ELSE 'lz4' END
              WHERE attcompression <> ''
              UNION ALL
-             SELECT format('SET (%s)', array_to_string(attoptions, ', ')) WHERE attoptions IS NOT NULL
+             SELECT format('SET (%s)', string_agg(o, ', ')) FROM unnest(attoptions) AS o
+             WHERE o NOT LIKE 'pg\_%'
+             HAVING count(*) > 0
          ) AS settings (setting)
     WHERE relkind = 'm'
     UNION ALL

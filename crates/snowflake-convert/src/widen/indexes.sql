@@ -80,7 +80,7 @@ index_columns(indexrelid, place, is_key, text) AS (
         SELECT string_agg(
                    format('%I=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')
         FROM pg_attribute, unnest(attoptions) AS o
-        WHERE (attrelid, attnum) = (i.indexrelid, place)
+        WHERE (attrelid, attnum) = (i.indexrelid, place) AND o NOT LIKE 'pg\_%'
     ) AS of_column (options)
     LEFT JOIN pg_opclass AS o ON o.oid = class
     LEFT JOIN LATERAL (

@@ -67,27 +67,34 @@ of_shadows(relation, number, statement, is_done) AS (
                            coalesce(a.attstattarget, -1))
                END,
                CASE
-                   WHEN a.attoptions IS DISTINCT FROM shadow.attoptions
+                   WHEN options IS DISTINCT FROM shadow_options
                        THEN format(
                            'ALTER TABLE %s ALTER COLUMN %I RESET (n_distinct, n_distinct_inherited)%s;',
                            relation_name, shadow_name,
                            CASE
-                               WHEN a.attoptions IS NOT NULL
+                               WHEN options IS NOT NULL
                                    THEN format(
                                        ', ALTER COLUMN %I SET (%s)', shadow_name,
-                                       array_to_string(a.attoptions, ', '))
+                                       array_to_string(options, ', '))
                            END)
                END),
            granted IS NOT DISTINCT FROM shadow_granted
            AND description IS NOT DISTINCT FROM shadow_description
            AND coalesce(a.attstattarget, -1) = coalesce(shadow.attstattarget, -1)
-           AND a.attoptions IS NOT DISTINCT FROM shadow.attoptions
+           AND options IS NOT DISTINCT FROM shadow_options
     FROM shadows AS s
     JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (s.relation, s.number)
     LEFT JOIN pg_attribute AS shadow ON (shadow.attrelid, shadow.attnum) = (s.relation, s.shadow),
          LATERAL (
              SELECT col_description(s.relation, s.number), col_description(s.relation, s.shadow)
          ) AS described (description, shadow_description),
+         -- Newer minor releases, such as 15.20, keep a number of their own among the options.
+         LATERAL (
+             SELECT array_agg(o ORDER BY o) FROM unnest(a.attoptions) AS o WHERE o NOT LIKE 'pg\_%'
+         ) AS settable (options),
+         LATERAL (
+             SELECT array_agg(o ORDER BY o) FROM unnest(shadow.attoptions) AS o WHERE o NOT LIKE 'pg\_%'
+         ) AS shadow_settable (shadow_options),
          LATERAL (
              SELECT array_agg((grantee, privilege_type, is_grantable) ORDER BY grantee, privilege_type)
              FROM aclexplode(a.attacl)
