@@ -20,6 +20,8 @@ use crate::step::Step;
 
 /// How long a lost connection is tried again.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// How often a statement may succeed and be the next one again.
+const REPETITIONS: u32 = 5;
 /// How often autovacuums are made to yield to the same statement.
 const LONG_ATTEMPTS: Duration = Duration::from_secs(30);
 
@@ -47,6 +49,7 @@ pub fn follow(address: &Address, unit: &Unit, goal: &'static str) -> Result<Exit
         position: 0,
         scans: 0,
         waits: 0,
+        last: (String::new(), 0),
         trouble: Trouble::default(),
     };
     let result = course.run();
@@ -68,6 +71,8 @@ struct Course<'a> {
     scans: u64,
     /// How often there was something to wait for before a statement.
     waits: u64,
+    /// The last statement that has succeeded, and how often it did, one time after the other.
+    last: (String, u32),
     trouble: Trouble,
 }
 
@@ -96,6 +101,8 @@ impl<'a> Course<'a> {
                 }
                 Err(failure) if failure.lost_session() => {
                     session = self.reopen(&failure)?;
+                    // A server that crashed may have lost what succeeded.
+                    self.last = Default::default();
                     self.counts.reconnections += 1;
                 }
                 Err(failure) => return Err(failure),
@@ -144,6 +151,7 @@ impl<'a> Course<'a> {
                 }
                 self.trouble = Trouble::default();
                 self.position = step.next_position;
+                self.check_progress(&step, statement)?;
                 // Its dead rows may be what is waited for.
                 if step.phase != "vacuum" {
                     self.waits = 0;
@@ -162,6 +170,25 @@ impl<'a> Course<'a> {
             Err(failure) => return Err(failure),
         }
         Ok(None)
+    }
+
+    /// An error if the same statement succeeds again and again, and is still the next one. VACUUM is
+    /// repeated until it has nothing to wait for.
+    fn check_progress(&mut self, step: &Step, statement: &str) -> Result<(), Failure> {
+        let (last, times) = &mut self.last;
+        *times = if last == statement && step.phase != "vacuum" { *times + 1 } else { 1 };
+        statement.clone_into(last);
+        if *times < REPETITIONS {
+            return Ok(());
+        }
+        Err(Failure::Own(
+            format!(
+                "{}: a statement has succeeded {times} times, and is still the next one",
+                step.title()
+            ),
+            Some(format!("The statement is: {statement}")),
+            Some("Nothing is lost: abandon, or report this.".into()),
+        ))
     }
 
     /// Says what was in the way, and waits, longer each time.

@@ -186,3 +186,33 @@ fn a_canceled_index_is_made_again() {
     assert_eq!(bigint(&mut admin, invalid), 0);
     succeed(&cluster, &["swap", "orders"]);
 }
+
+/// An event trigger undoes what a statement does, each time.
+#[test]
+fn a_statement_that_changes_nothing_is_not_repeated_for_ever() {
+    let cluster = with_orders(Cluster::builder(), 10);
+    let mut client = owner(&cluster, "postgres");
+    client.batch_execute("COMMENT ON COLUMN orders.id IS 'the key'").expect("a comment");
+    cluster
+        .connect()
+        .batch_execute(
+            "CREATE FUNCTION public.undo() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+                 IF current_setting('test.undoes', true) = 'yes' THEN RETURN; END IF;
+                 PERFORM set_config('test.undoes', 'yes', true);
+                 COMMENT ON COLUMN app.orders.snowflake_widen_1 IS 'another';
+                 PERFORM set_config('test.undoes', '', true);
+             END $$;
+             CREATE EVENT TRIGGER undo ON ddl_command_end WHEN TAG IN ('COMMENT')
+                 EXECUTE FUNCTION public.undo()",
+        )
+        .expect("an event trigger");
+    let said = Running::start(widen(&cluster, &["prepare", "orders"])).end();
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let error =
+        "properties: app.orders: a statement has succeeded 5 times, and is still the next one";
+    assert!(said.errors.contains(error), "{said:?}");
+    assert!(said.errors.contains("detail: The statement is: "), "{said:?}");
+    cluster.connect().batch_execute("DROP EVENT TRIGGER undo").expect("dropped");
+    let said = Running::start(widen(&cluster, &["prepare", "orders"])).end();
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
