@@ -12,9 +12,7 @@ use crate::server::cluster;
 /// How many tables there are beside the new one.
 const TABLES: [usize; 3] = [1, 100, 4000];
 
-/// Milliseconds that a statement may take longer, where a table takes at most four. Otherwise, a quarter
-/// of what it takes: an identity column costs another sequence, whose file takes its time as those of the
-/// table do.
+/// Milliseconds that a statement may take longer.
 const LIMIT: f64 = 1.0;
 
 /// What is measured, and the statement; each time, `$n` is another number. A statement is not adopted
@@ -74,7 +72,7 @@ pub fn measure(effort: &Effort, report: &mut Report) {
             let costs = compare(rounds, ["", "blog"].map(connect), statement);
             table.row(&costs.row(what, tables));
             let what = format!("ms that {what} takes longer, beside {tables} tables");
-            report.expect(&what, costs.more, Bound::AtMost(LIMIT.max(costs.empty / 4.0)));
+            report.expect(&what, costs.more, Bound::AtMost(LIMIT));
         }
     }
     table.print();

@@ -66,6 +66,7 @@ creation(class, object, rank, statement) AS (
              SELECT 'SET COMPRESSION ' || CASE attcompression WHEN 'p' THEN 'pglz' ELSE 'lz4' END
              WHERE attcompression <> ''
              UNION ALL
+             -- Without what newer minor releases keep there, as in widen/shadows.sql.
              SELECT format('SET (%s)', string_agg(o, ', ')) FROM unnest(attoptions) AS o
              WHERE o NOT LIKE 'pg\_%'
              HAVING count(*) > 0

@@ -76,6 +76,7 @@ index_columns(indexrelid, place, is_key, text) AS (
     CROSS JOIN LATERAL unnest(indkey::int2[], indclass::oid[], indcollation::oid[], indoption::int2[])
         WITH ORDINALITY AS of_index (number, class, collated, option, place)
     LEFT JOIN shadows AS s ON (s.relation, s.number) = (i.indrelid, of_index.number)
+    -- Without what newer minor releases keep there, as in shadows.sql.
     CROSS JOIN LATERAL (
         SELECT string_agg(
                    format('%I=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')

@@ -352,7 +352,8 @@ fn assert_own_identities(fleet: &Fleet, file: impl Fn(&Member) -> PathBuf) {
 }
 
 /// With an identity for each member, in the local parameters of Patroni, two primaries issue no ID
-/// twice, and a condition keeps it from being valid on another machine. When Patroni comes back, the old primary is rewound, and keeps its identity.
+/// twice, and a condition keeps each identity from being valid on another machine. When Patroni comes
+/// back, the old primary is rewound, and keeps its identity.
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn no_id_comes_twice_where_each_identity_is_in_parameters() {
