@@ -150,8 +150,6 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
     let computes = |expression: &String| columns(expression).contains(&number);
     let sequence = owned_sequence(table.oid, number, if is_identity { b'i' } else { b'a' })
         .filter(|sequence| is_identity || default.contains(&constant(*sequence)));
-    // SAFETY: the relation is open.
-    let is_foreign = || unsafe { (*table.relation.rd_rel).relowner != pg_sys::GetUserId() };
     let reason = match sequence {
         None => "its default takes values of a sequence that it does not own",
         Some(sequence) if has_options(sequence) => "its sequence has options of its own",
@@ -164,9 +162,6 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
         {
             "something computes with it"
         }
-        _ if is_identity && is_foreign() => {
-            "it is an identity column, and the table belongs to another role"
-        }
         _ => return Some(None),
     };
     Some(Some(reason.into()))
@@ -176,25 +171,50 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
 fn convert(table: pg_sys::Oid, number: i16, function: &Function) -> Result<(), String> {
     let (name, column) = (relation_name(table), column_name(table, number));
     let schema = quoted(&encode(&function.schema));
-    let set = format!("ALTER {column} SET DEFAULT {schema}.snowflake_nextval()");
-    if let Some(sequence) = owned_sequence(table, number, b'i').map(relation_name) {
-        // SAFETY: looks for the table by its OID.
-        let persistence = unsafe { pg_sys::get_rel_persistence(table) };
-        let is_unlogged = persistence == pg_sys::RELPERSISTENCE_UNLOGGED as c_char;
-        let kind = if is_unlogged { "UNLOGGED SEQUENCE" } else { "SEQUENCE" };
-        execute_here(&format!("ALTER TABLE {name} ALTER {column} DROP IDENTITY, {set}"));
-        execute_here(&format!("CREATE {kind} {sequence} OWNED BY {name}.{column}"));
-    } else {
-        execute_here(&format!("ALTER TABLE {name} {set}"));
+    if let Some(sequence) = owned_sequence(table, number, b'i') {
+        end_identity(table, number, sequence);
     }
-    // The statements have used names, and whoever owns a schema can have put another one in its place
+    execute_here(&format!(
+        "ALTER TABLE {name} ALTER {column} SET DEFAULT {schema}.snowflake_nextval()"
+    ));
+    // The statement has used names, and whoever owns a schema can have put another one in its place
     // meanwhile.
-    // SAFETY: what they have done becomes visible.
+    // SAFETY: what it has done becomes visible.
     unsafe { pg_sys::CommandCounterIncrement() };
     let is_done = Table::open(table).calls(number, function.oid)
         && owned_sequence(table, number, b'a').is_some();
     let other = || "another session has put another schema in the place of one".into();
     is_done.then_some(()).ok_or_else(other)
+}
+
+/// Makes an identity column one that owns its sequence, as `bigserial` does. DROP IDENTITY and CREATE
+/// SEQUENCE would do the same, but remove one file and create another, which takes longer than all the
+/// rest. The statement that follows is refused to whoever does not own the table, which undoes this.
+fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
+    use pg_sys::DependencyType::{DEPENDENCY_AUTO, DEPENDENCY_INTERNAL};
+    const CLASS: pg_sys::Oid = pg_sys::RelationRelationId;
+    let object = |relation, column: i16| pg_sys::ObjectAddress {
+        classId: CLASS,
+        objectId: relation,
+        objectSubId: column.into(),
+    };
+    // SAFETY: the table and its partitions are locked, and the rows are copies of those of columns.
+    unsafe {
+        let rows =
+            PgRelation::with_lock(pg_sys::AttributeRelationId, pg_sys::RowExclusiveLock as _);
+        let name = pg_sys::get_attname(table, number, false);
+        // Since PostgreSQL 17, partitions have the identity of their table.
+        let is_partitioned =
+            pg_sys::get_rel_relkind(table) as u8 == pg_sys::RELKIND_PARTITIONED_TABLE;
+        for table in if is_partitioned { inheritors(table) } else { vec![table] } {
+            let row = pg_sys::SearchSysCacheCopyAttName(table, name);
+            (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_attribute>()).attidentity = 0;
+            pg_sys::CatalogTupleUpdate(rows.as_ptr(), &raw mut (*row).t_self, row);
+        }
+        pg_sys::deleteDependencyRecordsForClass(CLASS, sequence, CLASS, DEPENDENCY_INTERNAL as _);
+        pg_sys::recordDependencyOn(&object(sequence, 0), &object(table, number), DEPENDENCY_AUTO);
+        pg_sys::CommandCounterIncrement();
+    }
 }
 
 /// Whether a default is a value of a sequence, converted if the column is narrow, and nothing else.
@@ -256,14 +276,22 @@ fn limits(check: &str, column: i16) -> bool {
 /// Whether a table or one that inherits from it has rows. Adding a column with a default writes it
 /// again, so that one without rows has no pages.
 fn has_rows(table: pg_sys::Oid) -> bool {
-    // SAFETY: the statement has locked all of them.
-    unsafe {
-        let tables = pg_sys::find_all_inheritors(table, pg_sys::NoLock as _, std::ptr::null_mut());
-        PgList::<pg_sys::Oid>::from_pg(tables).iter_oid().any(|table| {
-            let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
+    inheritors(table).into_iter().any(|table| {
+        let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
+        // SAFETY: the statement has locked the table.
+        unsafe {
             pg_sys::get_rel_relkind(table) as u8 == pg_sys::RELKIND_RELATION
                 && pg_sys::RelationGetNumberOfBlocksInFork(PgRelation::open(table).as_ptr(), fork)
                     > 0
-        })
+        }
+    })
+}
+
+/// A table, its partitions and the tables that inherit from it, which the statement has locked.
+fn inheritors(table: pg_sys::Oid) -> Vec<pg_sys::Oid> {
+    // SAFETY: looks for them by an OID, and the list is one of OIDs.
+    unsafe {
+        let tables = pg_sys::find_all_inheritors(table, pg_sys::NoLock as _, std::ptr::null_mut());
+        PgList::<pg_sys::Oid>::from_pg(tables).iter_oid().collect()
     }
 }

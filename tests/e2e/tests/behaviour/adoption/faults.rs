@@ -132,9 +132,7 @@ fn refuse(act: &str, tag: &str) -> String {
 #[test]
 fn a_fault_is_a_warning_and_nothing_stays_half_done() {
     let (cluster, mut client) = server();
-    client
-        .batch_execute(&refuse("RAISE 'not today'", "CREATE SEQUENCE"))
-        .expect("an event trigger");
+    client.batch_execute(&refuse("RAISE 'not today'", "ALTER TABLE")).expect("an event trigger");
     let (mut client, heard) = listening(&cluster);
     client
         .batch_execute("CREATE TABLE one (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)")
@@ -142,6 +140,8 @@ fn a_fault_is_a_warning_and_nothing_stays_half_done() {
     assert_eq!(column(&mut client, "one", "id").1, "identity");
     client.batch_execute("INSERT INTO one DEFAULT VALUES").expect("a row");
     assert_eq!(bigint(&mut client, "SELECT id FROM one"), 1);
+    let error = error_of(client.batch_execute("DROP SEQUENCE one_id_seq"));
+    assert_eq!(error.code(), &SqlState::DEPENDENT_OBJECTS_STILL_EXIST);
     let said = take(&heard);
     assert!(
         said.len() == 1 && said[0].starts_with("WARNING: ") && said[0].contains("Not today."),

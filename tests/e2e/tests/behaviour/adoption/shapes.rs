@@ -1,7 +1,7 @@
 //! What a new table can look like.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{bigint, error_of};
+use snowflake_e2e::{bigint, dump_text, error_of};
 
 use super::{assert_adopted, assert_left, column, listening, server, take};
 
@@ -148,6 +148,43 @@ fn elements_of_create_schema_are_adopted() {
     client
         .batch_execute("INSERT INTO shop.films DEFAULT VALUES; INSERT INTO shop.copies (film) SELECT id FROM shop.films")
         .expect("rows");
+}
+
+/// What is left is what `bigserial` would have made, also for partitions.
+#[test]
+fn an_identity_becomes_a_default_and_keeps_its_sequence() {
+    let (cluster, mut client) = server();
+    client
+        .batch_execute(
+            "CREATE TABLE one (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text);
+             CREATE TABLE two (id bigserial PRIMARY KEY, v text);
+             DO $$ BEGIN
+                 CREATE TABLE parts (at date, id bigint GENERATED ALWAYS AS IDENTITY, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+                 CREATE TABLE part (id bigint NOT NULL, at date NOT NULL);
+                 ALTER TABLE parts ATTACH PARTITION part FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+                 CREATE TABLE other PARTITION OF parts DEFAULT;
+             END $$;
+             INSERT INTO parts (at) VALUES ('2026-01-01'), ('2028-01-01'); INSERT INTO other (at) VALUES ('2028-01-01')",
+        )
+        .expect("tables");
+    for table in ["one", "two", "parts", "other"] {
+        assert_adopted(&mut client, table, "id");
+    }
+    let identities = "SELECT count(*) FROM pg_attribute WHERE attidentity <> ''";
+    assert_eq!(bigint(&mut client, identities), 0);
+    let dump = |table| {
+        dump_text(&cluster, &["--table", &format!("blog.{table}")]).replace(table, "a_table")
+    };
+    assert!(dump("one").contains("OWNED BY blog.a_table.id"));
+    assert_eq!(dump("one"), dump("two"));
+    client
+        .batch_execute(
+            "DROP SEQUENCE one_id_seq; ALTER SEQUENCE two_id_seq OWNED BY NONE; DROP TABLE parts",
+        )
+        .expect("as with bigserial");
+    let left =
+        "SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relname ~ '^(one|two|parts)_'";
+    assert_eq!(bigint(&mut client, left), 1);
 }
 
 /// An identity reaches partitions that are attached later, on 17 and later; a default does not.
