@@ -9,9 +9,6 @@ use crate::quantiles::median;
 use crate::report::{Bound, Report, Table};
 use crate::server::cluster;
 
-/// How many tables there are beside the new one.
-const TABLES: [usize; 3] = [1, 100, 4000];
-
 /// Milliseconds that a statement may take longer.
 const LIMIT: f64 = 1.0;
 
@@ -57,7 +54,7 @@ pub fn measure(effort: &Effort, report: &mut Report) {
     let mut table =
         Table::new(&title, &["what", "tables beside it", "empty", "adopted", "more", "first more"]);
     let mut beside = 0;
-    for tables in TABLES {
+    for tables in [1, 100, effort.tables] {
         for number in beside + 1..=tables {
             client
                 .batch_execute(&format!(

@@ -9,9 +9,6 @@ use crate::quantiles::median;
 use crate::report::{Bound, Report, Table};
 use crate::server::cluster;
 
-/// How many tables there are.
-const TABLES: [usize; 3] = [250, 1000, 4000];
-
 /// What each table has beside its key: a reference to the one before it, and for guesses an integer
 /// that has the name of this. The report of one table has to look at the names of all integers in
 /// the database, so the time for that is shown, but has no limit.
@@ -21,7 +18,7 @@ const SHAPES: [(&str, &str, bool); 2] = [
 ];
 
 /// What is measured, the call, and how many times its time with the fewest tables it may take with
-/// the most.
+/// the most, which are 16 times as many.
 const OF_SCHEMA: [(&str, &str, f64); 2] = [
     ("report of a schema", "snowflake_convert_report(schema => 'public')", 20.0),
     ("dry run of a schema", "snowflake_convert(schema => 'public')", 20.0),
@@ -48,7 +45,7 @@ pub fn measure(effort: &Effort, report: &mut Report) {
             .expect("the extensions");
         let mut fewest = [None; 4];
         let mut there = 0;
-        for tables in TABLES {
+        for tables in [effort.tables / 16, effort.tables / 4, effort.tables] {
             for number in there + 1..=tables {
                 let other = (number - 1).max(1).to_string();
                 let columns = columns.replace("$o", &other);
@@ -76,8 +73,10 @@ pub fn measure(effort: &Effort, report: &mut Report) {
                     format!("{later:.0}"),
                     format!("{times:.1}"),
                 ]);
-                if tables == TABLES[TABLES.len() - 1] && (of_schema || has_limits) {
-                    let what = format!("times that of 250 tables: {what}, {tables} with {shape}");
+                if tables == effort.tables && (of_schema || has_limits) {
+                    let fewest = tables / 16;
+                    let what =
+                        format!("times that of {fewest} tables: {what}, {tables} with {shape}");
                     report.expect(what, times, Bound::AtMost(*limit));
                 }
             }

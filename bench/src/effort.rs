@@ -16,6 +16,8 @@ pub struct Effort {
     /// Seconds of small inserts, for each kind of key, number of sessions and number of rows, in a
     /// round.
     pub insert_seconds: u32,
+    /// The most tables beside which statements are measured.
+    pub tables: usize,
     /// Seconds of sustained generation, for each number of sessions.
     pub sustained_seconds: f64,
 }
@@ -28,6 +30,7 @@ pub const FULL: Effort = Effort {
     rows: 1_000_000,
     small_rounds: 3,
     insert_seconds: 2,
+    tables: 4000,
     sustained_seconds: 30.0,
 };
 
@@ -39,5 +42,6 @@ pub const QUICK: Effort = Effort {
     rows: 50_000,
     small_rounds: 1,
     insert_seconds: 1,
+    tables: 400,
     sustained_seconds: 1.0,
 };

@@ -70,8 +70,8 @@ fn ready() -> Option<Function> {
     let reason = match Function::of("snowflake_nextval") {
         _ if !fixed.preloaded => missing(settings::Error::NotPreloaded),
         _ if fixed.identity.is_none() => missing(fixed.no_identity()),
-        None => "The database has no extension snowflake with a function snowflake_nextval() that \
-                 is the library's and a superuser's."
+        None => "The database has no extension snowflake, or its snowflake_nextval() is not the \
+                 library's and a superuser's. CREATE EXTENSION snowflake creates it."
             .into(),
         function => return function,
     };

@@ -105,7 +105,8 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     UNION ALL
     SELECT 11, '55000', relation_name, format('table %s is in publication %I', relation_name, pubname),
            'A subscriber stops at a column that it does not have.',
-           'Give the subscribers the new columns first, and name the publication.'
+           'Give the subscribers the new columns first. Then name the publication, in the argument '
+           'publications or with --publication.'
     FROM widened_tables
     JOIN pg_class AS c ON c.oid = relation,
          pg_publication AS p

@@ -15,7 +15,7 @@ sizes AS (
              FROM shadows AS s
              WHERE s.relation = t.relation
          ) AS of_table (column_names),
-         LATERAL (SELECT pg_relation_size(t.relation), greatest(reltuples, 0)::bigint) AS size (heap, rows)
+         LATERAL (SELECT pg_relation_size(t.relation), nullif(reltuples, -1)::bigint) AS size (heap, rows)
 ),
 
 -- a row: a row of the report, with its rank.
@@ -79,12 +79,13 @@ findings(rank, kind, object, reason, remedy, bytes, lock) AS (
     UNION ALL
     SELECT 11, 'change', relation_name,
            format(
-               'Each of its %s rows is updated once, in transactions of about 2,000, with VACUUM between. '
-               'The table grows by about this size, and the updates write about %s of WAL. At 30,000 rows '
-               'a second, which was measured with three indexes in memory, they take %s.',
-               rows, pg_size_pretty(6 * heap),
-               to_char(make_interval(secs => ceil(rows / 30000.0)), 'HH24:MI:SS')),
-           NULL, heap / 8 + 8 * rows, 'ROW EXCLUSIVE'
+               'Each of its %srows is updated once, in transactions of about 2,000, with VACUUM between. '
+               'The table grows by about this size, and the updates write about %s of WAL.%s',
+               rows || ' ', pg_size_pretty(6 * heap),
+               ' At 30,000 rows a second, which was measured with three indexes in memory, they take '
+               || to_char(make_interval(secs => ceil(rows / 30000.0)), 'HH24:MI:SS.')),
+           CASE WHEN rows IS NULL THEN 'Execute ANALYZE, and the report says how long they take.' END,
+           heap / 8 + 8 * coalesce(rows, 0), 'ROW EXCLUSIVE'
     FROM sizes
     UNION ALL
     SELECT 12, 'change', index_name,

@@ -9,21 +9,27 @@ use snowflake_e2e::{Cluster, StopOnDrop, bigint, eventually};
 
 const REFERENCING: [&str; 3] = ["copy", "rental", "review"];
 
-/// Two million films, and three tables of as many rows that refer to them.
+/// The rows of each table. SNOWFLAKE_CONVERT_ROWS is for figures of larger ones.
+fn rows() -> u32 {
+    std::env::var("SNOWFLAKE_CONVERT_ROWS").map_or(400_000, |rows| rows.parse().expect("a number"))
+}
+
+/// Films, and three tables of as many rows that refer to them.
 fn shop() -> Cluster {
     let cluster = Cluster::builder().set("max_wal_size", "8GB").set("autovacuum", "off").start();
     let mut client = cluster.connect();
     client.batch_execute("CREATE DATABASE shop").expect("a database");
-    let mut script = String::from(
+    let rows = rows();
+    let mut script = format!(
         "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
          CREATE TABLE film (id serial, title text);
-         INSERT INTO film (title) SELECT 'Film ' || n FROM generate_series(1, 2000000) AS n;
+         INSERT INTO film (title) SELECT 'Film ' || n FROM generate_series(1, {rows}) AS n;
          ALTER TABLE film ADD PRIMARY KEY (id);",
     );
     for table in REFERENCING {
         script += &format!(
             "CREATE TABLE {table} (film_id integer, day integer);
-             INSERT INTO {table} SELECT n, n % 365 FROM generate_series(1, 2000000) AS n;
+             INSERT INTO {table} SELECT n, n % 365 FROM generate_series(1, {rows}) AS n;
              CREATE INDEX ON {table} (film_id);
              ALTER TABLE {table} ADD FOREIGN KEY (film_id) REFERENCES film;"
         );
@@ -126,15 +132,16 @@ fn changing_statements(client: &mut Client, step: &str) -> Vec<String> {
 
 /// Reads and writes of an application, which do not wait.
 fn read_and_write(client: &mut Client) {
+    let new = format!("> {}", rows());
     execute(client, "SET lock_timeout = '1s'");
     execute(client, "INSERT INTO film (title) VALUES ('new')");
-    execute(client, "UPDATE film SET title = 'newer' WHERE title = 'new' AND id > 2000000");
+    execute(client, &format!("UPDATE film SET title = 'newer' WHERE title = 'new' AND id {new}"));
     for table in REFERENCING {
         execute(client, &format!("INSERT INTO {table} SELECT max(id), 1 FROM film"));
-        execute(client, &format!("UPDATE {table} SET day = 2 WHERE film_id > 2000000"));
-        execute(client, &format!("DELETE FROM {table} WHERE film_id > 2000000"));
+        execute(client, &format!("UPDATE {table} SET day = 2 WHERE film_id {new}"));
+        execute(client, &format!("DELETE FROM {table} WHERE film_id {new}"));
     }
-    execute(client, "DELETE FROM film WHERE id > 2000000");
+    execute(client, &format!("DELETE FROM film WHERE id {new}"));
     execute(client, "SELECT FROM reviewed WHERE id = 1");
 }
 

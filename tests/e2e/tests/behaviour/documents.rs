@@ -2,6 +2,7 @@
 
 mod reference;
 
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -37,6 +38,12 @@ fn psql(cluster: &Cluster, directory: &Path, options: &[&str], command: &str) ->
 /// results were compared.
 fn run_blocks(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
     let blocks = page.blocks();
+    for block in &blocks {
+        // What the reader puts into a file.
+        if let Some(file) = block.language.strip_prefix("sql ") {
+            fs::write(directory.join(file), &block.text).expect("a file");
+        }
+    }
     let sql = blocks.iter().enumerate().filter(|(_, block)| block.language == "sql");
     sql.filter(|(index, block)| run_block(page, block, blocks.get(index + 1), cluster, directory))
         .count()

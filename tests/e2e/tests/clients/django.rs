@@ -101,6 +101,10 @@ print(order.id)";
         assert!(id > 1 << 40, "{id}");
         let references = "SELECT order_id FROM cups ORDER BY order_id";
         assert_eq!(bigints(&mut program.cluster.connect(), references), [1, id]);
+        program.python(&["manage.py", "migrate", "orders", "0001"]);
+        let again = "INSERT INTO orders (item) VALUES ('again')";
+        program.cluster.connect().batch_execute(again).expect("a row");
+        assert_eq!(program.ids("orders"), [1, id, id + 1]);
     }
 }
 

@@ -251,3 +251,26 @@ fn arguments_that_make_no_sense_are_refused() {
     let rows = "SELECT count(*) FROM snowflake_widen_next(NULL)";
     assert_eq!(snowflake_e2e::bigint(&mut client, rows), 0);
 }
+
+/// Before an ANALYZE, the number of rows is not known, and so neither is the time.
+#[test]
+fn the_report_gives_a_time_if_the_rows_are_known() {
+    let cluster = Cluster::builder().with_conversion().set("autovacuum", "off").start();
+    let mut client = owner(&cluster, "app");
+    client
+        .batch_execute("CREATE TABLE t (id serial PRIMARY KEY); INSERT INTO t SELECT FROM generate_series(1, 90000)")
+        .expect("a table");
+    let query = "SELECT reason, coalesce(remedy, '') FROM snowflake_widen_report('t')
+        WHERE lock = 'ROW EXCLUSIVE'";
+    for (prepare, begin, end, remedy) in [
+        ("SELECT", "Each of its rows ", " of WAL.", "Execute ANALYZE"),
+        ("ANALYZE t", "Each of its 90000 rows ", " they take 00:00:03.", ""),
+    ] {
+        client.batch_execute(prepare).expect(prepare);
+        let row = client.query_one(query, &[]).expect("a row");
+        let (reason, said): (String, String) = (row.get(0), row.get(1));
+        assert!(reason.starts_with(begin) && reason.ends_with(end), "{reason}");
+        assert_eq!(said.is_empty(), remedy.is_empty(), "{said}");
+        assert!(said.starts_with(remedy), "{said}");
+    }
+}
