@@ -194,7 +194,7 @@ fn the_creator_of_the_extension_puts_no_function_in_the_place_of_ours() {
         .batch_execute("SET snowflake.adopted_schemas = '*'; CREATE TABLE public.two (id bigserial PRIMARY KEY)")
         .expect("a table");
     assert_left(&mut client, "public.two", "id", "bigint");
-    assert!(take(&heard)[0].contains("no extension snowflake with a function"), "no notice");
+    assert!(take(&heard)[0].contains("not the library's and a superuser's"), "no notice");
 }
 
 /// How many columns of tables in a schema have defaults that call the library's function, and no
