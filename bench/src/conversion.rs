@@ -74,9 +74,8 @@ pub fn measure(effort: &Effort, report: &mut Report) {
                     format!("{times:.1}"),
                 ]);
                 if tables == effort.tables && (of_schema || has_limits) {
-                    let fewest = tables / 16;
-                    let what =
-                        format!("times that of {fewest} tables: {what}, {tables} with {shape}");
+                    let compared = format!("times that of {} tables", tables / 16);
+                    let what = format!("{compared}: {what}, {tables} with {shape}");
                     report.expect(what, times, Bound::AtMost(*limit));
                 }
             }

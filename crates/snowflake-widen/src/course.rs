@@ -285,9 +285,11 @@ impl<'a> Course<'a> {
 
     fn summary(&self, last: &Step, time: Duration) -> String {
         let Counts { statements, retries, long_attempts, reconnections, .. } = self.counts;
+        // The statement after which a session was lost might have been executed.
+        let is_idle = statements == 0 && reconnections == 0;
         let end = match (self.goal, &*last.phase) {
-            ("swap", "done") if statements == 0 => "nothing to swap: the key is bigint".to_owned(),
-            ("abandon", _) if statements == 0 => "nothing to abandon".to_owned(),
+            ("swap", "done") if is_idle => "nothing to swap: the key is bigint".to_owned(),
+            ("abandon", _) if is_idle => "nothing to abandon".to_owned(),
             ("prepare", "ready") => "ready to swap".to_owned(),
             ("swap", "done") => "swapped".to_owned(),
             ("abandon", _) => "abandoned: the tables are as before".to_owned(),

@@ -159,12 +159,14 @@ fn an_identity_becomes_a_default_and_keeps_its_sequence() {
             "CREATE TABLE one (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text);
              CREATE TABLE two (id bigserial PRIMARY KEY, v text);
              DO $$ BEGIN
-                 CREATE TABLE parts (at date, id bigint GENERATED ALWAYS AS IDENTITY, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+                 CREATE TABLE parts (at date, id bigint GENERATED ALWAYS AS IDENTITY, PRIMARY KEY (id, at))
+                     PARTITION BY RANGE (at);
                  CREATE TABLE part (id bigint NOT NULL, at date NOT NULL);
                  ALTER TABLE parts ATTACH PARTITION part FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
                  CREATE TABLE other PARTITION OF parts DEFAULT;
              END $$;
-             INSERT INTO parts (at) VALUES ('2026-01-01'), ('2028-01-01'); INSERT INTO other (at) VALUES ('2028-01-01')",
+             INSERT INTO parts (at) VALUES ('2026-01-01'), ('2028-01-01');
+             INSERT INTO other (at) VALUES ('2028-01-01')",
         )
         .expect("tables");
     for table in ["one", "two", "parts", "other"] {

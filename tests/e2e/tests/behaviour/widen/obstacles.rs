@@ -258,7 +258,10 @@ fn the_report_gives_a_time_if_the_rows_are_known() {
     let cluster = Cluster::builder().with_conversion().set("autovacuum", "off").start();
     let mut client = owner(&cluster, "app");
     client
-        .batch_execute("CREATE TABLE t (id serial PRIMARY KEY); INSERT INTO t SELECT FROM generate_series(1, 90000)")
+        .batch_execute(
+            "CREATE TABLE t (id serial PRIMARY KEY);
+             INSERT INTO t SELECT FROM generate_series(1, 90000)",
+        )
         .expect("a table");
     let query = "SELECT reason, coalesce(remedy, '') FROM snowflake_widen_report('t')
         WHERE lock = 'ROW EXCLUSIVE'";
