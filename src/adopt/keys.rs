@@ -50,14 +50,15 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
         return;
     }
     let detail = left.join("\n");
-    let hint = detail.contains(OF_TYPE).then_some(
+    let hint = if detail.contains(OF_TYPE) {
         "Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations \
-         have run.",
-    );
+         have run."
+    } else {
+        "snowflake_convert_report(), of the extension snowflake_convert, says whether such a key can \
+         be converted, and what to do first."
+    };
     let notice = report::message("not all new keys were converted to snowflake IDs");
-    let notice = notice.set_detail(detail);
-    let notice = if let Some(hint) = hint { notice.set_hint(hint) } else { notice };
-    report::send(notice, PgLogLevel::NOTICE);
+    report::send(notice.set_detail(detail).set_hint(hint), PgLogLevel::NOTICE);
 }
 
 const OF_TYPE: &str = "it is of type ";
@@ -66,17 +67,23 @@ const OF_TYPE: &str = "it is of type ";
 /// is missing.
 fn ready() -> Option<Function> {
     let fixed = settings::fixed();
-    let missing = |error: settings::Error| report::sentences(error.report().message(), None);
-    let reason = match Function::of("snowflake_nextval") {
+    let missing = |error: settings::Error| {
+        let report = error.report();
+        (report::sentences(report.message(), None), report.hint().unwrap_or_default().to_owned())
+    };
+    let (reason, hint) = match Function::of("snowflake_nextval") {
         _ if !fixed.preloaded => missing(settings::Error::NotPreloaded),
         _ if fixed.identity.is_none() => missing(fixed.no_identity()),
-        None => "The database has no extension snowflake, or its snowflake_nextval() is not the \
-                 library's and a superuser's. CREATE EXTENSION snowflake creates it."
-            .into(),
+        None => (
+            "The database has no extension snowflake, or its snowflake_nextval() is not the \
+             library's and a superuser's."
+                .into(),
+            "Execute CREATE EXTENSION snowflake as a superuser.".into(),
+        ),
         function => return function,
     };
     let notice = report::message("keys of new tables were not converted to snowflake IDs");
-    report::send(notice.set_detail(reason), PgLogLevel::NOTICE);
+    report::send(notice.set_detail(reason).set_hint(hint), PgLogLevel::NOTICE);
     None
 }
 

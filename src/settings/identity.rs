@@ -29,5 +29,10 @@ pub fn parse(text: &str, last: fn(&Layout) -> u32) -> Result<Option<u32>, String
 
 /// What is valid, as a sentence.
 pub fn rule(last: u32) -> String {
-    format!("The valid values are the decimal numbers from 0 to {last}, and -1 for none.")
+    match last {
+        0 => {
+            "This part of an ID has 0 bits, so its only value is 0, and it need not be set.".into()
+        }
+        _ => format!("The valid values are the decimal numbers from 0 to {last}, and -1 for none."),
+    }
 }

@@ -39,9 +39,12 @@ impl Owner {
         let [may_become, name] = fields(row);
         if may_become.as_deref() != Some("t") {
             let name = name.unwrap_or_default();
-            return Err(Obstacle::denied(format!(
-                "permission denied to execute as role \"{name}\""
-            )));
+            return Err(Obstacle {
+                hint: Some(format!(
+                    "Execute this as \"{name}\", or as a role that can become it by SET ROLE."
+                )),
+                ..Obstacle::denied(format!("permission denied to execute as role \"{name}\""))
+            });
         }
         let path = format!(
             "WITH RECURSIVE the_owner(role) AS (SELECT $1), {NOTHING} {RULE}

@@ -57,6 +57,9 @@ pub enum Command {
     Status {
         /// The table; without it, all tables of the database that are being widened
         table: Option<String>,
+        /// What it may concern.
+        #[command(flatten)]
+        named: Named,
     },
     /// Exchange the columns: the key is bigint afterwards
     Swap(Unit),
@@ -69,6 +72,14 @@ pub enum Command {
 pub struct Unit {
     /// The table with the key
     pub table: String,
+    /// What it may concern.
+    #[command(flatten)]
+    pub named: Named,
+}
+
+/// What is widened or changed only because it is named.
+#[derive(Args)]
+pub struct Named {
     /// Another column that has the key's values, but no foreign key, as TABLE.COLUMN
     #[arg(long, value_name = "TABLE.COLUMN")]
     pub also: Vec<String>,

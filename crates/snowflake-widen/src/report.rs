@@ -22,9 +22,9 @@ pub fn show(address: &Address, unit: &Unit) -> Result<ExitCode, Failure> {
         &query,
         &[
             (&unit.table, Type::TEXT),
-            (&unit.also, Type::TEXT_ARRAY),
-            (&unit.publication, Type::TEXT_ARRAY),
-            (&unit.harmless_trigger, Type::TEXT_ARRAY),
+            (&unit.named.also, Type::TEXT_ARRAY),
+            (&unit.named.publication, Type::TEXT_ARRAY),
+            (&unit.named.harmless_trigger, Type::TEXT_ARRAY),
         ],
     )?;
     let mut obstacles = 0;

@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
         let schema = schema(&mut client)?;
         let table = client.query_typed("SELECT $1::regclass::oid", &[(&unit.table, Type::TEXT)])?;
         let table = table[0].get(0);
-        if unit.also.is_empty() && unit.harmless_trigger.is_empty() {
+        if unit.named.also.is_empty() && unit.named.harmless_trigger.is_empty() {
             // No name is left to look up, and a schema in which others create objects is refused.
             client.batch_execute("SET search_path = pg_catalog")?;
         }
@@ -128,9 +128,9 @@ impl<'a> Session<'a> {
                 (&self.table, Type::OID),
                 (&goal, Type::TEXT),
                 (&position, Type::INT8),
-                (&unit.also, Type::TEXT_ARRAY),
-                (&unit.publication, Type::TEXT_ARRAY),
-                (&unit.harmless_trigger, Type::TEXT_ARRAY),
+                (&unit.named.also, Type::TEXT_ARRAY),
+                (&unit.named.publication, Type::TEXT_ARRAY),
+                (&unit.named.harmless_trigger, Type::TEXT_ARRAY),
             ],
         )?;
         let row = &rows[0];

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use postgres::Client;
-use postgres::types::Type;
+use postgres::types::{ToSql, Type};
 
 use crate::activity::Activity;
 use crate::address::Address;
+use crate::arguments::Named;
 use crate::failure::Failure;
 use crate::mark::{Mark, PROGRAM, duration, read_remark};
 use crate::session::{LOCK_CLASS, connect, schema};
@@ -67,7 +68,7 @@ const TABLES: &str = "
     ORDER BY 2";
 
 /// Prints how far a table is, or each one that is being widened.
-pub fn show(address: &Address, table: Option<&str>) -> Result<ExitCode, Failure> {
+pub fn show(address: &Address, table: Option<&str>, named: &Named) -> Result<ExitCode, Failure> {
     let mut client = connect(address, PROGRAM, |text| eprintln!("{text}"))?;
     let schema = schema(&mut client)?;
     let rows = client.query_typed(TABLES, &[(&LOCK_CLASS, Type::INT8), (&table, Type::TEXT)])?;
@@ -87,7 +88,7 @@ pub fn show(address: &Address, table: Option<&str>) -> Result<ExitCode, Failure>
         };
         match table.pid {
             Some(pid) => running(&mut client, &table, pid)?,
-            None => stopped(&mut client, &schema, &table)?,
+            None => stopped(&mut client, &schema, &table, named)?,
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -142,13 +143,20 @@ fn running(client: &mut Client, table: &Table, pid: i32) -> Result<(), Failure> 
 
 /// What would come next. Where a table that is prepared is not the one with the key, the server says
 /// so.
-fn stopped(client: &mut Client, schema: &str, table: &Table) -> Result<(), Failure> {
+fn stopped(client: &mut Client, schema: &str, table: &Table, named: &Named) -> Result<(), Failure> {
     println!("{}", table.name);
     line("session", "none: no program runs");
     let query = format!(
-        "SELECT phase, object, wait FROM {schema}.snowflake_widen_next($1::oid::regclass, 'prepare')"
+        "SELECT phase, object, wait FROM {schema}.snowflake_widen_next(
+            $1::oid::regclass, 'prepare', 0, $2::text[]::name[], $3, $4)"
     );
-    match client.query_typed(&query, &[(&table.oid, Type::OID)]) {
+    let arguments: [(&(dyn ToSql + Sync), Type); 4] = [
+        (&table.oid, Type::OID),
+        (&named.also, Type::TEXT_ARRAY),
+        (&named.publication, Type::TEXT_ARRAY),
+        (&named.harmless_trigger, Type::TEXT_ARRAY),
+    ];
+    match client.query_typed(&query, &arguments) {
         Ok(rows) => {
             let text = |column: usize| rows[0].get::<_, Option<String>>(column).unwrap_or_default();
             line("next", format!("{} {}", text(0), text(1)).trim_end());
@@ -157,7 +165,12 @@ fn stopped(client: &mut Client, schema: &str, table: &Table) -> Result<(), Failu
             }
         }
         Err(error) => match error.as_db_error() {
-            Some(error) => line("next", error.message()),
+            Some(error) => {
+                line("next", error.message());
+                if let Some(hint) = error.hint() {
+                    line("hint", hint);
+                }
+            }
             None => return Err(error.into()),
         },
     }

@@ -61,7 +61,9 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     WHERE oid = $1 AND relkind NOT IN ('r', 'p')
     UNION ALL
     SELECT 2, '42501', min(relation_name), format('must be owner of table %s', min(relation_name)), NULL,
-           NULL
+           format(
+               'Execute this as %s, or as a role that has its privileges.',
+               string_agg(DISTINCT quote_ident(pg_get_userbyid(owner)), ' and '))
     FROM (
         SELECT relation_name, owner FROM target JOIN the_owner ON role = owner
         UNION

@@ -114,16 +114,19 @@ impl Unit {
     pub fn check_session(&self) -> Result<(), Obstacle> {
         const OWNER: &str = "
             SELECT relowner, pg_get_userbyid(relowner),
-                   relowner = (SELECT oid FROM pg_roles WHERE rolname = session_user)
-                   AND session_user = current_user
-            FROM pg_class WHERE oid = $1";
+                   rolname = session_user AND session_user = current_user,
+                   CASE WHEN rolcanlogin THEN format('Connect as %I.', rolname)
+                        ELSE format('Connect as %1$I after ALTER ROLE %1$I LOGIN, or execute the '
+                                    'statements by hand after SET SESSION AUTHORIZATION %1$I.', rolname)
+                   END
+            FROM pg_class LEFT JOIN pg_roles AS r ON r.oid = relowner WHERE pg_class.oid = $1";
         const SCHEMAS: &str = "
             SELECT nspname FROM unnest($1::oid[]) WITH ORDINALITY AS of_session (oid, place)
             JOIN pg_namespace USING (oid) WHERE nspname !~ '^pg_' ORDER BY place";
         let Some(row) = query(OWNER, &[(Some(self.relation), pg_sys::REGCLASSOID)]).pop() else {
             return Ok(());
         };
-        let [owner, name, is_owner] = fields(row);
+        let [owner, name, is_owner, hint] = fields(row);
         let name = name.expect("a name");
         if is_owner.as_deref() != Some("t") {
             return Err(Obstacle {
@@ -132,7 +135,7 @@ impl Unit {
                      owner, such as triggers and expressions of indexes."
                         .into(),
                 ),
-                hint: Some(format!("Connect as \"{name}\".")),
+                hint,
                 ..Obstacle::denied(format!("the session is not one of the tables' owner \"{name}\""))
             });
         }

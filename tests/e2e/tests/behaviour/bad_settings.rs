@@ -192,16 +192,16 @@ fn the_range_of_an_id_follows_its_width() {
         bigint(&mut cluster.connect(), "SELECT snowflake_worker_id(snowflake_nextval())::bigint"),
         7
     );
-    let refused = Cluster::builder()
-        .set("snowflake.worker_bits", "3")
-        .set("snowflake.worker_id", "8")
-        .try_start();
-    assert!(
-        refused
-            .err()
-            .expect("8 needs 4 bits")
-            .contains("The valid values are the decimal numbers from 0 to 7")
-    );
+    for (bits, id, rule) in [
+        ("3", "8", "The valid values are the decimal numbers from 0 to 7"),
+        ("0", "1", "This part of an ID has 0 bits, so its only value is 0"),
+    ] {
+        let refused = Cluster::builder()
+            .set("snowflake.worker_bits", bits)
+            .set("snowflake.worker_id", id)
+            .try_start();
+        assert!(refused.err().expect("it does not fit").contains(rule), "{bits}");
+    }
 }
 
 /// PostgreSQL's own integers read 010 as 8.

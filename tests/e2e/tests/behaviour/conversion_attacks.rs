@@ -366,6 +366,8 @@ fn later_statements_run_as_the_owner_or_not_at_all() {
         let error = error_of(guest.execute(execute, &[&statements]));
         assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{error}");
         assert_eq!(error.message(), "permission denied to execute as role \"mallory\"");
+        let hint = "Execute this as \"mallory\", or as a role that can become it by SET ROLE.";
+        assert_eq!(error.hint(), Some(hint));
         let as_nobody = "SELECT snowflake_convert_execute($1, 4294967294::oid::regrole)";
         let error = error_of(other.execute(as_nobody, &[&statements]));
         assert_eq!(error.code(), &SqlState::UNDEFINED_OBJECT, "{error}");

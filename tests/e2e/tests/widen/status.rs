@@ -38,6 +38,12 @@ fn the_status_shows_what_runs_and_what_stopped() {
     succeed(&cluster, &["prepare", "orders"]);
     let status = succeed(&cluster, &["status"]);
     assert_eq!(status, "app.orders\n    session    none: no program runs\n    next       ready\n");
+    // A table in a publication has to be named with it, each time.
+    cluster.connect().batch_execute("CREATE PUBLICATION cdc FOR TABLE app.orders").expect("made");
+    let refused = succeed(&cluster, &["status"]);
+    assert!(refused.contains("next       table app.orders is in publication cdc\n    hint       "));
+    assert_eq!(succeed(&cluster, &["status", "--publication", "cdc"]), status);
+    cluster.connect().batch_execute("DROP PUBLICATION cdc").expect("dropped");
     succeed(&cluster, &["swap", "orders"]);
     assert_eq!(succeed(&cluster, &["status"]), none);
 }
@@ -109,7 +115,7 @@ fn errors_are_printed_as_psql_does() {
     let said = Running::start(superuser).end();
     assert_eq!((said.code, &*said.out), (Some(1), ""));
     assert!(said.errors.starts_with("ERROR:  "), "{said:?}");
-    assert!(said.errors.ends_with("\nHINT:  Connect as \"app\".\n"), "{said:?}");
+    assert!(said.errors.ends_with("\nHINT:  Connect as app.\n"), "{said:?}");
     let said = run(&cluster, &["swap", "orders"]);
     assert_eq!(said.code, Some(1));
     assert!(said.errors.contains("HINT:  Execute the statements for the goal \"prepare\" first."));

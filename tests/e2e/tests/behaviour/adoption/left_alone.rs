@@ -134,7 +134,9 @@ fn what_somebody_might_expect_otherwise_is_said_once_a_statement() {
         client.batch_execute(&format!("CREATE TABLE {table} ({columns})")).expect(columns);
         assert_left(&mut client, table, "id", "bigint");
         let said = format!(
-            "NOTICE: not all new keys were converted to snowflake IDs Column id of table blog.{table}: {reason}."
+            "NOTICE: not all new keys were converted to snowflake IDs Column id of table blog.{table}: {reason}. \
+             snowflake_convert_report(), of the extension snowflake_convert, says whether such a key can be \
+             converted, and what to do first."
         );
         assert_eq!(take(&heard), [said], "{columns}");
     }

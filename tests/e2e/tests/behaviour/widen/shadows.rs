@@ -118,11 +118,13 @@ fn only_a_session_of_the_owner_widens() {
         superuser.batch_execute(role).expect("a role");
         let error = error_of(app.next(&mut superuser, 0));
         assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE);
-        assert_eq!(error.hint(), Some("Connect as \"app\"."));
+        assert_eq!(error.hint(), Some("Connect as app."));
     }
-    superuser
-        .batch_execute("RESET ROLE; GRANT CREATE ON SCHEMA public TO PUBLIC")
-        .expect("granted");
+    superuser.batch_execute("RESET ROLE; ALTER ROLE app NOLOGIN").expect("no login");
+    let error = error_of(app.next(&mut superuser, 0));
+    let hint = error.hint().expect("a hint");
+    assert!(hint.starts_with("Connect as app after ALTER ROLE app LOGIN, or "), "{hint}");
+    superuser.batch_execute("GRANT CREATE ON SCHEMA public TO PUBLIC").expect("granted");
     let error = error_of(ORDERS.next(&mut client, 0));
     assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE);
     client.batch_execute("SET search_path = pg_catalog").expect("set");
