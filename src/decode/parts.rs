@@ -38,7 +38,7 @@ CREATE FUNCTION snowflake_timestamp(id bigint) RETURNS timestamptz
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_timestamp';
 ",
     name = "timestamp",
-    requires = ["nextval"]
+    requires = ["copy"]
 );
 
 /// When the ID was issued, to the millisecond. 22023 when negative.

@@ -1,6 +1,7 @@
 //! SQL can be read: lines fit into a window, files have one topic, and each part of a WITH clause says
 //! what one of its rows is.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -30,6 +31,29 @@ fn lines_of_sql_are_short() {
         }
     }
     assert!(long.is_empty(), "too long:\n{}", long.join("\n"));
+}
+
+/// Where two blocks of SQL name nothing but the same block before them, pgrx writes either of them
+/// first, and two builds are not the same.
+#[test]
+fn blocks_of_sql_have_one_order() {
+    let mut followers = BTreeMap::<String, Vec<String>>::new();
+    for path in files(&["rs"]) {
+        let text = fs::read_to_string(&path).expect("a file in UTF-8");
+        for block in text.split("\nextension_sql").skip(1) {
+            let block = block.split("#[pg_extern").next().unwrap_or_default();
+            let Some((_, rest)) = block.split_once("requires = [") else { continue };
+            let required = rest.split(']').next().expect("a list");
+            // A function of Rust, which has a place of its own, is named by its path.
+            if required.split(',').all(|name| name.trim().starts_with('"')) {
+                let required = required.trim().to_owned();
+                followers.entry(required).or_default().push(path.display().to_string());
+            }
+        }
+    }
+    assert!(followers.len() > 4, "only these were found: {followers:?}");
+    followers.retain(|_, followers| followers.len() > 1);
+    assert!(followers.is_empty(), "which comes first? {followers:?}");
 }
 
 /// `-- a row: ...` stands in the comment right before each `name AS (`, as in
