@@ -123,11 +123,10 @@ fn snowflake_revert(
 
 /// Executes statements that a conversion or a reversion returned as the role that owns what they
 /// change, restricted, with names looked up as in the conversion. 42501 unless the caller may become
-/// this role; 42704 if there is no such role; 22004 for a NULL among the statements; else what the
-/// statements raise.
+/// this role; 42704 if there is no such role; 22004 for a NULL; else what the statements raise.
 #[pg_extern(sql = r#"
 CREATE FUNCTION snowflake_convert_execute(statements text[], owner regrole) RETURNS void
-    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 "#)]
 fn snowflake_convert_execute(fcinfo: pg_sys::FunctionCallInfo) {
     execute(fcinfo).or_raise();
@@ -212,9 +211,22 @@ fn snowflake_key_usage() -> TableIterator<
 }
 
 fn execute(fcinfo: pg_sys::FunctionCallInfo) -> Result<(), Obstacle> {
-    // SAFETY: the function is strict, and has these two arguments.
+    // SAFETY: the function has these two arguments.
     let (statements, owner) = unsafe {
-        (text_array_argument(fcinfo, 0), pg_getarg::<pg_sys::Oid>(fcinfo, 1).expect("an owner"))
+        (
+            argument(fcinfo, 0).map(|_| text_array_argument(fcinfo, 0)),
+            pg_getarg::<pg_sys::Oid>(fcinfo, 1),
+        )
+    };
+    let (Some(statements), Some(owner)) = (statements, owner) else {
+        return Err(Obstacle {
+            hint: Some(
+                "array_agg() returns NULL if no row matches: the conversion has another name, or no \
+                 statements of this step."
+                    .into(),
+            ),
+            ..null("statements and owner must not be NULL")
+        });
     };
     let statements = without_null(statements)?;
     let owner = Owner::of_caller(owner)?;
@@ -226,13 +238,17 @@ fn execute(fcinfo: pg_sys::FunctionCallInfo) -> Result<(), Obstacle> {
 /// 22004 if one of the statements is NULL.
 fn without_null(statements: Vec<Option<String>>) -> Result<Vec<String>, Obstacle> {
     let statements: Option<Vec<String>> = statements.into_iter().collect();
-    statements.ok_or_else(|| Obstacle {
+    statements.ok_or_else(|| null("a statement must not be NULL"))
+}
+
+fn null(message: &str) -> Obstacle {
+    Obstacle {
         sqlstate: PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
         object: String::new(),
-        message: "a statement must not be NULL".into(),
+        message: message.into(),
         detail: None,
         hint: None,
-    })
+    }
 }
 
 fn convert(fcinfo: pg_sys::FunctionCallInfo) -> Result<Rows, Obstacle> {

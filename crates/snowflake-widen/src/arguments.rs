@@ -80,13 +80,14 @@ pub struct Unit {
 /// What is widened or changed only because it is named.
 #[derive(Args)]
 pub struct Named {
-    /// Another column that has the key's values, but no foreign key, as TABLE.COLUMN
+    /// Another column that has the key's values, but no foreign key, as TABLE.COLUMN; once it is
+    /// prepared, it need not be named again
     #[arg(long, value_name = "TABLE.COLUMN")]
     pub also: Vec<String>,
-    /// A publication whose subscribers will be given the new columns
+    /// A publication whose subscribers have the new columns
     #[arg(long, value_name = "NAME")]
     pub publication: Vec<String>,
-    /// A trigger that may fire for each row that is filled, as TABLE.TRIGGER
+    /// A trigger that may fire for each row that is filled, as TABLE.TRIGGER, or its name alone
     #[arg(long, value_name = "TABLE.TRIGGER")]
     pub harmless_trigger: Vec<String>,
 }

@@ -86,7 +86,11 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     UNION ALL
     SELECT 3, '42704', coalesce($1::text, $3::text),
            format('%s has no keys that take values of a sequence', coalesce('table ' || $1, 'schema ' || $3)),
-           NULL, format('Name a %scolumn to convert.', CASE WHEN $1 IS NULL THEN 'table and a ' END)
+           NULL,
+           CASE
+               WHEN $1 IS NULL THEN 'Name a table and a column to convert.'
+               ELSE 'Name the table to whose key its columns refer, or a column to convert.'
+           END
     WHERE $2 IS NULL AND NOT EXISTS (SELECT FROM target)
     UNION ALL
     SELECT 4, '42P16', relation_name,

@@ -104,7 +104,11 @@ impl Unit {
             object: self.name(),
             message: format!("not everything is prepared for the swap of {}", self.name()),
             detail: Some(format!("The next phase is \"{phase}\", for {object}.")),
-            hint: Some("Execute the statements for the goal \"prepare\" first.".into()),
+            hint: Some(
+                "First call snowflake-widen prepare, or execute the statements for the goal \
+                 \"prepare\"."
+                    .into(),
+            ),
         })
     }
 

@@ -40,7 +40,13 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
                WHEN is_temporary THEN 'The table is temporary.'
                ELSE 'The table inherits another one, or is inherited.'
            END,
-           NULL
+           CASE
+               WHEN kind = 'p' OR is_partition
+                   THEN format(
+                            'ALTER TABLE ... ALTER COLUMN %s TYPE bigint, on the partitioned table, makes it '
+                            'wide in one statement, which rewrites all partitions while nobody reads them.',
+                            column_name)
+           END
     FROM retyped
     WHERE kind <> 'r'
        OR is_partition
@@ -106,7 +112,7 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     SELECT 11, '55000', relation_name, format('table %s is in publication %I', relation_name, pubname),
            'A subscriber stops at a column that it does not have.',
            'Give the subscribers the new columns first. Then name the publication, in the argument '
-           'publications or with --publication.'
+           'publications or with --publication, each time.'
     FROM widened_tables
     JOIN pg_class AS c ON c.oid = relation,
          pg_publication AS p
@@ -118,7 +124,8 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     SELECT 11, '55000', relation_name, format('%s writes whole rows', description),
            'Its function uses OLD.* or NEW.*, which has more columns from now on, and fails where it writes '
            'them to a table that has not.',
-           'Let it name columns, or name the trigger as one that does no harm.'
+           'Let it name columns; or if it does no harm, name the trigger, in the argument harmless_triggers '
+           'or with --harmless-trigger, each time.'
     FROM triggers
     WHERE NOT is_accepted
       AND regexp_replace(
@@ -127,8 +134,8 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     UNION ALL
     SELECT 11, '55000', relation_name, format('the backfill would fire %s', description),
            'Each row is updated once without a change of any column that the application knows.',
-           'Give the trigger a condition, such as WHEN (OLD.x IS DISTINCT FROM NEW.x), or name it as one '
-           'that does no harm.'
+           'Give the trigger a condition, such as WHEN (OLD.x IS DISTINCT FROM NEW.x); or if it does no '
+           'harm, name it, in the argument harmless_triggers or with --harmless-trigger, each time.'
     FROM triggers
     WHERE tgtype & 16 <> 0 AND tgenabled <> 'R' AND NOT of_columns AND is_passed IS NOT TRUE
       AND NOT is_accepted

@@ -2,12 +2,13 @@
 -- keys.sql and depending.sql. $12 is the schema of the extension snowflake_convert.
 ,
 -- a row: a column to be widened, with the name that its shadow has or is to have, and with the number of
--- this as far as it is there: a check says that the two have the same value. It fits if it says of NULL what
--- the column says.
+-- this as far as it is there: a check says that the two have the same value. Its name ends with the OID of
+-- the table whose key is widened, so that later calls need not name the column again. It fits if it says of
+-- NULL what the column says.
 shadows(relation, relation_name, number, name, not_null, shadow_name, shadow, same, is_same, fits) AS (
     SELECT r.relation, r.relation_name, r.number, r.name, r.not_null,
            coalesce(k.attname, format('snowflake_widen_%s', r.number)::name), k.attnum,
-           coalesce(k.conname, format('snowflake_widen_same_%s', r.number)::name),
+           coalesce(k.conname, format('snowflake_widen_same_%s_%s', r.number, $1::oid)::name),
            coalesce(k.convalidated, false), coalesce(k.refuses_null = r.not_null, false)
     FROM retyped AS r
     LEFT JOIN LATERAL (

@@ -52,9 +52,10 @@ impl Unit {
             keys = keys.with_column(&column);
         }
         let columns: Result<Vec<String>, Obstacle> = columns.iter().map(named_beside).collect();
+        let columns = [columns?, with_shadows_of(relation)].concat();
         Ok(Unit {
             plan: Plan {
-                keys: keys.with_columns(&columns?.join(" ")),
+                keys: keys.with_columns(&columns.join(" ")),
                 direction: Direction::Convert,
                 recreate: true,
                 validate: false,
@@ -193,6 +194,23 @@ fn key_of(relation: pg_sys::Datum) -> Option<String> {
     name
 }
 
+/// The columns that have got shadows for this table's key, as `keys.sql` takes them. Only its owner says
+/// so: others can give their checks any name.
+fn with_shadows_of(relation: pg_sys::Datum) -> Vec<String> {
+    const COLUMNS: &str = "
+        SELECT format('%s:%s', conrelid, attnum)
+        FROM pg_constraint
+        JOIN pg_class AS c ON c.oid = conrelid
+        JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
+        WHERE conname LIKE 'snowflake\\_widen\\_same\\_%'
+          AND conname ~ ('_' || $1::oid || '$')
+          AND contype = 'c'
+          AND relowner = (SELECT relowner FROM pg_class WHERE oid = $1)
+          AND atttypid IN ('smallint'::regtype, 'integer'::regtype)";
+    let rows = query(COLUMNS, &[(Some(relation), pg_sys::REGCLASSOID)]);
+    rows.into_iter().flatten().flatten().collect()
+}
+
 /// A column that is named beside the key, such as `orders_log.order_id`, as `keys.sql` takes it.
 fn named_beside(name: &Option<String>) -> Result<String, Obstacle> {
     const COLUMN: &str = "
@@ -211,7 +229,8 @@ fn named_beside(name: &Option<String>) -> Result<String, Obstacle> {
         ) AS c
         JOIN pg_attribute ON attrelid = c.oid AND attname = names[cardinality(names)] AND attnum > 0
         WHERE atttypid IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)";
-    let hint = "Name an integer column with its table, as in orders_log.order_id.";
+    let hint = "Name an integer column with its table, as in orders_log.order_id, and with the schema \
+                unless search_path has it, as in shop.orders_log.order_id.";
     let name = name.as_deref().unwrap_or_default();
     let found = query(COLUMN, &[text(name), schemas_of_session()]).pop();
     let [key] = fields(found.ok_or_else(|| {

@@ -8,7 +8,8 @@ class SnowflakeSerializer(serializers.ModelSerializer):
     """Keys and references are strings in JSON."""
 
     serializer_field_mapping = serializers.ModelSerializer.serializer_field_mapping | {
-        models.BigAutoField: serializers.CharField
+        models.AutoField: serializers.CharField,
+        models.BigAutoField: serializers.CharField,
     }
 
     def build_relational_field(self, field_name, relation_info):

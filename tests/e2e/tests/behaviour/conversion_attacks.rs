@@ -388,6 +388,14 @@ fn later_statements_run_as_the_owner_or_not_at_all() {
         client.execute("SELECT snowflake_convert_execute(ARRAY['SELECT 1', NULL], 'mallory')", &[]),
     );
     assert_eq!(error.code(), &SqlState::NULL_VALUE_NOT_ALLOWED, "{error}");
+    // The rows of a conversion whose name is mistyped are none.
+    for arguments in ["(SELECT array_agg('x'::text) WHERE false), 'mallory'", "'{SELECT 1}', NULL"]
+    {
+        let call = format!("SELECT snowflake_convert_execute({arguments})");
+        let error = error_of(client.execute(&call, &[]));
+        assert_eq!(error.code(), &SqlState::NULL_VALUE_NOT_ALLOWED, "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("no row matches")), "{error:?}");
+    }
 }
 
 /// With standard_conforming_strings off, a name with a backslash and a quote would end a literal.

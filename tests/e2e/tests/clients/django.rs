@@ -125,20 +125,31 @@ fn a_serializer_gives_strings() {
         let program = migrated(version);
         let printed = program.python(&["-c", SERIALIZED]);
         let ids = [program.ids("cups")[0], program.ids("orders")[0]];
-        let expected = format!(r#"{{"id":"{}","order":"{}"}}"#, ids[0], ids[1]);
-        assert_eq!(printed.trim(), expected, "{version}");
+        let expected = format!("{{\"id\":\"{}\",\"order\":\"{}\"}}", ids[0], ids[1]);
+        assert_eq!(printed.trim(), format!("{expected}\n{{\"id\":\"3\"}}"), "{version}");
     }
 }
 
 const SERIALIZED: &str = r#"
 import django
 django.setup()
+from django.db import models
 from rest_framework.renderers import JSONRenderer
 from orders.models import Order
-from orders.serializers import CupSerializer
+from orders.serializers import CupSerializer, SnowflakeSerializer
 sent = CupSerializer(data={"order": str(Order.objects.create(item="tea").id)})
 sent.is_valid(raise_exception=True)
 print(JSONRenderer().render(CupSerializer(sent.save()).data).decode())
+
+class Former(models.Model):
+    id = models.AutoField(primary_key=True)
+    class Meta:
+        app_label = "orders"
+class FormerSerializer(SnowflakeSerializer):
+    class Meta:
+        model = Former
+        fields = ["id"]
+print(JSONRenderer().render(FormerSerializer(Former(id=3)).data).decode())
 "#;
 
 /// `inspectdb` takes a key with the default for an automatic one, so that rows can be inserted, and

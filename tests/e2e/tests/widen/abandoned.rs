@@ -26,7 +26,8 @@ fn a_dump_is_that_from_before_whatever_phase_it_was() {
     let mut client = owner(&cluster, "postgres");
     let before = (schema(&cluster, "postgres"), content(&mut client));
     let prepare = [&["prepare", "orders"], &ALSO[..]].concat();
-    let abandon = [&["abandon", "orders"], &ALSO[..]].concat();
+    // What was named once need not be named again.
+    let abandon = ["abandon", "orders"];
     for phase in PHASES {
         let mut running = Running::start(widen(&cluster, &prepare));
         running.wait_for(phase);
@@ -45,7 +46,7 @@ fn a_dump_is_that_from_before_whatever_phase_it_was() {
     assert_eq!(schema(&cluster, "postgres"), before.0);
     // After the swap, there is nothing to go back to.
     succeed(&cluster, &prepare);
-    let swap = [&["swap", "orders"], &ALSO[..]].concat();
+    let swap = ["swap", "orders"];
     succeed(&cluster, &swap);
     let after = schema(&cluster, "postgres");
     for (again, nothing) in [(swap, "nothing to swap"), (abandon, "nothing to abandon")] {

@@ -118,7 +118,7 @@ fn errors_are_printed_as_psql_does() {
     assert!(said.errors.ends_with("\nHINT:  Connect as app.\n"), "{said:?}");
     let said = run(&cluster, &["swap", "orders"]);
     assert_eq!(said.code, Some(1));
-    assert!(said.errors.contains("HINT:  Execute the statements for the goal \"prepare\" first."));
+    assert!(said.errors.contains("HINT:  First call snowflake-widen prepare, or "));
 
     let said = run(&cluster, &["widen", "orders"]);
     assert_eq!(said.code, Some(1));

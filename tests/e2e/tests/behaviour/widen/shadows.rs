@@ -135,3 +135,22 @@ fn only_a_session_of_the_owner_widens() {
         error_of(client.query("SELECT * FROM public.snowflake_widen_next('app.orders')", &[]));
     assert_eq!(error.message(), "standard_conforming_strings is off");
 }
+
+/// Others can make checks of any name on tables of their own.
+#[test]
+fn only_the_owner_says_which_columns_have_shadows() {
+    let cluster = Cluster::start_with_conversion();
+    let mut client = owner(&cluster, "app");
+    let mut mallory = owner(&cluster, "mallory");
+    client.batch_execute(TABLES).expect("tables");
+    let key = bigint(&mut client, "SELECT 'orders'::regclass::oid::bigint");
+    let check = format!("CONSTRAINT snowflake_widen_same_1_{key} CHECK (a = b)");
+    let table = format!("CREATE TABLE t (a integer, b bigint, {check})");
+    mallory.batch_execute(&table).expect("a table");
+    for _ in 0..2 {
+        let next = ORDERS.next(&mut client, 0).expect("a row");
+        assert_eq!(next.phase, "shadow columns");
+        next.execute(&mut client).expect("executed");
+    }
+    assert_ne!(ORDERS.next(&mut client, 0).expect("a row").phase, "shadow columns");
+}

@@ -11,8 +11,9 @@ use super::walk::{Next, Walk, owner};
 
 const ALSO: &str = "also => '{log.order_id}'";
 const PREPARE: Walk = Walk { relation: "orders", goal: "prepare", more: ALSO };
-const SWAP: Walk = Walk { goal: "swap", ..PREPARE };
-const ABANDON: Walk = Walk { goal: "abandon", ..PREPARE };
+// What was named for the goal "prepare" need not be named again.
+const SWAP: Walk = Walk { goal: "swap", more: "", ..PREPARE };
+const ABANDON: Walk = Walk { goal: "abandon", ..SWAP };
 
 /// All rows.
 const CONTENT: &str = r#"
