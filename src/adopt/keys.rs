@@ -78,7 +78,7 @@ fn ready() -> Option<Function> {
             "The database has no extension snowflake, or its snowflake_nextval() is not the \
              library's and a superuser's."
                 .into(),
-            "Execute CREATE EXTENSION snowflake as a superuser.".into(),
+            "If it is missing, execute CREATE EXTENSION snowflake.".into(),
         ),
         function => return function,
     };

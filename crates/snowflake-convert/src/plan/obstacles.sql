@@ -62,7 +62,7 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
     UNION ALL
     SELECT 2, '42501', min(relation_name), format('must be owner of table %s', min(relation_name)), NULL,
            format(
-               'Execute this as %s, or as a role that has its privileges.',
+               'Execute this as a role with the privileges of %s.',
                string_agg(DISTINCT quote_ident(pg_get_userbyid(owner)), ' and '))
     FROM (
         SELECT relation_name, owner FROM target JOIN the_owner ON role = owner
@@ -89,7 +89,7 @@ common_obstacles(rank, sqlstate, object, message, detail, hint) AS (
            NULL,
            CASE
                WHEN $1 IS NULL THEN 'Name a table and a column to convert.'
-               ELSE 'Name the table to whose key its columns refer, or a column to convert.'
+               ELSE 'Name a column to convert, or the table that its foreign keys refer to.'
            END
     WHERE $2 IS NULL AND NOT EXISTS (SELECT FROM target)
     UNION ALL

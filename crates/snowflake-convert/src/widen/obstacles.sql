@@ -43,8 +43,8 @@ widening_obstacles(rank, sqlstate, object, message, detail, hint) AS (
            CASE
                WHEN kind = 'p' OR is_partition
                    THEN format(
-                            'ALTER TABLE ... ALTER COLUMN %s TYPE bigint, on the partitioned table, makes it '
-                            'wide in one statement, which rewrites all partitions while nobody reads them.',
+                            'ALTER TABLE ... ALTER COLUMN %s TYPE bigint, on the partitioned table, rewrites '
+                            'all partitions in one statement, during which nobody can read them.',
                             column_name)
            END
     FROM retyped

@@ -141,7 +141,7 @@ const OBSTACLES: [Obstacle; 14] = [
         sqlstate: SqlState::UNDEFINED_OBJECT,
         message: "table public.film has no keys that take values of a sequence",
         detail: "",
-        hint: "Name the table to whose key its columns refer, or a column to convert.",
+        hint: "Name a column to convert, or the table that its foreign keys refer to.",
     },
 ];
 

@@ -35,7 +35,7 @@ fn without_the_extension_a_statement_gets_one_notice() {
         said.len() == 1
             && said[0].starts_with(NOT_CONVERTED)
             && said[0].contains("no extension")
-            && said[0].ends_with("Execute CREATE EXTENSION snowflake as a superuser."),
+            && said[0].ends_with("If it is missing, execute CREATE EXTENSION snowflake."),
         "{said:?}"
     );
     client
