@@ -14,7 +14,8 @@
 //! - `observation`: rows that replication applies, with and without the trigger that observes them.
 //! - `adoption`: statements with and without `snowflake.adopted_schemas`. It can run alone.
 //! - `horizon`: a call of `snowflake_horizon()`, and how far those who go by it lag behind.
-//! - `conversion`: how reports and dry runs of conversions grow with the number of tables.
+//! - `conversion`: how reports and dry runs of conversions grow with the number of tables. It can run
+//!   alone.
 //! - `widening`: how long it takes to widen a key, by its rows. It can run alone.
 //! - `names`: how long it takes to find out whose the name of a public ID is, call by call.
 //! - `sustained`: sessions that only generate.
@@ -29,7 +30,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use effort::{FULL, QUICK};
+use effort::{Effort, FULL, QUICK};
 use machine::Machine;
 use report::Report;
 
@@ -64,25 +65,16 @@ fn main() -> ExitCode {
             latency::measure();
             return ExitCode::SUCCESS;
         }
-        (Some("adoption"), None) => {
-            println!("{}", Machine::here());
-            let mut report = Report::new();
-            adoption::measure(&FULL, &mut report);
-            return ExitCode::from(u8::from(!report.conclude()));
-        }
-        (Some("widening"), None) => {
-            println!("{}", Machine::here());
-            let mut report = Report::new();
-            widening::measure(&FULL, &mut report);
-            return ExitCode::from(u8::from(!report.conclude()));
-        }
+        (Some("adoption"), None) => return only(adoption::measure),
+        (Some("conversion"), None) => return only(conversion::measure),
+        (Some("widening"), None) => return only(widening::measure),
         (Some("instructions"), None) => {
             println!("{}", Machine::here());
             return instructions::count();
         }
         _ => {
             eprintln!(
-                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | widening | instructions"
+                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | conversion | widening | instructions"
             );
             return ExitCode::FAILURE;
         }
@@ -105,4 +97,12 @@ fn main() -> ExitCode {
     println!("\nChart: {}", chart.display());
     // A short run shows only that everything works.
     ExitCode::from(u8::from(!are_kept && !is_quick))
+}
+
+/// Measures one thing.
+fn only(measure: fn(&Effort, &mut Report)) -> ExitCode {
+    println!("{}", Machine::here());
+    let mut report = Report::new();
+    measure(&FULL, &mut report);
+    ExitCode::from(u8::from(!report.conclude()))
 }
