@@ -231,5 +231,6 @@ widened AS (
                   SELECT FROM pg_depend
                   WHERE (classid, objid, deptype) = ('pg_class'::regclass, sequence, 'a')
                     AND (refobjid, refobjsubid) = (relation, number)
+                  OFFSET 0
               ))
 )

@@ -103,8 +103,8 @@ conversion_obstacles AS (
                END)
     FROM inheriting AS i
     JOIN retyped AS child ON (child.relation, child.number) = (i.child, i.child_number)
-    JOIN retyped AS parent ON (parent.relation, parent.number) = (i.relation, i.number)
-    JOIN pg_class AS c ON c.oid = child.relation,
+    JOIN retyped AS parent ON (parent.relation, parent.number) = (i.relation, i.number),
+         LATERAL (SELECT oid, relpartbound FROM pg_class WHERE oid = child.relation OFFSET 0) AS c,
          LATERAL (
              SELECT conname
              FROM pg_constraint

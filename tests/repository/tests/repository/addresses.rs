@@ -18,7 +18,6 @@ fn copy() -> tempfile::TempDir {
     let copy = tempfile::tempdir().expect("a directory for temporary files");
     fs::create_dir(copy.path().join("tools")).expect("a directory");
     for file in FILES {
-        // fs::copy() keeps the permission to run it.
         fs::copy(tree().join(file), copy.path().join(file)).expect("a file");
     }
     copy
@@ -32,8 +31,9 @@ fn replace(copy: &Path, file: &str, what: &str, with: &str) {
 }
 
 fn check(copy: &Path) -> Output {
-    let mut check = Command::new(copy.join("tools/dist"));
-    check.arg("check").env_remove("CARGO_TARGET_DIR").output().expect("bash is there")
+    // A copy that is executed itself is "busy" if another test starts a process while it is written.
+    let mut check = Command::new("bash");
+    check.arg(copy.join("tools/dist")).arg("check").env_remove("CARGO_TARGET_DIR").output().expect("bash is there")
 }
 
 #[track_caller]
