@@ -33,7 +33,12 @@ fn replace(copy: &Path, file: &str, what: &str, with: &str) {
 fn check(copy: &Path) -> Output {
     // A copy that is executed itself is "busy" if another test starts a process while it is written.
     let mut check = Command::new("bash");
-    check.arg(copy.join("tools/dist")).arg("check").env_remove("CARGO_TARGET_DIR").output().expect("bash is there")
+    check
+        .arg(copy.join("tools/dist"))
+        .arg("check")
+        .env_remove("CARGO_TARGET_DIR")
+        .output()
+        .expect("bash is there")
 }
 
 #[track_caller]
