@@ -58,7 +58,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let address = address::Address::of(&arguments.connection)?;
     match &arguments.command {
         Command::Report(unit) => report::show(&address, unit),
-        Command::Status { table, named } => status::show(&address, table.as_deref(), &named),
+        Command::Status { table, named } => status::show(&address, table.as_deref(), named),
         Command::Prepare(unit) => course::follow(&address, unit, "prepare"),
         Command::Swap(unit) => course::follow(&address, unit, "swap"),
         Command::Abandon(unit) => course::follow(&address, unit, "abandon"),
