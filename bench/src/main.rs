@@ -74,7 +74,8 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | conversion | widening | instructions"
+                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | conversion | \
+                 widening | instructions"
             );
             return ExitCode::FAILURE;
         }

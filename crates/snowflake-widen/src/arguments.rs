@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use postgres::types::{ToSql, Type};
 
 /// What stands below the options in `--help`.
 const MORE: &str = "\
@@ -110,6 +111,17 @@ pub struct Connection {
     /// Never ask for a password
     #[arg(long, short = 'w', global = true)]
     pub no_password: bool,
+}
+
+/// An argument of a query, with its type.
+pub type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
+
+impl Named {
+    /// The last three arguments of the functions that take what is named, all of them arrays of text.
+    pub fn parameters(&self) -> [Parameter<'_>; 3] {
+        [&self.also, &self.publication, &self.harmless_trigger]
+            .map(|names| (names as &(dyn ToSql + Sync), Type::TEXT_ARRAY))
+    }
 }
 
 impl Arguments {

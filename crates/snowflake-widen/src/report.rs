@@ -18,15 +18,9 @@ pub fn show(address: &Address, unit: &Unit) -> Result<ExitCode, Failure> {
          FROM {}.snowflake_widen_report($1::regclass, $2, $3::text[]::name[], $4)",
         schema(&mut client)?
     );
-    let rows = client.query_typed(
-        &query,
-        &[
-            (&unit.table, Type::TEXT),
-            (&unit.named.also, Type::TEXT_ARRAY),
-            (&unit.named.publication, Type::TEXT_ARRAY),
-            (&unit.named.harmless_trigger, Type::TEXT_ARRAY),
-        ],
-    )?;
+    let [also, publications, triggers] = unit.named.parameters();
+    let arguments = [(&unit.table as _, Type::TEXT), also, publications, triggers];
+    let rows = client.query_typed(&query, &arguments)?;
     let mut obstacles = 0;
     for row in &rows {
         let text = |column: usize| row.get::<_, Option<String>>(column);

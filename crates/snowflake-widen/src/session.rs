@@ -121,18 +121,16 @@ impl<'a> Session<'a> {
              FROM {}.snowflake_widen_next($1::oid::regclass, $2, $3, $4, $5::text[]::name[], $6)",
             self.schema
         );
-        let unit = self.unit;
-        let rows = self.client.query_typed(
-            &query,
-            &[
-                (&self.table, Type::OID),
-                (&goal, Type::TEXT),
-                (&position, Type::INT8),
-                (&unit.named.also, Type::TEXT_ARRAY),
-                (&unit.named.publication, Type::TEXT_ARRAY),
-                (&unit.named.harmless_trigger, Type::TEXT_ARRAY),
-            ],
-        )?;
+        let [also, publications, triggers] = self.unit.named.parameters();
+        let arguments = [
+            (&self.table as _, Type::OID),
+            (&goal as _, Type::TEXT),
+            (&position as _, Type::INT8),
+            also,
+            publications,
+            triggers,
+        ];
+        let rows = self.client.query_typed(&query, &arguments)?;
         let row = &rows[0];
         if row.get::<_, i32>(0) != self.pid {
             return Err(pooler::refusal());

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use postgres::Client;
-use postgres::types::{ToSql, Type};
+use postgres::types::Type;
 
 use crate::activity::Activity;
 use crate::address::Address;
@@ -150,12 +150,8 @@ fn stopped(client: &mut Client, schema: &str, table: &Table, named: &Named) -> R
         "SELECT phase, object, wait FROM {schema}.snowflake_widen_next(
             $1::oid::regclass, 'prepare', 0, $2::text[]::name[], $3, $4)"
     );
-    let arguments: [(&(dyn ToSql + Sync), Type); 4] = [
-        (&table.oid, Type::OID),
-        (&named.also, Type::TEXT_ARRAY),
-        (&named.publication, Type::TEXT_ARRAY),
-        (&named.harmless_trigger, Type::TEXT_ARRAY),
-    ];
+    let [also, publications, triggers] = named.parameters();
+    let arguments = [(&table.oid as _, Type::OID), also, publications, triggers];
     match client.query_typed(&query, &arguments) {
         Ok(rows) => {
             let text = |column: usize| rows[0].get::<_, Option<String>>(column).unwrap_or_default();

@@ -3,7 +3,7 @@
 use pgrx::prelude::*;
 use snowflake_server::encoding::text_array_argument;
 use snowflake_server::settings::Path;
-use snowflake_server::spi::{Argument, query, text};
+use snowflake_server::spi::{Argument, PlannedQuery, query, text};
 
 use super::expressions::with_shadows;
 use crate::keys::Keys;
@@ -194,20 +194,27 @@ fn key_of(relation: pg_sys::Datum) -> Option<String> {
     name
 }
 
-/// The columns that have got shadows for this table's key, as `keys.sql` takes them. Only its owner says
-/// so: others can give their checks any name.
+/// The query that finds the columns that have got shadows for a table's key, as `keys.sql` takes them.
+/// Only the owner of the table says so: others can give their checks any name.
+const WITH_SHADOWS: &str = "
+    SELECT format('%s:%s', conrelid, attnum)
+    FROM pg_constraint
+    JOIN pg_class AS c ON c.oid = conrelid
+    JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
+    WHERE conname LIKE 'snowflake\\_widen\\_same\\_%'
+      AND conname ~ ('_' || $1::oid || '$')
+      AND contype = 'c'
+      AND relowner = (SELECT relowner FROM pg_class WHERE oid = $1)
+      AND atttypid IN ('smallint'::regtype, 'integer'::regtype)";
+
+thread_local! {
+    // Asked in each call, and so for each range of the backfill.
+    static WITH_SHADOWS_QUERY: PlannedQuery = const { PlannedQuery::new(WITH_SHADOWS) };
+}
+
 fn with_shadows_of(relation: pg_sys::Datum) -> Vec<String> {
-    const COLUMNS: &str = "
-        SELECT format('%s:%s', conrelid, attnum)
-        FROM pg_constraint
-        JOIN pg_class AS c ON c.oid = conrelid
-        JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
-        WHERE conname LIKE 'snowflake\\_widen\\_same\\_%'
-          AND conname ~ ('_' || $1::oid || '$')
-          AND contype = 'c'
-          AND relowner = (SELECT relowner FROM pg_class WHERE oid = $1)
-          AND atttypid IN ('smallint'::regtype, 'integer'::regtype)";
-    let rows = query(COLUMNS, &[(Some(relation), pg_sys::REGCLASSOID)]);
+    let argument = (Some(relation), pg_sys::REGCLASSOID);
+    let rows = WITH_SHADOWS_QUERY.with(|query| query.rows_of(&[argument]));
     rows.into_iter().flatten().flatten().collect()
 }
 
