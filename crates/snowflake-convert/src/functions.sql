@@ -101,9 +101,9 @@ fired_names(name, relation) AS (
 
 -- a row: a table, and a function that such statements might execute.
 fired(oid, relation) AS (
-    SELECT tgfoid, tgrelid
-    FROM pg_trigger
-    WHERE NOT tgisinternal AND tgrelid IN (SELECT relation FROM columns)
+    SELECT tgfoid, relation
+    FROM columns,
+         LATERAL (SELECT tgfoid FROM pg_trigger WHERE tgrelid = relation AND NOT tgisinternal OFFSET 0) AS t
     UNION
     SELECT oid, relation FROM functions JOIN fired_names ON fired_names.name = proname
 ),

@@ -28,17 +28,6 @@ integer_types(type, new_type, is_small, is_array, height) AS (
          ) AS of_domain (type, new_type, is_array)
 ),
 
--- a row: a column of any table that refers to another by a foreign key.
-referring_anywhere(relation, number) AS (
-    SELECT conrelid, referencing
-    FROM (
-        SELECT conrelid, confrelid, unnest(conkey) AS referencing, unnest(confkey) AS referenced
-        FROM pg_constraint
-        WHERE contype = 'f'
-    ) AS k
-    WHERE (conrelid, referencing) <> (confrelid, referenced)
-),
-
 -- a row: a column that no foreign key, no sequence and no extension says anything of. In its words,
 -- orderItemId is order_item_id; the stem leaves out _id and _ids. The name id says nothing of what a
 -- column refers to, unless it is the key of what a function returns.
@@ -53,23 +42,23 @@ integer_columns AS (
            END AS stem
     FROM (
         SELECT a.*, relname, relnamespace, relkind
-        FROM (
-            -- All columns of the database are read once, so what leaves out most of them comes first.
-            SELECT attrelid, attnum, attname, atttypid, atthasdef, attisdropped, attinhcount, attidentity
-            FROM pg_attribute
-            WHERE atttypid = ANY (ARRAY(SELECT type FROM integer_types))
-            OFFSET 0
-        ) AS a
-        JOIN pg_class AS c ON c.oid = attrelid
-        WHERE relkind IN ('r', 'p', 'c')
-          AND attrelid >= 16384
+        FROM pg_class AS c,
+             LATERAL (
+                 SELECT attrelid, attnum, attname, atttypid, atthasdef
+                 FROM pg_attribute
+                 WHERE attrelid = c.oid
+                   AND attnum > 0
+                   AND (relkind = 'c' OR attname <> 'id')
+                   AND NOT attisdropped
+                   AND attinhcount = 0
+                   AND attidentity = ''
+                   AND atttypid = ANY (ARRAY(SELECT type FROM integer_types))
+                 OFFSET 0
+             ) AS a
+        WHERE c.oid >= 16384
+          AND relkind IN ('r', 'p', 'c')
           AND relpersistence <> 't'
           AND reloftype = 0
-          AND (relkind = 'c' OR attname <> 'id')
-          AND attnum > 0
-          AND NOT attisdropped
-          AND attinhcount = 0
-          AND attidentity = ''
         OFFSET 0
     ) AS a
     JOIN integer_types ON type = atttypid,
@@ -79,14 +68,16 @@ integer_columns AS (
                         ELSE lower(regexp_replace(attname, '([a-z0-9])([A-Z])', '\1_\2', 'g'))
                     END
          ) AS words (word)
-    WHERE NOT EXISTS (
-              SELECT
-              FROM (
-                  SELECT relation, number FROM referring_anywhere
-                  UNION ALL SELECT relation, number FROM columns
-              ) AS known
-              WHERE (relation, number) = (attrelid, attnum)
-          )
+    WHERE NOT EXISTS (SELECT FROM columns WHERE (relation, number) = (attrelid, attnum))
+      -- A column that refers to itself refers to nothing.
+      AND NOT EXISTS (
+          SELECT
+          FROM pg_constraint
+          WHERE contype = 'f'
+            AND conrelid = attrelid
+            AND attnum = ANY (conkey)
+            AND (confrelid <> conrelid OR confkey[array_position(conkey, attnum)] <> attnum)
+      )
       AND NOT (atthasdef
                AND EXISTS (
                    SELECT

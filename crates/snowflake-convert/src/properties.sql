@@ -48,8 +48,10 @@ acls AS (
     UNION ALL
     SELECT key, 'TABLE', identity, quote_ident(attname), relowner, NULL, 'c'::"char", attacl
     FROM objects
-    JOIN pg_class ON class = 'pg_class'::regclass AND pg_class.oid = object AND relkind IN ('v', 'm')
-    JOIN pg_attribute ON attrelid = object AND attacl IS NOT NULL
+    JOIN pg_class ON class = 'pg_class'::regclass AND pg_class.oid = object AND relkind IN ('v', 'm'),
+         LATERAL (
+             SELECT attname, attacl FROM pg_attribute WHERE attrelid = object AND attacl IS NOT NULL OFFSET 0
+         ) AS a
 ),
 
 -- a row: a privilege that a role has, and who has granted it.
