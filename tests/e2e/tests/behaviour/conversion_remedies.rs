@@ -18,10 +18,12 @@ const TABLES: &str = "
     CREATE INDEX of_brin ON indexed USING brin (post_id int4_minmax_multi_ops);
     CREATE INDEX ON indexed (post_id); CREATE INDEX ON indexed USING brin (post_id);
     CREATE TABLE listed (post_ids integer[]); CREATE INDEX ON listed USING gin (post_ids);
-    CREATE TABLE viewed (post_id integer); CREATE VIEW seen AS SELECT post_id FROM viewed;";
+    CREATE TABLE viewed (post_id integer); CREATE VIEW seen AS SELECT post_id FROM viewed;
+    CREATE TABLE nested (post_id integer, n integer, above integer, UNIQUE (post_id, n),
+        FOREIGN KEY (post_id, above) REFERENCES nested (post_id, n));";
 
 /// An object of the report, what its reason says is in the way, and the remedy.
-const REMEDIES: [(&str, &str, &str); 10] = [
+const REMEDIES: [(&str, &str, &str); 11] = [
     ("s.zero", "", "CREATE DOMAIN s.zero_bigint AS bigint;"),
     ("s.above", "", "CREATE DOMAIN s.above_bigint AS s.zero_bigint NOT NULL;"),
     (
@@ -40,6 +42,8 @@ const REMEDIES: [(&str, &str, &str); 10] = [
         "ALTER TABLE s.indexed ALTER COLUMN post_id TYPE bigint;",
     ),
     ("s.listed.post_ids", "", "ALTER TABLE s.listed ALTER COLUMN post_ids TYPE bigint[];"),
+    // The foreign key refers to the column itself.
+    ("s.nested.post_id", "", "ALTER TABLE s.nested ALTER COLUMN post_id TYPE bigint;"),
     (
         "s.of_domain.post_id",
         "",
