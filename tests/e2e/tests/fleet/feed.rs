@@ -20,34 +20,28 @@ fn server(number: usize) -> Cluster {
         .start();
     cluster
         .connect()
-        .batch_execute(&format!(
+        .batch_execute(
             "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
              CREATE TABLE horizons (server integer PRIMARY KEY, horizon bigint NOT NULL);
-             INSERT INTO horizons VALUES ({number}, 0);
-             CREATE PUBLICATION jobs FOR TABLE jobs, horizons"
-        ))
+             CREATE PUBLICATION jobs FOR TABLE jobs, horizons",
+        )
         .expect("tables");
     cluster
 }
 
-/// Lets every server have the rows of every other one. Before PostgreSQL 16, rows would come back, so
-/// only the first server has them all. Returns how many servers do.
+/// Lets every server have the rows of every other one, and waits until the row with the horizon of each
+/// has arrived. Before PostgreSQL 16, rows would come back, so only the first server has them all.
+/// Returns how many servers do.
 fn replicate(servers: &[Cluster]) -> usize {
     let has_origins = servers[0].programs().major() >= 16;
     let (complete, options) =
         if has_origins { (servers.len(), ", origin = none") } else { (1, "") };
     for subscriber in 0..complete {
         for publisher in (0..servers.len()).filter(|number| *number != subscriber) {
-            let mut client = servers[subscriber].connect();
-            client
+            servers[subscriber]
+                .connect()
                 .batch_execute(&format!(
-                    "INSERT INTO horizons VALUES ({publisher}, 0)
-                     ON CONFLICT DO NOTHING"
-                ))
-                .expect("a row");
-            client
-                .batch_execute(&format!(
-                    "CREATE SUBSCRIPTION from_{publisher} CONNECTION '{}' PUBLICATION jobs
+                    "CREATE SUBSCRIPTION s_{subscriber}_from_{publisher} CONNECTION '{}' PUBLICATION jobs
                      WITH (copy_data = false{options})",
                     connection(&servers[publisher])
                 ))
@@ -55,6 +49,16 @@ fn replicate(servers: &[Cluster]) -> usize {
         }
     }
     servers[..complete].iter().for_each(wait_for_the_copy);
+    for (number, server) in servers.iter().enumerate() {
+        let insert = format!("INSERT INTO horizons VALUES ({number}, 0)");
+        server.connect().batch_execute(&insert).expect("a row");
+    }
+    for server in &servers[..complete] {
+        let mut client = server.connect();
+        eventually("the rows of all servers are there", || {
+            bigint(&mut client, "SELECT count(*) FROM horizons") == SERVERS as i64
+        });
+    }
     complete
 }
 
