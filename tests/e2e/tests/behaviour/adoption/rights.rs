@@ -18,8 +18,7 @@ fn what_runs_with_the_rights_of_another_role_is_left_alone() {
     client
         .batch_execute(
             "CREATE ROLE app LOGIN; CREATE ROLE mallory LOGIN; CREATE SCHEMA app AUTHORIZATION app;
-             GRANT USAGE ON SCHEMA app TO mallory; GRANT CREATE ON SCHEMA public TO app, mallory;
-             CREATE EXTENSION postgres_fdw",
+             GRANT USAGE ON SCHEMA app TO mallory; GRANT CREATE ON SCHEMA public TO app, mallory",
         )
         .expect("roles");
     let mut app = as_role(&cluster, "app");
