@@ -259,13 +259,13 @@ fn under_saturation_the_lead_of_a_held_step_does_not_grow() {
 #[test]
 fn a_burst_is_no_step_after_max_burst_was_lowered() {
     let cluster = Cluster::builder()
-        .set("snowflake.sequence_bits", "4")
+        .set("snowflake.sequence_bits", "2")
         .set("snowflake.max_burst", "20s")
         .set("snowflake.max_backward_step", "0")
         .set("snowflake.max_wait", "0")
         .start();
     let mut client = cluster.connect();
-    let mut ids = bigints(&mut client, "SELECT snowflake_nextval(400000)");
+    let mut ids = bigints(&mut client, "SELECT snowflake_nextval(100000)");
     let lead =
         |client: &mut Client| bigint(client, "SELECT floor(lead)::bigint FROM pg_stat_snowflake");
     assert!(lead(&mut client) > 5000, "{}", lead(&mut client));
