@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use snowflake_e2e::{Cluster, StopOnDrop, bigint, bigints, eventually, signal};
 
@@ -27,9 +27,26 @@ const TIMESTAMP_SHIFT: u32 = 14;
 /// So old is a server whose reservations reach as far where IDs are ahead of the clock.
 const OLD_ENOUGH: Duration = Duration::from_secs(16);
 
+/// So much more time than `lag` may pass until the primary is dead. A second in all is still covered.
+const TOLERANCE: Duration = Duration::from_millis(100);
+
 impl Scenario {
-    /// How many of the IDs that clients received come again after the failover.
-    fn returned(&self) -> usize {
+    /// How many IDs come again if the standby lags by no more than `lag`. On a busy machine, more time
+    /// may pass until the primary is dead. That says nothing of the promise, and is tried again.
+    fn returned_in_time(&self) -> usize {
+        for _ in 0..5 {
+            let (returned, lag) = self.returned();
+            if lag <= self.lag + TOLERANCE {
+                return returned;
+            }
+            println!("the primary died {lag:?} after it had last sent WAL");
+        }
+        panic!("the machine is too busy for a lag of {:?}", self.lag);
+    }
+
+    /// How many of the IDs that clients received come again after the failover, and how long before the
+    /// end of the primary it had last sent WAL.
+    fn returned(&self) -> (usize, Duration) {
         let mut primary = Cluster::builder()
             .fake_clock()
             .set("snowflake.sequence_bits", "4")
@@ -55,7 +72,7 @@ impl Scenario {
             sender != 0
         });
         let (received, stop) = (Mutex::new(Vec::new()), AtomicBool::new(false));
-        thread::scope(|scope| {
+        let lag = thread::scope(|scope| {
             let _stop = StopOnDrop(&stop);
             let mut client = primary.connect();
             let (received, stop) = (&received, &stop);
@@ -69,6 +86,7 @@ impl Scenario {
                 }
             });
             thread::sleep(OLD_ENOUGH);
+            let last_sent = Instant::now();
             signal(sender, "STOP");
             let newest =
                 || received.lock().expect("no panic").last().map(|id| id >> TIMESTAMP_SHIFT);
@@ -78,12 +96,13 @@ impl Scenario {
                 newest().expect("an ID") - before >= self.progress.as_millis() as i64
             });
             primary.kill();
+            last_sent.elapsed()
         });
         standby.promote();
         let mut received = received.into_inner().expect("no panic");
         received.sort_unstable();
         let next = bigints(&mut standby.connect(), "SELECT snowflake_nextval(50000)");
-        next.iter().filter(|id| received.binary_search(id).is_ok()).count()
+        (next.iter().filter(|id| received.binary_search(id).is_ok()).count(), lag)
     }
 }
 
@@ -97,23 +116,24 @@ const AHEAD: Scenario = Scenario {
 
 #[test]
 fn no_id_comes_back_on_a_standby_less_than_a_second_behind() {
-    assert_eq!(Scenario { lead: 0, ..AHEAD }.returned(), 0);
+    assert_eq!(Scenario { lead: 0, ..AHEAD }.returned_in_time(), 0);
 }
 
 #[test]
 fn no_id_comes_back_while_ids_are_ahead_either() {
-    assert_eq!(AHEAD.returned(), 0);
+    assert_eq!(AHEAD.returned_in_time(), 0);
 }
 
 #[test]
 fn the_margin_is_covered_in_addition() {
-    assert_eq!(Scenario { margin: "5s", lag: Duration::from_millis(5500), ..AHEAD }.returned(), 0);
+    let scenario = Scenario { margin: "5s", lag: Duration::from_millis(5500), ..AHEAD };
+    assert_eq!(scenario.returned_in_time(), 0);
 }
 
 #[test]
 fn ids_come_back_on_a_standby_more_than_a_second_behind() {
     let lag = Duration::from_secs(3);
-    assert!(Scenario { lag, progress: lag, ..AHEAD }.returned() > 0);
+    assert!(Scenario { lag, progress: lag, ..AHEAD }.returned().0 > 0);
 }
 
 #[test]
@@ -125,5 +145,5 @@ fn ids_come_back_where_bursts_have_no_limit() {
         progress: Duration::from_secs(10),
         ..AHEAD
     };
-    assert!(scenario.returned() > 0);
+    assert!(scenario.returned().0 > 0);
 }
