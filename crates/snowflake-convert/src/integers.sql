@@ -76,7 +76,12 @@ integer_columns AS (
           WHERE contype = 'f'
             AND conrelid = attrelid
             AND attnum = ANY (conkey)
-            AND (confrelid <> conrelid OR confkey[array_position(conkey, attnum)] <> attnum)
+            AND (confrelid <> conrelid
+                 OR EXISTS (
+                     SELECT
+                     FROM unnest(conkey, confkey) AS pair (referencing, referenced)
+                     WHERE referencing = attnum AND referenced <> attnum
+                 ))
       )
       AND NOT (atthasdef
                AND EXISTS (

@@ -20,7 +20,9 @@ const TABLES: &str = "
     CREATE TABLE listed (post_ids integer[]); CREATE INDEX ON listed USING gin (post_ids);
     CREATE TABLE viewed (post_id integer); CREATE VIEW seen AS SELECT post_id FROM viewed;
     CREATE TABLE nested (post_id integer, n integer, above integer, UNIQUE (post_id, n),
-        FOREIGN KEY (post_id, above) REFERENCES nested (post_id, n));";
+        FOREIGN KEY (post_id, above) REFERENCES nested (post_id, n));
+    CREATE TABLE twice (post_id integer, n integer, UNIQUE (post_id, n),
+        FOREIGN KEY (post_id, post_id) REFERENCES twice (post_id, n));";
 
 /// An object of the report, what its reason says is in the way, and the remedy.
 const REMEDIES: [(&str, &str, &str); 11] = [
@@ -42,7 +44,7 @@ const REMEDIES: [(&str, &str, &str); 11] = [
         "ALTER TABLE s.indexed ALTER COLUMN post_id TYPE bigint;",
     ),
     ("s.listed.post_ids", "", "ALTER TABLE s.listed ALTER COLUMN post_ids TYPE bigint[];"),
-    // The foreign key refers to the column itself.
+    // The foreign key refers to the column itself. That of twice also refers to another one.
     ("s.nested.post_id", "", "ALTER TABLE s.nested ALTER COLUMN post_id TYPE bigint;"),
     (
         "s.of_domain.post_id",
