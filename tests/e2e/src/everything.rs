@@ -21,7 +21,7 @@ pub fn call_everything(cluster: &Cluster, client: &mut Client) {
                    WHEN 'regclass'::regtype THEN '''pg_class''' END || '::' || a.type::regtype, ', '
                    ORDER BY a.number))
         FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-        JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'snowflake' AND d.deptype = 'e'
+        JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname ~ '^snowflake' AND d.deptype = 'e'
         LEFT JOIN LATERAL unnest(p.proargtypes) WITH ORDINALITY AS a (type, number) ON true
         WHERE p.prorettype <> 'trigger'::regtype GROUP BY p.oid";
     let before = bigint(client, STARTED);

@@ -1,5 +1,5 @@
-//! `ALTER EXTENSION snowflake UPDATE` from each release whose SQL is kept in `tests/upgrade/`, which
-//! the private server has, too.
+//! `ALTER EXTENSION ... UPDATE` of both extensions, from each release whose SQL is kept in
+//! `tests/upgrade/`, which the private server has, too.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use snowflake_e2e::{
     error_of, eventually,
 };
 
-/// What describes the extension in the catalog, object by object: one text for each. Nothing is
+/// What describes the extensions in the catalog, object by object: one text for each. Nothing is
 /// left out that one database can have and another lack, but for numbers of objects.
 const CATALOG: &str = r"
-    WITH extension AS (SELECT * FROM pg_extension WHERE extname = 'snowflake'),
+    WITH extension AS (SELECT * FROM pg_extension WHERE extname IN ('snowflake', 'snowflake_convert')),
     members AS (
         SELECT d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) AS name
         FROM pg_depend AS d JOIN extension AS e ON d.refobjid = e.oid
@@ -58,35 +58,46 @@ const CATALOG: &str = r"
             t.typnotnull, t.typdefault)
         FROM members AS m JOIN pg_type AS t ON m.classid = 'pg_type'::regclass AND m.objid = t.oid
         UNION ALL SELECT format('configuration %s %s', extconfig::regclass[], extcondition) FROM extension
-        UNION ALL SELECT format('version %s, relocatable %s', extversion, extrelocatable) FROM extension)
+        UNION ALL SELECT format('%s: version %s, relocatable %s', extname, extversion, extrelocatable)
+        FROM extension)
     SELECT fact FROM facts ORDER BY fact";
 
 fn catalog(client: &mut Client) -> Vec<String> {
     client.query(CATALOG, &[]).expect("the catalog").iter().map(|row| row.get(0)).collect()
 }
 
-/// The releases whose SQL is kept.
+const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../upgrade");
+
+/// The releases whose SQL is kept, the oldest first.
 pub fn releases() -> Vec<String> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../upgrade");
-    let files = fs::read_dir(directory).expect("a directory").map(|file| file.expect("a file"));
-    let names = files.map(|file| file.file_name().into_string().expect("UTF-8"));
-    let releases: Vec<_> = names
-        .filter_map(|name| {
-            Some(name.strip_prefix("snowflake_pg--")?.strip_suffix(".sql")?.to_owned())
-        })
-        .collect();
-    assert!(!releases.is_empty(), "the SQL of a release is kept");
-    releases
+    let list = fs::read_to_string(format!("{KEPT}/releases")).expect("the list");
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split_once(' ').expect("a release and its commit").0.to_owned()).collect()
 }
 
-/// A database of its own, with the extension as that release had it; the newest without one.
+/// Whether a release has `snowflake_convert`.
+pub fn has_convert(release: &str) -> bool {
+    Path::new(&format!("{KEPT}/snowflake_convert--{release}.sql")).exists()
+}
+
+/// A database of its own, with the extensions that a release has; the newest without one.
 fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> Client {
     cluster.connect().batch_execute(&format!("CREATE DATABASE {name}")).expect("a database");
     let mut client = cluster.connect_to(name);
     let version = release.map_or_else(String::new, |release| format!("VERSION '{release}'"));
     client.batch_execute(&format!("CREATE EXTENSION snowflake {version}")).expect("created");
+    if release.is_none_or(has_convert) {
+        let create = format!("CREATE EXTENSION snowflake_convert {version}");
+        client.batch_execute(&create).expect("created");
+    }
     client
 }
+
+/// Updates both extensions, of which a former release might lack the second.
+const UPDATE: &str = "
+    ALTER EXTENSION snowflake UPDATE;
+    CREATE EXTENSION IF NOT EXISTS snowflake_convert;
+    ALTER EXTENSION snowflake_convert UPDATE;";
 
 /// What a user might have made of the objects of a former release.
 const USED: &str = "
@@ -124,7 +135,7 @@ fn an_update_leads_to_what_is_installed_anew() {
     for (number, release) in releases().iter().enumerate() {
         let mut updated = database(&cluster, &format!("updated_{number}"), Some(release));
         assert_ne!(catalog(&mut updated), new);
-        updated.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        updated.batch_execute(UPDATE).expect("an update");
         let updated = catalog(&mut updated);
         for (there, here) in [(&new, &updated), (&updated, &new)] {
             let lacking: Vec<_> = there.iter().filter(|fact| !here.contains(fact)).collect();
@@ -153,15 +164,15 @@ fn functions_of_others_with_the_same_names_do_not_stop_the_update() {
                  END $$",
             )
             .expect("functions");
-        // A function that only the new release has.
+        // A function that 0.2.0 does not have.
         client
             .batch_execute(
-                "CREATE FUNCTION snowflake_stat_observations_refused(a point DEFAULT NULL)
+                "CREATE OR REPLACE FUNCTION snowflake_stat_observations_refused(a point DEFAULT NULL)
                      RETURNS int RETURN 1",
             )
             .expect("a function");
         error_of(client.batch_execute("SELECT * FROM snowflake_stat()"));
-        client.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        client.batch_execute(UPDATE).expect("an update");
         client.batch_execute("SELECT * FROM pg_stat_snowflake").expect("the view");
         let drop = "DO $$ DECLARE function regprocedure; BEGIN
             FOR function IN SELECT oid FROM pg_proc
@@ -183,7 +194,7 @@ fn what_uses_the_extension_survives_the_update() {
         client.batch_execute(FILL).expect("rows");
         client.batch_execute("SELECT snowflake_claim_node('db-1')").expect("an identity");
         client.batch_execute("SELECT * FROM state, identity, recent").expect("views");
-        client.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        client.batch_execute(UPDATE).expect("an update");
         client.batch_execute(FILL).expect("rows");
         client.batch_execute("SELECT * FROM state, identity").expect("views");
         assert_eq!(bigint(&mut client, "SELECT count(*) FROM recent"), 200);
@@ -248,9 +259,7 @@ fn pg_upgrade_carries_each_former_release_over() {
     new.start_again();
     for number in 0..releases().len() {
         let mut client = new.connect_to(&format!("carried_{number}"));
-        client
-            .batch_execute("ALTER EXTENSION snowflake UPDATE; CREATE EXTENSION snowflake_convert")
-            .expect("an update");
+        client.batch_execute(UPDATE).expect("an update");
         client.batch_execute(FILL).expect("rows");
         client
             .batch_execute(
@@ -280,7 +289,6 @@ fn a_dump_of_each_former_release_is_restored() {
             .expect("a view");
         let dump = dump_text(&cluster, &["--inserts", "--dbname", &name]);
         let mut with_both = database(&cluster, &format!("with_both_{number}"), None);
-        with_both.batch_execute("CREATE EXTENSION snowflake_convert").expect("created");
         with_both.batch_execute(&dump).expect("restored");
         with_both.batch_execute("TABLE public.risks").expect("the view");
     }

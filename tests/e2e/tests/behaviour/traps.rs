@@ -14,7 +14,7 @@ use std::path::Path;
 use postgres::{Client, NoTls, SimpleQueryMessage};
 use snowflake_e2e::{Cluster, bigint, error_of};
 
-use crate::extension_update::releases;
+use crate::extension_update::{has_convert, releases};
 
 /// The schema `ids` of the extension, and the schema `first` of the caller's path; all of it belongs
 /// to a role that is no superuser.
@@ -288,9 +288,8 @@ fn nothing_of_a_new_extension_springs_a_trap() {
 
 #[test]
 fn nothing_of_an_updated_extension_springs_a_trap() {
-    for release in releases() {
-        check(Some(&release));
-    }
+    // The update from the oldest release executes the scripts of all later ones.
+    check(releases().first().map(String::as_str));
 }
 
 /// Does everything, as a role that is no superuser and as one, with a new extension or with one that is
@@ -315,11 +314,16 @@ fn check(release: Option<&str>) {
                 done.unwrap_or_else(|error| panic!("{user}: {statement}: {error:?}"));
             }
         };
-        act(match release {
-            None => "CREATE EXTENSION snowflake SCHEMA ids",
-            Some(_) => "ALTER EXTENSION snowflake UPDATE",
-        });
-        act("CREATE EXTENSION snowflake_convert SCHEMA ids");
+        if release.is_none() {
+            act("CREATE EXTENSION snowflake SCHEMA ids");
+            act("CREATE EXTENSION snowflake_convert SCHEMA ids");
+        } else {
+            let oldest = releases().into_iter().find(|release| has_convert(release));
+            let oldest = oldest.expect("a release with snowflake_convert");
+            act("ALTER EXTENSION snowflake UPDATE");
+            act(&format!("CREATE EXTENSION snowflake_convert SCHEMA ids VERSION '{oldest}'"));
+            act("ALTER EXTENSION snowflake_convert UPDATE");
+        }
         act(USE);
         if user == "postgres" {
             act("ALTER TABLE shop.visits OWNER TO app");

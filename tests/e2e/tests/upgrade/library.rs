@@ -1,9 +1,9 @@
 //! The library of one release with the SQL of the other: it works, or says what is wrong.
 
-use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, NEXT, bigint, call_everything, error_of};
+use postgres::Client;
+use snowflake_e2e::{Cluster, NEXT, bigint, call_everything};
 
-use super::{former_cluster, start_with_former_library, start_with_new_library};
+use super::{CONVERT, former_cluster, start_with_former_library, start_with_new_library};
 
 #[test]
 fn the_newer_library_answers_the_former_sql() {
@@ -18,6 +18,7 @@ fn the_newer_library_answers_the_former_sql() {
 #[test]
 fn the_former_library_answers_the_newer_sql() {
     let mut cluster = Cluster::builder().fake_clock().start();
+    cluster.connect().batch_execute(CONVERT).expect("created");
     cluster.stop();
     start_with_former_library(&mut cluster);
     call_everything(&cluster, &mut cluster.connect());
@@ -56,41 +57,4 @@ fn an_update_before_the_restart_works_or_fails_as_a_whole() {
     };
     assert_eq!(text(&mut client, installed), expected);
     assert!(bigint(&mut client, NEXT) > 0);
-}
-
-/// A release that does not know `snowflake.adopted_schemas` refuses it where a session names it, and
-/// warns where a role or a database has it. Statements that create tables go on.
-#[test]
-fn a_former_library_does_not_know_the_setting() {
-    let mut cluster = former_cluster();
-    start_anew(&mut cluster, start_with_new_library);
-    cluster
-        .connect()
-        .batch_execute(
-            "ALTER EXTENSION snowflake UPDATE; CREATE ROLE migrator LOGIN;
-             ALTER ROLE migrator SET snowflake.adopted_schemas = 'public';
-             ALTER DATABASE postgres SET snowflake.adopted_schemas = 'public';
-             GRANT CREATE ON SCHEMA public TO migrator",
-        )
-        .expect("the setting");
-    start_anew(&mut cluster, start_with_former_library);
-    for user in ["postgres", "migrator"] {
-        let mut client = cluster.config().user(user).connect(NoTls).expect("a connection");
-        let create = format!("CREATE TABLE of_{user} (id bigserial PRIMARY KEY)");
-        client.batch_execute(&create).expect("a table");
-        let name = "invalid configuration parameter name \"snowflake.adopted_schemas\"";
-        let refused = error_of(client.batch_execute("SET snowflake.adopted_schemas = 'public'"));
-        assert_eq!(refused.message(), name, "{user}");
-        let mut config = cluster.config();
-        let refused = config.user(user).options("-c snowflake.adopted_schemas=public");
-        assert_eq!(error_of(refused.connect(NoTls)).message(), name, "{user}");
-        let warning = format!("WARNING:  {name}");
-        assert!(cluster.log().contains(&warning), "{}", cluster.log());
-        client.batch_execute("RESET snowflake.adopted_schemas").ok();
-    }
-}
-
-fn start_anew(cluster: &mut Cluster, start: fn(&mut Cluster)) {
-    cluster.stop();
-    start(cluster);
 }
