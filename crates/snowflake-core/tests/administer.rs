@@ -1,0 +1,242 @@
+//! What an administrator's wishes lead to, case by case: every effect, with the record that it writes.
+//! The model checker visits the orders in which effects and failures can come; what a record holds
+//! beside its floor and its clocks makes no difference to it.
+
+use snowflake_core::generator::Generator;
+use snowflake_core::jump::{BootClock, Clocks, Jump};
+use snowflake_core::layout::{Layout, Widths};
+use snowflake_core::promise::{
+    Denial, Effect, Event, Found, News, Outcome, Position, Promise, Refusal, Unreadable, Wish,
+};
+use snowflake_core::register::{Issuer, NO_TIMELINE, Record, RecordError, Writer};
+
+const NOW: i64 = 1_800_000_000_000;
+const DAY: i64 = 24 * 60 * 60 * 1000;
+const FLOOR: i64 = NOW - 1000;
+const WRITTEN: Position = 7;
+const CONFIRMED: Effect = Effect::Finish(Outcome::Confirmed(true), None);
+const NOTHING_TO_CONFIRM: Effect = Effect::Finish(Outcome::Confirmed(false), None);
+const DAMAGED: Found = Err(Unreadable::Record(RecordError::Damaged));
+const LATER_VERSION: Found = Err(Unreadable::Record(RecordError::NewerVersion(9)));
+
+fn clocks(wall: i64) -> Clocks {
+    Clocks { wall, boot: BootClock { boot: 5, elapsed: wall - NOW + DAY } }
+}
+
+fn issuer() -> Issuer {
+    Issuer {
+        system_identifier: 7,
+        timeline: 4,
+        layout: Layout::TWITTER,
+        writer: Writer { datacenter_id: 1, worker_id: 2, machine: 3 },
+        failover_margin: 5000,
+        max_backward_step: DAY,
+        max_forward_step: Some(DAY),
+        start_after: None,
+    }
+}
+
+/// A record of the issuer, from an earlier timeline.
+fn own() -> Record {
+    Record { timeline: 3, ..issuer().record(FLOOR, clocks(NOW - 2000)) }
+}
+
+/// A record of another system, whose server had another identity.
+fn of_another() -> Record {
+    let writer = Writer { worker_id: 9, ..issuer().writer };
+    Record { system_identifier: 8, writer, ..own() }
+}
+
+/// Does everything that the promise asks for, and returns it but for the questions.
+fn effects_of(promise: &mut Promise, wish: Wish, found: Found, now: Clocks) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    let mut effect = promise.step(&issuer(), Event::Wanted(wish));
+    loop {
+        let event = match effect {
+            Effect::ReadClocks => Event::Clocks(now),
+            Effect::Look | Effect::Freeze => Event::Looked(generator(FLOOR)),
+            Effect::Read => Event::Read(found),
+            Effect::AskFlushed => Event::Flushed(WRITTEN),
+            _ => {
+                effects.push(effect);
+                match effect {
+                    Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => return effects,
+                    Effect::Write(_) => Event::Written(WRITTEN),
+                    Effect::Flush(position) => Event::Flushed(position),
+                    _ => Event::Done,
+                }
+            }
+        };
+        effect = promise.step(&issuer(), event);
+    }
+}
+
+/// One that issues nothing before the next ID has begun from the register.
+fn generator(timestamp: i64) -> Generator {
+    Generator::starting_after(timestamp, i64::MAX, issuer().layout.last_timestamp())
+}
+
+fn effects(wish: Wish, found: Found) -> Vec<Effect> {
+    effects_of(&mut Promise::default(), wish, found, clocks(NOW))
+}
+
+fn set(floor: i64) -> Wish {
+    Wish::SetFloor { floor, force: false }
+}
+
+fn forced(floor: i64) -> Wish {
+    Wish::SetFloor { floor, force: true }
+}
+
+/// The register holds the record before the generator begins above its floor.
+fn is_set(record: Record, issued: i64) -> Vec<Effect> {
+    vec![
+        Effect::Overwrite(record),
+        Effect::SyncEntry,
+        Effect::Restart(generator(record.floor)),
+        Effect::Finish(Outcome::FloorSet { issued }, None),
+    ]
+}
+
+fn is_denied(denial: Denial) -> Vec<Effect> {
+    vec![Effect::Finish(Outcome::Denied(denial), None)]
+}
+
+fn is_refused(unreadable: Found) -> Vec<Effect> {
+    vec![Effect::Refuse(Refusal::Register(unreadable.expect_err("not a record")))]
+}
+
+fn is_written(record: Record) -> Vec<Effect> {
+    vec![Effect::Write(record), Effect::Flush(WRITTEN), CONFIRMED]
+}
+
+/// A promotion whose first ID is still to come adds its margin to the new floor, too. A record of
+/// another system becomes one of this system, and of no timeline of it. A floor confirms no clock.
+#[test]
+fn a_floor_keeps_what_the_record_says_otherwise() {
+    let floor = NOW + 60_000;
+    let of_issuer = issuer().record(floor, clocks(NOW));
+    assert_eq!(of_issuer.timeline, 4);
+    let written = own().written;
+    let kept = Record { timeline: 3, written, ..of_issuer };
+    assert_eq!(effects(set(floor), Ok(Some(own()))), is_set(kept, FLOOR));
+    let taken = Record { timeline: NO_TIMELINE, written, ..of_issuer };
+    assert_eq!(effects(forced(floor), Ok(Some(of_another()))), is_set(taken, FLOOR));
+    assert_eq!(effects(set(floor), Ok(None)), is_set(of_issuer, FLOOR));
+}
+
+/// Only by force is a record replaced that this server must not start from. What holds no record of
+/// a release can be replaced.
+#[test]
+fn a_floor_replaces_what_is_not_anothers() {
+    let floor = NOW + 60_000;
+    let new = is_set(issuer().record(floor, clocks(NOW)), FLOOR);
+    let older = Err(Unreadable::Record(RecordError::OlderVersion(1)));
+    for found in [Ok(None), DAMAGED, older, Err(Unreadable::Deleted)] {
+        assert_eq!(effects(set(floor), found), new, "{found:?}");
+    }
+    assert_eq!(effects(set(floor), LATER_VERSION), is_refused(LATER_VERSION));
+    assert_eq!(effects(forced(floor), LATER_VERSION), new);
+    let other = of_another();
+    let refusal = Refusal::OtherSystem { recorded: 8, writer: other.writer };
+    assert_eq!(effects(set(floor), Ok(Some(other))), [Effect::Refuse(refusal)]);
+}
+
+/// A floor may be what has been issued, and as far ahead as the clock may be set back.
+#[test]
+fn a_floor_is_neither_lowered_nor_too_far_ahead() {
+    let own = own();
+    let at =
+        |floor| Record { floor, ..Record { timeline: 3, ..issuer().record(floor, own.written) } };
+    for floor in [FLOOR, NOW + DAY] {
+        assert_eq!(effects(set(floor), Ok(Some(own))), is_set(at(floor), FLOOR));
+    }
+    let lowered = is_denied(Denial::FloorLowered { floor: FLOOR });
+    assert_eq!(effects(set(FLOOR - 1), Ok(Some(own))), lowered);
+    assert_eq!(effects(forced(FLOOR - 1), Ok(Some(own))), is_set(at(FLOOR - 1), FLOOR));
+    let ahead = is_denied(Denial::FloorAhead { lead: DAY + 1 });
+    assert_eq!(effects(set(NOW + DAY + 1), Ok(Some(own))), ahead);
+    assert_eq!(effects(forced(NOW + DAY + 1), Ok(Some(own))), is_set(at(NOW + DAY + 1), FLOOR));
+    // What the generator has issued counts where the record says less.
+    let less = Record { floor: FLOOR - 5, ..own };
+    assert_eq!(effects(set(FLOOR - 1), Ok(Some(less))), lowered);
+}
+
+/// The record was written two seconds ago, and the clock says that it was two days.
+fn jumped() -> Clocks {
+    Clocks { wall: NOW + 2 * DAY, ..clocks(NOW) }
+}
+
+#[test]
+fn a_clock_that_has_jumped_is_confirmed_and_a_floor_does_not_confirm_it() {
+    // As far as it is beyond the floor and its margin, where the next ID would begin.
+    let by = Jump::Measured(2 * DAY - (FLOOR - NOW + 5000));
+    let mut promise = Promise::default();
+    let mut ask = |wish, found| effects_of(&mut promise, wish, found, jumped());
+    let refused = ask(set(NOW + 2 * DAY), Ok(Some(own())));
+    assert_eq!(refused, [Effect::Refuse(Refusal::ClockAhead(by))]);
+    let confirmed = Record { written: jumped(), ..own() };
+    assert_eq!(ask(Wish::ConfirmClock, Ok(Some(own()))), is_written(confirmed));
+    assert_eq!(ask(Wish::ConfirmClock, Ok(Some(confirmed))), [NOTHING_TO_CONFIRM]);
+    assert_eq!(ask(Wish::ConfirmClock, Ok(None)), [NOTHING_TO_CONFIRM]);
+    assert_eq!(ask(Wish::ConfirmClock, DAMAGED), is_refused(DAMAGED));
+    let refusal = Refusal::OtherSystem { recorded: 8, writer: of_another().writer };
+    assert_eq!(ask(Wish::ConfirmClock, Ok(Some(of_another()))), [Effect::Refuse(refusal)]);
+}
+
+/// Once an ID has begun, the clock can be confirmed even where the register was damaged since.
+#[test]
+fn a_clock_is_confirmed_without_a_register() {
+    let mut promise = Promise::default();
+    let reserve = Wish::Reserve { timestamp: NOW, lead: 0 };
+    let began = effects_of(&mut promise, reserve, Ok(Some(own())), clocks(NOW));
+    assert!(matches!(
+        began.last(),
+        Some(Effect::Finish(Outcome::AskAgain, Some(News::Began { .. })))
+    ));
+    let mut confirm = || effects_of(&mut promise, Wish::ConfirmClock, DAMAGED, jumped());
+    assert_eq!(confirm(), [CONFIRMED]);
+    assert_eq!(confirm(), [NOTHING_TO_CONFIRM]);
+}
+
+#[test]
+fn a_copy_continues_with_the_record_of_its_original() {
+    let confirm = |force, has_identity| Wish::ConfirmSystemIdentifier { force, has_identity };
+    let taken = |record| Record { system_identifier: 7, timeline: NO_TIMELINE, ..record };
+    let other = of_another();
+    let same = Record { writer: issuer().writer, ..other };
+    for (wish, found, expected) in [
+        (confirm(false, true), Ok(Some(other)), is_written(taken(other))),
+        (confirm(true, true), Ok(Some(other)), is_written(taken(other))),
+        (confirm(false, true), Ok(Some(same)), is_denied(Denial::IdentityOfOriginal)),
+        (confirm(true, true), Ok(Some(same)), is_written(taken(same))),
+        (confirm(true, false), Ok(Some(other)), is_denied(Denial::NoIdentity)),
+        (confirm(false, true), Ok(Some(own())), vec![NOTHING_TO_CONFIRM]),
+        (confirm(false, true), Ok(None), vec![NOTHING_TO_CONFIRM]),
+        (confirm(true, true), DAMAGED, is_refused(DAMAGED)),
+    ] {
+        assert_eq!(effects(wish, found), expected, "{wish:?} of {found:?}");
+    }
+}
+
+#[test]
+fn a_layout_is_confirmed_unless_ids_would_go_back() {
+    let (epoch, widths) = (Layout::TWITTER.epoch(), Layout::TWITTER.widths());
+    let layout = |epoch, widths| Layout::new(epoch, widths).expect("a valid layout");
+    // With one bit less below the time, or with a later epoch, IDs are smaller.
+    let narrower = layout(epoch, Widths { sequence: widths.sequence - 1, ..widths });
+    let later = layout(epoch + 365 * DAY, widths);
+    let earlier = layout(epoch - 365 * DAY, widths);
+    let confirm = |layout| effects(Wish::ConfirmLayout, Ok(Some(Record { layout, ..own() })));
+    // On a later timeline, a lost server might have issued IDs up to a margin above the floor.
+    let floor = FLOOR + 5000;
+    let changed =
+        |layout| Record { layout, floor, timeline: 4, confirmed: Some(Layout::TWITTER), ..own() };
+    assert_eq!(confirm(narrower), is_written(changed(narrower)));
+    assert_eq!(confirm(later), is_written(changed(later)));
+    let back = Denial::LayoutGoesBack { recorded: earlier, floor: FLOOR };
+    assert_eq!(confirm(earlier), is_denied(back));
+    assert_eq!(confirm(Layout::TWITTER), [NOTHING_TO_CONFIRM]);
+    assert_eq!(effects(Wish::ConfirmLayout, Ok(None)), [NOTHING_TO_CONFIRM]);
+    assert_eq!(effects(Wish::ConfirmLayout, DAMAGED), is_refused(DAMAGED));
+}
