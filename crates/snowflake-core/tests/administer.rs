@@ -146,8 +146,7 @@ fn a_floor_replaces_what_is_not_anothers() {
 #[test]
 fn a_floor_is_neither_lowered_nor_too_far_ahead() {
     let own = own();
-    let at =
-        |floor| Record { floor, ..Record { timeline: 3, ..issuer().record(floor, own.written) } };
+    let at = |floor| Record { timeline: 3, ..issuer().record(floor, own.written) };
     for floor in [FLOOR, NOW + DAY] {
         assert_eq!(effects(set(floor), Ok(Some(own))), is_set(at(floor), FLOOR));
     }
