@@ -128,7 +128,7 @@ fn a_floor_keeps_what_the_record_says_otherwise() {
 /// Only by force is a record replaced that this server must not start from. What holds no record of
 /// a release can be replaced.
 #[test]
-fn a_floor_replaces_what_is_not_anothers() {
+fn a_floor_replaces_no_record_of_another_system() {
     let floor = NOW + 60_000;
     let new = is_set(issuer().record(floor, clocks(NOW)), FLOOR);
     let older = Err(Unreadable::Record(RecordError::OlderVersion(1)));

@@ -1,8 +1,8 @@
-//! The machine of the promise, step by step, for what takes the models more steps than their bounds
-//! allow: a second early reservation, before the record of the first one is durable.
+//! The machine of the promise, step by step, for what the bounds of the models leave out: a second
+//! early reservation, before the record of the first one is durable, and a clock before the epoch.
 
 use snowflake_core::generator::{Generator, RESERVATION};
-use snowflake_core::promise::{Effect, Event, Promise, Wish};
+use snowflake_core::promise::{Effect, Event, Promise, Refusal, Wish, first_start};
 use snowflake_core::register::{Issuer, Record};
 
 use crate::records::{NOW, issuer, own, wall};
@@ -88,4 +88,15 @@ fn a_record_that_is_not_durable_is_not_published() {
     server.durable = server.written;
     server.want(Wish::ReserveEarly);
     assert_eq!(server.generator.floor(), server.record.floor);
+}
+
+#[test]
+fn the_first_start_is_not_before_the_epoch() {
+    let issuer = issuer(&own());
+    let epoch = issuer.layout.epoch();
+    for now in [epoch, epoch + 1] {
+        assert!(first_start(&issuer, wall(now)).is_ok());
+    }
+    let refusal = Refusal::ClockBeforeEpoch { now: epoch - 1, epoch };
+    assert_eq!(first_start(&issuer, wall(epoch - 1)).err(), Some(refusal));
 }
