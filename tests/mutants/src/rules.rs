@@ -33,9 +33,9 @@ pub fn all() -> impl Iterator<Item = Rule> {
     ];
     files.into_iter().flat_map(|(file, rules)| {
         rules.iter().map(move |&[test, sound, broken]| {
-            // The model checker drives the machine, and so do the tests of the register.
+            // The model checker drives the machine, and so do tests of single cases.
             let tests = match file.starts_with("promise") {
-                true if test.contains("::") => "register",
+                true if test.contains("::") => "machine",
                 true => "model",
                 false => file,
             };

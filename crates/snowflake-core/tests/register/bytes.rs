@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use snowflake_core::layout::TWITTER_EPOCH;
 use snowflake_core::register::{LENGTH, MAGIC, Record, RecordError, VERSION};
 
-use crate::records::{NOW, own, records};
+use crate::fixtures::{NOW, own};
+use crate::records::records;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{GoesBack, Issuer, Record, StartError};
 
-use crate::records::{NOW, issuer, layouts, own, recent_layouts, records, wall};
+use crate::fixtures::{NOW, issuer, own, wall};
+use crate::records::{layouts, recent_layouts, records};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]

@@ -1,17 +1,11 @@
-//! Records and issuers that the tests share.
+//! Records and layouts of every kind.
 
 use proptest::prelude::*;
-use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::{Layout, Widths};
-use snowflake_core::register::{Issuer, Record, Writer};
+use snowflake_core::register::{Record, Writer};
 
-pub const NOW: i64 = 1_800_000_000_000;
-
-/// How far back a step may be that is held, where a test needs a limit.
-pub const DAY: i64 = 24 * 60 * 60 * 1000;
-
-pub const WRITER: Writer = Writer { datacenter_id: 1, worker_id: 2, machine: 3 };
+use crate::fixtures::{DAY, NOW};
 
 pub fn layouts() -> impl Strategy<Value = Layout> {
     (0..NOW, 0..8u32, 0..8u32, 10..12u32).prop_map(|(epoch, datacenter, worker, sequence)| {
@@ -44,34 +38,4 @@ pub fn records() -> impl Strategy<Value = Record> {
             let written = Clocks { wall: floor - lead, boot };
             Record { system_identifier, timeline, floor, written, layout, confirmed, writer }
         })
-}
-
-pub fn own() -> Record {
-    Record {
-        system_identifier: 7,
-        timeline: 3,
-        floor: NOW,
-        written: wall(NOW - RESERVATION),
-        layout: Layout::TWITTER,
-        confirmed: None,
-        writer: WRITER,
-    }
-}
-
-/// The wall clock, on a boot of which nothing else is known.
-pub fn wall(wall: i64) -> Clocks {
-    Clocks { wall, boot: BootClock { boot: 0, elapsed: 0 } }
-}
-
-pub fn issuer(record: &Record) -> Issuer {
-    Issuer {
-        system_identifier: record.system_identifier,
-        timeline: record.timeline,
-        layout: record.layout,
-        writer: WRITER,
-        failover_margin: 5000,
-        max_backward_step: i64::MAX,
-        max_forward_step: Some(DAY),
-        start_after: None,
-    }
 }

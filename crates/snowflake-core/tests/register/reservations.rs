@@ -7,7 +7,8 @@ use snowflake_core::generator::{
 use snowflake_core::register::{Issuer, Record, Reservation};
 use snowflake_core::ring::Ring;
 
-use crate::records::{DAY, NOW, issuer, own, records, wall};
+use crate::fixtures::{DAY, NOW, issuer, own, wall};
+use crate::records::records;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]

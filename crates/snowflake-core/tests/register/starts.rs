@@ -8,7 +8,8 @@ use snowflake_core::register::{
     Issuer, NO_TIMELINE, Record, Start, StartAfterAhead, StartError, Writer,
 };
 
-use crate::records::{DAY, NOW, WRITER, issuer, own, records, wall};
+use crate::fixtures::{DAY, NOW, WRITER, issuer, own, wall};
+use crate::records::records;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]

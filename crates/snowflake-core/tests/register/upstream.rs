@@ -3,7 +3,7 @@
 use snowflake_core::jump::{BootClock, Clocks, Reference};
 use snowflake_core::register::{Issuer, Record};
 
-use crate::records::{DAY, NOW, issuer, own, wall};
+use crate::fixtures::{DAY, NOW, issuer, own, wall};
 
 /// On its own timeline, a server goes on from its own clock, whatever it heard before.
 #[test]

@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use snowflake_repository::tree;
 
 /// The directory of each crate, and of each test that has more than one file.
-const CRATES: [&str; 23] = [
+const CRATES: [&str; 24] = [
     "src",
     "crates/snowflake-convert/src",
     "crates/snowflake-core/src",
     "crates/snowflake-core/tests/generator",
     "crates/snowflake-core/tests/horizon",
+    "crates/snowflake-core/tests/machine",
     "crates/snowflake-core/tests/model",
     "crates/snowflake-core/tests/order",
     "crates/snowflake-core/tests/register",

@@ -1,74 +1,53 @@
-//! What an administrator's wishes lead to, case by case: every effect, with the record that it writes.
-//! The model checker visits the orders in which effects and failures can come; what a record holds
-//! beside its floor and its clocks makes no difference to it.
+//! What an administrator's wishes lead to: every effect, with the record that it writes. What a record
+//! holds beside its floor and its clocks makes no difference to the model checker.
 
 use snowflake_core::generator::Generator;
-use snowflake_core::jump::{BootClock, Clocks, Jump};
+use snowflake_core::jump::{Clocks, Jump};
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::promise::{
     Denial, Effect, Event, Found, News, Outcome, Position, Promise, Refusal, Unreadable, Wish,
 };
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, RecordError, Writer};
 
-const NOW: i64 = 1_800_000_000_000;
-const DAY: i64 = 24 * 60 * 60 * 1000;
-const FLOOR: i64 = NOW - 1000;
+use crate::drive::drive;
+use crate::fixtures::{DAY, NOW, WRITER, own, wall};
+
 const WRITTEN: Position = 7;
 const CONFIRMED: Effect = Effect::Finish(Outcome::Confirmed(true), None);
 const NOTHING_TO_CONFIRM: Effect = Effect::Finish(Outcome::Confirmed(false), None);
 const DAMAGED: Found = Err(Unreadable::Record(RecordError::Damaged));
 const LATER_VERSION: Found = Err(Unreadable::Record(RecordError::NewerVersion(9)));
 
-fn clocks(wall: i64) -> Clocks {
-    Clocks { wall, boot: BootClock { boot: 5, elapsed: wall - NOW + DAY } }
-}
-
+/// A promoted server: its record is from an earlier timeline.
 fn issuer() -> Issuer {
-    Issuer {
-        system_identifier: 7,
-        timeline: 4,
-        layout: Layout::TWITTER,
-        writer: Writer { datacenter_id: 1, worker_id: 2, machine: 3 },
-        failover_margin: 5000,
-        max_backward_step: DAY,
-        max_forward_step: Some(DAY),
-        start_after: None,
-    }
-}
-
-/// A record of the issuer, from an earlier timeline.
-fn own() -> Record {
-    Record { timeline: 3, ..issuer().record(FLOOR, clocks(NOW - 2000)) }
+    let issuer = crate::fixtures::issuer(&own());
+    Issuer { timeline: 4, max_backward_step: DAY, ..issuer }
 }
 
 /// A record of another system, whose server had another identity.
 fn of_another() -> Record {
-    let writer = Writer { worker_id: 9, ..issuer().writer };
+    let writer = Writer { worker_id: 9, ..WRITER };
     Record { system_identifier: 8, writer, ..own() }
 }
 
 /// Does everything that the promise asks for, and returns it but for the questions.
 fn effects_of(promise: &mut Promise, wish: Wish, found: Found, now: Clocks) -> Vec<Effect> {
     let mut effects = Vec::new();
-    let mut effect = promise.step(&issuer(), Event::Wanted(wish));
-    loop {
+    drive(promise, &issuer(), wish, |effect| {
         let event = match effect {
-            Effect::ReadClocks => Event::Clocks(now),
-            Effect::Look | Effect::Freeze => Event::Looked(generator(FLOOR)),
-            Effect::Read => Event::Read(found),
-            Effect::AskFlushed => Event::Flushed(WRITTEN),
-            _ => {
-                effects.push(effect);
-                match effect {
-                    Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => return effects,
-                    Effect::Write(_) => Event::Written(WRITTEN),
-                    Effect::Flush(position) => Event::Flushed(position),
-                    _ => Event::Done,
-                }
-            }
+            Effect::ReadClocks => return Some(Event::Clocks(now)),
+            Effect::Look | Effect::Freeze => return Some(Event::Looked(generator(NOW))),
+            Effect::Read => return Some(Event::Read(found)),
+            Effect::AskFlushed => return Some(Event::Flushed(WRITTEN)),
+            Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => None,
+            Effect::Write(_) => Some(Event::Written(WRITTEN)),
+            Effect::Flush(position) => Some(Event::Flushed(position)),
+            _ => Some(Event::Done),
         };
-        effect = promise.step(&issuer(), event);
-    }
+        effects.push(effect);
+        event
+    });
+    effects
 }
 
 /// One that issues nothing before the next ID has begun from the register.
@@ -77,7 +56,7 @@ fn generator(timestamp: i64) -> Generator {
 }
 
 fn effects(wish: Wish, found: Found) -> Vec<Effect> {
-    effects_of(&mut Promise::default(), wish, found, clocks(NOW))
+    effects_of(&mut Promise::default(), wish, found, wall(NOW))
 }
 
 fn set(floor: i64) -> Wish {
@@ -115,14 +94,14 @@ fn is_written(record: Record) -> Vec<Effect> {
 #[test]
 fn a_floor_keeps_what_the_record_says_otherwise() {
     let floor = NOW + 60_000;
-    let of_issuer = issuer().record(floor, clocks(NOW));
+    let of_issuer = issuer().record(floor, wall(NOW));
     assert_eq!(of_issuer.timeline, 4);
     let written = own().written;
     let kept = Record { timeline: 3, written, ..of_issuer };
-    assert_eq!(effects(set(floor), Ok(Some(own()))), is_set(kept, FLOOR));
+    assert_eq!(effects(set(floor), Ok(Some(own()))), is_set(kept, NOW));
     let taken = Record { timeline: NO_TIMELINE, written, ..of_issuer };
-    assert_eq!(effects(forced(floor), Ok(Some(of_another()))), is_set(taken, FLOOR));
-    assert_eq!(effects(set(floor), Ok(None)), is_set(of_issuer, FLOOR));
+    assert_eq!(effects(forced(floor), Ok(Some(of_another()))), is_set(taken, NOW));
+    assert_eq!(effects(set(floor), Ok(None)), is_set(of_issuer, NOW));
 }
 
 /// Only by force is a record replaced that this server must not start from. What holds no record of
@@ -130,7 +109,7 @@ fn a_floor_keeps_what_the_record_says_otherwise() {
 #[test]
 fn a_floor_replaces_no_record_of_another_system() {
     let floor = NOW + 60_000;
-    let new = is_set(issuer().record(floor, clocks(NOW)), FLOOR);
+    let new = is_set(issuer().record(floor, wall(NOW)), NOW);
     let older = Err(Unreadable::Record(RecordError::OlderVersion(1)));
     for found in [Ok(None), DAMAGED, older, Err(Unreadable::Deleted)] {
         assert_eq!(effects(set(floor), found), new, "{found:?}");
@@ -147,29 +126,29 @@ fn a_floor_replaces_no_record_of_another_system() {
 fn a_floor_is_neither_lowered_nor_too_far_ahead() {
     let own = own();
     let at = |floor| Record { timeline: 3, ..issuer().record(floor, own.written) };
-    for floor in [FLOOR, NOW + DAY] {
-        assert_eq!(effects(set(floor), Ok(Some(own))), is_set(at(floor), FLOOR));
+    for floor in [NOW, NOW + DAY] {
+        assert_eq!(effects(set(floor), Ok(Some(own))), is_set(at(floor), NOW));
     }
-    let lowered = is_denied(Denial::FloorLowered { floor: FLOOR });
-    assert_eq!(effects(set(FLOOR - 1), Ok(Some(own))), lowered);
-    assert_eq!(effects(forced(FLOOR - 1), Ok(Some(own))), is_set(at(FLOOR - 1), FLOOR));
+    let lowered = is_denied(Denial::FloorLowered { floor: NOW });
+    assert_eq!(effects(set(NOW - 1), Ok(Some(own))), lowered);
+    assert_eq!(effects(forced(NOW - 1), Ok(Some(own))), is_set(at(NOW - 1), NOW));
     let ahead = is_denied(Denial::FloorAhead { lead: DAY + 1 });
     assert_eq!(effects(set(NOW + DAY + 1), Ok(Some(own))), ahead);
-    assert_eq!(effects(forced(NOW + DAY + 1), Ok(Some(own))), is_set(at(NOW + DAY + 1), FLOOR));
+    assert_eq!(effects(forced(NOW + DAY + 1), Ok(Some(own))), is_set(at(NOW + DAY + 1), NOW));
     // What the generator has issued counts where the record says less.
-    let less = Record { floor: FLOOR - 5, ..own };
-    assert_eq!(effects(set(FLOOR - 1), Ok(Some(less))), lowered);
+    let less = Record { floor: NOW - 5, ..own };
+    assert_eq!(effects(set(NOW - 1), Ok(Some(less))), lowered);
 }
 
 /// The record was written two seconds ago, and the clock says that it was two days.
 fn jumped() -> Clocks {
-    Clocks { wall: NOW + 2 * DAY, ..clocks(NOW) }
+    wall(NOW + 2 * DAY)
 }
 
 #[test]
 fn a_clock_that_has_jumped_is_confirmed_and_a_floor_does_not_confirm_it() {
     // As far as it is beyond the floor and its margin, where the next ID would begin.
-    let by = Jump::Measured(2 * DAY - (FLOOR - NOW + 5000));
+    let by = Jump::Measured(2 * DAY - 5000);
     let mut promise = Promise::default();
     let mut ask = |wish, found| effects_of(&mut promise, wish, found, jumped());
     let refused = ask(set(NOW + 2 * DAY), Ok(Some(own())));
@@ -188,7 +167,7 @@ fn a_clock_that_has_jumped_is_confirmed_and_a_floor_does_not_confirm_it() {
 fn a_clock_is_confirmed_without_a_register() {
     let mut promise = Promise::default();
     let reserve = Wish::Reserve { timestamp: NOW, lead: 0 };
-    let began = effects_of(&mut promise, reserve, Ok(Some(own())), clocks(NOW));
+    let began = effects_of(&mut promise, reserve, Ok(Some(own())), wall(NOW));
     assert!(matches!(
         began.last(),
         Some(Effect::Finish(Outcome::AskAgain, Some(News::Began { .. })))
@@ -228,12 +207,12 @@ fn a_layout_is_confirmed_unless_ids_would_go_back() {
     let earlier = layout(epoch - 365 * DAY, widths);
     let confirm = |layout| effects(Wish::ConfirmLayout, Ok(Some(Record { layout, ..own() })));
     // On a later timeline, a lost server might have issued IDs up to a margin above the floor.
-    let floor = FLOOR + 5000;
+    let floor = NOW + 5000;
     let changed =
         |layout| Record { layout, floor, timeline: 4, confirmed: Some(Layout::TWITTER), ..own() };
     assert_eq!(confirm(narrower), is_written(changed(narrower)));
     assert_eq!(confirm(later), is_written(changed(later)));
-    let back = Denial::LayoutGoesBack { recorded: earlier, floor: FLOOR };
+    let back = Denial::LayoutGoesBack { recorded: earlier, floor: NOW };
     assert_eq!(confirm(earlier), is_denied(back));
     assert_eq!(confirm(Layout::TWITTER), [NOTHING_TO_CONFIRM]);
     assert_eq!(effects(Wish::ConfirmLayout, Ok(None)), [NOTHING_TO_CONFIRM]);

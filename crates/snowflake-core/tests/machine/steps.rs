@@ -1,11 +1,12 @@
-//! The machine of the promise, step by step, for what the bounds of the models leave out: a second
-//! early reservation, before the record of the first one is durable, and a clock before the epoch.
+//! What the bounds of the models leave out: a second early reservation, before the record of the first
+//! one is durable, and a clock before the epoch.
 
 use snowflake_core::generator::{Generator, RESERVATION};
 use snowflake_core::promise::{Effect, Event, Promise, Refusal, Wish, first_start};
 use snowflake_core::register::{Issuer, Record};
 
-use crate::records::{NOW, issuer, own, wall};
+use crate::drive::drive;
+use crate::fixtures::{NOW, issuer, own, wall};
 
 /// A server that does what the machine asks for, and nothing by itself.
 struct Server {
@@ -39,9 +40,8 @@ impl Server {
 
     /// Does what a session wants. Whatever is published is durable (I1).
     fn want(&mut self, wish: Wish) {
-        let mut event = Event::Wanted(wish);
-        loop {
-            event = match self.promise.step(&self.issuer, event) {
+        drive(&mut self.promise, &self.issuer, wish, |effect| {
+            Some(match effect {
                 Effect::ReadClocks => Event::Clocks(wall(self.now)),
                 Effect::Look | Effect::Freeze => Event::Looked(self.generator),
                 Effect::Read => Event::Read(Ok(Some(self.record))),
@@ -69,10 +69,10 @@ impl Server {
                     self.generator = generator;
                     Event::Done
                 }
-                Effect::Finish(..) => return,
+                Effect::Finish(..) => return None,
                 effect => panic!("{effect:?}"),
-            }
-        }
+            })
+        });
     }
 }
 
