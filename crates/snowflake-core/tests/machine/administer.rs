@@ -15,6 +15,7 @@ use crate::fixtures::{DAY, NOW, WRITER, own, wall};
 const WRITTEN: Position = 7;
 const CONFIRMED: Effect = Effect::Finish(Outcome::Confirmed(true), None);
 const NOTHING_TO_CONFIRM: Effect = Effect::Finish(Outcome::Confirmed(false), None);
+const ASK_AGAIN: Effect = Effect::Finish(Outcome::AskAgain, None);
 const DAMAGED: Found = Err(Unreadable::Record(RecordError::Damaged));
 const LATER_VERSION: Found = Err(Unreadable::Record(RecordError::NewerVersion(9)));
 
@@ -160,6 +161,18 @@ fn a_clock_that_has_jumped_is_confirmed_and_a_floor_does_not_confirm_it() {
     assert_eq!(ask(Wish::ConfirmClock, DAMAGED), is_refused(DAMAGED));
     let refusal = Refusal::OtherSystem { recorded: 8, writer: of_another().writer };
     assert_eq!(ask(Wish::ConfirmClock, Ok(Some(of_another()))), [Effect::Refuse(refusal)]);
+}
+
+/// A session that wants to reserve early can get its turn after a floor was set. The next ID begins
+/// above that floor, and reserves.
+#[test]
+fn nothing_is_reserved_early_before_an_id_has_begun() {
+    let mut promise = Promise::default();
+    let mut ask = |wish| effects_of(&mut promise, wish, Ok(Some(own())), wall(NOW));
+    ask(Wish::Reserve { timestamp: NOW, lead: 0 });
+    assert_ne!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
+    ask(set(NOW + 60_000));
+    assert_eq!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
 }
 
 /// Once an ID has begun, the clock can be confirmed even where the register was damaged since.
