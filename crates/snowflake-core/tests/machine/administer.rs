@@ -31,24 +31,43 @@ fn of_another() -> Record {
     Record { system_identifier: 8, writer, ..own() }
 }
 
+/// What comes of an effect where nothing fails.
+fn answer(effect: Effect, found: Found, now: Clocks) -> Option<Event> {
+    match effect {
+        Effect::ReadClocks => Some(Event::Clocks(now)),
+        Effect::Look | Effect::Freeze => Some(Event::Looked(generator(NOW))),
+        Effect::Read => Some(Event::Read(found)),
+        Effect::AskFlushed => Some(Event::Flushed(WRITTEN)),
+        Effect::Write(_) => Some(Event::Written(WRITTEN)),
+        Effect::Flush(position) => Some(Event::Flushed(position)),
+        Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => None,
+        _ => Some(Event::Done),
+    }
+}
+
 /// Does everything that the promise asks for, and returns it but for the questions.
 fn effects_of(promise: &mut Promise, wish: Wish, found: Found, now: Clocks) -> Vec<Effect> {
+    use Effect::{AskFlushed, Freeze, Look, Read, ReadClocks};
     let mut effects = Vec::new();
     drive(promise, &issuer(), wish, |effect| {
-        let event = match effect {
-            Effect::ReadClocks => return Some(Event::Clocks(now)),
-            Effect::Look | Effect::Freeze => return Some(Event::Looked(generator(NOW))),
-            Effect::Read => return Some(Event::Read(found)),
-            Effect::AskFlushed => return Some(Event::Flushed(WRITTEN)),
-            Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => None,
-            Effect::Write(_) => Some(Event::Written(WRITTEN)),
-            Effect::Flush(position) => Some(Event::Flushed(position)),
-            _ => Some(Event::Done),
-        };
-        effects.push(effect);
-        event
+        if !matches!(effect, ReadClocks | Look | Freeze | Read | AskFlushed) {
+            effects.push(effect);
+        }
+        answer(effect, found, now)
     });
     effects
+}
+
+/// One that has begun, from its own record.
+fn begun() -> Promise {
+    let mut promise = Promise::default();
+    let reserve = Wish::Reserve { timestamp: NOW, lead: 0 };
+    let began = effects_of(&mut promise, reserve, Ok(Some(own())), wall(NOW));
+    assert!(matches!(
+        began.last(),
+        Some(Effect::Finish(Outcome::AskAgain, Some(News::Began { .. })))
+    ));
+    promise
 }
 
 /// One that issues nothing before the next ID has begun from the register.
@@ -167,24 +186,50 @@ fn a_clock_that_has_jumped_is_confirmed_and_a_floor_does_not_confirm_it() {
 /// above that floor, and reserves.
 #[test]
 fn nothing_is_reserved_early_before_an_id_has_begun() {
-    let mut promise = Promise::default();
+    let mut promise = begun();
     let mut ask = |wish| effects_of(&mut promise, wish, Ok(Some(own())), wall(NOW));
-    ask(Wish::Reserve { timestamp: NOW, lead: 0 });
     assert_ne!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
     ask(set(NOW + 60_000));
     assert_eq!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
 }
 
+/// A session that sets a floor has frozen the generator. It gives it back with the floor that it had,
+/// unless the register might hold the new floor already; also where that fails at first.
+#[test]
+fn a_failure_leaves_no_generator_frozen() {
+    let published = NOW + 5000;
+    let raise = Effect::Raise { floor: published, next_after: published };
+    let restart = Effect::Restart(generator(NOW));
+    for (failing, expected) in [
+        (0..=0, vec![]),
+        (1..=1, vec![raise]),
+        (2..=2, vec![raise]),
+        (2..=3, vec![raise, raise]),
+        (3..=3, vec![restart]),
+        (4..=4, vec![restart]),
+        (5..=5, vec![restart]),
+        (5..=6, vec![restart, restart]),
+    ] {
+        let (mut done, mut effects) = (0, Vec::new());
+        drive(&mut begun(), &issuer(), set(NOW + 60_000), |effect| {
+            if done > *failing.start() {
+                effects.push(effect);
+            }
+            done += 1;
+            match failing.contains(&(done - 1)) {
+                true => Some(Event::Failed),
+                false => answer(effect, Ok(Some(own())), wall(NOW)),
+            }
+        });
+        assert_eq!(effects.pop(), Some(Effect::Stop), "{failing:?}");
+        assert_eq!(effects, expected, "{failing:?}");
+    }
+}
+
 /// Once an ID has begun, the clock can be confirmed even where the register was damaged since.
 #[test]
 fn a_clock_is_confirmed_without_a_register() {
-    let mut promise = Promise::default();
-    let reserve = Wish::Reserve { timestamp: NOW, lead: 0 };
-    let began = effects_of(&mut promise, reserve, Ok(Some(own())), wall(NOW));
-    assert!(matches!(
-        began.last(),
-        Some(Effect::Finish(Outcome::AskAgain, Some(News::Began { .. })))
-    ));
+    let mut promise = begun();
     let mut confirm = || effects_of(&mut promise, Wish::ConfirmClock, DAMAGED, jumped());
     assert_eq!(confirm(), [CONFIRMED]);
     assert_eq!(confirm(), [NOTHING_TO_CONFIRM]);

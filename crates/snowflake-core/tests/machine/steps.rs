@@ -100,3 +100,13 @@ fn the_first_start_is_not_before_the_epoch() {
     let refusal = Refusal::ClockBeforeEpoch { now: epoch - 1, epoch };
     assert_eq!(first_start(&issuer, wall(epoch - 1)).err(), Some(refusal));
 }
+
+#[test]
+fn a_standby_remembers_the_clock_that_it_heard_last() {
+    let mut promise = Promise::default();
+    assert_eq!(promise.upstream(), None);
+    for upstream in [wall(NOW), wall(NOW - 1)] {
+        promise.hear(upstream);
+        assert_eq!(promise.upstream(), Some(upstream));
+    }
+}
