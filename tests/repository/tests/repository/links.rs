@@ -78,7 +78,6 @@ fn figures_are_of_a_commit_and_a_day() {
         "SECURITY.md",
         "docs/compare.md",
         "docs/conversion.md",
-        "docs/operations.md",
         "docs/order.md",
         "docs/performance.md",
         "docs/public-ids.md",
