@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use snowflake_core::deleted::Deleted;
+use snowflake_core::deleted::{self, Deleted};
 
 const KEPT: usize = 8;
+
+/// What a server keeps, of 800 deleted rows a second.
+const _: () = assert!(deleted::KEPT / 4 * 3 >= 60 * 800);
 
 /// Asserts the promises at the top of `src/deleted.rs`.
 fn check(ids: impl IntoIterator<Item = i64>) -> Result<(), TestCaseError> {

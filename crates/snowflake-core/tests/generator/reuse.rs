@@ -67,10 +67,12 @@ fn reuse_reaches_as_far_as_its_window_and_the_start() {
 fn reuse_begins_where_it_is_switched_on() {
     let mut world = World::new(Limits { max_backward_step: 0, ..REUSE });
     world.generator.set_reuse(&mut world.ring, false);
+    assert!(!world.generator.reuses());
     assert!(matches!(world.insist(1), Decision::Issue(_)));
     world.move_clock(4);
     assert!(matches!(world.insist(1), Decision::Issue(_)));
     world.generator.set_reuse(&mut world.ring, true);
+    assert!(world.generator.reuses());
     world.move_clock(2);
     assert!(matches!(world.insist(1), Decision::Issue(_)));
     for (clock, is_known) in [(START, false), (START + 4, false), (START + 5, true)] {
