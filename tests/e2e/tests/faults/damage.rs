@@ -105,7 +105,7 @@ fn a_deleted_register_is_created_again_and_logged() {
     };
     let before = created(&cluster);
     delete(&mut cluster);
-    set_clock_back_to(&cluster, journal.ids()[0]);
+    set_clock_back_to(&cluster, &journal);
     let returned = journal.returned(&mut cluster.connect());
     assert!(returned > 0);
     assert_eq!(created(&cluster), before + 1);

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use snowflake_e2e::{Cluster, INSERT, NEXT, create_directory, create_orders};
+use snowflake_e2e::{Cluster, INSERT, Journal, NEXT, create_directory, create_orders};
 
 /// Makes a cluster that was started with `archive_mode` archive its WAL, and returns where to.
 fn archive(cluster: &Cluster) -> PathBuf {
@@ -43,8 +43,10 @@ fn archive(cluster: &Cluster) -> PathBuf {
     archive
 }
 
-/// Sets a server's clock back to the time of an ID in the default layout.
-fn set_clock_back_to(cluster: &Cluster, id: i64) {
+/// Sets a server's clock back into the time in which the IDs in the journal were issued, in the
+/// default layout. Around the first of them, a busy machine might have left gaps.
+fn set_clock_back_to(cluster: &Cluster, journal: &Journal) {
+    let id = journal.ids()[journal.count() / 2];
     let issued = Duration::from_millis((id >> 22) as u64 + 1_288_834_974_657);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     cluster.set_clock(&format!("-{:.3}s", (now - issued).as_secs_f64()));
