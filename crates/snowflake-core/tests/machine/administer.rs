@@ -12,6 +12,8 @@ use snowflake_core::register::{Issuer, NO_TIMELINE, Record, RecordError, Writer}
 use crate::drive::drive;
 use crate::fixtures::{DAY, NOW, WRITER, own, wall};
 
+/// The clock, which is later than the floor of the record.
+const LATER: i64 = NOW + 1000;
 const WRITTEN: Position = 7;
 const CONFIRMED: Effect = Effect::Finish(Outcome::Confirmed(true), None);
 const NOTHING_TO_CONFIRM: Effect = Effect::Finish(Outcome::Confirmed(false), None);
@@ -62,7 +64,7 @@ fn effects_of(promise: &mut Promise, wish: Wish, found: Found, now: Clocks) -> V
 fn begun() -> Promise {
     let mut promise = Promise::default();
     let reserve = Wish::Reserve { timestamp: NOW, lead: 0 };
-    let began = effects_of(&mut promise, reserve, Ok(Some(own())), wall(NOW));
+    let began = effects_of(&mut promise, reserve, Ok(Some(own())), wall(LATER));
     assert!(matches!(
         began.last(),
         Some(Effect::Finish(Outcome::AskAgain, Some(News::Began { .. })))
@@ -76,7 +78,7 @@ fn generator(timestamp: i64) -> Generator {
 }
 
 fn effects(wish: Wish, found: Found) -> Vec<Effect> {
-    effects_of(&mut Promise::default(), wish, found, wall(NOW))
+    effects_of(&mut Promise::default(), wish, found, wall(LATER))
 }
 
 fn set(floor: i64) -> Wish {
@@ -114,7 +116,7 @@ fn is_written(record: Record) -> Vec<Effect> {
 #[test]
 fn a_floor_keeps_what_the_record_says_otherwise() {
     let floor = NOW + 60_000;
-    let of_issuer = issuer().record(floor, wall(NOW));
+    let of_issuer = issuer().record(floor, wall(LATER));
     assert_eq!(of_issuer.timeline, 4);
     let written = own().written;
     let kept = Record { timeline: 3, written, ..of_issuer };
@@ -129,7 +131,7 @@ fn a_floor_keeps_what_the_record_says_otherwise() {
 #[test]
 fn a_floor_replaces_no_record_of_another_system() {
     let floor = NOW + 60_000;
-    let new = is_set(issuer().record(floor, wall(NOW)), NOW);
+    let new = is_set(issuer().record(floor, wall(LATER)), NOW);
     let older = Err(Unreadable::Record(RecordError::OlderVersion(1)));
     for found in [Ok(None), DAMAGED, older, Err(Unreadable::Deleted)] {
         assert_eq!(effects(set(floor), found), new, "{found:?}");
@@ -146,15 +148,15 @@ fn a_floor_replaces_no_record_of_another_system() {
 fn a_floor_is_neither_lowered_nor_too_far_ahead() {
     let own = own();
     let at = |floor| Record { timeline: 3, ..issuer().record(floor, own.written) };
-    for floor in [NOW, NOW + DAY] {
+    for floor in [NOW, LATER + DAY] {
         assert_eq!(effects(set(floor), Ok(Some(own))), is_set(at(floor), NOW));
     }
     let lowered = is_denied(Denial::FloorLowered { floor: NOW });
     assert_eq!(effects(set(NOW - 1), Ok(Some(own))), lowered);
     assert_eq!(effects(forced(NOW - 1), Ok(Some(own))), is_set(at(NOW - 1), NOW));
     let ahead = is_denied(Denial::FloorAhead { lead: DAY + 1 });
-    assert_eq!(effects(set(NOW + DAY + 1), Ok(Some(own))), ahead);
-    assert_eq!(effects(forced(NOW + DAY + 1), Ok(Some(own))), is_set(at(NOW + DAY + 1), NOW));
+    assert_eq!(effects(set(LATER + DAY + 1), Ok(Some(own))), ahead);
+    assert_eq!(effects(forced(LATER + DAY + 1), Ok(Some(own))), is_set(at(LATER + DAY + 1), NOW));
     // What the generator has issued counts where the record says less.
     let less = Record { floor: NOW - 5, ..own };
     assert_eq!(effects(set(NOW - 1), Ok(Some(less))), lowered);
@@ -187,7 +189,7 @@ fn a_clock_that_has_jumped_is_confirmed_and_a_floor_does_not_confirm_it() {
 #[test]
 fn nothing_is_reserved_early_before_an_id_has_begun() {
     let mut promise = begun();
-    let mut ask = |wish| effects_of(&mut promise, wish, Ok(Some(own())), wall(NOW));
+    let mut ask = |wish| effects_of(&mut promise, wish, Ok(Some(own())), wall(LATER));
     assert_ne!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
     ask(set(NOW + 60_000));
     assert_eq!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
@@ -215,7 +217,7 @@ fn a_failure_leaves_no_generator_frozen() {
             effects.push(effect);
             match failing.contains(&effects.len()) {
                 true => Some(Event::Failed),
-                false => answer(effect, Ok(Some(own())), wall(NOW)),
+                false => answer(effect, Ok(Some(own())), wall(LATER)),
             }
         });
         let mut after = effects.split_off(*failing.start());
