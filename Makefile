@@ -77,10 +77,10 @@ soak-widen:
 		cargo test -p snowflake-e2e --test widen -- --show-output soak:: killed::
 
 mutants:
-	@cargo run --quiet -p snowflake-mutants
+	@tools/break-rules core
 	@$(if $(QUICK),,tools/mutants)
-	@tools/break-promises
-	@$(if $(QUICK),,tools/break-shell)
+	@tools/break-rules promises
+	@$(if $(QUICK),,tools/break-rules shell)
 
 test-fleet:
 	@cargo run --release -p snowflake-simulation -- 1000000000

@@ -118,9 +118,6 @@ pub extern "C-unwind" fn _PG_init() {
         public::init();
         clock::boot();
         status::log_the_ends();
-        if promise::IS_BROKEN {
-            warning!("the library snowflake_pg was built for a test: IDs come back");
-        }
     }
 }
 

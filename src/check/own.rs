@@ -14,7 +14,7 @@ use crate::generate;
 use crate::generator::shared;
 use crate::promise::Error::Refused;
 use crate::promise::outlook::Outlook;
-use crate::promise::{self, reservation, upstream};
+use crate::promise::{reservation, upstream};
 use crate::public;
 use crate::settings::{self, Identity};
 use crate::status::{DAY, LITTLE_TIME};
@@ -36,12 +36,6 @@ const TABLE_WITH_KEYS: &str = "SELECT a.adrelid::regclass::text
 
 /// Whether the library is preloaded.
 pub fn preloading(_: &Facts) -> Finding {
-    if promise::IS_BROKEN {
-        return Finding::doubtful(
-            "The library was built for a test: IDs come back.",
-            "Install the library again, and restart the server.",
-        );
-    }
     match settings::require_preloading() {
         Ok(_) => Finding::well("The library is in shared_preload_libraries."),
         Err(error) => Finding::blocking(error.report()),

@@ -21,11 +21,3 @@ pub mod restored;
 pub mod upstream;
 
 pub use error::{Error, refused};
-
-/// Whether this build breaks the promise on purpose, for tests that have to notice.
-pub const IS_BROKEN: bool = cfg!(any(
-    feature = "test_without_register",
-    feature = "test_without_commit_records",
-    feature = "test_without_sync",
-    feature = "test_without_flush",
-));

@@ -50,9 +50,6 @@ const HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
 /// DELAY_CHKPT_START of the server. The end of a transaction clears it too.
 const DELAY_CHECKPOINT: i32 = 1;
 
-/// Set in a build that leaves the sync out, to show that the tests notice.
-const WITHOUT_SYNC: bool = cfg!(feature = "test_without_sync");
-
 /// A page in memory of ours, aligned for direct I/O.
 #[repr(C, align(4096))]
 struct Page([u8; PAGE_SIZE]);
@@ -162,10 +159,8 @@ pub fn write(record: &Record) -> Position {
 /// Makes the file's entry in its directory durable, whether a session or recovery created it. An
 /// entry is not WAL-logged, and a checkpoint syncs no directory.
 pub fn sync_entry() {
-    if !WITHOUT_SYNC {
-        // SAFETY: a directory of the server.
-        unsafe { pg_sys::fsync_fname(c"global".as_ptr(), true) };
-    }
+    // SAFETY: a directory of the server.
+    unsafe { pg_sys::fsync_fname(c"global".as_ptr(), true) };
 }
 
 /// Says that no process has a deleted file open: what [`close_deleted`] returns.

@@ -29,9 +29,6 @@ use snowflake_core::horizon::Event;
 use crate::currval;
 use crate::generator::holding;
 
-/// Set in a build that leaves the commit records out, to show that the tests notice.
-const WITHOUT_COMMIT_RECORDS: bool = cfg!(feature = "test_without_commit_records");
-
 /// [`currval::mark`] when the last transaction of this session ended. Memory of one process.
 static MARK: AtomicI64 = AtomicI64::new(-1);
 
@@ -125,7 +122,7 @@ fn counter(leader: *mut pg_sys::PGPROC) -> &'static AtomicU64 {
 fn waits_for_standbys() -> bool {
     // SAFETY: a variable of this process.
     let level = unsafe { pg_sys::synchronous_commit };
-    !WITHOUT_COMMIT_RECORDS && level > LOCAL_FLUSH && has_synchronous_standbys()
+    level > LOCAL_FLUSH && has_synchronous_standbys()
 }
 
 /// The highest `synchronous_commit` with which a commit waits for no standby.

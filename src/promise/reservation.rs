@@ -52,12 +52,6 @@ struct Guarded {
 // SAFETY: no pointers, and nothing that belongs to one process.
 unsafe impl PGRXSharedMemory for Guarded {}
 
-/// Set in a build that keeps no register, to show that the tests notice.
-const WITHOUT_REGISTER: bool = cfg!(feature = "test_without_register");
-
-/// Set in a build that flushes no record, to show that the tests notice.
-const WITHOUT_FLUSH: bool = cfg!(feature = "test_without_flush");
-
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
     pg_shmem_init!(RESERVATIONS);
@@ -130,7 +124,7 @@ fn achieve(fixed: &Fixed, wish: Wish, closed: Closed) -> Result<Outcome, Error> 
         entries.extend(news.and_then(|news| logged.due(LogEntry::of(news, &issuer)?)));
         if let Outcome::Reserved { floor } = outcome {
             shared::count(|statistics| statistics.reservations += 1);
-            if !WITHOUT_REGISTER && register::is_gone() {
+            if register::is_gone() {
                 entries.extend(logged.due(LogEntry::RegisterDeleted { promised: floor }));
             }
         }
@@ -153,15 +147,9 @@ impl Turn<'_> {
                 Effect::ReadClocks => Event::Clocks(clock::clocks()),
                 Effect::Look => Event::Looked(shared::generator()),
                 Effect::Freeze => Event::Looked(shared::freeze()),
-                // A floor that was set is in the shared memory alone.
-                Effect::Read if WITHOUT_REGISTER => Event::Read(Ok(
-                    shared::promised().map(|floor| self.issuer.record(floor, clock::clocks()))
-                )),
                 Effect::Read => Event::Read(register::read()),
-                Effect::Create(_) | Effect::Overwrite(_) if WITHOUT_REGISTER => Event::Done,
                 Effect::Create(record) => done(register::create(&record)),
                 Effect::Overwrite(record) => done(register::overwrite(&record, closed)?),
-                Effect::Write(_) if WITHOUT_REGISTER => Event::Written(0),
                 Effect::Write(record) => Event::Written(register::write(&record)),
                 Effect::Flush(position) => flush(position),
                 Effect::FlushSoon(position) => done(register::flush_soon(position)),
@@ -198,9 +186,7 @@ fn done((): ()) -> Event {
 }
 
 fn flush(position: Position) -> Event {
-    if !WITHOUT_FLUSH && !WITHOUT_REGISTER {
-        register::flush(position);
-    }
+    register::flush(position);
     Event::Flushed(position)
 }
 

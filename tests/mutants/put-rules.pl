@@ -1,24 +1,42 @@
-# Finds each rule that tests/mutants/shell lists in the sources of a tree, and prints its number, its test and its source.
-# Fails if it is not in exactly one place. The list says what its lines mean.
+# Finds the rules of the lists beside this file in the sources of a tree, and prints, for each test, the rule's list and
+# number, the suite, the test and the source. Fails if a rule is not in exactly one place.
 #
 #   perl tests/mutants/put-rules.pl TREE        does nothing else
-#   perl tests/mutants/put-rules.pl TREE break  puts what breaks it beside each rule: see tools/break-shell
+#   perl tests/mutants/put-rules.pl TREE break  puts what breaks it beside each rule: see tools/break-rules
+#
+# A rule has a line for the suite and the name of each test that has to notice, and then two lines, or more such pairs:
+# the source, and what takes its place. An empty line ends it. In the source, $name stands for any name, so that a variable
+# can be renamed. White space does not matter. If [[ and ]] are there, only what is between them is replaced, and the rest
+# says where it is. {} takes the place of a statement. The rules are broken in the order of the lists, so what a rule puts
+# in the place of a source must not be found by those that follow.
 use strict;
 use warnings;
 my ($tree, $break) = @ARGV;
-my $list = "$tree/tests/mutants/shell";
 my %text;
-for my $file (split /\n/, `find '$tree/src' '$tree/crates/snowflake-convert/src' '$tree/crates/snowflake-server/src' -name '*.rs'`) {
+my $sources = join ' ', map { "'$tree/$_'" } qw(src crates/snowflake-convert/src crates/snowflake-core/src crates/snowflake-server/src);
+for my $file (split /\n/, `find $sources -name '*.rs'`) {
     open(my $in, '<', $file) or die "$file: $!";
     local $/;
     $text{$file} = <$in>;
 }
-open(my $in, '<', $list) or die "$list: $!";
-my @lines = grep { !/^\s*(#|$)/ } <$in>;
-chomp @lines;
 my $number = 0;
-while (my ($test, $sound, $broken) = splice @lines, 0, 3) {
-    $number++;
+for my $list (qw(core promises shell)) {
+    open(my $in, '<', "$tree/tests/mutants/$list") or die "$list: $!";
+    my $rules = join '', grep { !/^#/ } <$in>;
+    for my $rule (split /\n\n+/, $rules) {
+        my @lines = grep { /\S/ } split /\n/, $rule;
+        my @tests;
+        push @tests, shift @lines while @lines && $lines[0] =~ /^\w+ \| [\w:]+$/;
+        next unless @tests;
+        $number++;
+        print "$list | $number | $_ | $lines[0]\n" for @tests;
+        break_one($number, splice @lines, 0, 2) while @lines;
+    }
+}
+
+# Puts beside the source what breaks it.
+sub break_one {
+    my ($number, $sound, $broken) = @_;
     # White space is left out where it says nothing, and a name is the same one wherever it stands.
     my (%seen, $pattern);
     for my $token ($sound =~ /\[\[|\]\]|\$\w+|\w+|\S/g) {
@@ -45,8 +63,8 @@ while (my ($test, $sound, $broken) = splice @lines, 0, 3) {
     my $either = "if crate::is_broken($number) { $instead } else { $all }";
     $either = "($either)" unless $all =~ /;\s*$/;
     substr($text{$found[0]}, $offset, length $all) = $either;
-    print "$number | $test | $sound\n";
 }
+
 for my $file ($break ? keys %text : ()) {
     $text{$file} .= <<'RUST' if $file =~ m{/src/lib\.rs$};
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Waits until `condition` holds; panics after three minutes, which no machine that is only slow
-/// takes, or after `SNOWFLAKE_PATIENCE` seconds, which `tools/break-promises` sets, since its tests
+/// takes, or after `SNOWFLAKE_PATIENCE` seconds, which `tools/break-rules` sets, since its tests
 /// are expected to fail.
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use snowflake_repository::tree;
 
 /// The directory of each crate, and of each test that has more than one file.
-const CRATES: [&str; 24] = [
+const CRATES: [&str; 23] = [
     "src",
     "crates/snowflake-convert/src",
     "crates/snowflake-core/src",
@@ -32,7 +32,6 @@ const CRATES: [&str; 24] = [
     "tests/e2e/tests/fleet",
     "tests/e2e/tests/upgrade",
     "tests/e2e/tests/widen",
-    "tests/mutants/src",
     "tests/repository/src",
     "tests/repository/tests/repository",
     "tests/simulation/src",

@@ -233,11 +233,29 @@ fn commands_for_one_test_run_it() {
 /// The lists of what may be skipped, and of what notices a broken promise.
 #[test]
 fn lists_name_tests_that_there_are() {
-    for list in ["tests/e2e/promises", "tests/e2e/skips", "tests/mutants/shell"] {
+    for list in ["tests/e2e/skips", "tests/mutants/promises", "tests/mutants/shell"] {
         let text = fs::read_to_string(tree().join(list)).expect("a list");
         let names = text.lines().filter_map(|line| line.split_once(" | ")).map(|(_, name)| name);
         assert_there_are(names.filter(|name| *name != "all pgrx tests"));
     }
+}
+
+/// The list of what notices a broken rule of the core, whose tests are known by their program.
+#[test]
+fn the_list_of_the_core_names_tests_that_there_are() {
+    let (tests, mut named) = (all(), 0);
+    let text = fs::read_to_string(tree().join("tests/mutants/core")).expect("a list");
+    for (program, name) in text.lines().filter_map(|line| line.split_once(" | ")) {
+        if !program.bytes().all(|b| b.is_ascii_lowercase()) {
+            continue;
+        }
+        let function = name.rsplit("::").next().expect("a name");
+        let is_there =
+            |test: &Function| test.is_test && test.program == program && test.name == function;
+        assert!(tests.iter().any(is_there), "no test {name} in {program}");
+        named += 1;
+    }
+    assert!(named >= 90, "the list names {named} tests");
 }
 
 /// For each row of `snowflake_check()`, a test in which it is not well.
