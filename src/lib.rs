@@ -31,7 +31,6 @@
 //! - `clock`: the wall clock and the boot clock.
 
 use pgrx::prelude::*;
-use snowflake_server::report;
 
 mod administer;
 mod adopt;
@@ -101,7 +100,6 @@ extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 pub extern "C-unwind" fn _PG_init() {
     // SAFETY: a plain variable of the server.
     let preloading = unsafe { pg_sys::process_shared_preload_libraries_in_progress };
-    report::init();
     settings::init(preloading);
     utility::init();
     adopt::init();

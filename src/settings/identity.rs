@@ -18,11 +18,10 @@ pub fn parse(text: &str, last: fn(&Layout) -> u32) -> Result<Option<u32>, String
     if text == "-1" {
         return Ok(None);
     }
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(rule());
-    }
+    // Rust accepts a plus sign.
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
-        Ok(id) if last.is_none_or(|last| id <= last) => Ok(Some(id)),
+        Ok(id) if is_digits && last.is_none_or(|last| id <= last) => Ok(Some(id)),
         _ => Err(rule()),
     }
 }

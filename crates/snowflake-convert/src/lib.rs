@@ -56,7 +56,7 @@ mod widen;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_server::encoding::{text_argument, text_array_argument};
-use snowflake_server::report::{self as reports, OrRaise};
+use snowflake_server::report::OrRaise;
 use snowflake_server::subtransaction;
 
 use execution::change;
@@ -75,12 +75,6 @@ pg_module_magic!(name, version);
 extension_sql_file!("../sql/requirements.sql", name = "requirements", bootstrap);
 extension_sql_file!("../sql/usage.sql", name = "usage", requires = [snowflake_key_usage]);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
-
-/// Called by PostgreSQL when the library is loaded.
-#[pg_guard]
-pub extern "C-unwind" fn _PG_init() {
-    reports::init();
-}
 
 /// What the functions return: the step that a statement belongs to, and the statement.
 type Rows = TableIterator<'static, (Bytes, Bytes)>;

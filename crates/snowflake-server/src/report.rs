@@ -35,17 +35,6 @@ impl OnceAMinute {
     }
 }
 
-/// Called while the library is loaded. If `RUST_BACKTRACE` is set, pgrx shows a backtrace as the
-/// detail of an error. An ordinary error is not a bug, and needs no backtrace.
-pub fn init() {
-    let note_the_place = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if panic.payload_as_str().is_some() {
-            note_the_place(panic);
-        }
-    }));
-}
-
 /// An error of this extension, as a user sees it.
 pub trait Report: Sized {
     /// SQLSTATE, message, detail and hint.

@@ -58,6 +58,10 @@ fn alter_system_refuses_what_a_start_would_refuse() {
             "invalid value for parameter \"snowflake.datacenter_id\": \"0x10\"",
         ),
         (
+            "snowflake.datacenter_id = '+5'",
+            "invalid value for parameter \"snowflake.datacenter_id\": \"+5\"",
+        ),
+        (
             "snowflake.start_after = 'tomorrow'",
             "invalid value for parameter \"snowflake.start_after\": \"tomorrow\"",
         ),

@@ -181,9 +181,20 @@ fn a_notice_quotes_a_name_beyond_ascii() {
     config.dbname("latin1").notice_callback(move |notice| drop(sender.send(notice)));
     let mut client = config.connect(NoTls).expect("a session");
     client.batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    // What comes after a notice has its own texts and context.
+    let error = error_of(client.batch_execute(
+        "DO $$
+         DECLARE claimed text;
+         BEGIN
+             claimed := snowflake_claim_node('Größe') || snowflake_claim_node('Größe');
+             RAISE EXCEPTION 'the next error';
+         END $$",
+    ));
+    assert_eq!((error.message(), error.detail()), ("the next error", None));
+    assert_eq!(error.where_(), Some("PL/pgSQL function inline_code_block line 5 at RAISE"));
     drop((client, config));
     let notices: Vec<_> = notices.iter().collect();
-    assert_eq!(notices.len(), 1);
+    assert_eq!(notices.len(), 2);
     assert!(
         notices[0].detail().expect("a detail").contains("index public.\"Größe\""),
         "{notices:?}"

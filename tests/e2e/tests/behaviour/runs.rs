@@ -115,6 +115,23 @@ fn a_cursor_that_pauses_returns_ids_from_before() {
     assert!(after.iter().filter(|id| **id < other).count() <= before.len());
 }
 
+/// Whoever wants a single ID finds one, while others take runs. Where a burst may run ahead of the
+/// clock, nobody has to wait, and nothing is left.
+#[test]
+fn runs_leave_the_last_ids_of_a_millisecond_to_others() {
+    let last_sequence = |max_burst| {
+        let cluster = Cluster::builder().set("snowflake.max_burst", max_burst).start();
+        bigint(
+            &mut cluster.connect(),
+            "SELECT max(snowflake_sequence(id))::bigint FROM snowflake_nextval(200000) AS id",
+        )
+    };
+    assert_eq!(last_sequence("-1"), 4095);
+    // 128 are left. The last run of the call may be of a single ID.
+    let last = last_sequence("0");
+    assert!([3967, 3968].contains(&last), "{last}");
+}
+
 /// Two calls in one select list: each increases, and no ID is in both.
 #[test]
 fn two_calls_in_one_select_list_take_runs_of_their_own() {

@@ -123,6 +123,14 @@ fn take_all(cluster: &Cluster, query: &str) -> Vec<i64> {
 }
 
 #[test]
+fn before_the_first_id_there_is_no_floor() {
+    let cluster = Cluster::start();
+    let known = "SELECT count(*) FROM snowflake_status
+        WHERE preloaded AND last_id IS NULL AND floor IS NULL AND lead = 0";
+    assert_eq!(bigint(&mut cluster.connect(), known), 1);
+}
+
+#[test]
 fn waits_are_counted_and_timed() {
     let cluster = Cluster::builder()
         .set("snowflake.max_backward_step", "0")

@@ -117,10 +117,12 @@ fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
     assert_doubtful(&careless, FROM_BACKUP);
     let own = recover(own, &[("snowflake.worker_id", "10")]);
     let told = recover(told, &[("snowflake.start_after", &later)]);
-    for copy in [own, told] {
+    for (copy, is_told) in [(own, false), (told, true)] {
         assert_well(&copy, COPY);
         take(&copy);
         assert_well(&copy, COPY);
+        let says = copy.log().contains("snowflake.start_after is later than that.");
+        assert_eq!(says, is_told, "{}", copy.log());
     }
     // The first start has taken the label away, but the history of the timeline tells.
     let mut restarted = recover(restarted, &[]);
