@@ -17,7 +17,8 @@ use snowflake_e2e::{Cluster, bigint, error_of};
 use crate::extension_update::{has_convert, releases};
 
 /// The schema `ids` of the extension, and the schema `first` of the caller's path; all of it belongs
-/// to a role that is no superuser.
+/// to a role that is no superuser. The traps are another's, because a conversion reads all functions
+/// of the owner, and there are 100,000 traps.
 const SCHEMAS: &str = "
     SET ROLE app;
     CREATE SCHEMA ids;
@@ -29,6 +30,7 @@ const SCHEMAS: &str = "
         RAISE LOG 'trap sprung: % as %', trap, current_user;
         RAISE EXCEPTION 'trap sprung: % as %', trap, current_user;
     END $$;
+    GRANT ALL ON SCHEMA ids, first, traps TO trapper;
     RESET ROLE";
 
 /// What a parameter of each type takes without a cast: values of the types that are converted to it,
@@ -78,12 +80,12 @@ const SIGNATURES: &str = r#"
     SELECT is_operator, name, types, min(result), true FROM signatures
     WHERE NOT types && '{"\"any\""}'::regtype[]::oid[]
     GROUP BY is_operator, name, types;
-    GRANT SELECT ON traps TO app"#;
+    GRANT SELECT ON traps TO trapper"#;
 
 /// Sets the traps in a schema. The planner looks into such a function, and springs it where no row
 /// does. The statements are made before, since each operator makes PostgreSQL plan queries again.
 const SET_TRAPS: &str = r#"
-    SET ROLE app;
+    SET ROLE trapper;
     SET check_function_bodies = off;
     DO $set$
     DECLARE
@@ -277,7 +279,7 @@ fn sprung(cluster: &Cluster) -> Vec<String> {
 
 fn start() -> Cluster {
     let cluster = Cluster::start();
-    cluster.connect().batch_execute("CREATE ROLE app LOGIN").expect("a role");
+    cluster.connect().batch_execute("CREATE ROLE app LOGIN; CREATE ROLE trapper").expect("a role");
     cluster
 }
 
