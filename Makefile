@@ -4,7 +4,7 @@
 .PHONY: help all setup run test lint install uninstall deb rpm image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak soak-widen clean
 
 throwaway = cargo run --quiet -p snowflake-e2e --bin throwaway --
-bench = cargo run --quiet --release -p snowflake-bench --
+bench = cargo run --quiet --profile program -p snowflake-bench --
 
 # Prints the table of CONTRIBUTING.md, which says what each target does, without its marks.
 help:
@@ -77,13 +77,11 @@ soak-widen:
 		cargo test -p snowflake-e2e --test widen -- --show-output soak:: killed::
 
 mutants:
-	@tools/break-rules core
-	@$(if $(QUICK),,tools/mutants)
-	@tools/break-rules promises
-	@$(if $(QUICK),,tools/break-rules shell)
+	@set -e; for list in $(or $(ONLY),core promises shell); do tools/break-rules $$list; done
+	@$(if $(ONLY),,tools/mutants)
 
 test-fleet:
-	@cargo run --release -p snowflake-simulation -- 1000000000
+	@cargo run --profile program -p snowflake-simulation -- 1000000000
 	@WITH_FLEET=1 tools/on-server cargo test -p snowflake-e2e --test fleet -- --ignored --show-output --test-threads=4
 
 test-newcomer:
