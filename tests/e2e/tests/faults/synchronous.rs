@@ -177,7 +177,7 @@ fn a_long_statement_that_knows_of_no_standby_waits() {
     eventually("it runs", || {
         let running = format!(
             "SELECT count(*) FROM pg_stat_activity
-             WHERE pid = {pid} AND state = 'active' AND query LIKE 'COPY%'"
+             WHERE pid = {pid} AND state = 'active' AND query LIKE 'SELECT ARRAY%'"
         );
         bigint(&mut watcher, &running) == 1
     });

@@ -1,20 +1,19 @@
 //! The commands that documents show are those that something runs.
 
-use std::fs;
-
-use snowflake_repository::{documents, page, tree};
+use snowflake_repository::{documents, page};
 
 #[test]
 fn the_shell_commands_of_every_document_are_run_by_a_test() {
-    // installation.rs runs make install. .ci/run runs the others, and make bench with QUICK=1.
-    let ci = fs::read_to_string(tree().join(".ci/run")).expect(".ci/run");
+    // installation.rs runs make install. Continuous integration runs the others, and make bench with
+    // QUICK=1.
+    let ci = [".ci/run", ".ci/nightly"].map(|script| page(script).text).concat();
     for document in documents() {
         for block in document.blocks().into_iter().filter(|block| block.language == "sh") {
             for line in block.text.lines().filter(|line| *line != "make install") {
                 let line = if line == "make bench" { "make bench QUICK=1" } else { line };
                 assert!(
                     ci.lines().any(|other| other.trim().trim_start_matches("exec ") == line),
-                    "{}: .ci/run does not run {line}",
+                    "{}: neither .ci/run nor .ci/nightly runs {line}",
                     document.name
                 );
             }
