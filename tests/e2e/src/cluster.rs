@@ -5,8 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use postgres::error::DbError;
 use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
@@ -78,6 +80,14 @@ impl Cluster {
     /// A new session with another database.
     pub fn connect_to(&self, database: &str) -> Client {
         self.config().dbname(database).connect(NoTls).expect("a session")
+    }
+
+    /// The same, and what the server sends besides results and errors, which ends with the session.
+    pub fn connect_with_notices(&self, database: &str) -> (Client, mpsc::Receiver<DbError>) {
+        let (sender, notices) = mpsc::channel();
+        let mut config = self.config();
+        config.dbname(database).notice_callback(move |notice| drop(sender.send(notice)));
+        (config.connect(NoTls).expect("a session"), notices)
     }
 
     /// A client program of the server, such as `psql`, that connects to this cluster.

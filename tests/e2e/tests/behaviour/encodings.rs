@@ -1,7 +1,5 @@
 //! Databases whose encoding is not UTF-8.
 
-use std::sync::mpsc;
-
 use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, error_of};
@@ -19,10 +17,7 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
                 "CREATE DATABASE {database} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
             ))
             .expect("a database");
-        let (sender, notices) = mpsc::channel();
-        let mut config = cluster.config();
-        config.dbname(&database).notice_callback(move |notice| drop(sender.send(notice)));
-        let mut client = config.connect(NoTls).expect("a session");
+        let (mut client, notices) = cluster.connect_with_notices(&database);
         client
             .batch_execute(&format!(
                 "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
@@ -119,7 +114,7 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
                  SELECT snowflake_revert('\"{text}\".\"{text}\"', '{text}', false);"
             ))
             .expect("reverted");
-        drop((client, config));
+        drop(client);
         assert_eq!(notices.iter().count(), 0, "{encoding}");
     }
 }
@@ -176,10 +171,7 @@ fn a_notice_quotes_a_name_beyond_ascii() {
     cluster.stop();
     cluster.configure(&[("snowflake.sequence_bits", "13")]);
     cluster.start_again();
-    let (sender, notices) = mpsc::channel();
-    let mut config = cluster.config();
-    config.dbname("latin1").notice_callback(move |notice| drop(sender.send(notice)));
-    let mut client = config.connect(NoTls).expect("a session");
+    let (mut client, notices) = cluster.connect_with_notices("latin1");
     client.batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
     // What comes after a notice has its own texts and context.
     let error = error_of(client.batch_execute(
@@ -192,7 +184,7 @@ fn a_notice_quotes_a_name_beyond_ascii() {
     ));
     assert_eq!((error.message(), error.detail()), ("the next error", None));
     assert_eq!(error.where_(), Some("PL/pgSQL function inline_code_block line 5 at RAISE"));
-    drop((client, config));
+    drop(client);
     let notices: Vec<_> = notices.iter().collect();
     assert_eq!(notices.len(), 2);
     assert!(

@@ -284,10 +284,7 @@ fn a_confirmed_layout_names_what_holds_old_times() {
         WHERE name = 'layout of the database'";
     let confirm = "SELECT snowflake_confirm('layout')::int::bigint";
     for (database, table) in databases {
-        let (sender, notices) = std::sync::mpsc::channel();
-        let mut config = cluster.config();
-        config.dbname(database).notice_callback(move |notice| drop(sender.send(notice)));
-        let mut client = config.connect(postgres::NoTls).expect("a session");
+        let (mut client, notices) = cluster.connect_with_notices(database);
         assert_eq!(bigint(&mut client, is_confirmed), 0, "{database}");
         // It goes back with its transaction, but for the register, which is the server's.
         client.batch_execute(&format!("BEGIN; {confirm}; ROLLBACK")).expect("confirmed");
@@ -295,7 +292,7 @@ fn a_confirmed_layout_names_what_holds_old_times() {
         assert_eq!(bigint(&mut client, confirm), 1, "{database}");
         assert_eq!(bigint(&mut client, is_confirmed), 1, "{database}");
         assert_eq!(bigint(&mut client, confirm), 0, "{database}");
-        drop((client, config));
+        drop(client);
         let notices: Vec<_> = notices.iter().collect();
         assert_eq!(notices.len(), 2, "{notices:?}");
         let detail = notices[1].detail().expect("a detail");

@@ -3,9 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::sync::mpsc;
 
-use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of};
 
@@ -18,18 +16,15 @@ fn take(journal: &Journal, cluster: &Cluster) {
 /// Asserts that the server issues nothing, and says of the register what is expected, and nothing
 /// else: the warnings of PostgreSQL are for the log.
 fn assert_refused(cluster: &Cluster, detail: &str, hint: &str) {
-    let (sender, notices) = mpsc::channel();
-    let mut config = cluster.config();
-    config.notice_callback(move |notice| drop(sender.send(notice.message().to_owned())));
-    let mut client = config.connect(NoTls).expect("a session");
+    let (mut client, notices) = cluster.connect_with_notices("postgres");
     for query in [NEXT, "SELECT snowflake_nextval(10)"] {
         let error = error_of(client.query(query, &[]));
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
         assert!(error.detail().expect("a detail").contains(detail), "{error:?}");
         assert!(error.hint().expect("a hint").contains(hint), "{error:?}");
     }
-    drop((client, config));
-    assert_eq!(notices.iter().collect::<Vec<_>>(), [""; 0]);
+    drop(client);
+    assert_eq!(notices.iter().collect::<Vec<_>>(), []);
 }
 
 /// What it is called, and what it does to the page.
