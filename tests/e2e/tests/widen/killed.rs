@@ -119,9 +119,6 @@ impl Kills {
                     Victim::Server => {
                         cluster.kill();
                         cluster.start_again();
-                        // A checkpoint between two writes would make the sequences of the two shops jump
-                        // to different values at the next crash.
-                        cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
                     }
                 }
                 self.write(cluster);
@@ -136,6 +133,10 @@ impl Kills {
             for database in ["postgres", "plain"] {
                 write(&mut owner(cluster, database), self.writes);
             }
+            // In a crash, a sequence jumps over the values that were logged ahead, unless a checkpoint came after
+            // them. Of the two shops, only the one whose swap was committed before the crash would not jump, because
+            // a change of its type logs a sequence anew.
+            cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
         }
     }
 }
