@@ -59,6 +59,8 @@ impl Progress {
         let title = step.title();
         let is_new = shown.title != title;
         let (done, total) = step.measure.unwrap_or((0, 0));
+        // A statement that is tried again has not moved: what is in the way is said instead.
+        let has_moved = done != shown.mark.done;
         let (first, since) = match is_new || done < shown.mark.first {
             true => (done, now()),
             false => (shown.mark.first, shown.mark.since),
@@ -71,10 +73,9 @@ impl Progress {
             bar.set_position(done.max(0) as u64);
             bar.set_message(text.clone());
         }
-        if is_new && let Some(bar) = &self.bar {
-            bar.println(&title);
-        } else if self.bar.is_none() && (is_new || shown.printed.elapsed() >= INTERVAL) {
-            print(if is_new { &title } else { &text });
+        let is_time = self.bar.is_none() && shown.printed.elapsed() >= INTERVAL;
+        if is_new || has_moved && is_time {
+            self.say(if is_new { &title } else { &text });
             shown.printed = Instant::now();
         }
         shown.title = title;
