@@ -102,6 +102,23 @@ fn a_burst_counts_overflows_and_no_waits() {
     assert_eq!(statistic(&mut client, "waits"), 0);
 }
 
+#[test]
+fn more_than_a_millisecond_holds_is_waited_for() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    let all = "SELECT count(*) FROM (SELECT snowflake_nextval(2000000)) AS ids";
+    assert_eq!(bigint(&mut client, all), 2_000_000);
+    let overflows = statistic(&mut client, "sequence_overflows");
+    assert!((1..=489).contains(&overflows), "{overflows} overflows");
+    assert!(statistic(&mut client, "waits") >= 1);
+    assert_eq!(
+        bigint(&mut client, "SELECT count(*) FROM pg_stat_snowflake WHERE wait_time > 0"),
+        1
+    );
+    // A reservation lasts for a second at least.
+    assert!(statistic(&mut client, "reservations") <= 10);
+}
+
 /// A sequence that is used up is counted once for its millisecond, and not once for each session that
 /// waits for the next one.
 #[test]
