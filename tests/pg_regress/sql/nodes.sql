@@ -86,9 +86,9 @@ ROLLBACK;
 BEGIN;
 \set ON_ERROR_ROLLBACK on
 INSERT INTO snowflake_internal.snowflake_node_claims
-    SELECT d, w, format('row-%s-%s', d, w), now() FROM generate_series(1, 31) AS d, generate_series(0, 31) AS w
+    SELECT d, w, format('row-%s-%s', d, w), now() FROM generate_series(2, 30) AS d, generate_series(0, 31) AS w
     WHERE (d, w) <> (5, 9) ON CONFLICT DO NOTHING;
-SELECT count(snowflake_claim_node('rest-' || n)) FROM generate_series(1, 30) AS n;
+SELECT count(snowflake_claim_node('rest-' || n)) FROM generate_series(1, 93) AS n;
 SELECT snowflake_claim_node('db-8');
 \echo :LAST_ERROR_SQLSTATE
 SELECT snowflake_claim_node('here', 5, 9);
