@@ -61,10 +61,10 @@ COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer)
     IS 'gives a node an identity, as lines of postgresql.conf';
 COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean)
     IS 'takes the identity back from a node';
-COMMENT ON FUNCTION snowflake_internal.next_id()
-    IS 'next snowflake ID, for the extension snowflake_convert';
-COMMENT ON FUNCTION snowflake_internal.id_of_now()
-    IS 'smallest snowflake ID of now, for the extension snowflake_convert';
+COMMENT ON FUNCTION snowflake_convert(regclass, name, regnamespace, boolean)
+    IS 'lets keys that take values of a sequence take snowflake IDs';
+COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean)
+    IS 'lets a key take values of its sequence again';
 COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs might have been issued';
 COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean)
     IS 'makes snowflake IDs start after a time';

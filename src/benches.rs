@@ -17,9 +17,9 @@ use pgrx::prelude::*;
 /// such a function costs what every function call costs, plus what its comment says, and no more.
 #[pg_schema]
 mod benches {
+    use crate::server::called_directly;
     use pgrx::prelude::*;
     use pgrx_bench::{Bencher, black_box};
-    use snowflake_server::called_directly;
 
     use crate::clock;
     use crate::{generate, settings};

@@ -16,12 +16,12 @@
 
 use std::ptr;
 
+use crate::server::called_directly;
+use crate::server::ours::Function;
+use crate::server::report::{self, Report};
 use pgrx::fcinfo::pg_getarg_datum_raw;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_server::called_directly;
-use snowflake_server::ours::Function;
-use snowflake_server::report::{self, Report};
 
 use crate::generate::snowflake_nextval;
 use crate::utility::{self, Statement};

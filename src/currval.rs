@@ -3,9 +3,9 @@
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
+use crate::server::report::{self, Report};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_server::report::{self, Report};
 
 /// The last ID that this session was given, or [`NONE`]. Memory of one process.
 static LAST: AtomicI64 = AtomicI64::new(NONE);

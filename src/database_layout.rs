@@ -3,13 +3,13 @@
 
 use std::fmt;
 
+use crate::server::own_table::{OthersCode, OwnTable};
+use crate::server::report::{self, Report};
+use crate::server::spi::{self, Argument};
+use crate::server::time::{display_timestamptz, raw_timestamptz};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
-use snowflake_server::own_table::{OthersCode, OwnTable};
-use snowflake_server::report::{self, Report};
-use snowflake_server::spi::{self, Argument};
-use snowflake_server::time::{display_timestamptz, raw_timestamptz};
 
 use crate::guard::Guard;
 use crate::settings;

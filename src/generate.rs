@@ -7,12 +7,12 @@
 use std::iter;
 use std::time::Instant;
 
+use crate::server::report::{self, OrRaise, Report};
+use crate::server::{called_directly, time};
 use pgrx::check_for_interrupts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::generator::{Decision, Reading, Request, Seen, WaitReason};
-use snowflake_server::report::{self, OrRaise, Report};
-use snowflake_server::{called_directly, time};
 
 use crate::clock;
 use crate::currval::issued;
@@ -57,35 +57,10 @@ extern "C-unwind" fn snowflake_nextval_slowly() -> i64 {
     take_slowly(settings::fixed(), 1).or_raise().first
 }
 
-/// [`next_id`], for extensions that need this one.
-#[pg_extern(sql = "
-CREATE FUNCTION snowflake_internal.next_id() RETURNS bigint
-    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
-", requires = ["internal"])]
-fn snowflake_internal_next_id() -> i64 {
-    next_id()
-}
-
 /// The next ID. `snowflake_currval()` does not return it.
 #[inline(always)]
 pub fn next_id() -> i64 {
     take(settings::fixed(), 1).first
-}
-
-/// The smallest ID of the present millisecond, or of the last ID's if that is later, for extensions
-/// that need this one. No ID is taken, so this works on a standby, and on a server without
-/// preloading, too. Where the timestamp field does not hold the time, it is that field's first or
-/// last.
-#[pg_extern(sql = "
-CREATE FUNCTION snowflake_internal.id_of_now() RETURNS bigint
-    LANGUAGE c VOLATILE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
-", requires = ["internal"])]
-fn snowflake_internal_id_of_now() -> i64 {
-    let fixed = settings::fixed();
-    let layout = fixed.layout;
-    let last = if fixed.preloaded { shared::generator().timestamp() } else { layout.epoch() };
-    let now = clock::unix_ms().max(last).clamp(layout.epoch(), layout.last_timestamp());
-    layout.first_id(now).expect("a timestamp of the field")
 }
 
 /// The next `count` IDs. 22023 when `count` is negative, else as `snowflake_nextval()`.

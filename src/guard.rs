@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
+use crate::server::report::{self, OnceAMinute, OrRaise, Report};
+use crate::server::trigger;
 use pgrx::prelude::*;
-use snowflake_server::report::{self, OnceAMinute, OrRaise, Report};
-use snowflake_server::trigger;
 
 use crate::clock;
 

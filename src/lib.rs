@@ -9,6 +9,7 @@
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
 //! - `copy`: COPY with the default, at the price of a free key.
 //! - `utility`: the hook that sees each utility statement, and says which one runs.
+//! - `convert`: keys of tables that exist, by ALTER TABLE.
 //! - `adopt`: the keys of new tables in schemas that a setting names.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `horizon`: an ID up to which no row can still appear, and who holds it back.
@@ -23,12 +24,14 @@
 //! - `promise`: the durable promise behind each ID: the register and reservations.
 //! - `currval`: the ID that a session was given last.
 //! - `generator`: the generator in shared memory, behind a spinlock.
-//! - `extension`: functions of an extension, whatever schema they are in.
 //! - `guard`: triggers that look at rows of the extension's tables.
-//! - `former`: what former versions of the extension declare.
+//! - `former`: what the former version of the extension declares.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
 //!   identity.
+//! - `key`: which columns are keys, and where their values come from.
+//! - `table`: what PostgreSQL's caches say of a table.
 //! - `clock`: the wall clock and the boot clock.
+//! - `server`: what all of these need of PostgreSQL: queries, users, settings, reports, texts and times.
 
 use pgrx::prelude::*;
 
@@ -38,6 +41,7 @@ mod adopt;
 mod benches;
 mod check;
 mod clock;
+mod convert;
 mod copy;
 mod currval;
 mod database_layout;
@@ -47,12 +51,15 @@ mod generate;
 mod generator;
 mod guard;
 mod horizon;
+mod key;
 mod nodes;
 mod observe;
 mod promise;
 mod public;
+mod server;
 mod settings;
 mod status;
+mod table;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
 mod twins;

@@ -1,12 +1,12 @@
 //! What has happened, and how things stand: what the views `pg_stat_snowflake` and
 //! `snowflake_status` show.
 
+use crate::server::in_recovery;
+use crate::server::report::{self, OrRaise};
+use crate::server::time::{self, from_raw, timestamptz};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
-use snowflake_server::in_recovery;
-use snowflake_server::report::{self, OrRaise};
-use snowflake_server::time::{self, from_raw, timestamptz};
 
 use crate::clock;
 use crate::generator::shared;

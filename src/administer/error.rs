@@ -1,10 +1,10 @@
 //! Errors of administration.
 
+use crate::server::report::{self, Report};
+use crate::server::time;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::promise::Denial;
-use snowflake_server::report::{self, Report};
-use snowflake_server::time;
 
 use crate::database_layout;
 use crate::promise;

@@ -2,14 +2,14 @@
 
 mod error;
 
+use crate::server::encoding::text_argument;
+use crate::server::in_recovery;
+use crate::server::report::{self, OrRaise, Report};
+use crate::server::time::{self, timestamptz};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_core::promise::{Outcome, Wish};
-use snowflake_server::encoding::text_argument;
-use snowflake_server::in_recovery;
-use snowflake_server::report::{self, OrRaise, Report};
-use snowflake_server::time::{self, timestamptz};
 
 use crate::database_layout;
 use crate::decode::layout::{stored_results, timestamp_in};

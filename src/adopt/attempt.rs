@@ -1,10 +1,10 @@
 //! What is looked at and done without harm to the statement of the user.
 
+use crate::server::report;
+use crate::server::subtransaction::{message_of, unless_it_fails};
 use PgSqlErrorCode::*;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
-use snowflake_server::report;
-use snowflake_server::subtransaction::{message_of, unless_it_fails};
 
 /// Acts in a subtransaction, and says what could not be done if it fails: nothing is wrong with the
 /// statement of the user. A cancel, a timeout, a deadlock or a shutdown ends the statement.

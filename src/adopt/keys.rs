@@ -2,21 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
-use std::iter::successors;
 
-use pgrx::pg_sys::SysCacheIdentifier::{PARTRELID, SEQRELID};
+use crate::server::encoding::encode;
+use crate::server::ours::Function;
+use crate::server::report::{self, Report};
+use crate::server::spi::execute_here;
+use pgrx::PgRelation;
+use pgrx::pg_sys::SysCacheIdentifier::SEQRELID;
 use pgrx::prelude::*;
-use pgrx::{PgList, PgRelation};
-use snowflake_server::encoding::encode;
-use snowflake_server::ours::Function;
-use snowflake_server::report::{self, Report};
-use snowflake_server::spi::execute_here;
 
 use super::attempt::attempt;
-use super::table::{
-    NARROW, Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
+use crate::key::{
+    Source, heirs, is_integer, is_partitioned_by, is_reference, of_primary_key, owned_sequences,
 };
 use crate::settings::{self, adopted_schemas};
+use crate::table::{
+    NARROW, Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
+};
 
 /// Gives keys of tables that were created, and of columns that were added, snowflake IDs. The
 /// number of a column is 0 for a table.
@@ -30,7 +32,11 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
     let mut function = None;
     for (oid, added) in tables {
         let table = pg_sys::Oid::from(oid);
-        let new = if is_adopted(table, &schemas) { new_columns(table, &added) } else { continue };
+        if !is_adopted(table, &schemas) {
+            continue;
+        }
+        let is_new = |number: &i16| added.contains(&0) || added.contains(number);
+        let new: Vec<_> = of_primary_key(table).into_iter().filter(is_new).collect();
         if new.is_empty() {
             continue;
         }
@@ -54,8 +60,7 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
         "Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations \
          have run."
     } else {
-        "snowflake_convert_report(), of the extension snowflake_convert, says whether such a key can \
-         be converted, and what to do first."
+        "A dry run of snowflake_convert() says whether such a key can be converted."
     };
     let notice = report::message("not all new keys were converted to snowflake IDs");
     report::send(notice.set_detail(detail).set_hint(hint), PgLogLevel::NOTICE);
@@ -107,21 +112,6 @@ fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
     }
 }
 
-/// The numbers of the columns of the table's primary key that are new.
-fn new_columns(table: pg_sys::Oid, added: &[i16]) -> Vec<i16> {
-    // SAFETY: looks for the constraint of a table by its OID, and reads the set that it gives.
-    unsafe {
-        let key = pg_sys::get_primary_key_attnos(table, true, &mut pg_sys::InvalidOid.clone());
-        let after =
-            |number: &i32| Some(pg_sys::bms_next_member(key, *number)).filter(|next| *next >= 0);
-        let columns = successors(after(&-1), after).map(|member| (member + OFFSET) as i16);
-        columns.filter(|column| added.contains(&0) || added.contains(column)).collect()
-    }
-}
-
-/// What PostgreSQL subtracts from the number of a column in a set.
-const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
-
 /// Those of these columns of a table that take values of a sequence, each with the reason why it stays
 /// as it is, if it does.
 fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Option<String>)> {
@@ -135,28 +125,28 @@ fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Option<
 fn key(table: &Table, number: i16) -> Option<Option<String>> {
     let descriptor = table.relation.tuple_desc();
     let column = descriptor.get(number as usize - 1)?;
-    let (is_identity, of) = (column.attidentity != 0, column.atttypid);
-    let is_narrow = NARROW.contains(&of);
-    let (defaults, checks) = table.defaults_and_checks();
-    let (own, others): (Vec<_>, Vec<_>) =
-        defaults.into_iter().partition(|(column, _)| *column == number);
-    let default = own.first().map_or("", |(_, default)| default);
-    // What refers to another table takes its values from there.
-    if !(is_narrow || of == pg_sys::INT8OID)
+    let (of, source) = (column.atttypid, Source::of(table, number, None));
+    if !is_integer(of)
         || column.attinhcount > 0
-        || column.attgenerated != 0
-        || !(is_identity || takes_values(default, is_narrow))
-        || table.foreign_keys().iter().any(|key| key.conkey.contains(&number))
+        || !matches!(source, Source::Identity(_) | Source::Sequence(_))
+        || is_reference(table, number)
     {
         return None;
     }
-    if is_narrow {
+    if NARROW.contains(&of) {
         return Some(Some(format!("{OF_TYPE}{}", type_name(of))));
     }
-    let others: Vec<_> = others.into_iter().map(|(_, default)| default).collect();
+    let (defaults, checks) = table.defaults_and_checks();
+    let others = defaults.into_iter().filter(|(column, _)| *column != number);
+    let others: Vec<_> = others.map(|(_, default)| default).collect();
     let computes = |expression: &String| columns(expression).contains(&number);
-    let sequence = owned_sequence(table.oid, number, if is_identity { b'i' } else { b'a' })
-        .filter(|sequence| is_identity || default.contains(&constant(*sequence)));
+    let sequence = match source {
+        Source::Sequence(used) => {
+            owned_sequences(table.oid, number, b'a').into_iter().find(|owned| *owned == used)
+        }
+        Source::Identity(sequence) => Some(sequence),
+        _ => None,
+    };
     let reason = match sequence {
         None => "its default takes values of a sequence that it does not own",
         Some(sequence) if has_options(sequence) => "its sequence has options of its own",
@@ -178,7 +168,7 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
 fn convert(table: pg_sys::Oid, number: i16, function: &Function) -> Result<(), String> {
     let (name, column) = (relation_name(table), column_name(table, number));
     let schema = quoted(&encode(&function.schema));
-    if let Some(sequence) = owned_sequence(table, number, b'i') {
+    if let [sequence] = owned_sequences(table, number, b'i')[..] {
         end_identity(table, number, sequence);
     }
     execute_here(&format!(
@@ -188,8 +178,8 @@ fn convert(table: pg_sys::Oid, number: i16, function: &Function) -> Result<(), S
     // meanwhile.
     // SAFETY: what it has done becomes visible.
     unsafe { pg_sys::CommandCounterIncrement() };
-    let is_done = Table::open(table).calls(number, function.oid)
-        && owned_sequence(table, number, b'a').is_some();
+    let is_done = Source::of(&Table::open(table), number, Some(function)) == Source::Ids
+        && !owned_sequences(table, number, b'a').is_empty();
     let other = || "another session has put another schema in the place of one".into();
     is_done.then_some(()).ok_or_else(other)
 }
@@ -213,7 +203,7 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
         // Since PostgreSQL 17, partitions have the identity of their table.
         let is_partitioned =
             pg_sys::get_rel_relkind(table) as u8 == pg_sys::RELKIND_PARTITIONED_TABLE;
-        for table in if is_partitioned { inheritors(table) } else { vec![table] } {
+        for table in if is_partitioned { heirs(table) } else { vec![table] } {
             let row = pg_sys::SearchSysCacheCopyAttName(table, name);
             (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_attribute>()).attidentity = 0;
             pg_sys::CatalogTupleUpdate(rows.as_ptr(), &raw mut (*row).t_self, row);
@@ -222,26 +212,6 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
         pg_sys::recordDependencyOn(&object(sequence, 0), &object(table, number), DEPENDENCY_AUTO);
         pg_sys::CommandCounterIncrement();
     }
-}
-
-/// Whether a default is a value of a sequence, converted if the column is narrow, and nothing else.
-fn takes_values(default: &str, is_narrow: bool) -> bool {
-    const NEXTVAL: u32 = 1574;
-    let shape = &["FUNCEXPR", "FUNCEXPR", "CONST"][usize::from(!is_narrow)..];
-    nodes(default) == shape && default.contains(&format!(":funcid {NEXTVAL} "))
-}
-
-/// The sequence that belongs to a column as an identity (`i`) or by OWNED BY (`a`).
-fn owned_sequence(table: pg_sys::Oid, column: i16, how: u8) -> Option<pg_sys::Oid> {
-    let (mut of, mut number) = (pg_sys::InvalidOid, 0);
-    // SAFETY: reads what depends on the table, and on what the sequences depend.
-    let mut is_owned = |sequence: &pg_sys::Oid| unsafe {
-        pg_sys::sequenceIsOwned(*sequence, how as c_char, &raw mut of, &raw mut number)
-            && number == i32::from(column)
-    };
-    // SAFETY: as above; the list is one of OIDs.
-    let owned = unsafe { PgList::<pg_sys::Oid>::from_pg(pg_sys::getOwnedSequences(table)) };
-    owned.iter_oid().find(|sequence| is_owned(sequence))
 }
 
 /// Whether a sequence is another one than `bigserial` makes.
@@ -254,19 +224,6 @@ fn has_options(sequence: pg_sys::Oid) -> bool {
         })
     };
     options != Some((1, 1, 1, i64::MAX, 1, false))
-}
-
-/// Whether the ranges or lists of partitions are those of a column, or computed from it.
-fn is_partitioned_by(table: &Table, column: i16) -> bool {
-    const BY_HASH: c_char = b'h' as c_char;
-    // SAFETY: the relation is open, and the cache is one of these rows.
-    unsafe {
-        let column = pg_sys::bms_make_singleton(i32::from(column) - OFFSET);
-        pg_sys::has_partition_attrs(table.relation.as_ptr(), column, std::ptr::null_mut())
-            && row(PARTRELID, table.oid, |row| {
-                (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_partitioned_table>()).partstrat
-            }) != Some(BY_HASH)
-    }
 }
 
 /// Whether a check of this column alone might not hold for snowflake IDs. One that the key is above an
@@ -283,7 +240,7 @@ fn limits(check: &str, column: i16) -> bool {
 /// Whether a table or one that inherits from it has rows. Adding a column with a default writes it
 /// again, so that one without rows has no pages.
 fn has_rows(table: pg_sys::Oid) -> bool {
-    inheritors(table).into_iter().any(|table| {
+    heirs(table).into_iter().any(|table| {
         let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
         // SAFETY: the statement has locked the table.
         unsafe {
@@ -292,13 +249,4 @@ fn has_rows(table: pg_sys::Oid) -> bool {
                     > 0
         }
     })
-}
-
-/// A table, its partitions and the tables that inherit from it, which the statement has locked.
-fn inheritors(table: pg_sys::Oid) -> Vec<pg_sys::Oid> {
-    // SAFETY: looks for them by an OID, and the list is one of OIDs.
-    unsafe {
-        let tables = pg_sys::find_all_inheritors(table, pg_sys::NoLock as _, std::ptr::null_mut());
-        PgList::<pg_sys::Oid>::from_pg(tables).iter_oid().collect()
-    }
 }

@@ -7,13 +7,11 @@
 //!
 //! - `keys`: what becomes of the keys of a table.
 //! - `references`: integer columns that refer to snowflake IDs.
-//! - `table`: what the caches say of a table.
 //! - `attempt`: what is looked at and done without harm to the statement of the user.
 
 mod attempt;
 mod keys;
 mod references;
-mod table;
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};

@@ -2,13 +2,14 @@
 
 use std::ffi::c_char;
 
+use crate::server::ours::Function;
+use crate::server::report;
 use pgrx::prelude::*;
 use pgrx::{PgList, pg_sys};
-use snowflake_server::ours::Function;
-use snowflake_server::report;
 
 use super::attempt::attempt;
-use super::table::{NARROW, Table, column_name, relation_name, row, type_name};
+use crate::key::Source;
+use crate::table::{NARROW, Table, column_name, relation_name, row, type_name};
 
 /// A column of a foreign key that is narrower than a snowflake ID, and the column that it refers to.
 struct Narrow {
@@ -25,8 +26,9 @@ pub fn warn(constraints: impl Iterator<Item = pg_sys::Oid>) {
     if !all.is_empty() {
         attempt("new foreign keys could not be looked at", || {
             let Some(function) = Function::of("snowflake_nextval") else { return Ok(()) };
-            let refers_to_ids =
-                |key: &&Narrow| Table::open(key.other).calls(key.referenced, function.oid);
+            let refers_to_ids = |key: &&Narrow| {
+                Source::of(&Table::open(key.other), key.referenced, Some(&function)) == Source::Ids
+            };
             all.iter().filter(refers_to_ids).for_each(Narrow::warn);
             Ok(())
         });

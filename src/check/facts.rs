@@ -1,8 +1,8 @@
 //! What the rows are judged by, found once for all of them.
 
+use crate::server::in_recovery;
+use crate::server::subtransaction::by_itself;
 use pgrx::pg_sys;
-use snowflake_server::in_recovery;
-use snowflake_server::subtransaction::by_itself;
 
 use crate::clock;
 use crate::promise;

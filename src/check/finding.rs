@@ -1,7 +1,7 @@
 //! What is found of something that is checked.
 
+use crate::server::report;
 use pgrx::pg_sys::panic::ErrorReport;
-use snowflake_server::report;
 
 /// What was found of something that is checked.
 pub struct Finding {

@@ -1,7 +1,7 @@
 //! Whether the extension's tables are guarded.
 
+use crate::server::spi;
 use pgrx::pg_sys;
-use snowflake_server::spi;
 
 use super::facts::Facts;
 use super::finding::Finding;

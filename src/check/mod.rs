@@ -22,9 +22,9 @@ mod others;
 mod own;
 mod rights;
 
+use crate::server::encoding::encode;
+use crate::server::subtransaction::by_itself;
 use pgrx::prelude::*;
-use snowflake_server::encoding::encode;
-use snowflake_server::subtransaction::by_itself;
 
 use facts::Facts;
 use finding::{Finding, State};

@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::server::encoding::encode;
+use crate::server::own_table::OwnTable;
+use crate::server::{spi, time};
 use pgrx::prelude::*;
-use snowflake_server::encoding::encode;
-use snowflake_server::own_table::OwnTable;
-use snowflake_server::{spi, time};
 
 use super::facts::Facts;
 use super::finding::{Finding, State};
@@ -16,7 +16,7 @@ use super::rights::{holds, may_read};
 use crate::nodes;
 use crate::promise::outlook::Outlook;
 use crate::promise::restored;
-use snowflake_server::report::Report;
+use crate::server::report::Report;
 
 /// Where the identity comes from. A file inside the data directory is in every copy of that
 /// directory, which does no harm where the copy does not fulfil `snowflake.identity_requires`.

@@ -1,8 +1,8 @@
 //! What this server knows of other servers.
 
+use crate::server::ours::Function;
+use crate::server::spi;
 use snowflake_core::jump::NOTABLE;
-use snowflake_server::ours::Function;
-use snowflake_server::spi;
 
 use super::facts::Facts;
 use super::finding::Finding;

@@ -1,11 +1,11 @@
 //! What this server is configured with, and what its next ID would find.
 
+use crate::server::ours::Function;
+use crate::server::report::{Report, sentences};
+use crate::server::{spi, time};
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
 use snowflake_core::promise::Refusal;
-use snowflake_server::ours::Function;
-use snowflake_server::report::{Report, sentences};
-use snowflake_server::{spi, time};
 
 use super::facts::{Facts, Obstacle};
 use super::finding::{Finding, State};

@@ -1,11 +1,11 @@
 //! Why an ID or a time cannot be decoded, composed or bounded.
 
+use crate::server::report::{self, Report};
+use crate::server::time::display_timestamptz;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::layout::PartsError;
 use snowflake_core::text::Base62Error;
-use snowflake_server::report::{self, Report};
-use snowflake_server::time::display_timestamptz;
 
 use crate::promise;
 

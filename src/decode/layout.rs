@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
+use crate::server::ours::Function;
+use crate::server::time::{ceil_ms, floor_ms, raw_timestamptz};
+use crate::server::{in_recovery, spi};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::promise::Refusal;
-use snowflake_server::ours::Function;
-use snowflake_server::time::{ceil_ms, floor_ms, raw_timestamptz};
-use snowflake_server::{in_recovery, spi};
 
 use super::error::Error;
 use crate::promise::{self, register};

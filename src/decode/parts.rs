@@ -1,13 +1,13 @@
 //! From an ID to its parts and back.
 
+use crate::server::called_directly;
+use crate::server::report::{OrRaise, Report};
+use crate::server::time::{raw_timestamptz, timestamptz};
 use pgrx::PgTupleDesc;
 use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::{Datum, TimestampWithTimeZone};
 use pgrx::prelude::*;
 use snowflake_core::layout::{Layout, Parts};
-use snowflake_server::called_directly;
-use snowflake_server::report::{OrRaise, Report};
-use snowflake_server::time::{raw_timestamptz, timestamptz};
 
 use super::error::Error;
 use super::layout::{given_layout, known_layout, layout, timestamp_in};

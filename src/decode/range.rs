@@ -1,10 +1,10 @@
 //! From times to the range of IDs that they bound.
 
+use crate::server::report::OrRaise;
+use crate::server::time::ceil_ms;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
-use snowflake_server::report::OrRaise;
-use snowflake_server::time::ceil_ms;
 
 use super::error::Error;
 use super::layout::{given_layout, layout, timestamp_in};

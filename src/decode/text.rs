@@ -1,12 +1,12 @@
 //! An ID for those who cannot read 64-bit numbers: JSON, and a short text.
 
+use crate::server::encoding::text_argument;
+use crate::server::report::OrRaise;
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde::Serialize;
 use snowflake_core::layout::Parts;
 use snowflake_core::text::{from_base62, iso8601, to_base62};
-use snowflake_server::encoding::text_argument;
-use snowflake_server::report::OrRaise;
 
 use super::error::Error;
 use super::layout::layout;

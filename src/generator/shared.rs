@@ -13,6 +13,7 @@ use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::ops::{Deref, DerefMut};
 
+use crate::server::report::OnceAMinute;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::generator::{
@@ -20,7 +21,6 @@ use snowflake_core::generator::{
 };
 use snowflake_core::layout::{Ids, Parts};
 use snowflake_core::ring::Ring;
-use snowflake_server::report::OnceAMinute;
 
 use super::holding;
 use super::spinlock::SpinLock;

@@ -4,7 +4,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::promise;
-use snowflake_server::report::{self, Report};
+use crate::server::report::{self, Report};
 
 /// Why there is no horizon.
 #[derive(Debug)]

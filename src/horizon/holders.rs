@@ -6,9 +6,9 @@ use pgrx::prelude::*;
 use snowflake_core::horizon::NO_ID;
 
 use crate::generator::holding;
+use crate::server::spi;
+use crate::server::time::timestamptz;
 use crate::settings;
-use snowflake_server::spi;
-use snowflake_server::time::timestamptz;
 
 /// A transaction that has taken an ID, and might not have ended.
 pub struct Held {

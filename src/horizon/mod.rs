@@ -17,9 +17,9 @@ use snowflake_core::horizon::{Reader, Snapshot, Step};
 
 use crate::generator::{holding, shared};
 use crate::promise::{self, reservation};
+use crate::server::report::OrRaise;
 use crate::settings::{self, Fixed};
 use error::Error;
-use snowflake_server::report::OrRaise;
 
 /// An ID up to which every row is visible to the query, if its key was taken on this server in the
 /// transaction that inserted it: no transaction that the query's snapshot does not see has taken an

@@ -1,9 +1,9 @@
 //! The table `snowflake_node_claims`: who has which identity.
 
+use crate::server::own_table::OwnTable;
+use crate::server::spi::{self, Argument, Row, text};
+use crate::server::{in_recovery, transaction};
 use pgrx::prelude::*;
-use snowflake_server::own_table::OwnTable;
-use snowflake_server::spi::{self, Argument, Row, text};
-use snowflake_server::{in_recovery, transaction};
 
 use super::error::Error;
 use super::node::Node;

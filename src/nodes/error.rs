@@ -1,10 +1,10 @@
 //! Why an identity is not given or taken back.
 
+use crate::server::own_table::OthersCode;
+use crate::server::report::{self, Report};
+use crate::server::time::display_timestamptz;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_server::own_table::OthersCode;
-use snowflake_server::report::{self, Report};
-use snowflake_server::time::display_timestamptz;
 
 use super::node::Node;
 use crate::decode;

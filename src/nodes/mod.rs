@@ -11,13 +11,13 @@ mod claims;
 mod error;
 mod node;
 
+use crate::server::encoding::{encode, text_argument};
+use crate::server::report::{self, OrRaise};
+use crate::server::time::from_raw;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_server::encoding::{encode, text_argument};
-use snowflake_server::report::{self, OrRaise};
-use snowflake_server::time::from_raw;
 
 use crate::clock;
 use crate::decode::layout::timestamp_in;

@@ -1,9 +1,9 @@
 //! A node: a server, by the name under which it has an identity.
 
+use crate::server::report;
+use crate::server::time::display_timestamptz;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
-use snowflake_server::report;
-use snowflake_server::time::display_timestamptz;
 
 /// A node that has an identity.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! What can go wrong with an ID that is observed, and what the log says of it.
 
+use crate::server::report::{self, Report};
+use crate::server::time;
+use crate::server::trigger::ColumnError;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::layout::Parts;
-use snowflake_server::report::{self, Report};
-use snowflake_server::time;
-use snowflake_server::trigger::ColumnError;
 
 use crate::{decode, promise};
 

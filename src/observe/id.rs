@@ -1,11 +1,11 @@
 //! The function that observes an ID.
 
+use crate::server::called_directly;
+use crate::server::report::{self, OrRaise};
 use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 use snowflake_core::generator::Observation;
 use snowflake_core::layout::Parts;
-use snowflake_server::called_directly;
-use snowflake_server::report::{self, OrRaise};
 
 use super::error::{Error, refused, twin};
 use crate::clock;

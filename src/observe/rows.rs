@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
+use crate::server::report::{self, OrRaise, Report};
+use crate::server::subtransaction::{message_of, rolled_back};
+use crate::server::{called_directly, trigger};
 use pgrx::pg_sys::XactEvent::{XACT_EVENT_ABORT, XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE};
 use pgrx::prelude::*;
-use snowflake_server::report::{self, OrRaise, Report};
-use snowflake_server::subtransaction::{message_of, rolled_back};
-use snowflake_server::{called_directly, trigger};
 
 use super::error::{Error, failed};
 use super::id::{max_lead, observe, observe_at_once};

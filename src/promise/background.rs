@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use crate::server::in_recovery;
 use pgrx::bgworkers::{
     BackgroundWorker, BackgroundWorkerBuilder, BgWorkerStartTime, SignalWakeFlags,
 };
 use pgrx::prelude::*;
-use snowflake_server::in_recovery;
 
 use super::{reservation, upstream};
 

@@ -1,12 +1,12 @@
 //! Errors of starts and reservations.
 
+use crate::server::report::{self, Report};
+use crate::server::{in_recovery, time};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::jump::Jump;
 use snowflake_core::promise::{Refusal, Unreadable};
 use snowflake_core::register::RecordError;
-use snowflake_server::report::{self, Report};
-use snowflake_server::{in_recovery, time};
 
 use super::register;
 use crate::database_layout;

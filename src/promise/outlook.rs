@@ -1,10 +1,10 @@
 //! What the next ID of this server would find. Nothing is written.
 
+use crate::server::in_recovery;
 use pgrx::prelude::*;
 use snowflake_core::jump::{Jump, Verdict};
 use snowflake_core::promise::{Promise, first_start};
 use snowflake_core::register::Issuer;
-use snowflake_server::in_recovery;
 
 use super::error::Error;
 use super::log::Began;

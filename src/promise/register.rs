@@ -23,6 +23,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::{fs, io, ptr};
 
 // PostgreSQL 19 made the modes of its buffer locks a type.
+use crate::server::in_recovery;
 #[cfg(feature = "pg19")]
 use pg_sys::BufferLockMode::{BUFFER_LOCK_EXCLUSIVE, BUFFER_LOCK_SHARE};
 #[cfg(not(feature = "pg19"))]
@@ -31,7 +32,6 @@ use pgrx::prelude::*;
 use pgrx::{PgAtomic, pg_shmem_init};
 use snowflake_core::promise::{Found, Position, Unreadable};
 use snowflake_core::register::{LENGTH, Record, RecordError};
-use snowflake_server::in_recovery;
 
 use crate::settings;
 

@@ -22,6 +22,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use crate::server::in_recovery;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::jump::Clocks;
@@ -29,7 +30,6 @@ use snowflake_core::promise::{
     Effect, Event, News, Outcome, Position, Promise, Refusal, Unreadable, Wish,
 };
 use snowflake_core::register::{Issuer, Record, RecordError, Writer};
-use snowflake_server::in_recovery;
 
 use super::error::Error;
 use super::log::{LogEntry, Logged};

@@ -15,10 +15,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 
+use crate::server::time;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::jump::Clocks;
-use snowflake_server::time;
 
 use crate::clock;
 use crate::generator::spinlock::SpinLock;

@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use crate::server::report::{self, Report};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::public::PrefixError;
-use snowflake_server::report::{self, Report};
 
 use super::file::FileError;
 

@@ -7,10 +7,10 @@
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
+use crate::server::report::Report;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::public::{Key, KeyBytes};
-use snowflake_server::report::Report;
 
 use super::error::Error;
 use super::file;

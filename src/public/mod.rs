@@ -12,10 +12,10 @@ mod reload;
 
 use std::cell::RefCell;
 
+use crate::server::report::OrRaise;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_core::public::{self, Prefix};
-use snowflake_server::report::OrRaise;
 
 use crate::settings;
 use error::Error;

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use crate::server::report;
 use pgrx::bgworkers::{
     BackgroundWorker, BackgroundWorkerBuilder, BgWorkerStartTime, SignalWakeFlags,
 };
 use pgrx::prelude::*;
-use snowflake_server::report;
 
 use super::error::Error;
 use super::file;

@@ -9,9 +9,9 @@
 
 use std::ffi::CString;
 
+use crate::server::report::OrRaise;
 use pgrx::{GucContext, pg_sys};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
-use snowflake_server::report::OrRaise;
 
 use super::error::Error;
 use super::fixed::{FIXED, Fixed, Identity};

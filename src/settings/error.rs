@@ -2,10 +2,10 @@
 
 use std::ffi::{CStr, CString};
 
+use crate::server::report::{self, Report};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::layout::LayoutError;
-use snowflake_server::report::{self, Report};
 
 /// What can go wrong.
 #[derive(Clone, Debug)]

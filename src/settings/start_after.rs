@@ -1,7 +1,7 @@
 //! `snowflake.start_after`.
 
+use crate::server::time;
 use snowflake_core::epoch;
-use snowflake_server::time;
 
 use super::fixed::FIXED;
 

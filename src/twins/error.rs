@@ -2,12 +2,12 @@
 
 use std::ffi::CStr;
 
+use crate::server::encoding::decode;
+use crate::server::report::{self, Report};
+use crate::server::time;
+use crate::server::trigger::ColumnError;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use snowflake_server::encoding::decode;
-use snowflake_server::report::{self, Report};
-use snowflake_server::time;
-use snowflake_server::trigger::ColumnError;
 
 use super::origin::Origin;
 use crate::settings::Identity;

@@ -5,8 +5,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use crate::server::report::{self, OrRaise};
 use pgrx::{PgXactCallbackEvent, register_xact_callback};
-use snowflake_server::report::{self, OrRaise};
 
 use super::error::{Error, Twin};
 use super::origin;

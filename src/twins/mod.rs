@@ -13,11 +13,11 @@ mod origin;
 use std::ffi::{CStr, c_int};
 use std::ptr;
 
+use crate::server::encoding::decode;
+use crate::server::report::OrRaise;
+use crate::server::trigger;
 use pgrx::prelude::*;
 use snowflake_core::epoch;
-use snowflake_server::encoding::decode;
-use snowflake_server::report::OrRaise;
-use snowflake_server::trigger;
 
 use crate::currval;
 use crate::settings::{self, Identity};

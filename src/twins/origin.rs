@@ -3,9 +3,9 @@
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
+use crate::server::encoding::decode;
+use crate::server::{spi, time};
 use pgrx::prelude::*;
-use snowflake_server::encoding::decode;
-use snowflake_server::{spi, time};
 
 use crate::clock;
 

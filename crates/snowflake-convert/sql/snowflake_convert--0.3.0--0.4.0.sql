@@ -1,1 +1,0 @@
--- From 0.3.0 to 0.4.0 of snowflake_convert, which is part of snowflake_pg.

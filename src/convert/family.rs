@@ -1,0 +1,368 @@
+//! Which columns there are: the keys that are asked for, and what refers to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use PgSqlErrorCode::*;
+use pgrx::pg_sys::SysCacheIdentifier::RELOID;
+use pgrx::prelude::*;
+
+use super::refusal::Refusal;
+use crate::key::{Source, heirs, is_integer, is_partitioned_by, is_reference, of_primary_key};
+use crate::server::encoding::encode;
+use crate::server::ours::Function;
+use crate::server::spi::{Argument, Row, query};
+use crate::table::{NARROW, Table, column_name, relation_name, row, type_name};
+
+/// A column of the table that it is not inherited from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Column {
+    /// The OID of its table, which has an order here.
+    pub of: u32,
+    pub number: i16,
+}
+
+impl Column {
+    fn new(table: pg_sys::Oid, number: i16) -> Column {
+        Column { of: table.to_u32(), number }
+    }
+
+    pub fn table(self) -> pg_sys::Oid {
+        pg_sys::Oid::from(self.of)
+    }
+
+    pub fn name(self) -> String {
+        column_name(self.table(), self.number)
+    }
+
+    /// The type of its values, and the type without domains.
+    fn types(self) -> [pg_sys::Oid; 2] {
+        // SAFETY: look for the column by its number, and for the type by its OID.
+        unsafe {
+            let of = pg_sys::get_atttype(self.table(), self.number);
+            [of, pg_sys::getBaseType(of)]
+        }
+    }
+
+    /// Whether its values are narrower than those of a bigint.
+    pub fn is_narrow(self) -> bool {
+        NARROW.contains(&self.types()[1])
+    }
+
+    /// 42804 for a domain that is narrow, whose type PostgreSQL cannot change.
+    fn refuse_domain(self) -> Result<(), Refusal> {
+        let [of, base] = self.types();
+        if of == base || !NARROW.contains(&base) {
+            return Ok(());
+        }
+        let reason = format!("It is of the domain {}.", type_name(of));
+        Err(Refusal::of(self, ERRCODE_DATATYPE_MISMATCH, reason)
+            .hint("Change the type of the column to integer first."))
+    }
+
+    fn of_row(row: &Row, first: usize) -> Column {
+        let number = |at: usize| row[at].as_ref().expect("not NULL").parse::<u32>();
+        let [of, number] = [first, first + 1].map(|at| number(at).expect("a number"));
+        Column { of, number: number as i16 }
+    }
+}
+
+/// What a call asks to convert.
+pub enum Asked {
+    Column(pg_sys::Oid, String),
+    Relation(pg_sys::Oid),
+    Schema(pg_sys::Oid),
+}
+
+impl Asked {
+    /// The columns that are keys; those of a relation or a schema are columns of primary keys that take
+    /// values of a sequence, or snowflake IDs. 42703 for a column that is not there.
+    pub fn columns(&self, function: &Function) -> Result<Vec<Column>, Refusal> {
+        let (tables, named) = match self {
+            Asked::Column(relation, name) => return column(*relation, name).map(|key| vec![key]),
+            Asked::Relation(relation) => (vec![*relation], true),
+            Asked::Schema(schema) => (tables(*schema), false),
+        };
+        let mut keys = BTreeSet::new();
+        for oid in tables {
+            let table = Table::read(oid);
+            let is_key = |number: &i16| {
+                let source = Source::of(&table, *number, Some(function));
+                (source.is_sequence() || source == Source::Ids) && !is_reference(&table, *number)
+            };
+            for number in of_primary_key(oid).into_iter().filter(is_key) {
+                keys.insert(topmost(Column::new(oid, number)));
+            }
+        }
+        if keys.is_empty() && named {
+            let Asked::Relation(relation) = self else { unreachable!("it is named") };
+            let message = format!("{} has no key that can be converted", relation_name(*relation));
+            return Err(Refusal::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .detail("No column of its primary key takes values of a sequence.")
+                .hint("Name another column that does with column_name."));
+        }
+        Ok(keys.into_iter().collect())
+    }
+}
+
+/// A column by its name, in the table that it is not inherited from.
+pub fn column(relation: pg_sys::Oid, name: &str) -> Result<Column, Refusal> {
+    let text = encode(name);
+    // SAFETY: looks for the column by its name; 0 if there is none.
+    let number = unsafe { pg_sys::get_attnum(relation, text.as_ptr()) };
+    if number <= 0 {
+        let message =
+            format!("column \"{name}\" of relation {} does not exist", relation_name(relation));
+        return Err(Refusal::new(ERRCODE_UNDEFINED_COLUMN, message));
+    }
+    Ok(topmost(Column::new(relation, number)))
+}
+
+/// The column that this one is inherited from, or itself.
+fn topmost(column: Column) -> Column {
+    const TOPMOST: &str = "
+        WITH RECURSIVE up(relation, name) AS (
+            SELECT attrelid, attname FROM pg_attribute WHERE attrelid = $1 AND attnum = $2
+            UNION
+            SELECT inhparent, name
+            FROM up
+            JOIN pg_inherits ON inhrelid = relation
+            JOIN pg_attribute ON (attrelid, attname) = (inhparent, name)
+        )
+        SELECT attrelid, attnum
+        FROM up JOIN pg_attribute ON (attrelid, attname) = (relation, name)
+        WHERE attinhcount = 0 ORDER BY attrelid";
+    let arguments = [
+        (Some(column.table().into()), pg_sys::OIDOID),
+        (Some(column.number.into()), pg_sys::INT2OID),
+    ];
+    query(TOPMOST, &arguments).first().map_or(column, |row| Column::of_row(row, 0))
+}
+
+/// The tables of a schema that belong to no extension and inherit from none.
+fn tables(schema: pg_sys::Oid) -> Vec<pg_sys::Oid> {
+    const TABLES: &str = "
+        SELECT oid FROM pg_class
+        WHERE relnamespace = $1 AND relkind IN ('r', 'p') AND NOT relispartition
+          AND NOT EXISTS (
+              SELECT FROM pg_depend
+              WHERE (classid, objid, deptype) = ('pg_class'::regclass, pg_class.oid, 'e'))
+        ORDER BY oid";
+    let rows = query(TABLES, &[(Some(schema.into()), pg_sys::OIDOID)]);
+    let oid = |row: Row| row[0].as_ref().expect("an OID").parse::<u32>().expect("an OID").into();
+    rows.into_iter().map(oid).collect()
+}
+
+/// A key that can be converted.
+#[derive(Clone, Copy)]
+pub struct Key {
+    pub column: Column,
+    pub source: Source,
+}
+
+impl Key {
+    /// The key in a column, or why it cannot be converted.
+    pub fn of(column: Column, function: &Function) -> Result<Key, Refusal> {
+        let table = Table::read(column.table());
+        let refuse = |sqlstate, reason: &str| Err(Refusal::of(column, sqlstate, reason));
+        // SAFETY: the relation is open.
+        let class = unsafe { &*table.relation.rd_rel };
+        let [of, base] = column.types();
+        let source = Source::of(&table, column.number, Some(function));
+        match class.relkind as u8 {
+            pg_sys::RELKIND_RELATION | pg_sys::RELKIND_PARTITIONED_TABLE => {}
+            pg_sys::RELKIND_FOREIGN_TABLE => {
+                return refuse(ERRCODE_WRONG_OBJECT_TYPE, "The table is a foreign table.");
+            }
+            _ => return refuse(ERRCODE_WRONG_OBJECT_TYPE, "Only tables have keys."),
+        }
+        owner_of_caller(column)?;
+        if class.relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP {
+            refuse(ERRCODE_WRONG_OBJECT_TYPE, "The table is temporary.")
+        } else if of != base {
+            let reason = format!("It is of the domain {}.", type_name(of));
+            refuse(ERRCODE_DATATYPE_MISMATCH, &reason)
+        } else if !is_integer(of) {
+            let reason = format!("It is of type {}.", type_name(of));
+            refuse(ERRCODE_DATATYPE_MISMATCH, &reason)
+        } else if is_reference(&table, column.number) {
+            refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, "It refers to another column.")
+                .map_err(|refusal| {
+                    refusal.hint("Convert what it refers to. That makes this column bigint, too.")
+                })
+        } else if source == Source::Computed {
+            let reason = "Its default does more than take a value of a sequence.";
+            refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason)
+        } else if source == Source::Other {
+            let reason = "It has another default.";
+            refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason)
+                .map_err(|refusal| refusal.hint("Change the default with ALTER TABLE."))
+        } else if is_row_security_forced(&table) {
+            refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, FORCED)
+        } else if heirs(column.table()).into_iter().any(|heir| is_partitioned(heir, column)) {
+            refuse(ERRCODE_INVALID_TABLE_DEFINITION, "The table is partitioned by it.").map_err(
+                |refusal| {
+                    refusal.hint(
+                        "Create a table that has partitions for snowflake IDs, and copy the rows.",
+                    )
+                },
+            )
+        } else {
+            Ok(Key { column, source })
+        }
+    }
+}
+
+/// Whether policies hold for the owner of the table, too.
+pub fn is_row_security_forced(table: &Table) -> bool {
+    // SAFETY: the relation is open.
+    let class = unsafe { &*table.relation.rd_rel };
+    class.relrowsecurity && class.relforcerowsecurity
+}
+
+pub const FORCED: &str =
+    "Row-level security is forced on the owner of the table, who might not see the largest key.";
+
+/// Whether an heir of the column's table is partitioned by it into ranges or lists.
+fn is_partitioned(heir: pg_sys::Oid, column: Column) -> bool {
+    // SAFETY: looks for the relation by its OID.
+    let kind = unsafe { pg_sys::get_rel_relkind(heir) } as u8;
+    kind == pg_sys::RELKIND_PARTITIONED_TABLE
+        && is_partitioned_by(&Table::read(heir), number_in(heir, column))
+}
+
+/// The number that a column has in a table that inherits it.
+pub fn number_in(heir: pg_sys::Oid, column: Column) -> i16 {
+    // SAFETY: looks for the column by its number, and then by its name.
+    unsafe {
+        let name = pg_sys::get_attname(column.table(), column.number, false);
+        pg_sys::get_attnum(heir, name)
+    }
+}
+
+/// The owner of a table.
+pub fn owner_of(table: pg_sys::Oid) -> pg_sys::Oid {
+    // SAFETY: the cache is one of these rows.
+    let owner = unsafe {
+        row(RELOID, table, |row| {
+            (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_class>()).relowner
+        })
+    };
+    owner.unwrap_or(pg_sys::InvalidOid)
+}
+
+/// The owner of a column's table; 42501 unless the caller has his privileges.
+pub fn owner_of_caller(column: Column) -> Result<pg_sys::Oid, Refusal> {
+    let owner = owner_of(column.table());
+    // SAFETY: compares roles by their OIDs.
+    if unsafe { pg_sys::has_privs_of_role(pg_sys::GetUserId(), owner) } {
+        return Ok(owner);
+    }
+    let message = format!("must be owner of table {}", relation_name(column.table()));
+    Err(Refusal::new(ERRCODE_INSUFFICIENT_PRIVILEGE, message))
+}
+
+/// What refers to columns by foreign keys, directly or not.
+#[derive(Default)]
+pub struct References {
+    /// The columns that refer to a column.
+    referring: BTreeMap<Column, BTreeSet<Column>>,
+    /// The tables that a column refers to.
+    referred: BTreeMap<Column, BTreeSet<u32>>,
+}
+
+impl References {
+    /// Of these columns.
+    pub fn of(keys: impl IntoIterator<Item = Column>) -> References {
+        let mut all = References::default();
+        let mut next: Vec<Column> = keys.into_iter().collect();
+        while !next.is_empty() {
+            let tables: Vec<_> = next.iter().map(|column| column.table()).collect();
+            let numbers: Vec<_> = next.iter().map(|column| column.number).collect();
+            let arguments: [Argument; 2] = [
+                (tables.into_datum(), pg_sys::OIDARRAYOID),
+                (numbers.into_datum(), pg_sys::INT2ARRAYOID),
+            ];
+            for column in &next {
+                all.referring.entry(*column).or_default();
+            }
+            let mut found = BTreeSet::new();
+            for row in query(include_str!("references.sql"), &arguments) {
+                let place: usize =
+                    row[0].as_ref().and_then(|place| place.parse().ok()).expect("a place");
+                let column = next[place - 1];
+                if row[2].is_none() {
+                    let oid =
+                        row[1].as_ref().and_then(|oid| oid.parse::<u32>().ok()).expect("an OID");
+                    all.referred.entry(column).or_default().insert(oid);
+                } else {
+                    let referring = Column::of_row(&row, 1);
+                    all.referring.entry(column).or_default().insert(referring);
+                    found.insert(referring);
+                }
+            }
+            next = found.into_iter().filter(|column| !all.referring.contains_key(column)).collect();
+        }
+        all
+    }
+
+    /// The columns that a conversion of this key makes bigint: itself, and those that refer to it. All
+    /// tables that change belong to one role whose privileges the caller has: else 42501.
+    pub fn widened(&self, key: Column) -> Result<BTreeSet<Column>, Refusal> {
+        let mut family = BTreeSet::from([key]);
+        let mut left = vec![key];
+        while let Some(column) = left.pop() {
+            let referring = self.referring.get(&column).into_iter().flatten();
+            left.extend(referring.filter(|referring| family.insert(**referring)));
+        }
+        let narrow: BTreeSet<_> = family.into_iter().filter(|column| column.is_narrow()).collect();
+        let owner = owner_of(key.table());
+        for column in &narrow {
+            column.refuse_domain()?;
+            for table in heirs(column.table()) {
+                if owner_of(table) != owner {
+                    let reason = format!(
+                        "Column {} of table {} would change, which belongs to another role.",
+                        column_name(column.table(), column.number),
+                        relation_name(table)
+                    );
+                    return Err(Refusal::of(key, ERRCODE_INSUFFICIENT_PRIVILEGE, reason).hint(
+                        "Give all tables that change the same owner, or change the column first.",
+                    ));
+                }
+            }
+        }
+        Ok(narrow)
+    }
+
+    /// The tables whose foreign keys are created again if a column gets another type.
+    pub fn ends(&self, column: Column) -> impl Iterator<Item = u32> {
+        let referring = self.referring.get(&column).into_iter().flatten();
+        let referred = self.referred.get(&column).into_iter().flatten();
+        referring.map(|column| column.of).chain(referred.copied())
+    }
+
+    /// Tables in the order in which they are changed: those that refer to another one before it.
+    pub fn in_order(&self, tables: &BTreeSet<u32>) -> Vec<u32> {
+        let mut referring = BTreeMap::<u32, BTreeSet<u32>>::new();
+        for (column, columns) in &self.referring {
+            let those = columns.iter().map(|column| column.of);
+            referring.entry(column.of).or_default().extend(those);
+        }
+        let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
+        for table in tables {
+            // A table is in the order after all that refers to it, however deep that is.
+            let mut path = vec![(*table, false)];
+            while let Some((table, is_left)) = path.pop() {
+                if is_left {
+                    order.push(table);
+                } else if seen.insert(table) {
+                    path.push((table, true));
+                    let those = referring.get(&table).into_iter().flatten();
+                    path.extend(those.map(|table| (*table, false)));
+                }
+            }
+        }
+        order.retain(|table| tables.contains(table));
+        order
+    }
+}

@@ -1,0 +1,376 @@
+//! The statements of a conversion or a reversion: those that the owner of the tables would write.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use PgSqlErrorCode::*;
+use pgrx::pg_sys::SysCacheIdentifier::SEQRELID;
+use pgrx::prelude::*;
+
+use super::family::{
+    Asked, Column, FORCED, Key, References, is_row_security_forced, number_in, owner_of,
+    owner_of_caller,
+};
+use super::refusal::Refusal;
+use crate::key::{Source, heirs, owned_sequences};
+use crate::server::encoding::encode;
+use crate::server::ours::Function;
+use crate::server::spi::query;
+use crate::server::user::as_owner;
+use crate::table::{Table, column_name, quoted, quoted_literal, relation_name, row, type_name};
+
+/// A statement, and the table that it changes.
+pub struct Statement {
+    pub table: pg_sys::Oid,
+    pub text: String,
+}
+
+/// What is to be done.
+#[derive(Default)]
+pub struct Plan {
+    pub convert: Vec<Statement>,
+    pub revert: Vec<Statement>,
+    /// The tables to lock, those whose foreign keys are created again included.
+    pub locks: BTreeSet<u32>,
+    /// The keys, and where their values come from afterwards.
+    pub keys: Vec<(Column, Source)>,
+    /// The columns that are bigint afterwards.
+    pub widened: BTreeSet<Column>,
+    /// Why other keys stay as they are.
+    pub left: Vec<Refusal>,
+}
+
+impl Plan {
+    fn push(&mut self, table: pg_sys::Oid, text: String) {
+        self.convert.push(Statement { table, text });
+    }
+
+    fn push_back(&mut self, table: pg_sys::Oid, text: String) {
+        self.revert.push(Statement { table, text });
+    }
+
+    fn lock(&mut self, table: pg_sys::Oid) {
+        self.locks.extend(heirs(table).iter().map(|table| table.to_u32()));
+    }
+}
+
+/// Plans a conversion: `next_id` is the next ID. Of a schema, keys that are refused are left as they
+/// are; otherwise, the refusal is the result.
+pub fn conversion(asked: &Asked, function: &Function, next_id: i64) -> Result<Plan, Refusal> {
+    let mut plan = Plan::default();
+    let mut columns = Vec::new();
+    for column in asked.columns(function)? {
+        match Key::of(column, function).and_then(|key| key.facts(next_id).map(|facts| (key, facts)))
+        {
+            Ok(key) => columns.push(key),
+            Err(refusal) if matches!(asked, Asked::Schema(_)) => plan.left.push(refusal),
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    let references = References::of(columns.iter().map(|(key, _)| key.column));
+    let mut keys = BTreeMap::<u32, Vec<(Key, Facts)>>::new();
+    for (key, facts) in columns {
+        match references.widened(key.column) {
+            Ok(widened) => {
+                plan.widened.extend(widened);
+                keys.entry(key.column.of).or_default().push((key, facts));
+            }
+            Err(refusal) if matches!(asked, Asked::Schema(_)) => plan.left.push(refusal),
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    for column in plan.widened.clone() {
+        plan.lock(column.table());
+        references.ends(column).for_each(|table| plan.lock(table.into()));
+    }
+    let mut tables: BTreeSet<_> = plan.widened.iter().map(|column| column.of).collect();
+    tables.extend(keys.keys());
+    for of in references.in_order(&tables) {
+        let table = pg_sys::Oid::from(of);
+        let widened = plan.widened.iter().filter(|column| column.of == of);
+        let mut actions: Vec<_> = widened
+            .map(|column| format!("ALTER COLUMN {} SET DATA TYPE bigint", column.name()))
+            .collect();
+        let changed = keys.remove(&of).unwrap_or_default();
+        let changed: Vec<_> =
+            changed.into_iter().filter(|(key, _)| key.source != Source::Ids).collect();
+        for (key, _) in &changed {
+            let name = key.column.name();
+            if let Source::Identity(_) = key.source {
+                actions.push(format!("ALTER COLUMN {name} DROP IDENTITY"));
+            }
+            let schema = quoted(&encode(&function.schema));
+            actions.push(format!("ALTER COLUMN {name} SET DEFAULT {schema}.snowflake_nextval()"));
+        }
+        if actions.is_empty() {
+            continue;
+        }
+        plan.lock(table);
+        plan.push(table, format!("ALTER TABLE {} {};", relation_name(table), actions.join(", ")));
+        for (key, facts) in changed {
+            key.add(facts, &mut plan);
+            plan.keys.push((key.column, Source::Ids));
+        }
+    }
+    Ok(plan)
+}
+
+/// Plans the reversion of a column of snowflake IDs to the sequence that it owns.
+pub fn reversion(column: Column, function: Option<&Function>) -> Result<Plan, Refusal> {
+    owner_of_caller(column)?;
+    let refuse = |reason: &str| {
+        let (name, table) = (column.name(), relation_name(column.table()));
+        let message = format!("column {name} of table {table} cannot be reverted");
+        Refusal::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).detail(reason)
+    };
+    let table = Table::read(column.table());
+    if Source::of(&table, column.number, function) != Source::Ids {
+        return Err(refuse("Its default is not snowflake_nextval()."));
+    }
+    let [sequence] = owned_sequences(column.table(), column.number, b'a')[..] else {
+        return Err(refuse("It does not own exactly one sequence.").hint(format!(
+            "Let it own the sequence whose values it is to take, as in CREATE SEQUENCE ... OWNED BY {}.{}.",
+            relation_name(column.table()),
+            column.name()
+        )));
+    };
+    if is_row_security_forced(&table) {
+        return Err(refuse(FORCED));
+    }
+    let mut plan = Plan { keys: vec![(column, Source::Sequence(sequence))], ..Plan::default() };
+    plan.lock(column.table());
+    take_from(column.table(), column.name(), &Sequence::of(sequence), &mut plan);
+    Ok(plan)
+}
+
+/// Appends the statements by which a column takes values of a sequence, above those that are there.
+fn take_from(table: pg_sys::Oid, column: String, sequence: &Sequence, plan: &mut Plan) {
+    let (name, relation) = (&sequence.name, relation_name(table));
+    let literal = quoted_literal(name);
+    if sequence.of != pg_sys::INT8OID {
+        plan.push_back(table, format!("ALTER SEQUENCE {name} AS bigint;"));
+    }
+    if sequence.increment > 0 {
+        plan.push_back(
+            table,
+            format!(
+                "SELECT pg_catalog.setval({literal}, pg_catalog.max({column})) FROM {relation} \
+                 HAVING pg_catalog.max({column}) OPERATOR(pg_catalog.>=) \
+                 (SELECT last_value FROM {name});"
+            ),
+        );
+    }
+    plan.push_back(
+        table,
+        format!(
+            "ALTER TABLE {relation} ALTER COLUMN {column} SET DEFAULT \
+             pg_catalog.nextval({literal}::pg_catalog.regclass);"
+        ),
+    );
+}
+
+/// What a conversion reads of a key that takes values of a sequence, beside the catalog.
+#[derive(Default)]
+struct Facts {
+    /// The last value of an identity's sequence, if there is one.
+    last_value: Option<i64>,
+    /// What the key was in partitions and children that have a default of their own: the table, its
+    /// column, and the default, if there is one.
+    defaults: Vec<(pg_sys::Oid, i16, Option<String>)>,
+}
+
+impl Key {
+    /// Reads what has to be known. 55000 if the next ID is not above the largest key.
+    fn facts(&self, next_id: i64) -> Result<Facts, Refusal> {
+        let mut facts = Facts::default();
+        let Key { column, source } = *self;
+        let owner = owner_of(column.table());
+        let number = |query: &str| {
+            let rows = as_owner(owner, || crate::server::spi::query(query, &[]));
+            rows.first().and_then(|row| row[0].as_ref()?.parse::<i64>().ok())
+        };
+        if source == Source::Ids {
+            return Ok(facts);
+        }
+        let largest =
+            format!("SELECT max({}) FROM {}", column.name(), relation_name(column.table()));
+        if let Some(largest) = number(&largest).filter(|largest| *largest >= next_id) {
+            let reason = format!(
+                "The next snowflake ID, {next_id}, is not above the largest key, {largest}."
+            );
+            return Err(Refusal::of(column, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason)
+                .hint("Choose an earlier epoch, or give the rows with these keys other ones."));
+        }
+        if let Source::Identity(sequence) = source {
+            let name = relation_name(sequence);
+            facts.last_value = number(&format!("SELECT last_value FROM {name} WHERE is_called"));
+        }
+        facts.defaults = defaults(column);
+        Ok(facts)
+    }
+
+    /// Appends what follows the ALTER TABLE of a key, and what reverts both.
+    fn add(&self, facts: Facts, plan: &mut Plan) {
+        let (table, number) = (self.column.table(), self.column.number);
+        let (column, relation) = (self.column.name(), relation_name(table));
+        match self.source {
+            Source::Sequence(sequence) => {
+                take_from(table, column.clone(), &Sequence::of(sequence), plan);
+            }
+            Source::Identity(sequence) => {
+                let sequence = Sequence::of(sequence);
+                let (name, literal) = (&sequence.name, quoted_literal(&sequence.name));
+                let kind = Table::read(table)
+                    .relation
+                    .tuple_desc()
+                    .get(number as usize - 1)
+                    .map_or("BY DEFAULT", |column| match column.attidentity as u8 {
+                        pg_sys::ATTRIBUTE_IDENTITY_ALWAYS => "ALWAYS",
+                        _ => "BY DEFAULT",
+                    });
+                let unlogged = if sequence.is_unlogged { "UNLOGGED " } else { "" };
+                plan.push(
+                    table,
+                    format!(
+                        "CREATE {unlogged}SEQUENCE {name} AS {} {} OWNED BY {relation}.{column};",
+                        type_name(sequence.of),
+                        sequence.options(sequence.maximum, sequence.minimum)
+                    ),
+                );
+                if let Some(last) = facts.last_value {
+                    plan.push(table, format!("SELECT pg_catalog.setval({literal}, {last});"));
+                }
+                plan.push_back(table, format!("DROP SEQUENCE {name};"));
+                plan.push_back(
+                    table,
+                    format!(
+                        "ALTER TABLE {relation} ALTER COLUMN {column} DROP DEFAULT, ALTER COLUMN {column} \
+                         ADD GENERATED {kind} AS IDENTITY (SEQUENCE NAME {name} {});",
+                        sequence.options_of_bigint()
+                    ),
+                );
+                let last = facts.last_value.map(|last| last.to_string());
+                let value = match (last, sequence.increment > 0) {
+                    (Some(last), true) => {
+                        Some(format!("GREATEST(pg_catalog.max({column}), {last})"))
+                    }
+                    (None, true) => Some(format!("pg_catalog.max({column})")),
+                    (last, false) => last,
+                };
+                if let Some(value) = value {
+                    let from = if sequence.increment > 0 {
+                        format!(" FROM {relation}")
+                    } else {
+                        String::new()
+                    };
+                    plan.push_back(
+                        table,
+                        format!("SELECT pg_catalog.setval({literal}, {value}){from};"),
+                    );
+                }
+            }
+            Source::Nothing => {
+                plan.push_back(
+                    table,
+                    format!("ALTER TABLE {relation} ALTER COLUMN {column} DROP DEFAULT;"),
+                );
+            }
+            _ => {}
+        }
+        for (heir, number, default) in facts.defaults {
+            let (name, column) = (relation_name(heir), column_name(heir, number));
+            if let Source::Sequence(sequence) = Source::of(&Table::read(heir), number, None) {
+                take_from(heir, column, &Sequence::of(sequence), plan);
+                continue;
+            }
+            let action =
+                default.map_or("DROP DEFAULT".into(), |default| format!("SET DEFAULT {default}"));
+            plan.push_back(heir, format!("ALTER TABLE {name} ALTER COLUMN {column} {action};"));
+        }
+    }
+}
+
+/// Defaults of a column in the tables that inherit it, where they are not those of the column itself.
+fn defaults(column: Column) -> Vec<(pg_sys::Oid, i16, Option<String>)> {
+    const DEFAULT: &str = "
+        SELECT attidentity, pg_get_expr(adbin, adrelid)
+        FROM pg_attribute LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
+        WHERE attrelid = $1 AND attnum = $2";
+    let of = |table: pg_sys::Oid, number: i16| {
+        let arguments =
+            [(Some(table.into()), pg_sys::OIDOID), (Some(number.into()), pg_sys::INT2OID)];
+        query(DEFAULT, &arguments).swap_remove(0)
+    };
+    let all = heirs(column.table());
+    if all.len() == 1 {
+        return Vec::new();
+    }
+    let own = of(column.table(), column.number);
+    let heirs = all.into_iter().filter(|heir| *heir != column.table());
+    let found = heirs.filter_map(|heir| {
+        let number = number_in(heir, column);
+        let mut default = of(heir, number);
+        let expression = default.pop().flatten();
+        // Since PostgreSQL 17, partitions have the identity of their table.
+        let is_identity = default[0].as_deref() != Some("");
+        (expression != own[1] && !is_identity).then_some((heir, number, expression))
+    });
+    found.collect()
+}
+
+/// A sequence, as the catalog has it.
+struct Sequence {
+    name: String,
+    of: pg_sys::Oid,
+    is_unlogged: bool,
+    start: i64,
+    increment: i64,
+    minimum: i64,
+    maximum: i64,
+    cache: i64,
+    cycles: bool,
+}
+
+impl Sequence {
+    fn of(sequence: pg_sys::Oid) -> Sequence {
+        // SAFETY: the cache is one of these rows.
+        let found = unsafe {
+            row(SEQRELID, sequence, |row| {
+                let of = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_sequence>();
+                Sequence {
+                    name: relation_name(sequence),
+                    of: of.seqtypid,
+                    is_unlogged: pg_sys::get_rel_persistence(sequence) as u8
+                        == pg_sys::RELPERSISTENCE_UNLOGGED,
+                    start: of.seqstart,
+                    increment: of.seqincrement,
+                    minimum: of.seqmin,
+                    maximum: of.seqmax,
+                    cache: of.seqcache,
+                    cycles: of.seqcycle,
+                }
+            })
+        };
+        found.expect("a sequence that depends on a column")
+    }
+
+    fn options(&self, maximum: i64, minimum: i64) -> String {
+        let Sequence { start, increment, cache, .. } = self;
+        let cycle = if self.cycles { "CYCLE" } else { "NO CYCLE" };
+        format!(
+            "INCREMENT BY {increment} MINVALUE {minimum} MAXVALUE {maximum} START WITH {start} \
+             CACHE {cache} {cycle}"
+        )
+    }
+
+    /// The same options for a bigint: a limit that is the type's own becomes that of bigint.
+    fn options_of_bigint(&self) -> String {
+        let (least, greatest) = match self.of {
+            pg_sys::INT2OID => (i16::MIN.into(), i16::MAX.into()),
+            pg_sys::INT4OID => (i32::MIN.into(), i32::MAX.into()),
+            _ => (i64::MIN, i64::MAX),
+        };
+        let maximum = if self.maximum == greatest { i64::MAX } else { self.maximum };
+        let minimum = if self.minimum == least { i64::MIN } else { self.minimum };
+        self.options(maximum, minimum)
+    }
+}

@@ -1,0 +1,157 @@
+//! What a key is: a column that takes values of a sequence, or snowflake IDs. Adoption and conversion
+//! ask here, of PostgreSQL's caches.
+
+use std::ffi::c_char;
+
+use pgrx::pg_sys::NodeTag::{T_CoerceToDomain, T_Const, T_FuncExpr, T_RelabelType};
+use pgrx::pg_sys::SysCacheIdentifier::PARTRELID;
+use pgrx::{PgList, pg_sys};
+
+use crate::server::encoding::encode;
+use crate::server::ours::Function;
+use crate::table::{NARROW, Table, row};
+
+/// Where the values of a column come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// An identity with this sequence.
+    Identity(pg_sys::Oid),
+    /// A default that takes the next value of this sequence, casts aside.
+    Sequence(pg_sys::Oid),
+    /// A default that takes values of a sequence, and does more.
+    Computed,
+    /// The default `snowflake_nextval()`.
+    Ids,
+    /// It has no default, and is not generated.
+    Nothing,
+    /// None of these.
+    Other,
+}
+
+impl Source {
+    /// Of a column; of a default that is `snowflake_nextval()` if the database has that function.
+    pub fn of(table: &Table, number: i16, function: Option<&Function>) -> Source {
+        let descriptor = table.relation.tuple_desc();
+        let Some(column) = descriptor.get(number as usize - 1) else { return Source::Other };
+        if column.attidentity != 0 {
+            return owned_sequences(table.oid, number, b'i')
+                .first()
+                .map_or(Source::Other, |sequence| Source::Identity(*sequence));
+        }
+        match table.default(number) {
+            _ if column.attgenerated != 0 => Source::Other,
+            Some(default) => of_default(&default, function),
+            None => Source::Nothing,
+        }
+    }
+
+    /// Whether these are values of a sequence, or computed of them.
+    pub fn is_sequence(self) -> bool {
+        matches!(self, Source::Identity(_) | Source::Sequence(_) | Source::Computed)
+    }
+}
+
+/// Of a default, as the catalog has it.
+fn of_default(default: &str, function: Option<&Function>) -> Source {
+    const NEXTVAL: u32 = 1574;
+    let otherwise = match default.contains(&format!(":funcid {NEXTVAL} ")) {
+        true => Source::Computed,
+        false => Source::Other,
+    };
+    let text = encode(default);
+    // SAFETY: the text is a node, and its parts are of the types that their tags say.
+    unsafe {
+        let mut node = pg_sys::stringToNode(text.as_ptr()).cast::<pg_sys::Node>();
+        loop {
+            node = match (*node).type_ {
+                T_RelabelType => (*node.cast::<pg_sys::RelabelType>()).arg.cast(),
+                T_CoerceToDomain => (*node.cast::<pg_sys::CoerceToDomain>()).arg.cast(),
+                T_FuncExpr => {
+                    let call = &*node.cast::<pg_sys::FuncExpr>();
+                    let first = PgList::<pg_sys::Node>::from_pg(call.args).get_ptr(0);
+                    match first {
+                        None if function.is_some_and(|ours| ours.oid == call.funcid) => {
+                            return Source::Ids;
+                        }
+                        Some(of) if call.funcid.to_u32() == NEXTVAL && (*of).type_ == T_Const => {
+                            let value = (*of.cast::<pg_sys::Const>()).constvalue;
+                            return Source::Sequence(pg_sys::Oid::from(value.value() as u32));
+                        }
+                        Some(of) if is_cast(call) => of,
+                        _ => return otherwise,
+                    }
+                }
+                _ => return otherwise,
+            }
+        }
+    }
+}
+
+fn is_cast(call: &pg_sys::FuncExpr) -> bool {
+    use pg_sys::CoercionForm::{COERCE_EXPLICIT_CAST, COERCE_IMPLICIT_CAST};
+    [COERCE_EXPLICIT_CAST, COERCE_IMPLICIT_CAST].contains(&call.funcformat)
+}
+
+/// The sequences that belong to a column as its identity (`i`) or by OWNED BY (`a`).
+pub fn owned_sequences(table: pg_sys::Oid, column: i16, how: u8) -> Vec<pg_sys::Oid> {
+    let (mut of, mut number) = (pg_sys::InvalidOid, 0);
+    // SAFETY: reads what depends on the table, and on what the sequences depend.
+    let mut is_owned = |sequence: &pg_sys::Oid| unsafe {
+        pg_sys::sequenceIsOwned(*sequence, how as c_char, &raw mut of, &raw mut number)
+            && number == i32::from(column)
+    };
+    // SAFETY: as above; the list is one of OIDs.
+    let owned = unsafe { PgList::<pg_sys::Oid>::from_pg(pg_sys::getOwnedSequences(table)) };
+    owned.iter_oid().filter(|sequence| is_owned(sequence)).collect()
+}
+
+/// Whether a type is that of a key, or narrower.
+pub fn is_integer(of: pg_sys::Oid) -> bool {
+    of == pg_sys::INT8OID || NARROW.contains(&of)
+}
+
+/// Whether a column refers to another one by a foreign key, and so takes its values from there.
+pub fn is_reference(table: &Table, column: i16) -> bool {
+    table.foreign_keys().iter().any(|key| {
+        let pairs = key.conkey.iter().zip(&key.confkey);
+        pairs
+            .take(key.nkeys as usize)
+            .any(|(own, other)| *own == column && (key.confrelid, *other) != (table.oid, column))
+    })
+}
+
+/// The columns of a table's primary key, by their numbers.
+pub fn of_primary_key(table: pg_sys::Oid) -> Vec<i16> {
+    // SAFETY: looks for the constraint of a table by its OID, and reads the set that it gives.
+    unsafe {
+        let key = pg_sys::get_primary_key_attnos(table, true, &mut pg_sys::InvalidOid.clone());
+        let after =
+            |number: &i32| Some(pg_sys::bms_next_member(key, *number)).filter(|next| *next >= 0);
+        std::iter::successors(after(&-1), after).map(|member| (member + OFFSET) as i16).collect()
+    }
+}
+
+/// What PostgreSQL subtracts from the number of a column in a set.
+const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
+
+/// Whether the ranges or lists of partitions are those of a column, or computed from it.
+pub fn is_partitioned_by(table: &Table, column: i16) -> bool {
+    const BY_HASH: c_char = b'h' as c_char;
+    // SAFETY: the relation is open, and the cache is one of these rows.
+    unsafe {
+        let column = pg_sys::bms_make_singleton(i32::from(column) - OFFSET);
+        pg_sys::has_partition_attrs(table.relation.as_ptr(), column, std::ptr::null_mut())
+            && row(PARTRELID, table.oid, |row| {
+                (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_partitioned_table>()).partstrat
+            }) != Some(BY_HASH)
+    }
+}
+
+/// A table, its partitions and the tables that inherit from it.
+pub fn heirs(table: pg_sys::Oid) -> Vec<pg_sys::Oid> {
+    // SAFETY: looks for them by an OID, and the list is one of OIDs.
+    unsafe {
+        let tables = pg_sys::find_all_inheritors(table, pg_sys::NoLock as _, std::ptr::null_mut());
+        PgList::<pg_sys::Oid>::from_pg(tables).iter_oid().collect()
+    }
+}

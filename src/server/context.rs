@@ -1,0 +1,36 @@
+//! The context of an error.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use pgrx::pg_sys;
+
+use crate::server::encoding::encode;
+
+unsafe extern "C-unwind" {
+    // pgrx does not bind this. It adds a line to the context of the report that is being finished.
+    fn errcontext_msg(format: *const c_char, ...) -> c_int;
+}
+
+/// Acts, and adds a line to the context of all reports meanwhile.
+pub fn with_context<T>(line: &str, act: impl FnOnce() -> T) -> T {
+    let line = encode(line);
+    let mut frame = pg_sys::ErrorContextCallback {
+        // SAFETY: reads a variable of this process.
+        previous: unsafe { pg_sys::error_context_stack },
+        callback: Some(add),
+        arg: line.as_ptr().cast_mut().cast(),
+    };
+    // SAFETY: the frame is taken off the stack before it goes; after an error, whoever catches it does so.
+    unsafe {
+        pg_sys::error_context_stack = &raw mut frame;
+        let done = act();
+        pg_sys::error_context_stack = frame.previous;
+        done
+    }
+}
+
+unsafe extern "C-unwind" fn add(line: *mut c_void) {
+    const TEXT: &CStr = c"%s";
+    // SAFETY: a report is being finished, and the line lives as long as the frame.
+    unsafe { errcontext_msg(TEXT.as_ptr(), line.cast::<c_char>()) };
+}

@@ -1,0 +1,51 @@
+//! What the rest needs of PostgreSQL, whatever it is for.
+//!
+//! Whatever an extension executes that could call code of a user (an operator, a function, a cast, a
+//! trigger, a rule, a policy, a check, a default, an index expression) runs with no right that the
+//! caller lacks, and with none that the writer of that code lacks. So:
+//!
+//! - Names in queries of ours are looked up in the catalog alone ([`spi::query`]), where nobody but
+//!   PostgreSQL has operators and functions.
+//! - What might run code of a user runs as the owner of what is read or changed, in a restricted
+//!   operation ([`user::as_owner`]), after the caller was found to have the rights of that owner.
+//! - Backslashes in literals mean nothing: `standard_conforming_strings` is on wherever SQL is made
+//!   or run.
+//!
+//! Each module uses only those that stand below it here. No function of SQL is defined here.
+//!
+//! - `own_table`: the tables of an extension.
+//! - `ours`: which functions are those of the library `snowflake_pg`.
+//! - `spi`: queries to the catalog, and statements.
+//! - `user`: as whom code runs.
+//! - `transaction`: which snapshot a transaction has, and when its commit is durable.
+//! - `settings`: the settings under which queries run, `search_path` among them.
+//! - `context`: the context of an error.
+//! - `subtransaction`: subtransactions that are rolled back.
+//! - `trigger`: what trigger functions look at.
+//! - `direct`: functions that PostgreSQL calls without a wrapper.
+//! - `report`: how errors and log entries reach PostgreSQL.
+//! - `time`: PostgreSQL's times and ours.
+//! - `encoding`: texts of the database, and texts of ours.
+
+pub mod context;
+mod direct;
+pub mod encoding;
+pub mod ours;
+pub mod own_table;
+pub mod report;
+pub mod settings;
+pub mod spi;
+pub mod subtransaction;
+pub mod time;
+pub mod transaction;
+pub mod trigger;
+pub mod user;
+
+pub(crate) use direct::called_directly;
+use pgrx::pg_sys;
+
+/// Whether the server is a standby, or still recovers after a crash.
+pub fn in_recovery() -> bool {
+    // SAFETY: reads shared memory of the server.
+    unsafe { pg_sys::RecoveryInProgress() }
+}

@@ -1,0 +1,70 @@
+//! Which functions are those of the library `snowflake_pg`.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys;
+
+use crate::server::encoding::decode;
+use crate::server::spi::Argument;
+
+/// A function of the library.
+pub struct Function {
+    /// Its OID.
+    pub oid: pg_sys::Oid,
+    /// The schema that it is in.
+    pub schema: String,
+}
+
+impl Function {
+    /// The function of this symbol that is in C, in the library, of a superuser, and a member of an
+    /// extension; `None` if this database does not have it. Only superusers create functions in C, so
+    /// nobody else has one that looks like this, whatever she adds to an extension of hers. The caches
+    /// of PostgreSQL answer this by the name, which is the symbol without what pgrx appends, and
+    /// without the prefix of those in `snowflake_internal`.
+    pub fn of(symbol: &str) -> Option<Function> {
+        let name = symbol.trim_end_matches("_wrapper");
+        let name = CString::new(name.trim_start_matches("snowflake_internal_")).expect("a symbol");
+        let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP;
+        let none = pg_sys::Datum::null();
+        // SAFETY: looks into the catalog. What is found in the list is copied before it is released.
+        unsafe {
+            let list = pg_sys::SearchSysCacheList(cache as _, 1, name.as_ptr().into(), none, none);
+            let rows = (*list).members.as_slice((*list).n_members as usize);
+            let found = rows.iter().find_map(|row| of_row(&raw mut (**row).tuple, symbol));
+            pg_sys::ReleaseCatCacheList(list);
+            found
+        }
+    }
+
+    /// Its OID, for a query; NULL if this database does not have it.
+    pub fn argument(symbol: &str) -> Argument {
+        (Function::of(symbol).map(|function| function.oid.into()), pg_sys::OIDOID)
+    }
+}
+
+/// # Safety
+///
+/// The row is one of `pg_proc`.
+unsafe fn of_row(row: pg_sys::HeapTuple, symbol: &str) -> Option<Function> {
+    const LIBRARY: [&str; 2] = ["snowflake_pg", "snowflake_pg.so"];
+    // SAFETY: the caller's promise. The attributes are texts, and so are the names.
+    unsafe {
+        let &pg_sys::FormData_pg_proc { oid, pronamespace, proowner, prolang, .. } =
+            &*pg_sys::heap_tuple_get_struct(row);
+        let text = |attribute: u32| {
+            let cache = pg_sys::SysCacheIdentifier::PROCOID;
+            let mut is_null = false;
+            let text = pg_sys::SysCacheGetAttr(cache as _, row, attribute as i16, &raw mut is_null);
+            (!is_null).then(|| decode(CStr::from_ptr(pg_sys::text_to_cstring(text.cast_mut_ptr()))))
+        };
+        let is_ours = prolang == pg_sys::Oid::from(pg_sys::ClanguageId)
+            && text(pg_sys::Anum_pg_proc_prosrc).is_some_and(|found| found == symbol)
+            && text(pg_sys::Anum_pg_proc_probin).is_some_and(|path| {
+                path.rsplit('/').next().is_some_and(|it| LIBRARY.contains(&it))
+            })
+            && pg_sys::superuser_arg(proowner)
+            && pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, oid) != pg_sys::InvalidOid;
+        let schema = || decode(CStr::from_ptr(pg_sys::get_namespace_name(pronamespace)));
+        is_ours.then(|| Function { oid, schema: schema() })
+    }
+}

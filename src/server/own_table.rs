@@ -1,0 +1,172 @@
+//! The extension's tables, into which its functions write for callers who may not.
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use crate::server::report::{self, Report};
+use crate::server::spi::{self, Argument, Row, query, text};
+use crate::server::user::as_owner;
+
+/// A table of the extension. It is in the schema in which only the extension's script creates
+/// objects, and belongs to the extension.
+pub struct OwnTable {
+    relation: pg_sys::Oid,
+    /// Its name, qualified.
+    pub name: String,
+    owner: pg_sys::Oid,
+    /// Whether the current user may read it.
+    pub is_readable: bool,
+}
+
+/// Code that would run when a table of the extension is written or read, and that is not the
+/// extension's.
+#[derive(Debug)]
+pub enum OthersCode {
+    /// The table has this.
+    Found {
+        /// The table.
+        table: String,
+        /// What it has.
+        found: String,
+    },
+    /// This name is not that of the table any more.
+    Replaced {
+        /// The name.
+        table: String,
+    },
+}
+
+/// The table of the extension that has the function `$1`.
+const TABLE: &str = "
+    SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relowner,
+           has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE')
+    FROM pg_depend AS function
+    JOIN pg_depend AS member ON member.refclassid = 'pg_extension'::regclass
+         AND member.refobjid = function.refobjid AND member.deptype = 'e'
+         AND member.classid = 'pg_class'::regclass
+    JOIN pg_class AS c ON c.oid = member.objid AND c.relkind = 'r' AND c.relname = $2
+    JOIN pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = 'snowflake_internal'
+    WHERE function.classid = 'pg_proc'::regclass AND function.objid = $1
+      AND function.refclassid = 'pg_extension'::regclass AND function.deptype = 'e'";
+
+/// Finds the table `$1`, if its name is still `$2` and its owner `$3`.
+const IS_SAME: &str = "
+    SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE c.oid = $1 AND format('%I.%I', n.nspname, c.relname) = $2 AND c.relowner = $3";
+
+/// What the table `$1` has that would run when it is written, beside the trigger `guard` of the
+/// extension, and what would be written with it. The guard is fired BEFORE INSERT FOR EACH ROW, and
+/// its function is a member of the extension in C, which only superusers create.
+const OTHERS_CODE: &str = "
+    WITH parts (class, object) AS (
+        SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = $1
+        UNION ALL SELECT 'pg_attrdef'::regclass, oid FROM pg_attrdef WHERE adrelid = $1
+        UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = $1
+    ),
+    found (description) AS (
+        SELECT pg_describe_object('pg_trigger'::regclass, t.oid, 0) FROM pg_trigger AS t
+        WHERE t.tgrelid = $1 AND NOT (t.tgname = 'guard' AND t.tgtype = 7 AND EXISTS (
+            SELECT FROM pg_depend AS f
+            JOIN pg_proc AS p ON p.oid = f.objid AND p.proname ^@ 'snowflake_guard_'
+            JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'c'
+            JOIN pg_depend AS r ON r.refobjid = f.refobjid AND r.refclassid = f.refclassid
+            WHERE f.classid = 'pg_proc'::regclass AND f.objid = t.tgfoid AND f.deptype = 'e'
+              AND r.classid = 'pg_class'::regclass AND r.objid = $1 AND r.deptype = 'e'))
+        UNION ALL
+        SELECT pg_describe_object('pg_rewrite'::regclass, oid, 0) FROM pg_rewrite WHERE ev_class = $1
+        UNION ALL
+        SELECT pg_describe_object('pg_policy'::regclass, oid, 0) FROM pg_policy WHERE polrelid = $1
+        UNION ALL
+        SELECT pg_describe_object('pg_class'::regclass, inhrelid, 0) FROM pg_inherits WHERE inhparent = $1
+        UNION ALL
+        -- What initdb created has smaller OIDs.
+        SELECT pg_describe_object(d.classid, d.objid, 0) FROM parts
+        JOIN pg_depend AS d ON d.classid = class AND d.objid = object
+        WHERE d.refobjid >= 16384 AND d.refobjid <> $1
+          AND (d.refclassid, d.refobjid) NOT IN (SELECT * FROM parts)
+    )
+    SELECT string_agg(DISTINCT description, ', ' ORDER BY description) FROM found";
+
+impl OwnTable {
+    /// The table of this name of the extension that has this function; `None` if there is none.
+    pub fn of(function: pg_sys::Oid, name: &str) -> Option<OwnTable> {
+        let arguments = [(Some(function.into()), pg_sys::OIDOID), text(name)];
+        let row = query(TABLE, &arguments).pop()?;
+        let column = |number: usize| row[number].clone().expect("not NULL");
+        let oid = |number| pg_sys::Oid::from(column(number).parse::<u32>().expect("an OID"));
+        Some(OwnTable {
+            relation: oid(0),
+            name: column(1),
+            owner: oid(2),
+            is_readable: column(3) == "t",
+        })
+    }
+
+    /// The table as an argument of a query.
+    pub fn argument(&self) -> Argument {
+        (Some(self.relation.into()), pg_sys::OIDOID)
+    }
+
+    /// Lets nobody else change the table, its triggers or its rules until the transaction ends.
+    /// Then [`OwnTable::write`] runs no code but the extension's.
+    pub fn lock(&self) -> Result<(), OthersCode> {
+        self.lock_as(pg_sys::ShareRowExclusiveLock)?;
+        self.check()
+    }
+
+    /// Lets nobody drop or rename the table until the transaction ends, so that its name can be read
+    /// as the current user.
+    pub fn hold(&self) -> Result<(), OthersCode> {
+        self.lock_as(pg_sys::AccessShareLock)
+    }
+
+    /// Locks the table. Who owns the extension can drop it while this waits, and put something else
+    /// in the place of the table, so its name is looked at again. Only superusers rename its schema.
+    fn lock_as(&self, mode: u32) -> Result<(), OthersCode> {
+        // SAFETY: the relation exists, or the lock does no harm.
+        unsafe { pg_sys::LockRelationOid(self.relation, mode as i32) };
+        let owner = (Some(self.owner.into()), pg_sys::OIDOID);
+        match spi::query_now(IS_SAME, &[self.argument(), text(&self.name), owner]).is_empty() {
+            true => Err(OthersCode::Replaced { table: self.name.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    fn check(&self) -> Result<(), OthersCode> {
+        match spi::query_now(OTHERS_CODE, &[self.argument()]).swap_remove(0).swap_remove(0) {
+            Some(found) => Err(OthersCode::Found { table: self.name.clone(), found }),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs a query as the owner of the table, which is locked.
+    pub fn write(&self, query: &str, arguments: &[Argument]) -> Vec<Row> {
+        as_owner(self.owner, || spi::query(query, arguments))
+    }
+}
+
+impl Report for OthersCode {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            OthersCode::Found { table, found } => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("table {table} has objects that the extension did not create"),
+            )
+            .set_detail(format!(
+                "A write would run or change them with the rights of the owner of the table: \
+                 {found}."
+            ))
+            .set_hint("Drop these objects first."),
+            OthersCode::Replaced { table } => report::new(
+                ERRCODE_T_R_SERIALIZATION_FAILURE,
+                format!("table {table} was replaced meanwhile"),
+            )
+            .set_detail(
+                "The extension was dropped, and something else might have this name by now.",
+            )
+            .set_hint("Try again."),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Queries to the catalog, and statements, through SPI.
+
+use std::ffi::{CStr, c_char};
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use crate::server::encoding::{decode, encode};
+use crate::server::report::{self, Report};
+use crate::server::settings::under_settings;
+
+/// What a query is given: a value, and its type.
+pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);
+
+/// A row that a query returned, as text.
+pub type Row = Vec<Option<String>>;
+
+/// Runs a query of ours in the latest snapshot that the transaction may have, with names looked up
+/// in the catalog alone.
+pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
+    query_in(query, arguments, false)
+}
+
+/// In the active snapshot, or in a newer one of the transaction's.
+fn query_in(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
+    under_settings(|| select(query, arguments, active))
+}
+
+/// The types of arguments, their values, and which of them are NULL.
+fn parameters(arguments: &[Argument]) -> (Vec<pg_sys::Oid>, Vec<pg_sys::Datum>, Vec<u8>) {
+    let types = arguments.iter().map(|(_, of)| *of).collect();
+    let null = pg_sys::Datum::null();
+    let values = arguments.iter().map(|(value, _)| value.unwrap_or(null)).collect();
+    let flag = |is_null| if is_null { b'n' } else { b' ' };
+    (types, values, arguments.iter().map(|(value, _)| flag(value.is_none())).collect())
+}
+
+/// As [`query`], but in a snapshot of now, even if the transaction keeps its first one. So the
+/// query sees the catalog as PostgreSQL does when it executes a statement.
+pub fn query_now(query: &str, arguments: &[Argument]) -> Vec<Row> {
+    // SAFETY: what is pushed is popped, by the end of the transaction after an error.
+    unsafe {
+        pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
+        let rows = query_in(query, arguments, true);
+        pg_sys::PopActiveSnapshot();
+        rows
+    }
+}
+
+fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
+    let (mut types, mut values, nulls) = parameters(arguments);
+    let query = encode(query);
+    Spi::connect(|_| {
+        // SAFETY: SPI is connected, and the arrays are of one length.
+        let status = unsafe {
+            pg_sys::SPI_execute_with_args(
+                query.as_ptr(),
+                types.len() as i32,
+                types.as_mut_ptr(),
+                values.as_mut_ptr(),
+                nulls.as_ptr().cast(),
+                active,
+                0,
+            )
+        };
+        assert_eq!(status, pg_sys::SPI_OK_SELECT as i32, "{query:?}");
+        rows()
+    })
+}
+
+/// Executes a statement under the settings of the session, and discards the rows that it returns. Its
+/// names are qualified, and it has no literals, unless they are those of the session.
+pub fn execute_here(statement: &str) {
+    let statement = encode(statement);
+    Spi::connect(|_| {
+        // SAFETY: SPI is connected, and all other options are off.
+        let status = unsafe {
+            let options = pg_sys::SPIExecuteOptions {
+                dest: pg_sys::CreateDestReceiver(pg_sys::CommandDest::DestNone),
+                ..Default::default()
+            };
+            pg_sys::SPI_execute_extended(statement.as_ptr(), &raw const options)
+        };
+        if status < 0 {
+            Refused(decode(&statement)).raise();
+        }
+    });
+}
+
+/// A statement that PostgreSQL does not execute within a function: one that begins or ends a
+/// transaction, or copies to the client.
+#[derive(Debug)]
+struct Refused(String);
+
+impl Report for Refused {
+    fn report(self) -> ErrorReport {
+        report::new(
+            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+            "cannot execute this statement within a function",
+        )
+        .set_detail(format!("Statement: {}", self.0))
+    }
+}
+
+/// The rows of the query that was executed last.
+fn rows() -> Vec<Row> {
+    // SAFETY: a SELECT leaves a table, which stays until SPI is left.
+    unsafe {
+        let table = &*pg_sys::SPI_tuptable;
+        let columns = (*table.tupdesc).natts;
+        (0..table.numvals as usize)
+            .map(|row| {
+                let tuple = *table.vals.add(row);
+                (1..=columns)
+                    .map(|column| read(pg_sys::SPI_getvalue(tuple, table.tupdesc, column)))
+                    .collect()
+            })
+            .collect()
+    }
+}
+
+/// # Safety
+///
+/// `text` is NULL or a string.
+unsafe fn read(text: *const c_char) -> Option<String> {
+    // SAFETY: checked for NULL.
+    (!text.is_null()).then(|| decode(unsafe { CStr::from_ptr(text) }))
+}
+
+/// A text for a query.
+pub fn text(value: &str) -> Argument {
+    // SAFETY: makes a copy in memory of the call.
+    let text = unsafe { pg_sys::cstring_to_text(encode(value).as_ptr()) };
+    (Some(text.into()), pg_sys::TEXTOID)
+}

@@ -1,0 +1,110 @@
+//! What the trigger functions of the extension look at.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use crate::server::encoding::decode;
+use crate::server::report::{self, Report};
+
+/// The arguments that the trigger was created with.
+pub fn arguments<'a>(trigger: &'a PgTrigger<'a>) -> Vec<&'a CStr> {
+    let trigger = trigger.trigger();
+    // SAFETY: a trigger has as many arguments, which are strings.
+    (0..trigger.tgnargs as usize)
+        .map(|number| unsafe { CStr::from_ptr(*trigger.tgargs.add(number)) })
+        .collect()
+}
+
+/// Whether the trigger is fired for each row, by one of these operations, such as
+/// `TRIGGER_EVENT_INSERT`. Otherwise, there might be no row.
+pub fn is_for_rows(trigger: &PgTrigger, operations: &[u32]) -> bool {
+    let event = trigger.trigger_data().tg_event;
+    event & pg_sys::TRIGGER_EVENT_ROW != 0
+        && operations.contains(&(event & pg_sys::TRIGGER_EVENT_OPMASK))
+}
+
+/// Whether the trigger is fired before the operation, and so decides about the row.
+pub fn is_before(trigger: &PgTrigger) -> bool {
+    let event = trigger.trigger_data().tg_event;
+    event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_BEFORE
+}
+
+/// The row that was inserted or deleted, or that an update makes.
+pub fn row(trigger: &PgTrigger) -> pg_sys::HeapTuple {
+    let data = trigger.trigger_data();
+    if data.tg_newtuple.is_null() { data.tg_trigtuple } else { data.tg_newtuple }
+}
+
+/// The value of a column in [`row`]; `None` for NULL.
+pub fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, ColumnError> {
+    let (row_type, number) = number(trigger, column)?;
+    // SAFETY: the row is of this type, and has the column.
+    unsafe {
+        // A domain over bigint is accepted, too.
+        if pg_sys::getBaseType(pg_sys::SPI_gettypeid(row_type, number)) != pg_sys::INT8OID {
+            let (column, table) = (decode(column), table(trigger));
+            return Err(ColumnError::NoBigint { column, table });
+        }
+        let mut is_null = false;
+        let value = pg_sys::SPI_getbinval(row(trigger), row_type, number, &raw mut is_null);
+        Ok((!is_null).then(|| value.value() as i64))
+    }
+}
+
+/// The type of the rows, and the number of a column in it.
+fn number(trigger: &PgTrigger, column: &CStr) -> Result<(pg_sys::TupleDesc, i32), ColumnError> {
+    // SAFETY: the trigger's relation is open.
+    let (row_type, number) = unsafe {
+        let row_type = (*trigger.trigger_data().tg_relation).rd_att;
+        (row_type, pg_sys::SPI_fnumber(row_type, column.as_ptr()))
+    };
+    if number <= 0 {
+        return Err(ColumnError::NoColumn { column: decode(column), table: table(trigger) });
+    }
+    Ok((row_type, number))
+}
+
+/// The trigger's table, for a message.
+fn table(trigger: &PgTrigger) -> String {
+    // SAFETY: the relation is open, and has a name.
+    decode(unsafe {
+        CStr::from_ptr((*(*trigger.trigger_data().tg_relation).rd_rel).relname.data.as_ptr())
+    })
+}
+
+/// A column that a trigger cannot look at.
+#[derive(Debug)]
+pub enum ColumnError {
+    /// The column is not in the table.
+    NoColumn {
+        /// The column.
+        column: String,
+        /// The table.
+        table: String,
+    },
+    /// The column is not a bigint.
+    NoBigint {
+        /// The column.
+        column: String,
+        /// The table.
+        table: String,
+    },
+}
+
+impl Report for ColumnError {
+    fn report(self) -> ErrorReport {
+        use PgSqlErrorCode::*;
+        match self {
+            ColumnError::NoColumn { column, table } => report::new(
+                ERRCODE_UNDEFINED_COLUMN,
+                format!("table \"{table}\" has no column \"{column}\""),
+            ),
+            ColumnError::NoBigint { column, table } => report::new(
+                ERRCODE_DATATYPE_MISMATCH,
+                format!("column \"{column}\" of table \"{table}\" is not of type bigint"),
+            ),
+        }
+    }
+}
