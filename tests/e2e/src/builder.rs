@@ -16,11 +16,6 @@ impl Cluster {
     pub fn start() -> Cluster {
         Cluster::builder().start()
     }
-
-    /// The same, with the extension that converts keys, too.
-    pub fn start_with_conversion() -> Cluster {
-        Cluster::builder().with_conversion().start()
-    }
 }
 
 /// A cluster that [`ClusterBuilder::start`] starts.
@@ -30,7 +25,6 @@ pub struct ClusterBuilder {
     fake_clock: bool,
     environment: Vec<String>,
     public_keys: Option<String>,
-    extensions: Vec<&'static str>,
 }
 
 impl ClusterBuilder {
@@ -42,7 +36,6 @@ impl ClusterBuilder {
             fake_clock: false,
             environment: Vec::new(),
             public_keys: None,
-            extensions: vec!["snowflake"],
         }
         .set("shared_preload_libraries", "snowflake_pg")
         .set("snowflake.datacenter_id", "5")
@@ -95,12 +88,6 @@ impl ClusterBuilder {
         self
     }
 
-    /// Creates the extension that converts keys, too.
-    pub fn with_conversion(mut self) -> ClusterBuilder {
-        self.extensions.push("snowflake_convert");
-        self
-    }
-
     /// Starts the cluster and creates the extension in database `postgres`.
     pub fn start(self) -> Cluster {
         match self.try_start() {
@@ -111,16 +98,12 @@ impl ClusterBuilder {
 
     /// The same; the server's log when it does not start.
     pub fn try_start(self) -> Result<Cluster, String> {
-        let extensions = self.extensions.clone();
         let mut cluster = self.create();
         if cluster.try_start().is_err() {
             return Err(cluster.log());
         }
-        let mut client = cluster.connect();
-        for extension in extensions {
-            let create = format!("CREATE EXTENSION {extension}");
-            client.batch_execute(&create).expect("the extension is installed");
-        }
+        let create = "CREATE EXTENSION snowflake";
+        cluster.connect().batch_execute(create).expect("the extension is installed");
         Ok(cluster)
     }
 

@@ -18,7 +18,7 @@ pub fn call_everything(cluster: &Cluster, client: &mut Client) {
                    WHEN 'timestamptz'::regtype THEN 'now()'
                    WHEN 'text'::regtype THEN '''clock'''
                    WHEN 'name'::regtype THEN '''oid'''
-                   WHEN 'regclass'::regtype THEN '''pg_class''' END || '::' || a.type::regtype, ', '
+                   WHEN 'regclass'::regtype THEN '''pg_class''' ELSE 'NULL' END || '::' || a.type::regtype, ', '
                    ORDER BY a.number))
         FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
         JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname ~ '^snowflake' AND d.deptype = 'e'

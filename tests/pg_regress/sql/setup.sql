@@ -2,7 +2,6 @@
 SELECT name AS extension FROM pg_available_extensions
     WHERE name IN ('snowflake', 'snowflake_pg') ORDER BY name LIMIT 1 \gset
 CREATE EXTENSION :"extension";
-CREATE EXTENSION snowflake_convert;
 -- The first ID of a cluster creates the register, with a warning that tells the time.
 SET client_min_messages = error;
 SELECT snowflake_nextval() > 0 AS first;

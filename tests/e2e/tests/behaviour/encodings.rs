@@ -20,7 +20,7 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
         let (mut client, notices) = cluster.connect_with_notices(&database);
         client
             .batch_execute(&format!(
-                "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
+                "CREATE EXTENSION snowflake;
                  CREATE SCHEMA \"{text}\";
                  CREATE TABLE \"{text}\".\"{text}\" (\"{text}\" serial PRIMARY KEY);
                  CREATE TABLE \"{text}\".lines (\"{text}\" int REFERENCES \"{text}\".\"{text}\");
@@ -41,45 +41,19 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
                 format!("unrecognized confirmation: \"{text}\""),
             ),
             (
-                format!("SELECT snowflake_convert('viewed', '{text}', dependents => '{text}')"),
-                SqlState::INVALID_PARAMETER_VALUE,
-                format!("invalid value for argument \"dependents\": \"{text}\""),
-            ),
-            (
                 format!("SELECT snowflake_convert('viewed', 'no {text}')"),
                 SqlState::UNDEFINED_COLUMN,
                 format!("column \"no {text}\" of table public.viewed does not exist"),
-            ),
-            (
-                format!("SELECT snowflake_convert('viewed', '{text}')"),
-                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-                format!("cannot change the type of column \"{text}\" of table public.viewed"),
             ),
         ] {
             let error = error_of(client.query(&query, &[]));
             assert_eq!((error.code(), error.message()), (&code, &*message), "{encoding}: {query}");
         }
-        let error =
-            error_of(client.query(&format!("SELECT snowflake_convert('viewed', '{text}')"), &[]));
-        let view = format!("\"{text}\"");
+        let convert = format!("SELECT snowflake_convert('viewed', '{text}', dry_run => false)");
+        let error = error_of(client.query(&convert, &[]));
+        assert_eq!(error.code(), &SqlState::FEATURE_NOT_SUPPORTED, "{encoding}: {error}");
+        let view = format!("view \"{text}\"");
         assert!(error.detail().expect("a detail").contains(&view), "{encoding}: {error:?}");
-
-        // A view for which PostgreSQL finds no function: its message, within one of ours.
-        client
-            .batch_execute(&format!(
-                "CREATE FUNCTION \"{text}\"(id integer) RETURNS text LANGUAGE sql AS 'SELECT id::text';
-                 CREATE TABLE labeled (id serial PRIMARY KEY);
-                 CREATE VIEW labels AS SELECT \"{text}\"(id) FROM labeled;"
-            ))
-            .expect("a view");
-        let convert = "SELECT snowflake_convert('labeled', 'id', false, dependents => 'recreate')";
-        let error = error_of(client.query(convert, &[]));
-        assert_eq!(error.code(), &SqlState::UNDEFINED_FUNCTION, "{encoding}: {error}");
-        let missing = format!("function public.{text}(bigint) does not exist");
-        assert!(
-            error.detail().is_some_and(|said| said.contains(&missing)),
-            "{encoding}: {error:?}"
-        );
 
         // An error of PostgreSQL's own.
         client
@@ -90,7 +64,7 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
             ))
             .expect("an event trigger");
         let convert = format!(
-            "SELECT statement FROM snowflake_convert('\"{text}\".\"{text}\"', '{text}', false)"
+            "SELECT statement FROM snowflake_convert('\"{text}\".\"{text}\"', '{text}', dry_run => false)"
         );
         let error = error_of(client.query(&convert, &[]));
         assert_eq!(
@@ -102,16 +76,13 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
 
         let said: Vec<String> =
             client.query(&convert, &[]).expect("converted").iter().map(|row| row.get(0)).collect();
-        assert!(
-            said.iter().any(|statement| statement.starts_with(&format!(
-                "ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" DROP DEFAULT, "
-            ))),
-            "{encoding}: {said:?}"
-        );
+        let start = format!("ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" ");
+        let is_quoted = said.iter().any(|statement| statement.starts_with(&start));
+        assert!(is_quoted, "{encoding}: {said:?}");
         client
             .batch_execute(&format!(
                 "INSERT INTO \"{text}\".\"{text}\" DEFAULT VALUES;
-                 SELECT snowflake_revert('\"{text}\".\"{text}\"', '{text}', false);"
+                 SELECT snowflake_revert('\"{text}\".\"{text}\"', '{text}', dry_run => false);"
             ))
             .expect("reverted");
         drop(client);
@@ -130,7 +101,7 @@ fn names_of_no_known_encoding_are_converted() {
     let mut client = cluster.config().dbname("ascii").connect(NoTls).expect("a session");
     client
         .batch_execute(
-            "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
+            "CREATE EXTENSION snowflake;
              CREATE FUNCTION name_of(bytes bytea) RETURNS text LANGUAGE sql AS $$ SELECT convert_from(bytes, 'SQL_ASCII') $$;
              DO $$ BEGIN EXECUTE format('CREATE TABLE %1$I (%1$I serial PRIMARY KEY)', name_of('\\xff41')); END $$;",
         )
@@ -138,12 +109,11 @@ fn names_of_no_known_encoding_are_converted() {
     let said = client
         .query(
             "SELECT position('\\xff41'::bytea IN statement::bytea) > 0
-             FROM snowflake_convert(to_regclass(quote_ident(name_of('\\xff41'))), name_of('\\xff41')::name, false)
-             WHERE statement NOT LIKE 'DO %'",
+             FROM snowflake_convert(to_regclass(quote_ident(name_of('\\xff41'))), name_of('\\xff41')::name, dry_run => false)",
             &[],
         )
         .expect("converted");
-    assert_eq!(said.len(), 6);
+    assert!(said.len() >= 2, "{}", said.len());
     assert!(said.iter().all(|row| row.get(0)));
 }
 
@@ -163,7 +133,7 @@ fn a_notice_quotes_a_name_beyond_ascii() {
         .connect(NoTls)
         .expect("a session")
         .batch_execute(
-            "CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert;
+            "CREATE EXTENSION snowflake;
              CREATE TABLE orders (id bigint);
              CREATE INDEX \"Größe\" ON orders (snowflake_timestamp(id));",
         )

@@ -10,8 +10,7 @@ use snowflake_e2e::{Cluster, Register, error_of};
 /// context.
 #[test]
 fn an_error_of_an_executed_statement_is_as_it_was_raised() {
-    let cluster =
-        Cluster::builder().with_conversion().environment("RUST_BACKTRACE=1".into()).start();
+    let cluster = Cluster::builder().environment("RUST_BACKTRACE=1".into()).start();
     let mut client = cluster.connect();
     client
         .batch_execute(
@@ -20,11 +19,12 @@ fn an_error_of_an_executed_statement_is_as_it_was_raised() {
                  RAISE EXCEPTION 'refused' USING ERRCODE = 'P0042', DETAIL = 'The detail.', HINT = 'The hint.', SCHEMA = 's',
                      TABLE = 't', COLUMN = 'c', DATATYPE = 'd', CONSTRAINT = 'n';
              END $$;
-             CREATE TABLE orders (id serial PRIMARY KEY);
+             CREATE TABLE orders (id bigserial PRIMARY KEY);
              CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();",
         )
         .expect("an event trigger");
-    let error = error_of(client.query("SELECT snowflake_convert('orders', 'id', false)", &[]));
+    let error =
+        error_of(client.query("SELECT snowflake_convert('orders', 'id', dry_run => false)", &[]));
     assert_eq!((error.code().code(), error.message()), ("P0042", "refused"));
     assert_eq!((error.detail(), error.hint()), (Some("The detail."), Some("The hint.")));
     assert_eq!((error.schema(), error.table(), error.column()), (Some("s"), Some("t"), Some("c")));
@@ -33,8 +33,7 @@ fn an_error_of_an_executed_statement_is_as_it_was_raised() {
         error.where_(),
         Some(
             "PL/pgSQL function refuse() line 3 at RAISE\nSQL statement \"ALTER TABLE \
-             public.orders ALTER COLUMN id DROP DEFAULT, ALTER COLUMN id TYPE bigint, ALTER \
-             COLUMN id SET DEFAULT public.snowflake_nextval();\""
+             public.orders ALTER COLUMN id SET DEFAULT public.snowflake_nextval();\""
         )
     );
 
@@ -45,7 +44,7 @@ fn an_error_of_an_executed_statement_is_as_it_was_raised() {
              DECLARE context text; shown text;
              BEGIN
                  BEGIN
-                     PERFORM snowflake_convert('orders', 'id', false);
+                     PERFORM snowflake_convert('orders', 'id', dry_run => false);
                  EXCEPTION WHEN SQLSTATE 'P0042' THEN
                      GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT, shown = CONSTRAINT_NAME;
                      ASSERT context LIKE '%SQL statement \"ALTER TABLE%PL/pgSQL function inline_code_block line 5 at PERFORM', context;
@@ -67,7 +66,7 @@ fn an_error_of_an_executed_statement_is_as_it_was_raised() {
 /// A handler that raises the error again has caught others meanwhile.
 #[test]
 fn an_error_that_is_raised_again_is_not_taken_for_another() {
-    let cluster = Cluster::start_with_conversion();
+    let cluster = Cluster::start();
     let mut client = cluster.connect();
     client
         .batch_execute(
@@ -85,19 +84,18 @@ fn an_error_that_is_raised_again_is_not_taken_for_another() {
              CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();",
         )
         .expect("an event trigger");
-    let error = error_of(client.query("SELECT snowflake_convert('orders', 'id', false)", &[]));
+    let error =
+        error_of(client.query("SELECT snowflake_convert('orders', 'id', dry_run => false)", &[]));
     assert_eq!((error.message(), error.detail()), ("first", None));
 }
 
 #[test]
 fn an_ordinary_error_shows_no_backtrace() {
-    let cluster =
-        Cluster::builder().with_conversion().environment("RUST_BACKTRACE=1".into()).start();
+    let cluster = Cluster::builder().environment("RUST_BACKTRACE=1".into()).start();
     let mut client = cluster.connect();
     for (query, detail) in [
         ("SELECT snowflake_parse(-1)", Some("The value is -1.")),
         ("SELECT snowflake_currval()", None),
-        ("SELECT snowflake_convert('pg_stat_snowflake', 'issued')", None),
         (
             "SELECT snowflake_set_floor('infinity')",
             Some(
@@ -115,7 +113,6 @@ fn an_ordinary_error_shows_no_backtrace() {
 #[test]
 fn an_error_of_postgresql_shows_no_backtrace() {
     let mut cluster = Cluster::builder()
-        .with_conversion()
         .environment("RUST_BACKTRACE=1".into())
         .set("snowflake.max_burst", "-1")
         .start();
@@ -138,27 +135,10 @@ fn an_error_of_postgresql_shows_no_backtrace() {
     );
 }
 
-#[test]
-fn system_catalogs_are_not_converted() {
-    let cluster = Cluster::start_with_conversion();
-    let mut client = cluster.connect();
-    for (relation, column) in
-        [("pg_catalog.pg_class", "relpages"), ("information_schema.sql_sizing", "sizing_id")]
-    {
-        for function in ["snowflake_convert", "snowflake_revert"] {
-            let error = error_of(
-                client.query(&format!("SELECT {function}('{relation}', '{column}')"), &[]),
-            );
-            assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{error}");
-            assert!(error.message().ends_with("is a system catalog"), "{error}");
-        }
-    }
-}
-
 /// Whoever changes the type that the extension returns is told so.
 #[test]
 fn a_changed_type_of_the_parts_is_an_error() {
-    let cluster = Cluster::start_with_conversion();
+    let cluster = Cluster::start();
     let mut client = cluster.connect();
     let parse = "SELECT snowflake_parse(1268118639732232192)::text";
     let expected = "(1268118639732232192,\"2020-06-03 09:53:38.874+00\",5,9,0)";

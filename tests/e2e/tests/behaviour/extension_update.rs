@@ -1,20 +1,18 @@
-//! `ALTER EXTENSION ... UPDATE` of both extensions, from each release whose SQL is kept in
+//! `ALTER EXTENSION ... UPDATE` from each release whose SQL is kept in
 //! `tests/upgrade/`, which the private server has, too.
 
 use std::fs;
-use std::path::Path;
 
 use postgres::Client;
-use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, assert_increasing, bigint, bigints, call_everything, dump_and_restore, dump_text,
-    error_of, eventually,
+    Cluster, Programs, assert_increasing, bigint, bigints, call_everything, dump_and_restore,
+    error_of, eventually, new_directory,
 };
 
-/// What describes the extensions in the catalog, object by object: one text for each. Nothing is
+/// What describes the extension in the catalog, object by object: one text for each. Nothing is
 /// left out that one database can have and another lack, but for numbers of objects.
 const CATALOG: &str = r"
-    WITH extension AS (SELECT * FROM pg_extension WHERE extname IN ('snowflake', 'snowflake_convert')),
+    WITH extension AS (SELECT * FROM pg_extension WHERE extname = 'snowflake'),
     members AS (
         SELECT d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) AS name
         FROM pg_depend AS d JOIN extension AS e ON d.refobjid = e.oid
@@ -75,29 +73,16 @@ pub fn releases() -> Vec<String> {
     lines.map(|line| line.split_once(' ').expect("a release and its commit").0.to_owned()).collect()
 }
 
-/// Whether a release has `snowflake_convert`.
-pub fn has_convert(release: &str) -> bool {
-    Path::new(&format!("{KEPT}/snowflake_convert--{release}.sql")).exists()
-}
-
-/// A database of its own, with the extensions that a release has; the newest without one.
+/// A database of its own, with the extension of a release; the newest without one.
 fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> Client {
     cluster.connect().batch_execute(&format!("CREATE DATABASE {name}")).expect("a database");
     let mut client = cluster.connect_to(name);
     let version = release.map_or_else(String::new, |release| format!("VERSION '{release}'"));
     client.batch_execute(&format!("CREATE EXTENSION snowflake {version}")).expect("created");
-    if release.is_none_or(has_convert) {
-        let create = format!("CREATE EXTENSION snowflake_convert {version}");
-        client.batch_execute(&create).expect("created");
-    }
     client
 }
 
-/// Updates both extensions, of which a former release might lack the second.
-const UPDATE: &str = "
-    ALTER EXTENSION snowflake UPDATE;
-    CREATE EXTENSION IF NOT EXISTS snowflake_convert;
-    ALTER EXTENSION snowflake_convert UPDATE;";
+const UPDATE: &str = "ALTER EXTENSION snowflake UPDATE";
 
 /// What a user might have made of the objects of a former release.
 const USED: &str = "
@@ -164,10 +149,10 @@ fn functions_of_others_with_the_same_names_do_not_stop_the_update() {
                  END $$",
             )
             .expect("functions");
-        // A function that 0.2.0 does not have.
+        // A function that 0.3.0 does not have.
         client
             .batch_execute(
-                "CREATE OR REPLACE FUNCTION snowflake_stat_observations_refused(a point DEFAULT NULL)
+                "CREATE OR REPLACE FUNCTION snowflake_convert(a point DEFAULT NULL)
                      RETURNS int RETURN 1",
             )
             .expect("a function");
@@ -205,42 +190,42 @@ fn what_uses_the_extension_survives_the_update() {
     }
 }
 
-/// The functions of conversions are in an extension of their own since 0.3.0. Until the update, and
-/// while something depends on them, it is said what to do.
+/// The functions of conversions were in an extension of their own in 0.3.0. Its library is gone, so
+/// the update says what to do while this extension is there. Keys that it has converted stay.
 #[test]
-fn what_became_an_extension_of_its_own_says_so() {
-    const CREATE: &str = "CREATE EXTENSION snowflake_convert";
-    const UPDATE: &str = "ALTER EXTENSION snowflake UPDATE";
-    const VIEW: &str =
-        "CREATE VIEW risks AS SELECT * FROM snowflake_convert_report(schema => 'public')";
-    let cluster = Cluster::start();
-    let mut client = database(&cluster, "moved", Some("0.2.0"));
-    client.batch_execute("CREATE TABLE orders (id serial PRIMARY KEY)").expect("a table");
-    for call in [
-        "snowflake_convert('orders', 'id')",
-        "snowflake_convert_report('orders')",
-        "snowflake_revert('orders', 'id')",
-        "snowflake_convert_execute('{}', 'postgres')",
+fn an_update_asks_for_the_extension_of_conversions_to_be_dropped() {
+    let directory = new_directory();
+    let programs = Programs::from_env().copy(&directory.path().join("server"));
+    // These stand in for that extension. One of its functions has the signature of a new one.
+    for (name, text) in [
+        ("snowflake_convert.control", "default_version = '0.3.0'\nrequires = 'snowflake'\n"),
+        (
+            "snowflake_convert--0.3.0.sql",
+            "CREATE FUNCTION snowflake_revert(regclass, name, boolean) RETURNS int RETURN 1;\n",
+        ),
     ] {
-        let error = error_of(client.batch_execute(&format!("SELECT {call}")));
-        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{call}: {error}");
-        let hint = error.hint().expect("a hint");
-        assert!(hint.contains(UPDATE) && hint.contains(CREATE), "{call}: {hint}");
+        fs::write(programs.extensions().join(name), text).expect("a directory of ours");
     }
-    let error = error_of(client.batch_execute(CREATE));
-    assert!(error.hint().expect("a hint").contains(UPDATE), "{error}");
-
-    client.batch_execute(VIEW).expect("a view");
+    let cluster = Cluster::builder().programs(programs).start();
+    let mut client = database(&cluster, "both", Some("0.3.0"));
+    client
+        .batch_execute(
+            "CREATE EXTENSION snowflake_convert;
+             CREATE TABLE converted (id bigint PRIMARY KEY DEFAULT snowflake_nextval())",
+        )
+        .expect("as after a conversion");
     let error = error_of(client.batch_execute(UPDATE));
-    assert_eq!(error.code(), &SqlState::DEPENDENT_OBJECTS_STILL_EXIST, "{error}");
-    let (detail, hint) = (error.detail().expect("a detail"), error.hint().expect("a hint"));
-    assert!(detail.contains("view risks") && hint.contains(CREATE), "{detail} {hint}");
-    client.batch_execute("DROP VIEW risks").expect("dropped");
+    assert!(error.message().contains("snowflake_convert"), "{error}");
+    let hint = error.hint().expect("a hint");
+    assert!(hint.contains("DROP EXTENSION snowflake_convert"), "{hint}");
+    client.batch_execute("DROP EXTENSION snowflake_convert").expect("dropped");
     client.batch_execute(UPDATE).expect("an update");
-    client.batch_execute(CREATE).expect("created");
-    client.batch_execute(VIEW).expect("the view again");
-    let convert = "TABLE risks; SELECT snowflake_convert('orders', 'id', dry_run => false)";
-    client.batch_execute(convert).expect("converted");
+    client
+        .batch_execute(
+            "INSERT INTO converted DEFAULT VALUES; CREATE TABLE orders (id bigserial PRIMARY KEY);
+             SELECT snowflake_convert('orders', 'id', dry_run => false)",
+        )
+        .expect("converted");
 }
 
 /// pg_upgrade creates the functions as the old cluster has them, and PostgreSQL looks for the symbols
@@ -270,8 +255,7 @@ fn pg_upgrade_carries_each_former_release_over() {
     }
 }
 
-/// A dump creates the newest version. What uses functions of conversions finds them if the database
-/// has the extension before the restore.
+/// A dump creates the newest version.
 #[test]
 fn a_dump_of_each_former_release_is_restored() {
     let cluster = Cluster::start();
@@ -281,16 +265,6 @@ fn a_dump_of_each_former_release_is_restored() {
         client.batch_execute(USED).expect("tables and views");
         client.batch_execute(FILL).expect("rows");
         dump_and_restore(&cluster, &name, &format!("restored_{number}"));
-        client
-            .batch_execute(
-                "CREATE TABLE plain (id serial PRIMARY KEY);
-                 CREATE VIEW risks AS SELECT * FROM snowflake_convert_report(schema => 'public')",
-            )
-            .expect("a view");
-        let dump = dump_text(&cluster, &["--inserts", "--dbname", &name]);
-        let mut with_both = database(&cluster, &format!("with_both_{number}"), None);
-        with_both.batch_execute(&dump).expect("restored");
-        with_both.batch_execute("TABLE public.risks").expect("the view");
     }
 }
 
@@ -328,13 +302,13 @@ fn a_subscriber_is_updated_later() {
         client.batch_execute(&subscribe).expect("a subscription");
         let copying = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'";
         eventually("the tables were copied", || bigint(&mut client, copying) == 0);
-        published.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        published.batch_execute(UPDATE).expect("an update");
         let insert = "INSERT INTO orders DEFAULT VALUES";
         published.batch_execute(insert).expect("a row");
         let rows = "SELECT count(*) FROM orders";
         eventually("the row arrives", || bigint(&mut client, rows) == 1);
 
-        client.batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+        client.batch_execute(UPDATE).expect("an update");
         let refresh = "ALTER SUBSCRIPTION s REFRESH PUBLICATION";
         client.batch_execute(refresh).expect("the new tables");
         eventually("the tables were copied", || bigint(&mut client, copying) == 0);

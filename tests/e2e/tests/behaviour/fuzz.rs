@@ -57,8 +57,6 @@ fn extremes(of: &str) -> &'static [&'static str] {
             "'layout'",
             "'clock'",
             "'system_identifier'",
-            "'prepare'",
-            "'swap'",
             "'AzL8n0Y58m7'",
             "'zzzzzzzzzzz'",
             "repeat('9', 100000)",
@@ -95,38 +93,6 @@ fn extremes(of: &str) -> &'static [&'static str] {
             "'a_matview'",
             "'kept'",
         ],
-        "text[]" => &[
-            "NULL",
-            "'{}'",
-            "'{NULL}'",
-            "'{SELECT 1}'",
-            "ARRAY['']",
-            "ARRAY['COMMIT']",
-            "ARRAY['BEGIN', 'SELECT 1']",
-            "ARRAY['SELECT 1; SELECT 2', 'nonsense %s']",
-            "ARRAY['COPY (SELECT 1) TO STDOUT']",
-            "ARRAY['SET ROLE postgres']",
-            "ARRAY['VACUUM']",
-            "ARRAY[['SELECT 1', 'SELECT 2'], ['SELECT 3', NULL]]",
-            "array_fill('SELECT 1'::text, ARRAY[100])",
-        ],
-        "name[]" => &[
-            "NULL",
-            "'{}'",
-            "'{NULL}'",
-            "'{cdc}'",
-            "ARRAY['%I', '\"; DROP']",
-            "array_fill('r.g'::name, ARRAY[100])",
-        ],
-        "regprocedure[]" => &[
-            "NULL",
-            "'{}'",
-            "'{NULL}'",
-            "'{0,1,4294967295}'",
-            "ARRAY['snowflake_nextval()'::regprocedure]",
-            "array_fill(0::regprocedure, ARRAY[100])",
-        ],
-        "regrole" => &["NULL", "0", "1", "4294967295", "'postgres'", "'pg_read_all_data'"],
         "regnamespace" => &["NULL", "0", "1", "4294967295", "'public'", "'pg_catalog'"],
         other => panic!("no extremes of {other}"),
     }
@@ -189,7 +155,6 @@ fn no_argument_leads_to_an_unexpected_error() {
     println!("SEED={seed}");
     let mut rng = fastrand::Rng::with_seed(seed);
     let cluster = Cluster::builder()
-        .with_conversion()
         .set("snowflake.max_wait", "0")
         .set("snowflake.max_burst", "-1")
         .set("fsync", "off")
@@ -220,11 +185,11 @@ fn no_argument_leads_to_an_unexpected_error() {
         .expect("a query");
     let functions = functions(&mut client);
     assert!(functions.iter().any(|function| function.name == "snowflake_convert"));
-    assert!(functions.len() > 45, "{}", functions.len());
+    assert!(functions.len() > 40, "{}", functions.len());
     for Function { name, arguments } in functions {
         let mut succeeded = 0;
-        let is_conversion = ["convert", "revert", "widen"].iter().any(|word| name.contains(word));
-        // The queries of a conversion are long, and without arguments, all calls are the same.
+        let is_conversion = ["convert", "revert"].iter().any(|word| name.contains(word));
+        // Conversions change tables, and without arguments, all calls are the same.
         let calls = if is_conversion || arguments.is_empty() { BATCH } else { CALLS };
         for batch in 0..calls / BATCH {
             let calls: Vec<String> = (0..BATCH)

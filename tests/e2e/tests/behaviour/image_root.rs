@@ -50,8 +50,7 @@ fn a_server_finds_the_extension_in_the_tree() {
     let mut client = cluster.connect();
     client
         .batch_execute(
-            "CREATE EXTENSION snowflake_convert;
-             CREATE TABLE visits (id serial PRIMARY KEY);
+            "CREATE TABLE visits (id serial PRIMARY KEY);
              SELECT snowflake_convert('visits', 'id', dry_run => false);
              CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
              INSERT INTO orders SELECT FROM generate_series(1, 1000)",
@@ -69,7 +68,7 @@ fn a_server_finds_the_extension_in_the_tree() {
     drop((client, other));
     cluster.stop();
     let mut new = mounted(Cluster::builder().programs(bare), &image).create();
-    // pg_upgrade looks for the libraries of all functions.
+    // pg_upgrade looks for the library of all functions.
     new.upgrade_from(&cluster);
     new.start_again();
     assert!(bigint(&mut new.connect_to("other"), "SELECT snowflake_nextval()") > 0);

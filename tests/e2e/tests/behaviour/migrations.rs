@@ -191,7 +191,7 @@ fn ids_of_instagrams_functions_and_ours_stay_apart() {
 /// IDs of the function are above those of the default layout.
 #[test]
 fn a_layout_whose_ids_are_smaller_is_refused() {
-    let cluster = Cluster::start_with_conversion();
+    let cluster = Cluster::start();
     let mut client = cluster.connect();
     client
         .batch_execute(
@@ -294,7 +294,6 @@ fn a_server_works_on_after_the_extension_was_uninstalled() {
     cluster.start_again();
     let mut client = cluster.connect();
     client.batch_execute("CREATE EXTENSION snowflake").expect("created");
-    client.batch_execute("CREATE EXTENSION snowflake_convert").expect("created");
     assert_increasing(&[last, bigint(&mut client, NEXT)]);
 }
 

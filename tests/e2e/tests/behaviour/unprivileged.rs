@@ -15,9 +15,7 @@ fn an_owner_of_a_database_creates_the_extension_and_anyone_uses_it() {
     }
     let connect =
         |user| cluster.config().user(user).dbname("theirs").connect(NoTls).expect("a session");
-    connect("owner")
-        .batch_execute("CREATE EXTENSION snowflake; CREATE EXTENSION snowflake_convert")
-        .expect("trusted");
+    connect("owner").batch_execute("CREATE EXTENSION snowflake").expect("trusted");
     connect("guest")
         .batch_execute(
             "SELECT snowflake_parse(snowflake_nextval()), snowflake_currval();
@@ -29,10 +27,13 @@ fn an_owner_of_a_database_creates_the_extension_and_anyone_uses_it() {
 
 #[test]
 fn a_guest_generates_and_decodes_and_administers_nothing() {
-    let cluster = Cluster::start_with_conversion();
+    let cluster = Cluster::start();
     cluster
         .connect()
-        .batch_execute("CREATE ROLE guest LOGIN; CREATE TABLE orders (id serial PRIMARY KEY); GRANT ALL ON orders TO guest")
+        .batch_execute(
+            "CREATE ROLE guest LOGIN; CREATE SCHEMA AUTHORIZATION guest;
+             CREATE TABLE orders (id serial PRIMARY KEY); GRANT ALL ON orders TO guest",
+        )
         .expect("a role");
     let mut guest = cluster.config().user("guest").connect(NoTls).expect("a session");
     for query in [
@@ -48,8 +49,8 @@ fn a_guest_generates_and_decodes_and_administers_nothing() {
         "SELECT snowflake_floor()",
         "CREATE TEMP TABLE mine (id bigint DEFAULT snowflake_nextval()); INSERT INTO mine DEFAULT \
          VALUES",
-        "CREATE TEMP TABLE theirs (id serial PRIMARY KEY); SELECT snowflake_convert('theirs', \
-         'id', false); INSERT INTO theirs DEFAULT VALUES",
+        "CREATE TABLE theirs (id serial PRIMARY KEY); SELECT snowflake_convert('theirs', \
+         'id', dry_run => false); INSERT INTO theirs DEFAULT VALUES",
     ] {
         guest.batch_execute(query).unwrap_or_else(|error| panic!("{query}: {error:?}"));
     }

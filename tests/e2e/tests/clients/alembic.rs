@@ -120,7 +120,7 @@ fn views_are_not_looked_at() {
 /// A program whose model has an identity of this type, and whose table was converted; and the model
 /// as the page declares it.
 fn converted(of_type: &str) -> (Program, String) {
-    const CONVERT: &str = "CREATE EXTENSION snowflake_convert; SELECT FROM snowflake_convert('orders', 'id', dry_run => false)";
+    const CONVERT: &str = "SELECT FROM snowflake_convert('orders', 'id', dry_run => false)";
     let program = program();
     let declared = program.read("models.py");
     program.write("models.py", &IDENTITY.replace("KEY", of_type));

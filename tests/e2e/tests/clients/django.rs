@@ -58,8 +58,7 @@ fn a_table_that_exists_is_converted() {
         migrate(&program);
         program.cluster.connect().batch_execute(insert).expect("a row");
         assert_eq!(program.ids("orders"), [1, 2]);
-        let convert = "CREATE EXTENSION snowflake_convert;
-             SELECT snowflake_convert('public.orders', 'id', validate => true, dry_run => false)";
+        let convert = "SELECT snowflake_convert('public.orders', 'id', dry_run => false)";
         program.cluster.connect().batch_execute(convert).expect("a conversion");
         let found = program.python(&["manage.py", "makemigrations", "--check", "--dry-run"]);
         assert!(found.contains("No changes detected"), "{found}");

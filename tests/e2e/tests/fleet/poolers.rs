@@ -15,25 +15,6 @@ const POOL: usize = 2;
 const CLIENTS: usize = 8;
 const TRANSACTIONS: usize = 200;
 
-/// PgBouncer in front of a cluster, and how to connect to it.
-fn start_pgbouncer(cluster: &Cluster, mode: &str) -> (Service, Config) {
-    let (directory, ini) = (cluster.directory(), cluster.directory().join("pgbouncer.ini"));
-    let socket = directory.display();
-    let text = format!(
-        "[databases]\npostgres = host={socket} port=5432 user=postgres pool_size={POOL}\n\
-         [pgbouncer]\nunix_socket_dir = {socket}\nunix_socket_mode = 0700\nlisten_port = 6432\n\
-         auth_type = any\npool_mode = {mode}\nignore_startup_parameters = options\n"
-    );
-    fs::write(&ini, text).expect("a directory to write to");
-    let mut command = fleet_program("pgbouncer");
-    command.arg(&ini);
-    let pgbouncer = Service::start(command, directory.join("pgbouncer.log"));
-    let mut config = Config::new();
-    config.host_path(directory).port(6432).user("postgres").dbname("postgres");
-    eventually("pgbouncer is up", || config.connect(NoTls).is_ok());
-    (pgbouncer, config)
-}
-
 /// In transaction mode, each transaction runs in any session of the pool. IDs come from the one
 /// generator of the server, so they increase for each client all the same. `snowflake_currval()` is
 /// right in the transaction that took the ID, and not after it, as `currval()` is.
@@ -44,8 +25,20 @@ fn ids_increase_for_each_client_of_pgbouncer_in_transaction_mode() {
     }
     let cluster = Cluster::start();
     create_orders(&cluster);
-    let directory = cluster.directory();
-    let (pgbouncer, config) = start_pgbouncer(&cluster, "transaction");
+    let (directory, ini) = (cluster.directory(), cluster.directory().join("pgbouncer.ini"));
+    let socket = directory.display();
+    let text = format!(
+        "[databases]\npostgres = host={socket} port=5432 user=postgres pool_size={POOL}\n\
+         [pgbouncer]\nunix_socket_dir = {socket}\nunix_socket_mode = 0700\nlisten_port = 6432\n\
+         auth_type = any\npool_mode = transaction\n"
+    );
+    fs::write(&ini, text).expect("a directory to write to");
+    let mut command = fleet_program("pgbouncer");
+    command.arg(&ini);
+    let pgbouncer = Service::start(command, directory.join("pgbouncer.log"));
+    let mut config = Config::new();
+    config.host_path(directory).port(6432).user("postgres").dbname("postgres");
+    eventually("pgbouncer is up", || config.connect(NoTls).is_ok());
     // It asks nobody who they are, so only the user that servers run as may get to it.
     assert_eq!(listening_ports(pgbouncer.pid()), BTreeSet::new());
     let socket = fs::metadata(directory.join(".s.PGSQL.6432")).expect("a socket");
@@ -96,29 +89,4 @@ fn simple(client: &mut Client, statements: &str) -> Vec<i64> {
         _ => None,
     });
     rows.collect()
-}
-
-/// Whoever widens a key has settings and a lock in its session, so it does not begin where the next
-/// transaction may run in another one, even if nobody else uses the pool.
-#[test]
-fn a_key_is_widened_through_a_pool_of_sessions_only() {
-    if lacks(&[Means::Program("pgbouncer")]) {
-        return;
-    }
-    for (mode, expected) in [("transaction", 1), ("session", 0)] {
-        let cluster = Cluster::start_with_conversion();
-        cluster
-            .connect()
-            .batch_execute(
-                "CREATE TABLE orders (id serial PRIMARY KEY); INSERT INTO orders DEFAULT VALUES",
-            )
-            .expect("a table");
-        let (_pgbouncer, _) = start_pgbouncer(&cluster, mode);
-        let mut command = cluster.client_program("snowflake-widen");
-        let said = command.args(["prepare", "orders", "-p", "6432"]).output().expect("installed");
-        assert_eq!(said.status.code(), Some(expected), "{mode}: {said:?}");
-        let refusal = "error: this connection leads to a pooler that changes the session";
-        let is_refused = String::from_utf8_lossy(&said.stderr).contains(refusal);
-        assert_eq!(is_refused, expected == 1, "{said:?}");
-    }
 }

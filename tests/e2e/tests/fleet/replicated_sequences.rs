@@ -15,7 +15,6 @@ const CONVERTED: [&str; 2] = ["orders", "invoices"];
 
 fn server(worker_id: &str) -> Cluster {
     let server = Cluster::builder()
-        .with_conversion()
         .set("wal_level", "logical")
         .set("snowflake.worker_id", worker_id)
         .set("max_worker_processes", "16")

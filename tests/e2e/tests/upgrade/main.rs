@@ -7,14 +7,11 @@ mod rolling;
 
 use snowflake_e2e::{Cluster, INSERT, Journal, Programs, bigint, create_orders};
 
-const CONVERT: &str = "CREATE EXTENSION snowflake_convert";
-
-/// A cluster of the former release, with a table and both extensions.
+/// A cluster of the former release, with a table.
 fn former_cluster() -> Cluster {
     let cluster =
         Cluster::builder().programs(Programs::former_release_from_env()).fake_clock().start();
     create_orders(&cluster);
-    cluster.connect().batch_execute(CONVERT).expect("created");
     cluster
 }
 

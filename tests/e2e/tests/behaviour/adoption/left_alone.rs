@@ -133,12 +133,16 @@ fn what_somebody_might_expect_otherwise_is_said_once_a_statement() {
     ] {
         client.batch_execute(&format!("CREATE TABLE {table} ({columns})")).expect(columns);
         assert_left(&mut client, table, "id", "bigint");
-        let said = format!(
-            "NOTICE: not all new keys were converted to snowflake IDs Column id of table blog.{table}: {reason}. \
-             snowflake_convert_report(), of the extension snowflake_convert, says whether such a key can be \
-             converted, and what to do first."
+        let start = format!(
+            "NOTICE: not all new keys were converted to snowflake IDs Column id of table blog.{table}: {reason}. "
         );
-        assert_eq!(take(&heard), [said], "{columns}");
+        let said = take(&heard);
+        assert!(
+            said.len() == 1
+                && said[0].starts_with(&start)
+                && said[0].contains("snowflake_convert("),
+            "{columns}: {said:?}"
+        );
     }
     for (table, statement, reason) in [
         (

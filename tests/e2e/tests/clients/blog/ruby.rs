@@ -167,13 +167,13 @@ fn activerecord_prints_the_warning_of_a_narrow_reference() {
 
     let statement = hinted(&said);
     let migration = format!(
-        "class WidenEditor < ActiveRecord::Migration[7.2]
+        "class ChangeEditor < ActiveRecord::Migration[7.2]
            def up
              execute \"{statement}\"
            end
          end"
     );
-    program.write("db/migrate/20260202090001_widen_editor.rb", &migration);
+    program.write("db/migrate/20260202090001_change_editor.rb", &migration);
     stdout(rake(&program, &["db:migrate"]));
     assert_adopted(&program.cluster, SECOND);
     let liked = runner(&program, "development", &["db/like.rb"]);
