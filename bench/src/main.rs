@@ -14,9 +14,6 @@
 //! - `observation`: rows that replication applies, with and without the trigger that observes them.
 //! - `adoption`: statements with and without `snowflake.adopted_schemas`. It can run alone.
 //! - `horizon`: a call of `snowflake_horizon()`, and how far those who go by it lag behind.
-//! - `conversion`: how reports and dry runs of conversions grow with the number of tables. It can run
-//!   alone.
-//! - `widening`: how long it takes to widen a key, by its rows. It can run alone.
 //! - `names`: how long it takes to find out whose the name of a public ID is, call by call.
 //! - `sustained`: sessions that only generate.
 //! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
@@ -36,7 +33,6 @@ use report::Report;
 
 mod adoption;
 mod chart;
-mod conversion;
 mod copies;
 mod costs;
 mod effort;
@@ -53,7 +49,6 @@ mod quantiles;
 mod report;
 mod server;
 mod sustained;
-mod widening;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -66,16 +61,13 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         (Some("adoption"), None) => return only(adoption::measure),
-        (Some("conversion"), None) => return only(conversion::measure),
-        (Some("widening"), None) => return only(widening::measure),
         (Some("instructions"), None) => {
             println!("{}", Machine::here());
             return instructions::count();
         }
         _ => {
             eprintln!(
-                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | conversion | \
-                 widening | instructions"
+                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | instructions"
             );
             return ExitCode::FAILURE;
         }
@@ -88,8 +80,6 @@ fn main() -> ExitCode {
     observation::measure(&effort, &mut report);
     adoption::measure(&effort, &mut report);
     horizon::measure(&effort, &mut report);
-    conversion::measure(&effort, &mut report);
-    widening::measure(&effort, &mut report);
     names::measure(&effort);
     let sustained = sustained::measure(&effort, &mut report);
     let chart = PathBuf::from(chart);

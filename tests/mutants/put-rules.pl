@@ -13,7 +13,7 @@ use strict;
 use warnings;
 my ($tree, $break) = @ARGV;
 my %text;
-my $sources = join ' ', map { "'$tree/$_'" } qw(src crates/snowflake-convert/src crates/snowflake-core/src crates/snowflake-server/src);
+my $sources = join ' ', map { "'$tree/$_'" } qw(src crates/snowflake-core/src);
 for my $file (split /\n/, `find $sources -name '*.rs'`) {
     open(my $in, '<', $file) or die "$file: $!";
     local $/;

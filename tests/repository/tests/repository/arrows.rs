@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 use snowflake_repository::tree;
 
 /// The directory of each crate, and of each test that has more than one file.
-const CRATES: [&str; 23] = [
+const CRATES: [&str; 19] = [
     "src",
-    "crates/snowflake-convert/src",
     "crates/snowflake-core/src",
     "crates/snowflake-core/tests/generator",
     "crates/snowflake-core/tests/horizon",
@@ -21,8 +20,6 @@ const CRATES: [&str; 23] = [
     "crates/snowflake-core/tests/model",
     "crates/snowflake-core/tests/order",
     "crates/snowflake-core/tests/register",
-    "crates/snowflake-server/src",
-    "crates/snowflake-widen/src",
     "bench/src",
     "tests/e2e/src",
     "tests/e2e/src/soak",
@@ -31,7 +28,6 @@ const CRATES: [&str; 23] = [
     "tests/e2e/tests/faults",
     "tests/e2e/tests/fleet",
     "tests/e2e/tests/upgrade",
-    "tests/e2e/tests/widen",
     "tests/repository/src",
     "tests/repository/tests/repository",
     "tests/simulation/src",

@@ -86,7 +86,7 @@ fn all() -> Vec<Function> {
     }
     let files = tree().join("tests/repository/tests/repository");
     tests.extend(in_directory(&files, "repository", "repository"));
-    for program in ["behaviour", "clients", "faults", "fleet", "upgrade", "widen"] {
+    for program in ["behaviour", "clients", "faults", "fleet", "upgrade"] {
         let directory = tree().join("tests/e2e/tests").join(program);
         tests.extend(in_directory(&directory, program, program));
     }

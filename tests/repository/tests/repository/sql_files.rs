@@ -1,5 +1,4 @@
-//! SQL can be read: lines fit into a window, files have one topic, and each part of a WITH clause says
-//! what one of its rows is.
+//! SQL can be read: lines fit into a window, and files have one topic.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,62 +55,11 @@ fn blocks_of_sql_have_one_order() {
     assert!(followers.is_empty(), "which comes first? {followers:?}");
 }
 
-/// `-- a row: ...` stands in the comment right before each `name AS (`, as in
-///
-/// ```sql
-/// -- a row: a key that is asked for, as one of the columns.
-/// target AS (
-/// ```
-#[test]
-fn parts_of_with_clauses_say_what_a_row_is() {
-    let mut parts = 0;
-    let mut silent = Vec::new();
-    for path in files(&["sql"]) {
-        let text = fs::read_to_string(&path).expect("a file in UTF-8");
-        let lines: Vec<&str> = text.lines().collect();
-        for (number, line) in lines.iter().enumerate() {
-            if !begins_part(line) {
-                continue;
-            }
-            parts += 1;
-            // The names of its columns may take lines of their own.
-            let is_whole = |first: usize| {
-                let part = lines[first..=number].concat();
-                let name = part.rsplit_once("AS").map_or("", |(name, _)| name);
-                name.matches('(').count() == name.matches(')').count()
-            };
-            let first = (0..=number).rev().find(|first| is_whole(*first)).expect("a name");
-            let mut comment =
-                lines[..first].iter().rev().take_while(|line| line.trim().starts_with("--"));
-            if !comment.any(|line| line.trim().starts_with("-- a row: ")) {
-                silent.push(format!("{}:{}: {line}", path.display(), number + 1));
-            }
-        }
-    }
-    assert!(parts > 80, "only {parts} parts of WITH clauses were found");
-    assert!(silent.is_empty(), "what is a row of these?\n{}", silent.join("\n"));
-}
-
-/// Whether a query follows `AS`, outside of literals and of `CREATE`: elsewhere, `AS` has the name
-/// before the parenthesis.
-fn begins_part(line: &str) -> bool {
-    if line.starts_with("CREATE ") {
-        return false;
-    }
-    let code: String = line.split('\'').step_by(2).collect::<Vec<_>>().join("''");
-    let code = code.split("--").next().unwrap_or_default();
-    code.contains(" AS (")
-        || code.trim_start().starts_with("AS (")
-        || code.trim_end().ends_with(" AS")
-}
-
-/// The files of the libraries and of their SQL with one of these extensions. An upgrade script, which
+/// The files of the library and of its SQL with one of these extensions. An upgrade script, which
 /// has `--` in its name, repeats what pgrx wrote.
 fn files(extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut left = ["src", "sql", "crates/snowflake-convert", "crates/snowflake-server"]
-        .map(|name| tree().join(name))
-        .to_vec();
+    let mut left = ["src", "sql"].map(|name| tree().join(name)).to_vec();
     while let Some(directory) = left.pop() {
         for entry in fs::read_dir(directory).expect("a directory") {
             let path = entry.expect("an entry").path();
