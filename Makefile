@@ -1,7 +1,7 @@
 # Runs the scripts of tools/. PG_CONFIG=/path/to/pg_config chooses the server; without it, this is the newest supported
 # one that is installed, or else the newest one that apt offers.
 
-.PHONY: help all setup run test lint install uninstall deb rpm image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak soak-widen clean
+.PHONY: help all setup run test lint install uninstall deb rpm image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
 
 throwaway = cargo run --quiet -p snowflake-e2e --bin throwaway --
 bench = cargo run --quiet --profile program -p snowflake-bench --
@@ -70,11 +70,6 @@ instructions:
 
 soak:
 	@tools/on-server cargo run --quiet -p snowflake-e2e --bin soak -- $(or $(HOURS),1) $(SYNCHRONOUS) $(SEED)
-
-# How many rows there are, and how often each victim is killed in each phase.
-soak-widen:
-	@SNOWFLAKE_WIDEN_ROWS=$(or $(ROWS),2000000) SNOWFLAKE_WIDEN_KILLS=$(or $(KILLS),10) tools/on-server \
-		cargo test -p snowflake-e2e --test widen -- --show-output soak:: killed::
 
 mutants:
 	@set -e; for list in $(or $(ONLY),core promises shell); do tools/break-rules $$list; done

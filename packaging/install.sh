@@ -31,16 +31,16 @@ is_ours() { grep -qs '@OUR_LINE@' "$control"; }
 # machine FILE: the field of a program or library that names the processor.
 machine() { od -An -tx1 -j18 -N2 "$1"; }
 
-# Fails unless the files are for this processor and for a glibc that is not newer than that of the system.
+# Fails unless the library is for this processor and for a glibc that is not newer than that of the system.
 check_library() {
     program=$("$pg_config" --bindir)/postgres
     if [ -e "$program" ] && [ "$(machine "$program")" != "$(machine "$library")" ]; then
         fail "the library is for another processor than $program"
     fi
-    needed=$(grep -aohrs 'GLIBC_[0-9.]*' "$here"/lib "$here"/bin | sort -Vu | tail -n 1 | cut -d_ -f2)
+    needed=$(grep -ao 'GLIBC_[0-9.]*' "$library" | sort -Vu | tail -n 1 | cut -d_ -f2)
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2)
     [ "$(printf '%s\n' "$needed" "$glibc" | sort -V | tail -n 1)" = "$glibc" ] \
-        || fail "the libraries need glibc $needed, and this system has ${glibc:-none}"
+        || fail "the library needs glibc $needed, and this system has ${glibc:-none}"
 }
 
 check() {
@@ -69,24 +69,31 @@ place() {
     echo "    $2/$name"
 }
 
+# Removes what 0.3.0 installed beside the extension: a second one, and a program.
+remove_former() {
+    for file in "$extension_dir"/snowflake_convert.control "$extension_dir"/snowflake_convert--*.sql \
+        "$library_dir/snowflake_convert.so" "$program_dir/snowflake-widen"; do
+        [ ! -e "$file" ] || into "$(dirname "$file")" rm -f "$file"
+    done
+}
+
 case ${1:-install} in
 check) check ;;
 install)
     check
     if is_ours; then replaced=1; else replaced=; fi
-    # Libraries are installed first: they work with the objects of older versions, but older libraries do not work
+    # The library is installed first: it works with the objects of older versions, but an older library does not work
     # with the objects of newer scripts.
-    for file in "$here"/lib/*.so; do place "$file" "$library_dir" 755; done
+    place "$library" "$library_dir" 755
     for file in "$here"/share/extension/*; do place "$file" "$extension_dir" 644; done
-    for file in "$here"/bin/*; do [ ! -e "$file" ] || place "$file" "$program_dir" 755; done
     if [ -n "$replaced" ]; then
+        remove_former
         cat <<'END'
 
 Installed over another version, or over the same one. A running server keeps the old library until it is restarted.
-Restart the server, standbys first. Then, in each database, for each of the two extensions that it has:
+Restart the server, standbys first. Then, in each database that has the extension:
 
     ALTER EXTENSION snowflake UPDATE;
-    ALTER EXTENSION snowflake_convert UPDATE;
 END
     else
         cat <<'END'
@@ -115,12 +122,12 @@ uninstall)
             # overwrote.
             if grep -qs snowflake_pg "$script"; then into "$extension_dir" rm -f "$script"; fi
         done
-        into "$extension_dir" rm -f "$control" "$extension_dir"/snowflake_convert.control "$extension_dir"/snowflake_convert--*.sql
+        into "$extension_dir" rm -f "$control"
+        remove_former
     elif [ -e "$control" ]; then
         echo "    $control belongs to another project, and was not removed."
     fi
-    into "$library_dir" rm -f "$library_dir/snowflake_pg.so" "$library_dir/snowflake_convert.so"
-    into "$program_dir" rm -f "$program_dir/snowflake-widen"
+    into "$library_dir" rm -f "$library_dir/snowflake_pg.so"
     echo "    snowflake_pg was removed from $server. Before its next restart, take snowflake_pg out of shared_preload_libraries."
     ;;
 *) fail "usage: $0 [install|check|uninstall]" ;;

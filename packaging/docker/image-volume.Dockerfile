@@ -2,6 +2,5 @@
 FROM scratch
 COPY lib/ /lib/
 COPY share/ /share/
-COPY bin/ /bin/
 COPY licenses/ /licenses/
 USER 65532:65532
