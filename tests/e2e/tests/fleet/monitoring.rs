@@ -122,7 +122,6 @@ impl Watched {
         client.batch_execute("CREATE EXTENSION IF NOT EXISTS snowflake").expect("created");
         client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
         client.batch_execute(&block("sql")).expect("a role");
-        client.batch_execute("CREATE TABLE counted (id serial)").expect("a key");
         client
             .batch_execute("ALTER USER prometheus SET search_path TO prometheus, pg_catalog")
             .expect("a search path");
