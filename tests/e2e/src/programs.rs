@@ -55,7 +55,7 @@ impl Programs {
     /// A copy of the server in a directory, which is empty, without the files of the extension.
     pub fn without_the_extension(&self, directory: &Path) -> Programs {
         let copy = self.copy(directory);
-        for directory in [copy.modules.clone(), copy.extensions(), copy.bin.clone()] {
+        for directory in [copy.modules.clone(), copy.extensions()] {
             for file in fs::read_dir(directory).expect("a directory").flatten() {
                 if file.file_name().to_string_lossy().starts_with("snowflake") {
                     fs::remove_file(file.path()).expect("a file of the copy");
