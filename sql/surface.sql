@@ -31,5 +31,3 @@ REVOKE EXECUTE ON FUNCTION snowflake_stat_reset() FROM PUBLIC;
 -- Who may observe an ID can take the server ahead of its clock, by snowflake.max_observed_lead. A
 -- trigger can be created by those who may execute its function.
 REVOKE EXECUTE ON FUNCTION snowflake_observe(bigint), snowflake_observe_rows() FROM PUBLIC;
--- The library of a conversion calls it. Others who may take IDs may execute snowflake_nextval().
-REVOKE EXECUTE ON FUNCTION snowflake_internal.next_id() FROM PUBLIC;
