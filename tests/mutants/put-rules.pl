@@ -26,7 +26,7 @@ for my $list (qw(core promises shell)) {
     for my $rule (split /\n\n+/, $rules) {
         my @lines = grep { /\S/ } split /\n/, $rule;
         my @tests;
-        push @tests, shift @lines while @lines && $lines[0] =~ /^\w+ \| [\w:]+$/;
+        push @tests, shift @lines while @lines && $lines[0] =~ /^\w+ \| [\w:\/.]+$/;
         next unless @tests;
         $number++;
         print "$list | $number | $_ | $lines[0]\n" for @tests;

@@ -53,7 +53,12 @@ pub fn lacks(needed: &[Means]) -> bool {
 /// list of skips.
 pub fn skip(missing: Means) {
     let thread = thread::current();
-    let line = format!("{missing} | {}\n", thread.name().expect("the thread of a test"));
+    skip_test(&missing.to_string(), thread.name().expect("the thread of a test"));
+}
+
+/// The same for the test of this name.
+pub fn skip_test(missing: &str, name: &str) {
+    let line = format!("{missing} | {name}\n");
     print!("skipped: {line}");
     if let Ok(path) = env::var("SNOWFLAKE_SKIPPED") {
         let file = OpenOptions::new().append(true).create(true).open(path);

@@ -5,16 +5,21 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Waits until `condition` holds; panics after three minutes, which no machine that is only slow
-/// takes, or after `SNOWFLAKE_PATIENCE` seconds, which `tools/break-rules` sets, since its tests
-/// are expected to fail.
+/// How long a test waits: three minutes, which no machine that is only slow takes, or
+/// `SNOWFLAKE_PATIENCE` seconds, which `tools/break-rules` sets, since its tests are expected to
+/// fail.
+pub fn patience() -> Duration {
+    let seconds = env::var("SNOWFLAKE_PATIENCE").unwrap_or_else(|_| "180".into());
+    Duration::from_secs(seconds.parse().expect("SNOWFLAKE_PATIENCE is a number of seconds"))
+}
+
+/// Waits until `condition` holds; panics after [`patience`].
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let patience = env::var("SNOWFLAKE_PATIENCE")
-        .map_or(180, |seconds| seconds.parse().expect("SNOWFLAKE_PATIENCE is a number of seconds"));
-    let deadline = Instant::now() + Duration::from_secs(patience);
+    let patience = patience();
+    let deadline = Instant::now() + patience;
     while !condition() {
-        assert!(Instant::now() < deadline, "not within {patience} seconds: {what}");
+        assert!(Instant::now() < deadline, "not within {patience:?}: {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -90,12 +90,28 @@ fn all() -> Vec<Function> {
         let directory = tree().join("tests/e2e/tests").join(program);
         tests.extend(in_directory(&directory, program, program));
     }
+    scenarios(&tree().join("tests/scenarios"), &mut tests);
     tests
+}
+
+/// The files of SQL that are tests, which have no modules.
+fn scenarios(directory: &Path, tests: &mut Vec<Function>) {
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("a file").path();
+        if path.is_dir() {
+            scenarios(&path, tests);
+            continue;
+        }
+        let name = path.strip_prefix(tree().join("tests/scenarios")).expect("a file there");
+        let name = name.to_str().expect("UTF-8").to_owned();
+        let (program, module) = ("scenarios".into(), String::new());
+        tests.push(Function { program, module, name, is_test: true, needs: None });
+    }
 }
 
 /// The test of that name, which begins with its module, or also with the modules that this is in.
 fn find<'a>(tests: &'a [Function], name: &str) -> Option<&'a Function> {
-    let (modules, function) = name.rsplit_once("::").expect("a module");
+    let (modules, function) = name.rsplit_once("::").unwrap_or(("", name));
     let module = modules.rsplit("::").next().expect("a module");
     tests.iter().find(|test| test.is_test && test.name == function && test.module == module)
 }
