@@ -5,8 +5,11 @@ use std::ffi::{CStr, c_char};
 use std::slice;
 
 use crate::server::encoding::{decode, encode};
+use crate::server::report::{self, Report};
 use pgrx::pg_sys::SysCacheIdentifier::INDEXRELID;
-use pgrx::{PgList, PgRelation, pg_sys};
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{PgList, PgRelation};
 
 /// A table that the transaction has locked. It is closed when this is dropped, and no statement may
 /// change it until then.
@@ -134,12 +137,26 @@ pub unsafe fn row<T>(
     }
 }
 
-/// The name of a relation, qualified and quoted.
+/// The name of a relation, qualified and quoted. 42P01 if it was dropped.
 pub fn relation_name(relation: pg_sys::Oid) -> String {
     // SAFETY: looks for the relation by its OID.
     unsafe {
         let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
-        text(pg_sys::quote_qualified_identifier(schema, pg_sys::get_rel_name(relation)))
+        let name = pg_sys::get_rel_name(relation);
+        if schema.is_null() || name.is_null() {
+            Dropped(relation).raise();
+        }
+        text(pg_sys::quote_qualified_identifier(schema, name))
+    }
+}
+
+/// A relation that is not there, or not any more.
+struct Dropped(pg_sys::Oid);
+
+impl Report for Dropped {
+    fn report(self) -> ErrorReport {
+        let message = format!("relation with OID {} does not exist", self.0.to_u32());
+        report::new(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
     }
 }
 

@@ -77,13 +77,15 @@ impl Asked {
     /// The columns that are keys; those of a relation or a schema are columns of primary keys that take
     /// values of a sequence, or snowflake IDs. 42703 for a column that is not there.
     pub fn columns(&self, function: &Function) -> Result<Vec<Column>, Refusal> {
-        let (tables, named) = match self {
+        let tables = match self {
             Asked::Column(relation, name) => return column(*relation, name).map(|key| vec![key]),
-            Asked::Relation(relation) => (vec![*relation], true),
-            Asked::Schema(schema) => (tables(*schema), false),
+            Asked::Relation(relation) => vec![*relation],
+            Asked::Schema(schema) => tables(*schema),
         };
         let mut keys = BTreeSet::new();
         for oid in tables {
+            // 42P01, where opening it would say less.
+            relation_name(oid);
             let table = Table::read(oid);
             let is_key = |number: &i16| {
                 let source = Source::of(&table, *number, Some(function));
@@ -93,8 +95,7 @@ impl Asked {
                 keys.insert(topmost(Column::new(oid, number)));
             }
         }
-        if keys.is_empty() && named {
-            let Asked::Relation(relation) = self else { unreachable!("it is named") };
+        if let (true, Asked::Relation(relation)) = (keys.is_empty(), self) {
             let message = format!("{} has no key that can be converted", relation_name(*relation));
             return Err(Refusal::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .detail("No column of its primary key takes values of a sequence.")

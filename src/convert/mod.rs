@@ -159,7 +159,7 @@ fn changed(
         ));
     }
     for Statement { table, text } in statements(&plan) {
-        with_context(&format!("conversion of table {}", relation_name(*table)), || {
+        with_context(&format!("while changing table {}", relation_name(*table)), || {
             as_owner(owner_of(*table), || execute_here(text));
         });
     }

@@ -8,6 +8,7 @@ mod claim_times;
 mod clock_steps;
 mod concurrent_sessions;
 mod configured_layouts;
+mod conversion;
 mod copied_keys;
 mod copy;
 mod copy_attacks;

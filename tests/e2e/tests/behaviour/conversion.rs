@@ -1,0 +1,229 @@
+//! Conversions beside other sessions, and of many tables. What one session sees is in
+//! `tests/scenarios/conversion`.
+
+use std::time::{Duration, Instant};
+
+use postgres::Client;
+use postgres::error::SqlState;
+use snowflake_e2e::{Cluster, bigint, dump_text, error_of, eventually};
+
+const CONVERT: &str = "SELECT count(*) FROM snowflake_convert('one', 'id', dry_run => false)";
+
+/// Two tables that refer to each other.
+fn ring() -> Cluster {
+    let cluster = Cluster::start();
+    let ring = "CREATE TABLE one (id serial PRIMARY KEY, two integer);
+        CREATE TABLE two (id serial PRIMARY KEY, one integer REFERENCES one);
+        ALTER TABLE one ADD FOREIGN KEY (two) REFERENCES two";
+    cluster.connect().batch_execute(ring).expect("tables");
+    cluster
+}
+
+/// The relations of users on which this session has locks.
+fn locked(client: &mut Client) -> i64 {
+    let query = "SELECT count(*) FROM pg_locks
+        WHERE pid = pg_backend_pid() AND relation >= 16384 AND database <> 0";
+    bigint(client, query)
+}
+
+#[test]
+fn a_dry_run_keeps_no_lock() {
+    let cluster = ring();
+    let mut client = cluster.connect();
+    client.batch_execute("BEGIN").expect("a transaction");
+    let dry_run = "SELECT count(*) FROM snowflake_convert(schema => 'public')";
+    assert_eq!(bigint(&mut client, dry_run), 8);
+    assert_eq!(locked(&mut client), 0);
+}
+
+/// With locks in the order of the statements, which begins elsewhere for each of the keys, two
+/// conversions would wait for each other.
+#[test]
+fn conversions_from_both_ends_of_a_cycle_do_not_deadlock() {
+    let cluster = ring();
+    let convert = |table: &str| {
+        let mut client = cluster.connect();
+        for _ in 0..50 {
+            let convert = CONVERT.replace("'one'", &format!("'{table}'"));
+            client.batch_execute(&format!("BEGIN; {convert}; ROLLBACK")).unwrap_or_else(|error| {
+                panic!("{table}: {:?}", error.as_db_error());
+            });
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| convert("one"));
+        scope.spawn(|| convert("two"));
+    });
+}
+
+/// A conversion that waits has changed nothing, and waits no longer than lock_timeout says.
+#[test]
+fn all_tables_are_locked_before_the_first_statement() {
+    let cluster = ring();
+    let mut reader = cluster.connect();
+    reader.batch_execute("BEGIN; SELECT FROM two").expect("a lock");
+    let mut client = cluster.connect();
+    client.batch_execute("SET lock_timeout = '200ms'").expect("a setting");
+    assert_eq!(error_of(client.query(CONVERT, &[])).code(), &SqlState::LOCK_NOT_AVAILABLE);
+
+    client.batch_execute("SET lock_timeout = 0").expect("a setting");
+    std::thread::scope(|scope| {
+        let conversion = scope.spawn(|| bigint(&mut client, CONVERT));
+        let mut other = cluster.connect();
+        // A SELECT plans with the columns of the tables as they are.
+        let waits =
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'two'::regclass";
+        eventually("it waits", || bigint(&mut other, waits) == 1);
+        let narrow =
+            "SELECT count(*) FROM pg_attribute WHERE attrelid IN ('one'::regclass, 'two'::regclass)
+            AND atttypid = 'integer'::regtype";
+        assert_eq!(bigint(&mut other, narrow), 4);
+        reader.batch_execute("COMMIT").expect("the end of the lock");
+        assert_eq!(conversion.join().expect("a conversion"), 5);
+        assert_eq!(bigint(&mut other, narrow), 2);
+    });
+}
+
+/// The largest key is that of the time at which nobody else can insert any more.
+#[test]
+fn keys_that_were_inserted_while_a_conversion_waited_are_seen() {
+    let cluster = ring();
+    let mut writer = cluster.connect();
+    writer.batch_execute("ALTER TABLE one ALTER id TYPE bigint; BEGIN").expect("a transaction");
+    writer.batch_execute("INSERT INTO one VALUES (9223372036854775807)").expect("a row");
+    let mut client = cluster.connect();
+    std::thread::scope(|scope| {
+        let conversion = scope.spawn(|| error_of(client.query(CONVERT, &[])));
+        let mut other = cluster.connect();
+        let waits =
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'one'::regclass";
+        eventually("it waits", || bigint(&mut other, waits) == 1);
+        writer.batch_execute("COMMIT").expect("a commit");
+        let error = conversion.join().expect("an error");
+        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+        assert!(error.detail().expect("a detail").contains("9223372036854775807"));
+    });
+}
+
+/// What refers to the key when the tables are locked, and did not before, is not overlooked.
+#[test]
+fn a_table_that_refers_to_the_key_meanwhile_ends_the_conversion() {
+    let cluster = ring();
+    let mut writer = cluster.connect();
+    writer
+        .batch_execute("BEGIN; CREATE TABLE three (one integer REFERENCES one)")
+        .expect("a table that others do not see yet");
+    let mut client = cluster.connect();
+    std::thread::scope(|scope| {
+        let conversion = scope.spawn(|| error_of(client.query(CONVERT, &[])));
+        let mut other = cluster.connect();
+        let waits =
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'one'::regclass";
+        eventually("it waits", || bigint(&mut other, waits) == 1);
+        writer.batch_execute("COMMIT").expect("a commit");
+        let error = conversion.join().expect("an error");
+        assert_eq!(error.code(), &SqlState::T_R_SERIALIZATION_FAILURE);
+    });
+    assert_eq!(bigint(&mut client, CONVERT), 6);
+}
+
+/// Bigint keys are as they were before: defaults, sequences, their owners and privileges. Identities
+/// are new ones, with their kind and options.
+#[test]
+fn a_dump_is_the_same_after_there_and_back() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    let schema = "CREATE ROLE shop; CREATE ROLE clerk; CREATE SCHEMA shop AUTHORIZATION shop; SET ROLE shop;
+        CREATE TABLE shop.orders (id bigserial PRIMARY KEY, item text);
+        CREATE TABLE shop.lines (id bigint GENERATED BY DEFAULT AS IDENTITY (START 7 INCREMENT 3),
+            order_id bigint REFERENCES shop.orders, PRIMARY KEY (id));
+        CREATE TABLE shop.logs (id bigserial, day date, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
+        CREATE TABLE shop.logs_26 PARTITION OF shop.logs FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+        GRANT USAGE ON SEQUENCE shop.orders_id_seq TO clerk;
+        COMMENT ON SEQUENCE shop.orders_id_seq IS 'numbers';
+        CREATE VIEW shop.items AS SELECT id, item FROM shop.orders; RESET ROLE;
+        INSERT INTO shop.orders (item) VALUES ('book'); INSERT INTO shop.lines (order_id) VALUES (1), (1);";
+    client.batch_execute(schema).expect("a schema");
+    let dump = || dump_text(&cluster, &["--schema=shop"]);
+    let before = dump();
+    let convert = "SELECT statement FROM
+        snowflake_convert(schema => 'shop', dry_run => false) WITH ORDINALITY AS s (step, statement, number)
+        WHERE step = 'revert' ORDER BY number";
+    let back = client.query(convert, &[]).expect("a conversion");
+    assert_ne!(dump(), before);
+    client.batch_execute("SET ROLE shop").expect("the owner");
+    for row in back {
+        client.batch_execute(row.get(0)).expect("a statement");
+    }
+    assert_eq!(dump(), before);
+}
+
+/// A schema of this many tables, each of which refers to the one before, and to the first.
+fn chain(client: &mut Client, schema: &str, tables: usize) {
+    let first = format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.t0 (id serial PRIMARY KEY)");
+    client.batch_execute(&first).expect("a table");
+    // One transaction for each has few locks at a time.
+    let others = format!(
+        "DO $do$ BEGIN FOR n IN 1..{tables} - 1 LOOP
+             EXECUTE format('CREATE TABLE {schema}.t%s (id serial PRIMARY KEY,
+                 last integer REFERENCES {schema}.t%s, first integer REFERENCES {schema}.t%s)', n, n - 1, n / 10);
+             COMMIT;
+         END LOOP; END $do$"
+    );
+    client.batch_execute(&others).expect("tables");
+}
+
+/// How long a conversion takes, and how long its statements take without it.
+fn times(client: &mut Client, schema: &str) -> [Duration; 2] {
+    let dry_run = format!(
+        "SELECT statement FROM
+         snowflake_convert(schema => '{schema}') WITH ORDINALITY AS s (step, statement, number)
+         WHERE step = 'convert' ORDER BY number"
+    );
+    let rows = client.query(&dry_run, &[]).expect("statements");
+    let script: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let by_hand = timed(client, &script.join("\n"));
+    let convert =
+        format!("SELECT count(*) FROM snowflake_convert(schema => '{schema}', dry_run => false)");
+    [timed(client, &convert), by_hand]
+}
+
+fn timed(client: &mut Client, script: &str) -> Duration {
+    let start = Instant::now();
+    client.batch_execute(&format!("BEGIN; {script}; ROLLBACK")).expect("a conversion");
+    start.elapsed()
+}
+
+/// SNOWFLAKE_CONVERT_TABLES adds a size, for figures.
+#[test]
+fn a_schema_of_many_tables_takes_little_longer_than_its_statements() {
+    let cluster = Cluster::builder().set("max_locks_per_transaction", "2000").start();
+    let mut client = cluster.connect();
+    let more =
+        std::env::var("SNOWFLAKE_CONVERT_TABLES").map(|more| more.parse().expect("a number"));
+    let mut rates = Vec::new();
+    for tables in [150, 600].into_iter().chain(more) {
+        let schema = format!("of_{tables}");
+        chain(&mut client, &schema, tables);
+        let [whole, by_hand] = times(&mut client, &schema);
+        println!("{tables} tables: {whole:.2?}, and {by_hand:.2?} for the statements alone");
+        assert!(whole < 4 * by_hand, "{tables} tables: {whole:?} against {by_hand:?}");
+        rates.push(whole / tables as u32);
+    }
+    assert!(rates[1] < 3 * rates[0], "the time for a table grows: {rates:?}");
+    println!("the time for a table: {rates:.2?}");
+}
+
+/// Locks are those of the statements. Where the lock table does not hold them, PostgreSQL says so.
+#[test]
+fn a_schema_with_more_tables_than_locks_is_refused_by_postgresql() {
+    let cluster = Cluster::builder()
+        .set("max_locks_per_transaction", "10")
+        .set("max_connections", "10")
+        .start();
+    let mut client = cluster.connect();
+    chain(&mut client, "much", 800);
+    let convert = "SELECT count(*) FROM snowflake_convert(schema => 'much', dry_run => false)";
+    assert_eq!(error_of(client.query(convert, &[])).code(), &SqlState::OUT_OF_MEMORY);
+    assert_eq!(locked(&mut client), 0);
+}
