@@ -4,10 +4,7 @@
 mod faults;
 mod left_alone;
 mod moves;
-mod names;
-mod references;
 mod rights;
-mod shapes;
 
 use std::sync::{Arc, Mutex};
 

@@ -2,13 +2,19 @@
 //! wherever the rows come from and whatever the table has.
 
 use std::fs;
+use std::io::Write;
 
-use postgres::{Client, SimpleQueryMessage};
+use postgres::Client;
 use snowflake_e2e::{
-    Cluster, Means, NEXT, assert_distinct, assert_increasing, bigint, bigints, error_of, lacks,
+    Cluster, Means, NEXT, assert_distinct, assert_increasing, bigint, bigints, lacks,
 };
 
-use crate::copy::copy_in;
+/// Sends rows to the server.
+pub fn copy_in(client: &mut Client, statement: &str, rows: &[u8]) -> Result<u64, postgres::Error> {
+    let mut writer = client.copy_in(statement)?;
+    writer.write_all(rows).expect("sent");
+    writer.finish()
+}
 
 /// How many rows each file has: more than COPY keeps for one insertion.
 const ROWS: i64 = 2500;
@@ -210,63 +216,4 @@ fn a_marker_in_the_file_takes_an_id() {
     let taken: Vec<i64> = ids.into_iter().filter(|id| *id > ROWS).collect();
     assert_increasing(&taken);
     assert_eq!(taken.len(), (ROWS - (ROWS + 2) / 3) as usize);
-}
-
-/// An error, a savepoint or a cancellation leaves nothing behind: what follows in the session is as
-/// it was before.
-#[test]
-fn a_copy_that_fails_leaves_nothing_behind() {
-    let (files, mut client) = Files::new();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-                                  number bigint CHECK (number <> 2000));
-             CREATE TABLE slow (LIKE orders INCLUDING DEFAULTS);
-             CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
-                'BEGIN PERFORM pg_sleep(0.1); RETURN new; END';
-             CREATE TRIGGER wait BEFORE INSERT ON slow FOR EACH ROW EXECUTE FUNCTION wait();
-             CREATE TABLE seven AS SELECT generate_series(1, 7) AS number",
-        )
-        .expect("tables");
-    let copy = files.copy("orders");
-    let check = |client: &mut Client| {
-        let column = "ALTER TABLE seven ADD COLUMN id bigint DEFAULT snowflake_nextval()";
-        client.batch_execute(column).expect("a column");
-        let ids = bigints(client, "SELECT id FROM seven");
-        assert_eq!(ids.len(), 7);
-        assert_distinct(ids);
-        client.batch_execute("ALTER TABLE seven DROP COLUMN id").expect("no column");
-    };
-    error_of(client.batch_execute(&copy));
-    check(&mut client);
-
-    let mut transaction = client.transaction().expect("a transaction");
-    let mut savepoint = transaction.savepoint("before").expect("a savepoint");
-    error_of(savepoint.batch_execute(&copy));
-    savepoint.rollback().expect("rolled back");
-    transaction.commit().expect("committed");
-    check(&mut client);
-
-    let caught = format!(
-        "DO $do$ BEGIN
-            BEGIN EXECUTE $$ {copy} $$; EXCEPTION WHEN check_violation THEN NULL; END;
-            ALTER TABLE seven ADD COLUMN id bigint DEFAULT snowflake_nextval();
-         END $do$"
-    );
-    client.batch_execute(&caught).expect("caught");
-    assert_distinct(bigints(&mut client, "SELECT id FROM seven"));
-    client.batch_execute("ALTER TABLE seven DROP COLUMN id").expect("no column");
-
-    let canceled = format!("SET statement_timeout = '50ms'; {}", files.copy("slow"));
-    error_of(client.batch_execute(&canceled));
-    client.batch_execute("RESET statement_timeout").expect("reset");
-    check(&mut client);
-
-    let plans =
-        client.simple_query("EXPLAIN (VERBOSE) SELECT snowflake_nextval()").expect("a plan");
-    let is_original = plans.iter().any(|line| {
-        matches!(line, SimpleQueryMessage::Row(row)
-            if row.get(0).is_some_and(|text| text.contains("snowflake_nextval()")))
-    });
-    assert!(is_original, "{plans:?}");
 }

@@ -6,7 +6,7 @@ use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use snowflake_e2e::{Cluster, assert_distinct, bigints, error_of};
 
-use crate::copy::copy_in;
+use crate::copied_keys::copy_in;
 
 const STAND_IN: &str = "snowflake_internal.snowflake_nextval_in_copy()";
 

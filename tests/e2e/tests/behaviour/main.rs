@@ -2,15 +2,11 @@
 
 mod adoption;
 mod bad_settings;
-mod base62;
 mod check;
-mod claim_times;
 mod clock_steps;
 mod concurrent_sessions;
-mod configured_layouts;
 mod conversion;
 mod copied_keys;
-mod copy;
 mod copy_attacks;
 mod deaf_clients;
 mod documents;

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use snowflake_e2e::{Cluster, bigint};
+use snowflake_e2e::Cluster;
 
 /// Whether this runs as root, who can become another user.
 fn is_root() -> bool {
@@ -58,18 +58,6 @@ fn nobody_else_gets_to_a_cluster() {
         .file_name()
         .is_some_and(|name| name.to_str().is_some_and(|name| name.starts_with("snowflake_pg.")));
     assert!(!is_of_make || mode(&above) == 0o700, "{}: {:o}", above.display(), mode(&above));
-}
-
-/// A cluster that somebody lets listen on a port asks for more than the name of the superuser.
-#[test]
-fn nobody_else_is_let_in_over_tcp() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    let addresses = client.query_one("SHOW listen_addresses", &[]).expect("a setting");
-    assert_eq!(addresses.get::<_, &str>(0), "");
-    let rules = "SELECT count(*) FROM pg_hba_file_rules WHERE type LIKE 'host%'";
-    assert!(bigint(&mut client, rules) > 0);
-    assert_eq!(bigint(&mut client, &format!("{rules} AND auth_method <> 'reject'")), 0);
 }
 
 /// Runs commands in bash after `tools/environment`, for a tree that builds into this directory.

@@ -15,7 +15,7 @@ const RIGHT: &str = r#"-- All that can be expected.
 CREATE TABLE texts (text text); INSERT INTO texts VALUES ('a'), (NULL), ('');
 SELECT text, 1 FROM texts; --> a | 1
 --> NULL | 1
---> | 1
+-->  | 1
 SELECT text FROM texts WHERE text = ''; -->
 SELECT text FROM texts WHERE false; --> (0 rows)
 SELECT text FROM texts;

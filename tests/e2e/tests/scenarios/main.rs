@@ -25,6 +25,8 @@
 //!   is connected at its first statement. The same choice is the same session.
 //! - `\needs` knows `PostgreSQL VERSION`, `extension NAME` and `collation NAME`; without them, the file
 //!   is skipped. Other databases and roles are dropped when it ends.
+//! - Files of the same settings share the server's counters and its last ID: who reads counters resets
+//!   them first, and who observes IDs ahead of the clock has settings of its own.
 //! - With `SCENARIOS_ACCEPT=1`, what was got replaces what was wanted, in the file. To have an
 //!   expectation written, start with an empty `-->`.
 

@@ -166,7 +166,7 @@ impl Statement {
             }
         }
         while let Some(expected) = lines.get(at).and_then(|line| line.strip_prefix("-->")) {
-            wanted.push(expected.trim().to_owned());
+            wanted.push(expectation(expected));
             at += 1;
         }
         Some(Statement { lines: start..at, sql, wanted })
@@ -182,15 +182,20 @@ impl Statement {
             }
             Some(_) => true,
         };
-        let got: Vec<_> = got.iter().filter(matters).collect();
-        let last = self.sql.lines().last().expect("a line");
-        if let [only] = got[..]
-            && last.len() + only.len() < 110
-        {
-            return format!("{} --> {only}\n", self.sql.trim_end());
+        // What was right stays as it was written, with what stands for anything.
+        let expecting = |line: &String| {
+            let kept = self.wanted.iter().find(|wanted| matches(wanted, line)).unwrap_or(line);
+            format!("--> {kept}").trim_end().to_owned()
+        };
+        let got: Vec<String> = got.iter().filter(matters).map(expecting).collect();
+        let sql = self.sql.trim_end();
+        match &got[..] {
+            [] => self.sql.clone(),
+            [only] if sql.lines().last().expect("a line").len() + only.len() < 120 => {
+                format!("{sql} {only}\n")
+            }
+            _ => format!("{sql}\n{}\n", got.join("\n")),
         }
-        let below: String = got.iter().map(|line| format!("--> {line}\n")).collect();
-        format!("{}{below}", self.sql)
     }
 }
 
@@ -198,7 +203,12 @@ impl Statement {
 fn split(line: &str) -> (&str, Option<String>) {
     let (code, expected) =
         line.split_once("-->").map_or((line, None), |(code, expected)| (code, Some(expected)));
-    (code.trim_end(), expected.map(|expected| expected.trim().to_owned()))
+    (code.trim_end(), expected.map(expectation))
+}
+
+/// What stands behind an arrow and a space.
+fn expectation(text: &str) -> String {
+    text.strip_prefix(' ').unwrap_or(text).trim_end().to_owned()
 }
 
 fn with_breaks(lines: &[String]) -> impl Iterator<Item = String> {
@@ -263,7 +273,7 @@ fn rows(messages: &[Message]) -> Vec<String> {
             Message::Row(row) => {
                 let columns: Vec<_> =
                     (0..row.len()).map(|column| row.get(column).unwrap_or("NULL")).collect();
-                rows.push(columns.join(" | ").trim().to_owned());
+                rows.push(columns.join(" | ").trim_end().to_owned());
             }
             Message::RowDescription(_)
                 if !matches!(messages.get(number + 1), Some(Message::Row(_))) =>

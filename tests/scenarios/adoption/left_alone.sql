@@ -1,0 +1,59 @@
+-- What has no new key that takes values of a sequence is left alone, and nothing is said of it.
+
+\set search_path = blog, public
+\set snowflake.adopted_schemas = blog
+
+CREATE SCHEMA blog;
+CREATE TABLE public.elsewhere (id bigserial PRIMARY KEY);
+CREATE TEMPORARY TABLE temporary (id bigserial PRIMARY KEY);
+CREATE TABLE copied AS SELECT 1::bigint AS id;
+SELECT 1::bigint AS id INTO selected;
+CREATE TABLE own (id bigint PRIMARY KEY DEFAULT 7);
+CREATE TABLE none (id bigint PRIMARY KEY);
+CREATE TABLE uuids (id uuid PRIMARY KEY DEFAULT gen_random_uuid());
+CREATE TABLE other (id bigint PRIMARY KEY, number bigserial);
+CREATE TABLE included (id bigserial, key bigint, PRIMARY KEY (key) INCLUDE (id));
+CREATE TABLE shares (id bigserial PRIMARY KEY REFERENCES own);
+CREATE TABLE unnamed (id bigserial);
+CREATE TABLE renamed (id bigint PRIMARY KEY);
+ALTER TABLE renamed RENAME TO renamed_again;
+ALTER TABLE renamed_again ADD CHECK (id > 0), ALTER COLUMN id SET DEFAULT 3;
+ALTER TABLE renamed_again ADD COLUMN more bigserial, ALTER COLUMN more SET STATISTICS 50;
+CREATE TABLE unkeyed (id bigserial); ALTER TABLE unkeyed ADD PRIMARY KEY (id);
+CREATE TABLE public.moved (id bigserial PRIMARY KEY); ALTER TABLE public.moved SET SCHEMA blog;
+
+-- A restore of a dump keeps the keys of the dump.
+CREATE TABLE blog.old (id bigint NOT NULL, other bigint NOT NULL);
+CREATE SEQUENCE blog.old_id_seq START WITH 1 INCREMENT BY 1 NO MINVALUE NO MAXVALUE CACHE 1;
+ALTER SEQUENCE blog.old_id_seq OWNED BY blog.old.id;
+ALTER TABLE ONLY blog.old ALTER COLUMN id SET DEFAULT nextval('blog.old_id_seq'::regclass);
+ALTER TABLE blog.old ALTER COLUMN other ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME blog.old_other_seq START WITH 1 INCREMENT BY 1 NO MINVALUE NO MAXVALUE CACHE 1);
+ALTER TABLE ONLY blog.old ADD CONSTRAINT old_pkey PRIMARY KEY (id);
+
+-- Replicas create what their origin has.
+SET session_replication_role = replica;
+CREATE TABLE replicated (id bigserial PRIMARY KEY, r integer REFERENCES replicated);
+RESET session_replication_role;
+
+SELECT table_name, column_name, data_type, column_default FROM information_schema.columns
+    WHERE column_name IN ('id', 'number', 'more') AND (table_schema IN ('blog', 'public') OR table_schema LIKE 'pg_temp%')
+    AND table_name NOT LIKE '%snowflake%' ORDER BY table_name, column_name;
+--> copied | id | bigint | NULL
+--> elsewhere | id | bigint | nextval('elsewhere_id_seq'::regclass)
+--> included | id | bigint | nextval('included_id_seq'::regclass)
+--> moved | id | bigint | nextval('moved_id_seq'::regclass)
+--> none | id | bigint | NULL
+--> old | id | bigint | nextval('old_id_seq'::regclass)
+--> other | id | bigint | NULL
+--> other | number | bigint | nextval('other_number_seq'::regclass)
+--> own | id | bigint | 7
+--> renamed_again | id | bigint | 3
+--> renamed_again | more | bigint | nextval('renamed_again_more_seq'::regclass)
+--> replicated | id | bigint | nextval('replicated_id_seq'::regclass)
+--> selected | id | bigint | NULL
+--> shares | id | bigint | nextval('shares_id_seq'::regclass)
+--> temporary | id | bigint | nextval('temporary_id_seq'::regclass)
+--> unkeyed | id | bigint | nextval('unkeyed_id_seq'::regclass)
+--> unnamed | id | bigint | nextval('unnamed_id_seq'::regclass)
+--> uuids | id | uuid | gen_random_uuid()

@@ -1,0 +1,38 @@
+-- Narrow keys stay as they were declared, since the rest of the application might be as narrow, and are named once a statement.
+
+\set search_path = blog, public
+\set snowflake.adopted_schemas = blog
+
+CREATE SCHEMA blog;
+CREATE TABLE t0 (id serial PRIMARY KEY);
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.t0: it is of type integer.
+--> HINT: Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations have run.
+CREATE TABLE t1 (id smallserial PRIMARY KEY);
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.t1: it is of type smallint.
+--> HINT: Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations have run.
+CREATE TABLE t2 (id integer GENERATED ALWAYS AS IDENTITY (START WITH 10) PRIMARY KEY);
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.t2: it is of type integer.
+--> HINT: Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations have run.
+CREATE TABLE t3 (id serial, other integer, PRIMARY KEY (other, id));
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.t3: it is of type integer.
+--> HINT: Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations have run.
+SELECT table_name, data_type, column_default, is_identity FROM information_schema.columns
+    WHERE table_schema = 'blog' AND column_name = 'id' ORDER BY table_name;
+--> t0 | integer | nextval('t0_id_seq'::regclass) | NO
+--> t1 | smallint | nextval('t1_id_seq'::regclass) | NO
+--> t2 | integer | NULL | YES
+--> t3 | integer | nextval('t3_id_seq'::regclass) | NO
+
+SET snowflake.adopted_schemas = '*';
+CREATE SCHEMA shop
+    CREATE TABLE a (id serial PRIMARY KEY)
+    CREATE TABLE b (id serial PRIMARY KEY)
+    CREATE TABLE c (id bigserial PRIMARY KEY);
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table shop.a: it is of type integer.\nColumn id of table shop.b: it is of type integer.
+SELECT data_type, column_default FROM information_schema.columns WHERE (table_schema, table_name) = ('shop', 'c');
+--> bigint | snowflake_nextval()

@@ -1,0 +1,91 @@
+-- A narrow column that refers to a key that is a snowflake ID stays, with a warning that says how to mend it.
+
+\set search_path = blog, public
+\set snowflake.adopted_schemas = blog
+
+CREATE SCHEMA blog;
+CREATE SCHEMA other;
+CREATE TABLE users (id bigserial PRIMARY KEY, name text); INSERT INTO users (name) VALUES ('Ada');
+CREATE TABLE wide (author bigint REFERENCES users);
+ALTER TABLE wide ADD COLUMN more integer;
+CREATE TABLE later (author integer); CREATE TABLE other.later (author integer); CREATE TABLE added (a text);
+CREATE TABLE posts (author integer REFERENCES users);
+--> WARNING: column author of table blog.posts cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type integer. An INSERT that refers to a new row of blog.users fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE blog.posts ALTER COLUMN author TYPE bigint.
+CREATE TABLE other.posts (author smallint REFERENCES users);
+--> WARNING: column author of table other.posts cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type smallint. An INSERT that refers to a new row of blog.users fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE other.posts ALTER COLUMN author TYPE bigint.
+ALTER TABLE later ADD FOREIGN KEY (author) REFERENCES users;
+--> WARNING: column author of table blog.later cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type integer. An INSERT that refers to a new row of blog.users fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE blog.later ALTER COLUMN author TYPE bigint.
+ALTER TABLE other.later ADD FOREIGN KEY (author) REFERENCES users NOT VALID;
+--> WARNING: column author of table other.later cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type integer. An INSERT that refers to a new row of blog.users fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE other.later ALTER COLUMN author TYPE bigint.
+ALTER TABLE added ADD COLUMN author integer REFERENCES users;
+--> WARNING: column author of table blog.added cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type integer. An INSERT that refers to a new row of blog.users fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE blog.added ALTER COLUMN author TYPE bigint.
+DO $$ BEGIN CREATE TABLE in_do (author integer, FOREIGN KEY (author) REFERENCES users); END $$;
+--> WARNING: column author of table blog.in_do cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type integer. An INSERT that refers to a new row of blog.users fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE blog.in_do ALTER COLUMN author TYPE bigint.
+SELECT table_schema, table_name, data_type FROM information_schema.columns WHERE column_name = 'author' ORDER BY 1, 2;
+--> blog | added | integer
+--> blog | in_do | integer
+--> blog | later | integer
+--> blog | posts | integer
+--> blog | wide | bigint
+--> other | later | integer
+--> other | posts | smallint
+
+-- Each refuses the ID of a new row, and accepts it after what the hint says.
+INSERT INTO posts (author) SELECT id FROM users; --> ERROR 22003
+INSERT INTO other.posts (author) SELECT id FROM users; --> ERROR 22003
+INSERT INTO later (author) SELECT id FROM users; --> ERROR 22003
+INSERT INTO other.later (author) SELECT id FROM users; --> ERROR 22003
+INSERT INTO added (author) SELECT id FROM users; --> ERROR 22003
+INSERT INTO in_do (author) SELECT id FROM users; --> ERROR 22003
+ALTER TABLE blog.posts ALTER COLUMN author TYPE bigint; INSERT INTO posts (author) SELECT id FROM users;
+ALTER TABLE other.posts ALTER COLUMN author TYPE bigint; INSERT INTO other.posts (author) SELECT id FROM users;
+ALTER TABLE blog.later ALTER COLUMN author TYPE bigint; INSERT INTO later (author) SELECT id FROM users;
+ALTER TABLE other.later ALTER COLUMN author TYPE bigint; INSERT INTO other.later (author) SELECT id FROM users;
+ALTER TABLE blog.added ALTER COLUMN author TYPE bigint; INSERT INTO added (author) SELECT id FROM users;
+ALTER TABLE blog.in_do ALTER COLUMN author TYPE bigint; INSERT INTO in_do (author) SELECT id FROM users;
+
+-- A column that a partition inherits is changed where it comes from.
+CREATE TABLE dated (author integer, at date) PARTITION BY RANGE (at);
+CREATE TABLE part PARTITION OF dated DEFAULT;
+ALTER TABLE part ADD FOREIGN KEY (author) REFERENCES users;
+--> WARNING: column author of table blog.part cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type integer. An INSERT that refers to a new row of blog.users fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE blog.dated ALTER COLUMN author TYPE bigint.
+ALTER TABLE dated ADD FOREIGN KEY (author) REFERENCES users;
+--> WARNING: column author of table blog.dated cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type integer. An INSERT that refers to a new row of blog.users fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE blog.dated ALTER COLUMN author TYPE bigint.
+ALTER TABLE blog.dated ALTER COLUMN author TYPE bigint;
+
+-- The key is looked at as it is after the statement, also of a table that refers to itself, and with several columns.
+CREATE TABLE tree (id bigserial PRIMARY KEY, parent integer REFERENCES tree);
+--> WARNING: column parent of table blog.tree cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type integer. An INSERT that refers to a new row of blog.tree fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE blog.tree ALTER COLUMN parent TYPE bigint.
+CREATE TABLE pairs (id bigserial, part integer, PRIMARY KEY (part, id));
+CREATE TABLE of_pairs (a integer, b integer, FOREIGN KEY (a, b) REFERENCES pairs);
+--> WARNING: column b of table blog.of_pairs cannot hold the snowflake IDs that it refers to
+--> DETAIL: It is of type integer. An INSERT that refers to a new row of blog.pairs fails, because the ID is out of range.
+--> HINT: Run ALTER TABLE blog.of_pairs ALTER COLUMN b TYPE bigint.
+
+-- Nothing is said of references to other keys, or where no schema is adopted.
+CREATE TABLE public.countries (id bigserial PRIMARY KEY);
+CREATE TABLE cities (name text, country integer REFERENCES public.countries);
+CREATE FUNCTION public.snowflake_nextval(text) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+CREATE TABLE public.theirs (id bigint PRIMARY KEY DEFAULT public.snowflake_nextval(''));
+CREATE TABLE more (country integer REFERENCES public.theirs);
+CREATE TABLE ours (id bigserial PRIMARY KEY);
+SET snowflake.adopted_schemas = '';
+CREATE TABLE silent (our integer REFERENCES ours);

@@ -1,0 +1,23 @@
+-- Without the extension, a statement gets one notice, and its tables stay as they are written.
+
+\set search_path = blog, public
+\set snowflake.adopted_schemas = blog
+
+DROP EXTENSION snowflake;
+SET snowflake.adopted_schemas = '*';
+CREATE SCHEMA shop
+    CREATE TABLE one (id bigserial PRIMARY KEY)
+    CREATE TABLE two (id bigserial PRIMARY KEY)
+    CREATE TABLE three (id bigserial PRIMARY KEY, one integer REFERENCES one);
+--> NOTICE: keys of new tables were not converted to snowflake IDs
+--> DETAIL: The database has no extension snowflake, or its snowflake_nextval() is not the library's and a superuser's.
+--> HINT: If it is missing, execute CREATE EXTENSION snowflake.
+SELECT table_name, data_type, column_default FROM information_schema.columns
+    WHERE (table_schema, column_name) = ('shop', 'id') ORDER BY table_name;
+--> one | bigint | nextval('shop.one_id_seq'::regclass)
+--> three | bigint | nextval('shop.three_id_seq'::regclass)
+--> two | bigint | nextval('shop.two_id_seq'::regclass)
+
+-- Nothing is said of statements that create no key.
+ALTER TABLE shop.one ADD COLUMN name text;
+CREATE TABLE shop.keyless (a integer);

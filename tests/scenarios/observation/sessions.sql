@@ -1,0 +1,47 @@
+-- After an ID of another server is observed, the next ID is greater in every session.
+
+\set snowflake.max_observed_lead = 1min
+
+CREATE TABLE seen (id bigint); INSERT INTO seen VALUES (0);
+-- Observes an ID of datacenter 1, worker 2, that is so far from the clock.
+CREATE FUNCTION observe(from_now interval) RETURNS boolean LANGUAGE sql AS $$
+    UPDATE seen SET id = snowflake_make(clock_timestamp() + from_now, 1, 2, 7) RETURNING snowflake_observe(id) $$;
+CREATE FUNCTION next_is_greater() RETURNS boolean LANGUAGE sql AS 'SELECT snowflake_nextval() > id FROM seen';
+SELECT snowflake_stat_reset();
+SELECT observe('-1 h'); SELECT next_is_greater(); --> t
+--> t
+\session other
+SELECT next_is_greater(); SELECT observe('-1 ms'); SELECT next_is_greater(); --> t
+--> t
+--> t
+\session
+SELECT next_is_greater(); SELECT observe('0'); SELECT next_is_greater(); --> t
+--> t
+--> t
+\session other
+SELECT next_is_greater(); SELECT observe('1 ms'); SELECT next_is_greater(); --> t
+--> t
+--> t
+\session
+SELECT next_is_greater(); SELECT observe('100 ms'); SELECT next_is_greater(); --> t
+--> t
+--> t
+\session other
+SELECT next_is_greater(); SELECT observe('3 s'); SELECT next_is_greater(); --> t
+--> t
+--> t
+\session
+SELECT next_is_greater(); SELECT observe('2 s'); SELECT next_is_greater(); --> t
+--> t
+--> t
+\session other
+SELECT next_is_greater(); SELECT observe('50 s'); SELECT next_is_greater(); --> t
+--> t
+--> t
+\session
+SELECT next_is_greater(); --> t
+
+-- What the observation explains is no step of the clock, and the check says how far ahead IDs are.
+SELECT lead > 45000, observations_refused, steps_held + steps_reused + steps_refused FROM pg_stat_snowflake; --> t | 0 | 0
+SELECT ok, detail FROM snowflake_check() WHERE name = 'observation';
+--> t | Observed IDs of other servers are followed up to 60000 ms ahead of the clock. ... ms ahead now, and one was ...
