@@ -90,6 +90,7 @@ impl Clusters {
         let mut report = scenario.run(config.dbname("scenario"), limit);
         if report.is_lost {
             report.failures += &format!("The server's log:\n{}", &cluster.log()[logged..]);
+            return Ok(Some(report));
         }
         clean(&mut cluster.connect_to("template1")).map_err(|error| {
             format!("{}what is left cannot be dropped: {error:?}", report.failures)
