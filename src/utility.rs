@@ -55,8 +55,9 @@ pub fn innermost() -> Option<Statement> {
     None
 }
 
-/// What marks a frame as one of [`run`]'s.
-const MARK: unsafe extern "C-unwind" fn(*mut c_void) = add_nothing;
+/// What marks a frame as one of [`run`]'s. The compiler may make several copies of a function, so the
+/// address that is looked for has to be the one that was stored.
+static MARK: unsafe extern "C-unwind" fn(*mut c_void) = add_nothing;
 
 /// Called for each report that is made while the statement runs.
 unsafe extern "C-unwind" fn add_nothing(_: *mut c_void) {}

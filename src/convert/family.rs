@@ -34,6 +34,13 @@ impl Column {
         column_name(self.table(), self.number)
     }
 
+    /// It is not converted for a reason, which is a sentence.
+    pub fn refused(self, sqlstate: PgSqlErrorCode, reason: impl Into<String>) -> Refusal {
+        let (name, table) = (self.name(), relation_name(self.table()));
+        Refusal::new(sqlstate, format!("column {name} of table {table} cannot be converted"))
+            .detail(reason)
+    }
+
     /// The type of its values, and the type without domains.
     fn types(self) -> [pg_sys::Oid; 2] {
         // SAFETY: look for the column by its number, and for the type by its OID.
@@ -55,7 +62,8 @@ impl Column {
             return Ok(());
         }
         let reason = format!("It is of the domain {}.", type_name(of));
-        Err(Refusal::of(self, ERRCODE_DATATYPE_MISMATCH, reason)
+        Err(self
+            .refused(ERRCODE_DATATYPE_MISMATCH, reason)
             .hint("Change the type of the column to integer first."))
     }
 
@@ -164,7 +172,7 @@ impl Key {
     /// The key in a column, or why it cannot be converted.
     pub fn of(column: Column, function: &Function) -> Result<Key, Refusal> {
         let table = Table::read(column.table());
-        let refuse = |sqlstate, reason: &str| Err(Refusal::of(column, sqlstate, reason));
+        let refuse = |sqlstate, reason: &str| Err(column.refused(sqlstate, reason));
         // SAFETY: the relation is open.
         let class = unsafe { &*table.relation.rd_rel };
         let [of, base] = column.types();
@@ -326,7 +334,7 @@ impl References {
                         column_name(column.table(), column.number),
                         relation_name(table)
                     );
-                    return Err(Refusal::of(key, ERRCODE_INSUFFICIENT_PRIVILEGE, reason).hint(
+                    return Err(key.refused(ERRCODE_INSUFFICIENT_PRIVILEGE, reason).hint(
                         "Give all tables that change the same owner, or change the column first.",
                     ));
                 }

@@ -1,8 +1,8 @@
-//! Keys that take values of a sequence become keys that take snowflake IDs, and back, by the ALTER TABLEs
-//! that their owner would write.
+//! Keys that take values of a sequence become keys that take snowflake IDs, and back, by the ALTER
+//! TABLEs that their owner would write.
 //!
-//! Nothing is foreseen: what depends on a column, PostgreSQL refuses by itself. Each statement runs as the owner
-//! of its table, in a restricted operation, so that code of this owner runs with no other
+//! Nothing is foreseen: what depends on a column, PostgreSQL refuses by itself. Each statement runs as
+//! the owner of its table, in a restricted operation, so that code of this owner runs with no other
 //! rights, whoever converts.
 //!
 //! - `plan`: the statements.
@@ -35,12 +35,12 @@ use refusal::Refusal;
 /// A text in the encoding of the database.
 type Bytes = Vec<u8>;
 
-/// Lets keys take snowflake IDs: one column, or the keys of a relation or of all tables of a schema, and makes
-/// them and columns that refer to them bigint. Returns the statements, and those that revert it; executes
-/// the former unless `dry_run`. 22023 for arguments that make no sense; 42501 unless the caller has the
-/// privileges of the tables' owner; 42703, 42804, 42809, 42P16 or 55000 for what is refused; 25001 in a
-/// REPEATABLE READ transaction; 40001 if a table changes meanwhile; what the statements raise; else as
-/// `snowflake_nextval()`.
+/// Lets keys take snowflake IDs: one column, or the keys of a relation or of all tables of a schema, and
+/// makes them and columns that refer to them bigint. Returns the statements, and those that revert it;
+/// executes the former unless `dry_run`. 22023 for arguments that make no sense; 42501 unless the caller
+/// has the privileges of the tables' owner; 42703, 42804, 42809, 42P01, 42P16 or 55000 for what is
+/// refused; 25001 in a REPEATABLE READ transaction; 40001 if a table changes meanwhile; what the
+/// statements raise; else as `snowflake_nextval()`.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_convert(relation regclass DEFAULT NULL, column_name name DEFAULT NULL,
                                   schema regnamespace DEFAULT NULL, dry_run boolean DEFAULT true)
@@ -71,8 +71,8 @@ fn snowflake_convert(
     TableIterator::new(steps.into_iter().flat_map(|(step, statements)| rows(step, statements)))
 }
 
-/// Lets a column of snowflake IDs take values of the sequence that it owns, above the largest key. Returns
-/// the statements, and executes them unless `dry_run`. Errors as those of `snowflake_convert()`.
+/// Lets a column of snowflake IDs take values of the sequence that it owns, above the largest key.
+/// Returns the statements, and executes them unless `dry_run`. Errors as those of `snowflake_convert()`.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true)
     RETURNS TABLE (step text, statement text)

@@ -197,7 +197,8 @@ impl Key {
             let reason = format!(
                 "The next snowflake ID, {next_id}, is not above the largest key, {largest}."
             );
-            return Err(Refusal::of(column, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason)
+            return Err(column
+                .refused(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason)
                 .hint("Choose an earlier epoch, or give the rows with these keys other ones."));
         }
         if let Source::Identity(sequence) = source {

@@ -1,6 +1,7 @@
--- What refers to columns by foreign keys, directly, and what these refer to. $1 and $2 are the columns: their relations and
--- numbers. A row that has a number is a column that refers to the one in place `place`; a row without is a
--- relation that this one refers to, whose foreign key PostgreSQL creates again if the column gets another type.
+-- What refers to columns by foreign keys, directly, and what these refer to. $1 and $2 are the columns:
+-- their relations and numbers. A row that has a number is a column that refers to the one in place
+-- `place`; a row without is a relation that this one refers to, whose foreign key PostgreSQL creates
+-- again if the column gets another type.
 -- Every step looks rows up by an index, so the time grows with what is asked for.
 WITH RECURSIVE
 -- The columns, and those that inherit them.

@@ -4,9 +4,6 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::server::report::{self, Report};
-use crate::table::relation_name;
-
-use super::family::Column;
 
 /// Why a column is not converted or reverted.
 #[derive(Debug)]
@@ -18,13 +15,6 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A column is not converted for a reason, which is a sentence.
-    pub fn of(column: Column, sqlstate: PgSqlErrorCode, reason: impl Into<String>) -> Refusal {
-        let (name, table) = (column.name(), relation_name(column.table()));
-        let message = format!("column {name} of table {table} cannot be converted");
-        Refusal { detail: Some(reason.into()), ..Refusal::new(sqlstate, message) }
-    }
-
     pub fn new(sqlstate: PgSqlErrorCode, message: impl Into<String>) -> Refusal {
         Refusal { sqlstate, message: message.into(), detail: None, hint: None }
     }

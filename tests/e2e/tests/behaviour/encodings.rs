@@ -43,7 +43,7 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
             (
                 format!("SELECT snowflake_convert('viewed', 'no {text}')"),
                 SqlState::UNDEFINED_COLUMN,
-                format!("column \"no {text}\" of table public.viewed does not exist"),
+                format!("column \"no {text}\" of relation public.viewed does not exist"),
             ),
         ] {
             let error = error_of(client.query(&query, &[]));

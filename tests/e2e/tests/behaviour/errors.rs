@@ -33,7 +33,8 @@ fn an_error_of_an_executed_statement_is_as_it_was_raised() {
         error.where_(),
         Some(
             "PL/pgSQL function refuse() line 3 at RAISE\nSQL statement \"ALTER TABLE \
-             public.orders ALTER COLUMN id SET DEFAULT public.snowflake_nextval();\""
+             public.orders ALTER COLUMN id SET DEFAULT public.snowflake_nextval();\"\n\
+             while changing table public.orders"
         )
     );
 

@@ -207,7 +207,7 @@ fn an_update_asks_for_the_extension_of_conversions_to_be_dropped() {
         fs::write(programs.extensions().join(name), text).expect("a directory of ours");
     }
     let cluster = Cluster::builder().programs(programs).start();
-    let mut client = database(&cluster, "both", Some("0.3.0"));
+    let mut client = database(&cluster, "of_both", Some("0.3.0"));
     client
         .batch_execute(
             "CREATE EXTENSION snowflake_convert;

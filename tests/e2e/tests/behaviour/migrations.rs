@@ -202,7 +202,10 @@ fn a_layout_whose_ids_are_smaller_is_refused() {
     let convert = "SELECT snowflake_convert('photos', 'id', dry_run => false)";
     let refused = error_of(client.query(convert, &[]));
     assert_eq!(refused.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    assert!(refused.message().contains("not below the next snowflake ID"), "{refused:?}");
+    assert!(
+        refused.detail().is_some_and(|why| why.contains("not above the largest key")),
+        "{refused:?}"
+    );
 }
 
 /// A process of an application that makes IDs of Discord's layout itself, as datacenter 1 and worker

@@ -280,7 +280,7 @@ fn check(release: Option<&str>, install: &str) {
              OR refclassid = 'pg_proc'::regclass AND refobjid IN (SELECT oid FROM pg_proc WHERE prosrc LIKE '%traps.spring(%'))";
     let cluster = start();
     let traps = database(&cluster, "app", release);
-    assert!(traps > 100_000, "{traps} traps");
+    assert!(traps > 70_000, "{traps} traps");
     let copy = "CREATE DATABASE copy OWNER app TEMPLATE app";
     cluster.connect().batch_execute(copy).expect("a copy");
     for (user, database) in [("app", "app"), ("postgres", "copy")] {
