@@ -25,8 +25,8 @@ COMMENT ON FUNCTION snowflake_max(timestamptz, timestamptz, integer, integer, in
     IS 'largest ID of a millisecond in another system';
 COMMENT ON FUNCTION snowflake_within(bigint, timestamptz, timestamptz)
     IS 'whether a snowflake ID was issued since a time and before another';
-COMMENT ON FUNCTION snowflake_within_min(timestamptz) IS 'for snowflake_within()';
-COMMENT ON FUNCTION snowflake_within_max(timestamptz, timestamptz) IS 'for snowflake_within()';
+COMMENT ON FUNCTION snowflake_internal.snowflake_within_min(timestamptz) IS 'for snowflake_within()';
+COMMENT ON FUNCTION snowflake_internal.snowflake_within_max(timestamptz, timestamptz) IS 'for snowflake_within()';
 COMMENT ON FUNCTION snowflake_json(bigint) IS 'snowflake ID and its parts as JSON';
 COMMENT ON FUNCTION snowflake_to_base62(bigint)
     IS 'snowflake ID as 11 characters, which sort as IDs do with COLLATE "C"';
@@ -34,14 +34,14 @@ COMMENT ON FUNCTION snowflake_from_base62(text) IS 'snowflake ID of its 11 chara
 COMMENT ON FUNCTION snowflake_observe(bigint)
     IS 'lets this server issue only IDs that are greater than this one';
 COMMENT ON FUNCTION snowflake_observe_rows() IS 'trigger that observes IDs of replicated rows';
-COMMENT ON FUNCTION snowflake_stat_observations_refused() IS 'for pg_stat_snowflake';
+COMMENT ON FUNCTION snowflake_internal.snowflake_stat_observations_refused() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_to_public(bigint, text)
     IS 'name of a snowflake ID that says nothing about it';
 COMMENT ON FUNCTION snowflake_from_public(text, text)
     IS 'snowflake ID of a name that snowflake_to_public() made';
-COMMENT ON FUNCTION snowflake_stat() IS 'for pg_stat_snowflake';
+COMMENT ON FUNCTION snowflake_internal.snowflake_stat() IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_stat_reset() IS 'sets the counters of pg_stat_snowflake to zero';
-COMMENT ON FUNCTION snowflake_status() IS 'for the view snowflake_status';
+COMMENT ON FUNCTION snowflake_internal.snowflake_status() IS 'for the view snowflake_status';
 COMMENT ON FUNCTION snowflake_check()
     IS 'whether the server issues snowflake IDs, or would if it were promoted';
 COMMENT ON VIEW pg_stat_snowflake
@@ -53,10 +53,10 @@ COMMENT ON FUNCTION snowflake_watch_twins()
 COMMENT ON TABLE snowflake_internal.snowflake_node_claims IS 'for snowflake_nodes';
 COMMENT ON VIEW snowflake_nodes
     IS 'identities that were given to nodes, and those that were released';
-COMMENT ON FUNCTION snowflake_guard_claims() IS 'for snowflake_node_claims';
+COMMENT ON FUNCTION snowflake_internal.snowflake_guard_claims() IS 'for snowflake_node_claims';
 COMMENT ON TABLE snowflake_internal.snowflake_layout
     IS 'epoch and widths that this database is used with, for dumps';
-COMMENT ON FUNCTION snowflake_guard_layout() IS 'for snowflake_layout';
+COMMENT ON FUNCTION snowflake_internal.snowflake_guard_layout() IS 'for snowflake_layout';
 COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer)
     IS 'gives a node an identity, as lines of postgresql.conf';
 COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean)
@@ -75,5 +75,5 @@ COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_support(internal)
 COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_in_copy()
     IS 'stand-in for snowflake_nextval() in COPY';
 COMMENT ON FUNCTION snowflake_horizon() IS 'snowflake ID up to which no row can still appear';
-COMMENT ON FUNCTION snowflake_horizon_held() IS 'for snowflake_horizon_holders';
+COMMENT ON FUNCTION snowflake_internal.snowflake_horizon_held() IS 'for snowflake_horizon_holders';
 COMMENT ON VIEW snowflake_horizon_holders IS 'transactions that hold back snowflake_horizon()';

@@ -19,7 +19,7 @@ CREATE TABLE snowflake_internal.snowflake_node_claims (
 CREATE UNIQUE INDEX snowflake_node_claims_name ON snowflake_internal.snowflake_node_claims (name)
     WHERE released_at IS NULL;
 CREATE TRIGGER guard BEFORE INSERT ON snowflake_internal.snowflake_node_claims
-    FOR EACH ROW EXECUTE FUNCTION snowflake_guard_claims();
+    FOR EACH ROW EXECUTE FUNCTION snowflake_internal.snowflake_guard_claims();
 ALTER TABLE snowflake_internal.snowflake_node_claims ENABLE ALWAYS TRIGGER guard;
 SELECT pg_catalog.pg_extension_config_dump('snowflake_internal.snowflake_node_claims', '');
 

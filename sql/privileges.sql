@@ -65,4 +65,5 @@ BEGIN
 END $$;
 
 GRANT SELECT ON snowflake_nodes TO PUBLIC;
-REVOKE EXECUTE ON FUNCTION snowflake_guard_claims(), snowflake_guard_layout() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION snowflake_internal.snowflake_guard_claims(),
+    snowflake_internal.snowflake_guard_layout() FROM PUBLIC;

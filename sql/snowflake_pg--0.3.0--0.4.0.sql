@@ -14,6 +14,17 @@ BEGIN
             HINT = 'Execute DROP EXTENSION snowflake_convert, and update again. Converted keys stay.';
     END IF;
 END $$;
+-- What only views, triggers and snowflake_within() call is where nobody else can create functions of the
+-- same names.
+ALTER FUNCTION snowflake_within_min(pg_catalog.timestamptz) SET SCHEMA snowflake_internal;
+ALTER FUNCTION snowflake_within_max(pg_catalog.timestamptz, pg_catalog.timestamptz)
+    SET SCHEMA snowflake_internal;
+ALTER FUNCTION snowflake_stat() SET SCHEMA snowflake_internal;
+ALTER FUNCTION snowflake_stat_observations_refused() SET SCHEMA snowflake_internal;
+ALTER FUNCTION snowflake_status() SET SCHEMA snowflake_internal;
+ALTER FUNCTION snowflake_horizon_held() SET SCHEMA snowflake_internal;
+ALTER FUNCTION snowflake_guard_claims() SET SCHEMA snowflake_internal;
+ALTER FUNCTION snowflake_guard_layout() SET SCHEMA snowflake_internal;
 DROP FUNCTION snowflake_internal.next_id();
 DROP FUNCTION snowflake_internal.id_of_now();
 CREATE FUNCTION snowflake_convert(relation pg_catalog.regclass DEFAULT NULL, column_name pg_catalog.name DEFAULT NULL,

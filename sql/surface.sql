@@ -2,26 +2,28 @@
 -- id, and prune partitions by id.
 CREATE FUNCTION snowflake_within(id bigint, since timestamptz, before timestamptz) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN id >= snowflake_within_min(since) AND id <= snowflake_within_max(since, before);
+    RETURN id >= snowflake_internal.snowflake_within_min(since)
+        AND id <= snowflake_internal.snowflake_within_max(since, before);
 
 CREATE VIEW pg_stat_snowflake AS
-    SELECT *, snowflake_stat_observations_refused() AS observations_refused FROM snowflake_stat();
+    SELECT *, snowflake_internal.snowflake_stat_observations_refused() AS observations_refused
+    FROM snowflake_internal.snowflake_stat();
 
 CREATE VIEW snowflake_status AS
     SELECT s.datacenter_id, s.worker_id, s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits,
            s.ends, s.ends - clock_timestamp() AS remaining,
            s.last_id, s.last_timestamp, s.floor, s.lead, s.preloaded, s.in_recovery
-    FROM snowflake_status() AS s;
+    FROM snowflake_internal.snowflake_status() AS s;
 
 -- A prepared transaction that is not known is from before the start, and might have taken any ID.
 CREATE VIEW snowflake_horizon_holders AS
     SELECT h.pid, NULL::text AS prepared, h.since, h.first_id
-    FROM snowflake_horizon_held() AS h
+    FROM snowflake_internal.snowflake_horizon_held() AS h
     WHERE h.pid IS NOT NULL
     UNION ALL
     SELECT NULL::integer, p.gid, h.since, h.first_id
     FROM pg_catalog.pg_prepared_xacts AS p
-    LEFT JOIN snowflake_horizon_held() AS h
+    LEFT JOIN snowflake_internal.snowflake_horizon_held() AS h
         ON h.xid OPERATOR(pg_catalog.=) (p.transaction::text)::bigint
     WHERE coalesce(h.has_id, true);
 

@@ -18,9 +18,9 @@ use crate::settings;
 /// drops it otherwise. 55000 for a row that names another layout: it comes from a dump of a server
 /// that has it. As a replica, see [`Guard`]. 39P01 unless it is fired BEFORE INSERT FOR EACH ROW.
 #[pg_extern(sql = "
-CREATE FUNCTION snowflake_guard_layout() RETURNS trigger
+CREATE FUNCTION snowflake_internal.snowflake_guard_layout() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
-")]
+", requires = ["internal"])]
 fn snowflake_guard_layout(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     static GUARD: Guard = Guard::new("snowflake_guard_layout", TABLE);
     GUARD.row(fcinfo, passes)

@@ -13,7 +13,15 @@ use crate::generator::shared;
 use crate::settings;
 
 /// The row of `pg_stat_snowflake`. 55000 without preloading.
-#[pg_extern(volatile, strict, parallel_safe)]
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_internal.snowflake_stat()
+    RETURNS TABLE (issued bigint, sequence_overflows bigint, waits bigint, wait_time double precision,
+                   steps_held bigint, steps_refused bigint, largest_step_back bigint, lead bigint,
+                   max_lead bigint, reservations bigint, stats_reset timestamptz, twins bigint,
+                   steps_reused bigint)
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE
+    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+", requires = ["internal"])]
 #[allow(clippy::type_complexity)]
 fn snowflake_stat() -> TableIterator<
     'static,
@@ -54,7 +62,11 @@ fn snowflake_stat() -> TableIterator<
 
 /// A column of `pg_stat_snowflake` that came with 0.3.0. `snowflake_stat()` remains as it was, so that
 /// what depends on it survives an update. 55000 without preloading.
-#[pg_extern(volatile, strict, parallel_safe)]
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_internal.snowflake_stat_observations_refused() RETURNS bigint
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE
+    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+", requires = ["internal"])]
 fn snowflake_stat_observations_refused() -> i64 {
     settings::require_preloading().or_raise();
     shared::statistics().1.observations_refused as i64
@@ -70,7 +82,15 @@ fn snowflake_stat_reset() {
 }
 
 /// The row of `snowflake_status`. What only a generator has is NULL without preloading.
-#[pg_extern(volatile, strict, parallel_safe)]
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_internal.snowflake_status()
+    RETURNS TABLE (datacenter_id integer, worker_id integer, epoch timestamptz, datacenter_bits integer,
+                   worker_bits integer, sequence_bits integer, ends timestamptz, last_id bigint,
+                   last_timestamp timestamptz, floor timestamptz, lead bigint, preloaded boolean,
+                   in_recovery boolean)
+    LANGUAGE c VOLATILE STRICT PARALLEL SAFE
+    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+", requires = ["internal"])]
 #[allow(clippy::type_complexity)]
 fn snowflake_status() -> TableIterator<
     'static,

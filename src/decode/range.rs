@@ -61,7 +61,11 @@ const BEFORE_ALL: i64 = -1;
 
 /// The smallest ID that `snowflake_within()` accepts, if it accepts any. Clamped to the timestamp
 /// field.
-#[pg_extern(immutable, strict, parallel_safe)]
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_internal.snowflake_within_min(since timestamptz) RETURNS bigint
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+", requires = ["internal"])]
 fn snowflake_within_min(since: TimestampWithTimeZone) -> i64 {
     let layout = layout().or_raise();
     let first = ceil_ms(since).clamp(layout.epoch(), layout.last_timestamp());
@@ -71,7 +75,11 @@ fn snowflake_within_min(since: TimestampWithTimeZone) -> i64 {
 /// The largest ID that `snowflake_within()` accepts; below every ID when it accepts none. It
 /// depends on `since` in one case only: if `since` is after the timestamp field, no ID is accepted.
 /// `snowflake_within_min()` cannot express this, because it is clamped to the field.
-#[pg_extern(immutable, parallel_safe)]
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_internal.snowflake_within_max(since timestamptz, before timestamptz)
+    RETURNS bigint LANGUAGE c IMMUTABLE PARALLEL SAFE
+    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+", requires = ["internal"])]
 fn snowflake_within_max(
     since: Option<TimestampWithTimeZone>,
     before: Option<TimestampWithTimeZone>,

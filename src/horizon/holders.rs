@@ -69,7 +69,12 @@ fn may_see(role: pg_sys::Oid) -> bool {
 }
 
 /// The rows of `snowflake_horizon_holders`, before it looks for the names of prepared transactions.
-#[pg_extern(volatile, strict, parallel_restricted)]
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_internal.snowflake_horizon_held()
+    RETURNS TABLE (pid integer, xid bigint, has_id boolean, since timestamptz, first_id bigint)
+    LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED
+    AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+", requires = ["internal"])]
 #[allow(clippy::type_complexity)]
 fn snowflake_horizon_held() -> TableIterator<
     'static,

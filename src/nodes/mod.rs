@@ -183,9 +183,9 @@ fn notice_of_own(name: &str) -> ErrorReport {
 /// that is restored, too. As a replica, see [`Guard`]. 39P01 unless it is fired BEFORE INSERT FOR
 /// EACH ROW.
 #[pg_extern(sql = "
-CREATE FUNCTION snowflake_guard_claims() RETURNS trigger
+CREATE FUNCTION snowflake_internal.snowflake_guard_claims() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
-")]
+", requires = ["internal"])]
 fn snowflake_guard_claims(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     static GUARD: Guard = Guard::new("snowflake_guard_claims", claims::TABLE);
     GUARD.row(fcinfo, |trigger| table_of(trigger.trigger().tgfoid).map(|_| true))

@@ -252,7 +252,7 @@ fn times_are_sent_to_the_shards_as_ids() {
     sent(
         &mut client,
         "SELECT * FROM orders WHERE snowflake_within(id, now() - interval '1 hour', 'infinity')",
-        "WHERE ((id OPERATOR(pg_catalog.>=) public.snowflake_within_min((now() ",
+        "WHERE ((id OPERATOR(pg_catalog.>=) snowflake_internal.snowflake_within_min((now() ",
     );
     let by_worker = "SELECT snowflake_worker_id(id), count(*) FROM orders GROUP BY 1";
     sent(&mut client, by_worker, "GROUP BY (public.snowflake_worker_id(id))");

@@ -267,7 +267,7 @@ fn functions_are_sent_to_shards_that_have_the_extension() {
         .expect("settings");
     assert_sent(&mut parent, ONE_WORKER, "public.snowflake_worker_id(id) = 1");
     assert_eq!(parent.query(ONE_WORKER, &[]).expect("rows").len(), ROWS);
-    let condition = "id >= public.snowflake_within_min($1::timestamp with time zone)";
+    let condition = "id >= snowflake_internal.snowflake_within_min($1::timestamp with time zone)";
     assert_sent(&mut parent, PREPARED, condition);
     // now() is not of the extension, and each server has its own.
     assert_not_sent(&mut parent, LAST_HOUR);
