@@ -235,7 +235,7 @@ impl Report for Error {
             Error::Promise(error) => error.report(),
             Error::ClockBehind { timestamp, lead, until } => report::new(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("the clock is {lead} ms behind the last snowflake ID"),
+                format!("the clock is {} behind the last snowflake ID", time::interval(lead)),
             )
             .set_detail(format!(
                 "The next ID is not before {}. IDs go on when the clock has reached {}.",

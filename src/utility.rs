@@ -8,9 +8,10 @@
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
 
-use pgrx::pg_sys;
 use pgrx::pg_sys::{DiscardMode, NodeTag};
+use pgrx::prelude::*;
 
+use crate::server::unguarded::standard_ProcessUtility;
 use crate::{adopt, currval};
 
 /// What a utility statement is.
@@ -62,24 +63,10 @@ static MARK: unsafe extern "C-unwind" fn(*mut c_void) = add_nothing;
 /// Called for each report that is made while the statement runs.
 unsafe extern "C-unwind" fn add_nothing(_: *mut c_void) {}
 
-unsafe extern "C-unwind" {
-    // The binding of pgrx would turn each error of a utility statement into a Rust panic, and
-    // report less of it than PostgreSQL does.
-    fn standard_ProcessUtility(
-        statement: *mut pg_sys::PlannedStmt,
-        query: *const c_char,
-        read_only_tree: bool,
-        context: pg_sys::ProcessUtilityContext::Type,
-        params: pg_sys::ParamListInfo,
-        environment: *mut pg_sys::QueryEnvironment,
-        destination: *mut pg_sys::DestReceiver,
-        completion: *mut pg_sys::QueryCompletion,
-    );
-}
-
 /// Executes the statement, marked, then forgets the last ID if the statement says so, and looks at new
 /// keys. An error leaves this frame by `longjmp`, so nothing here might need to be dropped, and what
-/// comes after the statement is not executed then.
+/// comes after the statement is not executed then. This frame has no guard, so nothing here panics:
+/// [`begin`] and `adopt::end` have one, and the rest reads and writes variables.
 unsafe extern "C-unwind" fn run(
     planned: *mut pg_sys::PlannedStmt,
     query: *const c_char,
@@ -94,23 +81,41 @@ unsafe extern "C-unwind" fn run(
     // SAFETY: PostgreSQL calls this, and every argument is passed on. The statement is a valid node
     // when the call begins. The frame is taken off the stack before it goes.
     unsafe {
-        let mut statement = kind((*planned).utilityStmt);
+        let Begun { mut statement, adoption } = begin((*planned).utilityStmt, context);
         let mut frame = pg_sys::ErrorContextCallback {
             previous: pg_sys::error_context_stack,
             callback: Some(MARK),
             arg: (&raw mut statement).cast(),
         };
-        let adoption = adopt::begin((*planned).utilityStmt, context);
         pg_sys::error_context_stack = &raw mut frame;
         next(planned, query, read_only_tree, context, params, environment, destination, completion);
         pg_sys::error_context_stack = frame.previous;
         if statement == Statement::DiscardSequences {
             currval::forget();
         }
-        if let Some(adoption) = adoption {
-            adopt::end(adoption);
-        }
+        adopt::end(adoption);
     }
+}
+
+/// A statement that is to be executed.
+#[repr(C)]
+struct Begun {
+    statement: Statement,
+    adoption: adopt::Frame,
+}
+
+/// What is known before the statement is executed.
+///
+/// # Safety
+///
+/// `node` is a utility statement.
+#[pg_guard]
+unsafe extern "C-unwind" fn begin(
+    node: *mut pg_sys::Node,
+    context: pg_sys::ProcessUtilityContext::Type,
+) -> Begun {
+    // SAFETY: the caller's promise.
+    unsafe { Begun { statement: kind(node), adoption: adopt::begin(node, context) } }
 }
 
 /// # Safety

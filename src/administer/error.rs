@@ -83,7 +83,7 @@ fn report_of(denial: Denial) -> ErrorReport {
             ))
             .set_hint("To lower it anyway, pass force => true."),
         Denial::FloorAhead { lead } => {
-            refused(&format!("the floor would be {lead} ms ahead of the clock"))
+            refused(&format!("the floor would be {} ahead of the clock", time::interval(lead)))
                 .set_detail(
                     "That is more than snowflake.max_backward_step. IDs would run that far \
                          ahead of the clock until it has caught up.",

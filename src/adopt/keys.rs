@@ -8,7 +8,7 @@ use crate::server::ours::Function;
 use crate::server::report::{self, Report};
 use crate::server::spi::execute_here;
 use pgrx::PgRelation;
-use pgrx::pg_sys::SysCacheIdentifier::SEQRELID;
+use pgrx::pg_sys::SysCacheIdentifier::{CONSTROID, SEQRELID};
 use pgrx::prelude::*;
 
 use super::attempt::attempt;
@@ -60,7 +60,7 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
         "Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations \
          have run."
     } else {
-        "A dry run of snowflake_convert() says whether such a key can be converted."
+        "Convert a key that is to take snowflake IDs with snowflake_convert()."
     };
     let notice = report::message("not all new keys were converted to snowflake IDs");
     report::send(notice.set_detail(detail).set_hint(hint), PgLogLevel::NOTICE);
@@ -68,8 +68,8 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
 
 const OF_TYPE: &str = "it is of type ";
 
-/// The function whose values the keys take, if the server can issue IDs. Otherwise, a notice says what
-/// is missing.
+/// The function whose values the keys take, if the server can issue IDs. Otherwise, a warning says what
+/// is missing: the setting asks for what cannot be done.
 fn ready() -> Option<Function> {
     let fixed = settings::fixed();
     let missing = |error: settings::Error| {
@@ -87,9 +87,24 @@ fn ready() -> Option<Function> {
         ),
         function => return function,
     };
-    let notice = report::message("keys of new tables were not converted to snowflake IDs");
-    report::send(notice.set_detail(reason).set_hint(hint), PgLogLevel::NOTICE);
+    let warning = report::message("keys of new tables were not converted to snowflake IDs");
+    report::send(warning.set_detail(reason).set_hint(hint), PgLogLevel::WARNING);
     None
+}
+
+/// The columns of a constraint that is a primary key: they are new keys, as those are that become
+/// bigint.
+pub fn of_new_primary_key(constraint: pg_sys::Oid) -> Vec<(pg_sys::Oid, i16)> {
+    const PRIMARY: c_char = pg_sys::CONSTRAINT_PRIMARY as c_char;
+    // SAFETY: the cache is one of these rows.
+    let table = unsafe {
+        row(CONSTROID, constraint, |row| {
+            let key = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_constraint>();
+            (key.contype == PRIMARY).then_some(key.conrelid)
+        })
+    };
+    let of = |table| of_primary_key(table).into_iter().map(move |number| (table, number));
+    table.flatten().into_iter().flat_map(of).collect()
 }
 
 /// Whether a relation is a table, and not a temporary one, in one of the schemas.
@@ -116,7 +131,7 @@ fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
 /// as it is, if it does.
 fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Option<String>)> {
     let table = Table::open(oid);
-    let occupied = (are_added && has_rows(oid)).then(|| "the table has rows".to_owned());
+    let occupied = (are_added && has_rows(oid)).then(|| "the table has had rows".to_owned());
     let of = |number: &i16| Some((*number, key(&table, *number)?.or(occupied.clone())));
     numbers.iter().filter_map(of).collect()
 }
@@ -214,16 +229,23 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
     }
 }
 
-/// Whether a sequence is another one than `bigserial` makes.
+/// Whether a sequence is another one than `bigserial` makes, or `serial` and `smallserial`, whose column
+/// has become bigint.
 fn has_options(sequence: pg_sys::Oid) -> bool {
     // SAFETY: the cache is one of these rows.
     let options = unsafe {
         row(SEQRELID, sequence, |row| {
             let of = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_sequence>();
-            (of.seqstart, of.seqincrement, of.seqmin, of.seqmax, of.seqcache, of.seqcycle)
+            let greatest = match of.seqtypid {
+                pg_sys::INT2OID => i16::MAX.into(),
+                pg_sys::INT4OID => i32::MAX.into(),
+                _ => i64::MAX,
+            };
+            let is_to_the_end = of.seqmax == greatest;
+            (of.seqstart, of.seqincrement, of.seqmin, is_to_the_end, of.seqcache, of.seqcycle)
         })
     };
-    options != Some((1, 1, 1, i64::MAX, 1, false))
+    options != Some((1, 1, 1, true, 1, false))
 }
 
 /// Whether a check of this column alone might not hold for snowflake IDs. One that the key is above an

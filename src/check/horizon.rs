@@ -4,7 +4,8 @@ use snowflake_core::horizon::NO_ID;
 
 use super::facts::Facts;
 use super::finding::Finding;
-use crate::horizon::{holders, prepared_before_the_start};
+use crate::horizon::holders::{self, Prepared};
+use crate::horizon::prepared_before_the_start;
 
 /// A transaction that has had an ID for longer than this, in milliseconds, is notable.
 const NOTABLE: i64 = 60_000;
@@ -15,14 +16,14 @@ pub fn horizon(facts: &Facts) -> Finding {
         return Finding::well("Not checked: only a primary that issues IDs has one.");
     }
     let unknown = prepared_before_the_start();
-    if let Some(name) = unknown.first() {
+    if let Some(Prepared { place, end, .. }) = unknown.first() {
         return Finding::doubtful(
             format!(
-                "It is not known: \"{name}\" was prepared before the server started, or while it \
-                 was a standby. Such transactions: {}.",
+                "It is not known: {place} was prepared before the server started, or while it was a \
+                 standby. Such transactions: {}.",
                 unknown.len()
             ),
-            "Commit them, or roll them back.",
+            &format!("Commit it, or roll it back, in its database: {end}."),
         );
     }
     let prepared = holders::prepared();
@@ -31,8 +32,8 @@ pub fn horizon(facts: &Facts) -> Finding {
     for held in holders::held() {
         let name = match (held.pid, held.xid) {
             (Some(pid), _) => format!("the transaction of process {pid}"),
-            (None, xid) => match prepared.iter().find(|(other, _)| Some(*other) == xid) {
-                Some((_, name)) => format!("the prepared transaction \"{name}\""),
+            (None, xid) => match prepared.iter().find(|other| Some(other.xid) == xid) {
+                Some(Prepared { name, .. }) => format!("the prepared transaction \"{name}\""),
                 None => continue,
             },
         };

@@ -12,7 +12,9 @@
 //! - `own`: what this server is configured with, and what its next ID would find.
 //! - `origin`: where its identity comes from, and whether another server might have it.
 //! - `others`: what it knows of other servers.
+//! - `adoption`: whether keys in adopted schemas take snowflake IDs.
 
+mod adoption;
 mod facts;
 mod finding;
 mod guards;
@@ -33,7 +35,7 @@ use finding::{Finding, State};
 type Evaluate = fn(&Facts) -> Finding;
 
 /// What is checked, in the order of the rows. The verdict follows.
-const ROWS: [(&str, Evaluate); 19] = [
+const ROWS: [(&str, Evaluate); 20] = [
     ("preloading", own::preloading),
     ("identity", own::identity),
     ("origin of the identity", origin::of_identity),
@@ -53,6 +55,7 @@ const ROWS: [(&str, Evaluate); 19] = [
     ("public IDs", own::public_ids),
     ("twins", others::twins),
     ("subscriptions", others::subscriptions),
+    ("adoption", adoption::adoption),
 ];
 
 /// One row for each thing that is checked: whether it is well, and what to do otherwise. The last

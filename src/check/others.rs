@@ -1,7 +1,7 @@
 //! What this server knows of other servers.
 
 use crate::server::ours::Function;
-use crate::server::spi;
+use crate::server::{spi, time};
 use snowflake_core::jump::NOTABLE;
 
 use super::facts::Facts;
@@ -29,10 +29,12 @@ pub fn clocks_of_standbys(_: &Facts) -> Finding {
     for row in &rows {
         let standby = row[0].as_deref().unwrap_or_default();
         match row[1].as_deref().and_then(|by| by.parse::<i64>().ok()) {
-            Some(by) if by > NOTABLE => wrong.push(format!("that of {standby} is {by} ms ahead")),
+            Some(by) if by > NOTABLE => {
+                wrong.push(format!("that of {standby} is {} ahead", time::interval(by)))
+            }
             Some(by) if by < -LATE => wrong.push(format!(
-                "{standby} answered {} ms ago by its own clock, which might be behind",
-                -by
+                "{standby} answered {} ago by its own clock, which might be behind",
+                time::interval(-by)
             )),
             _ => {}
         }

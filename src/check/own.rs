@@ -177,7 +177,8 @@ pub fn lead(facts: &Facts) -> Finding {
         return Finding::well("IDs carry the time of the clock.");
     }
     let after = time::display(outlook.after);
-    let detail = format!("The next ID is after {after}, {lead} ms ahead of the clock.");
+    let detail =
+        format!("The next ID is after {after}, {} ahead of the clock.", time::interval(lead));
     let of_start = i64::from(settings::FAILOVER_MARGIN.get()) + RESERVATION;
     let wanted = limits.max_burst.max(of_start).max(settings::MAX_OBSERVED_LEAD.get().into());
     if lead <= wanted.max(NOTABLE_LEAD) {
@@ -206,8 +207,8 @@ pub fn clock(facts: &Facts) -> Finding {
     match outlook.ahead_of_upstream {
         Some(by) if by.abs() > NOTABLE => Finding::doubtful(
             format!(
-                "It is {} ms {} that of the server that this one follows.",
-                by.abs(),
+                "It is {} {} that of the server that this one follows.",
+                time::interval(by.abs()),
                 if by > 0 { "ahead of" } else { "behind" }
             ),
             "Set the clock right before this server is promoted.",
@@ -232,7 +233,7 @@ pub fn clock(facts: &Facts) -> Finding {
 pub fn observation(facts: &Facts) -> Finding {
     let limit = match settings::MAX_OBSERVED_LEAD.get() {
         0 => "up to the clock".to_owned(),
-        limit => format!("up to {limit} ms ahead of the clock"),
+        limit => format!("up to {} ahead of the clock", time::interval(limit.into())),
     };
     let mut detail = format!("Observed IDs of other servers are followed {limit}.");
     if !facts.fixed.preloaded {
@@ -241,9 +242,9 @@ pub fn observation(facts: &Facts) -> Finding {
     let (_, statistics) = shared::statistics();
     if let Some(observed) = shared::generator().observed() {
         detail += &format!(
-            " The highest is {} ms ahead now, and one was {} ms ahead when it was observed.",
-            (observed - facts.now).max(0),
-            statistics.max_observed_lead
+            " The highest is {} ahead now, and one was {} ahead when it was observed.",
+            time::interval((observed - facts.now).max(0)),
+            time::interval(statistics.max_observed_lead)
         );
     }
     match statistics.observations_refused {

@@ -21,6 +21,7 @@ use pgrx::prelude::*;
 use snowflake_core::horizon::{Act, Event, NO_ID, Place};
 
 use super::spinlock::SpinLock;
+use crate::server::unguarded::GetTopFullTransactionIdIfAny;
 
 /// How many transactions have a place. A place takes 32 bytes.
 pub const PLACES: usize = 65_536;
@@ -253,11 +254,6 @@ fn claim_first(id: i64, now: i64) {
         }
         slot.first.store(id, Relaxed);
     }
-}
-
-unsafe extern "C-unwind" {
-    // It raises no error, and the guard of pgrx would cost more than the call.
-    fn GetTopFullTransactionIdIfAny() -> pg_sys::FullTransactionId;
 }
 
 /// How many transactions of this process have ended.

@@ -3,6 +3,7 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use super::holders::Prepared;
 use crate::promise;
 use crate::server::report::{self, Report};
 
@@ -14,7 +15,7 @@ pub enum Error {
     /// Smaller IDs might follow.
     Reuse,
     /// These transactions were prepared before the server started.
-    Prepared(Vec<String>),
+    Prepared(Vec<Prepared>),
     /// A transaction that the snapshot does not see has no place any more.
     TooOld,
     /// The snapshot is from before the promotion.
@@ -45,15 +46,19 @@ impl Report for Error {
                     "Set snowflake.reuse_window to 0 and reload the server. The setting is in force \
                      from the next reservation on.",
                 ),
-            Error::Prepared(names) => {
-                let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            Error::Prepared(all) => {
+                let places: Vec<_> = all.iter().map(|one| one.place.as_str()).collect();
+                let ends: Vec<_> = all.iter().map(|one| one.end.as_str()).collect();
                 unknown("while transactions are prepared that the server has not seen prepared")
                     .set_detail(format!(
                         "Nobody knows which IDs they have taken, because they were prepared before \
                          the server started, or while it was a standby: {}.",
-                        names.join(", ")
+                        places.join("; ")
                     ))
-                    .set_hint("Commit them, or roll them back.")
+                    .set_hint(format!(
+                        "Commit them, or roll them back, each in its database: {}.",
+                        ends.join("; ")
+                    ))
             }
             Error::TooOld => unknown("to a snapshot that is this old")
                 .set_detail(

@@ -46,16 +46,31 @@ pub fn held() -> Vec<Held> {
     processes.chain(prepared).collect()
 }
 
-/// The transactions that are prepared now: the lower half of their IDs, and their names.
-pub fn prepared() -> Vec<(u32, String)> {
-    let rows =
-        spi::query("SELECT transaction, gid FROM pg_prepared_xacts ORDER BY prepared, gid", &[]);
-    rows.into_iter()
-        .filter_map(|mut row| {
-            let name = row.pop().flatten()?;
-            Some((row.pop().flatten()?.parse().ok()?, name))
-        })
-        .collect()
+/// A transaction that is prepared now.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The lower half of its ID.
+    pub xid: u32,
+    /// Its name.
+    pub name: String,
+    /// Whose it is, and in which database.
+    pub place: String,
+    /// What rolls it back.
+    pub end: String,
+}
+
+/// All of them.
+pub fn prepared() -> Vec<Prepared> {
+    const PREPARED: &str = "
+        SELECT transaction, gid, format('%I of role %I in database %I', gid, owner, database),
+               format('ROLLBACK PREPARED %L', gid)
+        FROM pg_prepared_xacts ORDER BY prepared, gid";
+    let rows = spi::query(PREPARED, &[]).into_iter();
+    rows.filter_map(|row| {
+        let [xid, name, place, end] = row.try_into().expect("four columns");
+        Some(Prepared { xid: xid?.parse().ok()?, name: name?, place: place?, end: end? })
+    })
+    .collect()
 }
 
 /// Whether the current user may see what a transaction of this role does.

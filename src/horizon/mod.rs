@@ -20,6 +20,7 @@ use crate::promise::{self, reservation};
 use crate::server::report::OrRaise;
 use crate::settings::{self, Fixed};
 use error::Error;
+use holders::Prepared;
 
 /// An ID up to which every row is visible to the query, if its key was taken on this server in the
 /// transaction that inserted it: no transaction that the query's snapshot does not see has taken an
@@ -89,10 +90,11 @@ fn snapshot() -> Result<Taken, Error> {
     // SAFETY: PostgreSQL keeps the active snapshot while the query runs, which is longer than it is
     // used here. Its transaction IDs are plain integers.
     unsafe {
-        let snapshot = match pg_sys::ActiveSnapshotSet() {
-            true => pg_sys::GetActiveSnapshot(),
-            false => pg_sys::GetTransactionSnapshot(),
-        };
+        // That of GetTransactionSnapshot() would change with the next query.
+        if !pg_sys::ActiveSnapshotSet() {
+            return Err(Error::OtherSnapshot);
+        }
+        let snapshot = pg_sys::GetActiveSnapshot();
         let pg_sys::SnapshotData { snapshot_type, xmin, xmax, xip, xcnt, .. } = *snapshot;
         if snapshot_type != pg_sys::SnapshotType::SNAPSHOT_MVCC {
             return Err(Error::OtherSnapshot);
@@ -125,13 +127,12 @@ fn refuse_unknown() -> Result<(), Error> {
     Ok(())
 }
 
-/// The names of the transactions that are prepared, and were prepared before the server started or
-/// while it was a standby.
-pub fn prepared_before_the_start() -> Vec<String> {
+/// The transactions that are prepared, and were prepared before the server started or while it was a
+/// standby.
+pub fn prepared_before_the_start() -> Vec<Prepared> {
     // All that have no holder are from before: who prepares one gives it a holder first.
     let is_held = |xid| (0..holding::holder_count()).any(|n| holding::holder(n).xid as u32 == xid);
-    let prepared = holders::prepared().into_iter();
-    prepared.filter(|(xid, _)| !is_held(*xid)).map(|(_, name)| name).collect()
+    holders::prepared().into_iter().filter(|prepared| !is_held(prepared.xid)).collect()
 }
 
 fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {

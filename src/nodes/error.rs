@@ -2,7 +2,7 @@
 
 use crate::server::own_table::OthersCode;
 use crate::server::report::{self, Report};
-use crate::server::time::display_timestamptz;
+use crate::server::time::{self, display_timestamptz};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -140,7 +140,8 @@ impl Report for Error {
                 "the time is too far ahead of the clock",
             )
             .set_detail(format!(
-                "It is {lead} ms ahead. A server cannot have been that far ahead."
+                "It is {} ahead. A server cannot have been that far ahead.",
+                time::interval(lead)
             )),
             Error::HasOther { name, node } => report::new(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,

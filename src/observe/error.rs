@@ -65,13 +65,15 @@ impl Report for Error {
 pub fn refused(id: i64, parts: &Parts, lead: i64, max_lead: i64, count: u64) -> ErrorReport {
     let Parts { timestamp, datacenter_id, worker_id, .. } = parts;
     report::message(format!(
-        "snowflake ID {id} is {lead} ms ahead of the clock, and was not followed"
+        "snowflake ID {id} is {} ahead of the clock, and was not followed",
+        time::interval(lead)
     ))
     .set_detail(format!(
         "Datacenter {datacenter_id}, worker {worker_id} issued it at {}. \
-         snowflake.max_observed_lead is {max_lead} ms. IDs that were not followed since the counters \
+         snowflake.max_observed_lead is {}. IDs that were not followed since the counters \
          were reset: {count}.",
-        time::display(*timestamp)
+        time::display(*timestamp),
+        time::interval(max_lead)
     ))
     .set_hint(
         "Compare the clocks of the two servers. If both are right, raise \

@@ -145,17 +145,18 @@ fn report_of(refusal: Refusal) -> ErrorReport {
                 ))
                 .set_hint("Set the confirmed epoch and widths, and restart this server.")
         }
-        Refusal::StartAfterAhead { lead } => {
-            refused(&format!("snowflake.start_after is {lead} ms ahead of the clock"))
-                .set_detail(
-                    "That is more than snowflake.max_backward_step. IDs would run that far \
+        Refusal::StartAfterAhead { lead } => refused(&format!(
+            "snowflake.start_after is {} ahead of the clock",
+            time::interval(lead)
+        ))
+        .set_detail(
+            "That is more than snowflake.max_backward_step. IDs would run that far \
                          ahead of the clock until it has caught up.",
-                )
-                .set_hint(
-                    "Set the clock right, or change snowflake.start_after and restart the \
+        )
+        .set_hint(
+            "Set the clock right, or change snowflake.start_after and restart the \
                          server.",
-                )
-        }
+        ),
     }
 }
 
@@ -205,12 +206,15 @@ pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
 /// What the clock did.
 pub(super) fn jumped(jump: Jump) -> String {
     match jump {
-        Jump::Measured(by) => format!("the clock has jumped ahead by {by} ms"),
+        Jump::Measured(by) => format!("the clock has jumped ahead by {}", time::interval(by)),
         Jump::SinceRecord(by) => {
-            format!("the clock is {by} ms ahead of the last record of snowflake IDs")
+            format!("the clock is {} ahead of the last record of snowflake IDs", time::interval(by))
         }
         Jump::OfUpstream(by) => {
-            format!("the clock is {by} ms ahead of that of the server that this one followed")
+            format!(
+                "the clock is {} ahead of that of the server that this one followed",
+                time::interval(by)
+            )
         }
     }
 }

@@ -114,9 +114,9 @@ impl Began {
         let Began { recorded, issuer, start, ahead_of_upstream } = self;
         let floor = time::display(recorded.floor);
         let mut detail = format!(
-            "IDs start after {}: the floor is {floor}, and the margin {} ms.",
+            "IDs start after {}: the floor is {floor}, and the margin {}.",
             time::display(start.after),
-            start.margin
+            time::interval(start.margin)
         );
         if self.is_told() {
             detail += " snowflake.start_after is later than that.";
@@ -124,13 +124,14 @@ impl Began {
         match ahead_of_upstream {
             Some(by) if *by > NOTABLE => {
                 detail += &format!(
-                    " The clock is {by} ms ahead of that of the server that this one followed."
+                    " The clock is {} ahead of that of the server that this one followed.",
+                    time::interval(*by)
                 )
             }
             Some(by) if *by < -NOTABLE => {
                 detail += &format!(
-                    " The clock is {} ms behind that of the server that this one followed.",
-                    -by
+                    " The clock is {} behind that of the server that this one followed.",
+                    time::interval(-by)
                 )
             }
             _ => {}
@@ -218,7 +219,8 @@ impl LogEntry {
             }
             LogEntry::RegisterDeleted { promised } => deleted(Some(promised)),
             LogEntry::SteppedBack { lead, is_held } => report::message(format!(
-                "the clock was set back: it is {lead} ms behind the last snowflake ID"
+                "the clock was set back: it is {} behind the last snowflake ID",
+                time::interval(lead)
             ))
             .set_detail(if is_held {
                 "IDs continue from the last timestamp, and run ahead of the clock until it has \

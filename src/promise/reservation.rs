@@ -59,7 +59,10 @@ pub fn init() {
 
 /// Acts with the lock held; see the contract above for what may be done meanwhile. Then the lock is
 /// released, whatever happened, and what was kept for the log is written. An error of PostgreSQL's
-/// own goes on after that.
+/// own goes on after that: pgrx has made it a panic, and has left it on PostgreSQL's stack of errors,
+/// which has room for reports that are made meanwhile, as PostgreSQL makes some while it handles an
+/// error. It is reported, and may then wait for a client, only when the panic has left this function,
+/// so the lock is released before. A report of ours that fails takes the place of the first error.
 fn locked<T>(
     act: impl FnOnce(&mut Guarded, &mut Vec<LogEntry>) -> Result<T, Error>,
 ) -> Result<T, Error> {

@@ -1,15 +1,11 @@
 //! The context of an error.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_void};
 
 use pgrx::pg_sys;
 
 use crate::server::encoding::encode;
-
-unsafe extern "C-unwind" {
-    // pgrx does not bind this. It adds a line to the context of the report that is being finished.
-    fn errcontext_msg(format: *const c_char, ...) -> c_int;
-}
+use crate::server::unguarded::errcontext_msg;
 
 /// Acts, and adds a line to the context of all reports meanwhile.
 pub fn with_context<T>(line: &str, act: impl FnOnce() -> T) -> T {

@@ -25,6 +25,7 @@
 //! - `direct`: functions that PostgreSQL calls without a wrapper.
 //! - `report`: how errors and log entries reach PostgreSQL.
 //! - `time`: PostgreSQL's times and ours.
+//! - `unguarded`: every function of the server that is called without the guard of pgrx.
 //! - `encoding`: texts of the database, and texts of ours.
 
 pub mod context;
@@ -39,6 +40,7 @@ pub mod subtransaction;
 pub mod time;
 pub mod transaction;
 pub mod trigger;
+pub mod unguarded;
 pub mod user;
 
 pub(crate) use direct::called_directly;

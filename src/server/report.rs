@@ -12,6 +12,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::server::encoding;
+use crate::server::unguarded::{errdetail_internal, errhint, errmsg_internal};
 
 /// Lets the log say something that can happen at every ID no more often than once a minute. Integers
 /// only, so that it can be asked under the spinlock.
@@ -182,14 +183,6 @@ fn push(texts: *mut Texts) {
             pg_sys::error_context_stack = completion;
         }
     }
-}
-
-unsafe extern "C-unwind" {
-    // pgrx does not bind these. They change the report that is being finished, and return nothing
-    // of use.
-    fn errmsg_internal(format: *const c_char, ...) -> c_int;
-    fn errdetail_internal(format: *const c_char, ...) -> c_int;
-    fn errhint(format: *const c_char, ...) -> c_int;
 }
 
 unsafe extern "C-unwind" fn complete(texts: *mut c_void) {

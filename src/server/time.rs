@@ -52,3 +52,20 @@ pub fn display_timestamptz(value: pg_sys::TimestampTz) -> String {
 pub fn display(unix_ms: i64) -> String {
     display_timestamptz(raw_timestamptz(unix_ms))
 }
+
+/// A length of time for a message: milliseconds, or from a second on, as PostgreSQL writes an interval.
+pub fn interval(ms: i64) -> String {
+    if ms.abs() < 1000 {
+        return format!("{ms} ms");
+    }
+    let (sign, ms) = (if ms < 0 { "-" } else { "" }, ms.unsigned_abs());
+    let (days, seconds, fraction) = (ms / 86_400_000, ms / 1000 % 86_400, ms % 1000);
+    let days = match days {
+        0 => String::new(),
+        1 => "1 day ".into(),
+        _ => format!("{days} days "),
+    };
+    let fraction = if fraction == 0 { String::new() } else { format!(".{fraction:03}") };
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{sign}{days}{hours:02}:{minutes:02}:{seconds:02}{fraction}")
+}

@@ -22,7 +22,7 @@ mod identity;
 mod integer;
 mod placeholder;
 mod requires;
-mod schemas;
+pub mod schemas;
 mod start_after;
 mod table;
 mod text;

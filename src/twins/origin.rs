@@ -1,9 +1,10 @@
 //! Where the rows of this session come from.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
 use crate::server::encoding::decode;
+use crate::server::unguarded::subscription_name;
 use crate::server::{spi, time};
 use pgrx::prelude::*;
 
@@ -131,15 +132,8 @@ impl Origin {
         else {
             return None;
         };
-        // SAFETY: looks a name up, which is a copy. NULL if there is none any more.
-        unsafe {
-            let name = get_subscription_name(oid, true);
-            (!name.is_null()).then(|| decode(CStr::from_ptr(name)))
-        }
+        let name = subscription_name(oid);
+        // SAFETY: it is a string, unless it is NULL.
+        (!name.is_null()).then(|| decode(unsafe { CStr::from_ptr(name) }))
     }
-}
-
-unsafe extern "C-unwind" {
-    // pgrx does not bind it. A query would need a privilege that the owner of the table might lack.
-    fn get_subscription_name(subscription: pg_sys::Oid, missing_ok: bool) -> *mut c_char;
 }

@@ -23,7 +23,7 @@ SELECT rolsuper FROM pg_roles WHERE rolname = 'mallory'; --> f
 -- Nor is the library's function taken once it belongs to her, who could replace it.
 ALTER FUNCTION m.snowflake_nextval() OWNER TO mallory;
 CREATE TABLE public.two (id bigserial PRIMARY KEY);
---> NOTICE: keys of new tables were not converted to snowflake IDs
+--> WARNING: keys of new tables were not converted to snowflake IDs
 --> DETAIL: The database has no extension snowflake, or its snowflake_nextval() is not the library's and a superuser's.
 SELECT data_type, column_default FROM information_schema.columns WHERE table_name = 'two';
 --> bigint | nextval('two_id_seq'::regclass)

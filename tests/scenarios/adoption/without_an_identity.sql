@@ -6,7 +6,7 @@
 
 CREATE SCHEMA blog;
 CREATE TABLE one (id bigserial PRIMARY KEY);
---> NOTICE: keys of new tables were not converted to snowflake IDs
+--> WARNING: keys of new tables were not converted to snowflake IDs
 --> DETAIL: snowflake.datacenter_id and snowflake.worker_id are not both set.
 --> HINT: Set both to numbers that no other server has, in a file outside the data directory that postgresql.conf includes, and restart the server. See docs/troubleshooting.md.
 INSERT INTO one DEFAULT VALUES;

@@ -10,7 +10,7 @@ CREATE TABLE blog.one (id bigserial PRIMARY KEY);
 -- Once a function of the extension has loaded the library, the setting is known.
 SELECT snowflake_timestamp(1);
 CREATE TABLE blog.two (id bigserial PRIMARY KEY);
---> NOTICE: keys of new tables were not converted to snowflake IDs
+--> WARNING: keys of new tables were not converted to snowflake IDs
 --> DETAIL: snowflake_pg must be loaded via "shared_preload_libraries" to generate IDs.
 SELECT table_name, data_type, column_default FROM information_schema.columns WHERE table_schema = 'blog' ORDER BY 1;
 --> one | bigint | nextval('blog.one_id_seq'::regclass)

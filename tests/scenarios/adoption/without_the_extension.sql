@@ -9,7 +9,7 @@ CREATE SCHEMA shop
     CREATE TABLE one (id bigserial PRIMARY KEY)
     CREATE TABLE two (id bigserial PRIMARY KEY)
     CREATE TABLE three (id bigserial PRIMARY KEY, one integer REFERENCES one);
---> NOTICE: keys of new tables were not converted to snowflake IDs
+--> WARNING: keys of new tables were not converted to snowflake IDs
 --> DETAIL: The database has no extension snowflake, or its snowflake_nextval() is not the library's and a superuser's.
 --> HINT: If it is missing, execute CREATE EXTENSION snowflake.
 SELECT table_name, data_type, column_default FROM information_schema.columns

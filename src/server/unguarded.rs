@@ -1,0 +1,55 @@
+//! Every function of the server that is called without the guard of pgrx, and why that is right.
+//!
+//! The guard turns an error of PostgreSQL into a Rust panic, so that what is on the stack is dropped.
+//! An error of a call without it jumps over all of that. So what is declared here raises no error, or
+//! is called where there is nothing to drop. No other file declares functions of the server.
+//!
+//! Functions of other libraries that had a hook before this one are called without it, too:
+//! `utility::run` and `adopt::collect` have nothing to drop when they call them.
+
+use std::ffi::{c_char, c_int};
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::submodules::ffi::pg_guard_ffi_boundary;
+
+unsafe extern "C-unwind" {
+    /// It reads variables of the process, and raises no error. The guard would cost more than the
+    /// call, which the hot path makes.
+    pub fn GetTopFullTransactionIdIfAny() -> pg_sys::FullTransactionId;
+
+    /// It raises what the statement raises. The guard would report less of that than PostgreSQL does,
+    /// and its caller has nothing to drop.
+    pub fn standard_ProcessUtility(
+        statement: *mut pg_sys::PlannedStmt,
+        query: *const c_char,
+        read_only_tree: bool,
+        context: pg_sys::ProcessUtilityContext::Type,
+        params: pg_sys::ParamListInfo,
+        environment: *mut pg_sys::QueryEnvironment,
+        destination: *mut pg_sys::DestReceiver,
+        completion: *mut pg_sys::QueryCompletion,
+    );
+
+    /// It changes the report that is being finished. If memory runs out, PostgreSQL raises an error
+    /// for that in place of it; the callbacks of reports, which call it, have nothing to drop.
+    pub fn errmsg_internal(format: *const c_char, ...) -> c_int;
+
+    /// As `errmsg_internal()`.
+    pub fn errdetail_internal(format: *const c_char, ...) -> c_int;
+
+    /// As `errmsg_internal()`.
+    pub fn errhint(format: *const c_char, ...) -> c_int;
+
+    /// As `errmsg_internal()`.
+    pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
+
+    /// It reads the catalog, and might raise an error: only [`subscription_name`] calls it.
+    fn get_subscription_name(subscription: pg_sys::Oid, missing_ok: bool) -> *mut c_char;
+}
+
+/// The name of a subscription, a copy; NULL if there is none any more. pgrx does not bind the function,
+/// and a query would need a privilege that the owner of a table might lack.
+pub fn subscription_name(subscription: pg_sys::Oid) -> *mut c_char {
+    // SAFETY: looks for a row by its OID. The closure has nothing to drop.
+    unsafe { pg_guard_ffi_boundary(|| get_subscription_name(subscription, true)) }
+}
