@@ -25,8 +25,10 @@ COMMENT ON FUNCTION snowflake_max(timestamptz, timestamptz, integer, integer, in
     IS 'largest ID of a millisecond in another system';
 COMMENT ON FUNCTION snowflake_within(bigint, timestamptz, timestamptz)
     IS 'whether a snowflake ID was issued since a time and before another';
-COMMENT ON FUNCTION snowflake_internal.snowflake_within_min(timestamptz) IS 'for snowflake_within()';
-COMMENT ON FUNCTION snowflake_internal.snowflake_within_max(timestamptz, timestamptz) IS 'for snowflake_within()';
+COMMENT ON FUNCTION snowflake_internal.snowflake_within_min(timestamptz)
+    IS 'for snowflake_within()';
+COMMENT ON FUNCTION snowflake_internal.snowflake_within_max(timestamptz, timestamptz)
+    IS 'for snowflake_within()';
 COMMENT ON FUNCTION snowflake_json(bigint) IS 'snowflake ID and its parts as JSON';
 COMMENT ON FUNCTION snowflake_to_base62(bigint)
     IS 'snowflake ID as 11 characters, which sort as IDs do with COLLATE "C"';
@@ -34,7 +36,8 @@ COMMENT ON FUNCTION snowflake_from_base62(text) IS 'snowflake ID of its 11 chara
 COMMENT ON FUNCTION snowflake_observe(bigint)
     IS 'lets this server issue only IDs that are greater than this one';
 COMMENT ON FUNCTION snowflake_observe_rows() IS 'trigger that observes IDs of replicated rows';
-COMMENT ON FUNCTION snowflake_internal.snowflake_stat_observations_refused() IS 'for pg_stat_snowflake';
+COMMENT ON FUNCTION snowflake_internal.snowflake_stat_observations_refused()
+    IS 'for pg_stat_snowflake';
 COMMENT ON FUNCTION snowflake_to_public(bigint, text)
     IS 'name of a snowflake ID that says nothing about it';
 COMMENT ON FUNCTION snowflake_from_public(text, text)

@@ -8,7 +8,8 @@ CREATE UNLOGGED TABLE snowflake_internal.snowflake_layout (
     sequence_bits integer NOT NULL
 );
 INSERT INTO snowflake_internal.snowflake_layout
-    SELECT s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits FROM snowflake_internal.snowflake_status() AS s;
+    SELECT s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits
+    FROM snowflake_internal.snowflake_status() AS s;
 ALTER TABLE snowflake_internal.snowflake_layout SET LOGGED;
 -- A published table without a key needs a replica identity before it can be updated.
 ALTER TABLE snowflake_internal.snowflake_layout REPLICA IDENTITY FULL;

@@ -10,7 +10,7 @@ BEGIN
     ) THEN
         RAISE dependent_objects_still_exist USING
             MESSAGE = 'the extension snowflake_convert is no longer part of snowflake_pg',
-            DETAIL = 'The extension snowflake has snowflake_convert() and snowflake_revert() from 0.4.0 on.',
+            DETAIL = 'From 0.4.0 on, snowflake_convert and snowflake_revert are functions of the extension snowflake.',
             HINT = 'Execute DROP EXTENSION snowflake_convert, and update again. Converted keys stay.';
     END IF;
 END $$;

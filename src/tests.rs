@@ -53,6 +53,26 @@ mod tests {
         assert!(started.elapsed() < Duration::from_secs(5));
     }
 
+    #[pg_test]
+    fn without_the_snapshot_of_a_query_there_is_no_horizon() {
+        assert!(crate::horizon::horizon().is_ok());
+        // SAFETY: the snapshot is registered before it is popped, and pushed again.
+        unsafe {
+            let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetActiveSnapshot());
+            let mut popped = 0;
+            while pg_sys::ActiveSnapshotSet() {
+                pg_sys::PopActiveSnapshot();
+                popped += 1;
+            }
+            let error = crate::horizon::horizon().expect_err("there is no snapshot");
+            for _ in 0..popped {
+                pg_sys::PushActiveSnapshot(snapshot);
+            }
+            pg_sys::UnregisterSnapshot(snapshot);
+            assert!(format!("{error:?}").contains("OtherSnapshot"));
+        }
+    }
+
     #[pg_test(error = "a snowflake ID is never negative")]
     fn a_negative_id_is_an_error() {
         one::<i32>("SELECT snowflake_worker_id(-1)");

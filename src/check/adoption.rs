@@ -23,12 +23,14 @@ const OF_ROLES: &str = "
 const KEYS: &str = "
     SELECT nspname, format('%s.%I', attrelid::regclass, attname)
     FROM pg_index JOIN pg_class AS c ON c.oid = indrelid AND relkind IN ('r', 'p')
-    JOIN pg_namespace AS n ON n.oid = relnamespace AND nspname !~ '^pg_' AND nspname <> 'information_schema'
+    JOIN pg_namespace AS n ON n.oid = relnamespace AND nspname !~ '^pg_'
+        AND nspname <> 'information_schema'
     JOIN pg_attribute AS a ON attrelid = indrelid AND attnum = ANY (indkey) AND attinhcount = 0
     WHERE indisprimary AND atttypid = 'bigint'::regtype
       AND (attidentity <> ''
            OR EXISTS (
-               SELECT FROM pg_attrdef AS d JOIN pg_depend ON (classid, objid) = ('pg_attrdef'::regclass, d.oid)
+               SELECT FROM pg_attrdef AS d
+               JOIN pg_depend ON (classid, objid) = ('pg_attrdef'::regclass, d.oid)
                JOIN pg_class AS s ON s.oid = refobjid AND s.relkind = 'S'
                WHERE (adrelid, adnum) = (attrelid, attnum) AND refclassid = 'pg_class'::regclass))
     ORDER BY 2";

@@ -33,7 +33,7 @@ fn snowflake_horizon() -> i64 {
     horizon().or_raise()
 }
 
-fn horizon() -> Result<i64, Error> {
+pub fn horizon() -> Result<i64, Error> {
     let fixed = settings::require_preloading().map_err(promise::Error::from)?;
     reservation::refuse_in_recovery("return the horizon of snowflake IDs")?;
     let snapshot = snapshot()?;

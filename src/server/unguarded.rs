@@ -31,7 +31,7 @@ unsafe extern "C-unwind" {
     );
 
     /// It changes the report that is being finished. If memory runs out, PostgreSQL raises an error
-    /// for that in place of it; the callbacks of reports, which call it, have nothing to drop.
+    /// for that in place of it, and the callbacks of reports, which call it, have nothing to drop.
     pub fn errmsg_internal(format: *const c_char, ...) -> c_int;
 
     /// As `errmsg_internal()`.

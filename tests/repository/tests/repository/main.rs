@@ -9,3 +9,4 @@ mod links;
 mod make_help;
 mod named_tests;
 mod sql_files;
+mod unguarded;

@@ -57,7 +57,7 @@ fn blocks_of_sql_have_one_order() {
 
 /// The files of the library and of its SQL with one of these extensions. An upgrade script, which
 /// has `--` in its name, repeats what pgrx wrote.
-fn files(extensions: &[&str]) -> Vec<PathBuf> {
+pub fn files(extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = ["src", "sql"].map(|name| tree().join(name)).to_vec();
     while let Some(directory) = left.pop() {
@@ -77,4 +77,58 @@ fn files(extensions: &[&str]) -> Vec<PathBuf> {
     found.sort();
     assert!(found.len() > 20, "{found:?}");
     found
+}
+
+/// A role that may create functions in the extension's schema can make a call by name and arguments
+/// ambiguous, with a function of the same name that has a default or is variadic. So scripts call only
+/// functions in `snowflake_internal`, where nobody else may create any; all other names come with the
+/// types of the parameters alone, which only one function has.
+#[test]
+fn scripts_call_no_function_that_others_could_overload() {
+    let mut calls = Vec::new();
+    let mut seen = 0;
+    let scripts = files(&["sql", "rs"])
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "sql"));
+    for path in scripts.chain(updates()) {
+        let text = fs::read_to_string(&path).expect("a file in UTF-8");
+        let lines = text.lines().map(|line| line.split("--").next().unwrap_or_default());
+        let code = lines.collect::<Vec<_>>().join("\n");
+        for statement in code.split(';') {
+            let words: Vec<_> = statement.split_whitespace().take(3).collect();
+            // These look for exactly these types. What a function is defined as comes after its name.
+            let named = match words[..] {
+                ["COMMENT" | "DROP" | "ALTER" | "GRANT" | "REVOKE", ..] => usize::MAX,
+                ["CREATE", "FUNCTION", _] => 1,
+                _ => 0,
+            };
+            let found: Vec<_> = calls_of(statement).collect();
+            seen += found.len();
+            calls.extend(
+                found.into_iter().skip(named).map(|name| format!("{}: {name}", path.display())),
+            );
+        }
+    }
+    assert!(seen > 50, "only {seen} names were found");
+    assert!(calls.is_empty(), "qualify these with snowflake_internal:\n{}", calls.join("\n"));
+}
+
+/// The functions of the extension that a text names with parentheses, outside of `snowflake_internal`.
+fn calls_of(text: &str) -> impl Iterator<Item = String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices("snowflake_").filter_map(move |(at, _)| {
+        let name: String = text[at..].chars().take_while(|c| is_name(*c)).collect();
+        let is_call = text[at + name.len()..].starts_with('(');
+        let is_own = !text[..at].ends_with("snowflake_internal.") && !text[..at].ends_with(is_name);
+        (is_call && is_own).then_some(name)
+    })
+}
+
+/// The upgrade scripts.
+fn updates() -> Vec<PathBuf> {
+    let files = fs::read_dir(tree().join("sql"))
+        .expect("a directory")
+        .map(|file| file.expect("a file").path());
+    let is_update = |path: &PathBuf| path.to_string_lossy().matches("--").count() == 2;
+    files.filter(is_update).collect()
 }

@@ -204,7 +204,12 @@ fn a_transaction_prepared_before_the_start_is_named() {
     for _ in 0..2 {
         let error = error_of(client.query(HORIZON, &[]));
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
-        assert!(error.detail().expect("a detail").contains("\"the old one\""), "{error:?}");
+        let named = "\"the old one\" of role postgres in database postgres";
+        assert!(error.detail().expect("a detail").contains(named), "{error:?}");
+        assert!(
+            error.hint().expect("a hint").contains("ROLLBACK PREPARED 'the old one'"),
+            "{error:?}"
+        );
         bigint(&mut client, INSERT);
     }
     // A new one does not hide it.
