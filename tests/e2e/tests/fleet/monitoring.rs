@@ -270,9 +270,8 @@ impl Prometheus {
         let configuration = block("yaml");
         assert!(configuration.contains(targets));
         let global = "global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\n";
-        let configuration = configuration
-            .replace("global:\n", global)
-            .replace(targets, &format!("{instances:?}"));
+        let configuration =
+            configuration.replace("global:\n", global).replace(targets, &format!("{instances:?}"));
         let file = directory.join("prometheus.yml");
         fs::write(&file, configuration).expect("a directory to write to");
         let alerts = text("alerts.yaml");

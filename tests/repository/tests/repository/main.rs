@@ -8,5 +8,6 @@ mod front_door;
 mod links;
 mod make_help;
 mod named_tests;
+mod runbook;
 mod sql_files;
 mod unguarded;
