@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::io::Write;
+use std::iter;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -89,7 +90,7 @@ fn one_cause_makes_one_alert() {
         .arg("--cluster.listen-address=");
     let _service = Service::start(command, directory.path().join("log"));
     eventually("Alertmanager is ready", || http_get(port, "/-/ready").is_some());
-    let fired = CAUSES.iter().flat_map(|(cause, follow)| [&[*cause], *follow].concat());
+    let fired = CAUSES.iter().flat_map(|(cause, follow)| iter::once(cause).chain(*follow));
     let fired: Vec<Value> = fired
         .map(|alert| {
             let mut words = alert.splitn(3, ' ');

@@ -52,41 +52,48 @@ fn the_reference_is_complete() {
             let item = item.unwrap_or_else(|| panic!("{name} is not in the reference"));
             assert!(item.contains("` → `"), "{name} has no example");
         } else {
-            let (column, view) = (format!("`{name}`"), format!("### {name}\n"));
-            let is_there = reference.contains(&column) || reference.contains(&view);
+            let column = format!("`{name}`");
+            let is_there = reference.contains(&column);
             assert!(is_there, "{name} is not in the reference");
         }
     }
     assert!(functions > 15);
 }
 
-/// The examples of settings, taken together, configure a server, and all of its settings are there.
+/// The examples of settings, taken together, configure a server, and all of its settings are there,
+/// each with its default and with what a change of it needs.
 #[test]
 fn the_settings_of_the_reference_are_real() {
-    let reference = page("docs/reference.md").text;
-    let settings = &reference[reference.find("## Settings\n").expect("a reference of settings")..];
+    let reference = page("docs/reference.md");
+    let settings = reference.section("Settings").text;
     let mut builder = Cluster::builder();
     let mut examples = Vec::new();
-    for item in items(settings) {
-        let (name, rest) = item[1..].split_once("` (default ").expect("a name and a default");
-        let default = rest.split([',', ')']).next().expect("a default").trim_matches('`');
-        let example = rest.rsplit('`').nth(1).expect("an example");
-        let (also_name, value) = example.split_once(" = ").expect("name = value");
-        assert_eq!(also_name, name);
+    for row in settings.lines().filter(|line| line.starts_with("`snowflake.")) {
+        let cells: Vec<&str> = row.split(" | ").map(|cell| cell.trim_matches('`')).collect();
+        let [name, default, value, needs, _] = cells[..] else { panic!("five cells: {row}") };
+        let context = match needs {
+            "restart" => "postmaster",
+            "reload" => "sighup",
+            "session" => "user",
+            other => panic!("{name} needs {other}"),
+        };
         if name == "snowflake.public_key_file" {
             // This machine does not have the file.
-            examples.push((name.to_owned(), String::new(), default.to_owned()));
+            examples.push((name.to_owned(), String::new(), default.to_owned(), context));
             continue;
         }
         builder = builder.set(name, value);
-        examples.push((name.to_owned(), value.to_owned(), default.to_owned()));
+        examples.push((name.to_owned(), value.to_owned(), default.to_owned(), context));
     }
     let (configured, fresh) = (builder.start(), Cluster::start());
     let show = |cluster: &Cluster, name: &str| -> String {
         cluster.connect().query_one(&format!("SHOW {name}"), &[]).expect("a setting").get(0)
     };
-    for (name, value, default) in &examples {
+    for (name, value, default, context) in &examples {
         assert_eq!(&show(&configured, name), value, "{name}");
+        let of_setting = format!("SELECT context FROM pg_settings WHERE name = '{name}'");
+        let real: String = fresh.connect().query_one(&of_setting, &[]).expect("a setting").get(0);
+        assert_eq!(&real, context, "the context of {name}");
         if !name.ends_with("er_id") {
             let default = if default == "empty" { "" } else { default };
             assert_eq!(show(&fresh, name), default, "the default of {name}");
