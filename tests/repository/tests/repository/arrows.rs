@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use snowflake_repository::tree;
+use snowflake_repository::{page, tree};
 
 /// The directory of each crate, and of each test that has more than one file.
 const CRATES: [&str; 19] = [
@@ -59,6 +59,19 @@ fn no_circle_between_files() {
         .map(|(from, to)| [from, to].map(|path| path.display().to_string()).join(" uses "))
         .collect();
     assert!(circles.is_empty(), "these arrows lead back:\n{}", circles.join("\n"));
+}
+
+/// docs/design.md lists the modules of the library in the order in which src/lib.rs has them.
+#[test]
+fn the_map_of_the_design_is_that_of_the_library() {
+    let names = |text: &str, start: &str| -> Vec<String> {
+        let items = text.lines().filter_map(|line| line.strip_prefix(start)?.split('`').next());
+        items.map(str::to_owned).collect()
+    };
+    let map = page("docs/design.md").section("Where it is").text;
+    let modules = names(&page("src/lib.rs").text, "//! - `");
+    assert!(modules.len() > 20, "{modules:?}");
+    assert_eq!(names(map.split_once("--- | ---").expect("a table").1, "`"), modules);
 }
 
 fn collect(directory: &Path, module: &[String], files: &mut Files) {
