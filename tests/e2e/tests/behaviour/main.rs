@@ -21,6 +21,7 @@ mod identity_requires;
 mod image_root;
 mod installation;
 mod layout_check;
+mod leaving;
 mod migrations;
 mod observation;
 mod observation_by_inserts;

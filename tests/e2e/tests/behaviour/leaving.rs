@@ -1,0 +1,157 @@
+//! "Leave" of docs/conversion.md, followed to the letter.
+
+use std::fs;
+
+use snowflake_e2e::{Cluster, NEXT, Register, assert_increasing, bigint, new_directory};
+use snowflake_repository::page;
+
+use super::documents::run_block;
+
+/// Tables of another schema and another owner, with names that have to be quoted: one with partitions, of
+/// which one was attached, and with a key in a composite primary key; one that was converted; one
+/// that another one inherits from; and one whose time is stored and indexed.
+const TABLES: &str = r#"
+    CREATE ROLE clerk;
+    CREATE SCHEMA "My Shop";
+    GRANT ALL ON SCHEMA "My Shop" TO clerk;
+    SET search_path = "My Shop", public;
+    CREATE TABLE "Order Lines" (region text, "Line Id" bigint DEFAULT snowflake_nextval(),
+        PRIMARY KEY (region, "Line Id")) PARTITION BY LIST (region);
+    CREATE TABLE "Of Europe" PARTITION OF "Order Lines" FOR VALUES IN ('europe');
+    CREATE TABLE "Of Asia" (LIKE "Order Lines" INCLUDING DEFAULTS) PARTITION BY HASH ("Line Id");
+    CREATE TABLE "Of Japan" PARTITION OF "Of Asia" FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+    ALTER TABLE "Order Lines" ATTACH PARTITION "Of Asia" FOR VALUES IN ('asia');
+    CREATE TABLE "Clerks" (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, region text);
+    ALTER TABLE "Clerks" OWNER TO clerk;
+    INSERT INTO "Clerks" (region) VALUES ('europe');
+    SELECT snowflake_convert('"Clerks"', dry_run => false);
+    CREATE TABLE notes (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), region text);
+    CREATE TABLE "More" () INHERITS (notes);
+    CREATE TABLE orders (
+        id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
+        region text,
+        created_at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED);
+    ALTER TABLE orders OWNER TO clerk;
+    CREATE INDEX by_time ON orders (snowflake_timestamp(id));
+    SET search_path = public;"#;
+
+/// A row in each table that takes IDs.
+const INSERT: &str = r#"
+    INSERT INTO "My Shop"."Order Lines" VALUES ('europe'), ('asia');
+    INSERT INTO "My Shop"."Of Europe" VALUES ('europe');
+    INSERT INTO "My Shop"."Of Asia" VALUES ('asia');
+    INSERT INTO "My Shop"."Of Japan" VALUES ('asia');
+    INSERT INTO "My Shop"."Clerks" (region) VALUES ('europe');
+    INSERT INTO "My Shop".notes (region) VALUES ('europe');
+    INSERT INTO "My Shop"."More" (region) VALUES ('europe');
+    INSERT INTO "My Shop".orders (region) VALUES ('europe');
+    INSERT INTO logs (line) VALUES ('this month')"#;
+
+/// What the page says of generated columns, indexes and functions.
+const REPLACE: &str = r#"
+    ALTER TABLE "My Shop".orders ALTER COLUMN created_at DROP EXPRESSION;
+    DROP INDEX "My Shop".by_time;
+    CREATE INDEX ON "My Shop".orders (id_timestamp(id));
+    DO $do$ BEGIN
+        EXECUTE replace(pg_get_functiondef('create_logs_partition'::regproc), 'snowflake_min', 'id_min');
+    END $do$"#;
+
+#[test]
+fn an_awkward_database_is_left() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let mut client = cluster.connect();
+    client.batch_execute(TABLES).expect("tables");
+    let recipe = page("docs/recipes.md").section("Partition by time").blocks().swap_remove(0);
+    client.batch_execute(&recipe.text).expect("the recipe");
+    client.batch_execute(INSERT).expect("rows");
+    let leave = page("docs/conversion.md").section("Leave");
+    let blocks = leave.blocks();
+    for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.language == "sql") {
+        if block.text.starts_with("DROP EXTENSION") {
+            client.batch_execute(REPLACE).expect("replaced");
+        }
+        let directory = cluster.directory().to_owned();
+        run_block(&leave, block, blocks.get(index + 1), &cluster, &directory);
+        if block.text.starts_with("CREATE FUNCTION id_timestamp") {
+            let same = "SELECT count(*) FROM \"My Shop\".orders
+                WHERE id_timestamp(id) = snowflake_timestamp(id)
+                  AND id_min(created_at) = snowflake_min(created_at)
+                  AND id_min(created_at + interval '999 us') = snowflake_min(created_at)";
+            assert_eq!(bigint(&mut client, same), 1);
+        } else if block.text.starts_with("SELECT oid::regprocedure") {
+            let found = client.query(block.text.trim_end_matches(";\n"), &[]).expect("functions");
+            assert_eq!(found.len(), 1);
+        }
+    }
+    client.batch_execute(INSERT).expect("rows without the extension");
+    client
+        .batch_execute("CALL create_logs_partition((now() + interval '1 month')::date)")
+        .expect("a partition");
+    // Each sequence goes on above the largest key.
+    let last = bigint(&mut client, "SELECT max(id) FROM \"My Shop\".orders");
+    client.batch_execute(INSERT).expect("rows");
+    let next = bigint(&mut client, "SELECT max(id) FROM \"My Shop\".orders");
+    assert_eq!(next, last + 1);
+    let owners =
+        "SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relowner = 'clerk'::regrole";
+    assert_eq!(bigint(&mut client, owners), 2);
+}
+
+/// The server works on without the library, and the register stays. If snowflake_pg comes back, with a
+/// clock that was set back, IDs go on.
+#[test]
+fn a_server_works_on_after_the_extension_was_uninstalled() {
+    let mut cluster = Cluster::builder().fake_clock().start();
+    let mut client = cluster.connect();
+    let last = bigint(&mut client, NEXT);
+    client
+        .batch_execute("CREATE TABLE orders (id bigint); DROP EXTENSION snowflake")
+        .expect("left");
+    drop(client);
+    cluster.configure(&[("shared_preload_libraries", "")]);
+    cluster.stop();
+    cluster.start_again();
+    let register = fs::read(Register::path(&cluster)).expect("the register");
+    let more = "INSERT INTO orders SELECT generate_series(1, 1000); CHECKPOINT";
+    cluster.connect().batch_execute(more).expect("no need of the extension");
+    let mut copy = cluster.base_backup(&[]);
+    copy.start_again();
+    cluster.stop();
+    for cluster in [&cluster, &copy] {
+        assert!(fs::read(Register::path(cluster)).expect("the register") == register);
+    }
+
+    cluster.set_clock("-1h");
+    cluster.configure(&[("shared_preload_libraries", "snowflake_pg")]);
+    cluster.start_again();
+    let mut client = cluster.connect();
+    client.batch_execute("CREATE EXTENSION snowflake").expect("created");
+    assert_increasing(&[last, bigint(&mut client, NEXT)]);
+}
+
+/// After the files are removed, a server starts if its configuration no longer names them, with the
+/// register and without. A recovery creates the register again.
+#[test]
+fn a_server_starts_without_the_files_if_nothing_names_them() {
+    // It outlives the cluster, whose server is in it.
+    let directory = new_directory();
+    let mut cluster = Cluster::start();
+    bigint(&mut cluster.connect(), NEXT);
+    cluster.kill();
+    let register = Register::path(&cluster);
+    fs::remove_file(&register).expect("the register");
+    let without = cluster.programs().without_the_extension(directory.path());
+    cluster.use_programs(without);
+    assert!(cluster.try_start().is_err());
+    assert!(cluster.log().contains("could not access file \"snowflake_pg\""), "{}", cluster.log());
+    cluster.configure(&[("shared_preload_libraries", "")]);
+    cluster.start_again();
+    cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+    assert!(register.exists());
+    cluster.stop();
+    fs::remove_file(&register).expect("the register");
+    cluster.start_again();
+    cluster.connect().batch_execute("CREATE TABLE orders (id int); CHECKPOINT").expect("it works");
+    cluster.base_backup(&[]).start_again();
+    assert!(!register.exists());
+}
