@@ -26,7 +26,11 @@ fn migrate(program: &Program) {
 #[test]
 fn orders_and_cups() {
     for version in VERSIONS {
-        let program = migrated(version);
+        let program = Program::of_version(version, "django");
+        // The models declare no keys: those of DEFAULT_AUTO_FIELD.
+        let models = program.read("orders/models.py").replace(&format!("    id = {KEY}\n"), "");
+        program.write("orders/models.py", &models);
+        migrate(&program);
         let again = program.python(&["manage.py", "makemigrations", "--check", "--dry-run"]);
         assert!(again.contains("No changes detected"), "{again}");
         let printed = program.python(&["insert.py"]);
