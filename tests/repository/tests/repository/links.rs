@@ -72,37 +72,6 @@ fn every_link_leads_to_a_file_and_a_heading() {
     assert!(links >= 20, "the documents have {links} links");
 }
 
-/// Where figures stand that were measured, the day and the commit stand, too.
-#[test]
-fn figures_are_of_a_commit_and_a_day() {
-    const MEASURED: [&str; 8] = [
-        "SECURITY.md",
-        "docs/adoption.md",
-        "docs/compare.md",
-        "docs/conversion.md",
-        "docs/identity.md",
-        "docs/order.md",
-        "docs/public-ids.md",
-        "docs/several-servers.md",
-    ];
-    let mut named = BTreeSet::new();
-    for document in documents() {
-        for paragraph in document.text.split("\n\n") {
-            for rest in paragraph.split("commit ").skip(1) {
-                let commit = rest.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or("");
-                if commit.len() != 7 {
-                    continue;
-                }
-                assert!(paragraph.contains("2026-"), "{}: {paragraph}", document.name);
-                named.insert(document.name.clone());
-            }
-        }
-    }
-    for name in MEASURED {
-        assert!(named.contains(name), "{name} names no commit");
-    }
-}
-
 /// Lines of prose fit into a window. Those of tables and pictures, and those that a signature or an
 /// example begins, are as long as they are.
 #[test]
