@@ -58,7 +58,7 @@ const REPLACE: &str = r#"
 
 #[test]
 fn an_awkward_database_is_left() {
-    let mut cluster = Cluster::builder().fake_clock().start();
+    let cluster = Cluster::start();
     let mut client = cluster.connect();
     client.batch_execute(TABLES).expect("tables");
     let recipe = page("docs/recipes.md").section("Partition by time").blocks().swap_remove(0);
