@@ -1,6 +1,5 @@
 //! What the documents refer to is there: files, headings, programs and commits.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
