@@ -1,4 +1,4 @@
-//! The recipes of docs/identity.md that give servers their identities, run as they are
+//! The recipes of docs/setup.md that give servers their identities, run as they are
 //! printed, with other paths and hosts.
 
 use std::fs;
@@ -10,7 +10,7 @@ use snowflake_e2e::{Cluster, Means, fleet_program, lacks, output};
 
 /// The first block of the page that contains `mark`.
 fn block(mark: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/identity.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/setup.md");
     let page = fs::read_to_string(path).expect("the page");
     let blocks = page.split("\n```").skip(1).step_by(2);
     let block =
@@ -105,29 +105,6 @@ fn cloud_init_gives_a_server_its_identity() {
     assert!(said.contains("Valid "), "{said}");
     let (_, script) = text.split_once("- |\n").expect("a script");
     setting.run(Command::new("sh").args(["-ec", script]));
-    assert_eq!(setting.identity_of_a_server(), (0, 0));
-}
-
-/// The play writes what a server includes, and a second run changes nothing.
-#[test]
-fn ansible_gives_a_server_its_identity() {
-    if lacks(&[Means::Program("ansible-playbook")]) {
-        return;
-    }
-    let setting = Setting::new();
-    // The user who runs this may write here.
-    let text = block("ansible.builtin").replace("  become: true\n", "");
-    let play = setting.write("play.yaml", &setting.place(&text));
-    let host = "db-1 ansible_connection=local ansible_python_interpreter=/usr/bin/python3";
-    let inventory = setting.write("hosts", &format!("[databases]\n{host}\n"));
-    let run = || {
-        let mut program = fleet_program("ansible-playbook");
-        setting.run(program.arg("--inventory").arg(&inventory).arg(&play))
-    };
-    for changes in ["changed=2 ", "changed=0 "] {
-        let said = run();
-        assert!(said.contains(changes), "{said}");
-    }
     assert_eq!(setting.identity_of_a_server(), (0, 0));
 }
 
