@@ -61,26 +61,6 @@ impl Page {
         Page { name: self.name.clone(), text: text.into() }
     }
 
-    /// The tests and modules of tests that comments of the Markdown list, as in
-    /// `<!-- tests: crash, steps::x -->`. The word can be left out if every name has its module.
-    pub fn commented_tests(&self) -> Vec<&str> {
-        let is_of_name = |b: u8| b.is_ascii_alphanumeric() || b"_:, \n".contains(&b);
-        let are_names = |list: &&str| list.contains("::") && list.bytes().all(is_of_name);
-        let comments = self.text.split("<!-- ").skip(1).filter_map(|rest| rest.split_once("-->"));
-        let lists = comments.filter_map(|(comment, _)| {
-            comment.strip_prefix("tests: ").or(Some(comment).filter(are_names))
-        });
-        lists.flat_map(|list| list.split(',')).map(str::trim).collect()
-    }
-
-    /// What a reader sees: all but the comments.
-    pub fn seen(&self) -> Page {
-        let mut parts = self.text.split("<!--");
-        let first = parts.next().unwrap_or_default().to_owned();
-        let rest = parts.filter_map(|part| part.split_once("-->")).map(|(_, after)| after);
-        Page { name: self.name.clone(), text: rest.fold(first, |text, part| text + part) }
-    }
-
     /// Its fenced blocks.
     pub fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();

@@ -3,11 +3,8 @@
 mod addresses;
 mod arrows;
 mod commands;
-mod comparison;
-mod front_door;
 mod links;
 mod make_help;
-mod named_tests;
 mod runbook;
 mod sql_files;
 mod unguarded;
