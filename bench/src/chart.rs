@@ -1,5 +1,4 @@
-//! The picture of docs/performance.md: the figures that readers ask for first, and the machine. It is
-//! drawn at the width at which GitHub shows it, so that its text is not scaled.
+//! The picture of docs/performance.md: the figures that readers ask for first, and the machine.
 
 use std::path::Path;
 
@@ -9,10 +8,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::costs::{Costs, shown};
 use crate::inserts::Inserts;
 use crate::machine::Machine;
-use crate::picture::{self, BLUE, FONT, GRAY, INK, PAPER, TEXT, TITLE};
+use crate::picture::{self, Area, BLUE, GRAY, INK};
 use crate::sustained::Series;
-
-const SIZE: (u32, u32) = (840, 690);
 
 /// In a cell: the margin, the top of the content, and the height of a line.
 const MARGIN: i32 = 14;
@@ -22,8 +19,6 @@ const LINE: i32 = 24;
 const NAMES: i32 = 158;
 const VALUES: i32 = 72;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-
 /// Draws the chart into an SVG file.
 pub fn draw(
     path: &Path,
@@ -32,10 +27,7 @@ pub fn draw(
     inserts: &Inserts,
     sustained: &[Series; 2],
 ) {
-    let mut picture = String::new();
-    {
-        let root = SVGBackend::with_string(&mut picture, SIZE).into_drawing_area();
-        root.fill(&PAPER).expect("drawn");
+    picture::draw(path, "What IDs of snowflake_pg cost, beside other keys", 690, |root| {
         let cells = root.split_evenly((3, 2));
         cost_of_an_id(&cells[0], costs);
         bulk_inserts(&cells[1], inserts);
@@ -43,9 +35,7 @@ pub fn draw(
         single_inserts(&cells[3], inserts);
         generation(&cells[4], sustained);
         facts(&cells[5], machine, sustained);
-        root.present().expect("drawn");
-    }
-    picture::write(path, "What IDs of snowflake_pg cost, beside other keys", picture);
+    });
 }
 
 fn cost_of_an_id(cell: &Area, costs: &Costs) {
@@ -157,9 +147,7 @@ fn facts(cell: &Area, machine: &Machine, sustained: &[Series; 2]) {
 
 /// The title of a cell, and what to know of it.
 fn title(cell: &Area, title: &str, note: &str) {
-    let bold = (FONT, TITLE, FontStyle::Bold).into_font().color(&INK);
-    let bold = bold.pos(Pos::new(HPos::Left, VPos::Center));
-    cell.draw_text(title, &bold, (MARGIN, 24)).expect("drawn");
+    write(cell, title, picture::bold(), (MARGIN, 24), HPos::Left);
     if !note.is_empty() {
         text(cell, note, (MARGIN, 46), HPos::Left);
     }
@@ -167,8 +155,11 @@ fn title(cell: &Area, title: &str, note: &str) {
 
 /// A text beside or around a point.
 fn text(cell: &Area, text: &str, at: (i32, i32), anchor: HPos) {
-    let style = (FONT, TEXT).into_font().color(&INK).pos(Pos::new(anchor, VPos::Center));
-    cell.draw_text(text, &style, at).expect("drawn");
+    write(cell, text, picture::font(&INK), at, anchor);
+}
+
+fn write(cell: &Area, text: &str, font: TextStyle, at: (i32, i32), anchor: HPos) {
+    cell.draw_text(text, &font.pos(Pos::new(anchor, VPos::Center)), at).expect("drawn");
 }
 
 /// A number as readers know it: 1,234,567.

@@ -1,13 +1,14 @@
-//! What the pictures of the documents have in common: colors, on light pages and on dark ones, and a
-//! title for those who cannot see the picture. The simulation draws with it, too.
+//! What the pictures of the documents have in common: colors, on light pages and on dark ones, fonts,
+//! and a title for those who cannot see the picture. The simulation draws with it, too.
 
 use std::fs;
 use std::path::Path;
 
-use plotters::style::RGBColor;
+use plotters::coord::Shift;
+use plotters::prelude::*;
 
 pub const INK: RGBColor = RGBColor(31, 35, 40);
-pub const PAPER: RGBColor = RGBColor(255, 255, 255);
+const PAPER: RGBColor = RGBColor(255, 255, 255);
 pub const GRID: RGBColor = RGBColor(225, 228, 232);
 pub const BLUE: RGBColor = RGBColor(31, 111, 235);
 pub const ORANGE: RGBColor = RGBColor(191, 97, 0);
@@ -23,14 +24,32 @@ const DARK: [(RGBColor, RGBColor); 6] = [
     (GRAY, RGBColor(139, 148, 158)),
 ];
 
-pub const FONT: &str = "sans-serif";
+const FONT: &str = "sans-serif";
 /// plotters writes a font's size divided by this.
 const FONT_SCALE: f64 = 1.24;
-pub const TEXT: f64 = 14.0 * FONT_SCALE;
-pub const TITLE: f64 = 15.0 * FONT_SCALE;
 
-/// Writes a picture in these colors into an SVG file.
-pub fn write(path: &Path, title: &str, mut picture: String) {
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// The font of texts.
+pub fn font(color: &RGBColor) -> TextStyle<'static> {
+    (FONT, 14.0 * FONT_SCALE).into_font().color(color)
+}
+
+/// The font of titles.
+pub fn bold() -> TextStyle<'static> {
+    (FONT, 15.0 * FONT_SCALE, FontStyle::Bold).into_font().color(&INK)
+}
+
+/// Draws a picture of this height into an SVG file, at the width at which GitHub shows it, so that its
+/// text is not scaled.
+pub fn draw(path: &Path, title: &str, height: u32, draw: impl FnOnce(&Area)) {
+    let mut picture = String::new();
+    {
+        let root = SVGBackend::with_string(&mut picture, (840, height)).into_drawing_area();
+        root.fill(&PAPER).expect("drawn");
+        draw(&root);
+        root.present().expect("drawn");
+    }
     // plotters cannot write these elements. They belong at the beginning of <svg>.
     let begin = picture.find('>').expect("an element") + 1;
     picture.insert_str(begin, &head(title));
