@@ -49,9 +49,11 @@ impl Program {
         let mut copy = Command::new("cp");
         copy.args(["-r", "--no-target-directory"]).arg(source).arg(directory.path());
         assert!(copy.status().expect("cp runs").success(), "cannot copy {client}");
-        if installed.join("node_modules").exists() {
-            symlink(installed.join("node_modules"), directory.path().join("node_modules"))
-                .expect("a directory to write to");
+        for name in ["node_modules", "package.json"] {
+            let (link, target) = (directory.path().join(name), installed.join(name));
+            if target.exists() && !link.exists() {
+                symlink(target, link).expect("a directory to write to");
+            }
         }
         let cluster = Cluster::builder().set("log_statement", "all").public_keys(KEYS).start();
         Program { cluster, directory, installed }
