@@ -32,7 +32,9 @@ class Post(Base):
     __tablename__ = "posts"
     id: Mapped[int] = mapped_column(primary_key=True)
     author_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    editor_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))  # second
     title: Mapped[str]
+    subtitle: Mapped[str | None]  # second
     author: Mapped[User] = relationship(back_populates="posts", foreign_keys=author_id)
     tags: Mapped[list[Tag]] = relationship(secondary=posts_tags)
     comments: Mapped[list["Comment"]] = relationship(back_populates="post")
@@ -46,3 +48,11 @@ class Comment(Base):
     parent_id: Mapped[int | None] = mapped_column(ForeignKey("comments.id"))
     body: Mapped[str]
     post: Mapped[Post] = relationship(back_populates="comments")
+
+
+# second
+class Like(Base):
+    __tablename__ = "likes"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    post_id: Mapped[int] = mapped_column(ForeignKey("posts.id"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))

@@ -9,7 +9,9 @@ export const users = pgTable('users', {
 export const posts = pgTable('posts', {
   id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
   title: varchar({ length: 255 }).notNull(),
+  subtitle: varchar({ length: 255 }), // second
   authorId: bigint('author_id', { mode: 'bigint' }).notNull().references(() => users.id),
+  editorId: bigint('editor_id', { mode: 'bigint' }).references(() => users.id), // second
 });
 
 export const comments = pgTable('comments', {
@@ -37,3 +39,10 @@ export const postsRelations = relations(posts, ({ one, many }) => ({
 export const commentsRelations = relations(comments, ({ one }) => ({
   post: one(posts, { fields: [comments.postId], references: [posts.id] }),
 }));
+
+// second
+export const likes = pgTable('likes', {
+  id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+  postId: bigint('post_id', { mode: 'bigint' }).notNull().references(() => posts.id),
+  userId: bigint('user_id', { mode: 'bigint' }).notNull().references(() => users.id),
+});

@@ -18,12 +18,14 @@ export const PostEntity = new EntitySchema({
   columns: {
     id: { type: 'bigint', primary: true, generated: 'increment' },
     title: { type: String },
+    subtitle: { type: String, nullable: true }, // second
   },
   relations: {
     author: {
       type: 'many-to-one', target: 'user', inverseSide: 'posts', nullable: false,
       joinColumn: { name: 'author_id' },
     },
+    editor: { type: 'many-to-one', target: 'user', joinColumn: { name: 'editor_id' } }, // second
     comments: { type: 'one-to-many', target: 'comment', inverseSide: 'post' },
     tags: { type: 'many-to-many', target: 'tag', joinTable: true },
   },
@@ -51,5 +53,18 @@ export const TagEntity = new EntitySchema({
   columns: {
     id: { type: 'bigint', primary: true, generated: 'increment' },
     name: { type: String, unique: true },
+  },
+});
+
+// second
+export const LikeEntity = new EntitySchema({
+  name: 'like',
+  tableName: 'likes',
+  columns: {
+    id: { type: 'bigint', primary: true, generated: 'increment' },
+  },
+  relations: {
+    post: { type: 'many-to-one', target: 'post', nullable: false, joinColumn: { name: 'post_id' } },
+    user: { type: 'many-to-one', target: 'user', nullable: false, joinColumn: { name: 'user_id' } },
   },
 });

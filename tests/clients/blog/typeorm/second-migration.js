@@ -24,9 +24,4 @@ export class Second2000000000000 {
     ]);
     await queryRunner.createForeignKey('posts', reference('editor_id', 'users'));
   }
-
-  async down(queryRunner) {
-    await queryRunner.dropColumns('posts', ['editor_id', 'subtitle']);
-    await queryRunner.dropTable('likes');
-  }
 }

@@ -10,17 +10,18 @@ use crate::program::{Program, stdout, use_own_schema};
 fn program() -> Program {
     let program = Program::of("alembic");
     stdout(alembic(&program, &["init", "migrations"]));
-    program.write("migrations/env.py", &program.read("env.py"));
+    program.write(ENV, &program.read("env.py"));
     program
 }
 
-fn alembic(program: &Program, arguments: &[&str]) -> Output {
+/// What Alembic's command line does.
+pub fn alembic(program: &Program, arguments: &[&str]) -> Output {
     program.tool("alembic", arguments)
 }
 
 /// Makes a migration of all differences. Returns its statements.
 #[track_caller]
-fn revision(program: &Program, name: &str) -> String {
+pub fn revision(program: &Program, name: &str) -> String {
     stdout(alembic(program, &["revision", "--autogenerate", "--rev-id", name]));
     let migration = program.read(&format!("migrations/versions/{name}_.py"));
     let (_, upgrade) = migration.split_once("def upgrade()").expect("an upgrade");
@@ -34,7 +35,7 @@ fn upgrade(program: &Program) {
 
 /// Asserts that the models are like the database.
 #[track_caller]
-fn assert_no_difference(program: &Program) {
+pub fn assert_no_difference(program: &Program) {
     let found = stdout(alembic(program, &["check"]));
     assert!(found.contains("No new upgrade operations detected"), "{found}");
 }
@@ -58,15 +59,8 @@ with Session(create_engine("postgresql+psycopg://")) as session:
         print(order.item, order.id)
 "#;
 
-/// Replaces a line of `env.py`.
-#[track_caller]
-fn configure(program: &Program, line: &str, by: &str) {
-    let file = "migrations/env.py";
-    let text = program.read(file);
-    assert!(text.contains(line), "{text}");
-    program.write(file, &text.replace(line, by));
-}
-
+/// What configures it.
+pub const ENV: &str = "migrations/env.py";
 const ALL_SCHEMAS: &str = "        include_schemas=True,\n";
 const FILTER: &str = "        include_name=include_name,\n";
 const DEFAULTS: &str = "        compare_server_default=True,\n";
@@ -85,7 +79,7 @@ fn the_extension_is_left_alone() {
         assert!(created.contains(default) && !created.contains("drop"), "{created}");
         upgrade(&program);
         assert_no_difference(&program);
-        configure(&program, FILTER, &[FILTER, DEFAULTS].concat());
+        program.replace(ENV, FILTER, &[FILTER, DEFAULTS].concat());
         assert_no_difference(&program);
         assert_inserts(&program);
     }
@@ -96,7 +90,7 @@ fn the_extension_is_left_alone() {
 #[test]
 fn the_tables_of_all_schemas_are_dropped() {
     let program = program();
-    configure(&program, FILTER, "");
+    program.replace(ENV, FILTER, "");
     let migration = revision(&program, "first");
     let drop = "op.drop_table('snowflake_layout', schema='snowflake_internal')";
     assert!(migration.contains(drop), "{migration}");
@@ -110,7 +104,7 @@ fn the_tables_of_all_schemas_are_dropped() {
 #[test]
 fn views_are_not_looked_at() {
     let program = program();
-    configure(&program, &[ALL_SCHEMAS, FILTER].concat(), "");
+    program.replace(ENV, &[ALL_SCHEMAS, FILTER].concat(), "");
     let created = revision(&program, "first");
     assert!(created.contains("create_table") && !created.contains("drop"), "{created}");
     upgrade(&program);
@@ -150,7 +144,7 @@ fn a_model_that_keeps_its_identity_takes_ids() {
     let (program, declared) = converted("BigInteger");
     assert_no_difference(&program);
     assert_inserts(&program);
-    configure(&program, FILTER, &[FILTER, DEFAULTS].concat());
+    program.replace(ENV, FILTER, &[FILTER, DEFAULTS].concat());
     let output = alembic(&program, &["check"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.trim_end().ends_with("AssertionError"), "{said}");

@@ -4,6 +4,10 @@
 //!
 //! The first migration has users, posts, comments, tags, and a table that joins posts and tags. The
 //! second one adds a table `likes`, a column `posts.subtitle`, and a reference `posts.editor_id`.
+//!
+//! Programs write the same rows. After the first migration, Ann writes the post `Tea` with two tags, and
+//! Bob comments on it. After the second one, Bob likes it, and becomes its editor. They print each key as
+//! `table ID`, and at the end what they read, without IDs.
 
 mod go;
 mod javascript;
@@ -16,6 +20,8 @@ use std::collections::BTreeMap;
 
 use snowflake_e2e::{Cluster, bigint};
 
+use crate::program::{Program, source};
+
 /// The tables of the first migration whose key is their `id`.
 pub const FIRST: &[&str] = &["comments", "posts", "tags", "users"];
 
@@ -27,6 +33,42 @@ pub const SECOND: &[&str] = &["comments", "likes", "posts", "tags", "users"];
 pub fn adopt(cluster: &Cluster) {
     let adopt = "ALTER ROLE postgres SET snowflake.adopted_schemas = 'public'";
     cluster.connect().batch_execute(adopt).expect("an adopted schema");
+}
+
+/// What programs print at the end after the first migration.
+pub const WRITTEN: &str = "Tea: drinks\nTea: kitchen\nTea: How long? (Bob)\n";
+
+/// And after the second one.
+pub const LIKED: &str = "Tea: A start, edited by Bob\n";
+
+/// The files of models that are those of both migrations.
+const MODELS: [(&str, &str); 5] = [
+    ("alembic", "models.py"),
+    ("django", "blog/models.py"),
+    ("drizzle", "schema.js"),
+    ("sequelize", "models/index.js"),
+    ("typeorm", "entities.js"),
+];
+
+/// A client with the program of its blog, and a server whose schema `public` is adopted. Its models lack
+/// what the second migration adds: lines that end with the comment `second`, and all that comes after a
+/// line of only that comment.
+pub fn blog(client: &str) -> Program {
+    let program = Program::with(client, &source("blog").join(client));
+    adopt(&program.cluster);
+    if let Some((_, file)) = MODELS.iter().find(|(of, _)| *of == client) {
+        let both = program.read(file);
+        let lines = both.lines().take_while(|line| !["# second", "// second"].contains(line));
+        let first = lines.filter(|line| !line.ends_with(" second"));
+        program.write(file, &first.map(|line| format!("{line}\n")).collect::<String>());
+        program.write(&format!("second/{file}"), &both);
+    }
+    program
+}
+
+/// Puts the models of the second migration in their place.
+pub fn use_second(program: &Program, file: &str) {
+    program.write(file, &program.read(&format!("second/{file}")));
 }
 
 /// A row: a column that is a key of its own table, or refers to one that has snowflake IDs; its type,
@@ -94,6 +136,20 @@ pub fn assert_rows(cluster: &Cluster, tables: &[&str], printed: &str) {
             assert!(printed.lines().any(|printed| printed == line), "{line}\n{printed}");
         }
     }
+}
+
+/// Asserts that the programs printed what they have to, and that the server issued all keys.
+#[track_caller]
+pub fn assert_story(program: &Program, written: &str, liked: &str) {
+    assert!(written.ends_with(WRITTEN), "{written}");
+    assert!(liked.ends_with(LIKED), "{liked}");
+    assert_rows(&program.cluster, SECOND, &[written, liked].concat());
+}
+
+/// Asserts that the server has warned of nothing.
+#[track_caller]
+pub fn assert_no_warning(program: &Program) {
+    assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
 }
 
 /// The statement that the hint of a warning tells to execute.

@@ -9,8 +9,6 @@ use std::process::{Command, Output};
 use snowflake_e2e::{Cluster, bigints};
 use tempfile::TempDir;
 
-use crate::blog;
-
 /// The keys of public IDs of the server.
 pub const KEYS: &str = "000102030405060708090a0b0c0d0e0f\n2b7e151628aed2a6abf7158809cf4f3c\n";
 
@@ -34,14 +32,8 @@ impl Program {
         Program::with(client, &source(of))
     }
 
-    /// The client with the program of a blog, and a server whose schema `public` is adopted.
-    pub fn of_blog(client: &str) -> Program {
-        let program = Program::with(client, &source("blog").join(client));
-        blog::adopt(&program.cluster);
-        program
-    }
-
-    fn with(client: &str, source: &Path) -> Program {
+    /// The client with the program of this directory.
+    pub fn with(client: &str, source: &Path) -> Program {
         let installed = env::var("SNOWFLAKE_CLIENTS");
         let installed = installed.expect("SNOWFLAKE_CLIENTS is set: run make test-clients");
         let installed = Path::new(&installed).join(client);
@@ -141,6 +133,14 @@ impl Program {
         let path = self.directory.path().join(file);
         fs::create_dir_all(path.parent().expect("a directory")).expect("a directory to write to");
         fs::write(path, text).expect("a directory to write to");
+    }
+
+    /// Replaces a part of a file of the program.
+    #[track_caller]
+    pub fn replace(&self, file: &str, part: &str, by: &str) {
+        let text = self.read(file);
+        assert!(text.contains(part), "{part} is not in {file}: {text}");
+        self.write(file, &text.replace(part, by));
     }
 
     /// A file beside the program.

@@ -38,31 +38,29 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
 
 /// Writes a post, and reads it with what belongs to it.
 fn write(connection: &mut PgConnection) -> QueryResult<()> {
-    let names = ["Ann", "Bob"].map(|name| NewUser { name });
     let users: Vec<User> = diesel::insert_into(users::table)
-        .values(&names)
+        .values(&["Ann", "Bob"].map(|name| users::name.eq(name)))
         .returning(User::as_returning())
         .get_results(connection)?;
     users.iter().for_each(|user| println!("users {}", user.id));
     let [ann, bob] = &users[..] else { panic!("two users") };
 
-    let new = NewPost { author_id: ann.id, title: "Tea", body: "Let it draw." };
+    let text = (posts::title.eq("Tea"), posts::body.eq("Let it draw."));
     let post: Post = diesel::insert_into(posts::table)
-        .values(&new)
+        .values((posts::author_id.eq(ann.id), text))
         .returning(Post::as_returning())
         .get_result(connection)?;
     println!("posts {}", post.id);
 
-    let new = NewComment { post_id: post.id, author_id: bob.id, body: "How long?" };
+    let by = (comments::post_id.eq(post.id), comments::author_id.eq(bob.id));
     let comment: Comment = diesel::insert_into(comments::table)
-        .values(&new)
+        .values((by, comments::body.eq("How long?")))
         .returning(Comment::as_returning())
         .get_result(connection)?;
     println!("comments {}", comment.id);
 
-    let names = ["drinks", "kitchen"].map(|name| NewTag { name });
     let tags: Vec<Tag> = diesel::insert_into(tags::table)
-        .values(&names)
+        .values(&["drinks", "kitchen"].map(|name| tags::name.eq(name)))
         .returning(Tag::as_returning())
         .get_results(connection)?;
     tags.iter().for_each(|tag| println!("tags {}", tag.id));
@@ -95,9 +93,8 @@ fn like(connection: &mut PgConnection) -> Result<(), Box<dyn Error + Send + Sync
         posts::table.order(posts::id.desc()).select(Post::as_select()).first(connection)?;
     let user: User =
         users::table.order(users::id.desc()).select(User::as_select()).first(connection)?;
-    let new = NewLike { post_id: post.id, user_id: user.id };
     let like: Like = diesel::insert_into(likes::table)
-        .values(&new)
+        .values((likes::post_id.eq(post.id), likes::user_id.eq(user.id)))
         .returning(Like::as_returning())
         .get_result(connection)?;
     println!("likes {}", like.id);

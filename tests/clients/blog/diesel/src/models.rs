@@ -8,26 +8,12 @@ pub struct User {
     pub name: String,
 }
 
-#[derive(Insertable)]
-#[diesel(table_name = users)]
-pub struct NewUser<'a> {
-    pub name: &'a str,
-}
-
 #[derive(Queryable, Selectable, Identifiable, Associations)]
 #[diesel(belongs_to(User, foreign_key = author_id))]
 pub struct Post {
     pub id: i64,
     pub author_id: i64,
     pub title: String,
-}
-
-#[derive(Insertable)]
-#[diesel(table_name = posts)]
-pub struct NewPost<'a> {
-    pub author_id: i64,
-    pub title: &'a str,
-    pub body: &'a str,
 }
 
 #[derive(Queryable, Selectable, Identifiable, Associations)]
@@ -39,24 +25,10 @@ pub struct Comment {
     pub body: String,
 }
 
-#[derive(Insertable)]
-#[diesel(table_name = comments)]
-pub struct NewComment<'a> {
-    pub post_id: i64,
-    pub author_id: i64,
-    pub body: &'a str,
-}
-
 #[derive(Queryable, Selectable, Identifiable)]
 pub struct Tag {
     pub id: i64,
     pub name: String,
-}
-
-#[derive(Insertable)]
-#[diesel(table_name = tags)]
-pub struct NewTag<'a> {
-    pub name: &'a str,
 }
 
 #[derive(Queryable, Selectable, Identifiable, Insertable, Associations)]
@@ -71,13 +43,6 @@ pub struct PostTag {
 #[diesel(belongs_to(Post), belongs_to(User))]
 pub struct Like {
     pub id: i64,
-    pub post_id: i64,
-    pub user_id: i64,
-}
-
-#[derive(Insertable)]
-#[diesel(table_name = likes)]
-pub struct NewLike {
     pub post_id: i64,
     pub user_id: i64,
 }

@@ -1,6 +1,3 @@
-'use strict';
-
-/** @type {import('sequelize-cli').Migration} */
 module.exports = {
   async up(queryInterface, Sequelize) {
     const id = {
@@ -32,11 +29,5 @@ module.exports = {
       post_id: reference('posts', { primaryKey: true }),
       tag_id: reference('tags', { primaryKey: true }),
     });
-  },
-
-  async down(queryInterface) {
-    for (const table of ['posts_tags', 'tags', 'comments', 'posts', 'users']) {
-      await queryInterface.dropTable(table);
-    }
   },
 };

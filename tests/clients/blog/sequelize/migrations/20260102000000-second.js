@@ -1,6 +1,3 @@
-'use strict';
-
-/** @type {import('sequelize-cli').Migration} */
 module.exports = {
   async up(queryInterface, Sequelize) {
     const reference = (model, rest) => ({
@@ -13,11 +10,5 @@ module.exports = {
     });
     await queryInterface.addColumn('posts', 'subtitle', Sequelize.STRING);
     await queryInterface.addColumn('posts', 'editor_id', reference('users'));
-  },
-
-  async down(queryInterface) {
-    await queryInterface.removeColumn('posts', 'editor_id');
-    await queryInterface.removeColumn('posts', 'subtitle');
-    await queryInterface.dropTable('likes');
   },
 };

@@ -13,6 +13,7 @@ const User = sequelize.define('user', {
 const Post = sequelize.define('post', {
   id: { ...id },
   title: { type: DataTypes.STRING, allowNull: false },
+  subtitle: DataTypes.STRING, // second
 });
 const Comment = sequelize.define('comment', {
   id: { ...id },
@@ -25,6 +26,7 @@ const Tag = sequelize.define('tag', {
 
 User.hasMany(Post, { as: 'posts', foreignKey: { name: 'authorId', allowNull: false } });
 Post.belongsTo(User, { as: 'author' });
+Post.belongsTo(User, { as: 'editor' }); // second
 Post.hasMany(Comment, { onDelete: 'CASCADE', foreignKey: { allowNull: false } });
 Comment.belongsTo(Post);
 Comment.belongsTo(User, { as: 'author' });
@@ -32,3 +34,9 @@ Post.belongsToMany(Tag, { through: 'posts_tags' });
 Tag.belongsToMany(Post, { through: 'posts_tags' });
 
 module.exports = { Sequelize, sequelize, User, Post, Comment, Tag };
+
+// second
+const Like = sequelize.define('like', { id: { ...id } });
+Like.belongsTo(Post, { foreignKey: { allowNull: false } });
+Like.belongsTo(User, { foreignKey: { allowNull: false } });
+module.exports.Like = Like;

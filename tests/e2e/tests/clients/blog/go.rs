@@ -1,6 +1,6 @@
 //! GORM, whose `AutoMigrate()` compares the tables with the models each time.
 
-use super::{FIRST, SECOND, assert_adopted, assert_rows};
+use super::{FIRST, SECOND, assert_adopted, assert_no_warning, assert_rows, blog};
 use crate::program::{Program, stdout};
 
 /// What the program of the blog prints with this argument.
@@ -22,7 +22,7 @@ fn assert_fails(program: &Program, argument: &str, error: &str) {
 /// sees no difference after the conversion.
 #[test]
 fn gorm() {
-    let program = Program::of_blog("gorm");
+    let program = blog("gorm");
     printed(&program, "first");
     assert_adopted(&program.cluster, FIRST);
     printed(&program, "second");
@@ -35,25 +35,25 @@ fn gorm() {
     let written = printed(&program, "write");
     assert!(written.ends_with("Tea by Alice, edited by Bob: 2 tags, \"How long?\"\n"), "{written}");
     assert_rows(&program.cluster, SECOND, &written);
-    assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
+    assert_no_warning(&program);
 }
 
 /// Keys and references that are declared as `int32` stay, and `AutoMigrate()` sees no difference.
 #[test]
 fn gorm_keeps_keys_of_32_bits() {
-    let program = Program::of_blog("gorm");
+    let program = blog("gorm");
     let insert = "WITH parent AS (INSERT INTO categories DEFAULT VALUES RETURNING id)
                   INSERT INTO categories (parent_id) SELECT id FROM parent";
     for _ in 0..2 {
         printed(&program, "narrow");
         program.cluster.connect().batch_execute(insert).expect("a category with a parent");
     }
-    assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
+    assert_no_warning(&program);
 }
 
 /// Without `autoIncrement:false`, a key with a default of its own has two.
 #[test]
 fn gorm_makes_two_defaults_of_an_automatic_key() {
-    let program = Program::of_blog("gorm");
+    let program = blog("gorm");
     assert_fails(&program, "automatic", "multiple default values specified for column \"id\"");
 }

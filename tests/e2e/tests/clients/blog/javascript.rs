@@ -5,43 +5,13 @@
 
 use std::process::Output;
 
-use super::{FIRST, SECOND, assert_adopted, assert_rows};
+use super::{FIRST, SECOND, assert_adopted, assert_story, blog, use_second};
 use crate::program::{Program, stdout};
 
-/// What `first.js` of each framework prints at the end: what it reads by its joins.
-const FIRST_STORY: &str = "Hello of Ada is about news and sql. Bob: First!\n";
-
-/// What `second.js` prints at the end.
-const SECOND_STORY: &str = "Hello, World! Edited by Bob\n";
-
-/// The rows of the first migration.
+/// Writes the rows of both migrations.
 #[track_caller]
-fn insert_first(program: &Program) -> String {
-    let printed = program.node("first.js");
-    assert!(printed.ends_with(FIRST_STORY), "{printed}");
-    printed
-}
-
-/// The rows of the second one.
-#[track_caller]
-fn insert_second(program: &Program) -> String {
-    let printed = program.node("second.js");
-    assert!(printed.ends_with(SECOND_STORY), "{printed}");
-    printed
-}
-
-/// Replaces a file of the program by its version for the second migration.
-fn use_second(program: &Program, file: &str) {
-    let (name, suffix) = file.rsplit_once('.').expect("a suffix");
-    program.write(file, &program.read(&format!("{name}-2.{suffix}")));
-}
-
-/// Changes a file of the program.
-#[track_caller]
-fn replace(program: &Program, file: &str, from: &str, to: &str) {
-    let text = program.read(file);
-    assert!(text.contains(from), "{from} is not in {file}");
-    program.write(file, &text.replace(from, to));
+fn assert_written(program: &Program) {
+    assert_story(program, &program.node("write.mjs"), &program.node("like.mjs"));
 }
 
 /// What drizzle-kit writes as the next migration, and what it says of it.
@@ -63,14 +33,13 @@ fn generate_and_migrate(program: &Program) {
 /// difference afterwards.
 #[test]
 fn migrations_of_drizzle_are_adopted() {
-    let program = Program::of_blog("drizzle");
+    let program = blog("drizzle");
     generate_and_migrate(&program);
     assert_adopted(&program.cluster, FIRST);
     use_second(&program, "schema.js");
     generate_and_migrate(&program);
     assert_adopted(&program.cluster, SECOND);
-    let printed = insert_first(&program) + &insert_second(&program);
-    assert_rows(&program.cluster, SECOND, &printed);
+    assert_written(&program);
     let said = generate(&program);
     assert!(said.contains("No schema changes, nothing to migrate"), "{said}");
 }
@@ -78,14 +47,13 @@ fn migrations_of_drizzle_are_adopted() {
 /// Drizzle: a reference is added to a table with rows.
 #[test]
 fn drizzle_adds_a_reference_to_a_table_with_rows() {
-    let program = Program::of_blog("drizzle");
+    let program = blog("drizzle");
     generate_and_migrate(&program);
-    let printed = insert_first(&program);
+    let written = program.node("write.mjs");
     use_second(&program, "schema.js");
     generate_and_migrate(&program);
     assert_adopted(&program.cluster, SECOND);
-    let printed = printed + &insert_second(&program);
-    assert_rows(&program.cluster, SECOND, &printed);
+    assert_story(&program, &written, &program.node("like.mjs"));
 }
 
 /// Drizzle's relational queries pass through JSON, so that a nested key is rounded whatever is
@@ -107,7 +75,7 @@ fn drizzle_rounds_keys_that_are_nested_in_relational_queries() {
         console.log(post.authorId === authorId, BigInt(post.author.id) === authorId,
           BigInt(post.author.exact) === authorId, typeof post.author.id);
         await pool.end();";
-    let program = Program::of_blog("drizzle");
+    let program = blog("drizzle");
     generate_and_migrate(&program);
     program.write("nested.js", FILE);
     assert_eq!(program.node("nested.js"), "true false true bigint\n");
@@ -122,17 +90,16 @@ fn push(program: &Program) -> Output {
 /// declared.
 #[test]
 fn drizzle_kit_push_finds_no_difference_if_the_default_is_declared() {
-    let program = Program::of_blog("drizzle");
+    let program = blog("drizzle");
     use_second(&program, "schema.js");
     assert!(stdout(push(&program)).contains("Changes applied"));
     assert_adopted(&program.cluster, SECOND);
-    let printed = insert_first(&program) + &insert_second(&program);
-    assert_rows(&program.cluster, SECOND, &printed);
+    assert_written(&program);
     let key = "bigint({ mode: 'bigint' }).primaryKey()";
-    replace(&program, "schema.js", "bigserial({ mode: 'bigint' }).primaryKey()", key);
-    replace(&program, "schema.js", ".generatedAlwaysAsIdentity()", "");
-    replace(&program, "schema.js", key, &format!("{key}.default(sql`snowflake_nextval()`)"));
-    replace(&program, "schema.js", "{ relations }", "{ relations, sql }");
+    program.replace("schema.js", "bigserial({ mode: 'bigint' }).primaryKey()", key);
+    program.replace("schema.js", ".generatedAlwaysAsIdentity()", "");
+    program.replace("schema.js", key, &format!("{key}.default(sql`snowflake_nextval()`)"));
+    program.replace("schema.js", "{ relations }", "{ relations, sql }");
     let said = stdout(push(&program));
     assert!(said.contains("No changes detected"), "{said}");
 }
@@ -157,12 +124,12 @@ fn typeorm_generate(program: &Program, time: &str) -> String {
 const FIRST_TIME: &str = "1700000000000";
 const SECOND_TIME: &str = "1800000000000";
 
-/// The declaration of a key in the entities of TypeORM, and another one. `entities-2.js` is changed,
-/// too.
+/// The declaration of a key in the entities of TypeORM, and another one. Those of the second migration
+/// are changed, too.
 fn declare_keys(program: &Program, of_type: &str, as_what: &str) {
-    for file in ["entities.js", "entities-2.js"] {
+    for file in ["entities.js", "second/entities.js"] {
         let key = "type: 'bigint', primary: true, generated: 'increment'";
-        replace(program, file, key, &format!("type: {of_type}, primary: true, {as_what}"));
+        program.replace(file, key, &format!("type: {of_type}, primary: true, {as_what}"));
     }
 }
 
@@ -174,7 +141,7 @@ const TYPEORM_DEFAULT: (&str, &str) = ("'bigint'", "default: () => 'snowflake_ne
 /// strings.
 #[test]
 fn migrations_of_typeorm_are_adopted() {
-    let program = Program::of_blog("typeorm");
+    let program = blog("typeorm");
     let migration = typeorm_generate(&program, FIRST_TIME);
     assert!(migration.contains(r#"CREATE TABLE "users" ("id" BIGSERIAL NOT NULL"#), "{migration}");
     stdout(typeorm(&program, &["migration:run"]));
@@ -183,8 +150,7 @@ fn migrations_of_typeorm_are_adopted() {
     program.write("migrations/second.js", &program.read("second-migration.js"));
     stdout(typeorm(&program, &["migration:run"]));
     assert_adopted(&program.cluster, SECOND);
-    let printed = insert_first(&program) + &insert_second(&program);
-    assert_rows(&program.cluster, SECOND, &printed);
+    assert_written(&program);
 }
 
 /// TypeORM compares the entities with the database: the next migration that it generates, and
@@ -192,10 +158,10 @@ fn migrations_of_typeorm_are_adopted() {
 /// they are, it finds no difference, and the next migration is all right, also if there are rows.
 #[test]
 fn typeorm_would_change_the_defaults_unless_they_are_declared() {
-    let program = Program::of_blog("typeorm");
+    let program = blog("typeorm");
     typeorm_generate(&program, FIRST_TIME);
     stdout(typeorm(&program, &["migration:run"]));
-    let printed = insert_first(&program);
+    let written = program.node("write.mjs");
     let said = stdout(typeorm(&program, &["schema:log"]));
     let back = r#"ALTER TABLE "users" ALTER COLUMN "id" SET DEFAULT nextval('"users_id_seq"')"#;
     assert!(said.contains(back), "{said}");
@@ -214,8 +180,7 @@ fn typeorm_would_change_the_defaults_unless_they_are_declared() {
     assert!(!migration.contains(r#"DROP COLUMN "id""#), "{migration}");
     stdout(typeorm(&program, &["migration:run"]));
     assert_adopted(&program.cluster, SECOND);
-    let printed = printed + &insert_second(&program);
-    assert_rows(&program.cluster, SECOND, &printed);
+    assert_story(&program, &written, &program.node("like.mjs"));
 }
 
 /// TypeORM makes numbers of keys that are declared as `type: Number`, which is what
@@ -247,7 +212,7 @@ fn typeorm_rounds_keys_that_are_declared_as_numbers() {
         assert!(distinct.parse::<usize>().expect("how many") < 100, "{printed}");
         assert!(["23503\n", "another row\n"].contains(&said), "{printed}");
     };
-    let program = Program::of_blog("typeorm");
+    let program = blog("typeorm");
     typeorm_generate(&program, FIRST_TIME);
     stdout(typeorm(&program, &["migration:run"]));
     program.write("rounded.js", FILE);
@@ -259,8 +224,8 @@ fn typeorm_rounds_keys_that_are_declared_as_numbers() {
     assert_rounded(&program, "number");
 
     program.cluster.connect().batch_execute(empty).expect("an empty table");
-    replace(&program, "entities.js", "type: Number", "type: 'bigint'");
-    replace(&program, "data-source.js", "database,\n", "database,\n  parseInt8: true,\n");
+    program.replace("entities.js", "type: Number", "type: 'bigint'");
+    program.replace("data-source.js", "database,\n", "database,\n  parseInt8: true,\n");
     assert_rounded(&program, "string");
 }
 
@@ -278,14 +243,13 @@ const SEQUELIZE_FIRST: &[&str] = &["db:migrate", "--to", "20260101000000-first.j
 /// database with its models.
 #[test]
 fn migrations_of_sequelize_are_adopted() {
-    let program = Program::of_blog("sequelize");
+    let program = blog("sequelize");
     sequelize(&program, SEQUELIZE_FIRST);
     assert_adopted(&program.cluster, FIRST);
     sequelize(&program, &["db:migrate"]);
     assert_adopted(&program.cluster, SECOND);
     use_second(&program, "models/index.js");
-    let printed = insert_first(&program) + &insert_second(&program);
-    assert_rows(&program.cluster, SECOND, &printed);
+    assert_written(&program);
     let status = sequelize(&program, &["db:migrate:status"]);
     assert!(status.contains("up 20260102000000-second.js"), "{status}");
 }
@@ -297,17 +261,16 @@ fn sequelize_sync_leaves_converted_keys_alone() {
     const FILE: &str = "
         const { sequelize } = require('./models');
         sequelize.sync({ alter: true }).finally(() => sequelize.close());";
-    let program = Program::of_blog("sequelize");
+    let program = blog("sequelize");
     use_second(&program, "models/index.js");
     program.write("sync.js", FILE);
     program.node("sync.js");
     assert_adopted(&program.cluster, SECOND);
     program.node("sync.js");
     assert_adopted(&program.cluster, SECOND);
-    let printed = insert_first(&program) + &insert_second(&program);
+    assert_written(&program);
     program.node("sync.js");
     assert_adopted(&program.cluster, SECOND);
-    assert_rows(&program.cluster, SECOND, &printed);
 }
 
 /// Sequelize gives keys as strings, also those that are nested, and accepts them as bigints, but `min()`
@@ -330,7 +293,7 @@ fn sequelize_rounds_the_results_of_aggregates() {
             await User.max('id', { where, dataType: new Sequelize.STRING() }) === id);
           await sequelize.close();
         })();";
-    let program = Program::of_blog("sequelize");
+    let program = blog("sequelize");
     sequelize(&program, SEQUELIZE_FIRST);
     program.write("aggregates.js", FILE);
     let printed = program.node("aggregates.js");

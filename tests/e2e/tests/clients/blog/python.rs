@@ -1,25 +1,9 @@
 //! Django, and SQLAlchemy with Alembic.
 
-use std::process::Output;
-
-use super::{FIRST, SECOND, assert_adopted, assert_rows};
+use super::{FIRST, SECOND, assert_adopted, assert_no_warning, assert_rows, blog, use_second};
+use crate::alembic::{ENV, alembic, assert_no_difference, revision};
 use crate::program::{Program, stdout};
 use snowflake_e2e::bigint;
-
-/// Replaces a part of a file of the program.
-#[track_caller]
-fn replace(program: &Program, file: &str, part: &str, by: &str) {
-    let text = program.read(file);
-    assert!(text.contains(part), "{file}: {text}");
-    program.write(file, &text.replace(part, by));
-}
-
-/// The warnings that the server has logged.
-fn warnings(program: &Program) -> Vec<String> {
-    let log = program.cluster.log();
-    let warnings = log.lines().filter_map(|line| line.split_once(" WARNING:  "));
-    warnings.map(|(_, warning)| warning.to_owned()).collect()
-}
 
 /// The type of a column.
 fn of_type(program: &Program, table: &str, column: &str) -> String {
@@ -38,25 +22,25 @@ fn django() -> Program {
 
 /// The same, with another DEFAULT_AUTO_FIELD, and the migration not executed yet.
 fn django_with(auto_field: &str) -> Program {
-    let program = Program::of_blog("django");
+    let program = blog("django");
     let drop = "DROP EXTENSION snowflake";
     program.cluster.connect().batch_execute(drop).expect("a database without the extension");
-    replace(&program, "settings.py", "django.db.models.BigAutoField", auto_field);
+    program.replace("settings.py", "django.db.models.BigAutoField", auto_field);
     let migration = "blog/migrations/0001_initial.py";
     program.python(&["manage.py", "makemigrations"]);
     assert!(!program.read(migration).contains("snowflake"));
     let imported = "from django.conf import settings\n";
     let import = "from django.contrib.postgres.operations import CreateExtension\n";
-    replace(&program, migration, imported, &[imported, import].concat());
+    program.replace(migration, imported, &[imported, import].concat());
     let operations = "    operations = [\n";
     let create = "        CreateExtension(\"snowflake\"),\n";
-    replace(&program, migration, operations, &[operations, create].concat());
+    program.replace(migration, operations, &[operations, create].concat());
     program
 }
 
 /// Makes the second migration of the Django project, and executes it. Returns what this prints.
 fn migrate_second(program: &Program) -> String {
-    program.write("blog/models.py", &program.read("second/models.py"));
+    use_second(program, "blog/models.py");
     program.python(&["manage.py", "makemigrations"]);
     program.python(&["manage.py", "migrate"])
 }
@@ -89,7 +73,7 @@ fn django_migrates_and_inserts() {
     assert_adopted(&program.cluster, SECOND);
     assert_django_finds_no_difference(&program);
     assert_rows(&program.cluster, OF_DJANGO, &program.python(&["insert.py"]));
-    assert_eq!(warnings(&program), [""; 0]);
+    assert_no_warning(&program);
     for table in ["auth_permission", "django_admin_log"] {
         assert_eq!(of_type(&program, table, "id"), "integer", "{table}");
     }
@@ -117,7 +101,7 @@ fn django_keeps_the_keys_of_an_auto_field() {
     program.python(&["manage.py", "flush", "--no-input"]);
     migrate_second(&program);
     program.python(&["insert.py"]);
-    assert_eq!(warnings(&program), [""; 0]);
+    assert_no_warning(&program);
 }
 
 const USE: &str = r#"
@@ -149,7 +133,7 @@ fn django_adds_a_reference_to_a_table_with_rows() {
     in_django(&program, WRITE_POST);
     migrate_second(&program);
     assert_eq!(in_django(&program, EDIT), "edited 1\n");
-    assert_eq!(warnings(&program), [""; 0]);
+    assert_no_warning(&program);
     assert_adopted(&program.cluster, SECOND);
 }
 
@@ -190,53 +174,40 @@ fn django_loads_what_it_has_dumped() {
 }
 
 /// What `alembic init` sets up, with the models and the database of the program.
-fn alembic() -> Program {
-    let program = Program::of_blog("alembic");
-    stdout(run_alembic(&program, &["init", "migrations"]));
+fn initialized() -> Program {
+    let program = blog("alembic");
+    stdout(alembic(&program, &["init", "migrations"]));
     let none = "target_metadata = None\n";
     let models = "from models import Base\n\ntarget_metadata = Base.metadata\n";
-    replace(&program, "migrations/env.py", none, models);
+    program.replace(ENV, none, models);
     let url = "driver://user:pass@localhost/dbname";
-    replace(&program, "alembic.ini", url, "postgresql+psycopg://");
+    program.replace("alembic.ini", url, "postgresql+psycopg://");
     program
 }
 
 /// The same, with these replacements in the models.
 fn alembic_with(replacements: &[(&str, &str)]) -> Program {
-    let program = alembic();
+    let program = initialized();
     for (part, by) in replacements {
         for file in ["models.py", "second/models.py"] {
-            replace(&program, file, part, by);
+            program.replace(file, part, by);
         }
     }
     program
 }
 
-fn run_alembic(program: &Program, arguments: &[&str]) -> Output {
-    program.tool("alembic", arguments)
-}
-
-/// Makes a migration of all differences, and executes it. Returns the migration, and what is logged.
+/// Makes a migration of all differences, and executes it. Returns its statements.
 #[track_caller]
-fn migrate(program: &Program, name: &str) -> (String, String) {
-    stdout(run_alembic(program, &["revision", "--autogenerate", "--rev-id", name]));
-    let migration = program.read(&format!("migrations/versions/{name}_.py"));
-    let upgraded = run_alembic(program, &["upgrade", "head"]);
-    let logged = String::from_utf8_lossy(&upgraded.stderr).into_owned();
-    stdout(upgraded);
-    (migration, logged)
+fn migrate(program: &Program, name: &str) -> String {
+    let migration = revision(program, name);
+    stdout(alembic(program, &["upgrade", "head"]));
+    migration
 }
 
 #[track_caller]
-fn migrate_to_second(program: &Program) -> String {
-    program.write("models.py", &program.read("second/models.py"));
-    migrate(program, "second").1
-}
-
-#[track_caller]
-fn assert_alembic_finds_no_difference(program: &Program) {
-    let found = stdout(run_alembic(program, &["check"]));
-    assert!(found.contains("No new upgrade operations detected"), "{found}");
+fn migrate_to_second(program: &Program) {
+    use_second(program, "models.py");
+    migrate(program, "second");
 }
 
 const METADATA: &str = "target_metadata=target_metadata";
@@ -249,20 +220,20 @@ const KEY: &str = "mapped_column(primary_key=True)";
 /// difference afterwards, also if Alembic compares defaults.
 #[test]
 fn alembic_migrates_and_inserts() {
-    let program = alembic();
-    let (migration, _) = migrate(&program, "first");
+    let program = initialized();
+    let migration = migrate(&program, "first");
     assert!(!migration.contains("snowflake"), "{migration}");
     assert_adopted(&program.cluster, FIRST);
-    assert_alembic_finds_no_difference(&program);
+    assert_no_difference(&program);
     migrate_to_second(&program);
     assert_adopted(&program.cluster, SECOND);
-    assert_alembic_finds_no_difference(&program);
+    assert_no_difference(&program);
     let compare = [METADATA, ", compare_server_default=True"].concat();
-    replace(&program, "migrations/env.py", METADATA, &compare);
-    assert_alembic_finds_no_difference(&program);
+    program.replace(ENV, METADATA, &compare);
+    assert_no_difference(&program);
     print_all(&program);
     assert_eq!(program.inserts("tags"), 1);
-    assert_eq!(warnings(&program), [""; 0]);
+    assert_no_warning(&program);
 }
 
 #[track_caller]
@@ -278,23 +249,23 @@ fn alembic_compares_defaults_of_identities_with_a_function() {
     for identity in ["Identity()", "Identity(always=True)"] {
         let key = format!("mapped_column({identity}, primary_key=True)");
         let program = alembic_with(&[IMPORT, (KEY, &key)]);
-        let (migration, _) = migrate(&program, "first");
+        let migration = migrate(&program, "first");
         assert!(migration.contains("sa.Identity("), "{migration}");
         assert_adopted(&program.cluster, FIRST);
         migrate_to_second(&program);
         assert_adopted(&program.cluster, SECOND);
-        assert_alembic_finds_no_difference(&program);
+        assert_no_difference(&program);
         print_all(&program);
 
         let compare = [METADATA, ", compare_server_default=True"].concat();
-        replace(&program, "migrations/env.py", METADATA, &compare);
-        let output = run_alembic(&program, &["check"]);
+        program.replace(ENV, METADATA, &compare);
+        let output = alembic(&program, &["check"]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.trim_end().ends_with("AssertionError"), "{said}");
-        replace(&program, "migrations/env.py", "=True", "=compare_server_default");
+        program.replace(ENV, "=True", "=compare_server_default");
         let begins = "def run_migrations_offline()";
-        replace(&program, "migrations/env.py", begins, &[COMPARE, begins].concat());
-        assert_alembic_finds_no_difference(&program);
+        program.replace(ENV, begins, &[COMPARE, begins].concat());
+        assert_no_difference(&program);
     }
 }
 
@@ -313,23 +284,23 @@ fn sqlalchemy_keeps_keys_of_integers() {
     let program = alembic_with(&[INTEGERS]);
     migrate(&program, "first");
     assert_eq!(of_type(&program, "users", "id"), "integer");
-    assert_alembic_finds_no_difference(&program);
+    assert_no_difference(&program);
     migrate_to_second(&program);
     program.python(&["insert.py"]);
-    assert_alembic_finds_no_difference(&program);
-    assert_eq!(warnings(&program), [""; 0]);
+    assert_no_difference(&program);
+    assert_no_warning(&program);
 }
 
 /// A reference is added to a table with rows.
 #[test]
 fn alembic_adds_a_reference_to_a_table_with_rows() {
-    let program = alembic();
+    let program = initialized();
     migrate(&program, "first");
     let rows = "WITH ann AS (INSERT INTO users (name) VALUES ('ann') RETURNING id)
          INSERT INTO posts (author_id, title) SELECT id, 'Snow' FROM ann";
     program.cluster.connect().batch_execute(rows).expect("a post");
     migrate_to_second(&program);
-    assert_eq!(warnings(&program), [""; 0]);
+    assert_no_warning(&program);
     assert_adopted(&program.cluster, SECOND);
     let before = ["users", "posts"].map(|table| format!("{table} {}\n", program.ids(table)[0]));
     let printed = before.concat() + &program.python(&["insert.py"]);
@@ -342,7 +313,7 @@ fn alembic_adds_a_reference_to_a_table_with_rows() {
 /// with a default that stay, and the logger shows it.
 #[test]
 fn sqlalchemy_takes_values_of_sequences_that_the_program_names() {
-    let program = Program::of_blog("alembic");
+    let program = blog("alembic");
     let output = program.tool("python", &["-c", SEQUENCES]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let small = "named 1\nby_default 1\nstarted 42\nwithout_returning 1\nwith_returning True\n";

@@ -6,7 +6,9 @@ use std::process::Output;
 
 use snowflake_e2e::bigint;
 
-use super::{FIRST, SECOND, assert_adopted, assert_rows, hinted};
+use super::{
+    FIRST, LIKED, SECOND, WRITTEN, assert_adopted, assert_no_warning, assert_story, blog, hinted,
+};
 use crate::program::{Program, source, stdout};
 
 /// The migrations of the application.
@@ -18,14 +20,9 @@ const FIRST_ONLY: &str = "VERSION=20260105090000";
 
 const INITIALIZER: &str = "config/initializers/snowflake.rb";
 
-/// What a program prints of a post that it has read, without IDs.
-const READ: &str = "Tea: drinks\nTea: kitchen\nTea: How long? (Bob)\n";
-
-const EDITED: &str = "Tea: A start, edited by Bob\n";
-
 /// The application, with the initializer of the page.
 fn application() -> Program {
-    let program = Program::of_blog("activerecord");
+    let program = blog("activerecord");
     let initializer = fs::read_to_string(source("activerecord").join("snowflake.rb"));
     program.write(INITIALIZER, &initializer.expect("the initializer of the page"));
     program
@@ -71,12 +68,6 @@ fn error(output: Output) -> String {
     String::from_utf8(output.stderr).expect("UTF-8")
 }
 
-/// Makes a migration that of an application that began before Rails 5.1. Its keys are `serial`, and its
-/// references `integer`.
-fn of_rails_5_0(program: &Program, migration: &str) {
-    program.write(migration, &program.read(migration).replace("[7.2]", "[5.0]"));
-}
-
 /// Creates the tables of the first migration, one post, and the tables of the second migration.
 fn migrate_with_rows(program: &Program) -> String {
     stdout(rake(program, &["db:migrate", FIRST_ONLY]));
@@ -103,10 +94,8 @@ fn activerecord() {
     assert_adopted(&program.cluster, SECOND);
 
     let written = runner(&program, "development", &["db/seeds.rb"]);
-    assert!(written.ends_with(READ), "{written}");
     let liked = runner(&program, "development", &["db/like.rb"]);
-    assert!(liked.ends_with(EDITED), "{liked}");
-    assert_rows(&program.cluster, SECOND, &(written + &liked));
+    assert_story(&program, &written, &liked);
     let joined = "SELECT count(*) FROM posts_tags";
     assert_eq!(bigint(&mut program.cluster.connect(), joined), 2);
 }
@@ -119,9 +108,8 @@ fn activerecord_adds_a_reference_to_a_table_with_rows() {
     let written = migrate_with_rows(&program);
     assert_adopted(&program.cluster, SECOND);
     let liked = runner(&program, "development", &["db/like.rb"]);
-    assert!(liked.ends_with(EDITED), "{liked}");
-    assert_rows(&program.cluster, SECOND, &(written + &liked));
-    assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
+    assert_story(&program, &written, &liked);
+    assert_no_warning(&program);
 }
 
 /// Migrations that began before Rails 5.1 declare keys as `serial` and references as `integer`. They
@@ -130,17 +118,17 @@ fn activerecord_adds_a_reference_to_a_table_with_rows() {
 fn activerecord_keeps_keys_of_integers() {
     let program = application();
     for migration in MIGRATIONS {
-        of_rails_5_0(&program, migration);
+        program.replace(migration, "[7.2]", "[5.0]");
     }
     stdout(rake(&program, &["db:migrate"]));
     let narrow = "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'public'
                   AND column_name = 'id' AND data_type = 'integer'";
     assert_eq!(bigint(&mut program.cluster.connect(), narrow), 5);
     let written = runner(&program, "development", &["db/seeds.rb"]);
-    assert!(written.ends_with(READ), "{written}");
+    assert!(written.ends_with(WRITTEN), "{written}");
     let liked = runner(&program, "development", &["db/like.rb"]);
-    assert!(liked.ends_with(EDITED), "{liked}");
-    assert!(!program.cluster.log().contains("WARNING"), "{}", program.cluster.log());
+    assert!(liked.ends_with(LIKED), "{liked}");
+    assert_no_warning(&program);
 }
 
 /// Rails prints the warning of an `integer` reference to a snowflake ID. A migration with the statement
@@ -150,11 +138,8 @@ fn activerecord_prints_the_warning_of_a_narrow_reference() {
     let program = application();
     stdout(rake(&program, &["db:migrate", FIRST_ONLY]));
     let written = runner(&program, "development", &["db/seeds.rb"]);
-    let narrow = program.read(MIGRATIONS[1]).replace(
-        "add_reference :posts, :editor,",
-        "add_reference :posts, :editor, type: :integer,",
-    );
-    program.write(MIGRATIONS[1], &narrow);
+    let editor = "add_reference :posts, :editor,";
+    program.replace(MIGRATIONS[1], editor, &[editor, " type: :integer,"].concat());
 
     let migrated = rake(&program, &["db:migrate"]);
     let said = String::from_utf8(migrated.stderr.clone()).expect("UTF-8");
@@ -177,8 +162,7 @@ fn activerecord_prints_the_warning_of_a_narrow_reference() {
     stdout(rake(&program, &["db:migrate"]));
     assert_adopted(&program.cluster, SECOND);
     let liked = runner(&program, "development", &["db/like.rb"]);
-    assert!(liked.ends_with(EDITED), "{liked}");
-    assert_rows(&program.cluster, SECOND, &(written + &liked));
+    assert_story(&program, &written, &liked);
 }
 
 /// schema.rb has the extension and the defaults. The test database is created with it, is dumped as the
@@ -297,10 +281,9 @@ fn activerecord_resets_the_sequence_of_a_converted_key() {
 fn activerecord_needs_returning() {
     let program = application();
     stdout(rake(&program, &["db:migrate"]));
-    let database = program.read("config/database.yml");
-    let without =
-        database.replace("database: postgres", "database: postgres\n  insert_returning: false");
-    program.write("config/database.yml", &without);
+    let database = "database: postgres";
+    let without = [database, "\n  insert_returning: false"].concat();
+    program.replace("config/database.yml", database, &without);
     let said = error_of_runner(&program, "development", "User.create!(name: 'Ann')");
     assert!(said.contains("currval of sequence \"users_id_seq\" is not yet defined"), "{said}");
 }

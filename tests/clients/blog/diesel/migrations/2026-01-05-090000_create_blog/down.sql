@@ -1,5 +1,0 @@
-DROP TABLE posts_tags;
-DROP TABLE tags;
-DROP TABLE comments;
-DROP TABLE posts;
-DROP TABLE users;

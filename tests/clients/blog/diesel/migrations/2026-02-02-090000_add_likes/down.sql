@@ -1,3 +1,0 @@
-ALTER TABLE posts DROP COLUMN editor_id;
-ALTER TABLE posts DROP COLUMN subtitle;
-DROP TABLE likes;
