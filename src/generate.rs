@@ -245,13 +245,13 @@ impl Report for Error {
             .set_hint(if lead <= settings::LARGEST_LIMIT {
                 "If the clock is wrong, set it right. If it is right, earlier IDs followed a clock \
                  that was ahead: raise snowflake.max_backward_step, and IDs go on ahead of the \
-                 clock, or snowflake.max_wait, and calls wait for it. See docs/troubleshooting.md."
+                 clock, or snowflake.max_wait, and calls wait for it. See docs/runbook.md."
             } else {
                 "If the clock is wrong, set it right. If it is right, earlier IDs followed a clock \
                  that was ahead. A superuser can set the floor back with SELECT \
                  snowflake_set_floor(now(), force => true). First delete or renumber the rows \
                  whose IDs have later times. Otherwise the same IDs are issued again when the \
-                 clock reaches those times. See docs/troubleshooting.md."
+                 clock reaches those times. See docs/runbook.md."
             }),
             Error::EndOfField { last } => report::new(
                 ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,

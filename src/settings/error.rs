@@ -34,16 +34,16 @@ pub enum Error {
 const PRELOAD: &str = "Add snowflake_pg to shared_preload_libraries in postgresql.conf, after a \
                        comma if other libraries are there, and restart the server. To issue IDs, \
                        the server also needs snowflake.datacenter_id and snowflake.worker_id, \
-                       with numbers that no other server has. See docs/troubleshooting.md.";
+                       with numbers that no other server has. See docs/runbook.md.";
 
 const IDENTIFY: &str = "Set both to numbers that no other server has, in a file outside the data \
                         directory that postgresql.conf includes, and restart the server. See \
-                        docs/troubleshooting.md.";
+                        docs/runbook.md.";
 
 const MOVE: &str = "If this is a copy of another server, give it a datacenter and worker ID of its \
                     own, and change snowflake.identity_requires. If it is the server itself under \
                     another name, change only the latter. Then restart the server. See \
-                    docs/troubleshooting.md.";
+                    docs/runbook.md.";
 
 impl Report for Error {
     fn report(self) -> ErrorReport {

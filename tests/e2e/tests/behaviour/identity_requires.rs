@@ -30,7 +30,7 @@ fn assert_refused(client: &mut Client, why: &str) {
     assert_eq!(error.detail(), Some(why));
     let hint = error.hint().expect("what to do");
     assert!(hint.contains("datacenter and worker ID of its own"), "{hint}");
-    assert!(hint.ends_with(" See docs/troubleshooting.md."), "{hint}");
+    assert!(hint.ends_with(" See docs/runbook.md."), "{hint}");
     let (ok, detail) = row(client, "identity");
     assert!(!ok && detail.contains(why), "{detail}");
     assert!(!row(client, "issues IDs").0);
