@@ -27,8 +27,8 @@ CREATE FUNCTION public.snowflake_clock() RETURNS double precision LANGUAGE sql
     RETURN (date_part('epoch', clock_timestamp()) * 1000 - 1288834974657) * 4096;
 -- The key of the lock is 8317708120410055019, which is 'snowflak' in ASCII.
 CREATE FUNCTION public.snowflake_lock_holder() RETURNS integer LANGUAGE sql
-    RETURN (SELECT pid FROM pg_locks JOIN pg_database AS d ON database = d.oid AND datname = current_database()
-        WHERE granted AND locktype = 'advisory' AND (classid, objid, objsubid) = ('1936617335', '1718378859', 1));
+    RETURN (SELECT min(pid) FROM pg_locks JOIN pg_database AS d ON database = d.oid WHERE granted
+        AND classid = 1936617335 AND objid = 1718378859 AND objsubid = 1 AND datname = current_database());
 
 -- A call gets a value of the counter in one of two ways:
 --

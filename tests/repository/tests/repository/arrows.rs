@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use snowflake_repository::{page, tree};
 
 /// The directory of each crate, and of each test that has more than one file.
-const CRATES: [&str; 19] = [
+const CRATES: [&str; 20] = [
     "src",
     "crates/snowflake-core/src",
     "crates/snowflake-core/tests/generator",
@@ -27,6 +27,7 @@ const CRATES: [&str; 19] = [
     "tests/e2e/tests/clients",
     "tests/e2e/tests/faults",
     "tests/e2e/tests/fleet",
+    "tests/e2e/tests/hosted",
     "tests/e2e/tests/upgrade",
     "tests/repository/src",
     "tests/repository/tests/repository",

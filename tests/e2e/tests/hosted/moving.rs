@@ -1,0 +1,99 @@
+//! A database moves to a server with the extension, by the commands of the page.
+
+use std::fs;
+use std::process::Command;
+
+use snowflake_e2e::{Cluster, NEXT, bigint, bigints, create_directory, explain, output};
+
+use super::{install, plain_server, script};
+
+const SHOP: &str = "
+    CREATE TABLE orders (
+        id bigint PRIMARY KEY DEFAULT snowflake_nextval()
+            CHECK (snowflake_within(id, '2020-01-01+00', 'infinity')),
+        at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED,
+        parts jsonb GENERATED ALWAYS AS (snowflake_json(id)) STORED
+    );
+    CREATE INDEX by_time ON orders (snowflake_timestamp(id));
+    CREATE VIEW seen AS SELECT id, snowflake_parse(id) AS parts FROM orders
+        WHERE snowflake_within(id, '2020-01-01+00', 'infinity');
+    CREATE TABLE parted (id bigint PRIMARY KEY DEFAULT snowflake_nextval()) PARTITION BY RANGE (id);
+    CREATE TABLE parted_new PARTITION OF parted
+        FOR VALUES FROM (snowflake_min('2020-01-01+00')) TO (snowflake_max('2070-01-01+00'));
+    CREATE FUNCTION next_order() RETURNS bigint LANGUAGE sql RETURN public.snowflake_nextval();
+    INSERT INTO orders SELECT FROM generate_series(1, 5000);
+    INSERT INTO parted SELECT FROM generate_series(1, 5000);";
+
+/// Every ID, and what the functions say of it.
+const CONTENT: &str = "
+    SELECT string_agg(format('%s %s %s %s', id, at, parts, snowflake_parse(id)), E'\\n' ORDER BY id)
+    FROM orders";
+
+/// The commands of the page that move a database.
+fn commands() -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/hosted-section.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let blocks = page.split("```console\n").skip(1);
+    let blocks = blocks.filter_map(|block| block.split_once("```")).map(|(block, _)| block);
+    let moves = blocks.filter(|block| block.contains("pg_dump")).collect::<Vec<_>>();
+    assert_eq!(moves.len(), 1);
+    moves[0].lines().map(|line| line.strip_prefix("$ ").unwrap_or(line).to_owned() + "\n").collect()
+}
+
+fn content(cluster: &Cluster) -> String {
+    cluster.connect_to("shop").query_one(CONTENT, &[]).expect("rows").get(0)
+}
+
+/// The clock of the new server is behind.
+#[test]
+fn a_dump_becomes_one_of_the_extension_in_one_transaction() {
+    let mut hosted = plain_server().create();
+    hosted.start_again();
+    let new = Cluster::builder().fake_clock().start();
+    new.set_clock("-1h");
+    for cluster in [&hosted, &new] {
+        cluster.connect().batch_execute("CREATE DATABASE shop").expect("a database");
+    }
+    install(&hosted, "shop", &script());
+    let mut old = hosted.connect_to("shop");
+    old.batch_execute(SHOP).expect("a schema");
+    let last = bigint(&mut old, NEXT);
+
+    let directory = new.directory().join("move");
+    create_directory(&directory);
+    let of = |cluster: &Cluster| {
+        format!("host={} user=postgres dbname=shop", cluster.directory().display())
+    };
+    let mut shell = Command::new("sh");
+    let bin = new.programs().bin().display().to_string();
+    let path = std::env::var("PATH").expect("a path");
+    shell.env("PATH", format!("{bin}:{path}")).env("PSQLRC", "/dev/null");
+    if let Some(libraries) = new.programs().own_libraries() {
+        shell.env("LD_LIBRARY_PATH", libraries);
+    }
+    shell.env("OLD", of(&hosted)).env("NEW", of(&new)).current_dir(&directory);
+    output(shell.args(["-e", "-c", &commands()]));
+
+    assert_eq!(content(&new), content(&hosted));
+    let mut client = new.connect_to("shop");
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM parted"), 5000);
+    let next = bigint(&mut client, NEXT);
+    assert!(next > last, "{next} after {last}");
+    for table in ["orders", "parted"] {
+        let insert = format!("INSERT INTO {table} DEFAULT VALUES RETURNING id");
+        assert!(bigint(&mut client, &insert) > last);
+    }
+    assert!(bigint(&mut client, "SELECT next_order()") > last);
+    // Nothing is left of the script, and everything calls the extension.
+    let strange = bigints(
+        &mut client,
+        "SELECT oid::bigint FROM pg_proc AS p WHERE proname LIKE 'snowflake%' AND NOT EXISTS (
+             SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
+         UNION ALL SELECT oid::bigint FROM pg_class WHERE relname ~ '^snowflake_(counter|reserved)$'",
+    );
+    assert_eq!(strange, []);
+    client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").expect("set");
+    let query = "SELECT * FROM orders WHERE snowflake_timestamp(id) > '2020-01-01+00'";
+    assert!(explain(&mut client, query).contains("by_time"));
+    assert_eq!(bigint(&mut client, "SELECT count(*) FROM seen"), 5001);
+}

@@ -1,0 +1,142 @@
+//! A call is stopped for ten seconds while it moves the counter, beside sessions that try again every
+//! millisecond.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use postgres::SimpleQueryMessage;
+use postgres::error::SqlState;
+use snowflake_e2e::{Journal, NEXT, StopOnDrop, bigint, eventually, signal};
+
+use super::{install_with, plain_server};
+
+/// In the session that is to be stopped, shows the value as a lock, and waits for another lock, which
+/// the test holds.
+const PAUSE: &str = "
+    CREATE FUNCTION public.pause(place text, value bigint) RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+        IF current_setting('test.pause', true) = place THEN
+            PERFORM pg_advisory_xact_lock_shared(value), pg_advisory_xact_lock_shared(1);
+        END IF;
+    END $$";
+
+/// The statements of a move, each with the name of the place before it.
+const MOVE: [(&str, &str); 2] = [
+    ("counter", "PERFORM pg_catalog.setval('public.snowflake_counter'"),
+    ("reserved", "PERFORM pg_catalog.setval('public.snowflake_reserved'"),
+];
+
+/// Stops a call before one of the statements, sets the clock meanwhile, and checks that no ID comes
+/// twice, and that each is greater than those before it.
+///
+/// The clock is one of the script's own, because libfaketime can wait for itself if the handler of a
+/// timeout reads the clock.
+fn stop_before(place: &str, step: &str) {
+    // The log does not need each call that fails.
+    let builder = plain_server().set("log_min_messages", "log").set("test.clock", "0");
+    let mut cluster = builder.create();
+    cluster.start_again();
+    cluster.connect().batch_execute(PAUSE).expect("a function");
+    let clock = ("clock_timestamp()", "current_setting('test.clock')::interval + ".into());
+    let pauses = MOVE
+        .map(|(name, statement)| (statement, format!("PERFORM public.pause('{name}', value);\n")));
+    let [before_counter, before_reserved] = pauses;
+    install_with(&cluster, &[clock, before_counter, before_reserved]);
+    let journal = Journal::new();
+    let mut client = cluster.connect();
+    journal.take(&mut client, NEXT).expect("an ID");
+
+    let mut gate = cluster.connect();
+    gate.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
+    let mut stopped = cluster.connect();
+    let pid = bigint(&mut stopped, "SELECT pg_backend_pid()::bigint");
+    let take_two =
+        format!("{NEXT}; SELECT pg_sleep(0.003); SET test.pause = '{place}'; {NEXT} AS id");
+    let locks = format!("FROM pg_locks WHERE pid = {pid} AND locktype = 'advisory'");
+    let counter = "SELECT last_value FROM snowflake_counter";
+    let stop = AtomicBool::new(false);
+    let (failed, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        let moving = scope.spawn(|| last_of(stopped.simple_query(&take_two).expect("IDs")));
+        let waits = format!("SELECT count(*) {locks} AND NOT granted");
+        eventually("the call is there", || bigint(&mut client, &waits) == 1);
+        let value = format!(
+            "SELECT min((classid::bigint << 32) | objid::bigint) {locks} AND mode = 'ShareLock' AND granted"
+        );
+        let value = bigint(&mut client, &value);
+        signal(pid, "STOP");
+        gate.batch_execute("SELECT pg_advisory_unlock(1)").expect("unlocked");
+        cluster.configure(&[("test.clock", step)]);
+        cluster.reload();
+        eventually("sessions begin with the clock", || {
+            let query = "SELECT current_setting('test.clock')";
+            cluster.connect().query_one(query, &[]).expect("a row").get::<_, String>(0) == step
+        });
+        let _stop = StopOnDrop(&stop);
+        for _ in 0..8 {
+            let config = cluster.config();
+            let (journal, stop, failed, taken) = (&journal, &stop, &failed, &taken);
+            scope.spawn(move || {
+                let mut client = config.connect(postgres::NoTls).expect("a session");
+                client.batch_execute("SET lock_timeout = '1ms'").expect("set");
+                while !stop.load(SeqCst) {
+                    match journal.take(&mut client, NEXT) {
+                        Ok(_) => taken.fetch_add(1, SeqCst),
+                        Err(error) => {
+                            let code = error.code();
+                            assert_eq!(code, Some(&SqlState::LOCK_NOT_AVAILABLE), "{error:?}");
+                            failed.fetch_add(1, SeqCst)
+                        }
+                    };
+                }
+            });
+        }
+        thread::sleep(Duration::from_secs(10));
+        if step != "0" {
+            // Otherwise, no value is taken: they would be too old.
+            eventually("values are taken that the move brings back", || {
+                bigint(&mut client, counter) > value
+            });
+        }
+        assert!(failed.load(SeqCst) > 1000, "{failed:?} calls failed");
+        println!("{place}, {step}: {failed:?} calls failed, {taken:?} took IDs");
+        let before = journal.count();
+        signal(pid, "CONT");
+        let moved = moving.join().expect("an ID");
+        assert_eq!(moved, (value >> 12 << 22) | (5 << 17) | (9 << 12));
+        assert!(!journal.ids()[..before].contains(&moved));
+        // Whoever comes now gets what the move has brought back.
+        journal.wait_for(20_000);
+    });
+    journal.check();
+}
+
+/// The ID in the last row.
+fn last_of(messages: Vec<SimpleQueryMessage>) -> i64 {
+    let ids = messages.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        _ => None,
+    });
+    ids.last().expect("an ID")
+}
+
+#[test]
+fn before_the_counter_while_the_clock_runs() {
+    stop_before("counter", "0");
+}
+
+#[test]
+fn before_the_counter_while_the_clock_is_set_back() {
+    stop_before("counter", "-1 hour");
+}
+
+#[test]
+fn before_the_reservation_while_the_clock_runs() {
+    stop_before("reserved", "0");
+}
+
+#[test]
+fn before_the_reservation_while_the_clock_is_set_back() {
+    stop_before("reserved", "-1 hour");
+}
