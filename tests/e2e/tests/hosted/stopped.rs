@@ -66,6 +66,7 @@ fn stop_before(place: &str, step: &str) {
         );
         let value = bigint(&mut client, &value);
         signal(pid, "STOP");
+        let stopped = Stopped(pid);
         gate.batch_execute("SELECT pg_advisory_unlock(1)").expect("unlocked");
         cluster.configure(&[("test.clock", step)]);
         cluster.reload();
@@ -93,23 +94,34 @@ fn stop_before(place: &str, step: &str) {
             });
         }
         thread::sleep(Duration::from_secs(10));
-        if step != "0" {
-            // Otherwise, no value is taken: they would be too old.
+        if step == "0" {
+            // No value is taken: it would be too old.
+            assert!(failed.load(SeqCst) > 1000, "{failed:?} calls failed");
+        } else {
             eventually("values are taken that the move brings back", || {
                 bigint(&mut client, counter) > value
             });
         }
-        assert!(failed.load(SeqCst) > 1000, "{failed:?} calls failed");
         println!("{place}, {step}: {failed:?} calls failed, {taken:?} took IDs");
         let before = journal.count();
-        signal(pid, "CONT");
+        drop(stopped);
         let moved = moving.join().expect("an ID");
         assert_eq!(moved, (value >> 12 << 22) | (5 << 17) | (9 << 12));
-        assert!(!journal.ids()[..before].contains(&moved));
+        let others = &journal.ids()[..before];
+        assert!(!others.contains(&moved), "others were given {moved}, too");
         // Whoever comes now gets what the move has brought back.
         journal.wait_for(20_000);
     });
     journal.check();
+}
+
+/// Lets a process that is stopped go on when it goes, also when an assertion fails.
+struct Stopped(i64);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        signal(self.0, "CONT");
+    }
 }
 
 /// The ID in the last row.
