@@ -87,6 +87,9 @@ fn a_call_takes_microseconds() {
     let nothing = per_call("pg_backend_pid()");
     let sequence = per_call("nextval('other')") - nothing;
     let ours = per_call("snowflake_nextval()") - nothing;
+    if cluster.programs().major() >= 18 {
+        println!("uuidv7() {:.0} ns", per_call("uuidv7()") - nothing);
+    }
     let apart = "SELECT (extract(epoch FROM after - before) * 1e9)::bigint FROM (
         SELECT clock_timestamp() AS before, snowflake_nextval(), clock_timestamp() AS after) AS a";
     let mut apart: Vec<i64> = (0..200)

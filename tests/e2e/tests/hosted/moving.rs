@@ -1,9 +1,9 @@
 //! A database moves to a server with the extension, by the commands of the page.
 
-use std::fs;
 use std::process::Command;
 
 use snowflake_e2e::{Cluster, NEXT, bigint, bigints, create_directory, explain, output};
+use snowflake_repository::pages;
 
 use super::{install, plain_server, script};
 
@@ -29,15 +29,14 @@ const CONTENT: &str = "
     SELECT string_agg(format('%s %s %s %s', id, at, parts, snowflake_parse(id)), E'\\n' ORDER BY id)
     FROM orders";
 
-/// The commands of the page that move a database.
+/// The commands that move a database, of the page that has them.
 fn commands() -> String {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/hosted-section.md");
-    let page = fs::read_to_string(page).expect("the page");
-    let blocks = page.split("```console\n").skip(1);
-    let blocks = blocks.filter_map(|block| block.split_once("```")).map(|(block, _)| block);
-    let moves = blocks.filter(|block| block.contains("pg_dump")).collect::<Vec<_>>();
+    let blocks = pages().into_iter().flat_map(|page| page.blocks());
+    let moves: Vec<_> =
+        blocks.filter(|block| block.text.contains("DROP SEQUENCE snowflake_counter")).collect();
     assert_eq!(moves.len(), 1);
-    moves[0].lines().map(|line| line.strip_prefix("$ ").unwrap_or(line).to_owned() + "\n").collect()
+    let lines = moves[0].text.lines();
+    lines.map(|line| line.strip_prefix("$ ").unwrap_or(line).to_owned() + "\n").collect()
 }
 
 fn content(cluster: &Cluster) -> String {
