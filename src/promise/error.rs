@@ -61,8 +61,7 @@ impl Report for Error {
 
 /// Lets the hint of an error name the page whose headings are the messages.
 fn with_page(report: ErrorReport) -> ErrorReport {
-    let Some(hint) = report.hint().map(|hint| format!("{hint} See docs/runbook.md."))
-    else {
+    let Some(hint) = report.hint().map(|hint| format!("{hint} See docs/runbook.md.")) else {
         return report;
     };
     report.set_hint(hint)

@@ -87,9 +87,10 @@ pub fn files(extensions: &[&str]) -> Vec<PathBuf> {
 fn scripts_call_no_function_that_others_could_overload() {
     let mut calls = Vec::new();
     let mut seen = 0;
-    let scripts = files(&["sql", "rs"])
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|e| e == "sql"));
+    let scripts = files(&["sql", "rs"]).into_iter().filter(|path| {
+        // What a hosted service gets is no script of the extension.
+        path.extension().is_some_and(|e| e == "sql") && !path.ends_with("hosted.sql")
+    });
     for path in scripts.chain(updates()) {
         let text = fs::read_to_string(&path).expect("a file in UTF-8");
         let lines = text.lines().map(|line| line.split("--").next().unwrap_or_default());
