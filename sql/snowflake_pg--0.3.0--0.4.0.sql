@@ -1,7 +1,6 @@
 -- From 0.3.0 to 0.4.0 of the extension of snowflake_pg.
 --
--- The extension snowflake_convert called functions that are no longer here. It has to be dropped before, which
--- PostgreSQL refuses while triggers of a widening are there.
+-- The extension snowflake_convert called functions that are no longer here, and has to be dropped before.
 DO LANGUAGE plpgsql $$
 BEGIN
     IF EXISTS (

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use PgSqlErrorCode::*;
 use pgrx::pg_sys::SysCacheIdentifier::RELOID;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::refusal::Refusal;
 use crate::key::{Source, heirs, is_integer, is_partitioned_by, is_reference, of_primary_key};
 use crate::server::encoding::encode;
 use crate::server::ours::Function;
+use crate::server::report;
 use crate::server::spi::{Argument, Row, query};
 use crate::table::{NARROW, Table, column_name, relation_name, row, type_name};
 
@@ -35,10 +36,10 @@ impl Column {
     }
 
     /// It is not converted for a reason, which is a sentence.
-    pub fn refused(self, sqlstate: PgSqlErrorCode, reason: impl Into<String>) -> Refusal {
+    pub fn refused(self, sqlstate: PgSqlErrorCode, reason: impl Into<String>) -> ErrorReport {
         let (name, table) = (self.name(), relation_name(self.table()));
-        Refusal::new(sqlstate, format!("column {name} of table {table} cannot be converted"))
-            .detail(reason)
+        report::new(sqlstate, format!("column {name} of table {table} cannot be converted"))
+            .set_detail(reason)
     }
 
     /// The type of its values, and the type without domains.
@@ -56,15 +57,15 @@ impl Column {
     }
 
     /// 42804 for a domain that is narrow, whose type PostgreSQL cannot change.
-    fn refuse_domain(self) -> Result<(), Refusal> {
+    fn refuse_domain(self) -> Result<(), ErrorReport> {
         let [of, base] = self.types();
         if of == base || !NARROW.contains(&base) {
             return Ok(());
         }
-        let reason = format!("It is of the domain {}.", type_name(of));
+        let reason = format!("It is of type {}.", type_name(of));
         Err(self
             .refused(ERRCODE_DATATYPE_MISMATCH, reason)
-            .hint("Change the type of the column to integer first."))
+            .set_hint("Change the type of the column to integer first."))
     }
 
     fn of_row(row: &Row, first: usize) -> Column {
@@ -84,7 +85,7 @@ pub enum Asked {
 impl Asked {
     /// The columns that are keys; those of a relation or a schema are columns of primary keys that take
     /// values of a sequence, or snowflake IDs. 42703 for a column that is not there.
-    pub fn columns(&self, function: &Function) -> Result<Vec<Column>, Refusal> {
+    pub fn columns(&self, function: &Function) -> Result<Vec<Column>, ErrorReport> {
         let tables = match self {
             Asked::Column(relation, name) => return column(*relation, name).map(|key| vec![key]),
             Asked::Relation(relation) => vec![*relation],
@@ -105,23 +106,23 @@ impl Asked {
         }
         if let (true, Asked::Relation(relation)) = (keys.is_empty(), self) {
             let message = format!("{} has no key that can be converted", relation_name(*relation));
-            return Err(Refusal::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                .detail("No column of its primary key takes values of a sequence.")
-                .hint("Name another column that does with column_name."));
+            return Err(report::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .set_detail("No column of its primary key takes values of a sequence.")
+                .set_hint("Name another column that does with column_name."));
         }
         Ok(keys.into_iter().collect())
     }
 }
 
 /// A column by its name, in the table that it is not inherited from.
-pub fn column(relation: pg_sys::Oid, name: &str) -> Result<Column, Refusal> {
+pub fn column(relation: pg_sys::Oid, name: &str) -> Result<Column, ErrorReport> {
     let text = encode(name);
     // SAFETY: looks for the column by its name; 0 if there is none.
     let number = unsafe { pg_sys::get_attnum(relation, text.as_ptr()) };
     if number <= 0 {
         let message =
             format!("column \"{name}\" of relation {} does not exist", relation_name(relation));
-        return Err(Refusal::new(ERRCODE_UNDEFINED_COLUMN, message));
+        return Err(report::new(ERRCODE_UNDEFINED_COLUMN, message));
     }
     Ok(topmost(Column::new(relation, number)))
 }
@@ -170,54 +171,46 @@ pub struct Key {
 
 impl Key {
     /// The key in a column, or why it cannot be converted.
-    pub fn of(column: Column, function: &Function) -> Result<Key, Refusal> {
+    pub fn of(column: Column, function: &Function) -> Result<Key, ErrorReport> {
+        const UNREADY: PgSqlErrorCode = ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+        const TABLES: [u8; 2] = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE];
         let table = Table::read(column.table());
-        let refuse = |sqlstate, reason: &str| Err(column.refused(sqlstate, reason));
         // SAFETY: the relation is open.
         let class = unsafe { &*table.relation.rd_rel };
-        let [of, base] = column.types();
+        let [of, _] = column.types();
         let source = Source::of(&table, column.number, Some(function));
-        match class.relkind as u8 {
-            pg_sys::RELKIND_RELATION | pg_sys::RELKIND_PARTITIONED_TABLE => {}
-            pg_sys::RELKIND_FOREIGN_TABLE => {
-                return refuse(ERRCODE_WRONG_OBJECT_TYPE, "The table is a foreign table.");
-            }
-            _ => return refuse(ERRCODE_WRONG_OBJECT_TYPE, "Only tables have keys."),
+        let is_table = TABLES.contains(&(class.relkind as u8))
+            && class.relpersistence as u8 != pg_sys::RELPERSISTENCE_TEMP;
+        if is_table {
+            owner_of_caller(column)?;
         }
-        owner_of_caller(column)?;
-        if class.relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP {
-            refuse(ERRCODE_WRONG_OBJECT_TYPE, "The table is temporary.")
-        } else if of != base {
-            let reason = format!("It is of the domain {}.", type_name(of));
-            refuse(ERRCODE_DATATYPE_MISMATCH, &reason)
-        } else if !is_integer(of) {
-            let reason = format!("It is of type {}.", type_name(of));
-            refuse(ERRCODE_DATATYPE_MISMATCH, &reason)
-        } else if is_reference(&table, column.number) {
-            refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, "It refers to another column.")
-                .map_err(|refusal| {
-                    refusal.hint("Convert what it refers to. That makes this column bigint, too.")
-                })
-        } else if source == Source::Computed {
-            let reason = "Its default does more than take a value of a sequence.";
-            refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason)
-        } else if source == Source::Other {
-            let reason = "It has another default.";
-            refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason)
-                .map_err(|refusal| refusal.hint("Change the default with ALTER TABLE."))
-        } else if is_row_security_forced(&table) {
-            refuse(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, FORCED)
-        } else if heirs(column.table()).into_iter().any(|heir| is_partitioned(heir, column)) {
-            refuse(ERRCODE_INVALID_TABLE_DEFINITION, "The table is partitioned by it.").map_err(
-                |refusal| {
-                    refusal.hint(
+        let refused = |sqlstate, reason: &str| column.refused(sqlstate, reason);
+        Err(match source {
+            _ if !is_table => refused(
+                ERRCODE_WRONG_OBJECT_TYPE,
+                "The relation is not a table, or it is temporary or foreign.",
+            ),
+            _ if !is_integer(of) => {
+                refused(ERRCODE_DATATYPE_MISMATCH, &format!("It is of type {}.", type_name(of)))
+            }
+            _ if is_reference(&table, column.number) => {
+                refused(UNREADY, "It refers to another column.")
+                    .set_hint("Convert what it refers to. That makes this column bigint, too.")
+            }
+            Source::Computed => {
+                refused(UNREADY, "Its default does more than take a value of a sequence.")
+            }
+            Source::Other => refused(UNREADY, "It has another default.")
+                .set_hint("Change the default with ALTER TABLE."),
+            _ if is_row_security_forced(&table) => refused(UNREADY, FORCED),
+            _ if heirs(column.table()).into_iter().any(|heir| is_partitioned(heir, column)) => {
+                refused(ERRCODE_INVALID_TABLE_DEFINITION, "The table is partitioned by it.")
+                    .set_hint(
                         "Create a table that has partitions for snowflake IDs, and copy the rows.",
                     )
-                },
-            )
-        } else {
-            Ok(Key { column, source })
-        }
+            }
+            _ => return Ok(Key { column, source }),
+        })
     }
 }
 
@@ -260,14 +253,14 @@ pub fn owner_of(table: pg_sys::Oid) -> pg_sys::Oid {
 }
 
 /// The owner of a column's table; 42501 unless the caller has his privileges.
-pub fn owner_of_caller(column: Column) -> Result<pg_sys::Oid, Refusal> {
+pub fn owner_of_caller(column: Column) -> Result<pg_sys::Oid, ErrorReport> {
     let owner = owner_of(column.table());
     // SAFETY: compares roles by their OIDs.
     if unsafe { pg_sys::has_privs_of_role(pg_sys::GetUserId(), owner) } {
         return Ok(owner);
     }
     let message = format!("must be owner of table {}", relation_name(column.table()));
-    Err(Refusal::new(ERRCODE_INSUFFICIENT_PRIVILEGE, message))
+    Err(report::new(ERRCODE_INSUFFICIENT_PRIVILEGE, message))
 }
 
 /// What refers to columns by foreign keys, directly or not.
@@ -316,7 +309,7 @@ impl References {
 
     /// The columns that a conversion of this key makes bigint: itself, and those that refer to it. All
     /// tables that change belong to one role whose privileges the caller has: else 42501.
-    pub fn widened(&self, key: Column) -> Result<BTreeSet<Column>, Refusal> {
+    pub fn retyped(&self, key: Column) -> Result<BTreeSet<Column>, ErrorReport> {
         let mut family = BTreeSet::from([key]);
         let mut left = vec![key];
         while let Some(column) = left.pop() {
@@ -334,7 +327,7 @@ impl References {
                         column_name(column.table(), column.number),
                         relation_name(table)
                     );
-                    return Err(key.refused(ERRCODE_INSUFFICIENT_PRIVILEGE, reason).hint(
+                    return Err(key.refused(ERRCODE_INSUFFICIENT_PRIVILEGE, reason).set_hint(
                         "Give all tables that change the same owner, or change the column first.",
                     ));
                 }

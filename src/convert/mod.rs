@@ -7,14 +7,15 @@
 //!
 //! - `plan`: the statements.
 //! - `family`: the keys that are asked for, and what refers to them.
-//! - `refusal`: what is refused although PostgreSQL would do it.
+
+#![expect(clippy::result_large_err, reason = "an error ends the statement")]
 
 mod family;
 mod plan;
-mod refusal;
 
 use PgSqlErrorCode::*;
 use pgrx::fcinfo::{pg_arg_is_null, pg_getarg, pg_getarg_datum_raw};
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::generate;
@@ -30,7 +31,6 @@ use crate::server::user::as_owner;
 use crate::table::{Table, relation_name};
 use family::{Asked, column, owner_of};
 use plan::{Plan, Statement, conversion, reversion};
-use refusal::Refusal;
 
 /// A text in the encoding of the database.
 type Bytes = Vec<u8>;
@@ -63,7 +63,8 @@ fn snowflake_convert(
     let make = || conversion(&asked, &function, next_id);
     let plan = changed(make, |plan| &plan.convert, Some(&function), dry_run).or_raise();
     if !plan.left.is_empty() {
-        let left: Vec<_> = plan.left.iter().map(Refusal::sentences).collect();
+        let left = plan.left.iter().map(|left| report::sentences(left.message(), left.detail()));
+        let left: Vec<_> = left.collect();
         let notice = report::message("not all keys are converted to snowflake IDs");
         report::send(notice.set_detail(left.join("\n")), PgLogLevel::NOTICE);
     }
@@ -108,7 +109,7 @@ fn asked(
     relation: Option<pg_sys::Oid>,
     column: Option<String>,
     schema: Option<pg_sys::Oid>,
-) -> Result<Asked, Refusal> {
+) -> Result<Asked, ErrorReport> {
     let message = match (relation, column, schema) {
         (Some(relation), Some(column), None) => return Ok(Asked::Column(relation, column)),
         (Some(relation), None, None) => return Ok(Asked::Relation(relation)),
@@ -116,31 +117,33 @@ fn asked(
         (None, Some(_), _) => "column_name needs a relation",
         _ => "exactly one of relation and schema must be given",
     };
-    Err(Refusal::new(ERRCODE_INVALID_PARAMETER_VALUE, message)
-        .hint("Give a relation and one of its columns, or only a relation or a schema, for all of its keys."))
+    Err(report::new(ERRCODE_INVALID_PARAMETER_VALUE, message)
+        .set_hint("Give a relation and one of its columns, or only a relation or a schema, for all of its keys."))
 }
 
-fn ours() -> Result<Function, Refusal> {
+fn ours() -> Result<Function, ErrorReport> {
     Function::of("snowflake_nextval").ok_or_else(|| {
         let message = "this database has no snowflake_nextval() of the library snowflake_pg";
-        Refusal::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-            .detail("The function has to belong to a superuser.")
+        report::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .set_detail("The function has to belong to a superuser.")
     })
 }
 
 /// Makes a plan, and executes its statements unless `dry_run`.
 fn changed(
-    make: impl Fn() -> Result<Plan, Refusal>,
+    make: impl Fn() -> Result<Plan, ErrorReport>,
     statements: impl Fn(&Plan) -> &[Statement],
     function: Option<&Function>,
     dry_run: bool,
-) -> Result<Plan, Refusal> {
+) -> Result<Plan, ErrorReport> {
     if !dry_run && transaction::keeps_snapshot() {
         let message =
             "columns cannot be converted in a REPEATABLE READ or SERIALIZABLE transaction";
-        return Err(Refusal::new(ERRCODE_ACTIVE_SQL_TRANSACTION, message)
-            .detail("Such a transaction does not see all keys, and new ones have to be above them.")
-            .hint("Use a READ COMMITTED transaction."));
+        return Err(report::new(ERRCODE_ACTIVE_SQL_TRANSACTION, message)
+            .set_detail(
+                "Such a transaction does not see all keys, and new ones have to be above them.",
+            )
+            .set_hint("Use a READ COMMITTED transaction."));
     }
     // What the plan reads is locked until it has been read. The locks are given back, because two
     // conversions that have them would wait for each other.
@@ -154,7 +157,7 @@ fn changed(
     }
     let plan = make()?;
     if plan.locks != first.locks {
-        return Err(Refusal::changed(
+        return Err(changed_meanwhile(
             "Other tables refer to the keys, or inherit from them, than before.",
         ));
     }
@@ -169,16 +172,25 @@ fn changed(
 
 /// The statements have used names, and whoever owns a schema can have put another one in its place
 /// meanwhile. 40001 if other tables than those of the plan were changed.
-fn check(plan: &Plan, function: Option<&Function>) -> Result<(), Refusal> {
+fn check(plan: &Plan, function: Option<&Function>) -> Result<(), ErrorReport> {
     // SAFETY: what the statements have done becomes visible.
     unsafe { pg_sys::CommandCounterIncrement() };
     let is_done = plan.keys.iter().all(|(key, source)| {
         Source::of(&Table::read(key.table()), key.number, function) == *source
     });
-    let is_done = is_done && !plan.widened.iter().any(|key| key.is_narrow());
+    let is_done = is_done && !plan.retyped.iter().any(|key| key.is_narrow());
     is_done
         .then_some(())
-        .ok_or_else(|| Refusal::changed("A schema was replaced by another one of its name."))
+        .ok_or_else(|| changed_meanwhile("A schema was replaced by another one of its name."))
+}
+
+fn changed_meanwhile(what: &str) -> ErrorReport {
+    report::new(
+        ERRCODE_T_R_SERIALIZATION_FAILURE,
+        "tables of the conversion were changed meanwhile",
+    )
+    .set_detail(what)
+    .set_hint("Try again.")
 }
 
 fn rows(step: &'static str, statements: Vec<Statement>) -> impl Iterator<Item = (Bytes, Bytes)> {

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use PgSqlErrorCode::*;
 use pgrx::pg_sys::SysCacheIdentifier::SEQRELID;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::family::{
     Asked, Column, FORCED, Key, References, is_row_security_forced, number_in, owner_of,
     owner_of_caller,
 };
-use super::refusal::Refusal;
 use crate::key::{Source, heirs, owned_sequences};
 use crate::server::encoding::encode;
 use crate::server::ours::Function;
+use crate::server::report;
 use crate::server::spi::query;
 use crate::server::user::as_owner;
 use crate::table::{Table, column_name, quoted, quoted_literal, relation_name, row, type_name};
@@ -34,9 +35,9 @@ pub struct Plan {
     /// The keys, and where their values come from afterwards.
     pub keys: Vec<(Column, Source)>,
     /// The columns that are bigint afterwards.
-    pub widened: BTreeSet<Column>,
+    pub retyped: BTreeSet<Column>,
     /// Why other keys stay as they are.
-    pub left: Vec<Refusal>,
+    pub left: Vec<ErrorReport>,
 }
 
 impl Plan {
@@ -55,7 +56,7 @@ impl Plan {
 
 /// Plans a conversion: `next_id` is the next ID. Of a schema, keys that are refused are left as they
 /// are; otherwise, the refusal is the result.
-pub fn conversion(asked: &Asked, function: &Function, next_id: i64) -> Result<Plan, Refusal> {
+pub fn conversion(asked: &Asked, function: &Function, next_id: i64) -> Result<Plan, ErrorReport> {
     let mut plan = Plan::default();
     let mut columns = Vec::new();
     for column in asked.columns(function)? {
@@ -69,25 +70,25 @@ pub fn conversion(asked: &Asked, function: &Function, next_id: i64) -> Result<Pl
     let references = References::of(columns.iter().map(|(key, _)| key.column));
     let mut keys = BTreeMap::<u32, Vec<(Key, Facts)>>::new();
     for (key, facts) in columns {
-        match references.widened(key.column) {
-            Ok(widened) => {
-                plan.widened.extend(widened);
+        match references.retyped(key.column) {
+            Ok(retyped) => {
+                plan.retyped.extend(retyped);
                 keys.entry(key.column.of).or_default().push((key, facts));
             }
             Err(refusal) if matches!(asked, Asked::Schema(_)) => plan.left.push(refusal),
             Err(refusal) => return Err(refusal),
         }
     }
-    for column in plan.widened.clone() {
+    for column in plan.retyped.clone() {
         plan.lock(column.table());
         references.ends(column).for_each(|table| plan.lock(table.into()));
     }
-    let mut tables: BTreeSet<_> = plan.widened.iter().map(|column| column.of).collect();
+    let mut tables: BTreeSet<_> = plan.retyped.iter().map(|column| column.of).collect();
     tables.extend(keys.keys());
     for of in references.in_order(&tables) {
         let table = pg_sys::Oid::from(of);
-        let widened = plan.widened.iter().filter(|column| column.of == of);
-        let mut actions: Vec<_> = widened
+        let retyped = plan.retyped.iter().filter(|column| column.of == of);
+        let mut actions: Vec<_> = retyped
             .map(|column| format!("ALTER COLUMN {} SET DATA TYPE bigint", column.name()))
             .collect();
         let changed = keys.remove(&of).unwrap_or_default();
@@ -115,19 +116,19 @@ pub fn conversion(asked: &Asked, function: &Function, next_id: i64) -> Result<Pl
 }
 
 /// Plans the reversion of a column of snowflake IDs to the sequence that it owns.
-pub fn reversion(column: Column, function: Option<&Function>) -> Result<Plan, Refusal> {
+pub fn reversion(column: Column, function: Option<&Function>) -> Result<Plan, ErrorReport> {
     owner_of_caller(column)?;
     let refuse = |reason: &str| {
         let (name, table) = (column.name(), relation_name(column.table()));
         let message = format!("column {name} of table {table} cannot be reverted");
-        Refusal::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).detail(reason)
+        report::new(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).set_detail(reason)
     };
     let table = Table::read(column.table());
     if Source::of(&table, column.number, function) != Source::Ids {
         return Err(refuse("Its default is not snowflake_nextval()."));
     }
     let [sequence] = owned_sequences(column.table(), column.number, b'a')[..] else {
-        return Err(refuse("It does not own exactly one sequence.").hint(format!(
+        return Err(refuse("It does not own exactly one sequence.").set_hint(format!(
             "Let it own the sequence whose values it is to take, as in CREATE SEQUENCE ... OWNED BY {}.{}.",
             relation_name(column.table()),
             column.name()
@@ -180,7 +181,7 @@ struct Facts {
 
 impl Key {
     /// Reads what has to be known. 55000 if the next ID is not above the largest key.
-    fn facts(&self, next_id: i64) -> Result<Facts, Refusal> {
+    fn facts(&self, next_id: i64) -> Result<Facts, ErrorReport> {
         let mut facts = Facts::default();
         let Key { column, source } = *self;
         let owner = owner_of(column.table());
@@ -197,9 +198,9 @@ impl Key {
             let reason = format!(
                 "The next snowflake ID, {next_id}, is not above the largest key, {largest}."
             );
-            return Err(column
-                .refused(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason)
-                .hint("Choose an earlier epoch, or give the rows with these keys other ones."));
+            return Err(column.refused(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason).set_hint(
+                "Choose an earlier epoch, or give the rows with these keys other ones.",
+            ));
         }
         if let Source::Identity(sequence) = source {
             let name = relation_name(sequence);
@@ -220,14 +221,15 @@ impl Key {
             Source::Identity(sequence) => {
                 let sequence = Sequence::of(sequence);
                 let (name, literal) = (&sequence.name, quoted_literal(&sequence.name));
-                let kind = Table::read(table)
-                    .relation
-                    .tuple_desc()
-                    .get(number as usize - 1)
-                    .map_or("BY DEFAULT", |column| match column.attidentity as u8 {
-                        pg_sys::ATTRIBUTE_IDENTITY_ALWAYS => "ALWAYS",
-                        _ => "BY DEFAULT",
-                    });
+                let is_always = |column: &pg_sys::FormData_pg_attribute| {
+                    column.attidentity as u8 == pg_sys::ATTRIBUTE_IDENTITY_ALWAYS
+                };
+                let read = Table::read(table);
+                let columns = read.relation.tuple_desc();
+                let kind = match columns.get(number as usize - 1).is_some_and(is_always) {
+                    true => "ALWAYS",
+                    false => "BY DEFAULT",
+                };
                 let unlogged = if sequence.is_unlogged { "UNLOGGED " } else { "" };
                 plan.push(
                     table,
@@ -249,25 +251,13 @@ impl Key {
                         sequence.options_of_bigint()
                     ),
                 );
-                let last = facts.last_value.map(|last| last.to_string());
-                let value = match (last, sequence.increment > 0) {
-                    (Some(last), true) => {
-                        Some(format!("GREATEST(pg_catalog.max({column}), {last})"))
-                    }
-                    (None, true) => Some(format!("pg_catalog.max({column})")),
-                    (last, false) => last,
+                // GREATEST() and setval() leave NULL out.
+                let last = facts.last_value.map_or("NULL".into(), |last| last.to_string());
+                let to = match sequence.increment > 0 {
+                    true => format!("GREATEST(pg_catalog.max({column}), {last})) FROM {relation}"),
+                    false => format!("{last})"),
                 };
-                if let Some(value) = value {
-                    let from = if sequence.increment > 0 {
-                        format!(" FROM {relation}")
-                    } else {
-                        String::new()
-                    };
-                    plan.push_back(
-                        table,
-                        format!("SELECT pg_catalog.setval({literal}, {value}){from};"),
-                    );
-                }
+                plan.push_back(table, format!("SELECT pg_catalog.setval({literal}, {to};"));
             }
             Source::Nothing => {
                 plan.push_back(

@@ -51,6 +51,13 @@ pub trait Report: Sized {
     }
 }
 
+impl Report for ErrorReport {
+    #[track_caller]
+    fn report(self) -> ErrorReport {
+        self
+    }
+}
+
 /// Takes the value out of a result, or raises its error.
 pub trait OrRaise {
     /// The type of the value.

@@ -32,9 +32,9 @@ SELECT snowflake_convert('other_default', 'id');
 SELECT snowflake_convert('other_default', 'twice'); --> ERROR 55000
 SELECT snowflake_convert('of_domain', 'id');
 --> ERROR 42804: column id of table public.of_domain cannot be converted
---> DETAIL: It is of the domain key.
+--> DETAIL: It is of type key.
 SELECT snowflake_convert('films', 'id'); --> ERROR 42804: column film of table public.copies cannot be converted
---> DETAIL: It is of the domain key.
+--> DETAIL: It is of type key.
 SELECT snowflake_convert('details', 'id'); --> ERROR 55000: column id of table public.details cannot be converted
 --> DETAIL: It refers to another column.
 --> HINT: Convert what it refers to. That makes this column bigint, too.
@@ -48,11 +48,11 @@ SELECT snowflake_convert('forced', 'id'); --> ERROR 55000: column id of table pu
 --> DETAIL: Row-level security is forced on the owner of the table, who might not see the largest key.
 SELECT snowflake_convert('foreign_table', 'id');
 --> ERROR 42809: column id of table public.foreign_table cannot be converted
---> DETAIL: The table is a foreign table.
+--> DETAIL: The relation is not a table, or it is temporary or foreign.
 SELECT snowflake_convert('view', 'id'); --> ERROR 42809: column id of table public.view cannot be converted
---> DETAIL: Only tables have keys.
+--> DETAIL: The relation is not a table, or it is temporary or foreign.
 SELECT snowflake_convert('short', 'id'); --> ERROR 42809: column id of table pg_temp_....short cannot be converted
---> DETAIL: The table is temporary.
+--> DETAIL: The relation is not a table, or it is temporary or foreign.
 SELECT snowflake_convert('plain_number_seq', 'last_value'); --> ERROR 42809
 
 -- Arguments that make no sense.
