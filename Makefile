@@ -1,9 +1,8 @@
 # Runs the scripts of tools/. PG_CONFIG=/path/to/pg_config chooses the server; without it, this is the newest supported
 # one that is installed, or else the newest one that apt offers.
 
-.PHONY: help all setup run test lint install uninstall deb rpm image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
+.PHONY: help all setup run test lint schema install uninstall deb rpm image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
 
-throwaway = cargo run --quiet -p snowflake-e2e --bin throwaway --
 bench = cargo run --quiet --profile program -p snowflake-bench --
 
 # Prints the table of CONTRIBUTING.md, which says what each target does, without its marks.
@@ -19,13 +18,16 @@ setup:
 	@tools/setup all
 
 run:
-	@MAY_INSTALL=1 SETUP=run tools/on-server $(throwaway) demo
+	@MAY_INSTALL=1 SETUP=run tools/throwaway demo
 
 test:
 	@MAY_INSTALL=1 tools/test
 
 lint:
 	@tools/lint
+
+schema:
+	@tools/schema
 
 install:
 	@tools/setup --check build
@@ -56,7 +58,7 @@ test-release:
 	@tools/test-release
 
 psql:
-	@SETUP=run tools/on-server $(throwaway) psql
+	@SETUP=run tools/throwaway psql
 
 latency:
 	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) latency

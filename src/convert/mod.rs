@@ -118,7 +118,7 @@ fn asked(
         _ => "exactly one of relation and schema must be given",
     };
     Err(report::new(ERRCODE_INVALID_PARAMETER_VALUE, message)
-        .set_hint("Give a relation and one of its columns, or only a relation or a schema, for all of its keys."))
+        .set_hint("Give a relation and a column, or only a relation or a schema, for all of its keys."))
 }
 
 fn ours() -> Result<Function, ErrorReport> {

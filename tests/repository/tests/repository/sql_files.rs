@@ -87,11 +87,11 @@ pub fn files(extensions: &[&str]) -> Vec<PathBuf> {
 fn scripts_call_no_function_that_others_could_overload() {
     let mut calls = Vec::new();
     let mut seen = 0;
-    let scripts = files(&["sql", "rs"]).into_iter().filter(|path| {
+    let parts = files(&["sql", "rs"]).into_iter().filter(|path| {
         // What a hosted service gets is no script of the extension.
         path.extension().is_some_and(|e| e == "sql") && !path.ends_with("hosted.sql")
     });
-    for path in scripts.chain(updates()) {
+    for path in parts.chain(scripts()) {
         let text = fs::read_to_string(&path).expect("a file in UTF-8");
         let lines = text.lines().map(|line| line.split("--").next().unwrap_or_default());
         let code = lines.collect::<Vec<_>>().join("\n");
@@ -125,11 +125,10 @@ fn calls_of(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The upgrade scripts.
-fn updates() -> Vec<PathBuf> {
+/// The scripts that PostgreSQL runs, of which the other files are parts.
+fn scripts() -> Vec<PathBuf> {
     let files = fs::read_dir(tree().join("sql"))
         .expect("a directory")
         .map(|file| file.expect("a file").path());
-    let is_update = |path: &PathBuf| path.to_string_lossy().matches("--").count() == 2;
-    files.filter(is_update).collect()
+    files.filter(|path| path.to_string_lossy().contains("--")).collect()
 }
