@@ -35,7 +35,6 @@ mod public_key_rotation;
 mod public_keys;
 mod readme;
 mod recipes;
-mod regress;
 mod repack;
 mod runs;
 mod standby;

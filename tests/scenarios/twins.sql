@@ -1,43 +1,48 @@
 -- The trigger that looks for rows of another server with this one's identity. It looks at rows of
 -- transactions that are replayed, with the time at which they were committed elsewhere.
-\set SHOW_CONTEXT never
-SET timezone = 'UTC';
-SET datestyle = 'ISO';
+
 CREATE TABLE watched (id bigint, other text);
 CREATE TRIGGER watch_twins AFTER INSERT OR DELETE ON watched
     FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id', 'refuse');
 SELECT snowflake_stat_reset();
 -- Without this, it never fires for them, and the check says so.
 SELECT ok, detail, hint FROM snowflake_check() WHERE name = 'twins';
+--> f | The trigger of snowflake_watch_twins() is not fired by replicated rows of: public.watched. | Enable the trigger with ALTER TABLE ... ENABLE REPLICA TRIGGER.
 ALTER TABLE watched ENABLE REPLICA TRIGGER watch_twins;
 SELECT ok, detail FROM snowflake_check() WHERE name = 'twins';
+--> t | No replicated row with the identity of this server was noticed.
 
 -- What this server inserts, and what fills a gap: nothing is replayed.
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0));
 SET session_replication_role = replica;
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0)),
                            (snowflake_nextval() + 1);
-SELECT pg_replication_origin_create('elsewhere') > 0;
+SELECT pg_replication_origin_create('elsewhere') > 0; --> t
 SELECT pg_replication_origin_session_setup('elsewhere');
 -- What another server has made, and what is no ID.
 SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:59.999999+00');
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 8, 0)),
                            (snowflake_make('2026-01-01 00:00:00+00', 4, 9, 0)), (NULL), (-1);
-SELECT twins FROM pg_stat_snowflake;
+SELECT twins FROM pg_stat_snowflake; --> 0
 -- This server's own identity. What is refused has to be sent again, so the position stays.
 SELECT pg_replication_origin_xact_setup('0/2', '2026-01-01 00:00:59.999999+00');
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 1));
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 55000: row was issued by another server with the identity of this one: datacenter 5, worker 9
+--> DETAIL: A row of table "watched" came with ID 2006515713439338497, issued at 2026-01-01 00:00:00+00, and committed at 2026-01-01 00:00:59.999+00.
+--> HINT: Give one of the two servers another identity, and restart it. Until then, both can issue the same ID. If this server made the row itself, and another one inserted it again, create the trigger with a shorter time as the third argument. If this server took the identity over, create it with a time before which IDs pass as the fourth.
 INSERT INTO watched VALUES (NULL);
-SELECT pg_replication_origin_session_progress(false) = '0/1' AS kept;
-SELECT twins FROM pg_stat_snowflake;
+SELECT pg_replication_origin_session_progress(false) = '0/1' AS kept; --> t
+SELECT twins FROM pg_stat_snowflake; --> 1
 SELECT ok, detail, hint FROM snowflake_check() WHERE name = 'twins';
+--> f | Replicated rows, or observed IDs, had the identity of this server. Their number since the counters were reset is 1. | The log names the subscriptions, and says which other causes are possible. Give one of the two servers another identity, and restart it. Then call snowflake_stat_reset(), which resets all counters.
 -- A row that is older than a minute when it is committed may be one that this server has made.
 SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:01:00.001+00');
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 2));
-SELECT twins FROM pg_stat_snowflake;
+SELECT twins FROM pg_stat_snowflake; --> 1
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 2));
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 55000: row was issued by another server with the identity of this one: datacenter 5, worker 9
+--> DETAIL: A row of table "watched" came with ID 2006515713443532802, issued at 2026-01-01 00:00:00.001+00, and committed at 2026-01-01 00:01:00.001+00.
+--> HINT: Give one of the two servers another identity, and restart it. Until then, both can issue the same ID. If this server made the row itself, and another one inserted it again, create the trigger with a shorter time as the third argument. If this server took the identity over, create it with a time before which IDs pass as the fourth.
 -- So may one that was deleted here, also by an earlier transaction.
 SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:01+00');
 BEGIN;
@@ -46,12 +51,14 @@ INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0));
 COMMIT;
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 2));
 SELECT id = snowflake_make('2026-01-01 00:00:00+00', 5, 9, 2), twins FROM watched, pg_stat_snowflake;
+--> f | 2
+--> t | 2
 -- What is rolled back is forgotten.
 BEGIN;
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 3));
 ROLLBACK;
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 8, 0));
-SELECT twins FROM pg_stat_snowflake;
+SELECT twins FROM pg_stat_snowflake; --> 2
 
 -- The time for which an ID is fresh.
 CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT OR DELETE ON watched
@@ -60,6 +67,9 @@ ALTER TABLE watched ENABLE REPLICA TRIGGER watch_twins;
 SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:02:00.001+00');
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 4));
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 4));
+--> ERROR 55000: row was issued by another server with the identity of this one: datacenter 5, worker 9
+--> DETAIL: A row of table "watched" came with ID 2006515713443532804, issued at 2026-01-01 00:00:00.001+00, and committed at 2026-01-01 00:02:00.001+00.
+--> HINT: Give one of the two servers another identity, and restart it. Until then, both can issue the same ID. If this server made the row itself, and another one inserted it again, create the trigger with a shorter time as the third argument. If this server took the identity over, create it with a time before which IDs pass as the fourth.
 
 -- IDs from before a time pass.
 CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT ON watched
@@ -68,6 +78,9 @@ ALTER TABLE watched ENABLE ALWAYS TRIGGER watch_twins;
 SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:00+00');
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 5));
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 5));
+--> ERROR 55000: row was issued by another server with the identity of this one: datacenter 5, worker 9
+--> DETAIL: A row of table "watched" came with ID 2006515713443532805, issued at 2026-01-01 00:00:00.001+00, and committed at 2026-01-01 00:00:00+00.
+--> HINT: Give one of the two servers another identity, and restart it. Until then, both can issue the same ID. If this server made the row itself, and another one inserted it again, create the trigger with a shorter time as the third argument. If this server took the identity over, create it with a time before which IDs pass as the fourth.
 
 -- Without refuse, rows are counted.
 CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT ON watched
@@ -76,7 +89,7 @@ ALTER TABLE watched ENABLE REPLICA TRIGGER watch_twins;
 SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:00+00');
 INSERT INTO watched SELECT snowflake_make('2026-01-01 00:00:00+00', 5, 9, n)
     FROM generate_series(101, 200) AS n;
-SELECT twins FROM pg_stat_snowflake;
+SELECT twins FROM pg_stat_snowflake; --> 104
 
 -- A domain over bigint is as good.
 CREATE DOMAIN order_id AS bigint DEFAULT snowflake_nextval();
@@ -87,7 +100,7 @@ ALTER TABLE watched_domain ENABLE REPLICA TRIGGER watch_twins;
 INSERT INTO watched_domain VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 3));
 -- This session took the ID itself, as a default does in an apply worker.
 INSERT INTO watched_domain DEFAULT VALUES;
-SELECT twins FROM pg_stat_snowflake;
+SELECT twins FROM pg_stat_snowflake; --> 105
 DROP TABLE watched_domain;
 DROP DOMAIN order_id;
 SELECT pg_replication_origin_session_reset();
@@ -102,30 +115,42 @@ BEGIN
     INSERT INTO watched (id) VALUES (1);
 END $$;
 SELECT pg_temp.try('BEFORE INSERT ON watched FOR EACH ROW', '''id''');
+--> ERROR 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH STATEMENT', '''id''');
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '');
+--> ERROR 22023: snowflake_watch_twins() needs the name of a column
+--> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''key''');
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 42703: table "watched" has no column "key"
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''other''');
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 42804: column "other" of table "watched" is not of type bigint
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''ignore''');
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 22023: invalid argument for snowflake_watch_twins(): "ignore"
+--> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''yesterday''');
+--> ERROR 22023: invalid argument for snowflake_watch_twins(): "yesterday"
+--> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''0''');
+--> ERROR 22023: invalid argument for snowflake_watch_twins(): "0"
+--> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''1min'', ''yesterday''');
+--> ERROR 22023: invalid argument for snowflake_watch_twins(): "yesterday"
+--> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
 SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''1min'', ''0'', ''more''');
+--> ERROR 22023: invalid argument for snowflake_watch_twins(): "more"
+--> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
 RESET session_replication_role;
 -- Local rows show what is wrong, too, and none is lost.
 CREATE OR REPLACE TRIGGER watch_twins BEFORE INSERT OR UPDATE ON watched
     FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
 ALTER TABLE watched ENABLE ALWAYS TRIGGER watch_twins;
 INSERT INTO watched (id) VALUES (1);
+--> ERROR 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
 UPDATE watched SET other = 'other';
+--> ERROR 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
 CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT ON watched
     FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('ID');
-INSERT INTO watched (id) VALUES (1);
+INSERT INTO watched (id) VALUES (1); --> ERROR 42703: table "watched" has no column "ID"
 SELECT snowflake_watch_twins();
-\echo :LAST_ERROR_SQLSTATE
-SELECT snowflake_stat_reset();
-DROP TABLE watched;
+--> ERROR 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW

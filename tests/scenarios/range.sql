@@ -1,24 +1,32 @@
-\set VERBOSITY default
-SET timezone = 'UTC';
-SET datestyle = 'ISO';
+-- Ranges of time, which the index of the primary key and partitions serve.
 
 -- The smallest and the largest ID of a millisecond.
 SELECT snowflake_min('2020-06-03 09:53:38.874+00'), snowflake_max('2020-06-03 09:53:38.874+00');
-SELECT snowflake_min('2020-06-03 09:53:38.874999+00') = snowflake_min('2020-06-03 09:53:38.874+00') AS cut;
+--> 1268118639731539968 | 1268118639735734271
+SELECT snowflake_min('2020-06-03 09:53:38.874999+00') = snowflake_min('2020-06-03 09:53:38.874+00') AS cut; --> t
 SELECT snowflake_max(ts) + 1 = snowflake_min(ts + interval '1 ms') AS adjacent
-FROM (VALUES (timestamptz '2020-06-03 09:53:38.874+00')) AS t (ts);
+FROM (VALUES (timestamptz '2020-06-03 09:53:38.874+00')) AS t (ts); --> t
 SELECT snowflake_min('2010-11-04 01:42:54.657+00'), snowflake_max('2080-07-10 17:30:30.208999+00');
-SELECT snowflake_min(NULL) IS NULL AS min, snowflake_max(NULL) IS NULL AS max;
+--> 0 | 9223372036854775807
+SELECT snowflake_min(NULL) IS NULL AS min, snowflake_max(NULL) IS NULL AS max; --> t | t
 
 -- Outside of the timestamp field there is no such ID.
 SELECT snowflake_min('2010-11-04 01:42:54.656999+00');
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 22003: timestamp 2010-11-04 01:42:54.656999+00 is out of range
+--> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
+--> HINT: The epoch says where the field begins.
 SELECT snowflake_max('2080-07-10 17:30:30.209+00');
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 22003: timestamp 2080-07-10 17:30:30.209+00 is out of range
+--> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
+--> HINT: The epoch says where the field begins.
 SELECT snowflake_min('-infinity');
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 22003: timestamp -infinity is out of range
+--> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
+--> HINT: The epoch says where the field begins.
 SELECT snowflake_max('infinity');
-\echo :LAST_ERROR_SQLSTATE
+--> ERROR 22003: timestamp infinity is out of range
+--> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
+--> HINT: The epoch says where the field begins.
 
 -- A half-open range of time.
 SELECT ts, snowflake_within(1268118639732232192, ts, 'infinity') AS since, snowflake_within(1268118639732232192, '-infinity', ts) AS before
@@ -26,6 +34,16 @@ FROM (VALUES (timestamptz '2020-06-03 09:53:38.873999+00'), ('2020-06-03 09:53:3
              ('2020-06-03 09:53:38.875+00'), ('-infinity'), ('infinity'), ('1999-01-01+00'), ('2099-01-01+00'),
              ('4713-01-01 BC'), ('294276-12-31 23:59:59.999999+00')) AS t (ts)
 ORDER BY ts;
+--> -infinity | t | f
+--> 4713-01-01 00:00:00+00 BC | t | f
+--> 1999-01-01 00:00:00+00 | t | f
+--> 2020-06-03 09:53:38.873999+00 | t | f
+--> 2020-06-03 09:53:38.874+00 | t | f
+--> 2020-06-03 09:53:38.874001+00 | f | t
+--> 2020-06-03 09:53:38.875+00 | f | t
+--> 2099-01-01 00:00:00+00 | f | t
+--> 294276-12-31 23:59:59.999999+00 | f | t
+--> infinity | f | t
 
 -- The first and the last ID of the field.
 SELECT id, snowflake_within(id, '-infinity', 'infinity') AS ever,
@@ -36,6 +54,8 @@ SELECT id, snowflake_within(id, '-infinity', 'infinity') AS ever,
        snowflake_within(id, 'infinity', 'infinity') AS at_infinity,
        snowflake_within(id, '-infinity', '2010-11-04 01:42:54.657+00') AS before_first
 FROM (VALUES (0), (9223372036854775807)) AS ids (id);
+--> 0 | t | t | f | f | f | f | f
+--> 9223372036854775807 | t | f | t | t | f | f | f
 
 -- A range that ends before it begins is empty. NULL is unknown where it matters.
 SELECT snowflake_within(1268118639732232192, '2021-01-01+00', '2020-01-01+00') AS empty,
@@ -43,7 +63,7 @@ SELECT snowflake_within(1268118639732232192, '2021-01-01+00', '2020-01-01+00') A
        snowflake_within(1268118639732232192, NULL, '2021-01-01+00') AS since,
        snowflake_within(1268118639732232192, NULL, '2020-01-01+00') AS too_late,
        snowflake_within(1268118639732232192, '2020-01-01+00', NULL) AS before,
-       snowflake_within(1268118639732232192, '2021-01-01+00', NULL) AS too_early;
+       snowflake_within(1268118639732232192, '2021-01-01+00', NULL) AS too_early; --> f | NULL | NULL | f | NULL | f
 
 -- It is what it says, for random microseconds around random IDs, and around the ends of the field.
 SELECT count(*) AS compared, count(*) FILTER (WHERE snowflake_within(id, since, before)) > 10000 AS some_within, count(*) FILTER (WHERE
@@ -55,7 +75,7 @@ FROM (
                  ELSE (random() * 9223372036854774784)::bigint END AS id
           FROM generate_series(1, 100000) AS n OFFSET 0) AS ids
     OFFSET 0
-) AS cases;
+) AS cases; --> 100000 | t | 0
 
 -- The primary key's index serves it.
 CREATE TABLE events (id bigint PRIMARY KEY, what text);
@@ -64,15 +84,25 @@ FROM generate_series(0, 24 * 90 - 1) AS n;
 ANALYZE events;
 SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-02-01+00', '2026-02-02+00');
+--> Index Scan using events_pkey on events
+-->   Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2018112125137846271'::bigint))
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE id >= snowflake_min(now() - interval '1 day');
+--> Index Scan using events_pkey on events
+-->   Index Cond: (id >= snowflake_min((now() - '1 day'::interval)))
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, now() - interval '1 day', 'infinity');
+--> Index Scan using events_pkey on events
+-->   Index Cond: ((id >= snowflake_internal.snowflake_within_min((now() - '1 day'::interval))) AND (id <= snowflake_internal.snowflake_within_max((now() - '1 day'::interval), 'infinity'::timestamp with time zone)))
 SET plan_cache_mode = force_generic_plan;
 PREPARE day(timestamptz) AS SELECT count(*) FROM events WHERE snowflake_within(id, $1, $1 + interval '1 day');
 EXPLAIN (COSTS OFF) EXECUTE day('2026-02-01+00');
-EXECUTE day('2026-02-01+00');
+--> Aggregate
+-->   ->  Index Only Scan using events_pkey on events
+-->         Index Cond: ((id >= snowflake_internal.snowflake_within_min($1)) AND (id <= snowflake_internal.snowflake_within_max($1, ($1 + '1 day'::interval))))
+EXECUTE day('2026-02-01+00'); --> 24
 RESET plan_cache_mode;
 SELECT count(*), min(what), max(what) FROM events WHERE snowflake_within(id, '2026-02-01+00', '2026-02-02+00');
-SELECT count(*) FROM events WHERE NOT snowflake_within(id, '2090-01-01+00', 'infinity');
+--> 24 | event 744 | event 767
+SELECT count(*) FROM events WHERE NOT snowflake_within(id, '2090-01-01+00', 'infinity'); --> 2160
 RESET enable_bitmapscan;
 DROP TABLE events;
 
@@ -85,9 +115,29 @@ INSERT INTO events SELECT snowflake_make(timestamptz '2026-01-01+00' + n * inter
 FROM generate_series(0, 24 * 90 - 1) AS n;
 SELECT tableoid::regclass AS partition, count(*), min(snowflake_timestamp(id)), max(snowflake_timestamp(id))
 FROM events GROUP BY partition ORDER BY partition;
+--> events_2026_01 | 744 | 2026-01-01 00:00:00+00 | 2026-01-31 23:00:00+00
+--> events_2026_02 | 672 | 2026-02-01 00:00:00+00 | 2026-02-28 23:00:00+00
+--> events_2026_03 | 744 | 2026-03-01 00:00:00+00 | 2026-03-31 23:00:00+00
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-02-01+00', '2026-03-01+00');
+--> Bitmap Heap Scan on events_2026_02 events
+-->   Recheck Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597509046271'::bigint))
+-->   ->  Bitmap Index Scan on events_2026_02_pkey
+-->         Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597509046271'::bigint))
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-02-01+00', '2026-03-01 00:00:00.000001+00');
+--> Append
+-->   ->  Bitmap Heap Scan on events_2026_02 events_1
+-->         Recheck Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
+-->         ->  Bitmap Index Scan on events_2026_02_pkey
+-->               Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
+-->   ->  Bitmap Heap Scan on events_2026_03 events_2
+-->         Recheck Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
+-->         ->  Bitmap Index Scan on events_2026_03_pkey
+-->               Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-03-05+00', 'infinity');
+--> Bitmap Heap Scan on events_2026_03 events
+-->   Recheck Cond: ((id >= '2029346148971446272'::bigint) AND (id <= '9223372036854775807'::bigint))
+-->   ->  Bitmap Index Scan on events_2026_03_pkey
+-->         Index Cond: ((id >= '2029346148971446272'::bigint) AND (id <= '9223372036854775807'::bigint))
 -- Without a partition that is left, PostgreSQL 19 also says what is replaced.
 CREATE FUNCTION pg_temp.plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
@@ -97,9 +147,14 @@ BEGIN
     END LOOP;
 END $$;
 SELECT pg_temp.plan($$SELECT * FROM events WHERE snowflake_within(id, '2099-03-05+00', 'infinity')$$);
+--> Result
+-->   One-Time Filter: false
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 PREPARE from_day(timestamptz) AS SELECT * FROM events WHERE snowflake_within(id, $1, $1 + interval '1 day');
 EXPLAIN (COSTS OFF) EXECUTE from_day('2026-02-10+00');
-DROP TABLE events;
+--> Append
+-->   Subplans Removed: 2
+-->   ->  Index Scan using events_2026_02_pkey on events_2026_02 events_1
+-->         Index Cond: ((id >= snowflake_internal.snowflake_within_min($1)) AND (id <= snowflake_internal.snowflake_within_max($1, ($1 + '1 day'::interval))))
