@@ -102,7 +102,9 @@ impl Clusters {
 
 /// Starts a cluster. A server ends with the thread that started it, so this thread stays.
 fn start(settings: &Settings) -> Cluster {
-    let new = settings.iter().fold(Cluster::builder(), |new, (name, value)| new.set(name, value));
+    // A backtrace would show in the errors.
+    let new = Cluster::builder().environment("RUST_BACKTRACE=1".into());
+    let new = settings.iter().fold(new, |new, (name, value)| new.set(name, value));
     let (sender, started) = mpsc::channel();
     thread::spawn(move || {
         sender.send(new.start()).expect("the test waits");
