@@ -1,14 +1,10 @@
-//! The schema of the extension's tables: who creates it, who may do what in it, and what dumps and
-//! publications do with the tables.
+//! What dumps and publications do with the tables of the extension.
 
 use std::path::Path;
 use std::process::Output;
 
-use postgres::error::SqlState;
 use postgres::{Client, NoTls};
-use snowflake_e2e::{
-    Cluster, bigint, dump_and_restore, error_of, eventually, new_directory, output,
-};
+use snowflake_e2e::{Cluster, bigint, dump_and_restore, eventually, new_directory, output};
 
 /// Two roles that own databases.
 fn start() -> Cluster {
@@ -36,69 +32,6 @@ fn texts(client: &mut Client, query: &str) -> Vec<String> {
     client.query(query, &[]).expect(query).iter().map(|row| row.get(0)).collect()
 }
 
-#[test]
-fn a_schema_of_this_name_that_is_there_already_is_an_error() {
-    let cluster = start();
-    for user in ["owner", "postgres"] {
-        let mut client = create_database(&cluster, user, &format!("of_{user}"));
-        client.batch_execute("CREATE SCHEMA snowflake_internal").expect("a schema");
-        let error = error_of(client.batch_execute("CREATE EXTENSION snowflake"));
-        assert_eq!(error.code(), &SqlState::DUPLICATE_SCHEMA, "{error}");
-        assert_eq!(error.message(), "schema \"snowflake_internal\" already exists");
-        let left = "SELECT count(*) FROM pg_proc AS p FULL JOIN pg_class AS c ON false
-                    WHERE p.proname LIKE '%snowflake%' OR c.relname LIKE '%snowflake%'";
-        assert_eq!(bigint(&mut client, left), 0);
-        client
-            .batch_execute("DROP SCHEMA snowflake_internal; CREATE EXTENSION snowflake")
-            .expect("nothing is in the way");
-    }
-}
-
-#[test]
-fn the_extension_is_created_in_any_schema_and_stays_there() {
-    let cluster = start();
-    for user in ["owner", "postgres"] {
-        let mut client = create_database(&cluster, user, &format!("of_{user}"));
-        client
-            .batch_execute(
-                "CREATE SCHEMA \"My IDs\";
-                 CREATE EXTENSION snowflake SCHEMA \"My IDs\";
-                 CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT \"My IDs\".snowflake_nextval());
-                 INSERT INTO orders DEFAULT VALUES;
-                 SELECT \"My IDs\".snowflake_parse(id) FROM orders;
-                 SELECT \"My IDs\".snowflake_claim_node('db-1');
-                 TABLE \"My IDs\".snowflake_nodes;
-                 TABLE snowflake_internal.snowflake_layout",
-            )
-            .expect("it works there");
-        let error = error_of(client.batch_execute("ALTER EXTENSION snowflake SET SCHEMA public"));
-        assert_eq!(error.code(), &SqlState::FEATURE_NOT_SUPPORTED, "{error}");
-        assert_eq!(error.message(), "extension \"snowflake\" does not support SET SCHEMA");
-
-        // The schema is a superuser's, and nobody else may create or change anything there.
-        let owner = "SELECT pg_get_userbyid(nspowner)::text FROM pg_namespace
-                     WHERE nspname = 'snowflake_internal'";
-        assert_eq!(texts(&mut client, owner), ["postgres"]);
-        let mut owner = session(&cluster, "owner", &format!("of_{user}"));
-        for attempt in [
-            "CREATE TABLE snowflake_internal.mine ()",
-            "CREATE FUNCTION snowflake_internal.mine() RETURNS int LANGUAGE sql RETURN 1",
-            "ALTER SCHEMA snowflake_internal RENAME TO mine",
-            "DROP TABLE snowflake_internal.snowflake_layout",
-            "ALTER TABLE snowflake_internal.snowflake_layout ADD mine int",
-        ] {
-            let error = error_of(owner.batch_execute(attempt));
-            assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{attempt}: {error}");
-        }
-        client.batch_execute("DROP TABLE orders; DROP EXTENSION snowflake").expect("dropped");
-        let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'snowflake_internal'";
-        assert_eq!(bigint(&mut client, schemas), 0);
-    }
-}
-
-/// A role whose name is hard to quote.
-const ODD: &str = r#""We""ird $ \ 'role'""#;
-
 /// Who else than the owner has which privilege.
 const PRIVILEGES: &str = "
     WITH objects (object, owner, acl) AS (
@@ -118,67 +51,6 @@ const FIXED: [&str; 5] = [
     "snowflake_node_claims: INSERT to pg_database_owner",
     "snowflake_node_claims: SELECT to all",
 ];
-
-/// Whatever the default privileges of the database are, and whoever creates the extension.
-#[test]
-fn privileges_are_those_of_a_list() {
-    let cluster = start();
-    cluster
-        .connect()
-        .batch_execute(&format!(
-            "CREATE ROLE {ODD} LOGIN CREATEDB; CREATE ROLE admin LOGIN SUPERUSER; CREATE ROLE app"
-        ))
-        .expect("roles");
-    let odd = &ODD[1..ODD.len() - 1].replace("\"\"", "\"");
-    for (number, (owner, creator)) in [
-        ("owner", "owner"),
-        ("postgres", "postgres"),
-        ("owner", "postgres"),
-        ("owner", "admin"),
-        (odd, odd),
-        // These may create in a database of another one's.
-        ("owner", "other"),
-        ("postgres", odd),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let name = format!("number_{number}");
-        create_database(&cluster, owner, &name)
-            .batch_execute(&format!("GRANT CREATE ON DATABASE {name} TO other, {ODD}"))
-            .expect("privileges");
-        let mut client = cluster.connect_to(&name);
-        for of in ["postgres", "admin", "owner", ODD] {
-            for (to, option) in [("PUBLIC", ""), ("app", "WITH GRANT OPTION"), (ODD, "")] {
-                for objects in ["TABLES", "SCHEMAS", "SEQUENCES", "FUNCTIONS", "TYPES"] {
-                    let alter = format!(
-                        "ALTER DEFAULT PRIVILEGES FOR ROLE {of} GRANT ALL ON {objects} TO {to} {option}"
-                    );
-                    client.batch_execute(&alter).expect(&alter);
-                }
-            }
-        }
-        let mut creation = session(&cluster, creator, &name);
-        creation
-            .batch_execute("CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids")
-            .expect("an extension");
-        let mut expected = FIXED.map(str::to_owned).to_vec();
-        if creator == "other" || (creator == odd && owner != odd) {
-            for table in ["snowflake_layout", "snowflake_node_claims"] {
-                expected.push(format!("{table}: INSERT to {creator}"));
-            }
-        }
-        let mut found = texts(&mut client, PRIVILEGES);
-        found.sort();
-        expected.sort();
-        assert_eq!(found, expected, "{creator} in a database of {owner}");
-        creation
-            .batch_execute(
-                "SELECT ids.snowflake_claim_node('db-1'); SELECT ids.snowflake_nextval()",
-            )
-            .expect("it works");
-    }
-}
 
 /// A dump in a format, as this user.
 fn dump(cluster: &Cluster, user: &str, database: &str, format: &str, file: &Path) {
