@@ -12,7 +12,7 @@ use std::time::Duration;
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Means, bigint, error_of, eventually, is_root, lacks, new_directory, signal, skip,
+    Cluster, Means, bigint, error_of, eventually, is_root, new_directory, signal, skip,
 };
 
 use crate::public_ids::{ONE, TWO};
@@ -360,20 +360,6 @@ fn a_file_that_is_gone_is_where_its_path_says() {
     }
 }
 
-#[test]
-fn without_its_worker_the_check_says_so() {
-    let cluster = Cluster::builder().public_keys(ONE).set("max_worker_processes", "0").start();
-    let mut client = cluster.connect();
-    let name = name(&mut client);
-    assert!(reads(&mut client, &name));
-    let (ok, detail) = check(&mut client);
-    assert!(!ok && detail.ends_with("does not run."), "{detail}");
-
-    // Whoever has no keys needs no worker.
-    let without = Cluster::builder().set("max_worker_processes", "0").start();
-    assert_eq!(check(&mut without.connect()), (true, "There are no keys.".into()));
-}
-
 /// A worker that ended says so, until the server has started it again after 5 seconds.
 #[test]
 fn a_worker_that_ended_shows_in_the_check() {
@@ -508,23 +494,6 @@ fn nothing_shows_a_key() {
         assert!(!all.contains(&number.to_string()));
     }
     assert_eq!(bigint(&mut client, "SELECT snowflake_from_public(snowflake_to_public(7))"), 7);
-}
-
-#[test]
-fn statistics_of_statements_show_no_key() {
-    if lacks(&[Means::Extension("pg_stat_statements")]) {
-        return;
-    }
-    let libraries = "snowflake_pg,pg_stat_statements";
-    let cluster =
-        Cluster::builder().public_keys(ONE).set("shared_preload_libraries", libraries).start();
-    let mut client = cluster.connect();
-    let shown = "SELECT string_agg(query, ' ') FROM pg_stat_statements";
-    client.batch_execute("CREATE EXTENSION pg_stat_statements").expect("the extension");
-    let named = name(&mut client);
-    assert!(reads(&mut client, &named));
-    let shown: String = client.query_one(shown, &[]).expect("statements").get(0);
-    assert!(shown.contains("snowflake_to_public") && !shown.contains(&ONE[..8]), "{shown}");
 }
 
 /// The commands of the page, in another directory than /etc/snowflake.

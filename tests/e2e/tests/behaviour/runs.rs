@@ -51,27 +51,6 @@ fn a_billion_can_be_canceled_at_once_and_uses_no_memory() {
 }
 
 #[test]
-fn a_limit_takes_little_more_than_it_returns() {
-    let cluster = Cluster::builder().set("snowflake.sequence_bits", "14").start();
-    let mut client = cluster.connect();
-    // Within one millisecond, sequences count what was taken.
-    eventually("a try that fits into a millisecond", || {
-        let ids = bigints(
-            &mut client,
-            "SELECT id FROM (SELECT snowflake_nextval(1000000) AS id LIMIT 10) AS ten
-             UNION ALL SELECT snowflake_nextval()",
-        );
-        let parts = |id: i64| (id >> 24, id & 0x3fff);
-        let ((first_ms, first), (last_ms, last)) = (parts(ids[0]), parts(ids[10]));
-        assert_increasing(&ids);
-        if first_ms == last_ms {
-            assert!(last - first <= 20, "10 IDs returned, {} taken", last - first);
-        }
-        first_ms == last_ms
-    });
-}
-
-#[test]
 fn runs_of_many_sessions_do_not_overlap() {
     let cluster = Cluster::start();
     let sessions: Vec<Vec<i64>> = thread::scope(|scope| {
@@ -88,62 +67,4 @@ fn runs_of_many_sessions_do_not_overlap() {
         assert_increasing(ids);
     }
     assert_distinct(sessions.concat());
-}
-
-/// IDs are taken in runs, before their rows are returned: a cursor that pauses returns IDs from
-/// before the pause. They are still nobody else's, and increase within the call.
-#[test]
-fn a_cursor_that_pauses_returns_ids_from_before() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    let mut transaction = client.transaction().expect("a transaction");
-    transaction
-        .batch_execute("DECLARE ids CURSOR FOR SELECT snowflake_nextval(1000)")
-        .expect("a cursor");
-    let fetch = |transaction: &mut postgres::Transaction, count: usize| -> Vec<i64> {
-        let rows = transaction.query(&format!("FETCH {count} FROM ids"), &[]).expect("rows");
-        rows.iter().map(|row| row.get(0)).collect()
-    };
-    let before = fetch(&mut transaction, 2);
-    thread::sleep(Duration::from_millis(20));
-    let other = bigint(&mut cluster.connect(), "SELECT snowflake_nextval()");
-    let after = fetch(&mut transaction, 998);
-    assert_increasing(&[before.clone(), after.clone()].concat());
-    assert_distinct([before.clone(), after.clone(), vec![other]].concat());
-    // Runs grow with what was used up: at most as many IDs as were returned are from before.
-    assert!(after[0] < other, "the run was taken before the pause");
-    assert!(after.iter().filter(|id| **id < other).count() <= before.len());
-}
-
-/// Whoever wants a single ID finds one, while others take runs. Where a burst may run ahead of the
-/// clock, nobody has to wait, and nothing is left.
-#[test]
-fn runs_leave_the_last_ids_of_a_millisecond_to_others() {
-    let last_sequence = |max_burst| {
-        let cluster = Cluster::builder().set("snowflake.max_burst", max_burst).start();
-        bigint(
-            &mut cluster.connect(),
-            "SELECT max(snowflake_sequence(id))::bigint FROM snowflake_nextval(200000) AS id",
-        )
-    };
-    assert_eq!(last_sequence("-1"), 4095);
-    // 128 are left. The last run of the call may be of a single ID.
-    let last = last_sequence("0");
-    assert!([3967, 3968].contains(&last), "{last}");
-}
-
-/// Two calls in one select list: each increases, and no ID is in both.
-#[test]
-fn two_calls_in_one_select_list_take_runs_of_their_own() {
-    let cluster = Cluster::start();
-    let rows = cluster
-        .connect()
-        .query("SELECT snowflake_nextval(5000), snowflake_nextval(5000)", &[])
-        .expect("rows");
-    let column = |number: usize| rows.iter().map(|row| row.get(number)).collect::<Vec<i64>>();
-    let (first, second) = (column(0), column(1));
-    assert_eq!(first.len(), 5000);
-    assert_increasing(&first);
-    assert_increasing(&second);
-    assert_distinct([first, second].concat());
 }

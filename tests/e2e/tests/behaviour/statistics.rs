@@ -1,11 +1,9 @@
-//! What `pg_stat_snowflake` and `snowflake_status` say of clocks, crashes, and servers without a
-//! generator.
+//! What `pg_stat_snowflake` and `snowflake_status` say of clocks, and of standbys.
 
 use std::collections::BTreeSet;
 use std::thread;
 
 use postgres::Client;
-use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, bigint, bigints, error_of, eventually};
 
 const NEXT: &str = "SELECT snowflake_nextval()";
@@ -62,20 +60,6 @@ fn steps_of_the_clock_are_counted_and_measured() {
 }
 
 #[test]
-fn a_floor_ahead_of_the_clock_is_no_step_of_the_clock() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "SELECT snowflake_nextval(); SELECT snowflake_set_floor(now() + interval '1 hour');
-             SELECT snowflake_nextval()",
-        )
-        .expect("IDs");
-    assert_eq!(statistic(&mut client, "steps_held"), 0);
-    assert!(!cluster.log().contains("was set back"));
-}
-
-#[test]
 fn a_refused_jump_ahead_is_counted() {
     let cluster = Cluster::builder().fake_clock().start();
     let mut client = cluster.connect();
@@ -83,38 +67,6 @@ fn a_refused_jump_ahead_is_counted() {
     cluster.set_clock("+3d");
     error_of(client.query(NEXT, &[]));
     assert_eq!(statistic(&mut client, "steps_refused"), 1);
-}
-
-#[test]
-fn a_burst_counts_overflows_and_no_waits() {
-    let cluster = Cluster::builder().set("snowflake.max_burst", "1000").start();
-    let mut client = cluster.connect();
-    assert_eq!(
-        bigint(&mut client, "SELECT count(*) FROM (SELECT snowflake_nextval(409600)) AS ids"),
-        409_600
-    );
-    // 100 milliseconds' worth of IDs, in a few milliseconds: they run ahead of the clock instead of
-    // waiting.
-    let (lead, overflows) =
-        (statistic(&mut client, "max_lead"), statistic(&mut client, "sequence_overflows"));
-    assert!((1..=1000).contains(&lead), "{lead} ms");
-    assert!((lead..=101).contains(&overflows), "{overflows} overflows, {lead} ms ahead");
-    assert_eq!(statistic(&mut client, "waits"), 0);
-}
-
-#[test]
-fn more_than_a_millisecond_holds_is_waited_for() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    let all = "SELECT count(*) FROM (SELECT snowflake_nextval(2000000)) AS ids";
-    assert_eq!(bigint(&mut client, all), 2_000_000);
-    assert_eq!(statistic(&mut client, "issued"), 2_000_000);
-    let overflows = statistic(&mut client, "sequence_overflows");
-    assert!((1..=506).contains(&overflows), "{overflows} overflows");
-    assert!(statistic(&mut client, "waits") >= 1);
-    assert_eq!(statistic(&mut client, "(wait_time > 0)::int::bigint"), 1);
-    // A reservation lasts for a second at least.
-    assert!(statistic(&mut client, "reservations") <= 10);
 }
 
 /// A sequence that is used up is counted once for its millisecond, and not once for each session that
@@ -138,14 +90,6 @@ fn take_all(cluster: &Cluster, query: &str) -> Vec<i64> {
 }
 
 #[test]
-fn before_the_first_id_there_is_no_floor() {
-    let cluster = Cluster::start();
-    let known = "SELECT count(*) FROM snowflake_status
-        WHERE preloaded AND last_id IS NULL AND floor IS NULL AND lead = 0";
-    assert_eq!(bigint(&mut cluster.connect(), known), 1);
-}
-
-#[test]
 fn waits_are_counted_and_timed() {
     let cluster = Cluster::builder()
         .set("snowflake.max_backward_step", "0")
@@ -161,19 +105,6 @@ fn waits_are_counted_and_timed() {
     let waited = statistic(&mut client, "wait_time::bigint");
     assert!((500..=1500).contains(&waited), "{waited} ms");
     assert_about(statistic(&mut client, "largest_step_back"), 1000);
-}
-
-#[test]
-fn without_a_generator_there_is_a_status_and_no_statistics() {
-    let cluster = Cluster::builder().unset("shared_preload_libraries").start();
-    let mut client = cluster.connect();
-    for query in ["SELECT * FROM pg_stat_snowflake", "SELECT snowflake_stat_reset()"] {
-        let error = error_of(client.query(query, &[]));
-        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    }
-    let known = "SELECT count(*) FROM snowflake_status
-        WHERE NOT preloaded AND last_id IS NULL AND lead IS NULL AND floor IS NULL AND epoch = '2010-11-04 01:42:54.657+00'";
-    assert_eq!(bigint(&mut client, known), 1);
 }
 
 #[test]

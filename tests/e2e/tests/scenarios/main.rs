@@ -25,6 +25,7 @@
 //!   is connected at its first statement. The same choice is the same session.
 //! - `\needs` knows `PostgreSQL VERSION`, `extension NAME` and `collation NAME`; without them, the file
 //!   is skipped. Other databases and roles are dropped when it ends.
+//! - `\set public_keys = KEY` gives the server a key of public IDs.
 //! - Files of the same settings share the server's counters and its last ID: who reads counters resets
 //!   them first, and who observes IDs ahead of the clock has settings of its own.
 //! - With `SCENARIOS_ACCEPT=1`, what was got replaces what was wanted, in the file. To have an
@@ -104,7 +105,10 @@ impl Clusters {
 fn start(settings: &Settings) -> Cluster {
     // A backtrace would show in the errors.
     let new = Cluster::builder().environment("RUST_BACKTRACE=1".into());
-    let new = settings.iter().fold(new, |new, (name, value)| new.set(name, value));
+    let new = settings.iter().fold(new, |new, (name, value)| match &**name {
+        "public_keys" => new.public_keys(value),
+        _ => new.set(name, value),
+    });
     let (sender, started) = mpsc::channel();
     thread::spawn(move || {
         sender.send(new.start()).expect("the test waits");
