@@ -1,6 +1,5 @@
 //! The horizon: what holds it back, what it is after each kind of end, and where there is none.
 
-mod cases;
 mod ends;
 mod holders;
 mod readers;

@@ -22,66 +22,6 @@ fn assert_not_held(cluster: &Cluster) {
 }
 
 #[test]
-fn a_poller_gets_a_late_commit_in_order() {
-    let cluster = jobs();
-    let mut poller = Poller::new(&cluster);
-    let (mut late, first) = begin(&cluster);
-    let second = bigint(&mut cluster.connect(), INSERT);
-    assert_eq!(poller.poll(), [0; 0]);
-    late.batch_execute("COMMIT").expect("committed");
-    assert_eq!(poller.poll(), [first, second]);
-    assert_eq!(poller.poll(), [0; 0]);
-}
-
-#[test]
-fn every_kind_of_end_lets_it_go_on() {
-    let cluster = jobs();
-    for end in ["COMMIT", "ROLLBACK", "COMMIT AND CHAIN", "SELECT 1/0"] {
-        let (mut client, first) = begin(&cluster);
-        assert_held(&cluster, first);
-        if end == "SELECT 1/0" {
-            error_of(client.batch_execute(end));
-        } else {
-            client.batch_execute(end).expect(end);
-        }
-        assert_not_held(&cluster);
-    }
-}
-
-/// A rolled back subtransaction might have left a row that a later command reads no more; the
-/// transaction has taken the ID all the same.
-#[test]
-fn a_savepoint_does_not_end_the_transaction() {
-    let cluster = jobs();
-    for end in ["ROLLBACK TO a", "RELEASE a"] {
-        let mut client = cluster.connect();
-        client.batch_execute("BEGIN; SAVEPOINT a").expect("a savepoint");
-        let first = bigint(&mut client, INSERT);
-        client.batch_execute(end).expect(end);
-        assert_held(&cluster, first);
-        bigint(&mut client, INSERT);
-        assert_held(&cluster, first);
-        client.batch_execute("COMMIT").expect("committed");
-        assert_not_held(&cluster);
-    }
-}
-
-/// Also one that writes no row: its row might still come.
-#[test]
-fn an_id_without_a_row_holds_it_back() {
-    let cluster = jobs();
-    let mut client = cluster.connect();
-    client.batch_execute("BEGIN").expect("a transaction");
-    let id = bigint(&mut client, "SELECT min(id) FROM snowflake_nextval(100) AS id");
-    assert_held(&cluster, id);
-    // A transaction sees its own horizon, and is held back by itself.
-    assert_eq!(bigint(&mut client, HORIZON), id - 1);
-    client.batch_execute(&format!("INSERT INTO jobs VALUES ({id})")).expect("a row");
-    client.batch_execute("COMMIT").expect("committed");
-    assert_not_held(&cluster);
-}
-
-#[test]
 fn each_transaction_of_a_procedure_is_one_of_its_own() {
     let cluster = jobs();
     let mut client = cluster.connect();
@@ -123,27 +63,6 @@ fn each_transaction_of_a_procedure_is_one_of_its_own() {
     assert_not_held(&cluster);
 }
 
-/// Workers take IDs for their leader, which might take none itself.
-#[test]
-fn ids_of_parallel_workers_hold_it_back() {
-    let cluster = jobs();
-    let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE many AS SELECT generate_series(1, 10000) AS n;
-             SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
-             SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
-             BEGIN",
-        )
-        .expect("set up");
-    let plan = snowflake_e2e::explain(&mut client, "SELECT min(snowflake_nextval()) FROM many");
-    assert!(plan.contains("Gather"), "{plan}");
-    let first = bigint(&mut client, "SELECT min(snowflake_nextval()) FROM many");
-    assert_held(&cluster, first);
-    client.batch_execute("COMMIT").expect("committed");
-    assert_not_held(&cluster);
-}
-
 #[test]
 fn a_killed_backend_holds_nothing_back() {
     let cluster = jobs();
@@ -161,33 +80,6 @@ fn a_killed_backend_holds_nothing_back() {
     cluster.crash_a_backend();
     // After a crash, it begins where the generator begins, which is above all that was issued.
     assert!(bigint(&mut cluster.connect(), HORIZON) > before);
-    assert_not_held(&cluster);
-}
-
-#[test]
-fn a_prepared_transaction_holds_it_back_until_it_has_ended() {
-    let cluster = jobs();
-    for end in ["COMMIT PREPARED", "ROLLBACK PREPARED"] {
-        let mut poller = Poller::new(&cluster);
-        poller.last = bigint(&mut cluster.connect(), NEXT);
-        let (mut client, first) = begin(&cluster);
-        client.batch_execute("PREPARE TRANSACTION 'two'").expect("prepared");
-        assert_held(&cluster, first);
-        bigint(&mut client, INSERT);
-        assert_held(&cluster, first);
-        assert_eq!(poller.poll(), [0; 0]);
-        client.batch_execute(&format!("{end} 'two'")).expect(end);
-        let got = poller.poll();
-        assert_eq!(got.contains(&first), end == "COMMIT PREPARED", "{got:?}");
-        assert_eq!(got.len(), 3 + usize::from(end == "COMMIT PREPARED"));
-        assert_not_held(&cluster);
-    }
-    // A preparation that fails.
-    let (mut client, _) = begin(&cluster);
-    client.batch_execute("PREPARE TRANSACTION 'same'").expect("prepared");
-    let (mut other, _) = begin(&cluster);
-    error_of(other.batch_execute("PREPARE TRANSACTION 'same'"));
-    client.batch_execute("ROLLBACK PREPARED 'same'").expect("rolled back");
     assert_not_held(&cluster);
 }
 
@@ -234,4 +126,17 @@ fn without_prepared_transactions_there_are_no_holders() {
     let (_client, second) = begin(&cluster);
     assert!(second > first);
     assert_held(&cluster, second);
+}
+
+/// Before the first ID after a start, it is where IDs begin.
+#[test]
+fn after_a_start_it_is_where_ids_begin() {
+    let mut cluster = jobs();
+    let id = bigint(&mut cluster.connect(), INSERT);
+    cluster.stop();
+    cluster.start_again();
+    let mut client = cluster.connect();
+    let horizon = bigint(&mut client, HORIZON);
+    assert!(horizon > id);
+    assert!(bigint(&mut client, NEXT) > horizon);
 }

@@ -13,7 +13,7 @@ use snowflake_e2e::{
     Cluster, StopOnDrop, assert_increasing, bigint, bigints, eventually, interruption,
 };
 
-use super::{Poller, jobs};
+use super::{INSERT, Poller, jobs};
 
 const WRITERS: u64 = 16;
 const POLLERS: usize = 3;
@@ -170,4 +170,32 @@ fn pollers_by_the_primary_key_get_every_row_once() {
         assert!(missed.is_empty(), "poller {number} missed {} of {}", missed.len(), all.len());
         assert_eq!(ids.len(), all.len());
     }
+}
+
+/// A filter is evaluated for each row, and a wrapped call plans a query of its own: within one
+/// statement there is one answer.
+#[test]
+fn a_statement_has_one_horizon() {
+    let cluster = jobs();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "CREATE FUNCTION wrapped() RETURNS bigint LANGUAGE plpgsql STABLE
+             AS 'BEGIN RETURN snowflake_horizon(); END'",
+        )
+        .expect("a function");
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|_| {
+                let mut writer = cluster.connect();
+                scope.spawn(move || (0..500).for_each(|_| _ = bigint(&mut writer, INSERT)))
+            })
+            .collect();
+        while !writers.iter().all(|writer| writer.is_finished()) {
+            let horizons = "SELECT count(DISTINCT h) FROM (
+                SELECT snowflake_horizon() AS h FROM generate_series(1, 20000)
+                UNION ALL SELECT wrapped() FROM generate_series(1, 2000)) AS horizons";
+            assert_eq!(bigint(&mut client, horizons), 1);
+        }
+    });
 }
