@@ -61,3 +61,7 @@ DISCARD ALL;
 SELECT snowflake_currval();
 --> ERROR 55000: snowflake_currval is not yet defined in this session
 --> HINT: Call snowflake_nextval() first.
+
+-- A read-only transaction generates, because no row is written.
+BEGIN READ ONLY; SELECT snowflake_nextval() > 0; SELECT count(*) FROM snowflake_nextval(10); COMMIT; --> t
+--> 10

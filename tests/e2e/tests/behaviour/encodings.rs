@@ -90,33 +90,6 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
     }
 }
 
-/// Bytes that are not UTF-8, in a database that does not care.
-#[test]
-fn names_of_no_known_encoding_are_converted() {
-    let cluster = Cluster::start();
-    cluster
-        .connect()
-        .batch_execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
-        .expect("a database");
-    let mut client = cluster.config().dbname("ascii").connect(NoTls).expect("a session");
-    client
-        .batch_execute(
-            "CREATE EXTENSION snowflake;
-             CREATE FUNCTION name_of(bytes bytea) RETURNS text LANGUAGE sql AS $$ SELECT convert_from(bytes, 'SQL_ASCII') $$;
-             DO $$ BEGIN EXECUTE format('CREATE TABLE %1$I (%1$I serial PRIMARY KEY)', name_of('\\xff41')); END $$;",
-        )
-        .expect("a table");
-    let said = client
-        .query(
-            "SELECT position('\\xff41'::bytea IN statement::bytea) > 0
-             FROM snowflake_convert(to_regclass(quote_ident(name_of('\\xff41'))), name_of('\\xff41')::name, dry_run => false)",
-            &[],
-        )
-        .expect("converted");
-    assert!(said.len() >= 2, "{}", said.len());
-    assert!(said.iter().all(|row| row.get(0)));
-}
-
 /// A name in the notice about stored results.
 #[test]
 fn a_notice_quotes_a_name_beyond_ascii() {

@@ -44,14 +44,3 @@ fn a_standby_does_not_generate() {
         .expect("the promoted standby generates");
     assert!(above.get::<_, bool>(0));
 }
-
-#[test]
-fn a_read_only_transaction_generates() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "BEGIN READ ONLY; SELECT snowflake_nextval(); SELECT snowflake_nextval(10); COMMIT",
-        )
-        .expect("no row is written");
-}
