@@ -148,6 +148,11 @@ impl Cluster {
         self.directory().join("public.keys")
     }
 
+    /// A session of a role in a database.
+    pub fn connect_as(&self, role: &str, database: &str) -> Client {
+        self.config().user(role).dbname(database).connect(NoTls).expect("a session")
+    }
+
     /// Replaces the file of the keys of public IDs, by a rename.
     pub fn write_public_keys(&self, content: impl AsRef<[u8]>) {
         let new = self.directory().join("public.keys.new");

@@ -29,6 +29,14 @@ pub fn explain(client: &mut Client, query: &str) -> String {
     rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
 }
 
+/// A row of `snowflake_check()`: whether it is well, the detail, and the hint, if there is one.
+#[track_caller]
+pub fn check(client: &mut Client, name: &str) -> (bool, String, String) {
+    let query = "SELECT ok, detail, coalesce(hint, '') FROM snowflake_check() WHERE name = $1";
+    let row = client.query_one(query, &[&name]).unwrap_or_else(|error| panic!("{name}: {error}"));
+    (row.get(0), row.get(1), row.get(2))
+}
+
 /// What the server says of a statement that has to fail.
 #[track_caller]
 pub fn error_of<T>(result: Result<T, postgres::Error>) -> DbError {

@@ -1,28 +1,20 @@
 //! `snowflake_check()` shows before a promotion what would fail after it.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, error_of, eventually};
-
-/// What a row says: whether it is well, the detail and the hint.
-fn row(client: &mut Client, name: &str) -> (bool, String, Option<String>) {
-    let row = client
-        .query_one("SELECT ok, detail, hint FROM snowflake_check() WHERE name = $1", &[&name])
-        .unwrap_or_else(|error| panic!("{name}: {error}"));
-    (row.get(0), row.get(1), row.get(2))
-}
+use snowflake_e2e::{Cluster, check, error_of, eventually};
 
 #[track_caller]
 fn assert_well(client: &mut Client, name: &str) {
-    let (ok, detail, hint) = row(client, name);
+    let (ok, detail, hint) = check(client, name);
     assert!(ok, "{name}: {detail} {hint:?}");
 }
 
 /// Asserts that the row is not well, that it says so, and that it says what to do.
 #[track_caller]
 fn assert_not_well(client: &mut Client, name: &str, what: &str, advice: &str) {
-    let (ok, detail, hint) = row(client, name);
+    let (ok, detail, hint) = check(client, name);
     assert!(!ok && detail.contains(what), "{name}: {detail}");
-    assert!(hint.as_ref().is_some_and(|hint| hint.contains(advice)), "{name}: {hint:?}");
+    assert!(hint.contains(advice), "{name}: {hint:?}");
 }
 
 const VERDICT: &str = "issues IDs";
@@ -30,7 +22,7 @@ const VERDICT: &str = "issues IDs";
 /// The names of the rows that the verdict gives as the reason.
 #[track_caller]
 fn assert_verdict(client: &mut Client, verdict: &str) {
-    let (ok, detail, _) = row(client, VERDICT);
+    let (ok, detail, _) = check(client, VERDICT);
     assert_eq!((ok, &*detail), (false, verdict));
 }
 
@@ -63,7 +55,7 @@ fn standby(primary: &Cluster, settings: &[(&str, &str)]) -> Cluster {
 fn assert_fails_after_promotion(standby: &Cluster) {
     standby.promote();
     error_of(standby.connect().query("SELECT snowflake_nextval()", &[]));
-    let (ok, detail, _) = row(&mut standby.connect(), VERDICT);
+    let (ok, detail, _) = check(&mut standby.connect(), VERDICT);
     assert!(!ok && detail.starts_with("This server issues no ID"), "{detail}");
 }
 
@@ -72,7 +64,10 @@ fn a_server_that_is_well_says_so() {
     let primary = primary();
     let standby = standby(&primary, &[]);
     let mut client = primary.connect();
-    assert_eq!(row(&mut client, VERDICT), (true, "This server issues IDs.".into(), None));
+    assert_eq!(
+        check(&mut client, VERDICT),
+        (true, "This server issues IDs.".into(), String::new())
+    );
     for name in [
         "preloading",
         "identity",
@@ -88,10 +83,11 @@ fn a_server_that_is_well_says_so() {
         assert_well(&mut client, name);
     }
     eventually("the standby has answered", || {
-        row(&mut client, "clocks of standbys").1 == "They agree with the clock of this server."
+        check(&mut client, "clocks of standbys").1 == "They agree with the clock of this server."
     });
-    let expected = (true, "This standby would issue IDs if it were promoted now.".into(), None);
-    assert_eq!(row(&mut standby.connect(), VERDICT), expected);
+    let expected =
+        (true, "This standby would issue IDs if it were promoted now.".into(), String::new());
+    assert_eq!(check(&mut standby.connect(), VERDICT), expected);
     standby.promote();
     standby.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
 }
@@ -138,7 +134,7 @@ fn a_standby_whose_clock_is_two_days_behind_shows() {
     let standby = standby(&primary, &[]);
     // The primary sees the clock of the standby in its answers.
     let mut client = primary.connect();
-    eventually("the primary sees it", || !row(&mut client, "clocks of standbys").0);
+    eventually("the primary sees it", || !check(&mut client, "clocks of standbys").0);
     assert_not_well(&mut client, "clocks of standbys", "which might be behind", "Set the clocks");
     assert_shown_before_it_fails(&standby, "lead", "The clock is 17", "set it right");
 }
@@ -148,11 +144,11 @@ fn a_standby_whose_clock_is_ahead_shows_on_both_sides() {
     let primary = primary_at("-60s");
     let standby = standby(&primary, &[]);
     let mut client = primary.connect();
-    eventually("the primary sees it", || !row(&mut client, "clocks of standbys").0);
+    eventually("the primary sees it", || !check(&mut client, "clocks of standbys").0);
     assert_not_well(&mut client, "clocks of standbys", "ms ahead", "Set the clocks right");
     client.batch_execute("CREATE TABLE message ()").expect("something to send");
     let mut client = standby.connect();
-    eventually("the standby sees it", || !row(&mut client, "clock").0);
+    eventually("the standby sees it", || !check(&mut client, "clock").0);
     assert_not_well(&mut client, "clock", "ms ahead of that of the server", "before this server");
     // It would issue IDs, and log the difference.
     assert_well(&mut client, VERDICT);
@@ -186,7 +182,7 @@ fn an_identity_inside_of_the_data_directory_shows() {
     let mut client = cluster.connect();
     let file = "snowflake.worker_id = 9 in ";
     assert_not_well(&mut client, origin, file, "in one place");
-    let (_, detail, _) = row(&mut client, origin);
+    let (_, detail, _) = check(&mut client, origin);
     assert!(
         detail.contains("snowflake.worker_id: ")
             && detail.contains("/postgresql.auto.conf, line 3"),
@@ -204,14 +200,14 @@ fn an_identity_inside_of_the_data_directory_shows() {
         "snowflake.worker_id: command line. These values are not in force: ",
         "in one place",
     );
-    let (_, detail, _) = row(&mut client, origin);
+    let (_, detail, _) = check(&mut client, origin);
     assert!(detail.contains("snowflake.worker_id = 9 in "), "{detail}");
     assert!(
         detail.contains(", 3 in ") && detail.contains("/postgresql.auto.conf, line 3."),
         "{detail}"
     );
     assert!(!detail.contains("snowflake.datacenter_id ="), "{detail}");
-    assert_eq!(row(&mut client, "identity").1, "Datacenter 5, worker 4.");
+    assert_eq!(check(&mut client, "identity").1, "Datacenter 5, worker 4.");
 }
 
 /// A file that is outside the data directory is in no copy of it.
@@ -232,14 +228,14 @@ fn an_identity_outside_of_the_data_directory_is_well() {
     client.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
     let origin = "origin of the identity";
     assert_well(&mut client, origin);
-    assert!(row(&mut client, origin).1.contains("/identity.conf, line 2."));
+    assert!(check(&mut client, origin).1.contains("/identity.conf, line 2."));
     drop(client);
     cluster.stop();
     let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=4"];
     cluster.start_with(&arguments).expect("a start");
     let mut client = cluster.connect();
     assert_well(&mut client, origin);
-    assert!(row(&mut client, origin).1.contains("snowflake.worker_id: command line"));
+    assert!(check(&mut client, origin).1.contains("snowflake.worker_id: command line"));
 }
 
 #[test]
@@ -253,10 +249,9 @@ fn an_error_in_one_row_hides_no_other() {
         standby.connect().query_opt(role, &[]).expect("the catalog").is_some()
     });
     for server in [&primary, &standby] {
-        let ordinary = server.config().user("ordinary").connect(postgres::NoTls);
-        let mut ordinary = ordinary.expect("a session");
+        let mut ordinary = server.connect_as("ordinary", "postgres");
         let expected = "Not checked, because of an error: permission denied for table pg_trigger.";
-        assert_eq!(row(&mut ordinary, "twins"), (false, expected.into(), None));
+        assert_eq!(check(&mut ordinary, "twins"), (false, expected.into(), String::new()));
         assert_well(&mut ordinary, VERDICT);
         // The transaction goes on.
         let mut transaction = ordinary.transaction().expect("a transaction");
@@ -276,7 +271,7 @@ fn keys_without_a_register_show() {
     let key = "id bigint PRIMARY KEY DEFAULT snowflake_nextval()";
     client.batch_execute(&format!("CREATE TABLE orders ({key})")).expect("a table");
     // A new server has tables without rows.
-    assert_eq!(row(&mut client, "register").1, "There is none. The first ID creates it.");
+    assert_eq!(check(&mut client, "register").1, "There is none. The first ID creates it.");
     assert_well(&mut client, "register");
     client.batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
     drop(client);
@@ -295,7 +290,7 @@ fn keys_without_a_register_show() {
     cluster.stop();
     cluster.configure(&[("snowflake.start_after", "2026-01-01 00:00:00+00")]);
     cluster.start_again();
-    let (ok, detail, _) = row(&mut cluster.connect(), "register");
+    let (ok, detail, _) = check(&mut cluster.connect(), "register");
     assert!(ok && detail.ends_with("and is after 2026-01-01 00:00:00+00."), "{detail}");
 }
 

@@ -4,9 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, error_of, eventually};
-
-const NEXT: &str = "SELECT snowflake_nextval()";
+use snowflake_e2e::{Cluster, NEXT, assert_increasing, bigint, bigints, error_of, eventually};
 
 #[test]
 fn a_step_back_within_max_backward_step_is_held() {

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Output;
 
-use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, ClusterBuilder, bigint, error_of, eventually, output};
+use postgres::Client;
+use snowflake_e2e::{Cluster, ClusterBuilder, bigint, check, error_of, eventually, output};
 
 const EPOCH: (&str, &str) = ("snowflake.epoch", "2015-01-01T00:00:00Z");
 const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
@@ -17,10 +17,6 @@ fn cluster(layout: &[(&str, &str)]) -> Cluster {
     let cluster = builder.start();
     cluster.connect().batch_execute("CREATE ROLE owner LOGIN CREATEDB").expect("a role");
     cluster
-}
-
-fn as_owner(cluster: &Cluster, database: &str) -> Client {
-    cluster.config().user("owner").dbname(database).connect(NoTls).expect("a session")
 }
 
 /// Runs a program on a database as its owner.
@@ -75,8 +71,11 @@ fn assert_said(restored: &Output) {
 #[test]
 fn a_dump_is_restored_where_the_layout_is_the_same_and_nowhere_else() {
     let original = cluster(&[EPOCH, BITS]);
-    as_owner(&original, "postgres").batch_execute("CREATE DATABASE orders").expect("a database");
-    let mut client = as_owner(&original, "orders");
+    original
+        .connect_as("owner", "postgres")
+        .batch_execute("CREATE DATABASE orders")
+        .expect("a database");
+    let mut client = original.connect_as("owner", "orders");
     client.batch_execute(ORDERS).expect("rows");
     let expected = orders(&mut client);
     let (same, other) = (cluster(&[EPOCH, BITS]), cluster(&[]));
@@ -93,16 +92,16 @@ fn a_dump_is_restored_where_the_layout_is_the_same_and_nowhere_else() {
         let database = format!("restored_{format}");
         for cluster in [&same, &other] {
             let create = format!("CREATE DATABASE {database}");
-            as_owner(cluster, "postgres").batch_execute(&create).expect("a database");
+            cluster.connect_as("owner", "postgres").batch_execute(&create).expect("a database");
         }
         let restored = run(&same, program, &database, &arguments);
         assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
-        let mut client = as_owner(&same, &database);
+        let mut client = same.connect_as("owner", &database);
         assert_eq!(orders(&mut client), expected, "{format}");
         assert_eq!(bigint(&mut client, LAYOUTS), 1);
 
         assert_said(&run(&other, program, &database, &arguments));
-        let mut client = as_owner(&other, &database);
+        let mut client = other.connect_as("owner", &database);
         if options == ["--single-transaction"] {
             let tables = "SELECT count(*) FROM pg_class WHERE relname = 'orders'";
             assert_eq!(bigint(&mut client, tables), 0, "nothing was restored");
@@ -117,8 +116,11 @@ fn a_dump_is_restored_where_the_layout_is_the_same_and_nowhere_else() {
 #[test]
 fn a_dump_can_be_restored_under_another_layout() {
     let original = cluster(&[EPOCH, BITS]);
-    as_owner(&original, "postgres").batch_execute("CREATE DATABASE orders").expect("a database");
-    let mut client = as_owner(&original, "orders");
+    original
+        .connect_as("owner", "postgres")
+        .batch_execute("CREATE DATABASE orders")
+        .expect("a database");
+    let mut client = original.connect_as("owner", "orders");
     client.batch_execute(ORDERS).expect("rows");
     let expected = orders(&mut client);
     let directory = tempfile::tempdir().expect("a directory");
@@ -130,14 +132,14 @@ fn a_dump_can_be_restored_under_another_layout() {
         let file = directory.path().join(name);
         dump(&original, "orders", "custom", &file, options);
         let create = format!("CREATE DATABASE {name}");
-        as_owner(&other, "postgres").batch_execute(&create).expect("a database");
+        other.connect_as("owner", "postgres").batch_execute(&create).expect("a database");
         let restored = run(&other, "pg_restore", name, &[file.to_str().expect("UTF-8")]);
         if is_said {
             assert_said(&restored);
         } else {
             assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
         }
-        let mut client = as_owner(&other, name);
+        let mut client = other.connect_as("owner", name);
         assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), 100);
         assert_ne!(orders(&mut client), expected);
         assert_eq!(bigint(&mut client, LAYOUTS), 1);
@@ -166,15 +168,12 @@ fn data_that_is_restored_without_triggers_is_noticed() {
     let (ok, detail) = layout_of_database(&mut client);
     assert!(!ok && detail.contains("epoch 2015-01-01 00:00:00+00, widths 5, 5 and 13 bits"));
     // The trigger is fired again, but not as a replica.
-    let guards = "SELECT ok FROM snowflake_check() WHERE name = 'guards'";
-    let is_well =
-        |client: &mut Client| -> bool { client.query_one(guards, &[]).expect("a row").get(0) };
-    assert!(!is_well(&mut client));
+    assert!(!check(&mut client, "guards").0);
     for table in ["snowflake_layout", "snowflake_node_claims"] {
         let always = format!("ALTER TABLE snowflake_internal.{table} ENABLE ALWAYS TRIGGER guard");
         client.batch_execute(&always).expect("a superuser may");
     }
-    assert!(is_well(&mut client));
+    assert!(check(&mut client, "guards").0);
     let dumped =
         "INSERT INTO snowflake_internal.snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)";
     error_of(client.batch_execute(dumped));
@@ -182,9 +181,8 @@ fn data_that_is_restored_without_triggers_is_noticed() {
 
 /// What `snowflake_check()` says of the table.
 fn layout_of_database(client: &mut Client) -> (bool, String) {
-    let query = "SELECT ok, detail FROM snowflake_check() WHERE name = 'layout of the database'";
-    let row = client.query_one(query, &[]).expect("a row");
-    (row.get(0), row.get(1))
+    let (ok, detail, _) = check(client, "layout of the database");
+    (ok, detail)
 }
 
 /// A publication of all tables has the table, too. A subscriber gets the row of its publisher, and a

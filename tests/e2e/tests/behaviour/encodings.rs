@@ -1,6 +1,5 @@
 //! Databases whose encoding is not UTF-8.
 
-use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, error_of};
 
@@ -101,10 +100,7 @@ fn a_notice_quotes_a_name_beyond_ascii() {
     client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
     drop(client);
     cluster
-        .config()
-        .dbname("latin1")
-        .connect(NoTls)
-        .expect("a session")
+        .connect_to("latin1")
         .batch_execute(
             "CREATE EXTENSION snowflake;
              CREATE TABLE orders (id bigint);

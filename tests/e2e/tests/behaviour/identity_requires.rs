@@ -5,14 +5,7 @@ use std::fs;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, error_of};
-
-/// A row of `snowflake_check()`: whether it is well, and its detail.
-fn row(client: &mut Client, name: &str) -> (bool, String) {
-    let query = "SELECT ok, detail FROM snowflake_check() WHERE name = $1";
-    let row = client.query_one(query, &[&name]).expect("the row");
-    (row.get(0), row.get(1))
-}
+use snowflake_e2e::{Cluster, NEXT, bigint, check, error_of};
 
 /// The server of the cluster `shop`, with its identity in the data directory.
 fn shop() -> Cluster {
@@ -31,10 +24,10 @@ fn assert_refused(client: &mut Client, why: &str) {
     let hint = error.hint().expect("what to do");
     assert!(hint.contains("datacenter and worker ID of its own"), "{hint}");
     assert!(hint.ends_with(" See docs/runbook.md."), "{hint}");
-    let (ok, detail) = row(client, "identity");
+    let (ok, detail, _) = check(client, "identity");
     assert!(!ok && detail.contains(why), "{detail}");
-    assert!(!row(client, "issues IDs").0);
-    assert!(!row(client, "origin of the identity").0);
+    assert!(!check(client, "issues IDs").0);
+    assert!(!check(client, "origin of the identity").0);
     let none =
         "SELECT count(*) FROM snowflake_status WHERE datacenter_id IS NULL AND worker_id IS NULL";
     assert_eq!(bigint(client, none), 1);
@@ -46,9 +39,9 @@ fn assert_refused(client: &mut Client, why: &str) {
 fn where_it_holds_an_identity_in_the_data_directory_is_well() {
     let cluster = shop();
     let mut client = cluster.connect();
-    let (ok, detail) = row(&mut client, "origin of the identity");
+    let (ok, detail, _) = check(&mut client, "origin of the identity");
     assert!(ok && detail.contains("/data/postgresql.conf, line "), "{detail}");
-    assert!(row(&mut client, "issues IDs").0);
+    assert!(check(&mut client, "issues IDs").0);
     assert_eq!(bigint(&mut client, "SELECT snowflake_worker_id(snowflake_nextval())::bigint"), 9);
     let error = error_of(client.batch_execute("SET snowflake.identity_requires = ''"));
     assert_eq!(error.code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM);
@@ -108,8 +101,8 @@ fn a_standby_under_the_same_name_takes_over_and_under_another_it_does_not() {
     let mut other = primary.base_backup(&["--write-recovery-conf"]);
     other.set_environment("CLUSTER_NAME=staging");
     other.start_again();
-    assert!(row(&mut same.connect(), "issues IDs").0);
-    let (ok, detail) = row(&mut other.connect(), "issues IDs");
+    assert!(check(&mut same.connect(), "issues IDs").0);
+    let (ok, detail, _) = check(&mut other.connect(), "issues IDs");
     assert!(!ok && detail.contains("would issue no ID if it were promoted now"), "{detail}");
     other.promote();
     assert_refused(&mut other.connect(), "The environment variable CLUSTER_NAME is not \"shop\".");

@@ -2,7 +2,7 @@
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, error_of};
+use snowflake_e2e::{Cluster, NEXT, bigint, check, error_of};
 
 /// A server that follows IDs up to this far ahead of its clock.
 fn server(max_observed_lead: &str) -> (Cluster, Client) {
@@ -20,12 +20,6 @@ fn id(client: &mut Client, from_now: &str) -> i64 {
 
 fn observe(client: &mut Client, id: i64) -> bool {
     client.query_one("SELECT snowflake_observe($1)", &[&id]).expect("an answer").get(0)
-}
-
-fn check(client: &mut Client) -> (bool, String) {
-    let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'observation'";
-    let row = client.query_one(row, &[]).expect("a row");
-    (row.get(0), row.get(1))
 }
 
 fn refused(client: &mut Client) -> i64 {
@@ -48,10 +42,10 @@ fn what_is_too_far_ahead_is_refused_and_changes_nothing() {
     let log = cluster.log();
     assert_eq!(log.matches(" ms ahead of the clock, and was not followed").count(), 1, "{log}");
     assert!(log.contains("Datacenter 1, worker 2 issued it at "), "{log}");
-    let (ok, detail) = check(&mut client);
+    let (ok, detail, _) = check(&mut client, "observation");
     assert!(!ok && detail.ends_with("Not followed since the counters were reset: 3."), "{detail}");
     client.batch_execute("SELECT snowflake_stat_reset()").expect("reset");
-    assert!(check(&mut client).0);
+    assert!(check(&mut client, "observation").0);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What a role can do to a subscriber that observes IDs and watches for twins, if it may insert into
 //! the published table, and what keeps it from that.
 
-use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually};
+use postgres::Client;
+use snowflake_e2e::{Cluster, NEXT, bigint, check, error_of, eventually};
 
 const TABLE: &str =
     "CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);";
@@ -21,12 +21,6 @@ fn lead(client: &mut Client) -> i64 {
         "SELECT (1000 * extract(epoch FROM snowflake_timestamp(({NEXT})) - clock_timestamp()))::bigint"
     );
     bigint(client, &lead)
-}
-
-/// Whether a row of the check of the subscriber is well.
-fn is_well(client: &mut Client, name: &str) -> bool {
-    let ok = "SELECT ok FROM snowflake_check() WHERE name = $1";
-    client.query_one(ok, &[&name]).expect("a row").get(0)
 }
 
 #[test]
@@ -66,7 +60,7 @@ fn who_may_insert_ids_on_a_publisher_drives_its_subscribers() {
     let identity = "SELECT concat(datacenter_id, ', ', worker_id) FROM snowflake_status";
     let identity: String = client.query_one(identity, &[]).expect("an identity").get(0);
     let other: String = identity.replace("2", "3");
-    let mut writer = publisher.config().user("writer").connect(NoTls).expect("a session");
+    let mut writer = publisher.connect_as("writer", "postgres");
     let rows = "SELECT count(*) FROM posts";
 
     // With INSERT on the other columns, the default gives the IDs.
@@ -75,7 +69,7 @@ fn who_may_insert_ids_on_a_publisher_drives_its_subscribers() {
     writer.batch_execute("INSERT INTO posts (item) VALUES ('now')").expect("a row");
     eventually("the row arrives", || bigint(&mut client, rows) == 1);
     assert!(lead(&mut client) < 3_000);
-    assert!(is_well(&mut client, "observation") && is_well(&mut client, "twins"));
+    assert!(check(&mut client, "observation").0 && check(&mut client, "twins").0);
 
     // With INSERT on the table, it can choose them.
     published.batch_execute("GRANT INSERT ON posts TO writer").expect("a privilege");
@@ -84,7 +78,7 @@ fn who_may_insert_ids_on_a_publisher_drives_its_subscribers() {
     eventually("the row arrives", || bigint(&mut client, rows) == 2);
     let driven = lead(&mut client);
     assert!((5_000..=10_000).contains(&driven), "{driven} ms");
-    assert!(is_well(&mut client, "observation") && is_well(&mut client, "twins"));
+    assert!(check(&mut client, "observation").0 && check(&mut client, "twins").0);
     let too_far = id(&mut client, "1 hour", &other);
     let twin = id(&mut client, "0 s", &identity);
     writer
@@ -93,5 +87,5 @@ fn who_may_insert_ids_on_a_publisher_drives_its_subscribers() {
     eventually("the rows arrive", || bigint(&mut client, rows) == 4);
     let driven = lead(&mut client);
     assert!(driven <= 10_000, "{driven} ms");
-    assert!(!is_well(&mut client, "observation") && !is_well(&mut client, "twins"));
+    assert!(!check(&mut client, "observation").0 && !check(&mut client, "twins").0);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use postgres::{Client, NoTls};
+use postgres::Client;
 use snowflake_e2e::{Cluster, bigint, dump_and_restore, eventually, new_directory, output};
 
 /// Two roles that own databases.
@@ -18,14 +18,11 @@ fn start() -> Cluster {
 
 /// A session of this user with a new database of theirs.
 fn create_database(cluster: &Cluster, user: &str, name: &str) -> Client {
-    session(cluster, user, "postgres")
+    cluster
+        .connect_as(user, "postgres")
         .batch_execute(&format!("CREATE DATABASE {name}"))
         .expect("a database");
-    session(cluster, user, name)
-}
-
-fn session(cluster: &Cluster, user: &str, database: &str) -> Client {
-    cluster.config().user(user).dbname(database).connect(NoTls).expect("a session")
+    cluster.connect_as(user, name)
 }
 
 fn texts(client: &mut Client, query: &str) -> Vec<String> {
@@ -116,7 +113,7 @@ fn an_ordinary_owner_dumps_and_restores_both_tables() {
             let restored = restore(&cluster, user, &database, format, &file);
             assert!(restored.status.success(), "{format}, {user}: {}", said(&restored));
             assert_eq!(said(&restored), "", "{format}, {user}");
-            let mut client = session(&cluster, user, &database);
+            let mut client = cluster.connect_as(user, &database);
             assert_eq!(rows(&mut client), expected, "{format}, {user}");
             if user == "guest" {
                 client.batch_execute("DROP EXTENSION snowflake").expect("dropped");
@@ -156,13 +153,14 @@ fn privileges_that_were_granted_are_restored_by_superusers_only() {
             create_database(&cluster, user, &database);
             let restored = restore(&cluster, user, &database, format, &file);
             assert!(restored.status.success(), "{format}, {user}: {}", said(&restored));
-            let mut client = session(&cluster, user, &database);
+            let mut client = cluster.connect_as(user, &database);
             assert_eq!(rows(&mut client), expected, "{format}, {user}");
             if user == "postgres" {
                 assert_eq!(said(&restored), "", "{format}");
                 assert_eq!(granted(&mut client), more, "{format}");
                 // An operator with that privilege claims.
-                session(&cluster, "ops", &database)
+                cluster
+                    .connect_as("ops", &database)
                     .batch_execute("SELECT snowflake_claim_node('db-7')")
                     .expect("allowed");
             } else {

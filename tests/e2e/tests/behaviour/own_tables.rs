@@ -4,8 +4,8 @@
 use std::fs;
 use std::thread;
 
+use postgres::Client;
 use postgres::error::SqlState;
-use postgres::{Client, NoTls};
 use snowflake_e2e::{Cluster, Programs, bigint, error_of, eventually, new_directory};
 
 pub const CLAIMS: &str = "snowflake_internal.snowflake_node_claims";
@@ -51,8 +51,9 @@ fn prepare(cluster: Cluster) -> Cluster {
              CREATE SCHEMA mallory AUTHORIZATION mallory",
         )
         .expect("privileges");
-    session(&cluster, "mallory").batch_execute(SPIES).expect("spies");
-    session(&cluster, "owner")
+    cluster.connect_as("mallory", "theirs").batch_execute(SPIES).expect("spies");
+    cluster
+        .connect_as("owner", "theirs")
         .batch_execute(
             "CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)",
         )
@@ -61,10 +62,6 @@ fn prepare(cluster: Cluster) -> Cluster {
         .batch_execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO mallory")
         .expect("privileges");
     cluster
-}
-
-pub fn session(cluster: &Cluster, user: &str) -> Client {
-    cluster.config().user(user).dbname("theirs").connect(NoTls).expect("a session")
 }
 
 pub fn superuser(cluster: &Cluster) -> Client {
@@ -105,7 +102,8 @@ fn a_claim_that_waits_for_a_trigger_of_others_does_not_run_it() {
             eventually("they wait", || bigint(&mut superuser(&cluster), waiting) == sessions);
         };
         thread::scope(|scope| {
-            let creation = scope.spawn(|| session(&cluster, "mallory").batch_execute(&make));
+            let creation =
+                scope.spawn(|| cluster.connect_as("mallory", "theirs").batch_execute(&make));
             waiting(1);
             let called = scope.spawn(|| superuser(&cluster).query(call, &[]));
             waiting(2);
@@ -167,7 +165,8 @@ fn a_table_of_another_extension_is_not_written() {
     superuser(&cluster)
         .batch_execute(&format!("GRANT CREATE ON DATABASE theirs TO mallory; DELETE FROM {LAYOUT}"))
         .expect("privileges");
-    session(&cluster, "mallory")
+    cluster
+        .connect_as("mallory", "theirs")
         .batch_execute(
             "CREATE SCHEMA later; CREATE EXTENSION mimic SCHEMA later;
              GRANT USAGE ON SCHEMA mallory, later TO PUBLIC",

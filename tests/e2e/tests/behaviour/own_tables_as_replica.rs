@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use postgres::{Client, NoTls};
+use postgres::Client;
 use snowflake_e2e::{Cluster, bigint, error_of, eventually, new_password};
 
 use crate::own_tables::{CLAIMS, LAYOUT};
@@ -40,10 +40,6 @@ fn database() -> Cluster {
     cluster
 }
 
-fn session(cluster: &Cluster) -> Client {
-    cluster.config().user("mallory").dbname("theirs").connect(NoTls).expect("a session")
-}
-
 /// The entries about dropped rows of this table.
 fn entries(cluster: &Cluster, table: &str) -> usize {
     let name = table.split('.').next_back().expect("a name");
@@ -59,7 +55,7 @@ fn no_row_comes_in_as_a_replica() {
     client
         .batch_execute("GRANT SET ON PARAMETER session_replication_role TO mallory")
         .expect("a privilege");
-    let mut mallory = session(&cluster);
+    let mut mallory = cluster.connect_as("mallory", "theirs");
     mallory
         .batch_execute(
             "SET session_replication_role = replica;
@@ -109,7 +105,7 @@ fn no_row_comes_in_by_a_subscription_of_others() {
              INSERT INTO snowflake_internal.snowflake_layout VALUES ('2010-11-04 01:42:54.657+00', 5, 5, 12)",
         )
         .expect("publications");
-    let mut mallory = session(&subscriber);
+    let mut mallory = subscriber.connect_as("mallory", "theirs");
     mallory
         .batch_execute(
             "CREATE TABLE mine (n int PRIMARY KEY);

@@ -7,9 +7,7 @@ use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, bigint, error_of, eventually};
 
-use crate::own_tables::{
-    CLAIM, CLAIMS, CONFIRM, LAYOUT, assert_no_mark, session, start, superuser,
-};
+use crate::own_tables::{CLAIM, CLAIMS, CONFIRM, LAYOUT, assert_no_mark, start, superuser};
 
 /// What the owner of the extension does in one transaction: each write of these tables runs spies,
 /// and so does each read of the view that has the name of the other table.
@@ -45,9 +43,9 @@ fn call_meanwhile(
     call: &str,
     replace: &str,
 ) -> Result<(), postgres::Error> {
-    let mut owner = session(cluster, "owner");
+    let mut owner = cluster.connect_as("owner", "theirs");
     owner.batch_execute(&format!("{REPLACE} {replace}")).expect("replaced");
-    let mut calling: Client = session(cluster, user);
+    let mut calling: Client = cluster.connect_as(user, "theirs");
     thread::scope(|scope| {
         let called = scope.spawn(move || calling.batch_execute(call));
         let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
@@ -93,7 +91,8 @@ fn tables_that_are_replaced_meanwhile_are_neither_written_nor_read() {
             let table = if call == CONFIRM { LAYOUT } else { CLAIMS };
             assert_eq!(error.message(), format!("table {table} was replaced meanwhile"));
         }
-        session(&cluster, "owner")
+        cluster
+            .connect_as("owner", "theirs")
             .batch_execute(
                 "DROP SCHEMA snowflake_internal CASCADE; DROP TABLE claims, layouts;
                  CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)",

@@ -5,11 +5,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, eventually};
+use snowflake_e2e::{Cluster, bigint, check, eventually};
 
 use crate::public_ids::{ONE, TWO};
-
-const DETAIL: &str = "SELECT detail FROM snowflake_check() WHERE name = 'public IDs'";
 
 /// A primary and its standby, each with a file of its own, which has this key.
 fn servers() -> [Cluster; 2] {
@@ -32,7 +30,7 @@ fn give(server: &Cluster, keys: &str) {
 fn wait_for(server: &Cluster, count: usize, fingerprint: &str) {
     let mut client = server.connect();
     eventually("the server shows its keys", || {
-        let detail: String = client.query_one(DETAIL, &[]).expect("a row").get(0);
+        let (_, detail, _) = check(&mut client, "public IDs");
         let there = if count == 1 { "is 1 key".into() } else { format!("are {count} keys") };
         detail == format!("There {there}. The fingerprint of the first is {fingerprint}.")
     });

@@ -21,9 +21,8 @@ const FINGERPRINT_OF_ONE: &str = "cc481c86";
 
 /// The row of the check: whether it is well, and its detail.
 fn check(client: &mut Client) -> (bool, String) {
-    let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'public IDs'";
-    let row = client.query_one(row, &[]).expect("a row");
-    (row.get(0), row.get(1))
+    let (ok, detail, _) = snowflake_e2e::check(client, "public IDs");
+    (ok, detail)
 }
 
 /// The name of an ID now, in a statement of its own.
@@ -448,8 +447,7 @@ fn nothing_shows_a_key() {
         .start();
     let mut client = cluster.connect();
     client.batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
-    let mut ordinary =
-        cluster.config().user("ordinary").connect(postgres::NoTls).expect("a session");
+    let mut ordinary = cluster.connect_as("ordinary", "postgres");
     write(&cluster, format!("{TWO}{ONE}"));
     cluster.reload();
     eventually("there are two keys", || check(&mut client).1.starts_with("There are 2 keys."));

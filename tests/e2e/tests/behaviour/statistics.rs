@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, bigints, error_of, eventually};
-
-const NEXT: &str = "SELECT snowflake_nextval()";
+use snowflake_e2e::{Cluster, NEXT, bigint, bigints, error_of, eventually};
 
 fn statistic(client: &mut Client, column: &str) -> i64 {
     bigint(client, &format!("SELECT {column} FROM pg_stat_snowflake"))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually, within};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, check, error_of, eventually, within};
 
 use super::{NEXT, Preloaded};
 
@@ -85,10 +85,8 @@ fn is_held_open(cluster: &Cluster) -> bool {
 /// The detail of the check's row, which has to be well.
 #[track_caller]
 fn register_row(client: &mut Client) -> String {
-    let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'register'";
-    let row = client.query_one(row, &[]).expect("a row");
-    let detail: String = row.get(1);
-    assert!(row.get::<_, bool>(0), "{detail}");
+    let (ok, detail, _) = check(client, "register");
+    assert!(ok, "{detail}");
     detail
 }
 

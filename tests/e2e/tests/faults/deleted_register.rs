@@ -5,26 +5,19 @@ use std::{fs, thread};
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, check, error_of, eventually};
 
 use super::{NEXT, Preloaded};
-
-/// The row of the check: whether it is well, the detail and the hint.
-fn row(client: &mut Client, name: &str) -> (bool, String, Option<String>) {
-    let query = "SELECT ok, detail, hint FROM snowflake_check() WHERE name = $1";
-    let row = client.query_one(query, &[&name]).expect("a row");
-    (row.get(0), row.get(1), row.get(2))
-}
 
 /// Asserts that the check and the floor say that the register was deleted. Returns the hint.
 #[track_caller]
 fn assert_said(client: &mut Client) -> String {
-    let (ok, detail, hint) = row(client, "register");
+    let (ok, detail, hint) = check(client, "register");
     assert!(!ok && detail.contains("was deleted while the server runs."), "{detail}");
     let error = error_of(client.query("SELECT snowflake_floor()", &[]));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
-    assert_eq!(error.hint(), hint.as_deref());
-    hint.expect("a hint")
+    assert_eq!(error.hint(), Some(&*hint));
+    hint
 }
 
 fn delete(cluster: &Cluster) {
@@ -52,10 +45,10 @@ fn ids_ahead_of_the_clock_do_not_come_back() {
     client.batch_execute("CHECKPOINT").expect("a checkpoint that has nothing to write");
     let hint = assert_said(&mut client);
     // IDs are issued, as the last row says.
-    assert_eq!(row(&mut client, "issues IDs").1, "This server issues IDs.");
+    assert_eq!(check(&mut client, "issues IDs").1, "This server issues IDs.");
     journal.take(&mut client, NEXT).expect("an ID");
     client.batch_execute(statement(&hint)).expect("a floor");
-    assert!(row(&mut client, "register").0);
+    assert!(check(&mut client, "register").0);
     client.batch_execute("SELECT snowflake_floor(); CHECKPOINT").expect("a register");
     journal.take(&mut client, NEXT).expect("an ID");
     drop(client);
@@ -87,7 +80,7 @@ fn a_clock_is_confirmed_before_the_register_is_written_again() {
     assert_eq!(bigint(&mut client, confirm), 1);
     client.batch_execute(set).expect("a floor");
     journal.take(&mut client, NEXT).expect("an ID");
-    assert!(row(&mut client, "register").0);
+    assert!(check(&mut client, "register").0);
     journal.check();
 }
 
@@ -153,13 +146,13 @@ fn a_standby_reports_the_deletion_and_receives_the_file_again() {
     journal.take(&mut primary.connect(), NEXT).expect("an ID");
     let mut standby = primary.standby();
     let mut client = standby.connect();
-    eventually("the register is on the standby", || row(&mut client, "register").0);
+    eventually("the register is on the standby", || check(&mut client, "register").0);
     client.batch_execute("SELECT snowflake_floor(); CHECKPOINT").expect("a floor");
     delete(&standby);
     let hint = assert_said(&mut client);
     assert!(hint.contains("on the primary"), "{hint}");
     assert_eq!(
-        row(&mut client, "issues IDs").1,
+        check(&mut client, "issues IDs").1,
         "This standby would issue no ID if it were promoted now, because of: register."
     );
     drop(client);
@@ -170,7 +163,7 @@ fn a_standby_reports_the_deletion_and_receives_the_file_again() {
     let floor = "SELECT (extract(epoch FROM snowflake_floor()) * 1000)::bigint";
     let expected = bigint(&mut primary.connect(), floor);
     eventually("the register is on the standby", || {
-        row(&mut client, "register").1 != "There is none. The first ID creates it."
+        check(&mut client, "register").1 != "There is none. The first ID creates it."
     });
     assert!(bigint(&mut client, floor) >= expected);
     drop(primary);
@@ -193,11 +186,11 @@ fn a_file_that_cannot_be_opened_is_a_row_of_the_check() {
         fs::set_permissions(Register::path(&cluster), mode).expect("root, or the owner");
     };
     mode(0o000);
-    let (ok, detail, _) = row(&mut client, "register");
+    let (ok, detail, _) = check(&mut client, "register");
     let denied = "could not open file \"global/4294965250\": Permission denied.";
     assert!(!ok && detail.ends_with(denied), "{detail}");
     // IDs are issued, from what is in memory.
-    assert_eq!(row(&mut client, "issues IDs").1, "This server issues IDs.");
+    assert_eq!(check(&mut client, "issues IDs").1, "This server issues IDs.");
     client.batch_execute(NEXT).expect("an ID");
     mode(0o600);
     drop(client);
@@ -206,10 +199,10 @@ fn a_file_that_cannot_be_opened_is_a_row_of_the_check() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("root, or the owner");
     cluster.start_again();
     let mut client = cluster.connect();
-    let (ok, detail, _) = row(&mut client, "register");
+    let (ok, detail, _) = check(&mut client, "register");
     assert!(!ok && detail == denied.replacen('c', "C", 1), "{detail}");
     let expected = "This server issues no ID, because of: register.";
-    assert_eq!(row(&mut client, "issues IDs").1, expected);
+    assert_eq!(check(&mut client, "issues IDs").1, expected);
     error_of(client.batch_execute(NEXT));
 }
 
@@ -222,7 +215,7 @@ fn a_file_that_was_just_created_is_not_reported_as_deleted() {
     let late = cluster.data().join("late");
     fs::write(&late, "").expect("root, or the owner");
     let mut client = cluster.connect();
-    let check = thread::spawn(move || row(&mut client, "register"));
+    let check = thread::spawn(move || check(&mut client, "register"));
     eventually("the check has found no file", || cluster.data().join("waits").exists());
     cluster.connect().batch_execute(NEXT).expect("an ID");
     fs::remove_file(&late).expect("root, or the owner");

@@ -4,15 +4,13 @@
 use std::fs;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, archive_wal, bigint, eventually};
+use snowflake_e2e::{Cluster, archive_wal, bigint, check, eventually};
 
 use super::{NEXT, archive, create_orders};
 
 /// What a row of `snowflake_check()` says: whether it is well, the detail and the hint.
 fn row(cluster: &Cluster, name: &str) -> (bool, String, String) {
-    let query = "SELECT ok, detail, coalesce(hint, '') FROM snowflake_check() WHERE name = $1";
-    let row = cluster.connect().query_one(query, &[&name]).expect("a row");
-    (row.get(0), row.get(1), row.get(2))
+    check(&mut cluster.connect(), name)
 }
 
 const COPY: &str = "restored copy";
@@ -244,10 +242,8 @@ fn claims_are_read_with_the_rights_of_the_caller() {
         )
         .expect("a role");
     let check = || -> (bool, String) {
-        let mut client = server.config().user("watcher").connect(postgres::NoTls).expect("one");
-        let query = "SELECT ok, detail FROM snowflake_check() WHERE name = 'claims'";
-        let row = client.query_one(query, &[]).expect("a row");
-        (row.get(0), row.get(1))
+        let (ok, detail, _) = check(&mut server.connect_as("watcher", "postgres"), "claims");
+        (ok, detail)
     };
     assert_eq!(check(), (true, "Not checked: this role cannot read snowflake_node_claims.".into()));
     server

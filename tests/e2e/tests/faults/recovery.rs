@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, Means, Register, StopOnDrop, archive_wal, bigint, error_of, eventually, lacks,
+    Cluster, Journal, Means, Register, StopOnDrop, archive_wal, bigint, check, error_of,
+    eventually, lacks,
 };
 
 use super::{INSERT, NEXT, archive, create_orders};
@@ -295,11 +296,7 @@ fn a_copy_with_the_identity_of_its_original_is_confirmed_by_force_alone() {
     assert!(hint.starts_with("Give this server a datacenter and worker ID of its own"), "{hint}");
     assert!(hint.contains("snowflake_confirm('system_identifier', force => true)"), "{hint}");
     assert!(failing(&copy).contains(&"register".to_owned()));
-    let detail: String = copy
-        .connect()
-        .query_one("SELECT detail FROM snowflake_check() WHERE name = 'register'", &[])
-        .expect("a row")
-        .get(0);
+    let (_, detail, _) = check(&mut copy.connect(), "register");
     assert!(detail.contains("datacenter 5 and worker 9 wrote it"), "{detail}");
     assert!(
         error_of(copy.connect().query(NEXT, &[])).message().contains("another database system")

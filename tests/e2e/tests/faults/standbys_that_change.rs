@@ -7,7 +7,7 @@
 use std::thread::{self, JoinHandle};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, eventually, signal};
+use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, check, eventually, signal};
 
 use super::NEXT;
 
@@ -166,9 +166,8 @@ fn no_id_comes_back_where_another_standby_is_named() {
 #[test]
 fn no_id_comes_back_where_the_first_standby_leaves() {
     let mut fleet = Fleet::start("FIRST 1 (a, b)");
-    let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'synchronous standbys'";
-    let row = fleet.primary.connect().query_one(row, &[]).expect("a row");
-    assert!(row.get::<_, bool>(0) && row.get::<_, &str>(1).ends_with("these are: a."));
+    let (ok, detail, _) = check(&mut fleet.primary.connect(), "synchronous standbys");
+    assert!(ok && detail.ends_with("these are: a."), "{detail}");
     let lagging = fleet.lag("b");
     fleet.reserve_again();
     fleet.a.stop();
@@ -185,13 +184,8 @@ fn commits_wait_for_a_name_that_nobody_has() {
     fleet.require("nobody");
     let taken = fleet.take_and_wait();
     let mut client = fleet.primary.connect();
-    let row = client
-        .query_one(
-            "SELECT ok, detail FROM snowflake_check() WHERE name = 'synchronous standbys'",
-            &[],
-        )
-        .expect("a row");
-    assert!(!row.get::<_, bool>(0), "{}", row.get::<_, &str>(1));
+    let (ok, detail, _) = check(&mut client, "synchronous standbys");
+    assert!(!ok, "{detail}");
     fleet.require("");
     taken.join().expect("an ID");
     // A session that is ended while it waits has no answer.

@@ -2,7 +2,7 @@
 //! that had it.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, Journal, bigint, check, error_of, eventually};
 
 use super::NEXT;
 
@@ -82,9 +82,6 @@ fn a_time_absurdly_far_ahead_is_refused_and_reported() {
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
     assert!(error.message().starts_with("snowflake.start_after is "), "{error}");
     assert!(error.hint().is_some_and(|hint| hint.contains("snowflake.start_after")));
-    let detail: String = client
-        .query_one("SELECT detail FROM snowflake_check() WHERE name = 'lead' AND NOT ok", &[])
-        .expect("a row that says so")
-        .get(0);
-    assert!(detail.contains("snowflake.start_after is"), "{detail}");
+    let (ok, detail, _) = check(&mut client, "lead");
+    assert!(!ok && detail.contains("snowflake.start_after is"), "{detail}");
 }

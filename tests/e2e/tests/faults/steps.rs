@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, StopOnDrop, assert_increasing, bigint, bigints, error_of, eventually,
+    Cluster, Journal, StopOnDrop, assert_increasing, bigint, bigints, check, error_of, eventually,
 };
 
 use super::NEXT;
@@ -184,19 +184,12 @@ fn a_short_step_back_is_waited_for_whatever_lead_is_explained() {
         );
         let left = bigint(&mut client, &left);
         assert!((4..=18).contains(&left), "{left} s: {detail}");
-        let (ok, said) = lead_row(&mut client);
+        let (ok, said, _) = check(&mut client, "lead");
         assert!(!ok && said.contains("has reached"), "{said}");
         cluster.set_clock(&format!("{}s", left - 20));
         journal.take(&mut client, NEXT).expect("an ID");
         journal.check();
     }
-}
-
-/// The row `lead` of the check.
-fn lead_row(client: &mut Client) -> (bool, String) {
-    let row = "SELECT ok, detail FROM snowflake_check() WHERE name = 'lead'";
-    let row = client.query_one(row, &[]).expect("a row");
-    (row.get(0), row.get(1))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The check of a standby says whether the background worker runs that follows the clock of the
 //! upstream.
 
-use snowflake_e2e::{Cluster, bigint, eventually, signal};
+use snowflake_e2e::{Cluster, bigint, check, eventually, signal};
 
 use super::NEXT;
 
@@ -9,12 +9,7 @@ use super::NEXT;
 /// until the promotion.
 #[test]
 fn a_standby_without_the_worker_shows() {
-    let clock = |standby: &Cluster| -> (bool, String, String) {
-        let query = "SELECT ok, detail, coalesce(hint, '') FROM snowflake_check()
-                     WHERE name = 'clock'";
-        let row = standby.connect().query_one(query, &[]).expect("a row");
-        (row.get(0), row.get(1), row.get(2))
-    };
+    let clock = |standby: &Cluster| check(&mut standby.connect(), "clock");
     for workers in ["0", "1", "2"] {
         let primary = Cluster::builder().set("max_worker_processes", workers).start();
         primary.connect().batch_execute(NEXT).expect("an ID");
@@ -42,10 +37,7 @@ fn a_standby_without_the_worker_shows() {
 fn a_worker_that_stands_still_shows() {
     let primary = Cluster::start();
     let standby = primary.standby();
-    let is_well = || {
-        let query = "SELECT ok::int::bigint FROM snowflake_check() WHERE name = 'clock'";
-        bigint(&mut standby.connect(), query) == 1
-    };
+    let is_well = || check(&mut standby.connect(), "clock").0;
     let mut pid = None;
     eventually("it runs", || {
         pid = standby.background_worker("snowflake upstream clock");

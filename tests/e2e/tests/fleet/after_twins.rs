@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, eventually};
+use snowflake_e2e::{Cluster, bigint, check, eventually};
 
 use crate::twins::{refuse_rows, rows, server, subscribe, twins, two_that_follow_each_other};
 
@@ -28,9 +28,8 @@ fn wait_for_equal_rows(servers: &[Cluster], count: i64) {
 
 /// The row of the check: whether it is well, and what it says.
 fn subscriptions(client: &mut Client) -> (bool, String) {
-    let query = "SELECT ok, detail FROM snowflake_check() WHERE name = 'subscriptions'";
-    let row = client.query_one(query, &[]).expect("a row");
-    (row.get(0), row.get(1))
+    let (ok, detail, _) = check(client, "subscriptions");
+    (ok, detail)
 }
 
 /// With `disable_on_error`, a subscription is disabled when its publisher goes down, too, although
@@ -40,8 +39,7 @@ fn a_restart_of_the_publisher_disables_a_subscription() {
     let (mut publisher, subscriber) = (server("8", "'id'"), server("9", "'id'"));
     let mut client = subscriber.connect();
     client.batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
-    let ordinary = subscriber.config().user("ordinary").connect(postgres::NoTls);
-    let mut ordinary = ordinary.expect("a session");
+    let mut ordinary = subscriber.connect_as("ordinary", "postgres");
     for kills in [false, true] {
         for disables in [true, false] {
             let options = format!("copy_data = false, disable_on_error = {disables}");

@@ -90,9 +90,7 @@ fn an_identity_is_handed_over_with_its_floor() {
 fn an_ordinary_owner_dumps_and_restores_the_claims() {
     let cluster = Cluster::builder().set("wal_level", "logical").start();
     cluster.connect().batch_execute("CREATE ROLE owner LOGIN CREATEDB").expect("a role");
-    let as_owner = |database: &str| -> Client {
-        cluster.config().user("owner").dbname(database).connect(NoTls).expect("a session")
-    };
+    let as_owner = |database: &str| -> Client { cluster.connect_as("owner", database) };
     let program = |name: &str, arguments: &[&str]| {
         let mut command = cluster.client_program(name);
         output(command.env("PGUSER", "owner").args(arguments))
@@ -176,8 +174,10 @@ fn whoever_owns_the_database_dumps_it() {
         dump_and_restore(&cluster, database, &format!("{database}_restored"));
     }
     // The new owner of the extension goes on where the old one stopped.
-    let bob = cluster.config().user("bob").dbname("of_zoe").connect(NoTls);
-    bob.expect("a session").batch_execute("SELECT snowflake_claim_node('db-2')").expect("allowed");
+    cluster
+        .connect_as("bob", "of_zoe")
+        .batch_execute("SELECT snowflake_claim_node('db-2')")
+        .expect("allowed");
 }
 
 /// A claim that waits for a release sees it, and gives the identity to nobody else.

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use postgres::NoTls;
 use postgres::error::SqlState;
-use snowflake_e2e::{Means, StopOnDrop, bigint, bigints, error_of, eventually, lacks};
+use snowflake_e2e::{Means, StopOnDrop, bigint, bigints, check, error_of, eventually, lacks};
 
 use fleet::{Fleet, Identity, Plan};
 use member::Member;
@@ -341,8 +341,7 @@ fn assert_own_identities(fleet: &Fleet, file: impl Fn(&Member) -> PathBuf) {
         let mut client = member.connect();
         let worker = bigint(&mut client, "SELECT worker_id::bigint FROM snowflake_status");
         assert_eq!(worker, number as i64 + 1);
-        let detail = format!("SELECT detail FROM snowflake_check() WHERE name = '{ORIGIN}'");
-        let detail: String = client.query_one(&detail, &[]).expect("a row").get(0);
+        let (_, detail, _) = check(&mut client, ORIGIN);
         for setting in ["snowflake.datacenter_id", "snowflake.worker_id"] {
             let origin = format!("{setting}: {}, line ", file(member).display());
             assert!(detail.contains(&origin), "{}: {detail}", member.name);

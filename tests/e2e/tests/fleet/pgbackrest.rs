@@ -9,22 +9,14 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, Journal, Means, NEXT, archive_wal, assert_increasing, bigint, bigints, create_orders,
-    eventually, fleet_program, fleet_program_path, lacks, output, skip,
+    Cluster, Journal, Means, NEXT, archive_wal, assert_increasing, bigint, bigints, check,
+    create_orders, eventually, fleet_program, fleet_program_path, lacks, output, skip,
 };
 
 use super::backups::{FLOOR, assert_all_is_well, start_with_identity_outside, take, under_load};
 
 /// How many IDs each of two servers takes to see if they are the same.
 const AT_ONCE: usize = 100_000;
-
-/// What a row of `snowflake_check()` says.
-fn check(client: &mut Client, name: &str) -> (bool, String) {
-    let row =
-        client.query_one("SELECT ok, detail FROM snowflake_check() WHERE name = $1", &[&name]);
-    let row = row.expect("a row");
-    (row.get(0), row.get(1))
-}
 
 /// What the server has logged at its first ID, with detail and hint.
 fn logged_change(cluster: &Cluster) -> String {
@@ -270,7 +262,7 @@ fn a_clone_beside_its_original_needs_an_identity_of_its_own() {
     assert!(change.starts_with("LOG:  snowflake IDs continue after a change: timeline 1 to 2\n"));
     assert!(change.contains("This server has followed no other one since it started."));
     assert!(change.contains("HINT:  If it was restored from a backup while the original runs on"));
-    let (ok, detail) = check(&mut same.connect(), "origin of the identity");
+    let (ok, detail, _) = check(&mut same.connect(), "origin of the identity");
     println!("{detail}");
     assert!(!ok && detail.contains("inside the data directory, so every copy"));
     // The command line goes before the file.

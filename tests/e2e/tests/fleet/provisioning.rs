@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use postgres::NoTls;
-use snowflake_e2e::{Cluster, Means, fleet_program, lacks, output};
+use snowflake_e2e::{Cluster, Means, check, fleet_program, lacks, output};
 
 /// The first block of the page that contains `mark`.
 fn block(mark: &str) -> String {
@@ -85,8 +85,7 @@ fn identity(lines: &str, arguments: &[&str]) -> (i32, i32) {
     client.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
     let parts = "SELECT datacenter_id, worker_id FROM snowflake_parse(snowflake_nextval())";
     let row = client.query_one(parts, &[]).expect("an ID");
-    let origin = "SELECT ok FROM snowflake_check() WHERE name = 'origin of the identity'";
-    assert!(client.query_one(origin, &[]).expect("a check").get::<_, bool>(0));
+    assert!(check(&mut client, "origin of the identity").0);
     (row.get(0), row.get(1))
 }
 

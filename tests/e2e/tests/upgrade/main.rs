@@ -5,7 +5,7 @@ mod library;
 mod register;
 mod rolling;
 
-use snowflake_e2e::{Cluster, INSERT, Journal, Programs, bigint, create_orders};
+use snowflake_e2e::{Cluster, INSERT, Journal, Programs, check, create_orders};
 
 /// A cluster of the former release, with a table.
 fn former_cluster() -> Cluster {
@@ -24,8 +24,7 @@ fn insert(cluster: &Cluster, journal: &Journal) {
 }
 
 fn assert_well(cluster: &Cluster) {
-    let query = "SELECT ok::int::bigint FROM snowflake_check() WHERE name = 'issues IDs'";
-    assert_eq!(bigint(&mut cluster.connect(), query), 1);
+    assert!(check(&mut cluster.connect(), "issues IDs").0);
 }
 
 /// Starts the cluster, which is down, with the library of this tree.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use postgres::{Client, NoTls};
+use postgres::Client;
 use snowflake_e2e::{Cluster, bigint};
 
 /// How many columns of tables in a schema have defaults that call the library's function, and no
@@ -30,7 +30,7 @@ fn schemas_that_are_swapped_under_a_statement_change_nothing() {
             "DROP EXTENSION IF EXISTS snowflake; CREATE ROLE mallory LOGIN; GRANT CREATE ON DATABASE postgres TO mallory",
         )
         .expect("a role");
-    let mut mallory = cluster.config().user("mallory").connect(NoTls).expect("a connection");
+    let mut mallory = cluster.connect_as("mallory", "postgres");
     mallory
         .batch_execute(
             "CREATE SCHEMA m; CREATE EXTENSION snowflake SCHEMA m; CREATE SCHEMA m_2; CREATE SCHEMA app; CREATE SCHEMA app_2;

@@ -1,7 +1,7 @@
 //! Who holds the horizon back, and who may see it.
 
-use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, bigint};
+use postgres::Client;
+use snowflake_e2e::{Cluster, bigint, check};
 
 use super::{begin, create_jobs, jobs};
 
@@ -20,11 +20,10 @@ fn the_view_names_processes_and_prepared_transactions() {
     superuser
         .batch_execute("CREATE ROLE guest LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor")
         .expect("roles");
-    let connect =
-        |cluster: &Cluster, user| cluster.config().user(user).connect(NoTls).expect("a session");
     let (mut client, first) = begin(&cluster);
     let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint") as i32;
-    let (mut guest, mut monitor) = (connect(&cluster, "guest"), connect(&cluster, "monitor"));
+    let (mut guest, mut monitor) =
+        (cluster.connect_as("guest", "postgres"), cluster.connect_as("monitor", "postgres"));
     assert_eq!(row(&mut superuser), (Some(pid), None, true, Some(first)));
     assert_eq!(row(&mut monitor), (Some(pid), None, true, Some(first)));
     // As in pg_stat_activity.
@@ -54,32 +53,27 @@ fn the_view_names_processes_and_prepared_transactions() {
 fn the_check_names_what_holds_it_back_for_more_than_a_minute() {
     let mut cluster = Cluster::builder().set("max_prepared_transactions", "5").fake_clock().start();
     create_jobs(&cluster);
-    let check = |client: &mut Client| {
-        let query = "SELECT ok, detail FROM snowflake_check() WHERE name = 'horizon'";
-        let row = client.query_one(query, &[]).expect("a row");
-        (row.get::<_, bool>(0), row.get::<_, String>(1))
-    };
     cluster.connect().batch_execute("CREATE ROLE guest LOGIN").expect("a role");
     let (mut client, _) = begin(&cluster);
     let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
     let mut other = cluster.connect();
-    let (ok, detail) = check(&mut other);
+    let (ok, detail, _) = check(&mut other, "horizon");
     assert!(ok, "{detail}");
     cluster.set_clock("+90s");
-    let (ok, detail) = check(&mut other);
+    let (ok, detail, _) = check(&mut other, "horizon");
     assert!(!ok && detail.contains(&format!("process {pid}")), "{detail}");
-    let mut guest = cluster.config().user("guest").connect(NoTls).expect("a session");
-    let (ok, detail) = check(&mut guest);
+    let mut guest = cluster.connect_as("guest", "postgres");
+    let (ok, detail, _) = check(&mut guest, "horizon");
     assert!(ok && detail.starts_with("Not checked"), "{detail}");
     client.batch_execute("PREPARE TRANSACTION 'slow'").expect("prepared");
-    let (ok, detail) = check(&mut other);
+    let (ok, detail, _) = check(&mut other, "horizon");
     assert!(!ok && detail.contains("\"slow\""), "{detail}");
     drop((client, other, guest));
     cluster.stop();
     cluster.start_again();
-    let (ok, detail) = check(&mut cluster.connect());
+    let (ok, detail, _) = check(&mut cluster.connect(), "horizon");
     assert!(!ok && detail.contains("\"slow\"") && detail.contains("not known"), "{detail}");
     cluster.connect().batch_execute("ROLLBACK PREPARED 'slow'").expect("rolled back");
-    let (ok, detail) = check(&mut cluster.connect());
+    let (ok, detail, _) = check(&mut cluster.connect(), "horizon");
     assert!(ok, "{detail}");
 }
