@@ -23,6 +23,7 @@ mod programs;
 mod query;
 mod register;
 mod repack;
+mod subscription;
 mod wait;
 
 pub use builder::ClusterBuilder;

@@ -199,10 +199,7 @@ fn a_subscriber_to_all_tables_gets_the_layout_of_its_publisher() {
         .expect("a publication");
     let mut client = subscriber.connect();
     client.batch_execute(table).expect("a table");
-    let connection = format!("host={} port=5432 user=postgres", publisher.directory().display());
-    let subscribe =
-        format!("CREATE SUBSCRIPTION s CONNECTION '{connection}' PUBLICATION everything");
-    client.batch_execute(&subscribe).expect("a subscription");
+    subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION everything");
     eventually("the row arrives", || bigint(&mut client, LAYOUTS) == 2);
     let (ok, detail) = layout_of_database(&mut client);
     assert!(!ok && detail.contains("widths 5, 5 and 12 bits"), "{detail}");

@@ -294,14 +294,8 @@ fn a_subscriber_is_updated_later() {
         });
         let publish = "CREATE PUBLICATION everything FOR ALL TABLES";
         published.batch_execute(publish).expect("a publication");
-        let subscribe = format!(
-            "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 user=postgres dbname=orders'
-             PUBLICATION everything",
-            publisher.directory().display()
-        );
-        client.batch_execute(&subscribe).expect("a subscription");
-        let copying = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'";
-        eventually("the tables were copied", || bigint(&mut client, copying) == 0);
+        subscriber.subscribe(&publisher, "orders", "s", "PUBLICATION everything");
+        subscriber.wait_for_the_copy("orders");
         published.batch_execute(UPDATE).expect("an update");
         let insert = "INSERT INTO orders DEFAULT VALUES";
         published.batch_execute(insert).expect("a row");
@@ -311,7 +305,7 @@ fn a_subscriber_is_updated_later() {
         client.batch_execute(UPDATE).expect("an update");
         let refresh = "ALTER SUBSCRIPTION s REFRESH PUBLICATION";
         client.batch_execute(refresh).expect("the new tables");
-        eventually("the tables were copied", || bigint(&mut client, copying) == 0);
+        subscriber.wait_for_the_copy("orders");
         published.batch_execute(insert).expect("a row");
         eventually("the row arrives", || bigint(&mut client, rows) == 2);
     }

@@ -51,12 +51,7 @@ fn who_may_insert_ids_on_a_publisher_drives_its_subscribers() {
              ALTER TABLE posts ENABLE REPLICA TRIGGER watch_twins;"
         ))
         .expect("triggers");
-    let connection = format!("host={} port=5432 user=postgres", publisher.directory().display());
-    client
-        .batch_execute(&format!(
-            "CREATE SUBSCRIPTION s CONNECTION '{connection}' PUBLICATION posts"
-        ))
-        .expect("a subscription");
+    subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION posts");
     let identity = "SELECT concat(datacenter_id, ', ', worker_id) FROM snowflake_status";
     let identity: String = client.query_one(identity, &[]).expect("an identity").get(0);
     let other: String = identity.replace("2", "3");

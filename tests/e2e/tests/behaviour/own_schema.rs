@@ -235,12 +235,8 @@ fn a_publication_of_all_tables_has_those_of_the_extension() {
         client
             .batch_execute(&claims_of_subscriber.map(claim).unwrap_or_default())
             .expect("the same identity");
-        let connection =
-            format!("host={} port=5432 user=postgres", publisher.directory().display());
-        let subscribe = format!("CREATE SUBSCRIPTION s CONNECTION '{connection}' PUBLICATION p");
-        client.batch_execute(&subscribe).expect("a subscription");
-        let copying = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'";
-        eventually("the tables were copied", || bigint(&mut client, copying) == 0);
+        subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION p");
+        subscriber.wait_for_the_copy("postgres");
         // Changes of the tables arrive, and what comes after them.
         let layout = "snowflake_internal.snowflake_layout";
         let changes = [&claim("db-2"), "; INSERT INTO orders DEFAULT VALUES"].concat();

@@ -120,15 +120,11 @@ fn no_row_comes_in_by_a_subscription_of_others() {
         .expect("a table");
     let mut client = subscriber.connect_to("theirs");
     let has_own_owners = subscriber.programs().major() >= 16;
-    let connection = format!("host={} port=5432 dbname=theirs", publisher.directory().display());
+    let connection = publisher.connection("theirs");
     let rows = "SELECT count(*) FROM mine";
     // Before 16, mallory's trigger runs as the owner of the subscription, who is a superuser.
     if has_own_owners {
-        client
-            .batch_execute(&format!(
-                "CREATE SUBSCRIPTION s CONNECTION '{connection} user=postgres' PUBLICATION mine"
-            ))
-            .expect("a subscription");
+        subscriber.subscribe(&publisher, "theirs", "s", "PUBLICATION mine");
         published.batch_execute("INSERT INTO mine SELECT generate_series(1, 100)").expect("rows");
         eventually("the rows arrive", || bigint(&mut client, rows) == 100);
         assert_eq!(foreign(&mut client), 0);
@@ -160,8 +156,7 @@ fn no_row_comes_in_by_a_subscription_of_others() {
              PUBLICATION everything WITH (run_as_owner = true)"
         );
         mallory.batch_execute(&subscribe).expect("a subscription");
-        let copying = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'";
-        eventually("the tables were copied", || bigint(&mut client, copying) == 0);
+        subscriber.wait_for_the_copy("theirs");
         let end = Instant::now() + ATTACK;
         let mut number = 0;
         while Instant::now() < end {
@@ -196,11 +191,7 @@ fn no_row_comes_in_by_a_subscription_of_others() {
     client
         .batch_execute(&format!("ALTER TABLE mine DISABLE TRIGGER bring; DELETE FROM {CLAIMS}"))
         .expect("an ordinary table");
-    client
-        .batch_execute(&format!(
-            "CREATE SUBSCRIPTION s CONNECTION '{connection} user=postgres' PUBLICATION everything"
-        ))
-        .expect("a subscription");
+    subscriber.subscribe(&publisher, "theirs", "s", "PUBLICATION everything");
     published.batch_execute("SELECT snowflake_claim_node('db-last')").expect("a claim");
     let [claims, layouts] = [CLAIMS, LAYOUT].map(|table| format!("SELECT count(*) FROM {table}"));
     let [claimed, known] = [&claims, &layouts].map(|count| bigint(&mut published, count));
@@ -225,11 +216,10 @@ fn a_subscriber_to_all_tables_needs_the_extension() {
         ))
         .expect("publications");
     client.batch_execute(table).expect("a table");
-    let connection =
-        format!("host={} port=5432 user=postgres dbname=theirs", publisher.directory().display());
+    let connection = publisher.connection("theirs");
     let subscribe = |client: &mut Client, publication: &str| {
         client.batch_execute(&format!(
-            "CREATE SUBSCRIPTION s CONNECTION '{connection}' PUBLICATION {publication}"
+            "CREATE SUBSCRIPTION s CONNECTION '{connection} user=postgres' PUBLICATION {publication}"
         ))
     };
     let error = error_of(subscribe(&mut client, "everything"));

@@ -246,13 +246,7 @@ fn rows_that_are_applied_take_ids_of_the_subscriber() {
     target
         .batch_execute("CREATE TABLE notes (note text PRIMARY KEY, id bigint NOT NULL UNIQUE DEFAULT snowflake_nextval())")
         .expect("a table");
-    target
-        .batch_execute(&format!(
-            "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 user=postgres dbname=postgres' \
-             PUBLICATION p",
-            publisher.directory().display()
-        ))
-        .expect("a subscription");
+    subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION p");
     for round in 0..20 {
         source
             .batch_execute(&format!(

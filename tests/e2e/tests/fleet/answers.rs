@@ -6,8 +6,6 @@ use std::thread;
 use postgres::Client;
 use snowflake_e2e::{Cluster, Means, bigint, eventually, lacks};
 
-use crate::twins::{connection, wait_for_the_copy};
-
 const TABLES: &str = "
     CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
     CREATE TABLE answers (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), post_id bigint NOT NULL)";
@@ -57,12 +55,9 @@ fn pair(behind: &str, max_observed_lead: &str, with_trigger: bool) -> [Cluster; 
 }
 
 fn subscribe(subscriber: &Cluster, publisher: &Cluster, table: &str, options: &str) {
-    let create = format!(
-        "CREATE SUBSCRIPTION {table} CONNECTION '{}' PUBLICATION {table} {options}",
-        connection(publisher)
-    );
-    subscriber.connect().batch_execute(&create).expect("a subscription");
-    wait_for_the_copy(subscriber);
+    let rest = format!("PUBLICATION {table} {options}");
+    subscriber.subscribe(publisher, "postgres", table, &rest);
+    subscriber.wait_for_the_copy("postgres");
 }
 
 /// Answers each post that has none.

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, eventually};
 
-use crate::twins::{connection, wait_for_the_copy};
-
 const SERVERS: usize = 3;
 
 /// A server with the tables of the recipe.
@@ -38,17 +36,12 @@ fn replicate(servers: &[Cluster]) -> usize {
         if has_origins { (servers.len(), ", origin = none") } else { (1, "") };
     for subscriber in 0..complete {
         for publisher in (0..servers.len()).filter(|number| *number != subscriber) {
-            servers[subscriber]
-                .connect()
-                .batch_execute(&format!(
-                    "CREATE SUBSCRIPTION s_{subscriber}_from_{publisher} CONNECTION '{}' PUBLICATION jobs
-                     WITH (copy_data = false{options})",
-                    connection(&servers[publisher])
-                ))
-                .expect("a subscription");
+            let name = format!("s_{subscriber}_from_{publisher}");
+            let rest = format!("PUBLICATION jobs WITH (copy_data = false{options})");
+            servers[subscriber].subscribe(&servers[publisher], "postgres", &name, &rest);
         }
     }
-    servers[..complete].iter().for_each(wait_for_the_copy);
+    servers[..complete].iter().for_each(|server| server.wait_for_the_copy("postgres"));
     for (number, server) in servers.iter().enumerate() {
         let insert = format!("INSERT INTO horizons VALUES ({number}, 0)");
         server.connect().batch_execute(&insert).expect("a row");

@@ -403,13 +403,7 @@ fn replicate_a_row(one: &Cluster, other: &Cluster) {
              ALTER TABLE orders ENABLE REPLICA TRIGGER twins"
         ))
         .expect("a trigger");
-    let directory = one.directory().display();
-    target
-        .batch_execute(&format!(
-            "CREATE SUBSCRIPTION s CONNECTION 'host={directory} user=postgres dbname=postgres'
-             PUBLICATION p WITH (copy_data = false)"
-        ))
-        .expect("a subscription");
+    other.subscribe(one, "postgres", "s", "PUBLICATION p WITH (copy_data = false)");
     source.batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
 }
 

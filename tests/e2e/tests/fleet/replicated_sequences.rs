@@ -3,8 +3,6 @@
 use postgres::Client;
 use snowflake_e2e::{Cluster, Means, assert_distinct, bigint, bigints, eventually, lacks};
 
-use super::twins::{connection, wait_for_the_copy};
-
 /// A serial column and an identity that will be converted, and a serial column that stays.
 const TABLES: &str = "
     CREATE TABLE orders (id serial PRIMARY KEY, item text);
@@ -63,12 +61,8 @@ fn sequences_follow_beside_converted_tables() {
         .expect("a publication");
     sender.batch_execute("CREATE PUBLICATION sequences FOR ALL SEQUENCES").expect("a publication");
     insert(&mut sender);
-    let subscription = format!(
-        "CREATE SUBSCRIPTION s CONNECTION '{}' PUBLICATION everything, sequences",
-        connection(&publisher)
-    );
-    receiver.batch_execute(&subscription).expect("a subscription");
-    wait_for_the_copy(&subscriber);
+    subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION everything, sequences");
+    subscriber.wait_for_the_copy("postgres");
     for table in NAMES {
         assert_eq!(position(&mut receiver, table), 100, "{table}");
     }
@@ -80,7 +74,7 @@ fn sequences_follow_beside_converted_tables() {
     eventually("the rows arrive", || rows(&mut receiver) == [200; 3]);
     receiver.batch_execute("ALTER SUBSCRIPTION s REFRESH PUBLICATION").expect("refreshed");
     receiver.batch_execute("ALTER SUBSCRIPTION s REFRESH SEQUENCES").expect("refreshed");
-    wait_for_the_copy(&subscriber);
+    subscriber.wait_for_the_copy("postgres");
     eventually("the sequence follows", || position(&mut receiver, "countries") == 200);
 
     // The subscriber takes over.

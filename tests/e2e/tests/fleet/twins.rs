@@ -31,27 +31,10 @@ pub fn server(worker_id: &str, arguments: &str) -> Cluster {
     server
 }
 
-/// How to connect to a server, for a subscription.
-pub fn connection(publisher: &Cluster) -> String {
-    let directory = publisher.directory().display();
-    format!("host={directory} port=5432 user=postgres dbname=postgres")
-}
-
 pub fn subscribe(subscriber: &Cluster, publisher: &Cluster, name: &str, options: &str) {
-    let statement = format!(
-        "CREATE SUBSCRIPTION {name} CONNECTION '{}' PUBLICATION orders WITH ({options})",
-        connection(publisher)
-    );
-    subscriber.connect().batch_execute(&statement).expect("a subscription");
-    wait_for_the_copy(subscriber);
-}
-
-/// Waits until every table of every subscription was copied, and follows its publisher.
-pub fn wait_for_the_copy(subscriber: &Cluster) {
-    let mut client = subscriber.connect();
-    eventually("the table was copied", || {
-        bigint(&mut client, "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'") == 0
-    });
+    let rest = format!("PUBLICATION orders WITH ({options})");
+    subscriber.subscribe(publisher, "postgres", name, &rest);
+    subscriber.wait_for_the_copy("postgres");
 }
 
 /// Inserts at the publisher, and waits until the subscriber, which had no rows, has them.
@@ -266,7 +249,7 @@ fn copies_of_a_table_pass() {
     client.batch_execute("TRUNCATE orders").expect("an empty table");
     copied.batch_execute("ALTER PUBLICATION orders ADD TABLE orders").expect("an alteration");
     client.batch_execute("ALTER SUBSCRIPTION from_8 REFRESH PUBLICATION").expect("a refresh");
-    wait_for_the_copy(&subscriber);
+    subscriber.wait_for_the_copy("postgres");
     eventually("the table was copied", || rows(&mut client) == 100);
     assert_eq!(twins(&mut client), 0);
     // After the copy, it watches.
@@ -290,9 +273,7 @@ fn rows_sent_during_the_copy_are_watched() {
              ALTER TABLE orders ENABLE ALWAYS TRIGGER linger",
         )
         .expect("a trigger");
-    let statement =
-        format!("CREATE SUBSCRIPTION s CONNECTION '{}' PUBLICATION orders", connection(&publisher));
-    client.batch_execute(&statement).expect("a subscription");
+    subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION orders");
     // The state of the subscription says so before the publisher's snapshot is taken.
     eventually("it is being copied", || {
         let copying = "SELECT count(*) FROM pg_stat_progress_copy WHERE tuples_processed > 0";
@@ -367,9 +348,9 @@ fn a_failover_with_a_shared_identity_makes_no_twin() {
         .connect()
         .batch_execute("SELECT pg_create_logical_replication_slot('s', 'pgoutput')")
         .expect("a slot");
-    let connection = connection(&new_publisher);
+    let connection = new_publisher.connection("postgres");
     client
-        .batch_execute(&format!("ALTER SUBSCRIPTION s CONNECTION '{connection}'"))
+        .batch_execute(&format!("ALTER SUBSCRIPTION s CONNECTION '{connection} user=postgres'"))
         .expect("an alteration");
     new_publisher.connect().batch_execute(INSERT).expect("rows");
     eventually("rows of the new publisher arrive", || rows(&mut client) >= 400);

@@ -143,14 +143,8 @@ fn a_subscriber_keeps_the_keys_that_come() {
     });
     from.batch_execute("CREATE PUBLICATION all_tables FOR TABLES IN SCHEMA blog")
         .expect("a publication");
-    let directory = publisher.directory().display();
-    for (client, name) in [(&mut to, "adopting"), (&mut to_plain, "plain")] {
-        client
-            .batch_execute(&format!(
-                "CREATE SUBSCRIPTION {name} CONNECTION 'host={directory} user=postgres dbname=postgres' PUBLICATION all_tables"
-            ))
-            .expect("a subscription");
-    }
+    adopting.subscribe(&publisher, "postgres", "adopting", "PUBLICATION all_tables");
+    plain.subscribe(&publisher, "postgres", "plain", "PUBLICATION all_tables");
     from.batch_execute(
         "WITH u AS (INSERT INTO blog.users DEFAULT VALUES RETURNING id) INSERT INTO blog.posts (author_id) SELECT id FROM u",
     )
