@@ -4,7 +4,6 @@
 use std::fs;
 use std::thread;
 
-use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Programs, bigint, error_of, eventually, new_directory};
 
@@ -15,12 +14,10 @@ pub const LAYOUT: &str = "snowflake_internal.snowflake_layout";
 pub const CLAIM: &str = "SELECT snowflake_claim_node('db-1')";
 pub const CONFIRM: &str = "SELECT snowflake_confirm('layout')";
 
-/// Functions that say who runs them, and try to make mallory a superuser, but not in a session
-/// in which they sleep.
+/// Functions that say who runs them, and try to make mallory a superuser.
 const SPIES: &str = "
     CREATE FUNCTION mallory.act() RETURNS void LANGUAGE plpgsql AS $$
     BEGIN
-        IF current_setting('spy.sleeps', true)::boolean THEN RETURN; END IF;
         RAISE LOG 'spy runs as %', current_user;
         ALTER ROLE mallory SUPERUSER;
     EXCEPTION WHEN OTHERS THEN NULL;
@@ -44,7 +41,8 @@ fn prepare(cluster: Cluster) -> Cluster {
     ] {
         cluster.connect().batch_execute(command).expect(command);
     }
-    superuser(&cluster)
+    cluster
+        .connect_to("theirs")
         .batch_execute(
             "ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO mallory;
              ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO mallory;
@@ -58,36 +56,36 @@ fn prepare(cluster: Cluster) -> Cluster {
             "CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)",
         )
         .expect("the extension");
-    superuser(&cluster)
+    cluster
+        .connect_to("theirs")
         .batch_execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO mallory")
         .expect("privileges");
     cluster
 }
 
-pub fn superuser(cluster: &Cluster) -> Client {
-    cluster.connect_to("theirs")
-}
-
-/// Asserts that mallory's code has not run, that mallory is nobody, and that the tables are as they
-/// were.
+/// Asserts that mallory's code has not run, and that mallory is nobody.
 #[track_caller]
-pub fn assert_no_mark(cluster: &Cluster) {
+pub fn assert_no_spy(cluster: &Cluster) {
     let log = cluster.log();
     assert!(!log.contains("LOG:  spy runs as"), "{log}");
-    let mut client = superuser(cluster);
-    client.batch_execute("SET spy.sleeps = true").expect("a setting");
     let superusers = "SELECT count(*) FROM pg_roles WHERE rolname = 'mallory' AND rolsuper";
-    assert_eq!(bigint(&mut client, superusers), 0);
+    assert_eq!(bigint(&mut cluster.connect(), superusers), 0);
+}
+
+/// The same, and that the tables are as they were.
+#[track_caller]
+pub fn assert_no_mark(cluster: &Cluster) {
+    assert_no_spy(cluster);
     let claims =
         "SELECT count(*) FROM snowflake_nodes WHERE name <> 'db-0' OR released_at IS NOT NULL";
-    assert_eq!(bigint(&mut client, claims), 0);
+    assert_eq!(bigint(&mut cluster.connect_to("theirs"), claims), 0);
 }
 
 /// A trigger that is created while the call waits for its lock comes before it.
 #[test]
 fn a_claim_that_waits_for_a_trigger_of_others_does_not_run_it() {
     let cluster = start();
-    let mut client = superuser(&cluster);
+    let mut client = cluster.connect_to("theirs");
     for (table, call) in [(CLAIMS, CLAIM), (LAYOUT, CONFIRM)] {
         let make = format!(
             "CREATE TRIGGER spy BEFORE INSERT OR UPDATE ON {table}
@@ -99,13 +97,15 @@ fn a_claim_that_waits_for_a_trigger_of_others_does_not_run_it() {
         transaction.batch_execute(&lock).expect("a lock");
         let waiting = |sessions| {
             let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-            eventually("they wait", || bigint(&mut superuser(&cluster), waiting) == sessions);
+            eventually("they wait", || {
+                bigint(&mut cluster.connect_to("theirs"), waiting) == sessions
+            });
         };
         thread::scope(|scope| {
             let creation =
                 scope.spawn(|| cluster.connect_as("mallory", "theirs").batch_execute(&make));
             waiting(1);
-            let called = scope.spawn(|| superuser(&cluster).query(call, &[]));
+            let called = scope.spawn(|| cluster.connect_to("theirs").query(call, &[]));
             waiting(2);
             transaction.commit().expect("a commit");
             creation.join().expect("a session").expect("a trigger");
@@ -124,7 +124,7 @@ fn a_claim_that_waits_for_a_trigger_of_others_does_not_run_it() {
 #[track_caller]
 fn write_all_and_assert_no_mark(cluster: &Cluster, schema: &str) {
     assert_no_mark(cluster);
-    let mut client = superuser(cluster);
+    let mut client = cluster.connect_to("theirs");
     client
         .batch_execute(&format!("SET search_path = {schema}, public; {CLAIM}; {CONFIRM}"))
         .expect("written");
@@ -162,7 +162,8 @@ fn a_table_of_another_extension_is_not_written() {
         fs::write(programs.extensions().join(file), text).expect("a file of the copy");
     }
     let cluster = prepare(Cluster::builder().programs(programs).start());
-    superuser(&cluster)
+    cluster
+        .connect_to("theirs")
         .batch_execute(&format!("GRANT CREATE ON DATABASE theirs TO mallory; DELETE FROM {LAYOUT}"))
         .expect("privileges");
     cluster
