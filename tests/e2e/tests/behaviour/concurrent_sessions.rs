@@ -1,4 +1,4 @@
-//! IDs are unique and increasing across sessions, databases, parallel workers and rollbacks.
+//! IDs are unique and increasing across sessions and databases.
 
 use std::thread;
 
@@ -39,59 +39,10 @@ fn sessions_that_take_turns_see_one_series() {
 }
 
 #[test]
-fn parallel_workers_take_distinct_ids() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE source AS SELECT generate_series(1, 200000) AS n;
-             ANALYZE source;
-             CREATE FUNCTION process_id() RETURNS int LANGUAGE internal VOLATILE PARALLEL SAFE AS 'pg_backend_pid';
-             SET max_parallel_workers_per_gather = 2;
-             SET min_parallel_table_scan_size = 0;
-             SET parallel_setup_cost = 0;
-             SET parallel_tuple_cost = 0;",
-        )
-        .expect("set up");
-    let query = "SELECT snowflake_nextval() AS id, process_id() AS pid FROM source";
-    let plan = client.query(&format!("EXPLAIN (ANALYZE, COSTS OFF) {query}"), &[]).expect("a plan");
-    let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
-    assert!(plan.iter().any(|line| line.trim() == "Workers Launched: 2"), "{plan:#?}");
-
-    let rows = client.query(query, &[]).expect("rows");
-    let mut processes: Vec<i32> = rows.iter().map(|row| row.get("pid")).collect();
-    processes.sort_unstable();
-    processes.dedup();
-    assert!(processes.len() >= 2, "IDs came from {} process", processes.len());
-    let ids: Vec<i64> = rows.iter().map(|row| row.get("id")).collect();
-    assert_eq!(ids.len(), 200_000);
-    assert_distinct(ids);
-}
-
-#[test]
-fn a_rollback_gives_nothing_back() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    let mut ids = Vec::new();
-    for round in 0..200 {
-        let mut transaction = client.transaction().expect("a transaction");
-        ids.push(transaction.query_one("SELECT snowflake_nextval()", &[]).expect("an ID").get(0));
-        transaction.batch_execute("SAVEPOINT s").expect("a savepoint");
-        ids.push(transaction.query_one("SELECT snowflake_nextval()", &[]).expect("an ID").get(0));
-        if round % 2 == 0 {
-            transaction.batch_execute("ROLLBACK TO s; SELECT 1/0").expect_err("division by zero");
-        }
-        transaction.rollback().expect("a rollback");
-    }
-    assert_increasing(&ids);
-}
-
-#[test]
 fn two_databases_of_one_cluster_share_no_id() {
     let cluster = Cluster::start();
     cluster.connect().batch_execute("CREATE DATABASE other").expect("a database");
-    let mut config = cluster.config();
-    let mut other = config.dbname("other").connect(postgres::NoTls).expect("a session");
+    let mut other = cluster.connect_to("other");
     other.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
     let query = "SELECT snowflake_nextval() FROM generate_series(1, 300000)";
     let (mine, theirs) = thread::scope(|scope| {
