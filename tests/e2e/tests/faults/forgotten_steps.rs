@@ -225,47 +225,6 @@ fn claims_that_contradict_the_identity_show() {
     assert_well(&server, "claims");
 }
 
-/// Without the right to read the claims, the row is not evaluated, and a policy runs no code.
-#[test]
-fn claims_are_read_with_the_rights_of_the_caller() {
-    let server = Cluster::start();
-    server
-        .connect()
-        .batch_execute(
-            "CREATE ROLE watcher LOGIN;
-             SELECT snowflake_claim_node('db', 5, 9);
-             REVOKE SELECT ON snowflake_internal.snowflake_node_claims FROM PUBLIC;
-             CREATE TABLE spied (by name);
-             GRANT ALL ON spied TO PUBLIC;
-             CREATE FUNCTION spy() RETURNS bool LANGUAGE plpgsql AS
-                 'BEGIN INSERT INTO public.spied VALUES (current_user); RETURN true; END'",
-        )
-        .expect("a role");
-    let check = || -> (bool, String) {
-        let (ok, detail, _) = check(&mut server.connect_as("watcher", "postgres"), "claims");
-        (ok, detail)
-    };
-    assert_eq!(check(), (true, "Not checked: this role cannot read snowflake_node_claims.".into()));
-    server
-        .connect()
-        .batch_execute(
-            "GRANT USAGE ON SCHEMA snowflake_internal TO watcher;
-             GRANT SELECT ON snowflake_internal.snowflake_node_claims TO watcher",
-        )
-        .expect("privileges");
-    assert_eq!(check(), (true, "Node \"db\" has claimed the identity of this server.".into()));
-    server
-        .connect()
-        .batch_execute(
-            "CREATE POLICY spy ON snowflake_internal.snowflake_node_claims USING (public.spy());
-             ALTER TABLE snowflake_internal.snowflake_node_claims ENABLE ROW LEVEL SECURITY",
-        )
-        .expect("a policy");
-    let (ok, detail) = check();
-    assert!(!ok && detail.contains("row-level security"), "{detail}");
-    assert_eq!(bigint(&mut server.connect(), "SELECT count(*) FROM spied"), 0);
-}
-
 /// Whoever has set `snowflake.start_after`, as after pg_upgrade, has carried the floor over.
 #[test]
 fn with_start_after_the_log_does_not_ask_for_a_floor() {

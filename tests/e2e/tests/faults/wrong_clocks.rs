@@ -91,18 +91,6 @@ fn a_single_user_server_whose_clock_is_before_the_epoch_starts() {
     );
 }
 
-/// An epoch that has not come stops generating, and ALTER SYSTEM still refuses it.
-#[test]
-fn an_epoch_in_the_future_is_an_error_of_the_first_id() {
-    let cluster = Cluster::builder().set("snowflake.epoch", "2999-01-01T00:00:00Z").start();
-    let error = error_of(cluster.connect().query(NEXT, &[]));
-    assert_eq!(error.message(), "the clock is before snowflake.epoch");
-    assert!(
-        error.hint().is_some_and(|hint| hint.contains("choose an earlier snowflake.epoch")),
-        "{error:?}"
-    );
-}
-
 fn assert_jump_is_refused(cluster: &Cluster, journal: &Journal) {
     let error = error_of(journal.take(&mut cluster.connect(), NEXT));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
