@@ -1,4 +1,4 @@
--- What CREATE EXTENSION snowflake runs. make schema writes this file, of src/ and of the other files beside it.
+-- What CREATE EXTENSION snowflake runs, of snowflake_pg. make schema writes this file, of src/ and of the files beside it.
 \echo Use "CREATE EXTENSION snowflake" to load this file. \quit
 
 CREATE TYPE snowflake_parts AS (

@@ -117,8 +117,9 @@ fn asked(
         (None, Some(_), _) => "column_name needs a relation",
         _ => "exactly one of relation and schema must be given",
     };
-    Err(report::new(ERRCODE_INVALID_PARAMETER_VALUE, message)
-        .set_hint("Give a relation and a column, or only a relation or a schema, for all of its keys."))
+    Err(report::new(ERRCODE_INVALID_PARAMETER_VALUE, message).set_hint(
+        "Give a relation and a column, or only a relation or a schema, for all of its keys.",
+    ))
 }
 
 fn ours() -> Result<Function, ErrorReport> {

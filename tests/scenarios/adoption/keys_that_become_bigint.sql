@@ -11,7 +11,7 @@ ALTER TABLE narrow_serial ALTER id TYPE bigint, ALTER other TYPE bigint;
 CREATE TABLE in_steps (item text);
 ALTER TABLE in_steps ADD COLUMN id bigserial;
 ALTER TABLE in_steps ADD PRIMARY KEY (id);
--- As pg_dump writes it. Of a table that has rows, these come before the key.
+-- As a script without the settings of a dump writes it.
 CREATE TABLE dumped (id bigint NOT NULL);
 CREATE SEQUENCE dumped_id_seq; ALTER SEQUENCE dumped_id_seq OWNED BY dumped.id;
 ALTER TABLE ONLY dumped ALTER COLUMN id SET DEFAULT nextval('dumped_id_seq');

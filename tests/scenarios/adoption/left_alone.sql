@@ -21,17 +21,16 @@ ALTER TABLE renamed_again ADD CHECK (id > 0), ALTER COLUMN id SET DEFAULT 3;
 ALTER TABLE renamed_again ADD COLUMN more bigserial, ALTER COLUMN more SET STATISTICS 50;
 CREATE TABLE public.moved (id bigserial PRIMARY KEY); ALTER TABLE public.moved SET SCHEMA blog;
 
--- A restore of a dump keeps the keys of tables that have rows, and names them.
+-- A restore of a dump keeps the keys of the dump.
+SET check_function_bodies = false;
 CREATE TABLE blog.old (id bigint NOT NULL, other bigint NOT NULL);
 CREATE SEQUENCE blog.old_id_seq START WITH 1 INCREMENT BY 1 NO MINVALUE NO MAXVALUE CACHE 1;
 ALTER SEQUENCE blog.old_id_seq OWNED BY blog.old.id;
 ALTER TABLE ONLY blog.old ALTER COLUMN id SET DEFAULT nextval('blog.old_id_seq'::regclass);
 ALTER TABLE blog.old ALTER COLUMN other ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME blog.old_other_seq START WITH 1 INCREMENT BY 1 NO MINVALUE NO MAXVALUE CACHE 1);
-INSERT INTO blog.old VALUES (1);
 ALTER TABLE ONLY blog.old ADD CONSTRAINT old_pkey PRIMARY KEY (id);
---> NOTICE: not all new keys were converted to snowflake IDs
---> DETAIL: Column id of table blog.old: the table has had rows.
+RESET check_function_bodies;
 
 -- Replicas create what their origin has.
 SET session_replication_role = replica;

@@ -29,10 +29,8 @@ fn a_step_back_beyond_max_backward_step_is_refused() {
     cluster.set_clock("-1h");
     let error = error_of(client.query(NEXT, &[]));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    let behind =
-        error.message().strip_prefix("the clock is ").and_then(|rest| rest.split(' ').next());
-    let behind: i64 = behind.and_then(|ms| ms.parse().ok()).unwrap_or_else(|| panic!("{error}"));
-    assert!((3_590_000..=3_600_000).contains(&behind), "{behind} ms");
+    // Nearly an hour: what has passed since is less.
+    assert!(error.message().starts_with("the clock is 00:59:5"), "{error}");
     let issued: String = client
         .query_one("SELECT snowflake_timestamp($1)::text", &[&before])
         .expect("decoded")
