@@ -1,22 +1,20 @@
 -- The next migration of EF Core 8, as `dotnet ef migrations script --idempotent` writes it: the entity
 -- Like, and the properties Subtitle and Editor of Post.
+-- The indexes of likes, and empty lines, are left out.
 
 START TRANSACTION;
-
 DO $EF$
 BEGIN
     IF NOT EXISTS(SELECT 1 FROM "__EFMigrationsHistory" WHERE "MigrationId" = '20260102000000_AddLikes') THEN
     ALTER TABLE posts ADD "EditorId" bigint;
     END IF;
 END $EF$;
-
 DO $EF$
 BEGIN
     IF NOT EXISTS(SELECT 1 FROM "__EFMigrationsHistory" WHERE "MigrationId" = '20260102000000_AddLikes') THEN
     ALTER TABLE posts ADD "Subtitle" text;
     END IF;
 END $EF$;
-
 DO $EF$
 BEGIN
     IF NOT EXISTS(SELECT 1 FROM "__EFMigrationsHistory" WHERE "MigrationId" = '20260102000000_AddLikes') THEN
@@ -30,35 +28,18 @@ BEGIN
     );
     END IF;
 END $EF$;
-
 DO $EF$
 BEGIN
     IF NOT EXISTS(SELECT 1 FROM "__EFMigrationsHistory" WHERE "MigrationId" = '20260102000000_AddLikes') THEN
     CREATE INDEX "IX_posts_EditorId" ON posts ("EditorId");
     END IF;
 END $EF$;
-
-DO $EF$
-BEGIN
-    IF NOT EXISTS(SELECT 1 FROM "__EFMigrationsHistory" WHERE "MigrationId" = '20260102000000_AddLikes') THEN
-    CREATE INDEX "IX_likes_PostId" ON likes ("PostId");
-    END IF;
-END $EF$;
-
-DO $EF$
-BEGIN
-    IF NOT EXISTS(SELECT 1 FROM "__EFMigrationsHistory" WHERE "MigrationId" = '20260102000000_AddLikes') THEN
-    CREATE INDEX "IX_likes_UserId" ON likes ("UserId");
-    END IF;
-END $EF$;
-
 DO $EF$
 BEGIN
     IF NOT EXISTS(SELECT 1 FROM "__EFMigrationsHistory" WHERE "MigrationId" = '20260102000000_AddLikes') THEN
     ALTER TABLE posts ADD CONSTRAINT "FK_posts_users_EditorId" FOREIGN KEY ("EditorId") REFERENCES users ("Id");
     END IF;
 END $EF$;
-
 DO $EF$
 BEGIN
     IF NOT EXISTS(SELECT 1 FROM "__EFMigrationsHistory" WHERE "MigrationId" = '20260102000000_AddLikes') THEN

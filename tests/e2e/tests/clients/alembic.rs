@@ -4,7 +4,7 @@ use std::process::Output;
 
 use snowflake_e2e::error_of;
 
-use crate::program::{Program, stdout, use_own_schema};
+use crate::program::{Program, error, stdout, use_own_schema};
 
 /// What `alembic init` sets up, with `env.py` and the models of the program.
 fn program() -> Program {
@@ -94,9 +94,7 @@ fn the_tables_of_all_schemas_are_dropped() {
     let migration = revision(&program, "first");
     let drop = "op.drop_table('snowflake_layout', schema='snowflake_internal')";
     assert!(migration.contains(drop), "{migration}");
-    let output = alembic(&program, &["upgrade", "head"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{said}");
+    let said = error(alembic(&program, &["upgrade", "head"]));
     assert!(said.contains("because extension snowflake requires it"), "{said}");
 }
 
@@ -145,8 +143,7 @@ fn a_model_that_keeps_its_identity_takes_ids() {
     assert_no_difference(&program);
     assert_inserts(&program);
     program.replace(ENV, FILTER, &[FILTER, DEFAULTS].concat());
-    let output = alembic(&program, &["check"]);
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = error(alembic(&program, &["check"]));
     assert!(said.trim_end().ends_with("AssertionError"), "{said}");
     program.write("models.py", &declared);
     assert_no_difference(&program);

@@ -5,9 +5,10 @@
 //! The first migration has users, posts, comments, tags, and a table that joins posts and tags. The
 //! second one adds a table `likes`, a column `posts.subtitle`, and a reference `posts.editor_id`.
 //!
-//! Programs write the same rows. After the first migration, Ann writes the post `Tea` with two tags, and
-//! Bob comments on it. After the second one, Bob likes it, and becomes its editor. They print each key as
-//! `table ID`, and at the end what they read, without IDs.
+//! Programs print each key as `table ID`. Those in JavaScript, Ruby and Rust write the same rows: After the
+//! first migration, Ann writes the post `Tea` with two tags, and Bob comments on it. After the second one,
+//! Bob likes it, and becomes its editor. At the end, they print what they read, without IDs. Those in Go
+//! and Python write more, and compare it themselves.
 
 mod go;
 mod javascript;

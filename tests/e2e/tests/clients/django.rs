@@ -1,9 +1,11 @@
 //! Django, with keys of the page's `SnowflakeField` and with keys that have a `db_default`, in the two
 //! versions of it that are maintained.
 
+use std::fs;
+
 use snowflake_e2e::{bigint, bigints};
 
-use crate::program::Program;
+use crate::program::{Program, source};
 use crate::python::assert_issued_at;
 
 /// As `tools/test-clients` calls them.
@@ -311,7 +313,10 @@ fn tried(version: &str, models: impl FnOnce(String) -> String) -> String {
     program.write("orders/models.py", &models(program.read("orders/models.py")));
     program.write("orders/admin.py", ADMIN);
     program.write("urls.py", URLS);
-    program.write("settings.py", &[&program.read("settings.py"), SETTINGS].concat());
+    let settings = source("blog").join("django/settings.py");
+    program.write("settings.py", &fs::read_to_string(settings).expect("the settings of the blog"));
+    program.replace("settings.py", "\"blog\"", "\"orders\"");
+    program.replace("settings.py", "AUTH_USER_MODEL = \"blog.User\"", "");
     migrate(&program);
     program.python(&["-c", TRIED])
 }
@@ -332,28 +337,6 @@ const URLS: &str = "
 from django.contrib import admin
 from django.urls import path
 urlpatterns = [path('admin/', admin.site.urls)]
-";
-
-const SETTINGS: &str = "
-SECRET_KEY = 'a secret of the tests'
-ALLOWED_HOSTS = ['testserver']
-ROOT_URLCONF = 'urls'
-apps = ['admin', 'auth', 'contenttypes', 'sessions', 'messages']
-INSTALLED_APPS += [f'django.contrib.{app}' for app in apps]
-MIDDLEWARE = [
-    'django.contrib.sessions.middleware.SessionMiddleware',
-    'django.contrib.auth.middleware.AuthenticationMiddleware',
-    'django.contrib.messages.middleware.MessageMiddleware',
-]
-processors = ['template.context_processors.request', 'contrib.auth.context_processors.auth',
-              'contrib.messages.context_processors.messages']
-TEMPLATES = [{
-    'BACKEND': 'django.template.backends.django.DjangoTemplates',
-    'APP_DIRS': True,
-    'OPTIONS': {'context_processors': [f'django.{name}' for name in processors]},
-}]
-STATIC_URL = 'static/'
-DEFAULT_AUTO_FIELD = 'django.db.models.BigAutoField'
 ";
 
 /// Whatever a program does with objects that have no key yet, no reference and no row is lost.

@@ -196,10 +196,20 @@ pub fn row(line: &str) -> Option<(String, i64)> {
     Some((item.to_owned(), id.parse().ok()?))
 }
 
+/// What a program prints that succeeds.
 #[track_caller]
 pub fn stdout(output: Output) -> String {
     let [stdout, stderr] =
         [output.stdout, output.stderr].map(|said| String::from_utf8(said).expect("UTF-8"));
     assert!(output.status.success(), "{stdout}\n{stderr}");
     stdout
+}
+
+/// What a program says that fails.
+#[track_caller]
+pub fn error(output: Output) -> String {
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|said| String::from_utf8(said).expect("UTF-8"));
+    assert!(!output.status.success(), "{stdout}\n{stderr}");
+    stderr
 }

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::program::{Program, stdout, use_own_schema};
+use crate::program::{Program, error, stdout, use_own_schema};
 
 /// A migration creates the extension and the table with the default, and inserts return IDs.
 #[test]
@@ -58,7 +58,7 @@ fn activerecord_dumps_the_schema_of_the_extension() {
     stdout(program.ruby(&["orders.rb"]));
     let (schema, loaded) = dump_and_load(&program, false);
     assert!(schema.contains("create_schema \"snowflake_internal\""), "{schema}");
-    let said = String::from_utf8_lossy(&loaded.stderr);
+    let said = error(loaded);
     assert!(said.contains("schema \"snowflake_internal\" already exists"), "{said}");
 }
 
@@ -79,8 +79,7 @@ fn activerecord_loads_fixtures() {
     let program = Program::of("activerecord");
     stdout(program.ruby(&["orders.rb"]));
     assert_eq!(stdout(load_fixtures(&program, true)), "milk\ntea\n");
-    let without = load_fixtures(&program, false);
-    let said = String::from_utf8_lossy(&without.stderr);
+    let said = error(load_fixtures(&program, false));
     assert!(said.contains("relation \"public\" does not exist"), "{said}");
 }
 
@@ -94,7 +93,7 @@ fn activerecord_forgets_the_schema_of_the_extension() {
     program.cluster.connect().batch_execute(&format!("{table}; {alter}")).expect("a table");
     let (schema, loaded) = dump_and_load(&program, true);
     assert!(schema.contains("enable_extension \"snowflake\"\n"), "{schema}");
-    let said = String::from_utf8_lossy(&loaded.stderr);
+    let said = error(loaded);
     assert!(said.contains("function tools.snowflake_nextval() does not exist"), "{said}");
 }
 

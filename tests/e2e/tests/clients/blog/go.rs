@@ -1,21 +1,12 @@
 //! GORM, whose `AutoMigrate()` compares the tables with the models each time.
 
 use super::{FIRST, SECOND, assert_adopted, assert_no_warning, assert_rows, blog};
-use crate::program::{Program, stdout};
+use crate::program::{Program, error, stdout};
 
 /// What the program of the blog prints with this argument.
 #[track_caller]
 fn printed(program: &Program, argument: &str) -> String {
     stdout(program.tool("blog", &[argument]))
-}
-
-/// Asserts that the program ends with this error.
-#[track_caller]
-fn assert_fails(program: &Program, argument: &str, error: &str) {
-    let refused = program.tool("blog", &[argument]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success(), "{said}");
-    assert!(said.contains(error), "{said}");
 }
 
 /// The models declare keys and references as `uint`, which GORM makes `bigserial` and `bigint`. It
@@ -55,5 +46,6 @@ fn gorm_keeps_keys_of_32_bits() {
 #[test]
 fn gorm_makes_two_defaults_of_an_automatic_key() {
     let program = blog("gorm");
-    assert_fails(&program, "automatic", "multiple default values specified for column \"id\"");
+    let said = error(program.tool("blog", &["automatic"]));
+    assert!(said.contains("multiple default values specified for column \"id\""), "{said}");
 }

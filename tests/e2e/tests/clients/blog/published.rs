@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use postgres::{Client, NoTls};
+use postgres::NoTls;
 use snowflake_e2e::{Cluster, bigint};
 
 use super::{FIRST, SECOND, adopt, assert_adopted, hinted};
@@ -39,42 +39,57 @@ fn execute(cluster: &Cluster, sql: &str) -> Vec<String> {
     said.iter().filter(|text| !text.contains("already exists, skipping")).cloned().collect()
 }
 
-/// Inserts a row as a framework does, and returns its key, which the server has issued.
+/// Inserts a user as a framework does, and a post whose author and editor is `USER`. The server issues
+/// both keys.
 #[track_caller]
-fn insert(client: &mut Client, statement: &str) -> i64 {
-    let id: i64 = client.query_one(statement, &[]).expect(statement).get(0);
-    let issued = format!("SELECT count(*) WHERE snowflake_worker_id({id}) = 9");
-    assert_eq!(bigint(client, &issued), 1, "{statement}: {id}");
-    id
+fn insert(cluster: &Cluster, user: &str, post: &str) {
+    let mut client = cluster.connect();
+    let mut id = 0;
+    for statement in [user, post] {
+        let statement = statement.replace("USER", &id.to_string());
+        id = bigint(&mut client, &statement);
+        let issued = format!("SELECT count(*) WHERE snowflake_worker_id({id}) = 9");
+        assert_eq!(bigint(&mut client, &issued), 1, "{statement}: {id}");
+    }
 }
 
-/// Asserts that the server warned of the reference that was added to a table with rows, and does what
-/// its hint says.
+/// Asserts that both migrations are adopted, and nothing is said of them.
 #[track_caller]
-fn do_what_the_hint_says(cluster: &Cluster, said: &[String]) {
-    let [warning] = said else { panic!("one warning: {said:?}") };
+fn assert_migrations_adopted(cluster: &Cluster, migrations: [String; 2]) {
+    for (sql, tables) in migrations.into_iter().zip([FIRST, SECOND]) {
+        assert_eq!(execute(cluster, &sql), [""; 0]);
+        assert_adopted(cluster, tables);
+    }
+}
+
+/// Executes both migrations with rows in between. The server warns of the reference that the second one
+/// adds, and its hint is followed. The reference takes keys then.
+#[track_caller]
+fn mended(first: &str, rows: &str, second: &str, update: &str) -> Cluster {
+    let cluster = adopted();
+    execute(&cluster, &migration(first));
+    execute(&cluster, rows);
+    let said = execute(&cluster, second);
+    let [warning] = &said[..] else { panic!("one warning: {said:?}") };
     assert!(warning.starts_with("WARNING: column "), "{warning}");
     assert!(warning.contains("cannot hold the snowflake IDs that it refers to"), "{warning}");
-    execute(cluster, hinted(warning));
+    execute(&cluster, hinted(warning));
+    execute(&cluster, update);
+    cluster
 }
 
 /// Prisma Migrate writes `BIGSERIAL` for `BigInt`, and adds all foreign keys at the end.
 #[test]
 fn migrations_of_prisma_are_adopted() {
     let cluster = adopted();
-    assert_eq!(execute(&cluster, &migration("prisma-1")), [""; 0]);
-    assert_adopted(&cluster, FIRST);
-    assert_eq!(execute(&cluster, &migration("prisma-2")), [""; 0]);
-    assert_adopted(&cluster, SECOND);
-    let mut client = cluster.connect();
-    let user = r#"INSERT INTO "public"."users" ("email") VALUES ('ada@example.com')
-        RETURNING "public"."users"."id""#;
-    let user = insert(&mut client, user);
-    let post = format!(
+    assert_migrations_adopted(&cluster, ["prisma-1", "prisma-2"].map(migration));
+    insert(
+        &cluster,
+        r#"INSERT INTO "public"."users" ("email") VALUES ('ada@example.com')
+           RETURNING "public"."users"."id""#,
         r#"INSERT INTO "public"."posts" ("title", "author_id", "editor_id")
-           VALUES ('Hello', {user}, {user}) RETURNING "public"."posts"."id""#
+           VALUES ('Hello', USER, USER) RETURNING "public"."posts"."id""#,
     );
-    insert(&mut client, &post);
 }
 
 /// With `Int`, Prisma Migrate writes `SERIAL` and `INTEGER`. The keys stay, and a notice names each.
@@ -95,39 +110,27 @@ fn narrow_keys_of_prisma_stay() {
 /// Prisma Migrate: a reference of type `Int` stays an integer.
 #[test]
 fn a_narrow_reference_that_prisma_adds_is_mended_as_the_hint_says() {
-    let cluster = adopted();
-    execute(&cluster, &migration("prisma-1"));
     let rows = "WITH ada AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id)
         INSERT INTO posts (title, author_id) SELECT 'Hello', id FROM ada";
-    execute(&cluster, rows);
     let second = migration("prisma-2").replace("\"editor_id\" BIGINT", "\"editor_id\" INTEGER");
-    do_what_the_hint_says(&cluster, &execute(&cluster, &second));
+    let cluster = mended("prisma-1", rows, &second, "UPDATE posts SET editor_id = author_id");
     assert_adopted(&cluster, SECOND);
-    execute(&cluster, "UPDATE posts SET editor_id = author_id");
 }
 
 /// Hibernate 6 writes `bigserial` keys for `GenerationType.IDENTITY`, and version 5 for PostgreSQL 10
 /// identity columns. Foreign keys name no column of the other table.
 #[test]
 fn schemas_of_hibernate_are_adopted() {
-    type Types<'a> = &'a [(&'a str, &'a str)];
-    let of_version_5: Types = &[("bigserial not null", "bigint generated by default as identity")];
-    for types in [&[], of_version_5] {
+    for key in ["bigserial not null", "bigint generated by default as identity"] {
         let cluster = adopted();
-        let execute_all = |name| {
-            let replace = |sql: String, (from, to): &(&str, &str)| sql.replace(from, to);
-            execute(&cluster, &types.iter().fold(migration(name), replace))
-        };
-        assert_eq!(execute_all("hibernate-1"), [""; 0]);
-        assert_adopted(&cluster, FIRST);
-        assert_eq!(execute_all("hibernate-2"), [""; 0]);
-        assert_adopted(&cluster, SECOND);
-        let mut client = cluster.connect();
-        let user = insert(&mut client, "insert into users (name) values ('Ada') returning id");
-        let post = format!(
-            "insert into posts (author_id,editor_id,title) values ({user},{user},'Hello') returning id"
+        let migrations = ["hibernate-1", "hibernate-2"].map(migration);
+        let of_version = migrations.map(|sql| sql.replace("bigserial not null", key));
+        assert_migrations_adopted(&cluster, of_version);
+        insert(
+            &cluster,
+            "insert into users (name) values ('Ada') returning id",
+            "insert into posts (author_id,editor_id,title) values (USER,USER,'Hello') returning id",
         );
-        insert(&mut client, &post);
     }
 }
 
@@ -202,25 +205,21 @@ fn migrations_of_ef_core_are_adopted() {
     assert_eq!(execute(&cluster, &migration("ef-core-2")), [""; 0]);
     assert_eq!(columns_of_ef_core(&cluster), OF_EF_CORE);
     assert_eq!(execute(&cluster, &migration("ef-core-2")), [""; 0], "a second time");
-    let mut client = cluster.connect();
-    let user = insert(&mut client, r#"INSERT INTO users ("Name") VALUES ('Ada') RETURNING "Id""#);
-    let post = format!(
-        r#"INSERT INTO posts ("Title", "AuthorId", "EditorId") VALUES ('Hello', {user}, {user})
-           RETURNING "Id""#
+    insert(
+        &cluster,
+        r#"INSERT INTO users ("Name") VALUES ('Ada') RETURNING "Id""#,
+        r#"INSERT INTO posts ("Title", "AuthorId", "EditorId") VALUES ('Hello', USER, USER)
+           RETURNING "Id""#,
     );
-    insert(&mut client, &post);
 }
 
 /// EF Core: a reference of type `int` stays an integer.
 #[test]
 fn a_narrow_reference_that_ef_core_adds_is_mended_as_the_hint_says() {
-    let cluster = adopted();
-    execute(&cluster, &migration("ef-core-1"));
     let rows = r#"WITH ada AS (INSERT INTO users ("Name") VALUES ('Ada') RETURNING "Id")
         INSERT INTO posts ("Title", "AuthorId") SELECT 'Hello', "Id" FROM ada"#;
-    execute(&cluster, rows);
     let second = migration("ef-core-2").replace("\"EditorId\" bigint", "\"EditorId\" integer");
-    do_what_the_hint_says(&cluster, &execute(&cluster, &second));
+    let update = r#"UPDATE posts SET "EditorId" = "AuthorId""#;
+    let cluster = mended("ef-core-1", rows, &second, update);
     assert_eq!(columns_of_ef_core(&cluster), OF_EF_CORE);
-    execute(&cluster, r#"UPDATE posts SET "EditorId" = "AuthorId""#);
 }

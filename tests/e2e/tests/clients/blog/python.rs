@@ -2,7 +2,7 @@
 
 use super::{FIRST, SECOND, assert_adopted, assert_no_warning, assert_rows, blog, use_second};
 use crate::alembic::{ENV, alembic, assert_no_difference, revision};
-use crate::program::{Program, stdout};
+use crate::program::{Program, error, stdout};
 use snowflake_e2e::bigint;
 
 /// The type of a column.
@@ -259,8 +259,7 @@ fn alembic_compares_defaults_of_identities_with_a_function() {
 
         let compare = [METADATA, ", compare_server_default=True"].concat();
         program.replace(ENV, METADATA, &compare);
-        let output = alembic(&program, &["check"]);
-        let said = String::from_utf8_lossy(&output.stderr);
+        let said = error(alembic(&program, &["check"]));
         assert!(said.trim_end().ends_with("AssertionError"), "{said}");
         program.replace(ENV, "=True", "=compare_server_default");
         let begins = "def run_migrations_offline()";

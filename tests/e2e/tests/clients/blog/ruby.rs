@@ -9,7 +9,7 @@ use snowflake_e2e::bigint;
 use super::{
     FIRST, LIKED, SECOND, WRITTEN, assert_adopted, assert_no_warning, assert_story, blog, hinted,
 };
-use crate::program::{Program, source, stdout};
+use crate::program::{Program, error, source, stdout};
 
 /// The migrations of the application.
 const MIGRATIONS: [&str; 2] =
@@ -60,12 +60,6 @@ fn runner(program: &Program, environment: &str, arguments: &[&str]) -> String {
 fn error_of_runner(program: &Program, environment: &str, text: &str) -> String {
     let failed = ruby(program, environment, &["-r", "./config/environment", "-e", text]);
     error(failed)
-}
-
-#[track_caller]
-fn error(output: Output) -> String {
-    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    String::from_utf8(output.stderr).expect("UTF-8")
 }
 
 /// Creates the tables of the first migration, one post, and the tables of the second migration.

@@ -5,7 +5,7 @@ use std::process::Output;
 use snowflake_e2e::bigint;
 
 use super::{FIRST, SECOND, assert_adopted, assert_no_warning, assert_story, blog, hinted};
-use crate::program::{Program, stdout};
+use crate::program::{Program, error, stdout};
 
 /// What a program of a blog in Rust does with this argument.
 fn run(program: &Program, name: &str, argument: &str) -> Output {
@@ -16,13 +16,6 @@ fn run(program: &Program, name: &str, argument: &str) -> Output {
 #[track_caller]
 fn printed(program: &Program, name: &str, argument: &str) -> String {
     stdout(run(program, name, argument))
-}
-
-/// What it says if it fails.
-#[track_caller]
-fn error(output: Output) -> String {
-    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    String::from_utf8(output.stderr).expect("UTF-8")
 }
 
 /// Diesel's migrations declare keys as `BIGSERIAL` and references as `BIGINT`. Migrations that were run are not run again.
