@@ -23,6 +23,13 @@ fn migrate(program: &Program) {
     program.python(&["manage.py", "migrate"]);
 }
 
+/// Asserts that the migrations are like the models.
+#[track_caller]
+pub fn assert_no_difference(program: &Program) {
+    let found = program.python(&["manage.py", "makemigrations", "--check", "--dry-run"]);
+    assert!(found.contains("No changes detected"), "{found}");
+}
+
 /// The migration has the default and the generated column. `save()` and `bulk_create()` set the ID,
 /// and rows of another table refer to it.
 #[test]
@@ -33,8 +40,7 @@ fn orders_and_cups() {
         let models = program.read("orders/models.py").replace(&format!("    id = {KEY}\n"), "");
         program.write("orders/models.py", &models);
         migrate(&program);
-        let again = program.python(&["manage.py", "makemigrations", "--check", "--dry-run"]);
-        assert!(again.contains("No changes detected"), "{again}");
+        assert_no_difference(&program);
         let printed = program.python(&["insert.py"]);
         let (cups, orders): (Vec<&str>, Vec<&str>) =
             printed.lines().partition(|line| line.starts_with("cup "));
@@ -66,8 +72,7 @@ fn a_table_that_exists_is_converted() {
         assert_eq!(program.ids("orders"), [1, 2]);
         let convert = "SELECT snowflake_convert('public.orders', 'id', dry_run => false)";
         program.cluster.connect().batch_execute(convert).expect("a conversion");
-        let found = program.python(&["manage.py", "makemigrations", "--check", "--dry-run"]);
-        assert!(found.contains("No changes detected"), "{found}");
+        assert_no_difference(&program);
         let insert = "import django; django.setup(); from orders.models import Order
 print(Order.objects.create(item='new').id)";
         let id: i64 = program.python(&["-c", insert]).trim().parse().expect("an ID");
@@ -89,14 +94,11 @@ fn a_migration_converts_a_table() {
         let old =
             "INSERT INTO orders (item) VALUES ('old'); INSERT INTO cups (order_id) VALUES (1)";
         program.cluster.connect().batch_execute(old).expect("rows");
-        program.write(
-            "orders/models.py",
-            &models.replacen("models.AutoField", "models.BigAutoField", 1),
-        );
+        let converted = models.replacen("models.AutoField", "models.BigAutoField", 1);
+        program.write("orders/models.py", &converted);
         program.write("orders/migrations/0002_convert.py", &program.read("convert.py"));
         program.python(&["manage.py", "migrate"]);
-        let found = program.python(&["manage.py", "makemigrations", "--check", "--dry-run"]);
-        assert!(found.contains("No changes detected"), "{found}");
+        assert_no_difference(&program);
         let insert = "import django; django.setup(); from orders.models import Cup, Order
 order = Order.objects.create(item='new')
 assert Cup.objects.create(order=order).id == 2

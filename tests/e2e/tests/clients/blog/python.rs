@@ -45,12 +45,6 @@ fn migrate_second(program: &Program) -> String {
     program.python(&["manage.py", "migrate"])
 }
 
-#[track_caller]
-fn assert_django_finds_no_difference(program: &Program) {
-    let found = program.python(&["manage.py", "makemigrations", "--check", "--dry-run"]);
-    assert!(found.contains("No changes detected"), "{found}");
-}
-
 /// What a program prints in the Django project, with all models.
 #[track_caller]
 fn in_django(program: &Program, statements: &str) -> String {
@@ -71,7 +65,7 @@ fn django_migrates_and_inserts() {
     assert_adopted(&program.cluster, FIRST);
     migrate_second(&program);
     assert_adopted(&program.cluster, SECOND);
-    assert_django_finds_no_difference(&program);
+    crate::django::assert_no_difference(&program);
     assert_rows(&program.cluster, OF_DJANGO, &program.python(&["insert.py"]));
     assert_no_warning(&program);
     for table in ["auth_permission", "django_admin_log"] {
@@ -95,7 +89,7 @@ fn django_keeps_the_keys_of_an_auto_field() {
     let program = django_with("django.db.models.AutoField");
     program.python(&["manage.py", "migrate"]);
     assert_eq!(of_type(&program, "posts", "id"), "integer");
-    assert_django_finds_no_difference(&program);
+    crate::django::assert_no_difference(&program);
     let found = "get True\nupdate 1\nsave None\nauthor ann\nparent !\nbulk 2\n";
     assert_eq!(in_django(&program, USE), found);
     program.python(&["manage.py", "flush", "--no-input"]);
