@@ -42,7 +42,9 @@ pub use journal::{Journal, StopOnDrop};
 pub use means::{Means, lacks, skip, skip_test, without_network};
 pub use orders::{INSERT, create_orders};
 pub use programs::{Programs, as_server_user, is_root, kill_server, output, signal};
-pub use query::{NEXT, archive_wal, bigint, bigints, check, error_of, explain, interruption};
+pub use query::{
+    NEXT, archive_wal, bigint, bigints, check, error_of, explain, interruption, seconds_after,
+};
 pub use register::Register;
 pub use repack::repack_under_inserts;
 pub use wait::{eventually, patience, within};

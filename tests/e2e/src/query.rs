@@ -65,3 +65,19 @@ pub fn archive_wal(client: &mut Client) {
         ) == 0
     });
 }
+
+/// The interval that follows these words in a message, in seconds: `1 day 02:03:04.005`, `00:00:05`.
+#[track_caller]
+pub fn seconds_after(words: &str, message: &str) -> f64 {
+    let (_, rest) =
+        message.split_once(words).unwrap_or_else(|| panic!("no {words:?} in {message}"));
+    let mut rest = rest.split_whitespace().peekable();
+    let first = rest.next().expect("an interval");
+    let (days, time) = match rest.next_if(|word| word.starts_with("day")) {
+        Some(_) => (first.parse().expect("days"), rest.next().expect("a time")),
+        None => (0.0, first),
+    };
+    let parts = time.trim_end_matches(['.', ',']).split(':');
+    let parts: Vec<f64> = parts.map(|part| part.parse().expect("a time")).collect();
+    days * 86_400.0 + parts[0] * 3600.0 + parts[1] * 60.0 + parts[2]
+}

@@ -8,6 +8,7 @@ use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
     Cluster, Journal, StopOnDrop, assert_increasing, bigint, bigints, check, error_of, eventually,
+    seconds_after,
 };
 
 use super::NEXT;
@@ -101,7 +102,8 @@ fn every_strategy_does_what_it_says_while_running() {
             cluster.set_clock("+365d");
             let error = error_of(journal.take(&mut cluster.connect(), NEXT));
             assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{strategy}");
-            assert!(error.message().starts_with("the clock has jumped ahead by 3153"), "{error}");
+            let by = seconds_after("the clock has jumped ahead by ", error.message());
+            assert!((by - 365.0 * 86_400.0).abs() < 5.0, "{error}");
             cluster.set_clock("+0");
             journal.wait_for(200);
             steps += 2;
@@ -208,7 +210,7 @@ fn a_jump_ahead_needs_a_confirmation() {
     cluster.set_clock("+58h");
     journal.take(&mut client, NEXT).expect("an ID");
     eventually("a line in the log", || {
-        cluster.log().contains("LOG:  the clock has jumped ahead by 3")
+        cluster.log().contains("LOG:  the clock has jumped ahead by ")
     });
     journal.check();
 }
