@@ -1,5 +1,5 @@
-//! Keys that take values of a sequence become keys that take snowflake IDs, and back, by the ALTER
-//! TABLEs that their owner would write.
+//! Keys that take values of a sequence become keys that take snowflake IDs, and back, by the
+//! statements that their owner would write.
 //!
 //! Nothing is foreseen: what depends on a column, PostgreSQL refuses by itself. Each statement runs as
 //! the owner of its table, in a restricted operation, so that code of this owner runs with no other
