@@ -26,9 +26,7 @@ use crate::server::in_recovery;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::jump::Clocks;
-use snowflake_core::promise::{
-    Effect, Event, News, Outcome, Position, Promise, Refusal, Unreadable, Wish,
-};
+use snowflake_core::promise::{Effect, Event, Outcome, Promise, Refusal, Unreadable, Wish};
 use snowflake_core::register::{Issuer, Record, RecordError, Writer};
 
 use super::error::Error;
@@ -117,12 +115,15 @@ fn achieve(fixed: &Fixed, wish: Wish, closed: Closed) -> Result<Outcome, Error> 
     let issuer = issuer(fixed);
     locked(|guarded, entries| {
         let Guarded { promise, logged } = guarded;
-        let (outcome, news) = match (Turn { promise, issuer: &issuer }).drive(wish, &closed) {
-            Err(error @ Error::Refused(Refusal::ClockAhead(_))) if wish.is_reservation() => {
-                shared::count(|statistics| statistics.steps_refused += 1);
-                return Err(error);
+        let (outcome, news) = match (Turn { promise, issuer: &issuer }).drive(wish, &closed)? {
+            Effect::Finish(outcome, news) => (outcome, news),
+            Effect::Refuse(refusal) => {
+                if matches!(refusal, Refusal::ClockAhead(_)) && wish.is_reservation() {
+                    shared::count(|statistics| statistics.steps_refused += 1);
+                }
+                return Err(refusal.into());
             }
-            end => end?,
+            _ => unreachable!("nothing has failed"),
         };
         entries.extend(news.and_then(|news| logged.due(LogEntry::of(news, &issuer)?)));
         if let Outcome::Reserved { floor } = outcome {
@@ -141,56 +142,47 @@ struct Turn<'a> {
     issuer: &'a Issuer,
 }
 
-#[expect(clippy::unit_arg, reason = "an arm is an effect, which then is done")]
 impl Turn<'_> {
-    fn drive(&mut self, wish: Wish, closed: &Closed) -> Result<(Outcome, Option<News>), Error> {
-        let mut event = Event::Wanted(wish);
-        loop {
-            event = match self.promise.step(self.issuer, event) {
-                Effect::ReadClocks => Event::Clocks(clock::clocks()),
-                Effect::Look => Event::Looked(shared::generator()),
-                Effect::Freeze => Event::Looked(shared::freeze()),
-                Effect::Read => Event::Read(register::read()),
-                Effect::Create(record) => done(register::create(&record)),
-                Effect::Overwrite(record) => done(register::overwrite(&record, closed)?),
-                Effect::Write(record) => Event::Written(register::write(&record)),
-                Effect::Flush(position) => flush(position),
-                Effect::FlushSoon(position) => done(register::flush_soon(position)),
-                Effect::AskFlushed => Event::Flushed(register::flushed()),
-                Effect::SyncEntry => done(register::sync_entry()),
-                Effect::Raise { floor, next_after } => done(shared::raise_floor(floor, next_after)),
-                Effect::Restart(generator) => done(shared::restart(generator)),
-                Effect::Finish(outcome, news) => return Ok((outcome, news)),
-                Effect::Refuse(refusal) => return Err(refusal.into()),
-                Effect::Stop => unreachable!("nothing has failed"),
-            }
-        }
+    fn drive(&mut self, wish: Wish, closed: &Closed) -> Result<Effect, Error> {
+        let mut failed = None;
+        let last = self.promise.drive(self.issuer, Event::Wanted(wish), |effect| {
+            perform(effect, closed).map_err(|error| failed = Some(error)).ok()
+        });
+        failed.map_or(Ok(last), Err)
     }
 }
 
 /// If the turn ends in the middle, because an effect has raised an error, the generator is given back
 /// to those who take IDs. Otherwise, there is nothing to do.
-#[expect(clippy::unit_arg, reason = "an arm is an effect, which then is done")]
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut event = Event::Failed;
-        loop {
-            event = match self.promise.step(self.issuer, event) {
-                Effect::Raise { floor, next_after } => done(shared::raise_floor(floor, next_after)),
-                Effect::Restart(generator) => done(shared::restart(generator)),
-                _ => break,
-            }
-        }
+        let perform = |effect| perform(effect, &Closed::NOTHING).ok();
+        self.promise.drive(self.issuer, Event::Failed, perform);
     }
 }
 
-fn done((): ()) -> Event {
-    Event::Done
-}
-
-fn flush(position: Position) -> Event {
-    register::flush(position);
-    Event::Flushed(position)
+/// Does what the machine asks for, and returns what came of it.
+fn perform(effect: Effect, closed: &Closed) -> Result<Event, Error> {
+    match effect {
+        Effect::ReadClocks => return Ok(Event::Clocks(clock::clocks())),
+        Effect::Look => return Ok(Event::Looked(shared::generator())),
+        Effect::Freeze => return Ok(Event::Looked(shared::freeze())),
+        Effect::Read => return Ok(Event::Read(register::read())),
+        Effect::Write(record) => return Ok(Event::Written(register::write(&record))),
+        Effect::Flush(position) => {
+            register::flush(position);
+            return Ok(Event::Flushed(position));
+        }
+        Effect::AskFlushed => return Ok(Event::Flushed(register::flushed())),
+        Effect::Create(record) => register::create(&record),
+        Effect::Overwrite(record) => register::overwrite(&record, closed)?,
+        Effect::FlushSoon(position) => register::flush_soon(position),
+        Effect::SyncEntry => register::sync_entry(),
+        Effect::Raise { floor, next_after } => shared::raise_floor(floor, next_after),
+        Effect::Restart(generator) => shared::restart(generator),
+        Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => {}
+    }
+    Ok(Event::Done)
 }
 
 /// A standby must not write WAL.

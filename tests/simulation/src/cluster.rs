@@ -235,49 +235,54 @@ impl Cluster {
     /// lock held.
     fn achieve(&mut self, rng: &mut Rng, at: &mut i64, wish: Wish) -> Result<(), Refusal> {
         let issuer = self.issuer();
-        let mut event = Event::Wanted(wish);
-        loop {
-            event = match self.memory.promise.step(&issuer, event) {
-                Effect::ReadClocks => Event::Clocks(self.machine.clocks(*at)),
-                Effect::Look => Event::Looked(self.memory.generator),
-                Effect::Read if self.ignores_record => Event::Read(Ok(None)),
-                Effect::Read => Event::Read(Ok(self.wal.last().record())),
+        let Cluster { machine, memory, wal, ignores_record, timeline, .. } = self;
+        let Memory { promise, generator, reserved } = memory;
+        let has_begun = promise.has_begun();
+        let last = promise.drive(&issuer, Event::Wanted(wish), |effect| {
+            Some(match effect {
+                Effect::ReadClocks => Event::Clocks(machine.clocks(*at)),
+                Effect::Look => Event::Looked(*generator),
+                Effect::Read if *ignores_record => Event::Read(Ok(None)),
+                Effect::Read => Event::Read(Ok(wal.last().record())),
                 Effect::Create(record) => {
-                    if !self.ignores_record {
-                        self.wal.log(*at, self.timeline, &record);
+                    if !*ignores_record {
+                        wal.log(*at, *timeline, &record);
                     }
                     Event::Done
                 }
                 Effect::Write(record) => {
                     // A start may write the record of the timeline before.
                     let durable_at = match wish {
-                        _ if !self.memory.promise.has_begun() => *at,
+                        _ if !has_begun => *at,
                         Wish::ReserveEarly => *at + rng.i64(0..LOOK * MILLISECOND),
                         _ => i64::MAX,
                     };
-                    Event::Written(self.wal.log(durable_at, self.timeline, &record))
+                    Event::Written(wal.log(durable_at, *timeline, &record))
                 }
                 Effect::Flush(_) => {
-                    self.wal.flush(rng, at);
-                    Event::Flushed(self.wal.flushed(*at))
+                    wal.flush(rng, at);
+                    Event::Flushed(wal.flushed(*at))
                 }
-                Effect::AskFlushed => Event::Flushed(self.wal.flushed(*at)),
+                Effect::AskFlushed => Event::Flushed(wal.flushed(*at)),
                 Effect::FlushSoon(_) | Effect::SyncEntry => Event::Done,
                 Effect::Raise { floor, next_after } => {
-                    self.memory.generator.raise_floor(floor, next_after);
+                    generator.raise_floor(floor, next_after);
                     Event::Done
                 }
-                Effect::Restart(generator) => {
-                    self.memory.generator = generator;
+                Effect::Restart(started) => {
+                    *generator = started;
                     Event::Done
                 }
-                Effect::Finish(outcome, _) => {
-                    self.memory.reserved |= matches!(outcome, Outcome::Reserved { .. });
-                    return Ok(());
-                }
-                Effect::Refuse(refusal) => return Err(self.refused(refusal)),
                 effect => unreachable!("nobody administers: {effect:?}"),
-            };
+            })
+        });
+        match last {
+            Effect::Finish(outcome, _) => {
+                *reserved |= matches!(outcome, Outcome::Reserved { .. });
+                Ok(())
+            }
+            Effect::Refuse(refusal) => Err(self.refused(refusal)),
+            effect => unreachable!("nothing fails: {effect:?}"),
         }
     }
 

@@ -48,6 +48,28 @@ use crate::register::Issuer;
 use state::{Doing, Then};
 
 impl Promise {
+    /// Tells the machine this event, and then what came of each effect, until there is nothing more
+    /// to do: until [`Effect::Finish`], [`Effect::Refuse`] or [`Effect::Stop`], which it returns.
+    /// `perform` does an effect, and returns its event. If it returns `None`, the turn is left in the
+    /// middle, at the effect that is returned: the caller goes on later, or with [`Event::Failed`].
+    pub fn drive(
+        &mut self,
+        issuer: &Issuer,
+        mut event: Event,
+        mut perform: impl FnMut(Effect) -> Option<Event>,
+    ) -> Effect {
+        loop {
+            let effect = self.step(issuer, event);
+            if matches!(effect, Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop) {
+                return effect;
+            }
+            match perform(effect) {
+                Some(came) => event = came,
+                None => return effect,
+            }
+        }
+    }
+
     /// What to do next. `issuer` is the server, with its settings as they are now.
     pub fn step(&mut self, issuer: &Issuer, event: Event) -> Effect {
         match (mem::take(&mut self.doing), event) {

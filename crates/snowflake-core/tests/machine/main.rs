@@ -2,7 +2,6 @@
 //! checker visits the orders in which its effects and failures can come.
 
 mod administer;
-mod drive;
 #[path = "../fixtures/mod.rs"]
 mod fixtures;
 mod steps;

@@ -5,7 +5,6 @@ use snowflake_core::generator::{Generator, RESERVATION};
 use snowflake_core::promise::{Effect, Event, Promise, Refusal, Wish, first_start};
 use snowflake_core::register::{Issuer, Record};
 
-use crate::drive::drive;
 use crate::fixtures::{NOW, issuer, own, wall};
 
 /// A server that does what the machine asks for, and nothing by itself.
@@ -40,7 +39,7 @@ impl Server {
 
     /// Does what a session wants. Whatever is published is durable (I1).
     fn want(&mut self, wish: Wish) {
-        drive(&mut self.promise, &self.issuer, wish, |effect| {
+        let last = self.promise.drive(&self.issuer, Event::Wanted(wish), |effect| {
             Some(match effect {
                 Effect::ReadClocks => Event::Clocks(wall(self.now)),
                 Effect::Look | Effect::Freeze => Event::Looked(self.generator),
@@ -69,10 +68,10 @@ impl Server {
                     self.generator = generator;
                     Event::Done
                 }
-                Effect::Finish(..) => return None,
-                effect => panic!("{effect:?}"),
+                _ => return None,
             })
         });
+        assert!(matches!(last, Effect::Finish(..)), "{last:?}");
     }
 }
 

@@ -33,11 +33,6 @@ impl World {
         }
     }
 
-    fn tell(&mut self, bounds: &Bounds, event: Event) -> Effect {
-        let issuer = self.issuer(bounds);
-        self.promise.step(&issuer, event)
-    }
-
     /// The session has taken the lock.
     pub fn begin(&mut self, bounds: &Bounds, wish: Wish) -> Session {
         let told = match wish {
@@ -46,33 +41,45 @@ impl World {
             }
             wish => wish,
         };
-        let effect = self.tell(bounds, Event::Wanted(told));
-        self.go_on(bounds, wish, effect)
+        self.go_on(bounds, wish, Event::Wanted(told))
     }
 
     /// Does the effect, and what follows from it without a step of anybody else.
     pub fn act(&mut self, bounds: &Bounds, wish: Wish, effect: Effect) -> Session {
         let event = self.perform(bounds, wish, effect);
-        let effect = self.tell(bounds, event);
-        self.go_on(bounds, wish, effect)
+        self.go_on(bounds, wish, event)
     }
 
-    fn go_on(&mut self, bounds: &Bounds, wish: Wish, effect: Effect) -> Session {
-        match effect {
-            Effect::Finish(outcome, news) => self.finish(wish, outcome, news),
-            Effect::Refuse(refusal) => {
-                if matches!(refusal, Refusal::ClockAhead(_))
-                    && wish.is_reservation()
-                    && self.confirmed == Some(self.ahead_then)
-                {
-                    self.broken = Some("a clock that was confirmed is refused");
-                }
-                self.leave(wish)
+    fn go_on(&mut self, bounds: &Bounds, wish: Wish, event: Event) -> Session {
+        let is_seen = |effect| matches!(effect, Effect::Flush(_) | Effect::Raise { .. });
+        let pauses = |effect| bounds.steps == Steps::Each || is_seen(effect);
+        match self.drive(bounds, wish, event, pauses) {
+            Effect::Finish(outcome, news) => return self.finish(wish, outcome, news),
+            Effect::Refuse(Refusal::ClockAhead(_))
+                if wish.is_reservation() && self.confirmed == Some(self.ahead_then) =>
+            {
+                self.broken = Some("a clock that was confirmed is refused");
             }
-            Effect::Stop => self.leave(wish),
-            effect if bounds.steps == Steps::Each || is_seen(effect) => Session::Do(wish, effect),
-            effect => self.act(bounds, wish, effect),
+            Effect::Refuse(_) | Effect::Stop => {}
+            effect => return Session::Do(wish, effect),
         }
+        self.leave(wish)
+    }
+
+    /// Up to an effect before which others may come.
+    fn drive(
+        &mut self,
+        bounds: &Bounds,
+        wish: Wish,
+        event: Event,
+        pauses: impl Fn(Effect) -> bool,
+    ) -> Effect {
+        let (mut promise, issuer) = (self.promise, self.issuer(bounds));
+        let last = promise.drive(&issuer, event, |effect| {
+            (!pauses(effect)).then(|| self.perform(bounds, wish, effect))
+        });
+        self.promise = promise;
+        last
     }
 
     /// The effect fails, or the session ends.
@@ -87,15 +94,8 @@ impl World {
             self.buffer = None;
         }
         if how.is_told {
-            let mut event = Event::Failed;
             // What is left to be done cannot fail.
-            loop {
-                let effect = self.tell(bounds, event);
-                if effect == Effect::Stop {
-                    break;
-                }
-                event = self.perform(bounds, wish, effect);
-            }
+            self.drive(bounds, wish, Event::Failed, |_| false);
         }
         self.leave(wish)
     }
@@ -287,9 +287,4 @@ impl World {
         let last_timestamp = layouts()[self.layout].last_timestamp();
         Generator::starting_after(generator.timestamp() - less, generator.hold(), last_timestamp)
     }
-}
-
-/// Whether it matters to others when the effect is done.
-fn is_seen(effect: Effect) -> bool {
-    matches!(effect, Effect::Flush(_) | Effect::Raise { .. })
 }

@@ -201,16 +201,15 @@ impl Server {
     }
 
     /// Tells the machine, and does what it asks for up to a flush, or the publication of a floor.
-    fn go_on(&mut self, bounds: &Bounds, time: i64, wish: Wish, mut event: Event) -> Session {
-        loop {
-            let issuer = self.issuer();
-            event = match self.promise.step(&issuer, event) {
-                Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => break,
-                effect @ (Effect::Flush(_) | Effect::Raise { .. }) => {
-                    return Session::Do(wish, effect);
-                }
-                effect => self.perform(bounds, time, wish, effect),
-            };
+    fn go_on(&mut self, bounds: &Bounds, time: i64, wish: Wish, event: Event) -> Session {
+        let (mut promise, issuer) = (self.promise, self.issuer());
+        let last = promise.drive(&issuer, event, |effect| match effect {
+            Effect::Flush(_) | Effect::Raise { .. } => None,
+            effect => Some(self.perform(bounds, time, wish, effect)),
+        });
+        self.promise = promise;
+        if let Effect::Flush(_) | Effect::Raise { .. } = last {
+            return Session::Do(wish, last);
         }
         match wish {
             Wish::Reserve { timestamp, .. } if is_to_observe(wish) => match bounds.design {
