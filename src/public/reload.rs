@@ -1,12 +1,8 @@
 //! The background worker that reads the file of the keys again. No other process does, so that all
 //! sessions change keys at the same moment.
 
-use std::time::Duration;
-
-use crate::server::report;
-use pgrx::bgworkers::{
-    BackgroundWorker, BackgroundWorkerBuilder, BgWorkerStartTime, SignalWakeFlags,
-};
+use crate::server::{report, worker};
+use pgrx::bgworkers::{BackgroundWorker, SignalWakeFlags};
 use pgrx::prelude::*;
 
 use super::error::Error;
@@ -15,18 +11,9 @@ use super::keys::{self, State};
 
 /// Asks for the worker, where there is a file. Called while the library is preloaded.
 pub fn init() {
-    // SAFETY: a variable of the server. pg_upgrade starts it without workers.
-    if unsafe { pg_sys::IsBinaryUpgrade } || file::configured().is_none() {
-        return;
+    if file::configured().is_some() {
+        worker::ask_for("snowflake public keys", "snowflake_public_keys_main");
     }
-    BackgroundWorkerBuilder::new("snowflake public keys")
-        .set_type("snowflake public keys")
-        .set_library("snowflake_pg")
-        .set_function("snowflake_public_keys_main")
-        .enable_shmem_access(None)
-        .set_start_time(BgWorkerStartTime::PostmasterStart)
-        .set_restart_time(Some(Duration::from_secs(5)))
-        .load();
 }
 
 /// What the worker runs.
@@ -48,9 +35,7 @@ pub extern "C-unwind" fn snowflake_public_keys_main(_argument: pg_sys::Datum) {
         }
     }
     keys::note_worker(false);
-    // Unless the server stops, it starts the worker again.
-    // SAFETY: a process of the server may end itself like this.
-    unsafe { pg_sys::proc_exit(1) };
+    worker::end();
 }
 
 fn reload() {

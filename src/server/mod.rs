@@ -23,6 +23,7 @@
 //! - `subtransaction`: subtransactions that are rolled back.
 //! - `trigger`: what trigger functions look at.
 //! - `direct`: functions that PostgreSQL calls without a wrapper.
+//! - `worker`: background workers.
 //! - `report`: how errors and log entries reach PostgreSQL.
 //! - `time`: PostgreSQL's times and ours.
 //! - `unguarded`: every function of the server that is called without the guard of pgrx.
@@ -42,6 +43,7 @@ pub mod transaction;
 pub mod trigger;
 pub mod unguarded;
 pub mod user;
+pub mod worker;
 
 pub(crate) use direct::called_directly;
 use pgrx::pg_sys;
