@@ -40,7 +40,7 @@ pub fn adoption(_: &Facts) -> Finding {
     let mut schemas: BTreeSet<CString> = settings::adopted_schemas().into_iter().collect();
     for row in spi::query(OF_ROLES, &[]) {
         let value = row.into_iter().flatten().next().unwrap_or_default();
-        schemas.extend(settings::schemas::names(&encode(&value)));
+        schemas.extend(settings::schema_names(&encode(&value)));
     }
     if schemas.is_empty() {
         return Finding::well(

@@ -20,7 +20,7 @@ use super::table::{
     ADOPTED_SCHEMAS, DATACENTER_ID, EPOCH, IDENTITY_REQUIRES, LIMITS, PUBLIC_KEY_FILE, START_AFTER,
     WIDTHS, WORKER_ID,
 };
-use super::{identity, placeholder, requires, start_after};
+use super::{placeholder, valid};
 
 /// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a
 /// server, when a value is not valid.
@@ -67,7 +67,7 @@ pub fn init(preloading: bool) {
         let configured = defined_identity(layout).or_raise();
         let conditions = IDENTITY_REQUIRES.defined().or_raise();
         // Only the process that starts the server has its environment for certain.
-        let unmet = configured.filter(|_| preloading).and_then(|_| requires::unmet(&conditions));
+        let unmet = configured.filter(|_| preloading).and_then(|_| valid::unmet(&conditions));
         let identity = configured.filter(|_| unmet.is_none());
         let Identity { datacenter_id, worker_id } = identity.unwrap_or_default();
         Fixed {
@@ -122,7 +122,7 @@ fn check_configured_start(epoch: i64) -> Result<(), Error> {
     if let Some(text) = placeholder::configured(START_AFTER.name)
         && let Some(start_after) = START_AFTER.configured()?
     {
-        start_after::check(start_after, epoch).map_err(|rule| Error::Setting {
+        valid::check_start_after(start_after, epoch).map_err(|rule| Error::Setting {
             name: START_AFTER.name,
             value: text,
             rule,
@@ -140,7 +140,7 @@ fn check_configured_identity(layout: Layout) -> Result<(), Error> {
             && id > last
         {
             let value = CString::new(id.to_string()).unwrap_or_default();
-            return Err(Error::Setting { name: setting.name, value, rule: identity::rule(last) });
+            return Err(Error::Setting { name: setting.name, value, rule: valid::id_rule(last) });
         }
     }
     Ok(())

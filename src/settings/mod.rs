@@ -6,26 +6,20 @@
 //!
 //! - `table`: names, defaults and ranges.
 //! - `integer`, `text`: the kinds of values.
-//! - `epoch`, `identity`, `requires`, `start_after`, `forward_step`, `schemas`: what is valid for these
-//!   settings.
+//! - `valid`: what is valid for settings, beyond a range of integers.
 //! - `define`: how settings are checked and defined.
 //! - `placeholder`: what is said of a setting before it is defined.
 //! - `fixed`: what is fixed when the server starts.
 //! - `error`: what is wrong with a configuration.
 
 mod define;
-mod epoch;
 mod error;
 mod fixed;
-mod forward_step;
-mod identity;
 mod integer;
 mod placeholder;
-mod requires;
-pub mod schemas;
-mod start_after;
 mod table;
 mod text;
+mod valid;
 
 use std::ffi::CString;
 
@@ -39,6 +33,7 @@ pub use table::{
     MAX_WAIT, PUBLIC_KEY_FILE, REUSE_WINDOW,
 };
 use table::{MAX_BURST, SEQUENCE_JITTER};
+pub use valid::schema_names;
 
 /// The largest limit that a setting can name, in milliseconds: 24 days.
 pub const LARGEST_LIMIT: i64 = i32::MAX as i64;
@@ -70,5 +65,5 @@ pub fn first_sequence() -> u32 {
 
 /// The names of `snowflake.adopted_schemas`, as they are in the database.
 pub fn adopted_schemas() -> Vec<CString> {
-    ADOPTED_SCHEMAS.value.get().map_or_else(Vec::new, |text| schemas::names(&text))
+    ADOPTED_SCHEMAS.value.get().map_or_else(Vec::new, |text| schema_names(&text))
 }

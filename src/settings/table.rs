@@ -8,7 +8,7 @@ use snowflake_core::ring;
 
 use super::integer::{Int, NO_LIMIT};
 use super::text::{Text, check_hook};
-use super::{epoch, forward_step, identity, requires, schemas, start_after};
+use super::valid;
 
 const DAY: i32 = 24 * 60 * 60 * 1000;
 
@@ -42,7 +42,7 @@ pub static EPOCH: Text<i64> = Text {
     short: c"The instant that timestamps in IDs count from.",
     long: c"An ISO 8601 instant with an offset, or milliseconds since 1970-01-01 00:00:00 UTC.",
     value: GucSetting::<Option<CString>>::new(Some(c"2010-11-04T01:42:54.657Z")),
-    parse: epoch::parse,
+    parse: valid::epoch,
     hook: check_hook!(EPOCH),
 };
 
@@ -52,7 +52,7 @@ pub static DATACENTER_ID: Text<Option<u32>> = Text {
     short: c"This server's datacenter.",
     long: OF_IDENTITY,
     value: GucSetting::<Option<CString>>::new(Some(c"-1")),
-    parse: |text| identity::parse(text, Layout::last_datacenter_id),
+    parse: |text| valid::id(text, Layout::last_datacenter_id),
     hook: check_hook!(DATACENTER_ID),
 };
 
@@ -62,7 +62,7 @@ pub static WORKER_ID: Text<Option<u32>> = Text {
     short: c"This server's worker.",
     long: OF_IDENTITY,
     value: GucSetting::<Option<CString>>::new(Some(c"-1")),
-    parse: |text| identity::parse(text, Layout::last_worker_id),
+    parse: |text| valid::id(text, Layout::last_worker_id),
     hook: check_hook!(WORKER_ID),
 };
 
@@ -71,14 +71,14 @@ const OF_IDENTITY: &CStr =
     means not set: no IDs are issued.";
 
 /// What has to hold where the identity is valid.
-pub static IDENTITY_REQUIRES: Text<Vec<requires::Condition>> = Text {
+pub static IDENTITY_REQUIRES: Text<Vec<valid::Condition>> = Text {
     name: c"snowflake.identity_requires",
     short: c"What has to hold where this server may issue IDs.",
     long: c"Conditions such as CLUSTER_NAME=shop, for an environment variable of the server, or \
         hostname=db-1, separated by commas. A copy for which one does not hold issues no IDs. \
         Empty if there are none.",
     value: GucSetting::<Option<CString>>::new(Some(c"")),
-    parse: requires::parse,
+    parse: valid::conditions,
     hook: check_hook!(IDENTITY_REQUIRES),
 };
 
@@ -91,7 +91,7 @@ pub static START_AFTER: Text<Option<i64>> = Text {
         c"For a server that takes over the identity of another one, or its data by pg_upgrade or \
         dump and restore: the floor of that one. Empty if there is none.",
     value: GucSetting::<Option<CString>>::new(Some(c"")),
-    parse: start_after::parse,
+    parse: valid::start_after,
     hook: check_hook!(START_AFTER),
 };
 
@@ -115,7 +115,7 @@ pub static ADOPTED_SCHEMAS: Text<()> = Text {
         c"A list of names, as in search_path. * stands for all schemas but the system's. Empty if \
         there are none.",
     value: GucSetting::<Option<CString>>::new(Some(c"")),
-    parse: schemas::check,
+    parse: valid::schemas,
     hook: check_hook!(ADOPTED_SCHEMAS),
 };
 
@@ -159,7 +159,7 @@ pub static MAX_WAIT: Int = Int::of_milliseconds(
 
 /// The largest jump ahead of the clock that IDs follow.
 pub static MAX_FORWARD_STEP: Int = Int {
-    check: Some(forward_step::CHECK),
+    check: Some(valid::FORWARD_STEP),
     ..Int::of_milliseconds(
         c"snowflake.max_forward_step",
         c"The largest jump ahead of the clock that IDs follow.",

@@ -1,0 +1,208 @@
+//! What is valid for settings, beyond a range of integers.
+
+use std::env;
+use std::ffi::{CStr, CString, OsStr, c_char, c_void};
+use std::fs;
+use std::ptr;
+
+use crate::server::time;
+use pgrx::PgList;
+use pgrx::prelude::*;
+use snowflake_core::epoch as instant;
+use snowflake_core::jump::SMALLEST_LIMIT;
+use snowflake_core::layout::Layout;
+
+use super::error::explain;
+use super::fixed::FIXED;
+use super::integer::{Check, NO_LIMIT};
+use crate::clock;
+
+const EPOCH_RULE: &str = "The epoch is an ISO 8601 instant with an offset, such as \
+    '2010-11-04T01:42:54.657Z', or a number of milliseconds since 1970-01-01 00:00:00 UTC; in whole \
+    milliseconds, not before 1970 and not in the future.";
+
+/// Reads `snowflake.epoch`, in milliseconds since the Unix epoch.
+pub fn epoch(text: &str) -> Result<i64, String> {
+    // A server whose clock is wrong has to start: an epoch in the future stops generating, and
+    // nothing else.
+    let is_starting = FIXED.get().is_none();
+    let latest = if is_starting { i64::MAX } else { clock::unix_ms() };
+    instant::parse(text, latest)
+        .map_err(|error| format!("The value is not valid: {error}. {EPOCH_RULE}"))
+}
+
+/// Reads `snowflake.datacenter_id` or `snowflake.worker_id`; `None` where it is -1. While the server
+/// starts, the layout is not fixed yet, and [`super::define`] compares with it.
+///
+/// They are texts, because PostgreSQL reads integers in other forms too: `010` is 8, and so is
+/// `7.6`. A server that is taken for another one issues the other one's IDs.
+pub fn id(text: &str, last: fn(&Layout) -> u32) -> Result<Option<u32>, String> {
+    let last = FIXED.get().map(|fixed| last(&fixed.layout));
+    let rule = || match last {
+        Some(last) => id_rule(last),
+        None => "The valid values are decimal numbers, and -1 for none.".to_owned(),
+    };
+    if text == "-1" {
+        return Ok(None);
+    }
+    // Rust accepts a plus sign.
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse() {
+        Ok(id) if is_digits && last.is_none_or(|last| id <= last) => Ok(Some(id)),
+        _ => Err(rule()),
+    }
+}
+
+/// What is a valid part of an identity, as a sentence.
+pub fn id_rule(last: u32) -> String {
+    match last {
+        0 => {
+            "This part of an ID has 0 bits, so its only value is 0, and it need not be set.".into()
+        }
+        _ => format!("The valid values are the decimal numbers from 0 to {last}, and -1 for none."),
+    }
+}
+
+/// The name that stands for the machine's own in `snowflake.identity_requires`.
+const HOST_NAME: &str = "hostname";
+
+/// What has to hold where the server may issue IDs: a name, and the value that it has to have.
+///
+/// A copy of a data directory has the identity that is set in it. Where it cannot be set outside, a
+/// name that the copy does not have tells it from its original: that of the cluster, in the
+/// environment, or that of the machine.
+pub struct Condition {
+    name: String,
+    value: String,
+}
+
+/// Reads `snowflake.identity_requires`: conditions, which are separated by commas.
+pub fn conditions(text: &str) -> Result<Vec<Condition>, String> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    text.split(',').map(condition).collect::<Option<_>>().ok_or_else(|| {
+        "The valid values are a list of conditions, separated by commas, such as \
+         'CLUSTER_NAME=shop, hostname=db-1': hostname or the name of an environment variable, an \
+         equals sign, and the value; and the empty string."
+            .to_owned()
+    })
+}
+
+fn condition(text: &str) -> Option<Condition> {
+    let (name, value) = text.split_once('=')?;
+    let [name, value] = [name.trim(), value.trim()];
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+    (is_name && !value.is_empty()).then(|| Condition { name: name.into(), value: value.into() })
+}
+
+/// The first condition that does not hold for this process, as a sentence. What holds instead is not
+/// said, because anybody who asks for an ID reads the sentence.
+pub fn unmet(conditions: &[Condition]) -> Option<String> {
+    conditions.iter().find_map(|Condition { name, value }| {
+        let (what, holds) = if name == HOST_NAME {
+            ("The name of the machine".to_owned(), host_name() == Some(value.clone()))
+        } else {
+            let is = env::var_os(name);
+            (format!("The environment variable {name}"), is.as_deref() == Some(OsStr::new(value)))
+        };
+        (!holds).then(|| format!("{what} is not \"{value}\"."))
+    })
+}
+
+/// The name of the machine, or of the container.
+fn host_name() -> Option<String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim_end().to_owned())
+}
+
+const START_RULE: &str = "The valid values are an ISO 8601 instant with an offset, such as \
+    '2026-01-01 00:00:00+00', a number of milliseconds since 1970-01-01 00:00:00 UTC, and the empty \
+    string.";
+
+/// Reads `snowflake.start_after`, in milliseconds since the Unix epoch; `None` where it is empty.
+/// While the server starts, the layout is not fixed yet, and [`super::define`] compares with its
+/// epoch.
+pub fn start_after(text: &str) -> Result<Option<i64>, String> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let time = instant::parse_time(text)
+        .map_err(|error| format!("The value is not valid: {error}. {START_RULE}"))?;
+    if let Some(fixed) = FIXED.get() {
+        check_start_after(Some(time), fixed.layout.epoch())?;
+    }
+    Ok(Some(time))
+}
+
+/// Refuses a time before the epoch, which protects from nothing. Most likely it is a number of
+/// seconds.
+pub fn check_start_after(time: Option<i64>, epoch: i64) -> Result<(), String> {
+    match time {
+        Some(time) if time < epoch => Err(format!(
+            "The value is not valid: {} is before the epoch, {}. {START_RULE}",
+            time::display(time),
+            time::display(epoch)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks `snowflake.max_forward_step`: -1, or no less than what two clocks can seem to differ by.
+pub const FORWARD_STEP: Check = Check {
+    is_valid: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT,
+    rule: || {
+        format!(
+            "The valid values are -1, and {SMALLEST_LIMIT} ms to {} ms: a smaller difference \
+             might be only rounding.",
+            i32::MAX
+        )
+    },
+    hook: refuse_forward_step,
+};
+
+/// Refuses what is in range, but not valid.
+#[pg_guard]
+unsafe extern "C-unwind" fn refuse_forward_step(
+    value: *mut i32,
+    _extra: *mut *mut c_void,
+    _source: pg_sys::GucSource::Type,
+) -> bool {
+    // SAFETY: PostgreSQL passes a value that lives through the call.
+    let is_valid = (FORWARD_STEP.is_valid)(unsafe { *value });
+    if !is_valid {
+        explain((FORWARD_STEP.rule)());
+    }
+    is_valid
+}
+
+/// The names of a text that is valid, as they are in the database.
+pub fn schema_names(text: &CStr) -> Vec<CString> {
+    if text.is_empty() { Vec::new() } else { split(text).unwrap_or_default() }
+}
+
+/// Checks that `snowflake.adopted_schemas` is a list. Whether there are schemas of these names is not
+/// looked at, as for `search_path`.
+pub fn schemas(text: &str) -> Result<(), String> {
+    let names = split(&CString::new(text).unwrap_or_default());
+    names.map(|_| ()).ok_or_else(|| {
+        "The valid values are lists of names, separated by commas and quoted where \
+         needed, as in search_path."
+            .into()
+    })
+}
+
+/// The names of a list, as PostgreSQL splits `search_path`.
+fn split(text: &CStr) -> Option<Vec<CString>> {
+    let mut names = ptr::null_mut();
+    // SAFETY: the text is copied, because it is changed, and so are the names in it.
+    unsafe {
+        let copy = pg_sys::pstrdup(text.as_ptr());
+        let is_list = pg_sys::SplitIdentifierString(copy, b',' as c_char, &raw mut names);
+        let names = PgList::<c_char>::from_pg(names);
+        let names = names.iter_ptr().map(|name| CStr::from_ptr(name).to_owned()).collect();
+        pg_sys::pfree(copy.cast());
+        is_list.then_some(names)
+    }
+}
