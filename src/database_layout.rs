@@ -56,7 +56,7 @@ pub enum Recorded {
 pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, OthersCode> {
     let table = table(function).filter(|table| table.is_readable);
     let Some(table) = table else { return Ok(Recorded::Unknown) };
-    table.hold()?;
+    table.keep_name()?;
     let query = format!(
         "SELECT string_agg(DISTINCT format('epoch %s, widths %s, %s and %s bits', l.epoch,
                                            l.datacenter_bits, l.worker_bits, l.sequence_bits), '; ')

@@ -25,7 +25,7 @@
 //! - `currval`: the ID that a session was given last.
 //! - `generator`: the generator in shared memory, behind a spinlock.
 //! - `guard`: triggers that look at rows of the extension's tables.
-//! - `former`: what the former version of the extension declares.
+//! - `removed_functions`: what the former version of the extension declares, and this one does not.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
 //!   identity.
 //! - `key`: which columns are keys, and where their values come from.
@@ -46,7 +46,6 @@ mod copy;
 mod currval;
 mod database_layout;
 mod decode;
-mod former;
 mod generate;
 mod generator;
 mod guard;
@@ -56,6 +55,7 @@ mod nodes;
 mod observe;
 mod promise;
 mod public;
+mod removed_functions;
 mod server;
 mod settings;
 mod status;
@@ -66,7 +66,7 @@ mod twins;
 mod utility;
 
 use generator::shared;
-use promise::{background, register, replication, reservation, restored, upstream};
+use promise::{background, register, replication, reservation, restored_copy, upstream};
 
 pg_module_magic!(name, version);
 
@@ -118,7 +118,7 @@ pub extern "C-unwind" fn _PG_init() {
         observe::init();
         twins::init();
         upstream::init();
-        restored::init();
+        restored_copy::init();
         background::init();
         public::init();
         clock::boot();

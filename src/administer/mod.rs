@@ -14,7 +14,7 @@ use snowflake_core::promise::{Outcome, Wish};
 use crate::database_layout;
 use crate::decode::layout::{stored_results, timestamp_in};
 use crate::promise::reservation::{administer, issuer, record, refuse_in_recovery};
-use crate::promise::{self, replication, restored};
+use crate::promise::{self, replication, restored_copy};
 use crate::settings::{self, Fixed};
 use error::Error;
 
@@ -44,7 +44,7 @@ fn snowflake_set_floor(
     let fixed = authorized("set the floor of snowflake IDs").or_raise();
     let floor = timestamp_in(fixed.layout, ts).or_raise();
     let outcome = achieve(fixed, Wish::SetFloor { floor, force }).or_raise();
-    restored::settle();
+    restored_copy::settle();
     replication::let_commit_wait();
     if let Outcome::FloorSet { issued } = outcome
         && floor < issued

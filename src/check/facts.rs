@@ -6,7 +6,7 @@ use pgrx::pg_sys;
 
 use crate::clock;
 use crate::promise;
-use crate::promise::outlook::{Outlook, outlook};
+use crate::promise::preview::{Preview, preview};
 use crate::settings::{self, Fixed};
 
 /// What is known of this server.
@@ -20,7 +20,7 @@ pub struct Facts {
     /// Its clock, Unix ms.
     pub now: i64,
     /// What the next ID would find.
-    pub outlook: Result<Outlook, Obstacle>,
+    pub preview: Result<Preview, Obstacle>,
 }
 
 /// Why it is not known what the next ID would find.
@@ -35,13 +35,13 @@ impl Facts {
     /// Looks at everything.
     pub fn of_now(function: pg_sys::Oid) -> Facts {
         let fixed = settings::fixed();
-        let look = || outlook(fixed).map_err(Obstacle::Refused);
+        let look = || preview(fixed).map_err(Obstacle::Refused);
         Facts {
             function,
             fixed,
             in_recovery: in_recovery(),
             now: clock::unix_ms(),
-            outlook: by_itself(look, |message| Err(Obstacle::Raised(message))),
+            preview: by_itself(look, |message| Err(Obstacle::Raised(message))),
         }
     }
 }

@@ -14,8 +14,8 @@ use super::facts::Facts;
 use super::finding::{Finding, State};
 use super::rights::{holds, may_read};
 use crate::nodes;
-use crate::promise::outlook::Outlook;
-use crate::promise::restored;
+use crate::promise::preview::Preview;
+use crate::promise::restored_copy;
 use crate::server::report::Report;
 
 /// Where the identity comes from. A file inside the data directory is in every copy of that
@@ -74,8 +74,8 @@ pub fn of_identity(facts: &Facts) -> Finding {
 
 /// Whether this server might be a copy that has the identity of its original.
 pub fn restored_copy(facts: &Facts) -> Finding {
-    let might_be_a_copy = match facts.outlook {
-        Ok(Outlook { might_be_a_copy, .. }) if facts.fixed.preloaded => might_be_a_copy,
+    let might_be_a_copy = match facts.preview {
+        Ok(Preview { might_be_a_copy, .. }) if facts.fixed.preloaded => might_be_a_copy,
         _ => return Finding::unknown(),
     };
     if facts.in_recovery {
@@ -85,7 +85,7 @@ pub fn restored_copy(facts: &Facts) -> Finding {
         return Finding::well("Nothing says that this server has the identity of an original.");
     }
     Finding::doubtful(
-        if restored::from_backup() {
+        if restored_copy::from_backup() {
             "This server was started from a backup, with the identity of the original."
         } else {
             "A recovery to a point in time began the timeline of this server, which has the identity \
@@ -104,7 +104,7 @@ pub fn claims(facts: &Facts) -> Finding {
         return Finding::well(format!("Not checked: this role cannot read {}.", nodes::TABLE));
     };
     let Some(own) = nodes::own_identity() else { return Finding::unknown() };
-    if let Err(replaced) = table.hold() {
+    if let Err(replaced) = table.keep_name() {
         return Finding { state: State::Doubtful, ..Finding::blocking(replaced.report()) };
     }
     let query = format!(
@@ -124,13 +124,13 @@ pub fn claims(facts: &Facts) -> Finding {
         );
     }
     let start_after = claim[2].as_deref().and_then(|time| time.parse::<i64>().ok());
-    match (start_after, &facts.outlook) {
-        (Some(start_after), Ok(outlook)) if outlook.after < start_after => Finding::doubtful(
+    match (start_after, &facts.preview) {
+        (Some(start_after), Ok(preview)) if preview.after < start_after => Finding::doubtful(
             format!(
                 "Node \"{name}\" has claimed the identity of this server, which must start after \
                  {}, and its next ID is after {}.",
                 time::display(start_after),
-                time::display(outlook.after)
+                time::display(preview.after)
             ),
             "Set snowflake.start_after as the claim says, and restart this server.",
         ),

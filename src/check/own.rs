@@ -13,7 +13,7 @@ use crate::database_layout::{self, Recorded};
 use crate::generate;
 use crate::generator::shared;
 use crate::promise::Error::Refused;
-use crate::promise::outlook::Outlook;
+use crate::promise::preview::Preview;
 use crate::promise::{reservation, upstream};
 use crate::public;
 use crate::settings::{self, Identity};
@@ -47,8 +47,8 @@ pub fn identity(facts: &Facts) -> Finding {
     match facts.fixed.identity {
         Some(Identity { datacenter_id, worker_id }) => {
             let own = format!("Datacenter {datacenter_id}, worker {worker_id}");
-            Finding::well(match facts.outlook {
-                Ok(Outlook { shares_identity: true, .. }) => format!(
+            Finding::well(match facts.preview {
+                Ok(Preview { shares_identity: true, .. }) => format!(
                     "{own}, the same as that of the server that it follows: fence that one before \
                      a promotion."
                 ),
@@ -62,7 +62,7 @@ pub fn identity(facts: &Facts) -> Finding {
 /// Whether the register can be used, and its floor.
 pub fn register(facts: &Facts) -> Finding {
     use Refusal::{OtherSystem, Register};
-    match &facts.outlook {
+    match &facts.preview {
         Err(Obstacle::Refused(Refused(refusal @ (Register(_) | OtherSystem { .. })))) => {
             return Finding::blocking(Refused(*refusal).report());
         }
@@ -107,19 +107,19 @@ fn without_register(facts: &Facts) -> Finding {
 /// Whether the register accepts the layout.
 pub fn layout(facts: &Facts) -> Finding {
     use Refusal::{ConfirmedLayout, OtherLayout};
-    match &facts.outlook {
+    match &facts.preview {
         Err(Obstacle::Refused(Refused(
             refusal @ (OtherLayout { .. } | ConfirmedLayout { .. }),
         ))) => Finding::blocking(Refused(*refusal).report()),
-        Ok(Outlook { was_confirmed: true, accepts_former: true, .. }) => Finding::well(
+        Ok(Preview { was_confirmed: true, accepts_former: true, .. }) => Finding::well(
             "The epoch and the widths were confirmed. No ID has been issued under them, so \
              those from before are still accepted.",
         ),
-        Ok(Outlook { was_confirmed: true, .. }) => Finding::well(
+        Ok(Preview { was_confirmed: true, .. }) => Finding::well(
             "The epoch and the widths were confirmed. This server has received no ID that was \
              issued under them.",
         ),
-        Ok(Outlook { is_first: false, .. }) => {
+        Ok(Preview { is_first: false, .. }) => {
             Finding::well("The epoch and the widths are those of the register.")
         }
         Ok(_) => Finding::well("The first ID fixes the epoch and the widths."),
@@ -158,25 +158,25 @@ pub fn layout_of_database(facts: &Facts) -> Finding {
 
 /// How far the next ID is ahead of the clock.
 pub fn lead(facts: &Facts) -> Finding {
-    let outlook = match &facts.outlook {
-        Ok(outlook) => outlook,
+    let preview = match &facts.preview {
+        Ok(preview) => preview,
         Err(Obstacle::Refused(Refused(refusal @ Refusal::StartAfterAhead { .. }))) => {
             return Finding::blocking(Refused(*refusal).report());
         }
         Err(_) => return Finding::unknown(),
     };
     let limits = settings::limits();
-    let lead = outlook.after - facts.now;
-    let largest = limits.largest_lead(outlook.hold);
+    let lead = preview.after - facts.now;
+    let largest = limits.largest_lead(preview.hold);
     if lead > largest && lead - largest > limits.max_wait {
-        let until = outlook.after - largest;
-        let error = generate::Error::ClockBehind { timestamp: outlook.after, lead, until };
+        let until = preview.after - largest;
+        let error = generate::Error::ClockBehind { timestamp: preview.after, lead, until };
         return Finding::blocking(error.report());
     }
     if lead <= 0 {
         return Finding::well("IDs carry the time of the clock.");
     }
-    let after = time::display(outlook.after);
+    let after = time::display(preview.after);
     let detail =
         format!("The next ID is after {after}, {} ahead of the clock.", time::interval(lead));
     let of_start = i64::from(settings::FAILOVER_MARGIN.get()) + RESERVATION;
@@ -194,17 +194,17 @@ pub fn lead(facts: &Facts) -> Finding {
 
 /// Whether the clock contradicts the register, or the clock of the upstream.
 pub fn clock(facts: &Facts) -> Finding {
-    let outlook = match &facts.outlook {
-        Ok(outlook) => outlook,
+    let preview = match &facts.preview {
+        Ok(preview) => preview,
         Err(Obstacle::Refused(Refused(refusal @ Refusal::ClockBeforeEpoch { .. }))) => {
             return Finding::blocking(Refused(*refusal).report());
         }
         Err(_) => return Finding::unknown(),
     };
-    if let (Verdict::Refuse, jump) = outlook.verdict {
+    if let (Verdict::Refuse, jump) = preview.verdict {
         return Finding::blocking(Refused(Refusal::ClockAhead(jump)).report());
     }
-    match outlook.ahead_of_upstream {
+    match preview.ahead_of_upstream {
         Some(by) if by.abs() > NOTABLE => Finding::doubtful(
             format!(
                 "It is {} {} that of the server that this one follows.",
@@ -263,7 +263,7 @@ pub fn timestamp_field(facts: &Facts) -> Finding {
     let last = facts.fixed.layout.last_timestamp();
     // Of the last millisecond that was used, only a rest of the sequence might be left, so the
     // next one counts.
-    let next = facts.outlook.as_ref().map_or(facts.now, |outlook| facts.now.max(outlook.after + 1));
+    let next = facts.preview.as_ref().map_or(facts.now, |preview| facts.now.max(preview.after + 1));
     let (left, end) = (last - next, time::display(last));
     if left < 0 {
         Finding::blocking(generate::Error::EndOfField { last }.report())

@@ -22,7 +22,7 @@ use snowflake_core::generator::{
 use snowflake_core::layout::{Ids, Parts};
 use snowflake_core::ring::Ring;
 
-use super::holding;
+use super::horizon_memory;
 use super::spinlock::SpinLock;
 use crate::settings;
 
@@ -97,7 +97,7 @@ unsafe impl PGRXSharedMemory for Shared {}
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
     pg_shmem_init!(SHARED = Shared::new());
-    holding::init();
+    horizon_memory::init();
 }
 
 /// IDs that follow each other.
@@ -127,7 +127,7 @@ pub fn take_at_once(ids: &Ids, now: i64, request: Request) -> Option<Taken> {
     statistics.issue(run, now);
     // The horizon needs the ID under the lock, so it is made here, once.
     let taken = Taken::of(ids, run);
-    holding::claim(taken.first, now);
+    horizon_memory::claim(taken.first, now);
     Some(taken)
 }
 
@@ -140,7 +140,7 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
     if let Decision::Issue(run) | Decision::IssueAndReserve(run) | Decision::Reuse { run, .. } =
         decision
     {
-        holding::claim(Taken::of(ids, run).first, reading.now);
+        horizon_memory::claim(Taken::of(ids, run).first, reading.now);
     }
     match decision {
         Decision::Issue(run) | Decision::IssueAndReserve(run) => {

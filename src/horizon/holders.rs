@@ -5,7 +5,7 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::horizon::NO_ID;
 
-use crate::generator::holding;
+use crate::generator::horizon_memory;
 use crate::server::spi;
 use crate::server::time::timestamptz;
 use crate::settings;
@@ -26,7 +26,7 @@ pub fn held() -> Vec<Held> {
     if !settings::fixed().preloaded {
         return Vec::new();
     }
-    let processes = holding::slots().iter().enumerate().filter_map(|(number, slot)| {
+    let processes = horizon_memory::slots().iter().enumerate().filter_map(|(number, slot)| {
         let details @ (first, _) = slot.read();
         // SAFETY: the processes of a server are an array in shared memory, and these are integers.
         let (pid, role) = unsafe {
@@ -37,7 +37,9 @@ pub fn held() -> Vec<Held> {
         let details = Some(details).filter(|_| is_held && may_see(role));
         is_held.then_some(Held { pid: Some(pid), xid: None, details })
     });
-    let prepared = (0..holding::holder_count()).map(holding::holder).filter(|held| held.xid != 0);
+    let prepared = (0..horizon_memory::holder_count())
+        .map(horizon_memory::holder)
+        .filter(|held| held.xid != 0);
     let prepared = prepared.map(|held| {
         let details = Some((held.first, held.since));
         let details = details.filter(|_| held.first == NO_ID || may_see(held.role));

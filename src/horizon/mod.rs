@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use pgrx::prelude::*;
 use snowflake_core::horizon::{Reader, Snapshot, Step};
 
-use crate::generator::{holding, shared};
+use crate::generator::{horizon_memory, shared};
 use crate::promise::{self, reservation};
 use crate::server::report::OrRaise;
 use crate::settings::{self, Fixed};
@@ -75,7 +75,7 @@ impl Key {
         // SAFETY: reads a variable of this process.
         let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
         let Taken { first, snapshot: Snapshot { running, later } } = *snapshot;
-        let transactions = holding::ended();
+        let transactions = horizon_memory::ended();
         Key { transactions, statement, first, later, running: running.len() }
     }
 }
@@ -115,7 +115,7 @@ fn refuse_unknown() -> Result<(), Error> {
     if settings::REUSE_WINDOW.get() > 0 || shared::generator().reuses() {
         return Err(Error::Reuse);
     }
-    let settled = holding::settled();
+    let settled = horizon_memory::settled();
     if !settled.load(Acquire) {
         let unknown = prepared_before_the_start();
         if !unknown.is_empty() {
@@ -131,13 +131,16 @@ fn refuse_unknown() -> Result<(), Error> {
 /// standby.
 pub fn prepared_before_the_start() -> Vec<Prepared> {
     // All that have no holder are from before: who prepares one gives it a holder first.
-    let is_held = |xid| (0..holding::holder_count()).any(|n| holding::holder(n).xid as u32 == xid);
+    let is_held = |xid| {
+        (0..horizon_memory::holder_count()).any(|n| horizon_memory::holder(n).xid as u32 == xid)
+    };
     holders::prepared().into_iter().filter(|prepared| !is_held(prepared.xid)).collect()
 }
 
 fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {
-    let slots = holding::slots();
-    let mut reader = Reader::new(snapshot, slots.len(), holding::holder_count(), holding::PLACES);
+    let slots = horizon_memory::slots();
+    let mut reader =
+        Reader::new(snapshot, slots.len(), horizon_memory::holder_count(), horizon_memory::PLACES);
     loop {
         match reader.step() {
             Step::Last => reader.last(last(fixed)),
@@ -145,10 +148,10 @@ fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {
             // SAFETY: reads shared memory of the server.
             Step::Next => reader.next(unsafe { pg_sys::ReadNextFullTransactionId().value }),
             Step::Holder(number) => {
-                let holder = holding::holder(number);
+                let holder = horizon_memory::holder(number);
                 reader.holder(holder.xid, holder.first);
             }
-            Step::Place(number) => reader.place(&holding::place(number)),
+            Step::Place(number) => reader.place(&horizon_memory::place(number)),
             Step::Committed(xid) => {
                 // SAFETY: the transaction is not older than one that the snapshot does not see, so
                 // its outcome is kept.

@@ -8,7 +8,7 @@ use snowflake_core::promise::News;
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};
 
 use super::error::{deleted, jumped};
-use super::{register, restored, upstream};
+use super::{register, restored_copy, upstream};
 use crate::clock;
 use crate::settings;
 
@@ -70,7 +70,7 @@ impl Began {
             recorded if recorded != timeline => {
                 changes.push(format!("timeline {recorded} to {timeline}"));
             }
-            _ if restored::from_backup() => changes.push("restored from a backup".to_owned()),
+            _ if restored_copy::from_backup() => changes.push("restored from a backup".to_owned()),
             _ => {}
         }
         let recorded = self.recorded.writer;
@@ -87,7 +87,7 @@ impl Began {
 
     /// Whether this server might be a copy that has the identity of its original.
     fn might_be_a_copy(&self) -> bool {
-        (self.is_alone() || restored::from_backup())
+        (self.is_alone() || restored_copy::from_backup())
             && self.issuer.writer.has_identity_of(&self.recorded.writer)
     }
 
@@ -106,7 +106,8 @@ impl Began {
     /// Whether it is a copy to which nobody has seen. A server that recovers by itself, as after a
     /// crash under a failover manager, begins a timeline alone, too.
     pub fn is_doubtful(&self) -> bool {
-        let is_copy = restored::from_backup() || restored::had_target(self.issuer.timeline);
+        let is_copy =
+            restored_copy::from_backup() || restored_copy::had_target(self.issuer.timeline);
         is_copy && self.might_be_a_copy() && !self.is_told()
     }
 
@@ -198,7 +199,7 @@ impl LogEntry {
     pub fn log(self) {
         report::log(match self {
             LogEntry::Began(began) => {
-                restored::note(began.is_doubtful());
+                restored_copy::note(began.is_doubtful());
                 began.report()
             }
             LogEntry::Created { after } => {

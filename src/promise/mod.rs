@@ -3,9 +3,9 @@
 //! - `register`: the WAL-logged page that holds the floor.
 //! - `reservation`: what a session does with the lock held, as the machine of
 //!   [`snowflake_core::promise`] asks for it.
-//! - `outlook`: what the next ID would find.
+//! - `preview`: what the next ID would find.
 //! - `replication`: synchronous replication.
-//! - `restored`: whether this server might be a copy with the identity of its original.
+//! - `restored_copy`: whether this server might be a copy with the identity of its original.
 //! - `upstream`: what a standby knows of the clock of the server that it follows.
 //! - `background`: the background worker that follows that clock.
 //! - `log`: what of this an administrator finds in the log, and how often.
@@ -13,11 +13,11 @@
 pub mod background;
 mod error;
 mod log;
-pub mod outlook;
+pub mod preview;
 pub mod register;
 pub mod replication;
 pub mod reservation;
-pub mod restored;
+pub mod restored_copy;
 pub mod upstream;
 
 pub use error::{Error, refused};

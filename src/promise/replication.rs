@@ -27,7 +27,7 @@ use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::horizon::Event;
 
 use crate::currval;
-use crate::generator::holding;
+use crate::generator::horizon_memory;
 
 /// [`currval::mark`] when the last transaction of this session ended. Memory of one process.
 static MARK: AtomicI64 = AtomicI64::new(-1);
@@ -65,10 +65,10 @@ pub fn init() {
 /// A transaction of this process ends.
 unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_void) {
     match event {
-        XACT_EVENT_PRE_COMMIT => holding::at(Event::PreCommit),
-        XACT_EVENT_PRE_PREPARE => holding::at(Event::PrePrepare),
-        XACT_EVENT_PREPARE => holding::at(Event::Prepared),
-        XACT_EVENT_COMMIT | XACT_EVENT_ABORT => holding::at(Event::Ended),
+        XACT_EVENT_PRE_COMMIT => horizon_memory::at(Event::PreCommit),
+        XACT_EVENT_PRE_PREPARE => horizon_memory::at(Event::PrePrepare),
+        XACT_EVENT_PREPARE => horizon_memory::at(Event::Prepared),
+        XACT_EVENT_COMMIT | XACT_EVENT_ABORT => horizon_memory::at(Event::Ended),
         _ => {}
     }
     match event {

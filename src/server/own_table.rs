@@ -117,7 +117,7 @@ impl OwnTable {
 
     /// Lets nobody drop or rename the table until the transaction ends, so that its name can be read
     /// as the current user.
-    pub fn hold(&self) -> Result<(), OthersCode> {
+    pub fn keep_name(&self) -> Result<(), OthersCode> {
         self.lock_as(pg_sys::AccessShareLock)
     }
 

@@ -7,8 +7,8 @@
 
 mod deleted;
 mod error;
-mod judge;
 mod origin;
+mod suspects;
 
 use std::ffi::{CStr, c_int};
 use std::ptr;
@@ -22,8 +22,8 @@ use snowflake_core::epoch;
 use crate::currval;
 use crate::settings::{self, Identity};
 use error::Error;
-use judge::Suspect;
 use origin::Origin;
+use suspects::Suspect;
 
 pub use deleted::init;
 
@@ -72,7 +72,7 @@ fn watch(trigger: &PgTrigger) -> Result<(), Error> {
     let Watch { refuses, fresh_for, .. } = watch;
     // SAFETY: the trigger's relation is open.
     let table = unsafe { (*trigger.trigger_data().tg_relation).rd_id.to_u32() };
-    judge::suspect((id, table), Suspect { timestamp: parts.timestamp, fresh_for, refuses });
+    suspects::keep((id, table), Suspect { timestamp: parts.timestamp, fresh_for, refuses });
     Ok(())
 }
 

@@ -40,7 +40,7 @@ pub enum Act {
     /// Puts the transaction into its place, as [`Place::wants`] says.
     Put,
     /// Gives it a holder, whether it has taken an ID or not.
-    Hold,
+    GiveHolder,
     /// Clears the slot.
     Clear,
 }
@@ -50,7 +50,7 @@ impl Event {
     pub fn acts(self) -> &'static [Act] {
         match self {
             Event::PreCommit => &[Act::Put],
-            Event::PrePrepare => &[Act::Put, Act::Hold],
+            Event::PrePrepare => &[Act::Put, Act::GiveHolder],
             Event::Prepared | Event::Ended => &[Act::Clear],
         }
     }

@@ -214,7 +214,7 @@ impl Model for Bounds {
                 let acts = &mut world.sessions[number].acts;
                 match self.design {
                     Design::ClearedBeforeHeld => acts.insert(1, Act::Clear),
-                    Design::NotHeld => acts.retain(|act| *act != Act::Hold),
+                    Design::NotHeld => acts.retain(|act| *act != Act::GiveHolder),
                     _ => {}
                 }
             }
@@ -293,7 +293,7 @@ impl World {
                     place.put(row.xid, session.slot);
                 }
             }
-            Act::Hold => {
+            Act::GiveHolder => {
                 let first = session.slot;
                 let is_free = |holder: &&mut Row| !self.running.contains(&holder.xid);
                 if let Some(holder) = self.holders.iter_mut().find(is_free) {

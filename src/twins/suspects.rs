@@ -39,12 +39,12 @@ pub struct Suspect {
 }
 
 /// Keeps a row until the transaction commits.
-pub fn suspect(row: Row, suspect: Suspect) {
+pub fn keep(row: Row, suspect: Suspect) {
     use PgXactCallbackEvent::{Abort, PreCommit, PrePrepare};
     SUSPECTS.with_borrow_mut(|suspects| {
         if suspects.is_empty() {
-            register_xact_callback(PreCommit, || judge().or_raise());
-            register_xact_callback(PrePrepare, || judge().or_raise());
+            register_xact_callback(PreCommit, || find_twins().or_raise());
+            register_xact_callback(PrePrepare, || find_twins().or_raise());
             register_xact_callback(Abort, || drop(SUSPECTS.take()));
         }
         suspects.insert(row, suspect);
@@ -55,7 +55,7 @@ pub fn suspect(row: Row, suspect: Suspect) {
 }
 
 /// Counts and logs a twin's rows, or refuses the first of them.
-fn judge() -> Result<(), Error> {
+fn find_twins() -> Result<(), Error> {
     // Nothing is suspected without an identity to share.
     let Some(own) = settings::fixed().identity else { return Ok(()) };
     let suspects = SUSPECTS.take();

@@ -9,13 +9,13 @@ use snowflake_core::register::Issuer;
 use super::error::Error;
 use super::log::Began;
 use super::reservation::{self, issuer, issuer_on};
-use super::{restored, upstream};
+use super::{restored_copy, upstream};
 use crate::clock;
 use crate::generator::shared;
 use crate::settings::Fixed;
 
 /// What the next ID of this server would find, or the first one after a promotion.
-pub struct Outlook {
+pub struct Preview {
     /// Whether there is no register yet.
     pub is_first: bool,
     /// Whether the layout was confirmed, and no ID of it is known.
@@ -38,7 +38,7 @@ pub struct Outlook {
 }
 
 /// What the next ID of this server would find, or the error that it would raise.
-pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
+pub fn preview(fixed: &Fixed) -> Result<Preview, Error> {
     let clocks = clock::clocks();
     let mut promise = if fixed.preloaded { reservation::copied() } else { Promise::default() };
     let in_recovery = in_recovery();
@@ -47,7 +47,7 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         && let generator = shared::generator()
         && let Some(verdict) = promise.verdict(&issuer, clocks, generator.timestamp())
     {
-        return Ok(Outlook {
+        return Ok(Preview {
             is_first: false,
             was_confirmed: false,
             accepts_former: false,
@@ -56,7 +56,7 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
             verdict,
             ahead_of_upstream: None,
             shares_identity: false,
-            might_be_a_copy: restored::is_doubtful() == Some(true),
+            might_be_a_copy: restored_copy::is_doubtful() == Some(true),
         });
     }
     let record = reservation::record()?;
@@ -76,7 +76,7 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         && record.as_ref().is_some_and(|record| {
             record.timeline == issuer.timeline - 1 && record.writer.has_identity_of(&issuer.writer)
         });
-    let might_be_a_copy = match fixed.preloaded.then(restored::is_doubtful) {
+    let might_be_a_copy = match fixed.preloaded.then(restored_copy::is_doubtful) {
         Some(Some(is_doubtful)) => is_doubtful,
         Some(None) if !in_recovery => record.as_ref().is_some_and(|record| {
             let ahead = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
@@ -84,7 +84,7 @@ pub fn outlook(fixed: &Fixed) -> Result<Outlook, Error> {
         }),
         _ => false,
     };
-    Ok(Outlook {
+    Ok(Preview {
         is_first: record.is_none(),
         was_confirmed: record.is_some_and(|record| record.layout != issuer.layout),
         accepts_former: record.is_some_and(|record| record.timeline == issuer.timeline),

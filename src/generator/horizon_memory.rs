@@ -280,9 +280,9 @@ pub fn at(event: Event) {
                 }
             }
             Act::Put => put(slot.first.load(Relaxed)),
-            Act::Hold => {
+            Act::GiveHolder => {
                 let (first, since) = slot.read();
-                hold(first, since);
+                give_holder(first, since);
             }
         }
     }
@@ -322,7 +322,7 @@ fn put(first: i64) {
 /// Finds a holder that is free, or whose transaction has ended. There always is one; see [`sizes`].
 #[cold]
 #[pg_guard]
-extern "C-unwind" fn hold(first: i64, since: i64) {
+extern "C-unwind" fn give_holder(first: i64, since: i64) {
     // SAFETY: reads a variable of this process.
     let role = unsafe { pg_sys::GetUserId() };
     let new = Holder { xid: own_xid(), first, since, role };
