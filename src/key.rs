@@ -74,8 +74,14 @@ fn of_default(default: &str, function: Option<&Function>) -> Source {
                             return Source::Ids;
                         }
                         Some(of) if call.funcid.to_u32() == NEXTVAL && (*of).type_ == T_Const => {
+                            // 0 for NULL.
                             let value = (*of.cast::<pg_sys::Const>()).constvalue;
-                            return Source::Sequence(pg_sys::Oid::from(value.value() as u32));
+                            let sequence = pg_sys::Oid::from(value.value() as u32);
+                            let kind = pg_sys::get_rel_relkind(sequence) as u8;
+                            return match kind == pg_sys::RELKIND_SEQUENCE {
+                                true => Source::Sequence(sequence),
+                                false => otherwise,
+                            };
                         }
                         Some(of) if is_cast(call) => of,
                         _ => return otherwise,
@@ -147,11 +153,16 @@ pub fn is_partitioned_by(table: &Table, column: i16) -> bool {
     }
 }
 
-/// A table, its partitions and the tables that inherit from it.
+/// A table, its partitions and the tables that inherit from it. Others can drop them at any time.
 pub fn heirs(table: pg_sys::Oid) -> Vec<pg_sys::Oid> {
+    heirs_under(table, pg_sys::NoLock)
+}
+
+/// As [`heirs`], but locked, so that nobody drops them until the transaction ends.
+pub fn heirs_under(table: pg_sys::Oid, lock: u32) -> Vec<pg_sys::Oid> {
     // SAFETY: looks for them by an OID, and the list is one of OIDs.
     unsafe {
-        let tables = pg_sys::find_all_inheritors(table, pg_sys::NoLock as _, std::ptr::null_mut());
+        let tables = pg_sys::find_all_inheritors(table, lock as _, std::ptr::null_mut());
         PgList::<pg_sys::Oid>::from_pg(tables).iter_oid().collect()
     }
 }

@@ -151,7 +151,7 @@ pub fn relation_name(relation: pg_sys::Oid) -> String {
 }
 
 /// A relation that is not there, or not any more.
-struct Dropped(pg_sys::Oid);
+pub struct Dropped(pub pg_sys::Oid);
 
 impl Report for Dropped {
     fn report(self) -> ErrorReport {

@@ -13,7 +13,8 @@ use pgrx::prelude::*;
 
 use super::attempt::attempt;
 use crate::key::{
-    Source, heirs, is_integer, is_partitioned_by, is_reference, of_primary_key, owned_sequences,
+    Source, heirs_under, is_integer, is_partitioned_by, is_reference, of_primary_key,
+    owned_sequences,
 };
 use crate::settings::{self, adopted_schemas};
 use crate::table::{
@@ -210,7 +211,7 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
         objectId: relation,
         objectSubId: column.into(),
     };
-    // SAFETY: the table and its partitions are locked, and the rows are copies of those of columns.
+    // SAFETY: the table and its partitions are locked, so the rows are there, and are copies.
     unsafe {
         let rows =
             PgRelation::with_lock(pg_sys::AttributeRelationId, pg_sys::RowExclusiveLock as _);
@@ -218,7 +219,9 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
         // Since PostgreSQL 17, partitions have the identity of their table.
         let is_partitioned =
             pg_sys::get_rel_relkind(table) as u8 == pg_sys::RELKIND_PARTITIONED_TABLE;
-        for table in if is_partitioned { heirs(table) } else { vec![table] } {
+        // ALTER TABLE ONLY has not locked them. The statement that follows locks them like this.
+        let partitions = || heirs_under(table, pg_sys::AccessExclusiveLock);
+        for table in if is_partitioned { partitions() } else { vec![table] } {
             let row = pg_sys::SearchSysCacheCopyAttName(table, name);
             (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_attribute>()).attidentity = 0;
             pg_sys::CatalogTupleUpdate(rows.as_ptr(), &raw mut (*row).t_self, row);
@@ -262,9 +265,9 @@ fn limits(check: &str, column: i16) -> bool {
 /// Whether a table or one that inherits from it has rows. Adding a column with a default writes it
 /// again, so that one without rows has no pages.
 fn has_rows(table: pg_sys::Oid) -> bool {
-    heirs(table).into_iter().any(|table| {
+    heirs_under(table, pg_sys::AccessShareLock).into_iter().any(|table| {
         let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
-        // SAFETY: the statement has locked the table.
+        // SAFETY: the table is locked.
         unsafe {
             pg_sys::get_rel_relkind(table) as u8 == pg_sys::RELKIND_RELATION
                 && pg_sys::RelationGetNumberOfBlocksInFork(PgRelation::open(table).as_ptr(), fork)

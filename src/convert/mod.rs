@@ -7,10 +7,12 @@
 //!
 //! - `plan`: the statements.
 //! - `family`: the keys that are asked for, and what refers to them.
+//! - `names`: what keeps names those of the same objects.
 
 #![expect(clippy::result_large_err, reason = "an error ends the statement")]
 
 mod family;
+mod names;
 mod plan;
 
 use PgSqlErrorCode::*;
@@ -30,6 +32,7 @@ use crate::server::transaction;
 use crate::server::user::as_owner;
 use crate::table::{Table, relation_name};
 use family::{Asked, column, owner_of};
+use names::hold_schemas;
 use plan::{Plan, Statement, conversion, reversion};
 
 /// A text in the encoding of the database.
@@ -156,8 +159,15 @@ fn changed(
         // SAFETY: the relation exists, or the lock does no harm.
         unsafe { pg_sys::LockRelationOid((*table).into(), pg_sys::AccessExclusiveLock as _) };
     }
+    for (_, source) in &first.keys {
+        if let Source::Sequence(sequence) = source {
+            // SAFETY: as above.
+            unsafe { pg_sys::LockRelationOid(*sequence, pg_sys::AccessShareLock as _) };
+        }
+    }
+    hold_schemas(first.locks.iter().map(|table| (*table).into()));
     let plan = make()?;
-    if plan.locks != first.locks {
+    if (&plan.locks, &plan.keys) != (&first.locks, &first.keys) {
         return Err(changed_meanwhile(
             "Other tables refer to the keys, or inherit from them, than before.",
         ));

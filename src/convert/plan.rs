@@ -11,13 +11,16 @@ use super::family::{
     Asked, Column, FORCED, Key, References, is_row_security_forced, number_in, owner_of,
     owner_of_caller,
 };
+use super::names::hold_schemas;
 use crate::key::{Source, heirs, owned_sequences};
 use crate::server::encoding::encode;
 use crate::server::ours::Function;
-use crate::server::report;
+use crate::server::report::{self, Report};
 use crate::server::spi::query;
 use crate::server::user::as_owner;
-use crate::table::{Table, column_name, quoted, quoted_literal, relation_name, row, type_name};
+use crate::table::{
+    Dropped, Table, column_name, quoted, quoted_literal, relation_name, row, type_name,
+};
 
 /// A statement, and the table that it changes.
 pub struct Statement {
@@ -52,18 +55,39 @@ impl Plan {
     fn lock(&mut self, table: pg_sys::Oid) {
         self.locks.extend(heirs(table).iter().map(|table| table.to_u32()));
     }
+
+    /// Partitions have the foreign keys of their table, but children do not, and might be those of
+    /// others.
+    fn lock_end(&mut self, table: pg_sys::Oid) {
+        // SAFETY: looks for the relation by its OID.
+        let kind = unsafe { pg_sys::get_rel_relkind(table) } as u8;
+        if kind == pg_sys::RELKIND_PARTITIONED_TABLE {
+            self.lock(table);
+        } else {
+            self.locks.insert(table.to_u32());
+        }
+    }
 }
 
 /// Plans a conversion: `next_id` is the next ID. Of a schema, keys that are refused are left as they
 /// are; otherwise, the refusal is the result.
 pub fn conversion(asked: &Asked, function: &Function, next_id: i64) -> Result<Plan, ErrorReport> {
     let mut plan = Plan::default();
-    let mut columns = Vec::new();
+    let is_schema = matches!(asked, Asked::Schema(_));
+    let mut allowed = Vec::new();
     for column in asked.columns(function)? {
-        match Key::of(column, function).and_then(|key| key.facts(next_id).map(|facts| (key, facts)))
-        {
-            Ok(key) => columns.push(key),
-            Err(refusal) if matches!(asked, Asked::Schema(_)) => plan.left.push(refusal),
+        match Key::of(column, function) {
+            Ok(key) => allowed.push(key),
+            Err(refusal) if is_schema => plan.left.push(refusal),
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    hold_schemas(allowed.iter().map(|key| key.column.table()));
+    let mut columns = Vec::new();
+    for key in allowed {
+        match key.facts(next_id) {
+            Ok(facts) => columns.push((key, facts)),
+            Err(refusal) if is_schema => plan.left.push(refusal),
             Err(refusal) => return Err(refusal),
         }
     }
@@ -75,13 +99,13 @@ pub fn conversion(asked: &Asked, function: &Function, next_id: i64) -> Result<Pl
                 plan.retyped.extend(retyped);
                 keys.entry(key.column.of).or_default().push((key, facts));
             }
-            Err(refusal) if matches!(asked, Asked::Schema(_)) => plan.left.push(refusal),
+            Err(refusal) if is_schema => plan.left.push(refusal),
             Err(refusal) => return Err(refusal),
         }
     }
     for column in plan.retyped.clone() {
         plan.lock(column.table());
-        references.ends(column).for_each(|table| plan.lock(table.into()));
+        references.ends(column).for_each(|table| plan.lock_end(table.into()));
     }
     let mut tables: BTreeSet<_> = plan.retyped.iter().map(|column| column.of).collect();
     tables.extend(keys.keys());
@@ -184,6 +208,8 @@ impl Key {
     fn facts(&self, next_id: i64) -> Result<Facts, ErrorReport> {
         let mut facts = Facts::default();
         let Key { column, source } = *self;
+        // While this is open, the name is that of the table.
+        let _table = Table::read(column.table());
         let owner = owner_of(column.table());
         let number = |query: &str| {
             let rows = as_owner(owner, || crate::server::spi::query(query, &[]));
@@ -203,6 +229,8 @@ impl Key {
             ));
         }
         if let Source::Identity(sequence) = source {
+            // SAFETY: the relation exists, or the lock does no harm.
+            unsafe { pg_sys::LockRelationOid(sequence, pg_sys::AccessShareLock as _) };
             let name = relation_name(sequence);
             facts.last_value = number(&format!("SELECT last_value FROM {name} WHERE is_called"));
         }
@@ -251,11 +279,20 @@ impl Key {
                         sequence.options_of_bigint()
                     ),
                 );
-                // GREATEST() and setval() leave NULL out.
-                let last = facts.last_value.map_or("NULL".into(), |last| last.to_string());
-                let to = match sequence.increment > 0 {
-                    true => format!("GREATEST(pg_catalog.max({column}), {last})) FROM {relation}"),
-                    false => format!("{last})"),
+                // GREATEST() and setval() leave NULL out. Without a last value, all keys might be
+                // below the smallest one.
+                let minimum = sequence.minimum;
+                let to = match (sequence.increment > 0, facts.last_value) {
+                    (true, Some(last)) => {
+                        format!("GREATEST(pg_catalog.max({column}), {last})) FROM {relation}")
+                    }
+                    (true, None) => format!(
+                        "pg_catalog.max({column})) FROM {relation} \
+                         HAVING pg_catalog.max({column}) OPERATOR(pg_catalog.>=) '{minimum}'"
+                    ),
+                    (false, last) => {
+                        format!("{})", last.map_or("NULL".into(), |last| last.to_string()))
+                    }
                 };
                 plan.push_back(table, format!("SELECT pg_catalog.setval({literal}, {to};"));
             }
@@ -341,7 +378,7 @@ impl Sequence {
                 }
             })
         };
-        found.expect("a sequence that depends on a column")
+        found.unwrap_or_else(|| Dropped(sequence).raise())
     }
 
     fn options(&self, maximum: i64, minimum: i64) -> String {

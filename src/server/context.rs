@@ -16,12 +16,19 @@ pub fn with_context<T>(line: &str, act: impl FnOnce() -> T) -> T {
         callback: Some(add),
         arg: line.as_ptr().cast_mut().cast(),
     };
-    // SAFETY: the frame is taken off the stack before it goes; after an error, whoever catches it does so.
-    unsafe {
-        pg_sys::error_context_stack = &raw mut frame;
-        let done = act();
-        pg_sys::error_context_stack = frame.previous;
-        done
+    // A panic is reported when this frame is gone, so the stack is put back by a drop.
+    let _back = PutBack(frame.previous);
+    // SAFETY: the frame is taken off the stack before it goes.
+    unsafe { pg_sys::error_context_stack = &raw mut frame };
+    act()
+}
+
+struct PutBack(*mut pg_sys::ErrorContextCallback);
+
+impl Drop for PutBack {
+    fn drop(&mut self) {
+        // SAFETY: a variable of this process, which is what it was before.
+        unsafe { pg_sys::error_context_stack = self.0 };
     }
 }
 
