@@ -4,6 +4,7 @@
 mod faults;
 mod left_alone;
 mod moves;
+mod partitions_of_others;
 mod rights;
 
 use std::sync::{Arc, Mutex};

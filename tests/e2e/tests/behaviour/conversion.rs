@@ -227,3 +227,71 @@ fn a_schema_with_more_tables_than_locks_is_refused_by_postgresql() {
     assert_eq!(error_of(client.query(convert, &[])).code(), &SqlState::OUT_OF_MEMORY);
     assert_eq!(locked(&mut client), 0);
 }
+
+/// The owner of the schema waits until the dry run has the name of the table and waits for it, and then
+/// puts a view in its place. It is not read: its function would run as the owner of the table.
+#[test]
+fn a_view_in_the_place_of_a_table_is_not_read() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client
+        .batch_execute(
+            "CREATE ROLE mallory LOGIN; CREATE ROLE shop LOGIN;
+             CREATE SCHEMA theirs AUTHORIZATION mallory; CREATE SEQUENCE calls;
+             GRANT ALL ON SEQUENCE calls TO PUBLIC; CREATE TABLE theirs.orders (id bigserial PRIMARY KEY);
+             ALTER TABLE theirs.orders OWNER TO shop; GRANT UPDATE ON theirs.orders TO mallory;
+             GRANT ALL ON SCHEMA theirs TO shop;
+             GRANT CREATE ON DATABASE postgres TO mallory",
+        )
+        .expect("a table in the schema of another role");
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    // How often the dry run opens the table before it reads it is not known.
+    for opened in 0..5 {
+        let lock = "BEGIN; LOCK TABLE theirs.orders";
+        let mut first = cluster.connect_as("mallory", "postgres");
+        let mut second = cluster.connect_as("mallory", "postgres");
+        first.batch_execute(lock).expect("a lock");
+        std::thread::scope(|scope| {
+            let dry_run = scope.spawn(|| {
+                let query = "SELECT count(*) FROM snowflake_convert('theirs.orders')";
+                // It might be what ends a deadlock.
+                let _ = cluster.connect().query(query, &[]);
+            });
+            let waits = |client: &mut Client, for_lock: i64| {
+                eventually("it waits", || {
+                    dry_run.is_finished() || bigint(client, waiting) == for_lock
+                });
+            };
+            waits(&mut client, 1);
+            for _ in 0..opened {
+                // Who holds the lock lets the dry run have it, and the next one is behind it.
+                let mut next = std::mem::replace(&mut first, cluster.connect());
+                let locks = scope.spawn(move || {
+                    second.batch_execute(lock).expect("a lock");
+                    second
+                });
+                waits(&mut client, 2);
+                next.batch_execute("COMMIT").expect("a commit");
+                first = locks.join().expect("a session");
+                second = next;
+                waits(&mut client, 1);
+            }
+            let _ = first.batch_execute(
+                "ALTER SCHEMA theirs RENAME TO former; CREATE SCHEMA theirs;
+                 CREATE FUNCTION theirs.id() RETURNS bigint LANGUAGE sql
+                     AS $$ SELECT nextval('public.calls') $$;
+                 CREATE VIEW theirs.orders AS SELECT theirs.id() AS id;
+                 GRANT ALL ON SCHEMA theirs TO PUBLIC; GRANT ALL ON theirs.orders TO PUBLIC; COMMIT",
+            );
+            drop((first, second));
+            dry_run.join().expect("a session");
+        });
+        let called = "SELECT count(*) FROM calls WHERE is_called";
+        assert_eq!(bigint(&mut client, called), 0, "opened {opened} times");
+        let _ = client.batch_execute(
+            "DO $$ BEGIN IF to_regnamespace('former') IS NOT NULL THEN
+                 DROP SCHEMA theirs CASCADE; ALTER SCHEMA former RENAME TO theirs;
+             END IF; END $$",
+        );
+    }
+}
