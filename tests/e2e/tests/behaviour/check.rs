@@ -136,7 +136,7 @@ fn a_standby_whose_clock_is_two_days_behind_shows() {
     let mut client = primary.connect();
     eventually("the primary sees it", || !check(&mut client, "clocks of standbys").0);
     assert_not_well(&mut client, "clocks of standbys", "which might be behind", "Set the clocks");
-    assert_shown_before_it_fails(&standby, "lead", "The clock is 1 day 23:", "set it right");
+    assert_shown_before_it_fails(&standby, "lead", " behind the last snowflake ID", "set it right");
 }
 
 #[test]
