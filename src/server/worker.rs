@@ -22,7 +22,7 @@ pub fn ask_for(name: &str, function: &str) {
 }
 
 /// Ends the worker. Unless the server stops, it starts the worker again.
-pub fn end() -> ! {
+pub fn end() {
     // SAFETY: a process of the server may end itself like this.
-    unsafe { pg_sys::proc_exit(1) }
+    unsafe { pg_sys::proc_exit(1) };
 }
