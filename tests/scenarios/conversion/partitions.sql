@@ -70,9 +70,9 @@ INSERT INTO events (day) VALUES (1) RETURNING id = (SELECT max(id) + 1 FROM even
 
 -- Children, whose keys are inherited.
 CREATE TABLE animals (id serial PRIMARY KEY, name text);
-CREATE TABLE cats (PRIMARY KEY (id)) INHERITS (animals);
-CREATE TABLE kittens (cat integer REFERENCES cats);
-SELECT statement FROM snowflake_convert('cats', dry_run => false) WHERE step = 'convert';
+CREATE TABLE cats (UNIQUE (id)) INHERITS (animals);
+CREATE TABLE kittens (cat integer REFERENCES cats (id));
+SELECT statement FROM snowflake_convert('cats', 'id', dry_run => false) WHERE step = 'convert';
 --> ALTER TABLE public.kittens ALTER COLUMN cat SET DATA TYPE bigint;
 --> ALTER TABLE public.animals ALTER COLUMN id SET DATA TYPE bigint, ALTER COLUMN id SET DEFAULT public.snowflake_nextval();
 WITH cat AS (INSERT INTO cats (name) VALUES ('Tom') RETURNING id) INSERT INTO kittens SELECT id FROM cat;

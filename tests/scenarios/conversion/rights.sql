@@ -60,7 +60,7 @@ INSERT INTO shop.armed DEFAULT VALUES;
 \as postgres
 SELECT count(*) FROM snowflake_convert('shop.orders', 'id', dry_run => false);
 --> NOTICE: shop, superuser: f
---> NOTICE: must be superuser to alter superuser roles or change superuser attribute
+--> NOTICE: ...alter...role...
 --> NOTICE: cannot set parameter "role" within security-restricted operation
 --> NOTICE: cannot set parameter "role" within security-restricted operation
 --> NOTICE: cannot set parameter "session_authorization" within security-restricted operation
