@@ -29,6 +29,7 @@
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
 //!   identity.
 //! - `key`: which columns are keys, and where their values come from.
+//! - `sequence`: what the catalog says of a sequence.
 //! - `table`: what PostgreSQL's caches say of a table.
 //! - `clock`: the wall clock and the boot clock.
 //! - `server`: what all of these need of PostgreSQL: queries, users, settings, reports, texts and times.
@@ -56,6 +57,7 @@ mod observe;
 mod promise;
 mod public;
 mod removed_functions;
+mod sequence;
 mod server;
 mod settings;
 mod status;

@@ -8,7 +8,7 @@ use crate::server::ours::Function;
 use crate::server::report::{self, Report};
 use crate::server::spi::execute_here;
 use pgrx::PgRelation;
-use pgrx::pg_sys::SysCacheIdentifier::{CONSTROID, SEQRELID};
+use pgrx::pg_sys::SysCacheIdentifier::CONSTROID;
 use pgrx::prelude::*;
 
 use super::attempt::attempt;
@@ -16,6 +16,7 @@ use crate::key::{
     Source, heirs_under, is_integer, is_partitioned_by, is_reference, of_primary_key,
     owned_sequences,
 };
+use crate::sequence::Sequence;
 use crate::settings::{self, adopted_schemas};
 use crate::table::{
     NARROW, Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
@@ -165,7 +166,9 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
     };
     let reason = match sequence {
         None => "its default takes values of a sequence that it does not own",
-        Some(sequence) if has_options(sequence) => "its sequence has options of its own",
+        Some(sequence) if !Sequence::of(sequence).is_plain() => {
+            "its sequence has options of its own"
+        }
         Some(sequence) if others.iter().any(|other| other.contains(&constant(sequence))) => {
             "another column uses its sequence"
         }
@@ -230,25 +233,6 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
         pg_sys::recordDependencyOn(&object(sequence, 0), &object(table, number), DEPENDENCY_AUTO);
         pg_sys::CommandCounterIncrement();
     }
-}
-
-/// Whether a sequence is another one than `bigserial` makes, or `serial` and `smallserial`, whose column
-/// has become bigint.
-fn has_options(sequence: pg_sys::Oid) -> bool {
-    // SAFETY: the cache is one of these rows.
-    let options = unsafe {
-        row(SEQRELID, sequence, |row| {
-            let of = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_sequence>();
-            let greatest = match of.seqtypid {
-                pg_sys::INT2OID => i16::MAX.into(),
-                pg_sys::INT4OID => i32::MAX.into(),
-                _ => i64::MAX,
-            };
-            let is_to_the_end = of.seqmax == greatest;
-            (of.seqstart, of.seqincrement, of.seqmin, is_to_the_end, of.seqcache, of.seqcycle)
-        })
-    };
-    options != Some((1, 1, 1, true, 1, false))
 }
 
 /// Whether a check of this column alone might not hold for snowflake IDs. One that the key is above an

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use PgSqlErrorCode::*;
-use pgrx::pg_sys::SysCacheIdentifier::SEQRELID;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -13,14 +12,13 @@ use super::family::{
 };
 use super::names::hold_schemas;
 use crate::key::{Source, heirs, owned_sequences};
+use crate::sequence::Sequence;
 use crate::server::encoding::encode;
 use crate::server::ours::Function;
-use crate::server::report::{self, Report};
+use crate::server::report;
 use crate::server::spi::query;
 use crate::server::user::as_owner;
-use crate::table::{
-    Dropped, Table, column_name, quoted, quoted_literal, relation_name, row, type_name,
-};
+use crate::table::{Table, column_name, quoted, quoted_literal, relation_name, type_name};
 
 /// A statement, and the table that it changes.
 pub struct Statement {
@@ -343,62 +341,4 @@ fn defaults(column: Column) -> Vec<(pg_sys::Oid, i16, Option<String>)> {
         (expression != own[1] && !is_identity).then_some((heir, number, expression))
     });
     found.collect()
-}
-
-/// A sequence, as the catalog has it.
-struct Sequence {
-    name: String,
-    of: pg_sys::Oid,
-    is_unlogged: bool,
-    start: i64,
-    increment: i64,
-    minimum: i64,
-    maximum: i64,
-    cache: i64,
-    cycles: bool,
-}
-
-impl Sequence {
-    fn of(sequence: pg_sys::Oid) -> Sequence {
-        // SAFETY: the cache is one of these rows.
-        let found = unsafe {
-            row(SEQRELID, sequence, |row| {
-                let of = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_sequence>();
-                Sequence {
-                    name: relation_name(sequence),
-                    of: of.seqtypid,
-                    is_unlogged: pg_sys::get_rel_persistence(sequence) as u8
-                        == pg_sys::RELPERSISTENCE_UNLOGGED,
-                    start: of.seqstart,
-                    increment: of.seqincrement,
-                    minimum: of.seqmin,
-                    maximum: of.seqmax,
-                    cache: of.seqcache,
-                    cycles: of.seqcycle,
-                }
-            })
-        };
-        found.unwrap_or_else(|| Dropped(sequence).raise())
-    }
-
-    fn options(&self, maximum: i64, minimum: i64) -> String {
-        let Sequence { start, increment, cache, .. } = self;
-        let cycle = if self.cycles { "CYCLE" } else { "NO CYCLE" };
-        format!(
-            "INCREMENT BY {increment} MINVALUE {minimum} MAXVALUE {maximum} START WITH {start} \
-             CACHE {cache} {cycle}"
-        )
-    }
-
-    /// The same options for a bigint: a limit that is the type's own becomes that of bigint.
-    fn options_of_bigint(&self) -> String {
-        let (least, greatest) = match self.of {
-            pg_sys::INT2OID => (i16::MIN.into(), i16::MAX.into()),
-            pg_sys::INT4OID => (i32::MIN.into(), i32::MAX.into()),
-            _ => (i64::MIN, i64::MAX),
-        };
-        let maximum = if self.maximum == greatest { i64::MAX } else { self.maximum };
-        let minimum = if self.minimum == least { i64::MIN } else { self.minimum };
-        self.options(maximum, minimum)
-    }
 }
