@@ -65,8 +65,8 @@ unsafe extern "C-unwind" fn add_nothing(_: *mut c_void) {}
 
 /// Executes the statement, marked, then forgets the last ID if the statement says so, and looks at new
 /// keys. An error leaves this frame by `longjmp`, so nothing here might need to be dropped, and what
-/// comes after the statement is not executed then. This frame has no guard, so nothing here panics:
-/// [`begin`] and `adopt::end` have one, and the rest reads and writes variables.
+/// comes after the statement is not executed then. This frame has no guard of pgrx, so nothing here
+/// panics: [`begin`] and `adopt::end` have one, and the rest reads and writes variables.
 unsafe extern "C-unwind" fn run(
     planned: *mut pg_sys::PlannedStmt,
     query: *const c_char,

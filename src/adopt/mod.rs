@@ -90,8 +90,8 @@ pub unsafe fn begin(
     Frame { is_part: false, begin, was_collected }
 }
 
-/// Sees what is created or altered, and hands on what might be a new key. This frame has no guard, so
-/// nothing here panics: [`keep`] has one, and the rest reads variables.
+/// Sees what is created or altered, and hands on what might be a new key. This frame has no guard of
+/// pgrx, so nothing here panics: [`keep`] has one, and the rest reads variables.
 unsafe extern "C-unwind" fn collect(
     access: pg_sys::ObjectAccessType::Type,
     class: pg_sys::Oid,

@@ -20,11 +20,11 @@ pub struct Facts {
     /// Its clock, Unix ms.
     pub now: i64,
     /// What the next ID would find.
-    pub preview: Result<Preview, Obstacle>,
+    pub preview: Result<Preview, NoPreview>,
 }
 
 /// Why it is not known what the next ID would find.
-pub enum Obstacle {
+pub enum NoPreview {
     /// It would be refused.
     Refused(promise::Error),
     /// An error with this message is raised.
@@ -35,13 +35,13 @@ impl Facts {
     /// Looks at everything.
     pub fn of_now(function: pg_sys::Oid) -> Facts {
         let fixed = settings::fixed();
-        let look = || preview(fixed).map_err(Obstacle::Refused);
+        let look = || preview(fixed).map_err(NoPreview::Refused);
         Facts {
             function,
             fixed,
             in_recovery: in_recovery(),
             now: clock::unix_ms(),
-            preview: by_itself(look, |message| Err(Obstacle::Raised(message))),
+            preview: by_itself(look, |message| Err(NoPreview::Raised(message))),
         }
     }
 }

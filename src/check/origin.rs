@@ -12,7 +12,7 @@ use pgrx::prelude::*;
 
 use super::facts::Facts;
 use super::finding::{Finding, State};
-use super::rights::{holds, may_read};
+use super::rights::{is_true, may_read};
 use crate::nodes;
 use crate::promise::preview::Preview;
 use crate::promise::restored_copy;
@@ -151,7 +151,7 @@ const OVERRIDDEN: &str = "
 /// Whether this role may read `pg_file_settings`: the view, and the function that it calls.
 fn may_read_files() -> bool {
     may_read("pg_file_settings")
-        && holds("has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'EXECUTE')")
+        && is_true("has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'EXECUTE')")
 }
 
 /// Without links.

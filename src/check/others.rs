@@ -6,7 +6,7 @@ use snowflake_core::jump::NOTABLE;
 
 use super::facts::Facts;
 use super::finding::Finding;
-use super::rights::{holds, may_read};
+use super::rights::{is_true, may_read};
 use crate::generator::shared;
 use crate::promise::replication;
 
@@ -161,5 +161,5 @@ fn may_read_subscriptions() -> bool {
     let column =
         |name| format!("has_column_privilege('pg_catalog.pg_subscription', '{name}', 'SELECT')");
     let columns = ["oid", "subdbid", "subname", "subenabled"].map(column);
-    holds(&columns.join(" AND ")) && may_read("pg_subscription_rel")
+    is_true(&columns.join(" AND ")) && may_read("pg_subscription_rel")
 }

@@ -7,7 +7,7 @@ use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
 use snowflake_core::promise::Refusal;
 
-use super::facts::{Facts, Obstacle};
+use super::facts::{Facts, NoPreview};
 use super::finding::{Finding, State};
 use crate::database_layout::{self, Recorded};
 use crate::generate;
@@ -63,17 +63,17 @@ pub fn identity(facts: &Facts) -> Finding {
 pub fn register(facts: &Facts) -> Finding {
     use Refusal::{OtherSystem, Register};
     match &facts.preview {
-        Err(Obstacle::Refused(Refused(refusal @ (Register(_) | OtherSystem { .. })))) => {
+        Err(NoPreview::Refused(Refused(refusal @ (Register(_) | OtherSystem { .. })))) => {
             return Finding::blocking(Refused(*refusal).report());
         }
-        Err(Obstacle::Raised(message)) => {
+        Err(NoPreview::Raised(message)) => {
             return Finding {
                 state: State::Blocking,
                 detail: sentences(message, None),
                 hint: None,
             };
         }
-        Err(Obstacle::Refused(_)) => return Finding::well("It can be read."),
+        Err(NoPreview::Refused(_)) => return Finding::well("It can be read."),
         Ok(_) => {}
     }
     // A server that has issued IDs continues without the file for as long as it runs, because
@@ -108,7 +108,7 @@ fn without_register(facts: &Facts) -> Finding {
 pub fn layout(facts: &Facts) -> Finding {
     use Refusal::{ConfirmedLayout, OtherLayout};
     match &facts.preview {
-        Err(Obstacle::Refused(Refused(
+        Err(NoPreview::Refused(Refused(
             refusal @ (OtherLayout { .. } | ConfirmedLayout { .. }),
         ))) => Finding::blocking(Refused(*refusal).report()),
         Ok(Preview { was_confirmed: true, accepts_former: true, .. }) => Finding::well(
@@ -160,7 +160,7 @@ pub fn layout_of_database(facts: &Facts) -> Finding {
 pub fn lead(facts: &Facts) -> Finding {
     let preview = match &facts.preview {
         Ok(preview) => preview,
-        Err(Obstacle::Refused(Refused(refusal @ Refusal::StartAfterAhead { .. }))) => {
+        Err(NoPreview::Refused(Refused(refusal @ Refusal::StartAfterAhead { .. }))) => {
             return Finding::blocking(Refused(*refusal).report());
         }
         Err(_) => return Finding::unknown(),
@@ -196,7 +196,7 @@ pub fn lead(facts: &Facts) -> Finding {
 pub fn clock(facts: &Facts) -> Finding {
     let preview = match &facts.preview {
         Ok(preview) => preview,
-        Err(Obstacle::Refused(Refused(refusal @ Refusal::ClockBeforeEpoch { .. }))) => {
+        Err(NoPreview::Refused(Refused(refusal @ Refusal::ClockBeforeEpoch { .. }))) => {
             return Finding::blocking(Refused(*refusal).report());
         }
         Err(_) => return Finding::unknown(),

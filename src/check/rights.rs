@@ -4,10 +4,10 @@ use crate::server::spi;
 
 /// Whether this role may read a view of the catalog. Some servers do not let everybody.
 pub fn may_read(view: &str) -> bool {
-    holds(&format!("has_table_privilege('pg_catalog.{view}', 'SELECT')"))
+    is_true(&format!("has_table_privilege('pg_catalog.{view}', 'SELECT')"))
 }
 
 /// Whether a condition on the role's privileges is true.
-pub fn holds(condition: &str) -> bool {
+pub fn is_true(condition: &str) -> bool {
     spi::query(&format!("SELECT {condition}"), &[])[0][0].as_deref() == Some("t")
 }

@@ -32,7 +32,7 @@ use crate::server::transaction;
 use crate::server::user::as_owner;
 use crate::table::{Table, relation_name};
 use family::{Asked, column, owner_of};
-use names::hold_schemas;
+use names::lock_schemas;
 use plan::{Plan, Statement, conversion, reversion};
 
 /// A text in the encoding of the database.
@@ -165,7 +165,7 @@ fn changed(
             unsafe { pg_sys::LockRelationOid(*sequence, pg_sys::AccessShareLock as _) };
         }
     }
-    hold_schemas(first.locks.iter().map(|table| (*table).into()));
+    lock_schemas(first.locks.iter().map(|table| (*table).into()));
     let plan = make()?;
     if (&plan.locks, &plan.keys) != (&first.locks, &first.keys) {
         return Err(changed_meanwhile(
@@ -181,8 +181,8 @@ fn changed(
     Ok(plan)
 }
 
-/// The statements have used names, and whoever owns a schema can have put another one in its place
-/// meanwhile. 40001 if other tables than those of the plan were changed.
+/// Looks by OID whether the tables of the plan were changed, and not others of their names: 40001. The
+/// locks on tables and schemas ensure it; a wrong table would lose its default.
 fn check(plan: &Plan, function: Option<&Function>) -> Result<(), ErrorReport> {
     // SAFETY: what the statements have done becomes visible.
     unsafe { pg_sys::CommandCounterIncrement() };
@@ -192,7 +192,7 @@ fn check(plan: &Plan, function: Option<&Function>) -> Result<(), ErrorReport> {
     let is_done = is_done && !plan.retyped.iter().any(|key| key.is_narrow());
     is_done
         .then_some(())
-        .ok_or_else(|| changed_meanwhile("A schema was replaced by another one of its name."))
+        .ok_or_else(|| changed_meanwhile("The statements have changed other tables than planned."))
 }
 
 fn changed_meanwhile(what: &str) -> ErrorReport {

@@ -10,7 +10,7 @@ use super::family::{
     Asked, Column, FORCED, Key, References, is_row_security_forced, number_in, owner_of,
     owner_of_caller,
 };
-use super::names::hold_schemas;
+use super::names::lock_schemas;
 use crate::key::{Source, heirs, owned_sequences};
 use crate::sequence::Sequence;
 use crate::server::encoding::encode;
@@ -80,7 +80,7 @@ pub fn conversion(asked: &Asked, function: &Function, next_id: i64) -> Result<Pl
             Err(refusal) => return Err(refusal),
         }
     }
-    hold_schemas(allowed.iter().map(|key| key.column.table()));
+    lock_schemas(allowed.iter().map(|key| key.column.table()));
     let mut columns = Vec::new();
     for key in allowed {
         match key.facts(next_id) {

@@ -6,8 +6,8 @@
 //! A slot belongs to a process. It is lowered by this process and by its parallel workers, under the
 //! generator's spinlock, and it is cleared without a lock by this process, whose workers have ended
 //! by then. Clearing releases, and reading acquires: a reader who finds a slot clear finds what was
-//! written before. Each place and each holder has a spinlock of its own, under which its few integers
-//! are copied, and nothing else is done.
+//! written before. Each place and each prepared slot has a spinlock of its own, under which its few
+//! integers are copied, and nothing else is done.
 
 use std::cell::UnsafeCell;
 use std::mem::size_of;
@@ -62,9 +62,9 @@ impl<T: Copy> Locked<T> {
     }
 }
 
-/// A prepared transaction, or one that was; all zero if the holder was never used.
+/// A prepared transaction, or one that was; all zero if the prepared slot was never used.
 #[derive(Clone, Copy, Default)]
-pub struct Holder {
+pub struct PreparedSlot {
     /// Its transaction ID; 0 if there is none.
     pub xid: u64,
     /// Its first ID, or [`NO_ID`].
@@ -75,7 +75,7 @@ pub struct Holder {
     pub role: pg_sys::Oid,
 }
 
-/// The shared memory: this, then the slots, the holders and the places.
+/// The shared memory: this, then the slots, the prepared slots and the places.
 #[repr(C)]
 struct Header {
     /// Whether all transactions that were prepared before the server started have ended.
@@ -107,24 +107,24 @@ pub fn init() {
     }
 }
 
-/// How many slots and holders there are. Each prepared transaction has a holder, and each process
-/// might be about to prepare another one.
+/// How many slots and prepared slots there are. Each prepared transaction has a prepared slot, and each
+/// process might be about to prepare another one.
 fn sizes() -> [usize; 2] {
     // SAFETY: both are known before shared memory is asked for, and do not change.
     let (processes, prepared) = unsafe { (pg_sys::MaxBackends, pg_sys::max_prepared_xacts) };
-    let holders = if prepared == 0 { 0 } else { processes + prepared };
-    [processes as usize, holders as usize]
+    let prepared_slots = if prepared == 0 { 0 } else { processes + prepared };
+    [processes as usize, prepared_slots as usize]
 }
 
 /// Where the slots begin, in bytes.
 const SLOTS_AT: usize = size_of::<Header>().next_multiple_of(align_of::<Slot>());
 
-/// Where the slots, the holders and the places begin, and where the memory ends, in bytes.
+/// Where the slots, the prepared slots and the places begin, and where the memory ends, in bytes.
 fn offsets() -> [usize; 4] {
-    let [slots, holders] = sizes();
-    let holders_at = SLOTS_AT + slots * size_of::<Slot>();
-    let places_at = holders_at + holders * size_of::<Locked<Holder>>();
-    [SLOTS_AT, holders_at, places_at, places_at + PLACES * size_of::<Locked<Place>>()]
+    let [slots, prepared_slots] = sizes();
+    let prepared_slots_at = SLOTS_AT + slots * size_of::<Slot>();
+    let places_at = prepared_slots_at + prepared_slots * size_of::<Locked<PreparedSlot>>();
+    [SLOTS_AT, prepared_slots_at, places_at, places_at + PLACES * size_of::<Locked<Place>>()]
 }
 
 #[pg_guard]
@@ -155,11 +155,11 @@ unsafe extern "C-unwind" fn create() {
         let begin = pg_sys::ShmemInitStruct(name, offsets()[3], &mut found).cast::<Header>();
         MEMORY.store(begin, Relaxed);
         if !found {
-            let [slots, holders] = sizes();
-            let [slots_at, holders_at, places_at, _] = offsets();
+            let [slots, prepared_slots] = sizes();
+            let [slots_at, prepared_slots_at, places_at, _] = offsets();
             begin.write(Header { settled: AtomicBool::new(false) });
             fill(begin, slots_at, slots, Slot::clear);
-            fill(begin, holders_at, holders, || new(Holder::default()));
+            fill(begin, prepared_slots_at, prepared_slots, || new(PreparedSlot::default()));
             fill(begin, places_at, PLACES, || new(Place::EMPTY));
         }
         pg_sys::LWLockRelease(lock);
@@ -194,7 +194,7 @@ pub fn slots() -> &'static [Slot] {
     part(offsets()[0], sizes()[0])
 }
 
-fn holders() -> &'static [Locked<Holder>] {
+fn prepared_slots() -> &'static [Locked<PreparedSlot>] {
     part(offsets()[1], sizes()[1])
 }
 
@@ -202,14 +202,14 @@ fn places() -> &'static [Locked<Place>] {
     part(offsets()[2], PLACES)
 }
 
-/// How many holders there are. The library must have been preloaded.
-pub fn holder_count() -> usize {
+/// How many prepared slots there are. The library must have been preloaded.
+pub fn prepared_slot_count() -> usize {
     sizes()[1]
 }
 
-/// What is in this holder. The library must have been preloaded.
-pub fn holder(number: usize) -> Holder {
-    holders()[number].with(|holder| *holder)
+/// What is in this prepared slot. The library must have been preloaded.
+pub fn prepared_slot(number: usize) -> PreparedSlot {
+    prepared_slots()[number].with(|slot| *slot)
 }
 
 /// What is in this place. The library must have been preloaded.
@@ -261,7 +261,7 @@ pub fn ended() -> u64 {
     ENDED.load(Relaxed)
 }
 
-/// Does what is to be done at a step in the end of the transaction of this process.
+/// Does what is to be done at an event at the end of the transaction of this process.
 pub fn at(event: Event) {
     if event == Event::Ended || event == Event::Prepared {
         ENDED.fetch_add(1, Relaxed);
@@ -280,9 +280,9 @@ pub fn at(event: Event) {
                 }
             }
             Act::Put => put(slot.first.load(Relaxed)),
-            Act::GiveHolder => {
+            Act::FillPreparedSlot => {
                 let (first, since) = slot.read();
-                give_holder(first, since);
+                fill_prepared_slot(first, since);
             }
         }
     }
@@ -319,23 +319,24 @@ fn put(first: i64) {
     }
 }
 
-/// Finds a holder that is free, or whose transaction has ended. There always is one; see [`sizes`].
+/// Fills a prepared slot that is free, or whose transaction has ended. There always is one; see
+/// [`sizes`].
 #[cold]
 #[pg_guard]
-extern "C-unwind" fn give_holder(first: i64, since: i64) {
+extern "C-unwind" fn fill_prepared_slot(first: i64, since: i64) {
     // SAFETY: reads a variable of this process.
     let role = unsafe { pg_sys::GetUserId() };
-    let new = Holder { xid: own_xid(), first, since, role };
-    for holder in holders() {
-        let found = holder.with(|holder| holder.xid);
+    let new = PreparedSlot { xid: own_xid(), first, since, role };
+    for slot in prepared_slots() {
+        let found = slot.with(|slot| slot.xid);
         // SAFETY: in a transaction, and no lock is held.
         if found != 0 && unsafe { pg_sys::TransactionIdIsInProgress((found as u32).into()) } {
             continue;
         }
-        let is_taken = holder.with(|holder| {
-            let is_free = holder.xid == found;
+        let is_taken = slot.with(|slot| {
+            let is_free = slot.xid == found;
             if is_free {
-                *holder = new;
+                *slot = new;
             }
             is_free
         });

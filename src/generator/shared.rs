@@ -1,8 +1,8 @@
-//! The generator in shared memory, and the spinlock that guards it.
+//! The generator in shared memory, and the spinlock that protects it.
 //!
 //! # Locking contract
 //!
-//! One spinlock guards everything in [`Guarded`]; nothing of it is read or written without the
+//! One spinlock protects everything in [`Protected`]; nothing of it is read or written without the
 //! lock. Under the lock there are integers only: no clock, no allocation, no error, no panic, no
 //! call into PostgreSQL, no loop. Whoever has to wait releases it first. No other lock is taken
 //! while it is held, and it may be taken while any other is held.
@@ -35,15 +35,15 @@ static SHARED: PgAtomic<Shared> = unsafe { PgAtomic::new(c"snowflake_pg") };
 #[repr(C, align(128))]
 struct Shared {
     lock: SpinLock,
-    guarded: UnsafeCell<Guarded>,
+    protected: UnsafeCell<Protected>,
 }
 
 /// Earlier than any clock reading, in milliseconds since the Unix epoch.
 const BEFORE_ALL: i64 = i64::MIN / 2;
 
-/// What the lock guards.
+/// What the lock protects.
 #[repr(C)]
-struct Guarded {
+struct Protected {
     /// IDs that were taken since the last reset.
     issued: u64,
     generator: Generator,
@@ -90,7 +90,7 @@ pub struct Statistics {
     pub since: pg_sys::TimestampTz,
 }
 
-// SAFETY: no pointers and nothing that belongs to one process; `guarded` is only touched under
+// SAFETY: no pointers and nothing that belongs to one process; `protected` is only touched under
 // `lock`.
 unsafe impl PGRXSharedMemory for Shared {}
 
@@ -121,7 +121,7 @@ impl Taken {
 #[inline(always)]
 pub fn take_at_once(ids: &Ids, now: i64, request: Request) -> Option<Taken> {
     let mut locked = lock();
-    let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
+    let Protected { issued, generator, statistics, ring, .. } = &mut *locked;
     let run = generator.take_at_once(ring, now, request, settings::max_burst)?;
     *issued += u64::from(run.count);
     statistics.issue(run, now);
@@ -134,7 +134,7 @@ pub fn take_at_once(ids: &Ids, now: i64, request: Request) -> Option<Taken> {
 /// [`Generator::take`], under the lock, counted. The library must have been preloaded.
 pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> Decision {
     let mut locked = lock();
-    let Guarded { issued, generator, statistics, ring, .. } = &mut *locked;
+    let Protected { issued, generator, statistics, ring, .. } = &mut *locked;
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
     let decision = generator.take(ring, reading, request, limits);
     if let Decision::Issue(run) | Decision::IssueAndReserve(run) | Decision::Reuse { run, .. } =
@@ -187,7 +187,7 @@ pub struct Observed {
 pub fn observe(parts: &Parts, is_own: bool, now: i64, max_lead: i64) -> Observed {
     let Parts { timestamp, sequence, .. } = *parts;
     let mut locked = lock();
-    let Guarded { generator, statistics, ring, .. } = &mut *locked;
+    let Protected { generator, statistics, ring, .. } = &mut *locked;
     let (before, last) = (generator.timestamp(), generator.last());
     if generator.floor() <= BEFORE_ALL {
         // Nothing is known of what was issued before this incarnation begins.
@@ -209,7 +209,7 @@ pub fn observe(parts: &Parts, is_own: bool, now: i64, max_lead: i64) -> Observed
 pub fn raise_floor(floor: i64, reserve_after: i64) {
     let reuse = settings::REUSE_WINDOW.get() > 0;
     let mut locked = lock();
-    let Guarded { generator, ring, .. } = &mut *locked;
+    let Protected { generator, ring, .. } = &mut *locked;
     generator.raise_floor(floor, reserve_after);
     generator.set_reuse(ring, reuse);
 }
@@ -336,20 +336,20 @@ fn lock() -> Locked {
 }
 
 impl Deref for Locked {
-    type Target = Guarded;
+    type Target = Protected;
 
     #[inline(always)]
-    fn deref(&self) -> &Guarded {
+    fn deref(&self) -> &Protected {
         // SAFETY: the lock is held, so nobody else has a reference.
-        unsafe { &*self.0.guarded.get() }
+        unsafe { &*self.0.protected.get() }
     }
 }
 
 impl DerefMut for Locked {
     #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Guarded {
+    fn deref_mut(&mut self) -> &mut Protected {
         // SAFETY: the lock is held, and this is its only holder.
-        unsafe { &mut *self.0.guarded.get() }
+        unsafe { &mut *self.0.protected.get() }
     }
 }
 
@@ -370,7 +370,7 @@ impl Shared {
         let statistics = Statistics::new(unsafe { pg_sys::GetCurrentTimestamp() });
         Shared {
             lock: SpinLock::new(),
-            guarded: UnsafeCell::new(Guarded {
+            protected: UnsafeCell::new(Protected {
                 issued: 0,
                 generator,
                 statistics,
@@ -381,5 +381,6 @@ impl Shared {
 }
 
 const LINE: usize = 64;
-const _: () =
-    assert!(offset_of!(Shared, guarded) + offset_of!(Guarded, generator) + Generator::HOT <= LINE);
+const _: () = assert!(
+    offset_of!(Shared, protected) + offset_of!(Protected, generator) + Generator::HOT <= LINE
+);

@@ -21,7 +21,7 @@ pub struct Held {
     pub details: Option<(i64, i64)>,
 }
 
-/// All of them, and all prepared ones for which there is a holder still.
+/// All of them, and all prepared ones for which there is a prepared slot still.
 pub fn held() -> Vec<Held> {
     if !settings::fixed().preloaded {
         return Vec::new();
@@ -37,8 +37,8 @@ pub fn held() -> Vec<Held> {
         let details = Some(details).filter(|_| is_held && may_see(role));
         is_held.then_some(Held { pid: Some(pid), xid: None, details })
     });
-    let prepared = (0..horizon_memory::holder_count())
-        .map(horizon_memory::holder)
+    let prepared = (0..horizon_memory::prepared_slot_count())
+        .map(horizon_memory::prepared_slot)
         .filter(|held| held.xid != 0);
     let prepared = prepared.map(|held| {
         let details = Some((held.first, held.since));

@@ -13,7 +13,7 @@ use std::slice;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 use pgrx::prelude::*;
-use snowflake_core::horizon::{Reader, Snapshot, Step};
+use snowflake_core::horizon::{Lookup, Reader, Snapshot};
 
 use crate::generator::{horizon_memory, shared};
 use crate::promise::{self, reservation};
@@ -121,7 +121,7 @@ fn refuse_unknown() -> Result<(), Error> {
         if !unknown.is_empty() {
             return Err(Error::Prepared(unknown));
         }
-        // Nothing becomes prepared without a holder any more.
+        // Nothing becomes prepared without a prepared slot any more.
         settled.store(true, Release);
     }
     Ok(())
@@ -130,35 +130,40 @@ fn refuse_unknown() -> Result<(), Error> {
 /// The transactions that are prepared, and were prepared before the server started or while it was a
 /// standby.
 pub fn prepared_before_the_start() -> Vec<Prepared> {
-    // All that have no holder are from before: who prepares one gives it a holder first.
+    // All that have no prepared slot are from before: whoever prepares one fills a prepared slot first.
     let is_held = |xid| {
-        (0..horizon_memory::holder_count()).any(|n| horizon_memory::holder(n).xid as u32 == xid)
+        (0..horizon_memory::prepared_slot_count())
+            .any(|n| horizon_memory::prepared_slot(n).xid as u32 == xid)
     };
     holders::prepared().into_iter().filter(|prepared| !is_held(prepared.xid)).collect()
 }
 
 fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {
     let slots = horizon_memory::slots();
-    let mut reader =
-        Reader::new(snapshot, slots.len(), horizon_memory::holder_count(), horizon_memory::PLACES);
+    let mut reader = Reader::new(
+        snapshot,
+        slots.len(),
+        horizon_memory::prepared_slot_count(),
+        horizon_memory::PLACES,
+    );
     loop {
-        match reader.step() {
-            Step::Last => reader.last(last(fixed)),
-            Step::Slot(number) => reader.slot(slots[number].read().0),
+        match reader.lookup() {
+            Lookup::Last => reader.last(last(fixed)),
+            Lookup::Slot(number) => reader.slot(slots[number].read().0),
             // SAFETY: reads shared memory of the server.
-            Step::Next => reader.next(unsafe { pg_sys::ReadNextFullTransactionId().value }),
-            Step::Holder(number) => {
-                let holder = horizon_memory::holder(number);
-                reader.holder(holder.xid, holder.first);
+            Lookup::Next => reader.next(unsafe { pg_sys::ReadNextFullTransactionId().value }),
+            Lookup::PreparedSlot(number) => {
+                let prepared_slot = horizon_memory::prepared_slot(number);
+                reader.prepared_slot(prepared_slot.xid, prepared_slot.first);
             }
-            Step::Place(number) => reader.place(&horizon_memory::place(number)),
-            Step::Committed(xid) => {
+            Lookup::Place(number) => reader.place(&horizon_memory::place(number)),
+            Lookup::Committed(xid) => {
                 // SAFETY: the transaction is not older than one that the snapshot does not see, so
                 // its outcome is kept.
                 reader.committed(unsafe { pg_sys::TransactionIdDidCommit(xid.into()) });
             }
-            Step::Done(horizon) => return Ok(horizon),
-            Step::TooOld => return Err(Error::TooOld),
+            Lookup::Done(horizon) => return Ok(horizon),
+            Lookup::TooOld => return Err(Error::TooOld),
         }
     }
 }

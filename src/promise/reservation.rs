@@ -6,8 +6,8 @@
 //!
 //! # Locking contract
 //!
-//! One LWLock guards [`Guarded`] and all writing to the register. It is taken by [`locked`], and
-//! for a copy of what it guards by [`keep_upstream`] and [`copied`], which do nothing else while
+//! One LWLock protects [`Protected`] and all writing to the register. It is taken by [`locked`], and
+//! for a copy of what it protects by [`keep_upstream`] and [`copied`], which do nothing else while
 //! they hold it. While the lock is held:
 //!
 //! - other locks that may be taken are the generator's spinlock, and those that PostgreSQL takes to
@@ -37,18 +37,18 @@ use crate::generator::shared;
 use crate::settings::{self, Fixed, Identity};
 
 // SAFETY: nobody else names a lock like this.
-static RESERVATIONS: PgLwLock<Guarded> = unsafe { PgLwLock::new(c"snowflake_reservation") };
+static RESERVATIONS: PgLwLock<Protected> = unsafe { PgLwLock::new(c"snowflake_reservation") };
 
 /// What the sessions of a server share about reservations. As new after a crash.
 #[derive(Clone, Copy, Default)]
-struct Guarded {
+struct Protected {
     promise: Promise,
     /// When log entries that might come often were written last.
     logged: Logged,
 }
 
 // SAFETY: no pointers, and nothing that belongs to one process.
-unsafe impl PGRXSharedMemory for Guarded {}
+unsafe impl PGRXSharedMemory for Protected {}
 
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
@@ -62,7 +62,7 @@ pub fn init() {
 /// error. It is reported, and may then wait for a client, only when the panic has left this function,
 /// so the lock is released before. A report of ours that fails takes the place of the first error.
 fn locked<T>(
-    act: impl FnOnce(&mut Guarded, &mut Vec<LogEntry>) -> Result<T, Error>,
+    act: impl FnOnce(&mut Protected, &mut Vec<LogEntry>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut entries = Vec::new();
     let mut lock = RESERVATIONS.exclusive();
@@ -113,8 +113,8 @@ pub fn administer(fixed: &Fixed, wish: Wish) -> Result<Outcome, Error> {
 /// Takes the lock, and does what the machine asks for until the wish has come to its end.
 fn achieve(fixed: &Fixed, wish: Wish, closed: Closed) -> Result<Outcome, Error> {
     let issuer = issuer(fixed);
-    locked(|guarded, entries| {
-        let Guarded { promise, logged } = guarded;
+    locked(|protected, entries| {
+        let Protected { promise, logged } = protected;
         let (outcome, news) = match (Turn { promise, issuer: &issuer }).drive(wish, &closed)? {
             Effect::Finish(outcome, news) => (outcome, news),
             Effect::Refuse(refusal) => {
@@ -214,8 +214,8 @@ pub fn keep_upstream(clocks: Clocks) {
 
 /// Logs that the clock was set back, and whether the step is held or unused IDs are issued.
 pub fn log_step_back(lead: i64, is_held: bool) -> Result<(), Error> {
-    locked(|guarded, entries| {
-        entries.extend(guarded.logged.due(LogEntry::SteppedBack { lead, is_held }));
+    locked(|protected, entries| {
+        entries.extend(protected.logged.due(LogEntry::SteppedBack { lead, is_held }));
         Ok(())
     })
 }

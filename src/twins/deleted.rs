@@ -8,7 +8,7 @@
 //!
 //! # Locking contract
 //!
-//! One LWLock guards them. While it is held, nothing is done but what [`snowflake_core::deleted`]
+//! One LWLock protects them. While it is held, nothing is done but what [`snowflake_core::deleted`]
 //! does: no memory is allocated, and no error raised.
 
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};

@@ -1,6 +1,6 @@
 //! The decision: (state, clock reading, limits) -> issue, wait or refuse.
 //!
-//! All times are whole milliseconds since the Unix epoch. The caller guards a [`Generator`] with a
+//! All times are whole milliseconds since the Unix epoch. The caller protects a [`Generator`] with a
 //! lock, reads the clock *before* it takes the lock, and does whatever the [`Decision`] asks for
 //! after it has released it.
 //!

@@ -10,18 +10,18 @@
 //!   to it. The slot is cleared after the transaction has become visible.
 //! - In its *place* among those of the last transactions, by its transaction ID, from before its
 //!   commit on: for snapshots that are older than the commit.
-//! - In a *holder*, if it is prepared. Nobody is told when it ends, so the holder stays until its
-//!   space is needed and it has ended.
+//! - In a *prepared slot*, if it is prepared. Nobody is told when it ends, so the prepared slot stays
+//!   until its space is needed and it has ended.
 //!
-//! A reader reads in this order: last ID, slots, holders, places. Since a transaction is put into its
-//! place, and into a holder, before its slot is cleared, he finds it in one of them.
+//! A reader reads in this order: last ID, slots, prepared slots, places. Since a transaction is put into
+//! its place, and into a prepared slot, before its slot is cleared, he finds it in one of them.
 //!
 //! What is read and written, and in what order, is decided here. The caller owns the memory.
 
 /// The first ID of a transaction that has taken none: greater than any.
 pub const NO_ID: i64 = i64::MAX;
 
-/// A step in the end of a transaction.
+/// An event at the end of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// It is about to commit, and not visible yet.
@@ -39,8 +39,8 @@ pub enum Event {
 pub enum Act {
     /// Puts the transaction into its place, as [`Place::wants`] says.
     Put,
-    /// Gives it a holder, whether it has taken an ID or not.
-    GiveHolder,
+    /// Puts it into a prepared slot, whether it has taken an ID or not.
+    FillPreparedSlot,
     /// Clears the slot.
     Clear,
 }
@@ -50,7 +50,7 @@ impl Event {
     pub fn acts(self) -> &'static [Act] {
         match self {
             Event::PreCommit => &[Act::Put],
-            Event::PrePrepare => &[Act::Put, Act::GiveHolder],
+            Event::PrePrepare => &[Act::Put, Act::FillPreparedSlot],
             Event::Prepared | Event::Ended => &[Act::Clear],
         }
     }
@@ -116,15 +116,15 @@ pub struct Snapshot<R> {
 
 /// What the reader needs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum Lookup {
     /// The last ID that was taken, read under the generator's lock: [`Reader::last`].
     Last,
     /// The slot of this number: [`Reader::slot`].
     Slot(usize),
     /// The next transaction ID of the server: [`Reader::next`].
     Next,
-    /// The holder of this number: [`Reader::holder`].
-    Holder(usize),
+    /// The prepared slot of this number: [`Reader::prepared_slot`].
+    PreparedSlot(usize),
     /// The place of this number: [`Reader::place`].
     Place(usize),
     /// Whether the transaction of this ID, in its lower half, has committed: [`Reader::committed`].
@@ -135,42 +135,47 @@ pub enum Step {
     TooOld,
 }
 
-/// Finds the horizon of a snapshot, step by step.
+/// Finds the horizon of a snapshot, one lookup after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reader<R> {
     snapshot: Snapshot<R>,
-    /// How many slots, holders and places there are.
+    /// How many slots, prepared slots and places there are.
     sizes: [usize; 3],
     horizon: i64,
     next: u64,
-    step: Step,
+    lookup: Lookup,
     /// How many transactions, or places of later ones, were looked at.
     looked: usize,
 }
 
 impl<R: AsRef<[u32]>> Reader<R> {
-    /// A reader for memory of so many slots, holders and places.
-    pub fn new(snapshot: Snapshot<R>, slots: usize, holders: usize, places: usize) -> Reader<R> {
-        let sizes = [slots, holders, places];
-        Reader { snapshot, sizes, horizon: 0, next: 0, step: Step::Last, looked: 0 }
+    /// A reader for memory of so many slots, prepared slots and places.
+    pub fn new(
+        snapshot: Snapshot<R>,
+        slots: usize,
+        prepared_slots: usize,
+        places: usize,
+    ) -> Reader<R> {
+        let sizes = [slots, prepared_slots, places];
+        Reader { snapshot, sizes, horizon: 0, next: 0, lookup: Lookup::Last, looked: 0 }
     }
 
     /// What is needed next.
-    pub fn step(&self) -> Step {
-        self.step
+    pub fn lookup(&self) -> Lookup {
+        self.lookup
     }
 
     /// The last ID that was taken.
     pub fn last(&mut self, id: i64) {
         self.horizon = id;
-        self.step = self.slot_from(0);
+        self.lookup = self.slot_from(0);
     }
 
     /// The first ID in the slot.
     pub fn slot(&mut self, first: i64) {
         self.lower(first);
-        if let Step::Slot(number) = self.step {
-            self.step = self.slot_from(number + 1);
+        if let Lookup::Slot(number) = self.lookup {
+            self.lookup = self.slot_from(number + 1);
         }
     }
 
@@ -178,16 +183,16 @@ impl<R: AsRef<[u32]>> Reader<R> {
     /// of each transaction whose slot was cleared before.
     pub fn next(&mut self, xid: u64) {
         self.next = xid;
-        self.step = self.holder_from(0);
+        self.lookup = self.prepared_slot_from(0);
     }
 
-    /// The transaction ID of the holder, 0 if it is free, and the first ID.
-    pub fn holder(&mut self, xid: u64, first: i64) {
+    /// The transaction ID of the prepared slot, 0 if it is free, and the first ID.
+    pub fn prepared_slot(&mut self, xid: u64, first: i64) {
         if xid != 0 && self.is_unseen(xid) {
             self.lower(first);
         }
-        if let Step::Holder(number) = self.step {
-            self.step = self.holder_from(number + 1);
+        if let Lookup::PreparedSlot(number) = self.lookup {
+            self.lookup = self.prepared_slot_from(number + 1);
         }
     }
 
@@ -197,11 +202,11 @@ impl<R: AsRef<[u32]>> Reader<R> {
         if let Some(xid) = self.transaction() {
             found = place.find(xid);
             if found == Found::Unknown {
-                self.step = Step::Committed(xid as u32);
+                self.lookup = Lookup::Committed(xid as u32);
                 return;
             }
         } else if place.gone >= self.later() {
-            self.step = Step::TooOld;
+            self.lookup = Lookup::TooOld;
             return;
         } else if place.xid >= self.later() {
             found = Found::First(place.first);
@@ -212,11 +217,11 @@ impl<R: AsRef<[u32]>> Reader<R> {
         self.look_on();
     }
 
-    /// Whether the transaction has committed. If not, it is in its slot or its holder still, or it
-    /// will never be visible.
+    /// Whether the transaction has committed. If not, it is still in its slot or its prepared slot, or
+    /// it will never be visible.
     pub fn committed(&mut self, has: bool) {
         if has {
-            self.step = Step::TooOld;
+            self.lookup = Lookup::TooOld;
         } else {
             self.look_on();
         }
@@ -230,29 +235,29 @@ impl<R: AsRef<[u32]>> Reader<R> {
         self.horizon = self.horizon.min(first.saturating_sub(1));
     }
 
-    fn slot_from(&self, number: usize) -> Step {
-        if number < self.sizes[0] { Step::Slot(number) } else { Step::Next }
+    fn slot_from(&self, number: usize) -> Lookup {
+        if number < self.sizes[0] { Lookup::Slot(number) } else { Lookup::Next }
     }
 
-    fn holder_from(&self, number: usize) -> Step {
-        if number < self.sizes[1] { Step::Holder(number) } else { self.place_of_now() }
+    fn prepared_slot_from(&self, number: usize) -> Lookup {
+        if number < self.sizes[1] { Lookup::PreparedSlot(number) } else { self.place_of_now() }
     }
 
     fn look_on(&mut self) {
         self.looked += 1;
-        self.step = self.place_of_now();
+        self.lookup = self.place_of_now();
     }
 
-    fn place_of_now(&self) -> Step {
+    fn place_of_now(&self) -> Lookup {
         let places = self.sizes[2];
         if let Some(xid) = self.transaction() {
-            return Step::Place((xid % places as u64) as usize);
+            return Lookup::Place((xid % places as u64) as usize);
         }
         let later = self.looked - self.running().len();
         if self.has_more_than_places() && later < places {
-            Step::Place(later)
+            Lookup::Place(later)
         } else {
-            Step::Done(self.horizon)
+            Lookup::Done(self.horizon)
         }
     }
 

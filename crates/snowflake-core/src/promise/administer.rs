@@ -18,9 +18,9 @@ impl Promise {
     ) -> Effect {
         let recorded = found.ok().flatten();
         let issued = timestamp.max(recorded.map_or(i64::MIN, |record| record.floor));
-        let obstacle = || self.obstacle(issuer, found, clocks, timestamp, floor, issued);
-        if let Some(obstacle) = (!force).then(obstacle).flatten() {
-            return self.leave(issuer, self.published.map(GiveBack::Raise), obstacle);
+        let refusal = || self.refusal(issuer, found, clocks, timestamp, floor, issued);
+        if let Some(refusal) = (!force).then(refusal).flatten() {
+            return self.leave(issuer, self.published.map(GiveBack::Raise), refusal);
         }
         let timeline = match recorded {
             // A promotion that has not begun yet adds its margin to the new floor, too.
@@ -58,7 +58,7 @@ impl Promise {
 
     /// What speaks against a floor that is not forced: a record that is not this server's own, a
     /// clock that is refused or far behind, or IDs of later times.
-    fn obstacle(
+    fn refusal(
         &self,
         issuer: &Issuer,
         found: Found,

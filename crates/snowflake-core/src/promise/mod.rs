@@ -59,7 +59,7 @@ impl Promise {
         mut perform: impl FnMut(Effect) -> Option<Event>,
     ) -> Effect {
         loop {
-            let effect = self.step(issuer, event);
+            let effect = self.handle(issuer, event);
             if matches!(effect, Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop) {
                 return effect;
             }
@@ -71,7 +71,7 @@ impl Promise {
     }
 
     /// What to do next. `issuer` is the server, with its settings as they are now.
-    pub fn step(&mut self, issuer: &Issuer, event: Event) -> Effect {
+    pub fn handle(&mut self, issuer: &Issuer, event: Event) -> Effect {
         match (mem::take(&mut self.doing), event) {
             (doing, Event::Wanted(wish)) => self.give_up(issuer, doing, Then::Begin(wish)),
             (doing, Event::Failed) => self.give_up(issuer, doing, Then::Stop),

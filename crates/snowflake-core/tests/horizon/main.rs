@@ -52,7 +52,7 @@ fn a_worker_that_forgets_its_leader_is_found() {
 }
 
 #[test]
-fn a_slot_that_is_cleared_before_the_holder_is_written_is_found() {
+fn a_slot_that_is_cleared_before_the_prepared_slot_is_written_is_found() {
     assert_found(Design::ClearedBeforeHeld);
 }
 
@@ -67,6 +67,6 @@ fn a_place_that_is_taken_without_a_trace_is_found() {
 }
 
 #[test]
-fn a_prepared_transaction_without_a_holder_is_found() {
+fn a_prepared_transaction_without_a_prepared_slot_is_found() {
     assert_found(Design::NotHeld);
 }

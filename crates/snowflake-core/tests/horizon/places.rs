@@ -1,7 +1,7 @@
 //! What places know, and how a reader finds transactions in them.
 
 use proptest::prelude::*;
-use snowflake_core::horizon::{Found, NO_ID, Place, Reader, Snapshot, Step};
+use snowflake_core::horizon::{Found, Lookup, NO_ID, Place, Reader, Snapshot};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
@@ -25,7 +25,7 @@ proptest! {
 
     /// The horizon is below the first ID of each transaction that the snapshot does not see, however
     /// many there are; otherwise, the snapshot is too old. It is not lowered by one that it sees. Some
-    /// are prepared, and in holders; the last holder is free.
+    /// are prepared, and in prepared slots; the last prepared slot is free.
     #[test]
     fn a_reader_finds_what_the_snapshot_does_not_see(
         base in prop::sample::select(vec![100_u64, (1 << 32) - 6, (3 << 32) + 2]),
@@ -41,28 +41,28 @@ proptest! {
         let snapshot = Snapshot { running: &running[..], later: xid(seen.len()) as u32 };
         let mut memory = vec![Place::EMPTY; places];
         let (prepared, others): (Vec<_>, Vec<_>) = (0..all).partition(|n| prepared[*n]);
-        let mut holders: Vec<_> = prepared.iter().map(|n| (xid(*n), first(*n))).collect();
-        holders.push((0, 1));
+        let mut prepared_slots: Vec<_> = prepared.iter().map(|n| (xid(*n), first(*n))).collect();
+        prepared_slots.push((0, 1));
         for number in others {
             memory[(xid(number) % places as u64) as usize].put(xid(number), first(number));
         }
-        let mut reader = Reader::new(snapshot, 1, holders.len(), places);
+        let mut reader = Reader::new(snapshot, 1, prepared_slots.len(), places);
         let mut looked = 0;
         let result = loop {
-            match reader.step() {
-                Step::Last => reader.last(5000),
-                Step::Slot(_) => reader.slot(NO_ID),
-                Step::Next => reader.next(xid(all)),
-                Step::Holder(number) => reader.holder(holders[number].0, holders[number].1),
-                Step::Place(number) => {
+            match reader.lookup() {
+                Lookup::Last => reader.last(5000),
+                Lookup::Slot(_) => reader.slot(NO_ID),
+                Lookup::Next => reader.next(xid(all)),
+                Lookup::PreparedSlot(number) => reader.prepared_slot(prepared_slots[number].0, prepared_slots[number].1),
+                Lookup::Place(number) => {
                     looked += 1;
                     reader.place(&memory[number]);
                 }
-                Step::Committed(half) => {
+                Lookup::Committed(half) => {
                     reader.committed(!prepared.iter().any(|n| xid(*n) as u32 == half));
                 }
-                Step::Done(horizon) => break Some(horizon),
-                Step::TooOld => break None,
+                Lookup::Done(horizon) => break Some(horizon),
+                Lookup::TooOld => break None,
             }
         };
         prop_assert!(looked <= running.len() + places.min(later));

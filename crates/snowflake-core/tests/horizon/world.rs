@@ -1,6 +1,6 @@
 //! What can happen between sessions and a reader, and what has to hold.
 
-use snowflake_core::horizon::{Act, Event, NO_ID, Place, Reader, Snapshot, Step};
+use snowflake_core::horizon::{Act, Event, Lookup, NO_ID, Place, Reader, Snapshot};
 use stateright::{Model, Property};
 
 pub const PROMISES: &str = "no row appears up to a horizon, and no horizon falls";
@@ -74,7 +74,7 @@ pub struct World {
     /// Transactions that run, prepared ones among them.
     running: Vec<u64>,
     prepared: Vec<Row>,
-    holders: Vec<Row>,
+    prepared_slots: Vec<Row>,
     places: Vec<Place>,
     /// Rows that are visible to new snapshots.
     visible: Vec<Row>,
@@ -131,7 +131,7 @@ impl Model for Bounds {
             sessions: vec![session; self.sessions],
             running: Vec::new(),
             prepared: Vec::new(),
-            holders: vec![Row { xid: 0, first: NO_ID }; self.sessions],
+            prepared_slots: vec![Row { xid: 0, first: NO_ID }; self.sessions],
             places: vec![Place::EMPTY; self.places],
             visible: Vec::new(),
             reader: None,
@@ -214,7 +214,7 @@ impl Model for Bounds {
                 let acts = &mut world.sessions[number].acts;
                 match self.design {
                     Design::ClearedBeforeHeld => acts.insert(1, Act::Clear),
-                    Design::NotHeld => acts.retain(|act| *act != Act::GiveHolder),
+                    Design::NotHeld => acts.retain(|act| *act != Act::FillPreparedSlot),
                     _ => {}
                 }
             }
@@ -237,7 +237,7 @@ impl Model for Bounds {
                     (running, later) = (Vec::new(), world.next as u32);
                 }
                 let snapshot = Snapshot { running, later };
-                let sizes = [world.sessions.len(), world.holders.len(), world.places.len()];
+                let sizes = [world.sessions.len(), world.prepared_slots.len(), world.places.len()];
                 let reader = Reader::new(snapshot, sizes[0], sizes[1], sizes[2]);
                 let saw = world.visible.iter().map(|row| row.xid).collect();
                 world.reader = Some(Reading { reader, saw });
@@ -293,11 +293,11 @@ impl World {
                     place.put(row.xid, session.slot);
                 }
             }
-            Act::GiveHolder => {
+            Act::FillPreparedSlot => {
                 let first = session.slot;
-                let is_free = |holder: &&mut Row| !self.running.contains(&holder.xid);
-                if let Some(holder) = self.holders.iter_mut().find(is_free) {
-                    *holder = Row { xid: row.xid, first };
+                let is_free = |prepared_slot: &&mut Row| !self.running.contains(&prepared_slot.xid);
+                if let Some(prepared_slot) = self.prepared_slots.iter_mut().find(is_free) {
+                    *prepared_slot = Row { xid: row.xid, first };
                 }
             }
         }
@@ -339,26 +339,29 @@ impl World {
     fn read(&mut self, bounds: &Bounds) {
         let Some(Reading { reader, saw }) = &mut self.reader else { return };
         let last_at_the_end = bounds.design == Design::LastReadAfterTheSlots;
-        match reader.step() {
-            Step::Last if last_at_the_end => reader.last(NO_ID),
-            Step::Last => reader.last(self.last),
-            Step::Slot(number) => reader.slot(self.sessions[number].slot),
-            Step::Next => reader.next(self.next),
-            Step::Holder(number) => {
-                reader.holder(self.holders[number].xid, self.holders[number].first);
+        match reader.lookup() {
+            Lookup::Last if last_at_the_end => reader.last(NO_ID),
+            Lookup::Last => reader.last(self.last),
+            Lookup::Slot(number) => reader.slot(self.sessions[number].slot),
+            Lookup::Next => reader.next(self.next),
+            Lookup::PreparedSlot(number) => {
+                reader.prepared_slot(
+                    self.prepared_slots[number].xid,
+                    self.prepared_slots[number].first,
+                );
             }
-            Step::Place(number) => reader.place(&self.places[number]),
-            Step::Committed(xid) => {
+            Lookup::Place(number) => reader.place(&self.places[number]),
+            Lookup::Committed(xid) => {
                 reader.committed(self.visible.iter().any(|row| row.xid == u64::from(xid)));
             }
-            Step::Done(horizon) => {
+            Lookup::Done(horizon) => {
                 let horizon = if last_at_the_end { horizon.min(self.last) } else { horizon };
                 let before = self.found.take().map_or(0, |(before, _)| before);
                 self.broken |= horizon < before;
                 self.found = Some((horizon, std::mem::take(saw)));
                 self.reader = None;
             }
-            Step::TooOld => self.reader = None,
+            Lookup::TooOld => self.reader = None,
         }
     }
 }
