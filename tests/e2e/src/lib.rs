@@ -23,6 +23,7 @@ mod programs;
 mod query;
 mod register;
 mod repack;
+mod statements;
 mod subscription;
 mod wait;
 
@@ -34,7 +35,7 @@ pub use directory::{create_directory, new_directory};
 pub use dump::{dump_and_restore, dump_text};
 pub use everything::call_everything;
 pub use fleet::{
-    Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password,
+    Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password, publishing,
 };
 pub use http::{Request, http_get};
 pub use ids::{assert_distinct, assert_increasing};
@@ -47,4 +48,5 @@ pub use query::{
 };
 pub use register::Register;
 pub use repack::repack_under_inserts;
+pub use statements::{execute, text};
 pub use wait::{eventually, patience, within};
