@@ -1,7 +1,6 @@
 //! Identities that are given out by a table: to many servers at once, from one server to the next,
 //! and after a dump and a restore.
 
-use std::fs;
 use std::thread;
 
 use postgres::Client;

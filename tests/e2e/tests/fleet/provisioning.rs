@@ -1,56 +1,18 @@
 //! The recipes of docs/setup.md that give servers their identities, run as they are
 //! printed, with other paths and hosts.
 
+use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use snowflake_e2e::{Cluster, Means, check, fleet_program, lacks, output, server_with};
 
 /// The first block of the page that contains `mark`.
 fn block(mark: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/setup.md");
-    let page = fs::read_to_string(path).expect("the page");
-    let blocks = page.split("\n```").skip(1).step_by(2);
+    let blocks = include_str!("../../../../docs/setup.md").split("\n```").skip(1).step_by(2);
     let block =
         blocks.filter_map(|block| block.split_once('\n')).find(|(_, text)| text.contains(mark));
     format!("{}\n", block.unwrap_or_else(|| panic!("no block has {mark}")).1)
-}
-
-/// A database that gives identities out, with the role of the page, and a directory in place of
-/// /etc/snowflake.
-struct Setting {
-    registry: Cluster,
-    directory: PathBuf,
-}
-
-impl Setting {
-    fn new() -> Setting {
-        let registry = Cluster::start();
-        let role = block("CREATE ROLE provisioner");
-        registry.execute(&role);
-        let directory = registry.directory().join("snowflake");
-        Setting { registry, directory }
-    }
-
-    /// The text, for this registry and this directory.
-    fn place(&self, text: &str) -> String {
-        let host = format!("host={} dbname=postgres", self.registry.directory().display());
-        let placed = text
-            .replace("host=registry dbname=operations", &host)
-            .replace("/etc/snowflake", &self.directory.display().to_string());
-        assert_ne!(placed, text);
-        placed
-    }
-
-    /// A client program of the registry's server comes first in the path of what is run.
-    fn run(&self, command: &mut Command) -> String {
-        let bin = self.registry.programs().bin();
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{path}", bin.display()));
-        command.env("HOME", self.registry.directory()).env("LC_ALL", "C.UTF-8");
-        output(command)
-    }
 }
 
 /// The identity of a server with these lines in its configuration, and these arguments.
@@ -72,18 +34,31 @@ fn cloud_init_gives_a_server_its_identity() {
     if lacks(&[Means::Program("cloud-init")]) {
         return;
     }
-    let setting = Setting::new();
-    let text = setting.place(&block("#cloud-config"));
-    let file = setting.registry.directory().join("cloud.yaml");
+    let registry = Cluster::start();
+    registry.execute(&block("CREATE ROLE provisioner"));
+    let home = registry.directory().display();
+    let mut text = block("#cloud-config");
+    for (printed, here) in [
+        ("host=registry dbname=operations", format!("host={home} dbname=postgres")),
+        ("/etc/snowflake", format!("{home}/snowflake")),
+    ] {
+        assert!(text.contains(printed), "{text}");
+        text = text.replace(printed, &here);
+    }
+    let run = |command: &mut Command| {
+        // A client program of the registry's server comes first in the path of what is run.
+        let (bin, path) = (registry.programs().bin(), env::var("PATH").unwrap_or_default());
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        output(command.env("HOME", registry.directory()).env("LC_ALL", "C.UTF-8"))
+    };
+    let file = registry.directory().join("cloud.yaml");
     fs::write(&file, &text).expect("a directory to write to");
-    let mut program = fleet_program("cloud-init");
-    let said = setting.run(program.args(["schema", "--config-file"]).arg(&file));
+    let said = run(fleet_program("cloud-init").args(["schema", "--config-file"]).arg(&file));
     // Its versions go on in different words.
     assert!(said.contains("Valid "), "{said}");
     let (_, script) = text.split_once("- |\n").expect("a script");
-    setting.run(Command::new("sh").args(["-ec", script]));
-    let written = format!("include '{}/identity.conf'\n", setting.directory.display());
-    assert_eq!(identity(&written, &[]), (0, 0));
+    run(Command::new("sh").args(["-ec", script]));
+    assert_eq!(identity(&format!("include '{home}/snowflake/identity.conf'\n"), &[]), (0, 0));
 }
 
 /// The arguments of the pods give each its own worker ID. `$(POD_INDEX)` is replaced here, as
