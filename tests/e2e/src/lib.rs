@@ -35,8 +35,8 @@ pub use directory::{create_directory, new_directory};
 pub use dump::{dump_and_restore, dump_text};
 pub use everything::call_everything;
 pub use fleet::{
-    Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password, publishing,
-    server_with,
+    Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password,
+    publishing, server_with,
 };
 pub use http::{Request, http_get};
 pub use ids::{assert_distinct, assert_increasing};

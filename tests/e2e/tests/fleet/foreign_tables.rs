@@ -58,9 +58,10 @@ impl Fleet {
         let mut parent = self.parent.connect();
         let query = format!("SELECT id FROM orders WHERE id = $1 AND {condition}");
         let query = parent.prepare(&query).expect("a query");
-        let ids = self.shards.each_ref().map(|shard| {
-            bigints(&mut shard.connect(), "SELECT id FROM orders LIMIT 100")
-        });
+        let ids = self
+            .shards
+            .each_ref()
+            .map(|shard| bigints(&mut shard.connect(), "SELECT id FROM orders LIMIT 100"));
         let is_lost = |id: &&i64| parent.query(&query, &[*id]).expect("rows").is_empty();
         ids.concat().iter().filter(is_lost).count()
     }
@@ -68,7 +69,10 @@ impl Fleet {
 
 /// The workers whose IDs a table has, in order.
 fn workers(client: &mut Client, table: &str) -> Vec<i64> {
-    bigints(client, &format!("SELECT DISTINCT snowflake_worker_id(id) AS w FROM {table} ORDER BY w"))
+    bigints(
+        client,
+        &format!("SELECT DISTINCT snowflake_worker_id(id) AS w FROM {table} ORDER BY w"),
+    )
 }
 
 /// The IDs are distinct, and each is of the server that was asked. But a shard does not know which

@@ -16,7 +16,8 @@ pub fn server(worker_id: &str, arguments: &str) -> Cluster {
         .set("max_prepared_transactions", "1")
         .set("logical_decoding_work_mem", "64kB")
         .start();
-    let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
+    let table =
+        "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
                  CREATE PUBLICATION orders FOR TABLE orders";
     server.execute(&format!("{table}; {}", watch(arguments)));
     server
