@@ -6,13 +6,12 @@ use std::fs;
 use std::process::Command;
 
 use snowflake_e2e::{Cluster, Means, check, fleet_program, lacks, output, server_with};
+use snowflake_repository::page;
 
 /// The first block of the page that contains `mark`.
 fn block(mark: &str) -> String {
-    let blocks = include_str!("../../../../docs/setup.md").split("\n```").skip(1).step_by(2);
-    let block =
-        blocks.filter_map(|block| block.split_once('\n')).find(|(_, text)| text.contains(mark));
-    format!("{}\n", block.unwrap_or_else(|| panic!("no block has {mark}")).1)
+    let blocks = page("docs/setup.md").blocks();
+    blocks.into_iter().find(|block| block.text.contains(mark)).expect(mark).text
 }
 
 /// The identity of a server with these lines in its configuration, and these arguments.
