@@ -163,9 +163,4 @@ impl Member {
         let request = Request { authorization: Some(&who), ..Request::new("POST", path, body) };
         request.ask(self.api).filter(|(status, _)| *status == 200).map(|(_, answer)| answer)
     }
-
-    /// The status with which it answers the same of somebody who does not say who they are.
-    pub fn status_without_password(&self, method: &str, path: &str, body: &str) -> u16 {
-        Request::new(method, path, body).ask(self.api).expect("an answer").0
-    }
 }
