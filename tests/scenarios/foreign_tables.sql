@@ -13,18 +13,22 @@ DO $$ BEGIN
         EXECUTE format('CREATE USER MAPPING FOR postgres SERVER shard%s OPTIONS (user ''postgres'')', n);
     END LOOP;
 END $$;
-CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+-- What stands in a plan, and how often.
+CREATE FUNCTION plan(query text) RETURNS TABLE (number bigint, part text) LANGUAGE plpgsql AS $$
 DECLARE
     line text;
+    parts text[];
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
-        RETURN QUERY SELECT match[1] FROM regexp_matches(line, '((Remote SQL|Filter|Subplans Removed): .*)') AS match;
+        parts := parts || substring(line, 'Remote SQL: .*|Filter:|Subplans Removed: .*');
     END LOOP;
+    RETURN QUERY SELECT count(*), regexp_replace(p, 'shard\d', 'shard') FROM unnest(parts) AS p
+        WHERE p IS NOT NULL GROUP BY 2 ORDER BY 2;
 END $$;
 
 -- Without a default, the parent sends NULL, and the default of the shard does not count.
 CREATE FOREIGN TABLE plain (id bigint, item text) SERVER shard2 OPTIONS (schema_name 'shard2', table_name 'orders');
-SELECT plan('INSERT INTO plain (item) VALUES (1)'); --> Remote SQL: INSERT INTO shard2.orders(id, item) VALUES ($1, $2)
+SELECT * FROM plan('INSERT INTO plain (item) VALUES (1)'); --> 1 | Remote SQL: INSERT INTO shard.orders(id, item) VALUES ($1, $2)
 INSERT INTO plain (item) VALUES ('x'); --> ERROR 23502
 -- A foreign table that leaves the ID out makes the default of the shard count. It has no ID to return.
 CREATE FOREIGN TABLE without_id (item text) SERVER shard2 OPTIONS (schema_name 'shard2', table_name 'orders');
@@ -81,55 +85,40 @@ BEGIN
 END $$;
 
 -- The shards get comparisons with constants. now() is no constant: a subquery makes it one.
-SELECT plan($$ SELECT item FROM orders WHERE snowflake_within(id, '2026-01-01+00', '2027-01-01+00') $$);
---> Remote SQL: ... shard2.orders WHERE ((id >= 2006515713438646272::bigint)) AND ((id <= 2138787284382646271::bigint))
---> Remote SQL: ... shard3.orders WHERE ((id >= 2006515713438646272::bigint)) AND ((id <= 2138787284382646271::bigint))
+SELECT * FROM plan($$ SELECT item FROM orders WHERE snowflake_within(id, '2026-01-01+00', '2027-01-01+00') $$);
+--> 2 | Remote SQL: SELECT item FROM shard.orders WHERE ((id >= 2006515713438646272::bigint)) AND ((id <= 2138787284382646271::bigint))
 PREPARE orders_within(timestamptz, timestamptz) AS SELECT item FROM orders WHERE snowflake_within(id, $1, $2);
-SELECT plan($$ EXECUTE orders_within('2026-01-01+00', '2027-01-01+00') $$);
---> Remote SQL: ... shard2.orders WHERE ((id >= 2006515713438646272::bigint)) AND ((id <= 2138787284382646271::bigint))
---> Remote SQL: ... shard3.orders WHERE ((id >= 2006515713438646272::bigint)) AND ((id <= 2138787284382646271::bigint))
-SELECT plan($$ SELECT item FROM orders WHERE id >= (SELECT snowflake_min(now() - interval '1 hour')) $$);
---> Remote SQL: ... shard2.orders WHERE ((id >= $1::bigint))
---> Remote SQL: ... shard3.orders WHERE ((id >= $1::bigint))
+SELECT * FROM plan($$ EXECUTE orders_within('2026-01-01+00', '2027-01-01+00') $$);
+--> 2 | Remote SQL: SELECT item FROM shard.orders WHERE ((id >= 2006515713438646272::bigint)) AND ((id <= 2138787284382646271::bigint))
+SELECT * FROM plan($$ SELECT item FROM orders WHERE id >= (SELECT snowflake_min(now() - interval '1 hour')) $$);
+--> 2 | Remote SQL: SELECT item FROM shard.orders WHERE ((id >= $1::bigint))
 SELECT count(item) FROM orders WHERE id >= (SELECT snowflake_min(now() - interval '1 hour')); --> 100
-SELECT plan($$ SELECT item FROM orders WHERE snowflake_within(id, now() - interval '1 hour', 'infinity') $$);
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard2.orders
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard3.orders
+SELECT * FROM plan($$ SELECT item FROM orders WHERE snowflake_within(id, now() - interval '1 hour', 'infinity') $$);
+--> 2 | Filter:
+--> 2 | Remote SQL: SELECT id, item FROM shard.orders
 SET plan_cache_mode = force_generic_plan;
-SELECT plan($$ EXECUTE orders_within('2026-01-01+00', '2027-01-01+00') $$);
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard2.orders
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard3.orders
-SELECT plan('SELECT item FROM orders WHERE snowflake_worker_id(id) = 9');
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard2.orders
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard3.orders
+SELECT * FROM plan($$ EXECUTE orders_within('2026-01-01+00', '2027-01-01+00') $$);
+--> 2 | Filter:
+--> 2 | Remote SQL: SELECT id, item FROM shard.orders
+SELECT * FROM plan('SELECT item FROM orders WHERE snowflake_worker_id(id) = 9');
+--> 2 | Filter:
+--> 2 | Remote SQL: SELECT id, item FROM shard.orders
 
 -- With the server option "extensions", functions of the extension run on the shards, too. now() is not of the extension, and
 -- each server has its own. An ID is never made on behalf of another server.
 ALTER SERVER shard2 OPTIONS (ADD extensions 'snowflake');
 ALTER SERVER shard3 OPTIONS (ADD extensions 'snowflake');
-SELECT plan('SELECT item FROM orders WHERE snowflake_worker_id(id) = 9');
---> Remote SQL: ... shard2.orders WHERE ((public.snowflake_worker_id(id) = 9))
---> Remote SQL: ... shard3.orders WHERE ((public.snowflake_worker_id(id) = 9))
+SELECT * FROM plan('SELECT item FROM orders WHERE snowflake_worker_id(id) = 9');
+--> 2 | Remote SQL: SELECT item FROM shard.orders WHERE ((public.snowflake_worker_id(id) = 9))
 SELECT count(item) FROM orders WHERE snowflake_worker_id(id) = 9; --> 100
-SELECT plan($$ EXECUTE orders_within('2026-01-01+00', '2027-01-01+00') $$);
---> Remote SQL: ... shard2.orders WHERE ...id >= snowflake_internal.snowflake_within_min($1::timestamp with time zone)...
---> Remote SQL: ... shard3.orders WHERE ...id >= snowflake_internal.snowflake_within_min($1::timestamp with time zone)...
-SELECT plan($$ SELECT item FROM orders WHERE snowflake_within(id, now() - interval '1 hour', 'infinity') $$);
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard2.orders
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard3.orders
-SELECT plan('SELECT item FROM orders WHERE id < snowflake_nextval()');
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard2.orders
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard3.orders
+SELECT * FROM plan($$ EXECUTE orders_within('2026-01-01+00', '2027-01-01+00') $$);
+--> 2 | Remote SQL: SELECT item FROM shard.orders WHERE ...id >= snowflake_internal.snowflake_within_min($1::timestamp with time zone)...
+SELECT * FROM plan($$ SELECT item FROM orders WHERE snowflake_within(id, now() - interval '1 hour', 'infinity') $$);
+--> 2 | Filter:
+--> 2 | Remote SQL: SELECT id, item FROM shard.orders
+SELECT * FROM plan('SELECT item FROM orders WHERE id < snowflake_nextval()');
+--> 2 | Filter:
+--> 2 | Remote SQL: SELECT id, item FROM shard.orders
 
 -- A query asks only the shards that can have rows of the time. now() is known when it starts.
 CREATE TABLE by_time (id bigint DEFAULT snowflake_nextval(), item text) PARTITION BY RANGE (id);
@@ -140,11 +129,11 @@ CREATE FOREIGN TABLE later PARTITION OF by_time FOR VALUES FROM (snowflake_min('
 TRUNCATE shard2.orders, shard3.orders;
 INSERT INTO by_time (item) SELECT 'x' FROM generate_series(1, 50);
 INSERT INTO by_time VALUES (snowflake_make('2025-05-01+00', 0, 0, 0), 'old');
-SELECT plan($$ SELECT item FROM by_time WHERE snowflake_within(id, '2025-01-01+00', '2025-06-01+00') $$);
---> Remote SQL: ... shard2.orders WHERE ...
+SELECT * FROM plan($$ SELECT item FROM by_time WHERE snowflake_within(id, '2025-01-01+00', '2025-06-01+00') $$);
+--> 1 | Remote SQL: SELECT item FROM shard.orders WHERE ...
 SELECT item FROM by_time WHERE snowflake_within(id, '2025-01-01+00', '2025-06-01+00'); --> old
-SELECT plan($$ SELECT item FROM by_time WHERE snowflake_within(id, now() - interval '1 hour', 'infinity') $$);
---> Subplans Removed: 1
---> Filter: ...
---> Remote SQL: SELECT id, item FROM shard3.orders
+SELECT * FROM plan($$ SELECT item FROM by_time WHERE snowflake_within(id, now() - interval '1 hour', 'infinity') $$);
+--> 1 | Filter:
+--> 1 | Remote SQL: SELECT id, item FROM shard.orders
+--> 1 | Subplans Removed: 1
 SELECT count(item) FROM by_time WHERE snowflake_within(id, now() - interval '1 hour', 'infinity'); --> 50

@@ -179,23 +179,6 @@ fn the_first_copy_of_a_table_is_observed() {
     }
 }
 
-/// A subscriber that is an hour late gets old IDs, which move nothing.
-#[test]
-fn old_posts_move_nothing() {
-    let servers = pair("-0.3s", "2s", true);
-    let mut client = servers[1].connect();
-    execute(&mut client, "ALTER SUBSCRIPTION posts DISABLE");
-    servers[0].execute("INSERT INTO posts SELECT snowflake_nextval(1000)");
-    servers.iter().for_each(|server| server.set_clock("+3600s"));
-    is_newer(&servers[1], 0);
-    execute(&mut client, "ALTER SUBSCRIPTION posts ENABLE");
-    eventually("they arrive", || rows(&mut client, "posts") == 1000);
-    let behind = "SELECT (extract(epoch FROM clock_timestamp() - snowflake_timestamp(snowflake_nextval())) * 1000)::bigint";
-    let behind = bigint(&mut client, behind);
-    assert!((0..=1).contains(&behind), "{behind} ms");
-    assert_eq!(refused(&servers[1]), 0);
-}
-
 /// A large transaction is applied in parallel while it is still sent, by a worker of its own.
 #[test]
 fn a_parallel_apply_worker_observes() {

@@ -9,7 +9,7 @@ use snowflake_e2e::{
 };
 
 const STATEMENTS: usize = 100;
-const INSERT: &str = "INSERT INTO orders (item) SELECT 'item' FROM generate_series(1, 50)";
+pub const INSERT: &str = "INSERT INTO orders (item) SELECT 'item' FROM generate_series(1, 50)";
 
 struct Fleet {
     parent: Cluster,
@@ -58,21 +58,17 @@ impl Fleet {
         let mut parent = self.parent.connect();
         let query = format!("SELECT id FROM orders WHERE id = $1 AND {condition}");
         let query = parent.prepare(&query).expect("a query");
-        let ids = self
-            .shards
-            .each_ref()
-            .map(|shard| bigints(&mut shard.connect(), "SELECT id FROM orders LIMIT 100"));
+        let some = "SELECT id FROM orders LIMIT 100";
+        let ids = self.shards.each_ref().map(|shard| bigints(&mut shard.connect(), some));
         let is_lost = |id: &&i64| parent.query(&query, &[*id]).expect("rows").is_empty();
         ids.concat().iter().filter(is_lost).count()
     }
 }
 
 /// The workers whose IDs a table has, in order.
-fn workers(client: &mut Client, table: &str) -> Vec<i64> {
-    bigints(
-        client,
-        &format!("SELECT DISTINCT snowflake_worker_id(id) AS w FROM {table} ORDER BY w"),
-    )
+pub fn workers(client: &mut Client, table: &str) -> Vec<i64> {
+    let workers = format!("SELECT DISTINCT snowflake_worker_id(id) AS w FROM {table} ORDER BY w");
+    bigints(client, &workers)
 }
 
 /// The IDs are distinct, and each is of the server that was asked. But a shard does not know which

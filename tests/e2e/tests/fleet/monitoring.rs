@@ -6,6 +6,7 @@ use std::fs::{self, File, Permissions};
 use std::iter;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 use snowflake_e2e::{
@@ -34,6 +35,13 @@ fn text(name: &str) -> String {
 fn block(language: &str) -> String {
     let blocks = page("monitoring/README.md").blocks();
     blocks.into_iter().find(|block| block.language == language).expect(language).text
+}
+
+/// Starts a program that answers at a port of the machine.
+fn start(mut command: Command, log: PathBuf) -> (u16, Service) {
+    let port = free_port();
+    command.arg(format!("--web.listen-address=127.0.0.1:{port}"));
+    (port, Service::start(command, log))
 }
 
 /// Each alert fires for a series with a fault, and not for one without.
@@ -78,14 +86,12 @@ fn one_cause_makes_one_alert() {
     ];
     let directory = tempfile::tempdir().expect("a directory for temporary files");
     fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("permissions");
-    let port = free_port();
     let mut command = fleet_program("prometheus-alertmanager");
     command
         .arg(format!("--config.file={}", path("alertmanager.yaml").display()))
         .arg(format!("--storage.path={}", directory.path().join("data").display()))
-        .arg(format!("--web.listen-address=127.0.0.1:{port}"))
         .arg("--cluster.listen-address=");
-    let _service = Service::start(command, directory.path().join("log"));
+    let (port, _service) = start(command, directory.path().join("log"));
     eventually("Alertmanager is ready", || http_get(port, "/-/ready").is_some());
     for alert in CAUSES.iter().flat_map(|(cause, follow)| iter::once(cause).chain(*follow)) {
         let labels = ["alertname", "instance", "name"].iter().zip(alert.splitn(3, ' '));
@@ -126,12 +132,8 @@ impl Watched {
             let line = lines.lines().find_map(|line| line.strip_prefix(&format!("{name}='")));
             line.expect("a line").trim_end_matches('\'').to_owned()
         };
-        let port = free_port();
         let mut command = fleet_program("prometheus-postgres-exporter");
-        command
-            .env("DATA_SOURCE_NAME", line("DATA_SOURCE_NAME"))
-            .args(line("ARGS").split(' '))
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"));
+        command.env("DATA_SOURCE_NAME", line("DATA_SOURCE_NAME")).args(line("ARGS").split(' '));
         if cluster.programs().major() >= 17 && exporter_is_old() {
             const NO_BGWRITER: &str = "--no-collector.bgwriter";
             let line = format!(
@@ -140,7 +142,7 @@ impl Watched {
             assert!(text("README.md").contains(&line));
             command.arg(NO_BGWRITER);
         }
-        let exporter = Service::start(command, directory.join("exporter.log"));
+        let (port, exporter) = start(command, directory.join("exporter.log"));
         Watched { cluster, port, exporter }
     }
 
@@ -251,13 +253,11 @@ impl Prometheus {
         });
         fs::write(directory.join("snowflake/alerts.yaml"), lines.collect::<String>())
             .expect("a directory to write to");
-        let port = free_port();
         let mut command = fleet_program("prometheus");
         command
             .arg(format!("--config.file={}", file.display()))
-            .arg(format!("--storage.tsdb.path={}", directory.join("prometheus").display()))
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"));
-        let service = Service::start(command, directory.join("prometheus.log"));
+            .arg(format!("--storage.tsdb.path={}", directory.join("prometheus").display()));
+        let (port, service) = start(command, directory.join("prometheus.log"));
         eventually("Prometheus is ready", || http_get(port, "/-/ready").is_some());
         Prometheus { port, service }
     }

@@ -172,14 +172,13 @@ fn restores_keep_the_register() {
 /// How many IDs come twice if two servers take them at full speed, at least once in the same
 /// millisecond.
 fn duplicates(clusters: [&Cluster; 2]) -> usize {
-    let millisecond = |id: &i64| id >> 22;
+    let milliseconds =
+        |ids: &HashSet<i64>| -> HashSet<i64> { ids.iter().map(|id| id >> 22).collect() };
     let mut repeated = 0;
     eventually("both take IDs in one millisecond", || {
-        let [one, other] = take_at_once(clusters);
-        let one_ids: HashSet<_> = one.iter().collect();
-        let milliseconds: HashSet<_> = one.iter().map(millisecond).collect();
-        repeated = other.iter().filter(|id| one_ids.contains(id)).count();
-        other.iter().any(|id| milliseconds.contains(&millisecond(id)))
+        let [one, other] = take_at_once(clusters).map(HashSet::from_iter);
+        repeated = one.intersection(&other).count();
+        !milliseconds(&one).is_disjoint(&milliseconds(&other))
     });
     repeated
 }
