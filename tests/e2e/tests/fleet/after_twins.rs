@@ -1,7 +1,7 @@
 //! What an operator does when a subscription was disabled, after twins, and with a member that has
 //! lost rows.
 
-use std::io::{Read, Write};
+use std::io;
 
 use postgres::Client;
 use snowflake_e2e::{Cluster, bigint, check, eventually, execute, text};
@@ -88,20 +88,18 @@ fn rows_with_equal_keys_are_kept() {
     servers[1].configure(&[("snowflake.worker_id", "8")]);
     servers[1].start_again();
     let mut clients = servers.each_ref().map(Cluster::connect);
-    let theirs = copy_out(&mut clients[1], "orders");
-    execute(&mut clients[0], "CREATE TABLE theirs (LIKE orders)");
-    copy_in(&mut clients[0], "theirs", &theirs);
+    let [one, other] = &mut clients;
+    execute(one, "CREATE TABLE theirs (LIKE orders)");
+    copy(other, "orders", one, "theirs");
     execute(
-        &mut clients[0],
+        one,
         "CREATE TABLE equal_keys AS
              SELECT id FROM orders AS o JOIN theirs AS t USING (id)
              WHERE ROW(o.*) IS DISTINCT FROM ROW(t.*)",
     );
-    assert_eq!(bigint(&mut clients[0], "SELECT count(*) FROM equal_keys"), 20);
-    let keys = copy_out(&mut clients[0], "equal_keys");
-    execute(&mut clients[1], "CREATE TABLE equal_keys (id bigint)");
-    copy_in(&mut clients[1], "equal_keys", &keys);
-    for client in &mut clients {
+    execute(other, "CREATE TABLE equal_keys (id bigint)");
+    copy(one, "equal_keys", other, "equal_keys");
+    for client in [one, other] {
         let renumber = "UPDATE orders SET id = snowflake_nextval()
             WHERE id IN (SELECT id FROM equal_keys)";
         assert_eq!(client.execute(renumber, &[]).expect("new keys"), 20);
@@ -126,16 +124,11 @@ fn switch_subscriptions(servers: &[Cluster; 2], action: &str) {
     }
 }
 
-fn copy_out(client: &mut Client, table: &str) -> Vec<u8> {
-    let mut rows = Vec::new();
-    let mut reader = client.copy_out(&format!("COPY {table} TO STDOUT")).expect("a copy");
-    reader.read_to_end(&mut rows).expect("rows");
-    rows
-}
-
-fn copy_in(client: &mut Client, table: &str, rows: &[u8]) {
-    let mut writer = client.copy_in(&format!("COPY {table} FROM STDIN")).expect("a copy");
-    writer.write_all(rows).expect("rows");
+/// Copies a table of one server into one of another.
+fn copy(from: &mut Client, table: &str, to: &mut Client, into: &str) {
+    let mut rows = from.copy_out(&format!("COPY {table} TO STDOUT")).expect("a copy");
+    let mut writer = to.copy_in(&format!("COPY {into} FROM STDIN")).expect("a copy");
+    io::copy(&mut rows, &mut writer).expect("rows");
     writer.finish().expect("a copy");
 }
 

@@ -63,11 +63,6 @@ impl Citus {
         self.nodes.push(node);
     }
 
-    /// A session with the coordinator.
-    fn connect(&self) -> Client {
-        self.coordinator.connect()
-    }
-
     /// The coordinator and the nodes.
     fn all(&self) -> impl Iterator<Item = &Cluster> {
         std::iter::once(&self.coordinator).chain(&self.nodes)
@@ -79,7 +74,7 @@ impl Citus {
             "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
              SELECT create_distributed_table('orders', 'id', shard_count => 4)",
         );
-        self.connect()
+        self.coordinator.connect()
     }
 
     /// Lines and notes that are distributed by tenant, and on the same node for each tenant.
@@ -93,7 +88,7 @@ impl Citus {
                  SELECT create_distributed_table('{table}', 'tenant_id', shard_count => 4)"
             ));
         }
-        self.connect()
+        self.coordinator.connect()
     }
 }
 
@@ -112,7 +107,7 @@ fn ids(client: &mut Client, table: &str) -> Vec<i64> {
 #[test]
 fn the_coordinator_creates_the_extension_and_checks_all_nodes() {
     let Some(citus) = citus() else { return };
-    let mut client = citus.connect();
+    let mut client = citus.coordinator.connect();
     let identities = "SELECT result::bigint FROM run_command_on_all_nodes(
         'SELECT worker_id FROM snowflake_status') ORDER BY result";
     assert_eq!(bigints(&mut client, identities), [1, 2, 3]);
@@ -169,7 +164,7 @@ fn ids_are_of_the_node_that_was_asked() {
 #[test]
 fn a_reference_table_has_the_same_ids_everywhere() {
     let Some(citus) = citus() else { return };
-    let mut client = citus.connect();
+    let mut client = citus.coordinator.connect();
     execute(
         &mut client,
         "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
@@ -348,7 +343,7 @@ fn a_clone_needs_an_identity_of_its_own() {
 #[test]
 fn distributed_columns_are_converted() {
     let Some(citus) = citus() else { return };
-    let mut client = citus.connect();
+    let mut client = citus.coordinator.connect();
     for (table, id) in [("plain", "integer"), ("counted", "bigserial")] {
         let create = format!(
             "CREATE TABLE {table} (tenant_id bigint, id {id}, PRIMARY KEY (tenant_id, id));

@@ -61,12 +61,10 @@ impl Member {
         }
     }
 
-    /// A file beside the data directory.
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// The data directory.
     pub fn data(&self) -> PathBuf {
         self.file("data")
     }
@@ -103,10 +101,8 @@ impl Member {
     }
 
     fn postmaster(&self) -> u32 {
-        let file =
-            fs::read_to_string(self.data().join("postmaster.pid")).expect("a running server");
-        let pid = file.lines().next().and_then(|pid| pid.parse().ok());
-        pid.expect("a process ID")
+        let file = fs::read_to_string(self.data().join("postmaster.pid")).expect("a server");
+        file.lines().next().and_then(|pid| pid.parse().ok()).expect("a process ID")
     }
 
     /// A session with PostgreSQL, whatever its role is, as soon as it accepts one.
@@ -119,11 +115,8 @@ impl Member {
         client.expect("a session")
     }
 
-    /// How a client connects to PostgreSQL.
     fn config(&self) -> Config {
-        let mut config = self.config_without_password();
-        config.password(&self.password);
-        config
+        self.config_without_password().password(&self.password).clone()
     }
 
     /// How somebody tries to connect who only knows where PostgreSQL is.
@@ -158,8 +151,8 @@ impl Member {
 
     /// What Patroni's REST API answers to a request that changes something.
     pub fn post(&self, path: &str, body: &str) -> Option<String> {
-        let user = BASE64_STANDARD.encode(format!("patroni:{}", self.password));
-        let who = format!("Basic {user}");
+        let user = format!("patroni:{}", self.password);
+        let who = format!("Basic {}", BASE64_STANDARD.encode(user));
         let request = Request { authorization: Some(&who), ..Request::new("POST", path, body) };
         request.ask(self.api).filter(|(status, _)| *status == 200).map(|(_, answer)| answer)
     }
