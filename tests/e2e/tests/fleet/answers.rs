@@ -25,7 +25,7 @@ const A_MINUTE: &str = "-60s";
 const ALLOWED: &str = "5min";
 
 /// The server of posts, and the one of answers, whose clock is behind. Nobody follows yet.
-fn strangers(behind: &str, max_observed_lead: &str, with_trigger: bool) -> [Cluster; 2] {
+fn unconnected(behind: &str, max_observed_lead: &str, with_trigger: bool) -> [Cluster; 2] {
     let servers = ["1", "2"].map(|worker| {
         let builder = publishing(worker).set("snowflake.max_observed_lead", max_observed_lead);
         builder.fake_clock().start()
@@ -40,7 +40,7 @@ fn strangers(behind: &str, max_observed_lead: &str, with_trigger: bool) -> [Clus
 
 /// The same two, each of which follows the other one.
 fn pair(behind: &str, max_observed_lead: &str, with_trigger: bool) -> [Cluster; 2] {
-    let servers = strangers(behind, max_observed_lead, with_trigger);
+    let servers = unconnected(behind, max_observed_lead, with_trigger);
     subscribe(&servers[1], &servers[0], "posts", "");
     subscribe(&servers[0], &servers[1], "answers", "");
     servers
@@ -170,7 +170,7 @@ fn answers_are_not_older_after_a_failover_of_the_other_server() {
 #[test]
 fn the_first_copy_of_a_table_is_observed() {
     for with_trigger in [false, true] {
-        let [posts, answers] = strangers(A_MINUTE, ALLOWED, with_trigger);
+        let [posts, answers] = unconnected(A_MINUTE, ALLOWED, with_trigger);
         posts.execute("INSERT INTO posts SELECT snowflake_nextval(10000)");
         let newest = last_post(&posts, &[]);
         subscribe(&answers, &posts, "posts", "");
@@ -185,7 +185,7 @@ fn a_parallel_apply_worker_observes() {
     if lacks(&[Means::PostgreSQL(16)]) {
         return;
     }
-    let [posts, answers] = strangers(A_MINUTE, ALLOWED, true);
+    let [posts, answers] = unconnected(A_MINUTE, ALLOWED, true);
     posts.configure(&[("logical_decoding_work_mem", "64kB")]);
     posts.reload();
     subscribe(&answers, &posts, "posts", "WITH (streaming = parallel)");

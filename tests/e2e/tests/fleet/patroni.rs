@@ -96,19 +96,14 @@ fn lose_power(mut fleet: Fleet, task: Task, times: usize) -> (usize, usize) {
             fleet.wait_for_standbys(new);
             assert!(fleet.members[old].log().contains("running pg_rewind"));
             fleet.assert_well(&[ORIGIN]);
-            assert_register_is_kept(&fleet.members[old], &fleet.members[new]);
+            let floor = "SELECT snowflake_max(snowflake_floor())";
+            let expected = bigint(&mut fleet.members[new].connect(), floor);
+            let mut client = fleet.members[old].connect();
+            eventually("the floor comes back", || bigint(&mut client, floor) >= expected);
             old = new;
         }
     });
     (lost, duplicates(&[&received]))
-}
-
-/// A member that came back has the register of the primary.
-fn assert_register_is_kept(member: &Member, primary: &Member) {
-    let floor = "SELECT snowflake_max(snowflake_floor())";
-    let expected = bigint(&mut primary.connect(), floor);
-    let mut client = member.connect();
-    eventually("the floor comes to the member", || bigint(&mut client, floor) >= expected);
 }
 
 /// Each port of a fleet is open to everybody on the machine. Who does not know the password gets
