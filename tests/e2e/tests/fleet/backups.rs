@@ -53,9 +53,8 @@ pub fn take(client: &mut Client, journal: &Journal, rows: u32) {
 #[track_caller]
 pub fn assert_all_is_well(client: &mut Client) {
     // A copy that has the identity of its original is told so.
-    let doubts =
-        "SELECT coalesce(string_agg(name || ': ' || detail, ' '), '') FROM snowflake_check()
-                  WHERE NOT ok AND name <> 'restored copy'";
+    let doubts = "SELECT coalesce(string_agg(name || ': ' || detail, ' '), '')
+                  FROM snowflake_check() WHERE NOT ok AND name <> 'restored copy'";
     assert_eq!(text(client, doubts), "");
 }
 

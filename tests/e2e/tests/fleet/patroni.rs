@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Request, StopOnDrop, bigint, bigints, check, error_of, eventually, listening_ports, text,
+    Request, StopOnDrop, bigint, bigints, check, error_of, eventually, fleet_program,
+    listening_ports, output, text,
 };
 
 use fleet::{Fleet, Identity};
@@ -194,8 +195,10 @@ fn no_id_comes_twice_in_planned_switchovers() {
             received.wait_for(LOAD);
             fleet.set_clocks(&[new], BEHIND);
             let [from, to] = [old, new].map(|number| &fleet.members[number]);
-            let body = format!(r#"{{"leader": "{}", "candidate": "{}"}}"#, from.name, to.name);
-            let answer = scope.spawn(move || from.post("/switchover", &body).expect("an answer"));
+            let mut patronictl = fleet_program("patronictl");
+            patronictl.arg("-c").arg(from.file("patroni.yml"));
+            patronictl.args(["switchover", "orders", "--force", "--candidate", to.name]);
+            let answer = scope.spawn(move || output(&mut patronictl));
             let time = first_id(&fleet, &[new], &received);
             println!("{}", answer.join().expect("a thread"));
             assert_eq!(lost_rows(from, to, &received, time), 0);

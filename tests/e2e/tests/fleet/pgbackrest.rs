@@ -236,8 +236,7 @@ fn a_clone_beside_its_original_needs_an_identity_of_its_own() {
     // In a file outside the data directory, and no more in this.
     let path = own.data().join("postgresql.conf");
     let text = fs::read_to_string(&path).expect("postgresql.conf");
-    let text =
-        text.replace("\nsnowflake.datacenter_id", "\n#").replace("\nsnowflake.worker", "\n#");
+    let text = text.replace("snowflake.datacenter_id", "#").replace("snowflake.worker_id", "#");
     fs::write(&path, text).expect("postgresql.conf is writable");
     own.set_identity_outside(11);
     own.start_again();

@@ -4,12 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use postgres::{Client, Config, NoTls};
 use snowflake_e2e::{
-    Programs, Request, Service, clock_of_file, create_directory, eventually, fleet_program,
-    free_port, http_get, kill_server, listening_ports, set_clock_of_file, signal,
+    Programs, Service, clock_of_file, create_directory, eventually, fleet_program, free_port,
+    http_get, kill_server, listening_ports, set_clock_of_file, signal,
 };
 
 /// PostgreSQL, and the Patroni that keeps it.
@@ -147,13 +145,5 @@ impl Member {
     /// Whether Patroni's REST API says yes.
     pub fn answers(&self, path: &str) -> bool {
         http_get(self.api, path).is_some()
-    }
-
-    /// What Patroni's REST API answers to a request that changes something.
-    pub fn post(&self, path: &str, body: &str) -> Option<String> {
-        let user = format!("patroni:{}", self.password);
-        let who = format!("Basic {}", BASE64_STANDARD.encode(user));
-        let request = Request { authorization: Some(&who), ..Request::new("POST", path, body) };
-        request.ask(self.api).filter(|(status, _)| *status == 200).map(|(_, answer)| answer)
     }
 }
