@@ -19,6 +19,11 @@ INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0)),
                            (snowflake_nextval() + 1);
 SELECT pg_replication_origin_create('elsewhere') > 0; --> t
 SELECT pg_replication_origin_session_setup('elsewhere');
+-- A program need not say when a transaction was committed. Then the clock does.
+INSERT INTO watched VALUES (snowflake_make(now() - interval '1 hour', 5, 9, 0));
+INSERT INTO watched VALUES (snowflake_make(now() - interval '1 second', 5, 9, 0)); --> ERROR 55000
+SELECT twins FROM pg_stat_snowflake; --> 1
+SELECT snowflake_stat_reset();
 -- What another server has made, and what is no ID.
 SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:59.999999+00');
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 8, 0)),

@@ -9,7 +9,28 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
+use crate::builder::ClusterBuilder;
+use crate::cluster::Cluster;
 use crate::programs::as_server_user;
+
+/// A server with this worker ID that can publish, and follows several others, without long waits.
+pub fn publishing(worker_id: &str) -> ClusterBuilder {
+    Cluster::builder()
+        .set("wal_level", "logical")
+        .set("snowflake.worker_id", worker_id)
+        .set("max_worker_processes", "16")
+        .set("wal_retrieve_retry_interval", "100ms")
+}
+
+/// A server without an identity, not started yet, whose configuration includes a file with these
+/// lines.
+pub fn server_with(builder: ClusterBuilder, lines: &str) -> Cluster {
+    let server = builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
+    let file = server.directory().join("identity.conf");
+    fs::write(&file, lines).expect("a directory to write to");
+    server.configure(&[("include", &file.to_string_lossy())]);
+    server
+}
 
 /// A program that fleets have around their servers, such as `pgbouncer`, as the user that servers
 /// run as: one of those that `tools/setup fleet` fetched, or else of the `PATH`.

@@ -23,6 +23,7 @@ mod programs;
 mod query;
 mod register;
 mod repack;
+mod statements;
 mod subscription;
 mod wait;
 
@@ -35,6 +36,7 @@ pub use dump::{dump_and_restore, dump_text};
 pub use everything::call_everything;
 pub use fleet::{
     Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password,
+    publishing, server_with,
 };
 pub use http::{Request, http_get};
 pub use ids::{assert_distinct, assert_increasing};
@@ -47,4 +49,5 @@ pub use query::{
 };
 pub use register::Register;
 pub use repack::repack_under_inserts;
+pub use statements::{execute, text};
 pub use wait::{eventually, patience, within};

@@ -4,31 +4,18 @@
 use std::thread;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Means, bigint, eventually, lacks};
+use snowflake_e2e::{Cluster, Means, bigint, eventually, execute, lacks, publishing};
 
 const TABLES: &str = "
     CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
-    CREATE TABLE answers (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), post_id bigint NOT NULL)";
+    CREATE TABLE answers (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), post_id bigint NOT NULL);
+    CREATE PUBLICATION posts FOR TABLE posts; CREATE PUBLICATION answers FOR TABLE answers";
 
 /// The trigger of the page.
 const TRIGGER: &str = "
     CREATE TRIGGER observe BEFORE INSERT OR UPDATE OF id ON posts
         FOR EACH ROW EXECUTE FUNCTION snowflake_observe_rows('id');
     ALTER TABLE posts ENABLE REPLICA TRIGGER observe";
-
-/// A server that can publish, on a clock of its own.
-fn server(worker_id: &str, max_observed_lead: &str) -> Cluster {
-    let server = Cluster::builder()
-        .fake_clock()
-        .set("wal_level", "logical")
-        .set("snowflake.worker_id", worker_id)
-        .set("snowflake.max_observed_lead", max_observed_lead)
-        .set("max_worker_processes", "16")
-        .set("wal_retrieve_retry_interval", "100ms")
-        .start();
-    server.connect().batch_execute(TABLES).expect("tables");
-    server
-}
 
 /// How far the clock of answers is behind where a server starts anew, or where rows take a while to
 /// come: more than a start or a promotion adds, and more than the time that passes.
@@ -37,18 +24,23 @@ const A_MINUTE: &str = "-60s";
 /// The setting that allows such a lead.
 const ALLOWED: &str = "5min";
 
-/// The server of posts, and the one of answers, whose clock is behind.
-fn pair(behind: &str, max_observed_lead: &str, with_trigger: bool) -> [Cluster; 2] {
-    let servers = ["1", "2"].map(|worker| server(worker, max_observed_lead));
+/// The server of posts, and the one of answers, whose clock is behind. Nobody follows yet.
+fn unconnected(behind: &str, max_observed_lead: &str, with_trigger: bool) -> [Cluster; 2] {
+    let servers = ["1", "2"].map(|worker| {
+        let builder = publishing(worker).set("snowflake.max_observed_lead", max_observed_lead);
+        builder.fake_clock().start()
+    });
+    servers.iter().for_each(|server| server.execute(TABLES));
     servers[1].set_clock(behind);
-    let publish =
-        ["posts", "answers"].map(|table| format!("CREATE PUBLICATION {table} FOR TABLE {table}"));
-    for (server, publish) in servers.iter().zip(publish) {
-        server.connect().batch_execute(&publish).expect("a publication");
-    }
     if with_trigger {
-        servers[1].connect().batch_execute(TRIGGER).expect("a trigger");
+        servers[1].execute(TRIGGER);
     }
+    servers
+}
+
+/// The same two, each of which follows the other one.
+fn pair(behind: &str, max_observed_lead: &str, with_trigger: bool) -> [Cluster; 2] {
+    let servers = unconnected(behind, max_observed_lead, with_trigger);
     subscribe(&servers[1], &servers[0], "posts", "");
     subscribe(&servers[0], &servers[1], "answers", "");
     servers
@@ -79,16 +71,13 @@ fn older(servers: &[Cluster; 2], posts: i64) -> i64 {
     thread::scope(|scope| {
         scope.spawn(|| {
             let hundred = "INSERT INTO posts SELECT snowflake_nextval(100)";
-            for _ in 0..posts / 100 {
-                asks.batch_execute(hundred).expect("posts");
-            }
+            (0..posts / 100).for_each(|_| execute(&mut asks, hundred));
         });
         eventually("all posts are answered", || {
-            answers.batch_execute(ANSWER).expect("answers");
+            execute(&mut answers, ANSWER);
             rows(&mut answers, "answers") == posts
         });
     });
-    let mut asks = servers[0].connect();
     eventually("all answers arrive", || rows(&mut asks, "answers") == posts);
     bigint(&mut asks, OLDER)
 }
@@ -113,43 +102,43 @@ fn refused(server: &Cluster) -> i64 {
     bigint(&mut server.connect(), "SELECT observations_refused FROM pg_stat_snowflake")
 }
 
-/// The last post, once it has come.
-fn last_post(servers: &[Cluster; 2]) -> i64 {
-    let post = bigint(&mut servers[0].connect(), "INSERT INTO posts DEFAULT VALUES RETURNING id");
-    let mut client = servers[1].connect();
-    let arrived = format!("SELECT count(*) FROM posts WHERE id = {post}");
-    eventually("the post arrives", || bigint(&mut client, &arrived) == 1);
+/// The last post, once all of these servers have it.
+fn last_post(posts: &Cluster, others: &[&Cluster]) -> i64 {
+    let post = bigint(&mut posts.connect(), "INSERT INTO posts DEFAULT VALUES RETURNING id");
+    for other in others {
+        let mut client = other.connect();
+        let arrived = format!("posts WHERE id = {post}");
+        eventually("the post arrives", || rows(&mut client, &arrived) == 1);
+    }
     post
 }
 
-const ANSWER_ID: &str = "INSERT INTO answers (post_id) VALUES (0) RETURNING id";
+/// Whether the next answer of a server is newer than a post.
+fn is_newer(server: &Cluster, post: i64) -> bool {
+    bigint(&mut server.connect(), "INSERT INTO answers (post_id) VALUES (0) RETURNING id") > post
+}
 
 /// The server of answers is killed between the row that it sees and the answer, and then its standby,
 /// whose clock is further behind, is promoted in its place. Without the trigger, each answer is older.
 #[test]
 fn answers_are_not_older_after_a_crash_and_a_failover() {
     for with_trigger in [false, true] {
-        let mut servers = pair(A_MINUTE, ALLOWED, with_trigger);
+        let [posts, mut answers] = pair(A_MINUTE, ALLOWED, with_trigger);
         // The server has a register before the first crash.
-        bigint(&mut servers[1].connect(), ANSWER_ID);
+        is_newer(&answers, 0);
         for _ in 0..3 {
-            let post = last_post(&servers);
-            servers[1].kill();
-            servers[1].start_again();
-            let answer = bigint(&mut servers[1].connect(), ANSWER_ID);
-            assert_eq!(answer > post, with_trigger, "{answer} answers {post}");
+            let post = last_post(&posts, &[&answers]);
+            answers.kill();
+            answers.start_again();
+            assert_eq!(is_newer(&answers, post), with_trigger);
         }
-        let standby = servers[1].standby();
+        let standby = answers.standby();
         standby.set_clock("-90s");
-        let post = last_post(&servers);
-        let mut follower = standby.connect();
-        let arrived = format!("SELECT count(*) FROM posts WHERE id = {post}");
-        eventually("the standby has the post", || bigint(&mut follower, &arrived) == 1);
-        servers[1].kill();
+        let post = last_post(&posts, &[&answers, &standby]);
+        answers.kill();
         standby.promote();
         standby.wait_until_primary();
-        let answer = bigint(&mut standby.connect(), ANSWER_ID);
-        assert_eq!(answer > post, with_trigger, "{answer} answers {post}");
+        assert_eq!(is_newer(&standby, post), with_trigger);
     }
 }
 
@@ -161,70 +150,33 @@ fn answers_are_not_older_after_a_failover_of_the_other_server() {
     let (_, of_page) = page.split_once("snowflake.max_observed_lead = ").expect("the setting");
     let of_page = of_page.lines().next().expect("a value");
     for (limit, is_followed) in [(of_page, true), ("1s", false)] {
-        let servers = pair("-0.3s", limit, true);
-        let standby = servers[0].standby();
-        last_post(&servers);
-        let [posts, answers] = servers;
+        let [posts, answers] = pair("-0.3s", limit, true);
+        let standby = posts.standby();
+        last_post(&posts, &[&answers]);
         drop(posts);
         standby.promote();
         standby.wait_until_primary();
-        let mut answers_client = answers.connect();
-        let change =
-            "ALTER SUBSCRIPTION posts DISABLE; ALTER SUBSCRIPTION posts SET (slot_name = NONE);
-             DROP SUBSCRIPTION posts; TRUNCATE posts";
-        for statement in change.split(';') {
-            answers_client.batch_execute(statement).expect(statement);
-        }
-        standby.connect().batch_execute("TRUNCATE posts").expect("no posts");
+        answers.execute("ALTER SUBSCRIPTION posts DISABLE");
+        answers.execute("ALTER SUBSCRIPTION posts SET (slot_name = NONE)");
+        answers.execute("DROP SUBSCRIPTION posts; TRUNCATE posts");
+        standby.execute("TRUNCATE posts");
         subscribe(&answers, &standby, "posts", "WITH (slot_name = posts_again)");
-        let servers = [standby, answers];
-        let post = last_post(&servers);
-        let answer = bigint(&mut answers_client, ANSWER_ID);
-        assert_eq!(answer > post, is_followed, "{limit}: {answer} answers {post}");
-        assert_eq!(refused(&servers[1]) == 0, is_followed);
+        let post = last_post(&standby, &[&answers]);
+        assert_eq!(is_newer(&answers, post), is_followed, "{limit}");
+        assert_eq!(refused(&answers) == 0, is_followed);
     }
 }
 
 #[test]
 fn the_first_copy_of_a_table_is_observed() {
     for with_trigger in [false, true] {
-        let [posts, answers] = ["1", "2"].map(|worker| server(worker, ALLOWED));
-        answers.set_clock(A_MINUTE);
-        posts
-            .connect()
-            .batch_execute("CREATE PUBLICATION posts FOR TABLE posts")
-            .expect("a publication");
-        if with_trigger {
-            answers.connect().batch_execute(TRIGGER).expect("a trigger");
-        }
-        let mut client = posts.connect();
-        client.batch_execute("INSERT INTO posts SELECT snowflake_nextval(10000)").expect("posts");
-        let newest = bigint(&mut client, "SELECT max(id) FROM posts");
+        let [posts, answers] = unconnected(A_MINUTE, ALLOWED, with_trigger);
+        posts.execute("INSERT INTO posts SELECT snowflake_nextval(10000)");
+        let newest = last_post(&posts, &[]);
         subscribe(&answers, &posts, "posts", "");
-        let mut client = answers.connect();
-        assert_eq!(rows(&mut client, "posts"), 10_000);
-        assert_eq!(bigint(&mut client, ANSWER_ID) > newest, with_trigger);
+        assert_eq!(rows(&mut answers.connect(), "posts"), 10_001);
+        assert_eq!(is_newer(&answers, newest), with_trigger);
     }
-}
-
-/// A subscriber that is an hour late gets old IDs, which move nothing.
-#[test]
-fn old_posts_move_nothing() {
-    let servers = pair("-0.3s", "2s", true);
-    let mut client = servers[1].connect();
-    client.batch_execute("ALTER SUBSCRIPTION posts DISABLE").expect("disabled");
-    let posts = "INSERT INTO posts SELECT snowflake_nextval(1000)";
-    servers[0].connect().batch_execute(posts).expect("posts");
-    for server in &servers {
-        server.set_clock("+3600s");
-    }
-    bigint(&mut client, ANSWER_ID);
-    client.batch_execute("ALTER SUBSCRIPTION posts ENABLE").expect("enabled");
-    eventually("they arrive", || rows(&mut client, "posts") == 1000);
-    let behind = "SELECT (extract(epoch FROM clock_timestamp() - snowflake_timestamp(snowflake_nextval())) * 1000)::bigint";
-    let behind = bigint(&mut client, behind);
-    assert!((0..=1).contains(&behind), "{behind} ms");
-    assert_eq!(refused(&servers[1]), 0);
 }
 
 /// A large transaction is applied in parallel while it is still sent, by a worker of its own.
@@ -233,28 +185,20 @@ fn a_parallel_apply_worker_observes() {
     if lacks(&[Means::PostgreSQL(16)]) {
         return;
     }
-    let [posts, answers] = ["1", "2"].map(|worker| {
-        let server = server(worker, ALLOWED);
-        server.configure(&[("logical_decoding_work_mem", "64kB")]);
-        server.reload();
-        server
-    });
-    answers.set_clock(A_MINUTE);
-    posts
-        .connect()
-        .batch_execute("CREATE PUBLICATION posts FOR TABLE posts")
-        .expect("a publication");
-    answers.connect().batch_execute(TRIGGER).expect("a trigger");
+    let [posts, answers] = unconnected(A_MINUTE, ALLOWED, true);
+    posts.configure(&[("logical_decoding_work_mem", "64kB")]);
+    posts.reload();
     subscribe(&answers, &posts, "posts", "WITH (streaming = parallel)");
     let mut client = posts.connect();
-    let mut answering = answers.connect();
-    for round in 1..=5 {
-        client.batch_execute("INSERT INTO posts SELECT snowflake_nextval(50000)").expect("posts");
+    for _ in 0..5 {
+        execute(&mut client, "INSERT INTO posts SELECT snowflake_nextval(50000)");
         let newest = bigint(&mut client, "SELECT max(id) FROM posts");
-        eventually("they arrive", || rows(&mut answering, "posts") == round * 50_000);
-        assert!(bigint(&mut answering, ANSWER_ID) > newest);
+        let mut client = answers.connect();
+        let arrived = format!("posts WHERE id = {newest}");
+        eventually("they arrive", || rows(&mut client, &arrived) == 1);
+        assert!(is_newer(&answers, newest));
     }
     // One worker of this kind stays for the next transaction.
     let parallel = "SELECT count(*) FROM pg_stat_subscription WHERE leader_pid IS NOT NULL";
-    assert!(bigint(&mut answering, parallel) > 0, "nothing was applied in parallel");
+    assert!(bigint(&mut answers.connect(), parallel) > 0, "nothing was applied in parallel");
 }

@@ -3,14 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
     Cluster, ClusterBuilder, INSERT, Journal, Means, NEXT, Register, StopOnDrop, bigint,
-    create_orders, eventually, lacks, output,
+    create_orders, eventually, lacks, output, server_with, text,
 };
 
 /// The largest ID that the register promises to be above.
@@ -19,11 +19,11 @@ pub const FLOOR: &str = "SELECT snowflake_max(snowflake_floor())";
 /// Starts a cluster with checksums whose identity is in no backup.
 pub fn start_with_identity_outside(builder: ClusterBuilder) -> Cluster {
     let mut cluster =
-        builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
-    cluster.set_identity_outside(9);
-    checksums(&cluster, "--enable");
+        server_with(builder, "snowflake.datacenter_id = 5\nsnowflake.worker_id = 9\n");
+    // They might be on already.
+    let _ = pg_checksums(&cluster, "--enable").output();
     cluster.start_again();
-    cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
+    cluster.execute("CREATE EXTENSION snowflake");
     create_orders(&cluster);
     cluster
 }
@@ -33,9 +33,8 @@ pub fn under_load(cluster: &Cluster, journal: &Journal, act: impl FnOnce()) {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let _stop = StopOnDrop(&stop);
-        journal.client(scope, cluster, NEXT, &stop);
-        for _ in 0..2 {
-            journal.client(scope, cluster, INSERT, &stop);
+        for query in [NEXT, INSERT, INSERT] {
+            journal.client(scope, cluster, query, &stop);
         }
         journal.wait_for(300);
         act();
@@ -54,12 +53,32 @@ pub fn take(client: &mut Client, journal: &Journal, rows: u32) {
 #[track_caller]
 pub fn assert_all_is_well(client: &mut Client) {
     // A copy that has the identity of its original is told so.
-    let query = "SELECT name, detail FROM snowflake_check()
-                 WHERE NOT ok AND name <> 'restored copy'";
-    let rows = client.query(query, &[]);
-    let rows = rows.expect("rows");
-    let doubts: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-    assert!(doubts.is_empty(), "{doubts:?}");
+    let doubts = "SELECT coalesce(string_agg(name || ': ' || detail, ' '), '')
+                  FROM snowflake_check() WHERE NOT ok AND name <> 'restored copy'";
+    assert_eq!(text(client, doubts), "");
+}
+
+/// Asserts that the register of a server is above every row.
+#[track_caller]
+fn assert_above_rows(client: &mut Client) {
+    assert!(bigint(client, FLOOR) >= bigint(client, "SELECT max(id) FROM orders"));
+    assert_all_is_well(client);
+}
+
+/// Asserts that a command finds the register of a cluster well, and says this of one in which a bit
+/// is flipped.
+#[track_caller]
+fn assert_finds_damage(cluster: &Cluster, command: impl Fn() -> Command, expected: &str) {
+    output(&mut command());
+    let path = Register::path(cluster);
+    let page = fs::read(&path).expect("the register");
+    let mut damaged = page.clone();
+    damaged[24 + 25] ^= 4;
+    fs::write(&path, damaged).expect("root, or the owner");
+    let found = command().output().expect("the program runs");
+    let said = String::from_utf8_lossy(&found.stderr);
+    assert!(!found.status.success() && said.contains(expected), "{said}");
+    fs::write(&path, page).expect("root, or the owner");
 }
 
 fn pg_verifybackup(cluster: &Cluster, backup: &Path) -> Command {
@@ -68,18 +87,12 @@ fn pg_verifybackup(cluster: &Cluster, backup: &Path) -> Command {
     command
 }
 
-#[track_caller]
-fn verify_backup(cluster: &Cluster, backup: &Path) {
-    output(&mut pg_verifybackup(cluster, backup));
-}
-
 /// What pg_combinebackup makes of backups, each of which is based on the one before it.
 fn combined(original: &Cluster, backups: &[&PathBuf]) -> Cluster {
     let copy = original.beside();
     let mut command = copy.programs().program("pg_combinebackup");
-    command.args(backups).arg("--no-sync").arg("--output").arg(copy.data());
-    output(&mut command);
-    verify_backup(&copy, &copy.data());
+    output(command.args(backups).arg("--no-sync").arg("--output").arg(copy.data()));
+    output(&mut pg_verifybackup(&copy, &copy.data()));
     copy.use_own_socket();
     copy
 }
@@ -101,16 +114,21 @@ fn incremental_backups_are_combined_with_the_register() {
             before.map(|before| format!("--incremental={}/backup_manifest", before.display()));
         original
             .base_backup_to(&backup, &option.iter().map(|option| &**option).collect::<Vec<_>>());
-        verify_backup(&original, &backup);
+        output(&mut pg_verifybackup(&original, &backup));
         backup
+    };
+    let wait_for_reservation = || {
+        let mut client = original.connect();
+        let floor = bigint(&mut client, FLOOR);
+        eventually("a reservation", || bigint(&mut client, FLOOR) > floor);
     };
     let full = back_up("full", None);
     let (mut created, mut changed) = (PathBuf::new(), PathBuf::new());
     under_load(&original, &journal, || created = back_up("created", Some(&full)));
     under_load(&original, &journal, || {
-        wait_for_reservation(&original);
+        wait_for_reservation();
         changed = back_up("changed", Some(&created));
-        wait_for_reservation(&original);
+        wait_for_reservation();
     });
     let rest = back_up("rest", Some(&changed));
     let idle = back_up("idle", Some(&rest));
@@ -125,9 +143,7 @@ fn incremental_backups_are_combined_with_the_register() {
         let mut copy = combined(&original, &chain[..length]);
         copy.start_again();
         let mut client = copy.connect();
-        let highest = bigint(&mut client, "SELECT max(id) FROM orders");
-        assert!(bigint(&mut client, FLOOR) >= highest);
-        assert_all_is_well(&mut client);
+        assert_above_rows(&mut client);
         if length == chain.len() {
             assert!(bigint(&mut client, FLOOR) >= journal.highest());
             under_load(&copy, &journal, || ());
@@ -137,12 +153,6 @@ fn incremental_backups_are_combined_with_the_register() {
     println!("4 incremental backups, {} IDs", journal.check());
 }
 
-fn wait_for_reservation(cluster: &Cluster) {
-    let mut client = cluster.connect();
-    let floor = bigint(&mut client, FLOOR);
-    eventually("a reservation", || bigint(&mut client, FLOOR) > floor);
-}
-
 /// pg_verifybackup compares the register with the manifest.
 #[test]
 fn pg_verifybackup_knows_the_register() {
@@ -150,34 +160,22 @@ fn pg_verifybackup_knows_the_register() {
     let journal = Journal::new();
     let mut copy = original.beside();
     under_load(&original, &journal, || original.base_backup_to(&copy.data(), &[]));
-    verify_backup(&copy, &copy.data());
-    let page = fs::read(Register::path(&copy)).expect("the register");
-    let mut damaged = page.clone();
-    damaged[24 + 25] ^= 4;
-    fs::write(Register::path(&copy), damaged).expect("root, or the owner");
-    let found = pg_verifybackup(&copy, &copy.data()).output().expect("pg_verifybackup runs");
-    let found = String::from_utf8_lossy(&found.stderr).into_owned();
-    assert!(found.contains("checksum mismatch for file \"global/4294965250\""), "{found}");
-    fs::write(Register::path(&copy), page).expect("root, or the owner");
+    let mismatch = "checksum mismatch for file \"global/4294965250\"";
+    assert_finds_damage(&copy, || pg_verifybackup(&copy, &copy.data()), mismatch);
     original.kill();
     copy.use_own_socket();
     copy.start_again();
     let mut client = copy.connect();
-    assert!(bigint(&mut client, FLOOR) >= bigint(&mut client, "SELECT max(id) FROM orders"));
+    assert_above_rows(&mut client);
     journal.take(&mut client, NEXT).expect("an ID");
     assert_all_is_well(&mut client);
     println!("a backup under load, {} IDs", journal.check());
 }
 
-fn checksums(cluster: &Cluster, mode: &str) -> Output {
+fn pg_checksums(cluster: &Cluster, mode: &str) -> Command {
     let mut command = cluster.programs().program("pg_checksums");
-    command.arg(mode).arg("-D").arg(cluster.data()).output().expect("pg_checksums runs")
-}
-
-#[track_caller]
-fn assert_checksums(cluster: &Cluster, mode: &str) {
-    let output = checksums(cluster, mode);
-    assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
+    command.arg(mode).arg("-D").arg(cluster.data());
+    command
 }
 
 /// Checksums are switched on and off under a register that is in use. The register has one in each
@@ -190,32 +188,22 @@ fn pg_checksums_finds_a_damaged_register() {
     take(&mut cluster.connect(), &journal, 100);
     cluster.stop();
     // Where they are switched on from the start, this makes a difference.
-    checksums(&cluster, "--disable");
-    for mode in ["--enable", "--check"] {
-        assert_checksums(&cluster, mode);
-    }
+    let _ = pg_checksums(&cluster, "--disable").output();
+    output(&mut pg_checksums(&cluster, "--enable"));
+    output(&mut pg_checksums(&cluster, "--check"));
     continue_above(&mut cluster, &journal);
-    assert_checksums(&cluster, "--check");
+    output(&mut pg_checksums(&cluster, "--check"));
 
     // A page that was not written by a checkpoint since it was created.
     fs::remove_file(Register::path(&cluster)).expect("the register");
     cluster.start_again();
-    let floor = "SELECT snowflake_set_floor(now() + interval '10 s')";
-    cluster.connect().batch_execute(floor).expect("a floor");
+    cluster.execute("SELECT snowflake_set_floor(now() + interval '10 s')");
     cluster.stop();
-    assert_checksums(&cluster, "--check");
-    let page = fs::read(Register::path(&cluster)).expect("the register");
-    let mut damaged = page.clone();
-    damaged[24 + 25] ^= 4;
-    fs::write(Register::path(&cluster), damaged).expect("root, or the owner");
-    let found = checksums(&cluster, "--check");
-    assert!(!found.status.success());
-    let found = String::from_utf8_lossy(&found.stderr).into_owned();
-    assert!(found.contains("global/4294965250\", block 0"), "{found}");
-    fs::write(Register::path(&cluster), page).expect("root, or the owner");
+    let damaged = "global/4294965250\", block 0";
+    assert_finds_damage(&cluster, || pg_checksums(&cluster, "--check"), damaged);
 
     continue_above(&mut cluster, &journal);
-    assert_checksums(&cluster, "--disable");
+    output(&mut pg_checksums(&cluster, "--disable"));
     continue_above(&mut cluster, &journal);
     println!("checksums on and off, {} IDs", journal.check());
 }

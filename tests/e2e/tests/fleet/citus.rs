@@ -7,12 +7,13 @@ use std::thread;
 use postgres::Client;
 use snowflake_e2e::{
     Cluster, ClusterBuilder, Journal, Means, StopOnDrop, assert_distinct, bigint, bigints,
-    eventually, explain, lacks,
+    eventually, execute, explain, lacks,
 };
+
+use crate::foreign_tables::{INSERT, workers};
 
 const STATEMENTS: usize = 50;
 const ROWS: usize = 50;
-const INSERT: &str = "INSERT INTO orders (item) SELECT 'item' FROM generate_series(1, 50)";
 
 struct Citus {
     coordinator: Cluster,
@@ -20,19 +21,17 @@ struct Citus {
 }
 
 /// The servers, with shards on the nodes only; `None` without Citus.
-fn citus(workers: [u32; 2]) -> Option<Citus> {
+fn citus() -> Option<Citus> {
     if lacks(&[Means::Library("citus")]) {
         return None;
     }
     let coordinator = start(node(1));
-    let mut client = coordinator.connect();
     let host = host(&coordinator);
-    let register = format!("SELECT citus_set_coordinator_host('{host}', 5432)");
-    client.batch_execute(&register).expect("a coordinator");
-    let mut citus = Citus { coordinator, nodes: Vec::new() };
+    coordinator.execute(&format!("SELECT citus_set_coordinator_host('{host}', 5432)"));
     // Citus creates the extension on each node that is added.
-    client.batch_execute("CREATE EXTENSION snowflake").expect("the extension is installed");
-    workers.into_iter().for_each(|worker| citus.add(start(node(worker))));
+    coordinator.execute("CREATE EXTENSION snowflake");
+    let mut citus = Citus { coordinator, nodes: Vec::new() };
+    [2, 3].into_iter().for_each(|worker| citus.add(start(node(worker))));
     Some(citus)
 }
 
@@ -54,20 +53,14 @@ fn start(builder: ClusterBuilder) -> Cluster {
     let mut node = builder.create();
     node.configure(&[("citus.local_hostname", &host(&node))]);
     node.start_again();
-    node.connect().batch_execute("CREATE EXTENSION citus").expect("citus is installed");
+    node.execute("CREATE EXTENSION citus");
     node
 }
 
 impl Citus {
     fn add(&mut self, node: Cluster) {
-        let add = format!("SELECT citus_add_node('{}', 5432)", host(&node));
-        self.connect().batch_execute(&add).expect("a node");
+        self.coordinator.execute(&format!("SELECT citus_add_node('{}', 5432)", host(&node)));
         self.nodes.push(node);
-    }
-
-    /// A session with the coordinator.
-    fn connect(&self) -> Client {
-        self.coordinator.connect()
     }
 
     /// The coordinator and the nodes.
@@ -77,40 +70,32 @@ impl Citus {
 
     /// Orders that are distributed by ID.
     fn orders(&self) -> Client {
-        let mut client = self.connect();
-        client
-            .batch_execute(
-                "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-                                      item text);
-                 SELECT create_distributed_table('orders', 'id', shard_count => 4)",
-            )
-            .expect("a table");
-        client
+        self.coordinator.execute(
+            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
+             SELECT create_distributed_table('orders', 'id', shard_count => 4)",
+        );
+        self.coordinator.connect()
     }
 
     /// Lines and notes that are distributed by tenant, and on the same node for each tenant.
     fn lines_and_notes(&self) -> Client {
-        let mut client = self.connect();
         for table in ["lines", "notes"] {
-            client
-                .batch_execute(&format!(
-                    "CREATE TABLE {table} (
-                         tenant_id bigint, id bigint DEFAULT snowflake_nextval(), item text,
-                         PRIMARY KEY (tenant_id, id)
-                     );
-                     SELECT create_distributed_table('{table}', 'tenant_id', shard_count => 4)"
-                ))
-                .expect("a table");
+            self.coordinator.execute(&format!(
+                "CREATE TABLE {table} (
+                     tenant_id bigint, id bigint DEFAULT snowflake_nextval(), item text,
+                     PRIMARY KEY (tenant_id, id)
+                 );
+                 SELECT create_distributed_table('{table}', 'tenant_id', shard_count => 4)"
+            ));
         }
-        client
+        self.coordinator.connect()
     }
 }
 
-/// The workers whose IDs a table has, in order.
-fn workers(client: &mut Client, table: &str) -> Vec<i64> {
-    let query =
-        format!("SELECT DISTINCT snowflake_worker_id(id)::bigint AS w FROM {table} ORDER BY w");
-    bigints(client, &query)
+/// Fills the table of lines from the coordinator.
+fn insert_lines(client: &mut Client, count: u32) {
+    let insert = "INSERT INTO lines (tenant_id) SELECT generate_series";
+    execute(client, &format!("{insert}(1, {count})"));
 }
 
 fn ids(client: &mut Client, table: &str) -> Vec<i64> {
@@ -121,8 +106,8 @@ fn ids(client: &mut Client, table: &str) -> Vec<i64> {
 /// all nodes.
 #[test]
 fn the_coordinator_creates_the_extension_and_checks_all_nodes() {
-    let Some(citus) = citus([2, 3]) else { return };
-    let mut client = citus.connect();
+    let Some(citus) = citus() else { return };
+    let mut client = citus.coordinator.connect();
     let identities = "SELECT result::bigint FROM run_command_on_all_nodes(
         'SELECT worker_id FROM snowflake_status') ORDER BY result";
     assert_eq!(bigints(&mut client, identities), [1, 2, 3]);
@@ -150,25 +135,23 @@ fn citus_has_to_be_preloaded_first() {
 /// Every node takes inserts. The node that was asked makes the IDs, wherever the row goes.
 #[test]
 fn ids_are_of_the_node_that_was_asked() {
-    let Some(citus) = citus([2, 3]) else { return };
+    let Some(citus) = citus() else { return };
     let mut client = citus.orders();
     for (node, worker) in citus.all().zip(1_i64..) {
         let mut client = node.connect();
-        client.batch_execute("TRUNCATE orders").expect("no rows");
-        client.batch_execute(INSERT).expect("rows");
-        client.batch_execute("COPY orders (item) FROM PROGRAM 'seq 50'").expect("rows");
+        execute(&mut client, "TRUNCATE orders");
+        execute(&mut client, INSERT);
+        execute(&mut client, "COPY orders (item) FROM PROGRAM 'seq 50'");
         let one = bigint(&mut client, "INSERT INTO orders (item) VALUES ('x') RETURNING id");
         let found = format!("SELECT count(*) FROM orders WHERE id = {one}");
         assert_eq!(bigint(&mut client, &found), 1);
         assert_eq!(workers(&mut client, "orders"), [worker]);
     }
-    client.batch_execute("TRUNCATE orders").expect("no rows");
+    execute(&mut client, "TRUNCATE orders");
     thread::scope(|scope| {
         for node in citus.all() {
-            scope.spawn(|| {
-                let mut client = node.connect();
-                (0..STATEMENTS).for_each(|_| client.batch_execute(INSERT).expect("rows"));
-            });
+            let mut client = node.connect();
+            scope.spawn(move || (0..STATEMENTS).for_each(|_| execute(&mut client, INSERT)));
         }
     });
     let ids = ids(&mut client, "orders");
@@ -180,18 +163,15 @@ fn ids_are_of_the_node_that_was_asked() {
 /// A reference table has the same IDs on every node.
 #[test]
 fn a_reference_table_has_the_same_ids_everywhere() {
-    let Some(citus) = citus([2, 3]) else { return };
-    let mut client = citus.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
-             SELECT create_reference_table('orders')",
-        )
-        .expect("a table");
-    for node in citus.all() {
-        node.connect().batch_execute(INSERT).expect("rows");
-    }
-    client.batch_execute("INSERT INTO orders (item) SELECT item FROM orders").expect("rows");
+    let Some(citus) = citus() else { return };
+    let mut client = citus.coordinator.connect();
+    execute(
+        &mut client,
+        "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
+         SELECT create_reference_table('orders')",
+    );
+    citus.all().for_each(|node| node.execute(INSERT));
+    execute(&mut client, "INSERT INTO orders (item) SELECT item FROM orders");
     let expected = ids(&mut client, "orders");
     assert_eq!(expected.len(), 2 * 3 * ROWS);
     assert_distinct(expected.clone());
@@ -206,27 +186,26 @@ fn a_reference_table_has_the_same_ids_everywhere() {
 /// also as a part of `INSERT ... SELECT`.
 #[test]
 fn a_select_takes_the_ids_of_the_nodes_with_the_shards() {
-    let Some(citus) = citus([2, 3]) else { return };
+    let Some(citus) = citus() else { return };
     let mut client = citus.lines_and_notes();
-    client
-        .batch_execute("INSERT INTO lines (tenant_id) SELECT generate_series(1, 10000)")
-        .expect("rows");
+    insert_lines(&mut client, 10_000);
     assert_eq!(workers(&mut client, "lines"), [1]);
     let insert = "INSERT INTO notes (tenant_id) SELECT tenant_id FROM lines";
     let plan = explain(&mut client, insert);
     assert!(plan.contains("INSERT/SELECT method: repartition"), "{plan}");
     assert!(plan.contains("Query: SELECT tenant_id, public.snowflake_nextval() AS id"), "{plan}");
-    client.batch_execute(insert).expect("rows");
+    execute(&mut client, insert);
     assert_eq!(workers(&mut client, "notes"), [2, 3]);
     // Into orders, the rows move to other nodes.
     let mut client = citus.orders();
-    client.batch_execute("INSERT INTO orders (item) SELECT item FROM lines").expect("rows");
+    execute(&mut client, "INSERT INTO orders (item) SELECT item FROM lines");
     assert_eq!(workers(&mut client, "orders"), [2, 3]);
     let mut all = ["lines", "notes", "orders"].map(|table| ids(&mut client, table)).concat();
-    let without_rows = bigints(&mut client, "SELECT snowflake_nextval() FROM lines");
-    let decode = format!("SELECT snowflake_worker_id({})::bigint", without_rows[0]);
+    // Without rows.
+    let taken = bigints(&mut client, "SELECT snowflake_nextval() FROM lines");
+    let decode = format!("SELECT snowflake_worker_id({})::bigint", taken[0]);
     assert!(bigint(&mut client, &decode) > 1);
-    all.extend(without_rows);
+    all.extend(taken);
     assert_eq!(all.len(), 40000);
     assert_distinct(all);
 }
@@ -235,35 +214,36 @@ fn a_select_takes_the_ids_of_the_nodes_with_the_shards() {
 /// decode and compare with `now()` as well.
 #[test]
 fn times_are_sent_to_the_shards_as_ids() {
-    let Some(citus) = citus([2, 3]) else { return };
+    let Some(citus) = citus() else { return };
     let mut client = citus.orders();
-    client.batch_execute(INSERT).expect("rows");
-    let sent = |client: &mut Client, query: &str, condition: &str| {
-        let plan = explain(client, query);
+    execute(&mut client, INSERT);
+    for (query, condition) in [
+        (
+            "SELECT * FROM orders WHERE snowflake_within(id, '2026-01-01+00', '2027-01-01+00')",
+            "WHERE ((id OPERATOR(pg_catalog.>=) '2006515713438646272'::bigint) AND \
+             (id OPERATOR(pg_catalog.<=) '2138787284382646271'::bigint))",
+        ),
+        (
+            "SELECT * FROM orders WHERE snowflake_within(id, now() - interval '1 hour', 'infinity')",
+            "WHERE ((id OPERATOR(pg_catalog.>=) snowflake_internal.snowflake_within_min((now() ",
+        ),
+        (
+            "SELECT snowflake_worker_id(id), count(*) FROM orders GROUP BY 1",
+            "GROUP BY (public.snowflake_worker_id(id))",
+        ),
+    ] {
+        let plan = explain(&mut client, query);
         let task = plan.lines().find(|line| line.contains("Query:")).expect("a task");
         assert!(task.contains(condition), "{plan}");
-    };
-    sent(
-        &mut client,
-        "SELECT * FROM orders WHERE snowflake_within(id, '2026-01-01+00', '2027-01-01+00')",
-        "WHERE ((id OPERATOR(pg_catalog.>=) '2006515713438646272'::bigint) AND \
-         (id OPERATOR(pg_catalog.<=) '2138787284382646271'::bigint))",
-    );
-    sent(
-        &mut client,
-        "SELECT * FROM orders WHERE snowflake_within(id, now() - interval '1 hour', 'infinity')",
-        "WHERE ((id OPERATOR(pg_catalog.>=) snowflake_internal.snowflake_within_min((now() ",
-    );
-    let by_worker = "SELECT snowflake_worker_id(id), count(*) FROM orders GROUP BY 1";
-    sent(&mut client, by_worker, "GROUP BY (public.snowflake_worker_id(id))");
+    }
 }
 
 /// Moving shards leaves the IDs of their rows alone, and inserts go on.
 #[test]
 fn moving_shards_leaves_ids_alone() {
-    let Some(mut citus) = citus([2, 3]) else { return };
+    let Some(mut citus) = citus() else { return };
     let mut client = citus.orders();
-    (0..20).for_each(|_| client.batch_execute(INSERT).expect("rows"));
+    (0..20).for_each(|_| execute(&mut client, INSERT));
     let before = ids(&mut client, "orders");
     citus.add(start(node(4)));
     let journals = [(); 4].map(|()| Journal::new());
@@ -276,13 +256,18 @@ fn moving_shards_leaves_ids_alone() {
         }
         for mode in ["block_writes", "force_logical"] {
             let shards = shards_of(&citus.nodes[2], &mut client);
-            move_one_shard(&citus, &mut client, mode);
+            let [from, to] = [0, 2].map(|node| host(&citus.nodes[node]));
+            let shard = format!("SELECT min(shardid) FROM citus_shards WHERE nodename = '{from}'");
+            let places = format!("'{from}', 5432, '{to}', 5432, '{mode}'");
+            execute(
+                &mut client,
+                &format!("SELECT citus_move_shard_placement(({shard}), {places})"),
+            );
             assert_eq!(shards_of(&citus.nodes[2], &mut client), shards + 1);
             journals.iter().for_each(|journal| journal.wait_for(20));
         }
         let first = host(&citus.nodes[0]);
-        let drain = format!("SELECT citus_drain_node('{first}', 5432, 'block_writes')");
-        client.batch_execute(&drain).expect("shards are moved");
+        execute(&mut client, &format!("SELECT citus_drain_node('{first}', 5432, 'block_writes')"));
         assert_eq!(shards_of(&citus.nodes[0], &mut client), 0);
         journals.iter().for_each(|journal| journal.wait_for(20));
     });
@@ -302,41 +287,10 @@ fn shards_of(node: &Cluster, client: &mut Client) -> i64 {
     bigint(client, &format!("SELECT count(*) FROM citus_shards WHERE nodename = '{host}'"))
 }
 
-/// Moves a shard from the first node to the third.
-fn move_one_shard(citus: &Citus, client: &mut Client, mode: &str) {
-    let [from, to] = [0, 2].map(|node| host(&citus.nodes[node]));
-    client
-        .batch_execute(&format!(
-            "SELECT citus_move_shard_placement(
-                 (SELECT min(shardid) FROM citus_shards WHERE nodename = '{from}'),
-                 '{from}', 5432, '{to}', 5432, '{mode}')"
-        ))
-        .expect("a shard is moved");
-}
-
-/// The test sees duplicates where there are some: two nodes with one identity give them at once.
-/// The coordinator can tell before.
-#[test]
-fn equal_identities_give_duplicates() {
-    let Some(citus) = citus([2, 2]) else { return };
-    let mut client = citus.lines_and_notes();
-    let equal = "SELECT count(*) FROM (
-        SELECT FROM run_command_on_all_nodes(
-            $$SELECT datacenter_id || '/' || worker_id FROM snowflake_status$$)
-        GROUP BY result HAVING count(*) > 1) AS identities";
-    assert_eq!(bigint(&mut client, equal), 1);
-    client
-        .batch_execute("INSERT INTO lines (tenant_id) SELECT generate_series(1, 50000)")
-        .expect("rows");
-    eventually("two rows have one ID", || duplicates(&mut client) > 0);
-}
-
 /// How many IDs of notes are duplicates, after another note on each line. No constraint is
 /// violated: the key of a row has the tenant, too.
 fn duplicates(client: &mut Client) -> i64 {
-    client
-        .batch_execute("INSERT INTO notes (tenant_id) SELECT tenant_id FROM lines")
-        .expect("rows");
+    execute(client, "INSERT INTO notes (tenant_id) SELECT tenant_id FROM lines");
     let count = bigint(client, "SELECT count(*) - count(DISTINCT id) FROM notes");
     println!("{count} of {} IDs are duplicates", bigint(client, "SELECT count(*) FROM notes"));
     count
@@ -362,20 +316,16 @@ fn promote_clone(client: &mut Client, original: &Cluster, clone: &Cluster) {
     let (clone, original) = (host(clone), host(original));
     let add = format!("SELECT citus_add_clone_node('{clone}', 5432, '{original}', 5432)::bigint");
     let number = bigint(client, &add);
-    client
-        .batch_execute(&format!("SELECT citus_promote_clone_and_rebalance({number})"))
-        .expect("a promotion");
+    execute(client, &format!("SELECT citus_promote_clone_and_rebalance({number})"));
 }
 
 /// A clone of a node runs beside its original. With a worker ID of its own, set before it is
 /// promoted, all IDs are distinct. With that of its original, they are not.
 #[test]
 fn a_clone_needs_an_identity_of_its_own() {
-    let Some(citus) = citus([2, 3]) else { return };
+    let Some(citus) = citus() else { return };
     let mut client = citus.lines_and_notes();
-    client
-        .batch_execute("INSERT INTO lines (tenant_id) SELECT generate_series(1, 50000)")
-        .expect("rows");
+    insert_lines(&mut client, 50_000);
     assert_eq!(duplicates(&mut client), 0);
     let good = clone_of(&citus.nodes[0], &[("snowflake.worker_id", "4")]);
     promote_clone(&mut client, &citus.nodes[0], &good);
@@ -392,27 +342,19 @@ fn a_clone_needs_an_identity_of_its_own() {
 /// converted on all nodes.
 #[test]
 fn distributed_columns_are_converted() {
-    let Some(citus) = citus([2, 3]) else { return };
-    let mut client = citus.connect();
+    let Some(citus) = citus() else { return };
+    let mut client = citus.coordinator.connect();
     for (table, id) in [("plain", "integer"), ("counted", "bigserial")] {
-        client
-            .batch_execute(&format!(
-                "CREATE TABLE {table} (tenant_id bigint, id {id}, PRIMARY KEY (tenant_id, id));
-                 SELECT create_distributed_table('{table}', 'tenant_id', shard_count => 4);
-                 INSERT INTO {table} (tenant_id, id) SELECT n, n FROM generate_series(1, 50) AS n"
-            ))
-            .expect("a table");
-    }
-    for table in ["plain", "counted"] {
-        client
-            .batch_execute(&format!("SELECT snowflake_convert('{table}', 'id', dry_run => false)"))
-            .expect("a conversion");
-    }
-    for table in ["plain", "counted"] {
+        let create = format!(
+            "CREATE TABLE {table} (tenant_id bigint, id {id}, PRIMARY KEY (tenant_id, id));
+             SELECT create_distributed_table('{table}', 'tenant_id', shard_count => 4);
+             INSERT INTO {table} (tenant_id, id) SELECT n, n FROM generate_series(1, 50) AS n"
+        );
+        execute(&mut client, &create);
+        let convert = format!("SELECT snowflake_convert('{table}', 'id', dry_run => false)");
+        execute(&mut client, &convert);
         for node in citus.all() {
-            node.connect()
-                .batch_execute(&format!("INSERT INTO {table} (tenant_id) VALUES (51), (52)"))
-                .expect("rows");
+            node.execute(&format!("INSERT INTO {table} (tenant_id) VALUES (51), (52)"));
         }
         assert_eq!(workers(&mut client, &format!("{table} WHERE tenant_id > 50")), [1, 2, 3]);
         let old = ids(&mut client, &format!("{table} WHERE tenant_id <= 50"));

@@ -4,26 +4,20 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use snowflake_e2e::{Cluster, assert_increasing, bigint, bigints, eventually};
+use snowflake_e2e::{
+    Cluster, NEXT, assert_increasing, bigint, bigints, eventually, execute, publishing,
+};
 
 const SERVERS: usize = 3;
 
 /// A server with the tables of the recipe.
 fn server(number: usize) -> Cluster {
-    let cluster = Cluster::builder()
-        .set("wal_level", "logical")
-        .set("snowflake.worker_id", &number.to_string())
-        .set("max_worker_processes", "16")
-        .set("wal_retrieve_retry_interval", "100ms")
-        .start();
-    cluster
-        .connect()
-        .batch_execute(
-            "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
-             CREATE TABLE horizons (server integer PRIMARY KEY, horizon bigint NOT NULL);
-             CREATE PUBLICATION jobs FOR TABLE jobs, horizons",
-        )
-        .expect("tables");
+    let cluster = publishing(&number.to_string()).start();
+    cluster.execute(
+        "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
+         CREATE TABLE horizons (server integer PRIMARY KEY, horizon bigint NOT NULL);
+         CREATE PUBLICATION jobs FOR TABLE jobs, horizons",
+    );
     cluster
 }
 
@@ -43,8 +37,7 @@ fn replicate(servers: &[Cluster]) -> usize {
     }
     servers[..complete].iter().for_each(|server| server.wait_for_the_copy("postgres"));
     for (number, server) in servers.iter().enumerate() {
-        let insert = format!("INSERT INTO horizons VALUES ({number}, 0)");
-        server.connect().batch_execute(&insert).expect("a row");
+        server.execute(&format!("INSERT INTO horizons VALUES ({number}, 0)"));
     }
     for server in &servers[..complete] {
         let mut client = server.connect();
@@ -62,66 +55,51 @@ fn a_feed_of_several_servers_is_complete_and_in_order() {
     let (written, done) = (AtomicBool::new(false), AtomicBool::new(false));
     let feeds: Vec<Vec<i64>> = thread::scope(|scope| {
         let (servers, written, done) = (&servers, &written, &done);
-        let writers: Vec<_> = (0..2 * SERVERS)
-            .map(|writer| {
-                let mut client = servers[writer % SERVERS].connect();
-                scope.spawn(move || {
-                    for round in 0..100 {
-                        let mut transaction = client.transaction().expect("a transaction");
-                        transaction
-                            .batch_execute("INSERT INTO jobs DEFAULT VALUES")
-                            .expect("a row");
-                        thread::sleep(Duration::from_millis((round * 7 + writer as u64) % 11));
-                        transaction.commit().expect("committed");
-                    }
-                })
-            })
-            .collect();
+        let write = |writer: usize| {
+            let mut client = servers[writer % SERVERS].connect();
+            for round in 0..100 {
+                execute(&mut client, "BEGIN; INSERT INTO jobs DEFAULT VALUES");
+                thread::sleep(Duration::from_millis((round * 7 + writer as u64) % 11));
+                execute(&mut client, "COMMIT");
+            }
+        };
+        let consume = |server: &Cluster| {
+            let (mut client, mut feed) = (server.connect(), Vec::new());
+            let mut poll = |feed: &mut Vec<i64>| {
+                let last = feed.last().copied().unwrap_or(0);
+                let next = format!(
+                    "SELECT id FROM jobs WHERE id > {last}
+                     AND id <= (SELECT min(horizon) FROM horizons) ORDER BY id"
+                );
+                feed.extend(bigints(&mut client, &next));
+            };
+            while !written.load(SeqCst) {
+                poll(&mut feed);
+            }
+            eventually("the feed has every row", || {
+                poll(&mut feed);
+                feed.len() == 2 * SERVERS * 100
+            });
+            feed
+        };
+        let writers: Vec<_> =
+            (0..2 * SERVERS).map(|writer| scope.spawn(move || write(writer))).collect();
         for (number, server) in servers.iter().enumerate() {
             scope.spawn(move || {
+                let horizon = "UPDATE horizons SET horizon = snowflake_horizon() WHERE server =";
                 let mut client = server.connect();
                 while !done.load(SeqCst) {
-                    bigint(&mut client, "SELECT snowflake_nextval()");
-                    client
-                        .batch_execute(&format!(
-                            "UPDATE horizons SET horizon = snowflake_horizon() WHERE server = {number}"
-                        ))
-                        .expect("a horizon");
+                    bigint(&mut client, NEXT);
+                    execute(&mut client, &format!("{horizon} {number}"));
                     thread::sleep(Duration::from_millis(50));
                 }
             });
         }
-        let consumers: Vec<_> = servers[..complete]
-            .iter()
-            .map(|server| {
-                scope.spawn(move || {
-                    let mut client = server.connect();
-                    let mut feed: Vec<i64> = Vec::new();
-                    let mut poll = |feed: &mut Vec<i64>| {
-                        let last = feed.last().copied().unwrap_or(0);
-                        feed.extend(bigints(
-                            &mut client,
-                            &format!(
-                                "SELECT id FROM jobs WHERE id > {last}
-                                 AND id <= (SELECT min(horizon) FROM horizons) ORDER BY id"
-                            ),
-                        ));
-                    };
-                    while !written.load(SeqCst) {
-                        poll(&mut feed);
-                    }
-                    eventually("the feed has every row", || {
-                        poll(&mut feed);
-                        feed.len() == 2 * SERVERS * 100
-                    });
-                    feed
-                })
-            })
-            .collect();
+        let consumers: Vec<_> =
+            servers[..complete].iter().map(|server| scope.spawn(move || consume(server))).collect();
         writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
         written.store(true, SeqCst);
-        let feeds =
-            consumers.into_iter().map(|consumer| consumer.join().expect("a feed")).collect();
+        let feeds = consumers.into_iter().map(|feed| feed.join().expect("a feed")).collect();
         done.store(true, SeqCst);
         feeds
     });

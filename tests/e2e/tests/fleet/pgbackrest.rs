@@ -7,10 +7,9 @@ use std::process::{Command, Output};
 use std::sync::Barrier;
 use std::thread;
 
-use postgres::Client;
 use snowflake_e2e::{
     Cluster, Journal, Means, NEXT, archive_wal, assert_increasing, bigint, bigints, check,
-    create_orders, eventually, fleet_program, fleet_program_path, lacks, output, skip,
+    create_orders, eventually, execute, fleet_program, fleet_program_path, lacks, output, skip,
 };
 
 use super::backups::{FLOOR, assert_all_is_well, start_with_identity_outside, take, under_load};
@@ -22,12 +21,9 @@ const AT_ONCE: usize = 100_000;
 fn logged_change(cluster: &Cluster) -> String {
     let log = cluster.log();
     let start = log.rfind("LOG:  snowflake IDs continue after a change").expect("the line");
-    let messages =
-        log[start..].lines().map(|line| line.split_once("] ").map_or(line, |(_, message)| message));
-    let is_part = |message: &&str| {
-        ["LOG:  snowflake IDs", "DETAIL:", "HINT:"].iter().any(|part| message.starts_with(part))
-    };
-    messages.take_while(is_part).collect::<Vec<_>>().join("\n")
+    let change = log[start..].lines().take(3).collect::<Vec<_>>().join("\n");
+    println!("{change}");
+    change
 }
 
 /// A repository of pgBackRest beside the data directory that it backs up.
@@ -52,20 +48,18 @@ impl Repository {
              pg1-user=postgres\n"
         );
         fs::write(&config, text).expect("a directory to write to");
+        let archive_command = format!(
+            "{} --config={} --stanza=main archive-push %p",
+            fleet_program_path("pgbackrest").display(),
+            config.display()
+        );
         let repository = Repository { config };
-        let created = repository.command(&["stanza-create"]).output().expect("pgbackrest runs");
-        let text =
-            String::from_utf8_lossy(&created.stdout) + String::from_utf8_lossy(&created.stderr);
+        let (succeeds, text) = said(&mut repository.command(&["stanza-create"]));
         if text.contains("is this version of PostgreSQL supported?") {
             skip(Means::Other("pgBackRest for this PostgreSQL"));
             return None;
         }
-        assert!(created.status.success(), "{text}");
-        let archive_command = format!(
-            "{} --config={} --stanza=main archive-push %p",
-            fleet_program_path("pgbackrest").display(),
-            repository.config.display()
-        );
+        assert!(succeeds, "{text}");
         cluster.configure(&[("archive_command", &archive_command)]);
         cluster.reload();
         Some(repository)
@@ -80,11 +74,9 @@ impl Repository {
     /// Runs pgBackRest, and returns what it says.
     #[track_caller]
     fn run(&self, arguments: &[&str]) -> String {
-        let mut command = self.command(arguments);
-        let Output { status, stdout, stderr } = command.output().expect("pgBackRest runs");
-        let text = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
-        assert!(status.success(), "{command:?}: {text}");
-        text.into()
+        let (succeeds, text) = said(&mut self.command(arguments));
+        assert!(succeeds, "{arguments:?}: {text}");
+        text
     }
 
     /// Makes a backup. pgBackRest warns of a page whose checksum is wrong.
@@ -96,11 +88,16 @@ impl Repository {
 
     /// Restores the data directory of a cluster, which is empty or not there.
     #[track_caller]
-    fn restore(&self, cluster: &Cluster, options: &[String]) {
-        let mut command = self.command(&["restore"]);
-        command.arg("--pg1-path").arg(cluster.data()).args(options);
-        output(&mut command);
+    fn restore(&self, cluster: &Cluster, options: &[&str]) {
+        output(self.command(&["restore"]).arg("--pg1-path").arg(cluster.data()).args(options));
     }
+}
+
+/// Whether a program succeeds, and what it says.
+fn said(command: &mut Command) -> (bool, String) {
+    let Output { status, stdout, stderr } = command.output().expect("the program runs");
+    let text = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+    (status.success(), text.into())
 }
 
 /// The server dies three times, and is restored from a full and an incremental backup: to the end
@@ -118,16 +115,27 @@ fn restores_keep_the_register() {
     for kind in ["full", "incr"] {
         under_load(&cluster, &journal, || repository.back_up(kind));
     }
-    let targets: [TargetOfRecovery; 3] = [to_the_end, to_a_name, to_a_time];
-    for (timeline, target) in (1..).zip(targets) {
+    for (timeline, target) in [(1, ""), (2, "name"), (3, "time")] {
         let mut client = cluster.connect();
         take(&mut client, &journal, 200);
-        let (options, kept) = target(&mut client, &journal);
+        let mut kept = journal.highest();
+        let here = match target {
+            "name" => "SELECT pg_create_restore_point('here') IS NULL, 'here'",
+            _ => "SELECT false, clock_timestamp()::text",
+        };
+        let here: String = client.query_one(here, &[]).expect("a target").get(1);
+        take(&mut client, &journal, 200);
+        if target.is_empty() {
+            kept = journal.highest();
+        }
         archive_wal(&mut client);
         take(&mut client, &journal, 200);
         cluster.kill();
-        if options.is_empty() {
+        let (kind, here) = (format!("--type={target}"), format!("--target={here}"));
+        let mut options = vec!["--delta", "--target-action=promote", &kind, &here];
+        if target.is_empty() {
             fs::remove_dir_all(cluster.data()).expect("the data directory");
+            options.clear();
         } else {
             // pgBackRest takes it for the sign of a server that runs.
             fs::remove_file(cluster.data().join("postmaster.pid")).expect("a server was killed");
@@ -147,7 +155,6 @@ fn restores_keep_the_register() {
         assert_all_is_well(&mut client);
         journal.check();
         let change = logged_change(&cluster);
-        println!("{options:?}\n{change}");
         assert!(change.contains(&format!("timeline {timeline} to {}", timeline + 1)), "{change}");
     }
     repository.run(&["check"]);
@@ -157,82 +164,38 @@ fn restores_keep_the_register() {
     println!("3 restores, {} IDs", journal.check());
 }
 
-/// Takes IDs before and after a target. Returns the options of a restore to it, and the last ID
-/// before it.
-type TargetOfRecovery = fn(&mut Client, &Journal) -> (Vec<String>, i64);
-
-fn to_the_end(client: &mut Client, journal: &Journal) -> (Vec<String>, i64) {
-    take(client, journal, 200);
-    (vec![], journal.highest())
-}
-
-fn to_a_name(client: &mut Client, journal: &Journal) -> (Vec<String>, i64) {
-    let kept = journal.highest();
-    client.batch_execute("SELECT pg_create_restore_point('here')").expect("a restore point");
-    take(client, journal, 200);
-    (
-        ["--delta", "--type=name", "--target=here", "--target-action=promote"]
-            .map(String::from)
-            .into(),
-        kept,
-    )
-}
-
-fn to_a_time(client: &mut Client, journal: &Journal) -> (Vec<String>, i64) {
-    let kept = journal.highest();
-    let now = client.query_one("SELECT clock_timestamp()::text", &[]).expect("a row");
-    let target = format!("--target={}", now.get::<_, String>(0));
-    take(client, journal, 200);
-    (["--delta", "--type=time", &target, "--target-action=promote"].map(String::from).into(), kept)
-}
-
 /// How many IDs come twice if two servers take them at full speed, at least once in the same
 /// millisecond.
 fn duplicates(clusters: [&Cluster; 2]) -> usize {
-    let millisecond = |id: &i64| id >> 22;
+    let milliseconds =
+        |ids: &HashSet<i64>| -> HashSet<i64> { ids.iter().map(|id| id >> 22).collect() };
     let mut repeated = 0;
     eventually("both take IDs in one millisecond", || {
-        let [one, other] = take_at_once(clusters);
-        let one_ids: HashSet<_> = one.iter().collect();
-        let milliseconds: HashSet<_> = one.iter().map(millisecond).collect();
-        repeated = other.iter().filter(|id| one_ids.contains(id)).count();
-        other.iter().any(|id| milliseconds.contains(&millisecond(id)))
+        let [one, other] = take_at_once(clusters).map(HashSet::from_iter);
+        repeated = one.intersection(&other).count();
+        !milliseconds(&one).is_disjoint(&milliseconds(&other))
     });
     repeated
 }
 
 /// The IDs that two servers issue in a short time.
 fn take_at_once(clusters: [&Cluster; 2]) -> [Vec<i64>; 2] {
-    let clients = clusters.map(|cluster| {
+    let barrier = Barrier::new(clusters.len());
+    let take = |cluster: &Cluster| {
         let mut client = cluster.connect();
-        client.batch_execute(NEXT).expect("an ID");
-        client
-    });
-    let barrier = Barrier::new(clients.len());
-    let take = |mut client: Client| {
+        execute(&mut client, NEXT);
         barrier.wait();
         // Not straight to the client, which would hold the server up.
         let taken = format!("CREATE TEMP TABLE taken AS SELECT snowflake_nextval({AT_ONCE}) AS id");
-        client.batch_execute(&taken).expect("IDs");
+        execute(&mut client, &taken);
         let ids = bigints(&mut client, "SELECT id FROM taken");
         assert_increasing(&ids);
         ids
     };
     thread::scope(|scope| {
-        let threads = clients.map(|client| scope.spawn(|| take(client)));
+        let threads = clusters.map(|cluster| scope.spawn(|| take(cluster)));
         threads.map(|thread| thread.join().expect("a client"))
     })
-}
-
-/// Takes the identity out of the data directory.
-fn forget_identity(cluster: &Cluster) {
-    let path = cluster.data().join("postgresql.conf");
-    let text = fs::read_to_string(&path).expect("postgresql.conf");
-    let is_kept = |line: &&str| {
-        !line.starts_with("snowflake.datacenter_id") && !line.starts_with("snowflake.worker_id")
-    };
-    let lines: Vec<&str> = text.lines().filter(is_kept).collect();
-    fs::write(&path, lines.join("\n") + "\n").expect("postgresql.conf is writable");
 }
 
 /// A clone that runs beside its original issues the same IDs, if it has the same identity. The log
@@ -243,37 +206,38 @@ fn a_clone_beside_its_original_needs_an_identity_of_its_own() {
         Cluster::builder().set("archive_mode", "on").set("snowflake.failover_margin", "0").start();
     let Some(repository) = Repository::of(&original) else { return };
     create_orders(&original);
-    let journal = Journal::new();
-    take(&mut original.connect(), &journal, 100);
+    take(&mut original.connect(), &Journal::new(), 100);
     repository.back_up("full");
-    let clones = [original.beside(), original.beside()];
-    for clone in &clones {
-        repository.restore(clone, &["--archive-mode=off".into()]);
+    let [mut same, mut own] = [(); 2].map(|()| {
+        let clone = original.beside();
+        repository.restore(&clone, &["--archive-mode=off"]);
         clone.use_own_socket();
-    }
-    let [mut same, mut own] = clones;
+        clone
+    });
 
     same.start_again();
     same.wait_until_primary();
     let repeated = duplicates([&original, &same]);
-    let change = logged_change(&same);
-    println!("with the same identity, {repeated} of {AT_ONCE} IDs came twice:\n{change}");
+    println!("with the same identity, {repeated} of {AT_ONCE} IDs came twice");
     assert!(repeated > 0);
+    let change = logged_change(&same);
     assert!(change.starts_with("LOG:  snowflake IDs continue after a change: timeline 1 to 2\n"));
     assert!(change.contains("This server has followed no other one since it started."));
     assert!(change.contains("HINT:  If it was restored from a backup while the original runs on"));
     let (ok, detail, _) = check(&mut same.connect(), "origin of the identity");
-    println!("{detail}");
-    assert!(!ok && detail.contains("inside the data directory, so every copy"));
+    assert!(!ok && detail.contains("inside the data directory, so every copy"), "{detail}");
     // The command line goes before the file.
     same.stop();
-    let identity = ["-c", "snowflake.datacenter_id=5", "-c", "snowflake.worker_id=10"];
-    same.start_with(&identity).expect("a start");
+    let arguments = ["-c", "snowflake.datacenter_id=5", "-c", "snowflake.worker_id=10"];
+    same.start_with(&arguments).expect("a start");
     assert_eq!(duplicates([&original, &same]), 0);
-    println!("with one of its own, on the command line:\n{}", logged_change(&same));
     assert_eq!(check(&mut same.connect(), "identity").1, "Datacenter 5, worker 10.");
 
-    forget_identity(&own);
+    // In a file outside the data directory, and no more in this.
+    let path = own.data().join("postgresql.conf");
+    let text = fs::read_to_string(&path).expect("postgresql.conf");
+    let text = text.replace("snowflake.datacenter_id", "#").replace("snowflake.worker_id", "#");
+    fs::write(&path, text).expect("postgresql.conf is writable");
     own.set_identity_outside(11);
     own.start_again();
     own.wait_until_primary();
@@ -281,7 +245,6 @@ fn a_clone_beside_its_original_needs_an_identity_of_its_own() {
         assert_eq!(duplicates([other, &own]), 0);
     }
     let change = logged_change(&own);
-    println!("with one of its own, in a file outside the data directory:\n{change}");
     assert!(change.contains("timeline 1 to 2, worker 9 to 11"), "{change}");
     assert_all_is_well(&mut own.connect());
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use postgres::{Client, Config, NoTls};
+use postgres::{Config, NoTls, SimpleQueryMessage};
 use snowflake_e2e::{
-    Cluster, Means, Service, assert_distinct, assert_increasing, bigint, create_orders, eventually,
-    fleet_program, lacks, listening_ports,
+    Cluster, INSERT, Means, Service, assert_distinct, assert_increasing, bigint, create_orders,
+    eventually, fleet_program, lacks, listening_ports,
 };
 
 /// Fewer sessions of the server than clients.
@@ -68,25 +68,16 @@ fn insert_through(config: &Config) -> Vec<i64> {
     let mut client = config.connect(NoTls).expect("a session");
     (0..TRANSACTIONS)
         .map(|_| {
-            let mut ids = simple(
-                &mut client,
-                "BEGIN; INSERT INTO orders DEFAULT VALUES RETURNING id;
-                 SELECT snowflake_currval(); COMMIT",
-            );
-            let (currval, id) = (ids.pop().expect("an ID"), ids.pop().expect("an ID"));
-            assert_eq!(currval, id);
-            id
+            // In one message: sessions of the pool know no prepared statements of others.
+            let transaction = format!("BEGIN; {INSERT}; SELECT snowflake_currval(); COMMIT");
+            let messages = client.simple_query(&transaction).expect("a transaction");
+            let ids = messages.iter().filter_map(|message| match message {
+                SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+                _ => None,
+            });
+            let ids: Vec<i64> = ids.collect();
+            assert!(ids.len() == 2 && ids[0] == ids[1], "{ids:?}");
+            ids[0]
         })
         .collect()
-}
-
-/// The values that statements return, sent in one message: sessions of the pool know no prepared
-/// statements of others.
-fn simple(client: &mut Client, statements: &str) -> Vec<i64> {
-    let messages = client.simple_query(statements).expect("the statements succeed");
-    let rows = messages.into_iter().filter_map(|message| match message {
-        postgres::SimpleQueryMessage::Row(row) => row.get(0).map(|id| id.parse().expect("an ID")),
-        _ => None,
-    });
-    rows.collect()
 }

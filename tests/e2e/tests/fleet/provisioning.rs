@@ -1,88 +1,26 @@
 //! The recipes of docs/setup.md that give servers their identities, run as they are
 //! printed, with other paths and hosts.
 
+use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use postgres::NoTls;
-use snowflake_e2e::{Cluster, Means, check, fleet_program, lacks, output};
+use snowflake_e2e::{Cluster, Means, check, fleet_program, lacks, output, server_with};
+use snowflake_repository::page;
 
 /// The first block of the page that contains `mark`.
 fn block(mark: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/setup.md");
-    let page = fs::read_to_string(path).expect("the page");
-    let blocks = page.split("\n```").skip(1).step_by(2);
-    let block =
-        blocks.filter_map(|block| block.split_once('\n')).find(|(_, text)| text.contains(mark));
-    format!("{}\n", block.unwrap_or_else(|| panic!("no block has {mark}")).1)
+    let blocks = page("docs/setup.md").blocks();
+    blocks.into_iter().find(|block| block.text.contains(mark)).expect(mark).text
 }
 
-/// A database that gives identities out, with the role of the page, and a directory in place of
-/// /etc/snowflake.
-struct Setting {
-    registry: Cluster,
-    directory: PathBuf,
-}
-
-impl Setting {
-    fn new() -> Setting {
-        let registry = Cluster::start();
-        let role = block("CREATE ROLE provisioner");
-        registry.connect().batch_execute(&role).expect("the role that claims");
-        let directory = registry.directory().join("snowflake");
-        Setting { registry, directory }
-    }
-
-    /// The text, for this registry and this directory.
-    fn place(&self, text: &str) -> String {
-        let host = format!("host={} dbname=postgres", self.registry.directory().display());
-        let placed = text
-            .replace("host=registry dbname=operations", &host)
-            .replace("/etc/snowflake", &self.directory.display().to_string());
-        assert_ne!(placed, text);
-        placed
-    }
-
-    /// Writes a file that the programs may read.
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.registry.directory().join(name);
-        fs::write(&path, text).expect("a directory to write to");
-        path
-    }
-
-    /// The identity of a server that includes what was written.
-    fn identity_of_a_server(&self) -> (i32, i32) {
-        let fragment = self.directory.join("identity.conf");
-        let include = format!("include '{}'\n", fragment.display());
-        identity(&include, &[])
-    }
-
-    /// A client program of the registry's server comes first in the path of what is run.
-    fn run(&self, command: &mut Command) -> String {
-        let bin = self.registry.programs().bin();
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{path}", bin.display()));
-        command.env("HOME", self.registry.directory()).env("LC_ALL", "C.UTF-8");
-        output(command)
-    }
-}
-
-/// The identity of a server with these lines in postgresql.conf, and these arguments.
+/// The identity of a server with these lines in its configuration, and these arguments.
 fn identity(lines: &str, arguments: &[&str]) -> (i32, i32) {
-    let builder = Cluster::builder();
-    let mut server = builder
-        .unset("snowflake.datacenter_id")
-        .unset("snowflake.worker_id")
-        .unset("shared_preload_libraries")
-        .create();
-    let configuration = server.data().join("postgresql.conf");
-    let text = fs::read_to_string(&configuration).expect("postgresql.conf");
-    fs::write(&configuration, text + lines).expect("postgresql.conf is writable");
+    let mut server = server_with(Cluster::builder().unset("shared_preload_libraries"), lines);
     let preloads = ["-c", "shared_preload_libraries=snowflake_pg"];
     server.start_with(&[&preloads, arguments].concat()).expect("a start");
-    let mut client = server.config().connect(NoTls).expect("a session");
-    client.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+    server.execute("CREATE EXTENSION snowflake");
+    let mut client = server.connect();
     let parts = "SELECT datacenter_id, worker_id FROM snowflake_parse(snowflake_nextval())";
     let row = client.query_one(parts, &[]).expect("an ID");
     assert!(check(&mut client, "origin of the identity").0);
@@ -95,16 +33,31 @@ fn cloud_init_gives_a_server_its_identity() {
     if lacks(&[Means::Program("cloud-init")]) {
         return;
     }
-    let setting = Setting::new();
-    let text = setting.place(&block("#cloud-config"));
-    let file = setting.write("cloud.yaml", &text);
-    let mut program = fleet_program("cloud-init");
-    let said = setting.run(program.args(["schema", "--config-file"]).arg(&file));
+    let registry = Cluster::start();
+    registry.execute(&block("CREATE ROLE provisioner"));
+    let home = registry.directory().display();
+    let mut text = block("#cloud-config");
+    for (printed, here) in [
+        ("host=registry dbname=operations", format!("host={home} dbname=postgres")),
+        ("/etc/snowflake", format!("{home}/snowflake")),
+    ] {
+        assert!(text.contains(printed), "{text}");
+        text = text.replace(printed, &here);
+    }
+    let run = |command: &mut Command| {
+        // A client program of the registry's server comes first in the path of what is run.
+        let (bin, path) = (registry.programs().bin(), env::var("PATH").unwrap_or_default());
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        output(command.env("HOME", registry.directory()).env("LC_ALL", "C.UTF-8"))
+    };
+    let file = registry.directory().join("cloud.yaml");
+    fs::write(&file, &text).expect("a directory to write to");
+    let said = run(fleet_program("cloud-init").args(["schema", "--config-file"]).arg(&file));
     // Its versions go on in different words.
     assert!(said.contains("Valid "), "{said}");
     let (_, script) = text.split_once("- |\n").expect("a script");
-    setting.run(Command::new("sh").args(["-ec", script]));
-    assert_eq!(setting.identity_of_a_server(), (0, 0));
+    run(Command::new("sh").args(["-ec", script]));
+    assert_eq!(identity(&format!("include '{home}/snowflake/identity.conf'\n"), &[]), (0, 0));
 }
 
 /// The arguments of the pods give each its own worker ID. `$(POD_INDEX)` is replaced here, as
@@ -114,11 +67,9 @@ fn a_stateful_set_gives_each_pod_its_identity() {
     let manifest = block("kind: StatefulSet");
     let (_, arguments) = manifest.split_once("args:\n").expect("arguments");
     for pod in ["0", "2"] {
-        let arguments: Vec<String> = arguments
-            .lines()
-            .map(|line| line.trim().trim_start_matches("- ").replace("$(POD_INDEX)", pod))
-            .collect();
-        let arguments: Vec<&str> = arguments.iter().map(|argument| &**argument).collect();
+        let arguments = arguments.replace("$(POD_INDEX)", pod);
+        let arguments: Vec<&str> =
+            arguments.lines().map(|line| line.trim().trim_start_matches("- ")).collect();
         assert_eq!(identity("", &arguments), (1, pod.parse().expect("a number")));
     }
 }

@@ -1,7 +1,9 @@
 //! Sequences that PostgreSQL 19 replicates, beside tables that were converted.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Means, assert_distinct, bigint, bigints, eventually, lacks};
+use snowflake_e2e::{
+    Means, assert_distinct, bigint, bigints, eventually, execute, lacks, publishing,
+};
 
 /// A serial column and an identity that will be converted, and a serial column that stays.
 const TABLES: &str = "
@@ -11,28 +13,16 @@ const TABLES: &str = "
 const NAMES: [&str; 3] = ["orders", "invoices", "countries"];
 const CONVERTED: [&str; 2] = ["orders", "invoices"];
 
-fn server(worker_id: &str) -> Cluster {
-    let server = Cluster::builder()
-        .set("wal_level", "logical")
-        .set("snowflake.worker_id", worker_id)
-        .set("max_worker_processes", "16")
-        .set("wal_retrieve_retry_interval", "100ms")
-        .start();
-    server.connect().batch_execute(TABLES).expect("tables");
-    server
-}
-
 fn insert(client: &mut Client) {
     for table in NAMES {
         let rows = format!("INSERT INTO {table} (item) SELECT 'book' FROM generate_series(1, 100)");
-        client.batch_execute(&rows).expect("rows");
+        execute(client, &rows);
     }
 }
 
 fn on_converted(client: &mut Client, function: &str) {
     for table in CONVERTED {
-        let call = format!("SELECT {function}('{table}', 'id', dry_run => false)");
-        client.query(&call, &[]).expect("a change");
+        execute(client, &format!("SELECT {function}('{table}', 'id', dry_run => false)"));
     }
 }
 
@@ -54,12 +44,12 @@ fn sequences_follow_beside_converted_tables() {
     if lacks(&[Means::PostgreSQL(19)]) {
         return;
     }
-    let (publisher, subscriber) = (server("8"), server("9"));
+    let [publisher, subscriber] = ["8", "9"].map(|worker| publishing(worker).start());
     let (mut sender, mut receiver) = (publisher.connect(), subscriber.connect());
-    sender
-        .batch_execute("CREATE PUBLICATION everything FOR TABLE orders, invoices, countries")
-        .expect("a publication");
-    sender.batch_execute("CREATE PUBLICATION sequences FOR ALL SEQUENCES").expect("a publication");
+    execute(&mut receiver, TABLES);
+    execute(&mut sender, TABLES);
+    execute(&mut sender, "CREATE PUBLICATION everything FOR TABLE orders, invoices, countries");
+    execute(&mut sender, "CREATE PUBLICATION sequences FOR ALL SEQUENCES");
     insert(&mut sender);
     subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION everything, sequences");
     subscriber.wait_for_the_copy("postgres");
@@ -72,13 +62,13 @@ fn sequences_follow_beside_converted_tables() {
     on_converted(&mut sender, "snowflake_convert");
     insert(&mut sender);
     eventually("the rows arrive", || rows(&mut receiver) == [200; 3]);
-    receiver.batch_execute("ALTER SUBSCRIPTION s REFRESH PUBLICATION").expect("refreshed");
-    receiver.batch_execute("ALTER SUBSCRIPTION s REFRESH SEQUENCES").expect("refreshed");
+    execute(&mut receiver, "ALTER SUBSCRIPTION s REFRESH PUBLICATION");
+    execute(&mut receiver, "ALTER SUBSCRIPTION s REFRESH SEQUENCES");
     subscriber.wait_for_the_copy("postgres");
     eventually("the sequence follows", || position(&mut receiver, "countries") == 200);
 
     // The subscriber takes over.
-    receiver.batch_execute("ALTER SUBSCRIPTION s DISABLE").expect("disabled");
+    execute(&mut receiver, "ALTER SUBSCRIPTION s DISABLE");
     insert(&mut receiver);
     insert(&mut sender);
     for table in CONVERTED {

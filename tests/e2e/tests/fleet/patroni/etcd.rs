@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use snowflake_e2e::{
-    Request, Service, create_directory, eventually, fleet_program, free_port, listening_ports,
-};
+use snowflake_e2e::{Request, Service, create_directory, eventually, fleet_program, free_port};
 
 /// The one etcd of a fleet.
 pub struct Etcd {
-    service: Service,
+    pub service: Service,
     pub port: u16,
 }
 
@@ -47,16 +45,6 @@ impl Etcd {
         command.args(["--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers]);
         command.arg(format!("--initial-cluster=default={peers}"));
         Service::start(command, directory.join("log"))
-    }
-
-    /// What it answers to a request of somebody who does not say who they are.
-    pub fn answer_without_password(&self, path: &str, body: &str) -> (u16, String) {
-        Request::new("POST", path, body).ask(self.port).expect("an answer")
-    }
-
-    /// Asserts that it listens on no other port than the one that this knows.
-    pub fn assert_port(&self) {
-        assert_eq!(listening_ports(self.service.pid()), [self.port].into());
     }
 }
 

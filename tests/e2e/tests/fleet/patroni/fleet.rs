@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use postgres::Config;
 use postgres::config::TargetSessionAttrs;
-use snowflake_e2e::{bigint, eventually, new_directory, new_password, set_clock_of_file, signal};
+use snowflake_e2e::{
+    Means, bigint, bigints, eventually, execute, lacks, new_directory, new_password,
+    set_clock_of_file, signal, text,
+};
 use tempfile::TempDir;
 
 use super::etcd::Etcd;
@@ -18,7 +21,6 @@ use super::member::Member;
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
 /// Where the members have their identity from.
-#[derive(Clone, Copy, PartialEq)]
 pub enum Identity {
     /// One for all, in the dynamic configuration.
     Shared,
@@ -28,90 +30,86 @@ pub enum Identity {
     OwnFile,
 }
 
-/// What a fleet is to be like.
-pub struct Plan {
-    pub identity: Identity,
-    pub failover_margin: &'static str,
-    pub synchronous_mode: bool,
-}
-
 /// A running fleet. Its fields are dropped in this order: Patroni must not start again what ends.
 pub struct Fleet {
     pub members: Vec<Member>,
     _postmasters: Postmasters,
     pub etcd: Etcd,
-    plan: Plan,
+    identity: Identity,
+    failover_margin: &'static str,
+    is_synchronous: bool,
     password: String,
     directory: TempDir,
 }
 
 impl Fleet {
-    /// Patroni makes the first member with initdb, and the others with pg_basebackup.
-    pub fn start(plan: Plan) -> Fleet {
+    /// Patroni makes the first member with initdb, and the others with pg_basebackup. `None` if it
+    /// is not installed.
+    pub fn start(
+        identity: Identity,
+        failover_margin: &'static str,
+        is_synchronous: bool,
+    ) -> Option<Fleet> {
+        if lacks(&[Means::Program("patroni"), Means::Program("etcd")]) {
+            return None;
+        }
         let (directory, password) = (new_directory(), new_password());
         let mut fleet = Fleet {
             members: Vec::new(),
             _postmasters: Postmasters::of(directory.path()),
             etcd: Etcd::start(directory.path(), &password),
-            plan,
+            identity,
+            failover_margin,
+            is_synchronous,
             password,
             directory,
         };
-        fleet.add_member();
-        fleet.add_member();
-        fleet.add_member();
+        for (name, worker) in NAMES.into_iter().zip(1..) {
+            let mut member = Member::new(name, fleet.directory.path(), &fleet.password);
+            let file = format!("snowflake.datacenter_id = 1\nsnowflake.worker_id = {worker}\n");
+            for (name, text) in
+                [("patroni.yml", fleet.configuration(&member, worker)), ("snowflake.conf", file)]
+            {
+                fs::write(member.file(name), text).expect("a directory to write to");
+            }
+            member.start();
+            let role = if worker == 1 { "/primary" } else { "/replica" };
+            eventually("the member is up", || member.answers(role));
+            fleet.members.push(member);
+        }
         fleet.wait_for_standbys(0);
-        let mut client = fleet.members[0].connect();
-        let setup = "CREATE EXTENSION snowflake;
-                     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
-        client.batch_execute(setup).expect("the extension is installed");
+        execute(
+            &mut fleet.members[0].connect(),
+            "CREATE EXTENSION snowflake;
+             CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())",
+        );
         for member in &fleet.members {
             let mut client = member.connect();
             eventually("the table is on all members", || {
                 client.batch_execute("SELECT FROM orders").is_ok()
             });
         }
-        fleet
-    }
-
-    fn add_member(&mut self) {
-        let number = self.members.len();
-        let mut member = Member::new(NAMES[number], self.directory.path(), &self.password);
-        fs::write(member.file("patroni.yml"), self.configuration(&member, number + 1))
-            .expect("a directory to write to");
-        if self.plan.identity == Identity::OwnFile {
-            fs::write(member.file("snowflake.conf"), identity_file(number + 1))
-                .expect("a directory to write to");
-        }
-        member.start();
-        let role = if number == 0 { "/primary" } else { "/replica" };
-        eventually("the member is up", || member.answers(role));
-        self.members.push(member);
+        Some(fleet)
     }
 
     /// What stands in a member's patroni.yml. Clocks are moved, and nobody is to take that for a
     /// standby that does not answer. Few IDs fit into a millisecond, so that those of two primaries
     /// meet soon if they can.
-    fn configuration(&self, member: &Member, number: usize) -> String {
-        let Plan { identity, failover_margin, synchronous_mode } = self.plan;
-        let (mut dynamic, mut local, mut file) = (String::new(), String::new(), String::new());
-        if identity != Identity::OwnFile {
-            dynamic = "snowflake.datacenter_id: 1".into();
-        }
-        match identity {
-            Identity::Shared => dynamic.push_str("\n        snowflake.worker_id: 1"),
-            Identity::OwnParameters => {
-                let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
-                local = format!(
-                    "snowflake.worker_id: {number}
+    fn configuration(&self, member: &Member, worker: usize) -> String {
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+        let own = format!(
+            "snowflake.worker_id: {worker}
     snowflake.identity_requires: hostname={}",
-                    host.trim_end()
-                );
-            }
-            Identity::OwnFile => {
-                file = format!("custom_conf: {}", member.file("snowflake.conf").display());
-            }
-        }
+            host.trim_end()
+        );
+        let file = format!("custom_conf: {}", member.file("snowflake.conf").display());
+        let (datacenter, shared) = ("snowflake.datacenter_id: 1", "snowflake.worker_id: 1");
+        let (datacenter, shared, local, file) = match self.identity {
+            Identity::Shared => (datacenter, shared, "", ""),
+            Identity::OwnParameters => (datacenter, "", &*own, ""),
+            Identity::OwnFile => ("", "", "", &*file),
+        };
+        let (failover_margin, is_synchronous) = (self.failover_margin, self.is_synchronous);
         format!(
             "scope: orders
 name: {name}
@@ -132,7 +130,7 @@ bootstrap:
     retry_timeout: 10
     maximum_lag_on_failover: 1073741824
     primary_start_timeout: 0
-    synchronous_mode: {synchronous_mode}
+    synchronous_mode: {is_synchronous}
     postgresql:
       use_pg_rewind: true
       parameters:
@@ -142,7 +140,8 @@ bootstrap:
         wal_receiver_timeout: 0
         wal_retrieve_retry_interval: 500ms
         wal_sender_timeout: 0
-        {dynamic}
+        {datacenter}
+        {shared}
   initdb:
   - encoding: UTF8
   - auth-local: trust
@@ -214,14 +213,14 @@ postgresql:
     pub fn wait_for_standbys(&self, primary: usize) {
         let mut client = self.members[primary].connect();
         let timeline = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)";
-        let timeline: String = client.query_one(timeline, &[]).expect("a primary").get(0);
+        let timeline = text(&mut client, timeline);
         for member in self.others(primary) {
             let member = &self.members[member];
             eventually("the others stream", || {
                 member.receives(&timeline) && member.answers("/replica")
             });
         }
-        if self.plan.synchronous_mode {
+        if self.is_synchronous {
             let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
             eventually("one is synchronous", || bigint(&mut client, synchronous) == 1);
         }
@@ -230,10 +229,8 @@ postgresql:
     /// Stops what sends WAL to the others, so that they get no more of it.
     pub fn stop_sending(&self, primary: usize) {
         let mut client = self.members[primary].connect();
-        let senders = client.query("SELECT pid::bigint FROM pg_stat_replication", &[]);
-        for sender in senders.expect("a view") {
-            signal(sender.get(0), "STOP");
-        }
+        let senders = bigints(&mut client, "SELECT pid FROM pg_stat_replication");
+        senders.iter().for_each(|sender| signal(*sender, "STOP"));
     }
 
     /// Sets the clocks of some members. Patroni and etcd go by the true time.
@@ -248,24 +245,20 @@ postgresql:
     pub fn assert_well(&self, but_for: &[&str]) {
         for member in &self.members {
             let mut client = member.connect();
-            let mut doubtful = Vec::new();
+            let but_for = but_for.join(", ");
+            let doubts = "SELECT coalesce(string_agg(name, ', '), '') FROM snowflake_check()
+                          WHERE NOT ok";
+            let mut before = but_for.clone();
             eventually("snowflake_check() is content", || {
-                let rows = client.query("SELECT name FROM snowflake_check() WHERE NOT ok", &[]);
-                let rows = rows.expect("rows");
-                let names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-                if names != but_for && names != doubtful {
-                    println!("doubtful on {}: {names:?}", member.name);
-                    doubtful.clone_from(&names);
+                let names = text(&mut client, doubts);
+                if names != before {
+                    println!("doubtful on {}: {names}", member.name);
+                    before.clone_from(&names);
                 }
                 names == but_for
             });
         }
     }
-}
-
-/// The lines of a file with an identity.
-fn identity_file(worker: usize) -> String {
-    format!("snowflake.datacenter_id = 1\nsnowflake.worker_id = {worker}\n")
 }
 
 /// Ends the servers of a fleet, also when the test process dies: Patroni's servers outlive Patroni.

@@ -4,12 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use postgres::{Client, Config, NoTls};
 use snowflake_e2e::{
-    Programs, Request, Service, clock_of_file, create_directory, eventually, fleet_program,
-    free_port, http_get, kill_server, listening_ports, set_clock_of_file, signal,
+    Programs, Service, clock_of_file, create_directory, eventually, fleet_program, free_port,
+    http_get, kill_server, listening_ports, set_clock_of_file, signal,
 };
 
 /// PostgreSQL, and the Patroni that keeps it.
@@ -61,12 +59,10 @@ impl Member {
         }
     }
 
-    /// A file beside the data directory.
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// The data directory.
     pub fn data(&self) -> PathBuf {
         self.file("data")
     }
@@ -103,10 +99,8 @@ impl Member {
     }
 
     fn postmaster(&self) -> u32 {
-        let file =
-            fs::read_to_string(self.data().join("postmaster.pid")).expect("a running server");
-        let pid = file.lines().next().and_then(|pid| pid.parse().ok());
-        pid.expect("a process ID")
+        let file = fs::read_to_string(self.data().join("postmaster.pid")).expect("a server");
+        file.lines().next().and_then(|pid| pid.parse().ok()).expect("a process ID")
     }
 
     /// A session with PostgreSQL, whatever its role is, as soon as it accepts one.
@@ -119,11 +113,8 @@ impl Member {
         client.expect("a session")
     }
 
-    /// How a client connects to PostgreSQL.
     fn config(&self) -> Config {
-        let mut config = self.config_without_password();
-        config.password(&self.password);
-        config
+        self.config_without_password().password(&self.password).clone()
     }
 
     /// How somebody tries to connect who only knows where PostgreSQL is.
@@ -154,18 +145,5 @@ impl Member {
     /// Whether Patroni's REST API says yes.
     pub fn answers(&self, path: &str) -> bool {
         http_get(self.api, path).is_some()
-    }
-
-    /// What Patroni's REST API answers to a request that changes something.
-    pub fn post(&self, path: &str, body: &str) -> Option<String> {
-        let user = BASE64_STANDARD.encode(format!("patroni:{}", self.password));
-        let who = format!("Basic {user}");
-        let request = Request { authorization: Some(&who), ..Request::new("POST", path, body) };
-        request.ask(self.api).filter(|(status, _)| *status == 200).map(|(_, answer)| answer)
-    }
-
-    /// The status with which it answers the same of somebody who does not say who they are.
-    pub fn status_without_password(&self, method: &str, path: &str, body: &str) -> u16 {
-        Request::new(method, path, body).ask(self.api).expect("an answer").0
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Config, Error, NoTls};
-use snowflake_e2e::eventually;
+use snowflake_e2e::{INSERT, NEXT, eventually};
 
 /// Between two queries of a client: there are few processors.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -60,25 +60,26 @@ impl Received {
         self.ids.lock().expect("no panic").len()
     }
 
-    /// How many of the IDs had been received before, by these clients or others.
-    pub fn duplicates(&self, others: &Received) -> usize {
-        let mut ids = self.ids.lock().expect("no panic").clone();
-        ids.extend(&*others.ids.lock().expect("no panic"));
-        let count = ids.len();
-        ids.sort_unstable();
-        ids.dedup();
-        count - ids.len()
-    }
-
     /// The rows that were acknowledged since the last call.
     pub fn take_rows(&self) -> Vec<i64> {
         std::mem::take(&mut *self.rows.lock().expect("no panic"))
     }
 }
 
+/// How many of the IDs came twice, to the same clients or others.
+pub fn duplicates(received: &[&Received]) -> usize {
+    let ids = received.iter().map(|received| received.ids.lock().expect("no panic").clone());
+    let mut ids: Vec<i64> = ids.flatten().collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    println!("{count} IDs, {} duplicates", count - ids.len());
+    count - ids.len()
+}
+
 /// Inserts a row.
 pub fn insert(client: &mut Client, received: &Received) -> Result<(), Error> {
-    let id = client.query_one("INSERT INTO orders DEFAULT VALUES RETURNING id", &[])?.get(0);
+    let id = client.query_one(INSERT, &[])?.get(0);
     received.add(&[id]);
     received.rows.lock().expect("no panic").push(id);
     Ok(())
@@ -86,15 +87,12 @@ pub fn insert(client: &mut Client, received: &Received) -> Result<(), Error> {
 
 /// Takes IDs, and counts each as received when it comes, whatever becomes of the query.
 pub fn take(client: &mut Client, received: &Received) -> Result<(), Error> {
-    let mut rows = client.query_raw("SELECT snowflake_nextval(1000)", std::iter::empty::<i64>())?;
+    let rows = client.query_raw("SELECT snowflake_nextval(1000)", std::iter::empty::<i64>())?;
     let mut ids = Vec::new();
-    let end = loop {
-        match rows.next() {
-            Ok(Some(row)) => ids.push(row.get(0)),
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
-        }
-    };
+    let end = rows.for_each(|row| {
+        ids.push(row.get(0));
+        Ok(())
+    });
     received.add(&ids);
     end
 }
@@ -103,7 +101,7 @@ pub fn take(client: &mut Client, received: &Received) -> Result<(), Error> {
 /// acknowledged.
 pub fn take_and_commit(client: &mut Client, received: &Received) -> Result<(), Error> {
     let mut transaction = client.transaction()?;
-    let mut ids = vec![transaction.query_one("SELECT snowflake_nextval()", &[])?.get(0)];
+    let mut ids = vec![transaction.query_one(NEXT, &[])?.get(0)];
     let rows = transaction.query("SELECT snowflake_nextval(1000)", &[])?;
     ids.extend(rows.iter().map(|row| row.get::<_, i64>(0)));
     transaction.commit()?;
