@@ -4,7 +4,7 @@ const { PGHOST: host, PGUSER: user, PGDATABASE: database } = process.env;
 export default defineConfig({
   dialect: 'postgresql',
   schema: './schema.js',
-  // The views of the extension are none of the program's.
+  // These views belong to the extension.
   tablesFilter: ['!*snowflake*'],
   dbCredentials: { host, user, database, ssl: false },
 });

@@ -5,7 +5,7 @@ export default defineConfig({
   dialect: 'postgresql',
   schema: './schema.js',
   out: './drizzle',
-  // The views of the extension are none of the program's. This matters for `drizzle-kit push`.
+  // These views belong to the extension. This matters for `drizzle-kit push`.
   tablesFilter: ['!*snowflake*'],
   dbCredentials: { host, user, database, ssl: false },
 });

@@ -190,7 +190,7 @@ const INSTAGRAM: &str = "
 fn ids_of_instagrams_functions_and_ours_stay_apart() {
     let mut cluster = server_before();
     cluster.connect().batch_execute(INSTAGRAM).expect("a function");
-    follow("From functions in Instagram's way", &mut cluster);
+    follow("From functions like Instagram's", &mut cluster);
     check(&cluster);
     let mut client = cluster.connect();
     let both =

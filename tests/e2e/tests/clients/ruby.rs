@@ -83,6 +83,30 @@ fn activerecord_loads_fixtures() {
     assert!(said.contains("relation \"public\" does not exist"), "{said}");
 }
 
+/// Keys and references are strings in JSON, also those of records that others include.
+#[test]
+fn activerecord_writes_ids_as_strings() {
+    const WRITE: &str = "
+        require 'active_support/all'
+        require './application_record'
+        class Order < ApplicationRecord; has_many :lines; end
+        class Line < ApplicationRecord; belongs_to :order, optional: true; end
+        order = Order.create!(item: 'tea')
+        order.lines.create!(amount: 2)
+        Line.create!(amount: 3)
+        puts Order.all.to_json(include: :lines), Line.order(:id).last.to_json, order.id";
+    let program = Program::of("activerecord");
+    stdout(program.ruby(&["orders.rb"]));
+    let table = "TRUNCATE orders; CREATE TABLE lines (id serial PRIMARY KEY, amount integer,
+                 order_id bigint REFERENCES orders)";
+    program.cluster.connect().batch_execute(table).expect("a table");
+    let printed = stdout(active_record(&program, true, "postgres", WRITE));
+    let [orders, line, id] = printed.lines().collect::<Vec<_>>()[..] else { panic!("{printed}") };
+    let lines = format!(r#""lines":[{{"id":"1","amount":2,"order_id":"{id}"}}]"#);
+    assert_eq!(orders, format!(r#"[{{"id":"{id}","item":"tea",{lines}}}]"#));
+    assert_eq!(line, r#"{"id":"2","amount":3,"order_id":null}"#);
+}
+
 /// schema.rb does not say that the extension is in a schema of its own.
 #[test]
 fn activerecord_forgets_the_schema_of_the_extension() {
