@@ -1,19 +1,12 @@
 /* LD_PRELOAD: keeps in ../durable what a power loss would leave of the directories global and pg_wal. A file has the
  * content that it had when it was last synced, in a file that is named by its inode. A directory has the entries that it
  * had when it was last synced, in a list of inodes and names. So a new file is lost unless both were synced. */
-#define _GNU_SOURCE
+#include "preloaded.h"
 #include <dirent.h>
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define NEXT "../durable/next"
 
@@ -57,21 +50,18 @@ static void keep_entries(const char *path, const char *name)
 
 static void keep(int fd)
 {
-    char link[64], path[4096];
+    char link[64], *path = path_of(fd);
     const char *name;
-    ssize_t length;
     struct stat file;
     int lock;
 
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    length = readlink(link, path, sizeof path - 1);
-    require(length > 0 && fstat(fd, &file) == 0);
-    path[length] = 0;
+    require(fstat(fd, &file) == 0);
     if (!S_ISDIR(file.st_mode))
         *strrchr(path, '/') = 0;
     name = strrchr(path, '/');
     if (name == NULL || (strcmp(name, "/global") != 0 && strcmp(name, "/pg_wal") != 0))
         return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     /* Of two processes that sync a file, the later one keeps the later content. */
     lock = open("../durable/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     require(lock >= 0);
@@ -84,22 +74,14 @@ static void keep(int fd)
     close(lock);
 }
 
-#define REAL(name) ((__typeof__(&name)) dlsym(RTLD_NEXT, #name))
+#define SYNC(name) \
+    int name(int fd) \
+    { \
+        int answer = REAL(name)(fd); \
+        if (answer == 0) \
+            keep(fd); \
+        return answer; \
+    }
 
-int fdatasync(int fd)
-{
-    int answer = REAL(fdatasync)(fd);
-
-    if (answer == 0)
-        keep(fd);
-    return answer;
-}
-
-int fsync(int fd)
-{
-    int answer = REAL(fsync)(fd);
-
-    if (answer == 0)
-        keep(fd);
-    return answer;
-}
+SYNC(fdatasync)
+SYNC(fsync)
