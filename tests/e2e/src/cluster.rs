@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::clock::{clock_of_file, set_clock_of_file};
 use crate::directory::{give_to_server_user, new_directory};
 use crate::programs::{Programs, forget_other_servers, kill_server, signal};
-use crate::query::bigint;
+use crate::query::process;
 use crate::wait::eventually;
 
 /// A running cluster, in a directory of its own.
@@ -180,6 +180,20 @@ impl Cluster {
         }
     }
 
+    /// Stops the server, adds lines to postgresql.conf, and starts it again.
+    pub fn restart_with(&mut self, settings: &[(&str, &str)]) {
+        self.stop();
+        self.configure(settings);
+        self.start_again();
+    }
+
+    /// Kills the server, and starts it again with its clock moved by `offset`.
+    pub fn crash(&mut self, offset: &str) {
+        self.kill();
+        self.set_clock(offset);
+        self.start_again();
+    }
+
     /// Kills the postmaster and all of its processes at once, with no chance to clean up, as a
     /// power loss does to them.
     pub fn kill(&mut self) {
@@ -192,7 +206,7 @@ impl Cluster {
         let starts =
             || self.log().matches("database system is ready to accept connections").count();
         let before = starts();
-        signal(bigint(&mut self.connect(), "SELECT pg_backend_pid()::bigint"), "KILL");
+        signal(process(&mut self.connect()), "KILL");
         eventually("the server is back", || {
             starts() > before && self.config().connect(NoTls).is_ok()
         });
@@ -269,6 +283,14 @@ impl Cluster {
     /// A standby of this cluster that follows it by streaming, with the same settings.
     pub fn standby(&self) -> Cluster {
         let mut standby = self.base_backup(&["--write-recovery-conf"]);
+        standby.start_again();
+        standby
+    }
+
+    /// The same, whose clock is moved by `offset`.
+    pub fn standby_at(&self, offset: &str) -> Cluster {
+        let mut standby = self.base_backup(&["--write-recovery-conf"]);
+        standby.set_clock(offset);
         standby.start_again();
         standby
     }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use postgres::Client;
+use postgres::{Client, Config, NoTls};
 
 use crate::cluster::Cluster;
 use crate::ids::assert_distinct;
-use crate::query::{NEXT, bigint, bigints};
+use crate::query::{NEXT, bigint, bigints, value};
 use crate::wait::eventually;
 
 /// Every ID that a client received, and which of them were not greater than all that any client had
@@ -74,15 +74,35 @@ impl Journal {
         stop: &'env AtomicBool,
     ) {
         let config = cluster.config();
-        scope.spawn(move || {
-            while !stop.load(SeqCst) {
-                let Ok(mut client) = config.connect(postgres::NoTls) else {
-                    thread::sleep(Duration::from_millis(5));
-                    continue;
-                };
-                while !stop.load(SeqCst) && self.take(&mut client, query).is_ok() {}
+        scope.spawn(move || self.take_until(stop, &config, query));
+    }
+
+    /// What `act` gives while so many clients take IDs.
+    pub fn under_load<T>(
+        &self,
+        cluster: &Config,
+        clients: usize,
+        query: &str,
+        act: impl FnOnce() -> T,
+    ) -> T {
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let _stop = StopOnDrop(&stop);
+            for _ in 0..clients {
+                scope.spawn(|| self.take_until(&stop, cluster, query));
             }
-        });
+            act()
+        })
+    }
+
+    fn take_until(&self, stop: &AtomicBool, cluster: &Config, query: &str) {
+        while !stop.load(SeqCst) {
+            let Ok(mut client) = cluster.connect(NoTls) else {
+                thread::sleep(Duration::from_millis(5));
+                continue;
+            };
+            while !stop.load(SeqCst) && self.take(&mut client, query).is_ok() {}
+        }
     }
 
     /// Waits until clients have received so many more IDs.
@@ -120,7 +140,7 @@ impl Journal {
         while self.highest() < beyond {
             self.take(client, NEXT).expect("an ID");
         }
-        client.query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
+        value(client, "SELECT snowflake_floor()::text")
     }
 
     /// How many of the IDs come again if a server issues a million.

@@ -30,7 +30,7 @@ pub use builder::ClusterBuilder;
 pub use clock::{clock_of_file, set_clock_of_file};
 pub use cluster::Cluster;
 pub use deaf_client::DeafClient;
-pub use directory::{create_directory, new_directory};
+pub use directory::{create_directory, give_to_server_user, new_directory};
 pub use dump::{dump_and_restore, dump_text};
 pub use everything::call_everything;
 pub use fleet::{
@@ -43,7 +43,8 @@ pub use means::{Means, lacks, skip, skip_test, without_network};
 pub use orders::{INSERT, create_orders};
 pub use programs::{Programs, as_server_user, is_root, kill_server, output, signal};
 pub use query::{
-    NEXT, archive_wal, bigint, bigints, check, error_of, explain, interruption, seconds_after,
+    NEXT, archive_wal, bigint, bigints, check, error_of, explain, interruption, process,
+    seconds_after, value,
 };
 pub use register::Register;
 pub use repack::repack_under_inserts;

@@ -2,23 +2,35 @@
 
 use postgres::Client;
 use postgres::error::{DbError, SqlState};
+use postgres::types::FromSqlOwned;
 
 use crate::wait::eventually;
 
 /// Takes an ID.
 pub const NEXT: &str = "SELECT snowflake_nextval()";
 
+/// The single value that a query returns.
+#[track_caller]
+pub fn value<T: FromSqlOwned>(client: &mut Client, query: &str) -> T {
+    client.query_one(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
+}
+
 /// The single bigint that a query returns.
 #[track_caller]
 pub fn bigint(client: &mut Client, query: &str) -> i64 {
-    client.query_one(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
+    value(client, query)
+}
+
+/// The server's process of a session.
+pub fn process(client: &mut Client) -> i64 {
+    bigint(client, "SELECT pg_backend_pid()::bigint")
 }
 
 /// All bigints that a query of one column returns, in order.
 pub fn bigints(client: &mut Client, query: &str) -> Vec<i64> {
     // In one row, because the client takes microseconds for each.
     let query = format!("SELECT ARRAY({query})::bigint[]");
-    client.query_one(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
+    value(client, &query)
 }
 
 /// The plan of a query, with the statements that it sends to other servers.

@@ -1,25 +1,21 @@
 //! The register cannot be created: nothing is issued, nothing is left behind, and nobody else is
 //! stopped. While it is being created, nobody takes it for damaged.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::thread;
+use std::path::PathBuf;
 use std::time::Duration;
+use std::{fs, thread};
 
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use snowflake_e2e::{Cluster, Journal, Register, bigint, check, error_of, eventually, within};
 
-use super::{NEXT, Preloaded};
+use super::{NEXT, Preloaded, set_mode, take};
 
 #[test]
 fn an_error_that_is_caught_does_not_stop_checkpoints() {
     let cluster = Cluster::start();
     let global = cluster.data().join("global");
-    let mode = |mode| {
-        fs::set_permissions(&global, fs::Permissions::from_mode(mode)).expect("root, or the owner")
-    };
-    mode(0o500);
+    set_mode(&global, 0o500);
     let mut client = cluster.connect();
     let mut transaction = client.transaction().expect("a transaction");
     transaction
@@ -31,7 +27,7 @@ fn an_error_that_is_caught_does_not_stop_checkpoints() {
              END $$",
         )
         .expect("caught");
-    mode(0o700);
+    set_mode(&global, 0o700);
     let config = cluster.config();
     let checkpoint = within(Duration::from_secs(30), move || {
         config.connect(NoTls).expect("a session").batch_execute("CHECKPOINT")
@@ -43,9 +39,8 @@ fn an_error_that_is_caught_does_not_stop_checkpoints() {
 
 #[test]
 fn a_full_disk_leaves_nothing_behind() {
-    // Answers writes to the register as a full disk does, while that file is there.
-    let library = Preloaded::new("full_disk");
-    let mut cluster = Cluster::builder().environment(library.environment()).start();
+    let library = Preloaded::new("disk");
+    let (mut cluster, journal) = (library.builder().start(), Journal::new());
     let full = cluster.data().join("full");
     fs::write(&full, "").expect("root, or the owner");
     let mut client = cluster.connect();
@@ -56,13 +51,11 @@ fn a_full_disk_leaves_nothing_behind() {
         client.batch_execute("CHECKPOINT").expect("nobody asks it to sync a file that is gone");
     }
     fs::remove_file(&full).expect("root, or the owner");
-    let journal = Journal::new();
     journal.take(&mut client, NEXT).expect("an ID");
     client.batch_execute("CHECKPOINT").expect("a checkpoint");
-    drop(client);
     cluster.kill();
     cluster.start_again();
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    take(&journal, &cluster);
     journal.check();
 }
 
@@ -71,7 +64,7 @@ const FLOOR: &str = "SELECT count(snowflake_floor())";
 
 /// Lets whoever creates the register on this server wait after the file is there, until this file is
 /// removed.
-fn hold_open(cluster: &Cluster) -> std::path::PathBuf {
+fn hold_open(cluster: &Cluster) -> PathBuf {
     let late = cluster.data().join("late");
     fs::write(&late, "").expect("root, or the owner");
     late
@@ -94,8 +87,8 @@ fn register_row(client: &mut Client) -> String {
 /// asks waits for that.
 #[test]
 fn a_register_that_a_session_creates_is_not_damaged() {
-    let library = Preloaded::new("late_page");
-    let cluster = Cluster::builder().environment(library.environment()).start();
+    let library = Preloaded::new("disk");
+    let cluster = library.builder().start();
     let (mut watcher, mut decoder) = (cluster.connect(), cluster.connect());
     let late = hold_open(&cluster);
     let mut client = cluster.connect();
@@ -123,8 +116,8 @@ fn a_register_that_a_session_creates_is_not_damaged() {
 /// moment before.
 #[test]
 fn a_register_that_recovery_creates_is_not_damaged() {
-    let library = Preloaded::new("late_page");
-    let primary = Cluster::builder().environment(library.environment()).start();
+    let library = Preloaded::new("disk");
+    let primary = library.builder().start();
     let standby = primary.standby();
     let (mut client, mut other) = (standby.connect(), standby.connect());
     let late = hold_open(&standby);

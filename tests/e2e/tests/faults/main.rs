@@ -30,12 +30,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use postgres::Client;
 use postgres::error::{DbError, SqlState};
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, INSERT, Journal, NEXT, bigint, create_directory, create_orders,
-    error_of, eventually, value,
+    Cluster, ClusterBuilder, INSERT, Journal, NEXT, bigint, bigints, create_directory,
+    create_orders, error_of, eventually, process, value,
 };
 
 /// Makes the queries of a session parallel.
@@ -91,11 +93,40 @@ fn wait_for_rows(cluster: &Cluster, rows: usize) {
     });
 }
 
+/// Asserts that what a client was told is in table `orders`.
+fn assert_rows(cluster: &Cluster, told: &Journal) {
+    let rows = bigints(&mut cluster.connect(), "SELECT id FROM orders ORDER BY id");
+    let lost = told.ids().into_iter().filter(|id| rows.binary_search(id).is_err()).count();
+    assert_eq!(lost, 0, "of {} rows", told.count());
+}
+
 /// Waits until a standby streams, and has heard from its primary.
 fn wait_until_heard(standby: &Cluster) {
     let heard = "SELECT count(*) FROM pg_stat_wal_receiver WHERE latest_end_lsn > '0/0'";
     let mut client = standby.connect();
     eventually("it has heard from the primary", || bigint(&mut client, heard) == 1);
+}
+
+/// Lets a session do what has to wait for a synchronous standby at its commit, and waits until it
+/// does. Returns the process, too.
+#[track_caller]
+fn wait_in_commit<T: Send + 'static>(
+    cluster: &Cluster,
+    mut client: Client,
+    what: &str,
+    act: impl FnOnce(&mut Client) -> T + Send + 'static,
+) -> (JoinHandle<T>, i64) {
+    let pid = process(&mut client);
+    let done = thread::spawn(move || act(&mut client));
+    let waiting = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
+    );
+    let mut watcher = cluster.connect();
+    eventually(&format!("{what} waits"), || {
+        assert!(!done.is_finished(), "{what} did not wait");
+        bigint(&mut watcher, &waiting) == 1
+    });
+    (done, pid)
 }
 
 /// Makes a cluster that was started with `archive_mode` archive its WAL, and returns where to.

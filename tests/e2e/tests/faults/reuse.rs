@@ -85,24 +85,17 @@ fn under_load_no_id_is_issued_twice() {
     let cluster = with_reuse().set("snowflake.sequence_bits", "5").start();
     let journal = Journal::new();
     let stop = AtomicBool::new(false);
-    let mut steps = 0;
-    let runs = thread::scope(|scope| {
-        let clients = StopOnDrop(&stop);
-        for _ in 0..4 {
-            journal.client(scope, &cluster, NEXT, &stop);
+    let small_steps = |rounds: usize| {
+        for round in 0..rounds {
+            journal.wait_for(300);
+            cluster.set_clock(["-0.005", "-0.04", "-0.12", "-0.25", "-0.4"][round % 5]);
+            journal.wait_for(100);
+            cluster.set_clock("+0");
         }
-        let runs = scope.spawn(|| take_runs(&cluster, &stop));
-        let small_steps = |rounds: u32| {
-            for round in 0..rounds {
-                journal.wait_for(300);
-                cluster
-                    .set_clock(["-0.005", "-0.04", "-0.12", "-0.25", "-0.4"][round as usize % 5]);
-                journal.wait_for(100);
-                cluster.set_clock("+0");
-            }
-            steps_reused(&mut cluster.connect())
-        };
-        steps += small_steps(20);
+        steps_reused(&mut cluster.connect())
+    };
+    let act = || {
+        let mut steps = small_steps(20);
         cluster.crash_a_backend();
         steps += small_steps(40);
         for window in ["0", "256ms", "0", "256ms"] {
@@ -110,8 +103,14 @@ fn under_load_no_id_is_issued_twice() {
             cluster.reload();
             small_steps(5);
         }
-        drop(clients);
-        runs.join().expect("runs")
+        steps
+    };
+    let (steps, runs) = thread::scope(|scope| {
+        let stop_runs = StopOnDrop(&stop);
+        let runs = scope.spawn(|| take_runs(&cluster, &stop));
+        let steps = journal.under_load(&cluster.config(), 4, NEXT, act);
+        drop(stop_runs);
+        (steps, runs.join().expect("runs"))
     });
     assert!(steps > 0 && journal.misplaced() > 0, "no step was small enough");
     let (singles, in_runs) = (journal.count(), runs.len());

@@ -5,11 +5,12 @@
 //! before the set changed, and IDs are taken from it afterwards.
 
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, check, eventually, signal};
+use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, check, eventually, signal, value};
 
-use super::NEXT;
+use super::{NEXT, wait_in_commit};
 
 const NAMES: &str = "synchronous_standby_names";
 
@@ -36,12 +37,8 @@ impl Fleet {
             standby
         });
         let mut client = primary.connect();
-        eventually("both stream", || {
-            bigint(
-                &mut client,
-                "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'",
-            ) == 2
-        });
+        let streams = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
+        eventually("both stream", || bigint(&mut client, streams) == 2);
         let fleet = Fleet { primary, a, b };
         fleet.require(names);
         client.batch_execute(NEXT).expect("an ID");
@@ -54,16 +51,12 @@ impl Fleet {
     fn require(&self, names: &str) {
         self.primary.configure(&[(NAMES, names)]);
         self.primary.reload();
+        let show = "SHOW synchronous_standby_names";
         eventually("sessions know the names", || {
-            let mut client = self.primary.connect();
-            client
-                .query_one("SHOW synchronous_standby_names", &[])
-                .expect("a row")
-                .get::<_, String>(0)
-                == names
+            value::<String>(&mut self.primary.connect(), show) == names
         });
         // The checkpointer tells the server.
-        thread::sleep(std::time::Duration::from_millis(300));
+        thread::sleep(Duration::from_millis(300));
     }
 
     /// Makes another reservation that lasts for minutes.
@@ -86,24 +79,10 @@ impl Fleet {
         Lagging { sender }
     }
 
-    /// Takes an ID, whose commit has to wait.
+    /// Takes an ID, whose commit has to wait: nobody in the set has its record.
     #[track_caller]
     fn take_and_wait(&self) -> JoinHandle<i64> {
-        let mut client = self.primary.connect();
-        let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
-        let taken = thread::spawn(move || bigint(&mut client, NEXT));
-        let mut watcher = self.primary.connect();
-        let waiting = format!(
-            "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
-        );
-        eventually("the commit waits", || {
-            assert!(
-                !taken.is_finished(),
-                "the commit returned, and nobody in the set has its record"
-            );
-            bigint(&mut watcher, &waiting) == 1
-        });
-        taken
+        wait_in_commit(&self.primary, self.primary.connect(), "the commit", take).0
     }
 
     /// The primary dies. What the promoted standby issues is none of these.
@@ -190,15 +169,8 @@ fn commits_wait_for_a_name_that_nobody_has() {
     taken.join().expect("an ID");
     // A session that is ended while it waits has no answer.
     fleet.require("nobody");
-    let mut ended = fleet.primary.connect();
-    let pid = bigint(&mut ended, "SELECT pg_backend_pid()::bigint");
-    let ended = thread::spawn(move || ended.query(NEXT, &[]).map(|_| ()));
-    eventually("it waits", || {
-        let waiting = format!(
-            "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
-        );
-        bigint(&mut client, &waiting) == 1
-    });
+    let next = |client: &mut Client| client.query(NEXT, &[]).map(drop);
+    let (ended, pid) = wait_in_commit(&fleet.primary, fleet.primary.connect(), "the commit", next);
     client.query(&format!("SELECT pg_terminate_backend({pid})"), &[]).expect("a signal");
     assert!(ended.join().expect("a thread").is_err());
 }

@@ -60,7 +60,7 @@ fn observed(journal: &Journal, cluster: &Cluster) -> Outcome {
 }
 
 /// A server that follows a strategy.
-fn server(settings: Settings) -> Cluster {
+pub fn server(settings: Settings) -> Cluster {
     let builder = Cluster::builder().fake_clock();
     settings.iter().fold(builder, |builder, (name, value)| builder.set(name, value)).start()
 }
