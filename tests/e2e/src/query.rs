@@ -9,6 +9,11 @@ use crate::wait::eventually;
 /// Takes an ID.
 pub const NEXT: &str = "SELECT snowflake_nextval()";
 
+/// Makes the queries of a session parallel.
+pub const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2;
+    SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
+    SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
+
 /// The single value that a query returns.
 #[track_caller]
 pub fn value<T: FromSqlOwned>(client: &mut Client, query: &str) -> T {
@@ -47,6 +52,14 @@ pub fn check(client: &mut Client, name: &str) -> (bool, String, String) {
     let query = "SELECT ok, detail, coalesce(hint, '') FROM snowflake_check() WHERE name = $1";
     let row = client.query_one(query, &[&name]).unwrap_or_else(|error| panic!("{name}: {error}"));
     (row.get(0), row.get(1), row.get(2))
+}
+
+/// Asserts whether a row of `snowflake_check()` is well, and a part of its detail. Returns the hint.
+#[track_caller]
+pub fn assert_check(client: &mut Client, name: &str, is_well: bool, part: &str) -> String {
+    let (ok, detail, hint) = check(client, name);
+    assert!(ok == is_well && detail.contains(part), "{name}, well: {ok}: {detail}");
+    hint
 }
 
 /// What the server says of a statement that has to fail.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{iter, thread};
 
 use postgres::{Client, Config, Error, NoTls};
-use snowflake_e2e::{INSERT, NEXT};
+use snowflake_e2e::{INSERT, NEXT, PARALLEL};
 
 use crate::sets::Set;
 
@@ -123,11 +123,6 @@ pub const KINDS: [&str; 7] = [
 /// What parallel inserts select from, as many rows as an insert takes.
 pub const SOURCE: &str = "CREATE TABLE source WITH (parallel_workers = 2) AS
     SELECT generate_series(1, 50); ANALYZE source";
-
-/// Makes the queries of a session parallel.
-const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2;
-    SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
-    SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
 
 /// Inserts rows whose IDs parallel workers take.
 const MADE: &str = "CREATE TEMP TABLE made ON COMMIT DROP AS

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{fs, thread};
 
+use postgres::NoTls;
 use postgres::error::SqlState;
-use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, Journal, Register, bigint, check, error_of, eventually, within};
+use snowflake_e2e::{
+    Cluster, Journal, Register, assert_check, bigint, error_of, eventually, within,
+};
 
 use super::{NEXT, Preloaded, set_mode, take};
 
@@ -75,14 +77,6 @@ fn is_held_open(cluster: &Cluster) -> bool {
         && fs::metadata(Register::path(cluster)).is_ok_and(|file| file.len() == 0)
 }
 
-/// The detail of the check's row, which has to be well.
-#[track_caller]
-fn register_row(client: &mut Client) -> String {
-    let (ok, detail, _) = check(client, "register");
-    assert!(ok, "{detail}");
-    detail
-}
-
 /// The session that takes the first ID has created the file, and not written the page yet: whoever
 /// asks waits for that.
 #[test]
@@ -98,7 +92,7 @@ fn a_register_that_a_session_creates_is_not_damaged() {
     let mut client = cluster.connect();
     let floor = thread::spawn(move || client.query_one(FLOOR, &[]).map(|row| row.get(0)));
     let mut client = cluster.connect();
-    let check = thread::spawn(move || register_row(&mut client));
+    let check = thread::spawn(move || assert_check(&mut client, "register", true, "The floor is "));
     let waiting = "SELECT count(*) FROM pg_stat_activity
                    WHERE wait_event = 'snowflake_reservation' AND pid <> pg_backend_pid()";
     eventually("both wait", || {
@@ -108,8 +102,7 @@ fn a_register_that_a_session_creates_is_not_damaged() {
     first.join().expect("an ID");
     let floors: Result<i64, postgres::Error> = floor.join().expect("a thread");
     assert_eq!(floors.map_err(|error| error.to_string()), Ok(1));
-    let detail = check.join().expect("a row that is well");
-    assert!(detail.starts_with("The floor is "), "{detail}");
+    check.join().expect("a row that is well");
 }
 
 /// Recovery has created the file, and not written the page yet: there is no register so far, as a
@@ -126,12 +119,12 @@ fn a_register_that_recovery_creates_is_not_damaged() {
     for client in [&mut client, &mut other] {
         let floors = client.query_one(FLOOR, &[]).map(|row| row.get(0));
         assert_eq!(floors.map_err(|error| error.to_string()), Ok(0i64));
-        assert_eq!(register_row(client), "There is none. The first ID creates it.");
+        assert_check(client, "register", true, "There is none. The first ID creates it.");
         client.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
     }
     fs::remove_file(late).expect("root, or the owner");
     eventually("the register is there", || bigint(&mut client, FLOOR) == 1);
-    assert!(register_row(&mut client).starts_with("The floor is "));
+    assert_check(&mut client, "register", true, "The floor is ");
     drop(primary);
     standby.promote();
     bigint(&mut other, NEXT);

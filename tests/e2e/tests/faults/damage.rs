@@ -145,7 +145,7 @@ fn a_record_of_a_later_release_is_refused() {
 fn a_record_of_version_one_is_refused_until_a_floor_is_set() {
     let (mut cluster, journal) = begin();
     cluster.stop();
-    Register::of(&cluster).of_version_1().write();
+    Register::set_version_1(&cluster);
     cluster.set_clock("-1h");
     cluster.start_again();
     assert_refused(

@@ -4,15 +4,14 @@
 use std::{fs, thread};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Register, bigint, check, error_of, eventually};
+use snowflake_e2e::{Cluster, Register, assert_check, bigint, check, error_of, eventually};
 
 use super::{NEXT, Preloaded, begin, begin_with, confirm, refusal, set_mode, take};
 
 /// Asserts that the check and the floor say that the register was deleted. Returns the hint.
 #[track_caller]
 fn assert_said(client: &mut Client) -> String {
-    let (ok, detail, hint) = check(client, "register");
-    assert!(!ok && detail.contains("was deleted while the server runs."), "{detail}");
+    let hint = assert_check(client, "register", false, "was deleted while the server runs.");
     let error = refusal(client.query("SELECT snowflake_floor()", &[]));
     assert_eq!(error.hint(), Some(&*hint));
     hint
@@ -41,10 +40,10 @@ fn ids_ahead_of_the_clock_do_not_come_back() {
     client.batch_execute("CHECKPOINT").expect("a checkpoint that has nothing to write");
     let hint = assert_said(&mut client);
     // IDs are issued, as the last row says.
-    assert_eq!(check(&mut client, "issues IDs").1, "This server issues IDs.");
+    assert_check(&mut client, "issues IDs", true, "This server issues IDs.");
     journal.take(&mut client, NEXT).expect("an ID");
     client.batch_execute(statement(&hint)).expect("a floor");
-    assert!(check(&mut client, "register").0);
+    assert_check(&mut client, "register", true, "");
     client.batch_execute("SELECT snowflake_floor(); CHECKPOINT").expect("a register");
     journal.take(&mut client, NEXT).expect("an ID");
     cluster.crash("-10m");
@@ -69,7 +68,7 @@ fn a_clock_is_confirmed_before_the_register_is_written_again() {
     assert!(confirm(&cluster, "clock"));
     client.batch_execute(set).expect("a floor");
     journal.take(&mut client, NEXT).expect("an ID");
-    assert!(check(&mut client, "register").0);
+    assert_check(&mut client, "register", true, "");
     journal.check();
 }
 
@@ -132,10 +131,8 @@ fn a_standby_reports_the_deletion_and_receives_the_file_again() {
     delete(&standby);
     let hint = assert_said(&mut client);
     assert!(hint.contains("on the primary"), "{hint}");
-    assert_eq!(
-        check(&mut client, "issues IDs").1,
-        "This standby would issue no ID if it were promoted now, because of: register."
-    );
+    let issues = "This standby would issue no ID if it were promoted now, because of: register.";
+    assert_check(&mut client, "issues IDs", false, issues);
     standby.kill();
     standby.start_again();
     primary.connect().batch_execute(statement(&hint)).expect("a floor");
@@ -160,21 +157,19 @@ fn a_file_that_cannot_be_opened_is_a_row_of_the_check() {
     let path = Register::path(&cluster);
     let mut client = cluster.connect();
     set_mode(&path, 0o000);
-    let (ok, detail, _) = check(&mut client, "register");
-    let denied = "could not open file \"global/4294965250\": Permission denied.";
-    assert!(!ok && detail.ends_with(denied), "{detail}");
+    let denied = "ould not open file \"global/4294965250\": Permission denied.";
+    assert_check(&mut client, "register", false, denied);
     // IDs are issued, from what is in memory.
-    assert_eq!(check(&mut client, "issues IDs").1, "This server issues IDs.");
+    assert_check(&mut client, "issues IDs", true, "This server issues IDs.");
     client.batch_execute(NEXT).expect("an ID");
     set_mode(&path, 0o600);
     cluster.stop();
     set_mode(&path, 0o000);
     cluster.start_again();
     let mut client = cluster.connect();
-    let (ok, detail, _) = check(&mut client, "register");
-    assert!(!ok && detail == denied.replacen('c', "C", 1), "{detail}");
+    assert_check(&mut client, "register", false, denied);
     let expected = "This server issues no ID, because of: register.";
-    assert_eq!(check(&mut client, "issues IDs").1, expected);
+    assert_check(&mut client, "issues IDs", false, expected);
     error_of(client.batch_execute(NEXT));
 }
 
@@ -187,10 +182,9 @@ fn a_file_that_was_just_created_is_not_reported_as_deleted() {
     let look = cluster.data().join("look");
     fs::write(&look, "").expect("root, or the owner");
     let mut client = cluster.connect();
-    let check = thread::spawn(move || check(&mut client, "register"));
+    let check = thread::spawn(move || assert_check(&mut client, "register", true, ""));
     eventually("the check has found no file", || cluster.data().join("waits").exists());
     cluster.connect().batch_execute(NEXT).expect("an ID");
     fs::remove_file(&look).expect("root, or the owner");
-    let (ok, detail, _) = check.join().expect("a row");
-    assert!(ok, "{detail}");
+    check.join().expect("a row that is well");
 }

@@ -3,28 +3,27 @@
 
 use std::fs;
 
-use snowflake_e2e::{Cluster, archive_wal, check, value};
+use snowflake_e2e::{Cluster, archive_wal, assert_check, check, value};
 
 use super::{NEXT, archive, floor, recover, wait_until_heard};
 
-/// What a row of `snowflake_check()` says: whether it is well, the detail and the hint.
-fn row(cluster: &Cluster, name: &str) -> (bool, String, String) {
-    check(&mut cluster.connect(), name)
-}
-
 const COPY: &str = "restored copy";
+
+/// Asserts what a row of the check says. Returns the hint.
+#[track_caller]
+fn assert_row(cluster: &Cluster, name: &str, is_well: bool, part: &str) -> String {
+    assert_check(&mut cluster.connect(), name, is_well, part)
+}
 
 #[track_caller]
 fn assert_doubtful(copy: &Cluster, detail: &str) {
-    let (ok, said, hint) = row(copy, COPY);
-    assert!(!ok && said.contains(detail), "{said}");
+    let hint = assert_row(copy, COPY, false, detail);
     assert!(hint.contains("of its own") && hint.contains("snowflake_set_floor('...')"), "{hint}");
 }
 
 #[track_caller]
 fn assert_well(copy: &Cluster, name: &str) {
-    let (ok, detail, _) = row(copy, name);
-    assert!(ok, "{name}: {detail}");
+    assert_row(copy, name, true, "");
 }
 
 fn take(cluster: &Cluster) {
@@ -50,6 +49,8 @@ const FROM_BACKUP: &str = "was started from a backup, with the identity of the o
 fn a_clone_with_the_identity_of_its_original_shows() {
     let original = Cluster::start();
     take(&original);
+    let log = original.log();
+    assert!(log.contains("created the register") && log.contains("set a floor above"), "{log}");
     assert_well(&original, COPY);
     let copies = [(); 3].map(|()| original.base_backup(&[]));
     let later = floor(&original);
@@ -136,17 +137,16 @@ fn a_standby_with_the_identity_of_its_primary_shows() {
     let shared = primary.standby();
     let own = "Datacenter 5, worker 9, the same as that of the server that it follows: fence that \
                one before a promotion.";
-    let (ok, detail, _) = row(&shared, "identity");
-    assert_eq!((ok, &*detail), (true, own));
+    assert_row(&shared, "identity", true, own);
     let mut other = primary.base_backup(&["--write-recovery-conf"]);
     other.configure(&[("snowflake.worker_id", "10")]);
     other.start_again();
-    assert_eq!(row(&other, "identity").1, "Datacenter 5, worker 10.");
+    assert_row(&other, "identity", true, "Datacenter 5, worker 10.");
     for promoted in [&shared, &primary] {
-        if row(promoted, "issues IDs").1.contains("standby") {
+        if check(&mut promoted.connect(), "issues IDs").1.contains("standby") {
             promoted.promote();
         }
-        assert_eq!(row(promoted, "identity").1, "Datacenter 5, worker 9.");
+        assert_row(promoted, "identity", true, "Datacenter 5, worker 9.");
     }
 }
 
@@ -155,29 +155,25 @@ fn a_standby_with_the_identity_of_its_primary_shows() {
 fn claims_that_contradict_the_identity_show() {
     let mut server = Cluster::start();
     take(&server);
-    let claims = |server: &Cluster| row(server, "claims");
     let execute = |server: &Cluster, call: &str| {
         server.connect().batch_execute(&format!("SELECT {call}")).expect("a call");
     };
-    assert!(claims(&server).1.starts_with("No claim in this database"));
+    assert_row(&server, "claims", true, "No claim in this database");
     execute(&server, "snowflake_claim_node('old', 5, 9)");
-    assert_eq!(
-        claims(&server),
-        (true, "Node \"old\" has claimed the identity of this server.".into(), "".into())
-    );
+    let claimed = "Node \"old\" has claimed the identity of this server.";
+    assert_eq!(assert_row(&server, "claims", true, claimed), "");
     // Released, but the server still has it.
     let release = "snowflake_release_node('old', fenced => true,
                        issued_until => clock_timestamp() + interval '1 hour')";
     execute(&server, release);
-    let (ok, detail, hint) = claims(&server);
-    assert!(!ok && detail.starts_with("Node \"old\" released the identity"), "{detail}");
+    let hint = assert_row(&server, "claims", false, "Node \"old\" released the identity");
     assert!(hint.contains("Set both IDs to -1, and restart"), "{hint}");
     // Claimed again, but the line of the floor is missing in the configuration.
     server.restart_with(&[("snowflake.worker_id", "10")]);
     execute(&server, "snowflake_claim_node('new', 5, 9)");
     server.restart_with(&[("snowflake.worker_id", "9")]);
-    let (ok, detail, hint) = claims(&server);
-    assert!(!ok && detail.contains("\"new\"") && detail.contains("must start after"), "{detail}");
+    assert_row(&server, "claims", false, "\"new\"");
+    let hint = assert_row(&server, "claims", false, "must start after");
     assert!(hint.contains("snowflake.start_after"), "{hint}");
     let claim = "SELECT start_after::text FROM snowflake_nodes WHERE name = 'new'";
     let start_after: String = value(&mut server.connect(), claim);
@@ -185,18 +181,6 @@ fn claims_that_contradict_the_identity_show() {
     assert_well(&server, "claims");
     take(&server);
     assert_well(&server, "claims");
-}
-
-/// Whoever has set `snowflake.start_after`, as after pg_upgrade, has carried the floor over.
-#[test]
-fn with_start_after_the_log_does_not_ask_for_a_floor() {
-    let told = Cluster::builder().set("snowflake.start_after", "2026-01-01 00:00:00+00").start();
-    for (server, asks) in [(told, false), (Cluster::start(), true)] {
-        take(&server);
-        let log = server.log();
-        assert!(log.contains("created the register of snowflake IDs"), "{log}");
-        assert_eq!(log.contains("set a floor above them"), asks, "{log}");
-    }
 }
 
 /// The statements with which the pages let a handover, a restore and an upgrade end.

@@ -36,13 +36,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use postgres::Client;
 use postgres::error::{DbError, SqlState};
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, INSERT, Journal, NEXT, bigint, bigints, create_directory,
-    create_orders, error_of, eventually, process, value,
+    Cluster, ClusterBuilder, INSERT, Journal, NEXT, PARALLEL, assert_rows, bigint,
+    create_directory, create_orders, error_of, eventually, process, value,
 };
-
-/// Makes the queries of a session parallel.
-const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
-    SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
 
 /// A server whose clock can be moved, and the journal with the ID that it has issued.
 fn begin() -> (Cluster, Journal) {
@@ -91,13 +87,6 @@ fn wait_for_rows(cluster: &Cluster, rows: usize) {
         let count = client.query_one("SELECT count(*) FROM orders", &[]);
         count.is_ok_and(|row| row.get::<_, i64>(0) == rows as i64)
     });
-}
-
-/// Asserts that what a client was told is in table `orders`.
-fn assert_rows(cluster: &Cluster, told: &Journal) {
-    let rows = bigints(&mut cluster.connect(), "SELECT id FROM orders ORDER BY id");
-    let lost = told.ids().into_iter().filter(|id| rows.binary_search(id).is_err()).count();
-    assert_eq!(lost, 0, "of {} rows", told.count());
 }
 
 /// Waits until a standby streams, and has heard from its primary.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use snowflake_e2e::{
-    Cluster, Register, bigint, check, error_of, eventually, seconds_after, signal, value,
+    Cluster, Register, Stopped, bigint, check, error_of, eventually, seconds_after, signal, value,
 };
 
 use super::{NEXT, archive, begin, begin_with, confirm, floor, refusal, take};
@@ -17,7 +17,7 @@ const CAUGHT_UP: &str =
 fn primary_on_another_machine() -> Cluster {
     let (mut primary, _) = begin();
     primary.stop();
-    Register::of(&primary).written_on_another_boot().write();
+    Register::set_another_boot(&primary);
     primary.start_again();
     primary
 }
@@ -154,7 +154,7 @@ fn after_a_restart_the_clock_is_judged_by_the_register() {
     eventually("all is replayed", || bigint(&mut reader, CAUGHT_UP) == 1);
     reader.batch_execute("CHECKPOINT").expect("a restartpoint");
     standby.stop();
-    Register::of(&standby).written_on_another_boot().write();
+    Register::set_another_boot(&standby);
     standby.start_again();
     standby.promote();
     // Forty days are beyond max_forward_step, which is logged, and not beyond a year.
@@ -254,7 +254,7 @@ fn a_message_that_is_looked_at_late_counts_with_its_age() {
     let mut reader = standby.connect();
     let worker = worker(&standby).expect("it runs on a standby");
     let sender = bigint(&mut primary.connect(), "SELECT pid::bigint FROM pg_stat_replication");
-    signal(worker, "STOP");
+    let worker = Stopped::new(worker);
     primary.set_clock("+1h");
     let sent = "SELECT (last_msg_send_time > now() + interval '30 minutes')::int::bigint
                 FROM pg_stat_wal_receiver";
@@ -263,15 +263,15 @@ fn a_message_that_is_looked_at_late_counts_with_its_age() {
         primary.connect().batch_execute(emit).expect("a superuser");
         bigint(&mut reader, sent) == 1
     });
-    signal(sender, "STOP");
+    let sender = Stopped::new(sender);
     thread::sleep(Duration::from_secs(5));
-    signal(worker, "CONT");
+    drop(worker);
     let mut detail = String::new();
     eventually("the worker has looked", || {
         detail = check(&mut reader, "clock").1;
         detail.contains(" behind")
     });
-    signal(sender, "CONT");
+    drop(sender);
     let by = seconds_after("It is ", &detail);
     assert!((by - 3600.0).abs() < 2.5, "{by} s");
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use snowflake_e2e::{
-    Cluster, Journal, Means, Register, archive_wal, bigint, check, error_of, lacks, output, value,
+    Cluster, Journal, Means, Register, archive_wal, assert_check, bigint, error_of, lacks, output,
+    value,
 };
 
 use super::{
@@ -198,12 +199,11 @@ fn a_copy_with_the_identity_of_its_original_is_confirmed_by_force_alone() {
     const FORCE: &str = ", force => true";
     let (mut copy, journal) = begin();
     copy.stop();
-    Register::of(&copy).of_another_system().write();
+    Register::set_another_system(&copy);
     let confirm = |copy: &Cluster, force: &str| {
         let query = format!("SELECT snowflake_confirm('system_identifier'{force})");
         copy.connect().query_one(&query, &[]).map(|row| row.get::<_, bool>(0))
     };
-    let is_well = |copy: &Cluster| check(&mut copy.connect(), "register").0;
 
     // Without an identity, nobody knows whether it is the original's.
     copy.configure(&[("snowflake.worker_id", "-1"), ("snowflake.datacenter_id", "-1")]);
@@ -220,20 +220,19 @@ fn a_copy_with_the_identity_of_its_original_is_confirmed_by_force_alone() {
     let hint = error.hint().expect("a hint");
     assert!(hint.starts_with("Give this server a datacenter and worker ID of its own"), "{hint}");
     assert!(hint.contains("snowflake_confirm('system_identifier', force => true)"), "{hint}");
-    let (ok, detail, _) = check(&mut copy.connect(), "register");
-    assert!(!ok && detail.contains("datacenter 5 and worker 9 wrote it"), "{detail}");
+    assert_check(&mut copy.connect(), "register", false, "datacenter 5 and worker 9 wrote it");
     let error = error_of(copy.connect().query(NEXT, &[]));
     assert!(error.message().contains("another database system"), "{error}");
 
     // The original is gone for good.
     assert!(confirm(&copy, FORCE).expect("confirmed"));
     assert!(!confirm(&copy, FORCE).expect("nothing to confirm"));
-    assert!(is_well(&copy));
+    assert_check(&mut copy.connect(), "register", true, "");
     take(&journal, &copy);
 
     // With an identity of its own, no force is needed.
     copy.stop();
-    Register::of(&copy).of_another_system().write();
+    Register::set_another_system(&copy);
     copy.configure(&[("snowflake.worker_id", "10")]);
     copy.start_again();
     assert!(confirm(&copy, "").expect("confirmed"));

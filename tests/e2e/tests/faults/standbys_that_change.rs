@@ -8,7 +8,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, check, eventually, signal, value};
+use snowflake_e2e::{
+    Cluster, Stopped, assert_check, assert_distinct, bigint, bigints, eventually, value,
+};
 
 use super::{NEXT, wait_in_commit};
 
@@ -70,13 +72,11 @@ impl Fleet {
     }
 
     /// Keeps the standby connected, and sends it nothing more until this is dropped.
-    fn lag(&self, name: &str) -> Lagging {
+    fn lag(&self, name: &str) -> Stopped {
         let sender = format!(
             "SELECT pid::bigint FROM pg_stat_replication WHERE application_name = '{name}'"
         );
-        let sender = bigint(&mut self.primary.connect(), &sender);
-        signal(sender, "STOP");
-        Lagging { sender }
+        Stopped::new(bigint(&mut self.primary.connect(), &sender))
     }
 
     /// Takes an ID, whose commit has to wait: nobody in the set has its record.
@@ -95,17 +95,6 @@ impl Fleet {
         let mut ids = bigints(&mut client, "SELECT snowflake_nextval(20000)");
         ids.extend(returned);
         assert_distinct(ids);
-    }
-}
-
-/// A walsender that was stopped. Nothing else ends, not even the server, before it goes on.
-struct Lagging {
-    sender: i64,
-}
-
-impl Drop for Lagging {
-    fn drop(&mut self) {
-        signal(self.sender, "CONT");
     }
 }
 
@@ -145,8 +134,7 @@ fn no_id_comes_back_where_another_standby_is_named() {
 #[test]
 fn no_id_comes_back_where_the_first_standby_leaves() {
     let mut fleet = Fleet::start("FIRST 1 (a, b)");
-    let (ok, detail, _) = check(&mut fleet.primary.connect(), "synchronous standbys");
-    assert!(ok && detail.ends_with("these are: a."), "{detail}");
+    assert_check(&mut fleet.primary.connect(), "synchronous standbys", true, "these are: a.");
     let lagging = fleet.lag("b");
     fleet.reserve_again();
     fleet.a.stop();
@@ -163,8 +151,7 @@ fn commits_wait_for_a_name_that_nobody_has() {
     fleet.require("nobody");
     let taken = fleet.take_and_wait();
     let mut client = fleet.primary.connect();
-    let (ok, detail, _) = check(&mut client, "synchronous standbys");
-    assert!(!ok, "{detail}");
+    assert_check(&mut client, "synchronous standbys", false, "");
     fleet.require("");
     taken.join().expect("an ID");
     // A session that is ended while it waits has no answer.

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, assert_increasing, bigint, bigints, check, eventually, seconds_after, value,
+    Cluster, Journal, assert_check, assert_increasing, bigint, bigints, eventually, seconds_after,
+    value,
 };
 
-use super::{NEXT, begin, begin_with, confirm, refusal, take};
+use super::{NEXT, begin, begin_with, refusal, take};
 
 type Settings = &'static [(&'static str, &'static str)];
 
@@ -164,28 +165,11 @@ fn a_short_step_back_is_waited_for_whatever_lead_is_explained() {
         );
         let left = bigint(&mut client, &left);
         assert!((4..=18).contains(&left), "{left} s: {detail}");
-        let (ok, said, _) = check(&mut client, "lead");
-        assert!(!ok && said.contains("has reached"), "{said}");
+        assert_check(&mut client, "lead", false, "has reached");
         cluster.set_clock(&format!("{}s", left - 20));
         journal.take(&mut client, NEXT).expect("an ID");
         journal.check();
     }
-}
-
-#[test]
-fn a_jump_ahead_needs_a_confirmation() {
-    let (cluster, journal) = begin();
-    cluster.set_clock("+2d");
-    let error = refusal(journal.take(&mut cluster.connect(), NEXT));
-    assert!(error.hint().expect("a hint").contains("snowflake_confirm('clock')"));
-    assert!(confirm(&cluster, "clock"));
-    take(&journal, &cluster);
-    // What is short enough is only logged.
-    cluster.set_clock("+58h");
-    take(&journal, &cluster);
-    let line = "LOG:  the clock has jumped ahead by ";
-    eventually("a line in the log", || cluster.log().contains(line));
-    journal.check();
 }
 
 #[test]

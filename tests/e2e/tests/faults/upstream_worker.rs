@@ -1,7 +1,7 @@
 //! The check of a standby says whether the background worker runs that follows the clock of the
 //! upstream.
 
-use snowflake_e2e::{Cluster, check, eventually, signal};
+use snowflake_e2e::{Cluster, Stopped, assert_check, check, eventually};
 
 use super::promoted_clocks::assert_not_compared;
 use super::{NEXT, wait_until_heard};
@@ -22,8 +22,7 @@ fn a_standby_without_the_worker_shows() {
             assert!(clock(&standby).0);
             continue;
         }
-        let (ok, detail, hint) = clock(&standby);
-        assert!(!ok && detail.contains("does not run"), "{workers}: {detail}");
+        let hint = assert_check(&mut standby.connect(), "clock", false, "does not run");
         assert!(hint.contains("raise it, and restart the server"), "{hint}");
         // Nobody has looked at the messages, but the log does not deny that it streamed.
         assert_not_compared(&mut primary, &standby);
@@ -42,9 +41,8 @@ fn a_worker_that_stands_still_shows() {
         pid = standby.background_worker("snowflake upstream clock");
         pid.is_some() && is_well()
     });
-    let pid = pid.expect("a process");
-    signal(pid, "STOP");
+    let stopped = Stopped::new(pid.expect("a process"));
     eventually("it shows", || !is_well());
-    signal(pid, "CONT");
+    drop(stopped);
     eventually("it runs again", is_well);
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, explain, within};
+use snowflake_e2e::{Cluster, explain, within};
 
 use super::{PARALLEL, wait_in_commit};
 
@@ -135,17 +135,4 @@ fn other_transactions_do_not_wait() {
         let done = within(Duration::from_secs(20), move || client.batch_execute(statement));
         assert!(matches!(done, Some(Ok(()))), "{before}; {statement} waits");
     }
-}
-
-/// Where nobody waits for a standby, an ID takes no transaction ID.
-#[test]
-fn without_standbys_an_id_takes_no_transaction_id() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    let next = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
-    let before = bigint(&mut client, next);
-    for _ in 0..100 {
-        client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
-    }
-    assert_eq!(bigint(&mut client, next), before);
 }

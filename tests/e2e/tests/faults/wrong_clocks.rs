@@ -77,6 +77,7 @@ fn assert_jump_is_refused(cluster: &Cluster, journal: &Journal, days: f64) {
     let error = refusal(journal.take(&mut cluster.connect(), NEXT));
     let by = seconds_after("the clock has jumped ahead by ", error.message());
     assert!((by - days * 86_400.0).abs() < 60.0, "{error}");
+    assert!(error.hint().expect("a hint").contains("snowflake_confirm('clock')"), "{error:?}");
 }
 
 /// A refused jump of 300 days stays refused after the crash of a backend, of the server, and after
@@ -121,6 +122,11 @@ fn a_wrong_clock_that_was_confirmed_can_be_corrected() {
     assert_jump_is_refused(&cluster, &journal, 3.0);
     assert!(confirm(&cluster, "clock"));
     journal.take(&mut client, NEXT).expect("an ID");
+    // What is short enough is only logged.
+    cluster.set_clock("+80h");
+    journal.take(&mut client, NEXT).expect("an ID");
+    let line = "LOG:  the clock has jumped ahead by ";
+    eventually("a line in the log", || cluster.log().contains(line));
     cluster.set_clock("+0");
     let error = error_of(journal.take(&mut client, NEXT));
     let hint = error.hint().expect("a hint");
@@ -199,7 +205,7 @@ fn on_another_boot_a_year_is_the_limit() {
     let (mut cluster, journal) = begin();
     let restart_at = |cluster: &mut Cluster, clock: &str| {
         cluster.stop();
-        Register::of(cluster).written_on_another_boot().write();
+        Register::set_another_boot(cluster);
         cluster.set_clock(clock);
         cluster.start_again();
     };

@@ -3,7 +3,7 @@
 use postgres::{Client, SimpleQueryMessage};
 use snowflake_e2e::{Cluster, bigint, explain};
 
-use super::{install, script};
+use super::{install, plain_server, script, start};
 
 /// IDs at the ends of every field, one that is known, and others; and what is none.
 const IDS: [&str; 14] = [
@@ -47,14 +47,13 @@ const TIMES: [&str; 17] = [
 /// What a query returns as text, or the error.
 fn result(client: &mut Client, query: &str) -> String {
     match client.simple_query(query) {
-        Ok(messages) => messages
-            .iter()
-            .filter_map(|message| match message {
+        Ok(messages) => {
+            let rows = messages.iter().filter_map(|message| match message {
                 SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or("NULL")),
                 _ => None,
-            })
-            .collect::<Vec<_>>()
-            .join("\n"),
+            });
+            rows.collect::<Vec<_>>().join("\n")
+        }
         Err(error) => {
             let error = error.as_db_error().expect("an error of the server");
             format!("{} {}: {:?}", error.code().code(), error.message(), error.detail())
@@ -129,9 +128,7 @@ fn every_result_and_error_is_that_of_the_extension() {
 
 #[test]
 fn an_index_serves_within() {
-    let mut cluster = super::plain_server().create();
-    cluster.start_again();
-    install(&cluster, "postgres", &script());
+    let cluster = start(plain_server());
     let mut client = cluster.connect();
     client
         .batch_execute(

@@ -28,10 +28,16 @@ fn plain_server() -> ClusterBuilder {
         .set("shared_preload_libraries", "")
 }
 
-/// Starts a server, and runs the script in database `postgres`.
-fn start(builder: ClusterBuilder) -> Cluster {
+/// Starts a server without the extension.
+fn start_without(builder: ClusterBuilder) -> Cluster {
     let mut cluster = builder.create();
     cluster.start_again();
+    cluster
+}
+
+/// Starts a server, and runs the script in database `postgres`.
+fn start(builder: ClusterBuilder) -> Cluster {
+    let cluster = start_without(builder);
     install(&cluster, "postgres", &script());
     cluster
 }

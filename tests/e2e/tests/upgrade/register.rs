@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use snowflake_e2e::{INSERT, Journal, Register};
+use snowflake_e2e::{INSERT, Journal, Register, value};
 
 use super::{
     assert_well, former_cluster, insert, start_with_former_library, start_with_new_library,
@@ -34,7 +34,7 @@ fn a_server_goes_back_to_the_former_release() {
     start_with_new_library(&mut cluster);
     insert(&cluster, &journal);
     let start_after = "SELECT (snowflake_floor() + interval '1 min')::text";
-    let start_after: String = cluster.connect().query_one(start_after, &[]).expect("a time").get(0);
+    let start_after: String = value(&mut cluster.connect(), start_after);
     cluster.stop();
     fs::remove_file(Register::path(&cluster)).expect("the register");
     cluster.configure(&[("snowflake.start_after", &start_after)]);

@@ -16,8 +16,7 @@ fn rows(cluster: &Cluster) -> i64 {
 fn no_id_comes_twice_if_the_standby_is_upgraded_first() {
     let journal = Journal::new();
     let mut primary = former_cluster();
-    let mut standby = primary.standby();
-    standby.set_clock("-1h");
+    let mut standby = primary.standby_at("-1h");
     insert(&primary, &journal);
 
     standby.stop();
@@ -30,12 +29,10 @@ fn no_id_comes_twice_if_the_standby_is_upgraded_first() {
     standby.wait_until_primary();
     insert(&standby, &journal);
     // The SQL of the former release still works.
-    standby
-        .connect()
-        .batch_execute("TABLE pg_stat_snowflake; TABLE snowflake_status")
-        .expect("views");
+    let views = "TABLE pg_stat_snowflake; TABLE snowflake_status";
+    standby.connect().batch_execute(views).expect("views");
 
-    let upstream = format!("host={} port=5432 user=postgres", standby.directory().display());
+    let upstream = standby.connection("postgres") + " user=postgres";
     primary.configure(&[("primary_conninfo", &upstream), ("recovery_target_timeline", "latest")]);
     fs::write(primary.data().join("standby.signal"), "").expect("root, or the owner");
     start_with_new_library(&mut primary);
