@@ -167,6 +167,12 @@ impl Cluster {
         self.pg_ctl(&["reload"]);
     }
 
+    /// Adds lines to postgresql.conf, and makes the server read them.
+    pub fn reload_with(&self, settings: &[(&str, &str)]) {
+        self.configure(settings);
+        self.reload();
+    }
+
     /// Stops the server with a shutdown checkpoint.
     pub fn stop(&mut self) {
         self.pg_ctl(&["stop", "-m", "fast", "-w"]);
@@ -184,6 +190,13 @@ impl Cluster {
     pub fn restart_with(&mut self, settings: &[(&str, &str)]) {
         self.stop();
         self.configure(settings);
+        self.start_again();
+    }
+
+    /// Stops the server, and starts it again with its clock moved by `offset`.
+    pub fn restart_at(&mut self, offset: &str) {
+        self.stop();
+        self.set_clock(offset);
         self.start_again();
     }
 

@@ -44,6 +44,15 @@ impl Journal {
         Ok(id)
     }
 
+    /// Runs the query so many times in a new session.
+    #[track_caller]
+    pub fn take_times(&self, cluster: &Cluster, query: &str, times: usize) {
+        let mut client = cluster.connect();
+        for _ in 0..times {
+            self.take(&mut client, query).expect("an ID");
+        }
+    }
+
     /// How many IDs have been written down.
     pub fn count(&self) -> usize {
         self.count.load(SeqCst)

@@ -190,8 +190,7 @@ impl Soak {
             }
             66..82 if self.is_synchronous => self.while_unknown(|soak| {
                 soak.names = NAMES[fastrand::usize(..NAMES.len())];
-                soak.primary.configure(&[("synchronous_standby_names", soak.names)]);
-                soak.primary.reload();
+                soak.primary.reload_with(&[("synchronous_standby_names", soak.names)]);
                 "changes of the names"
             }),
             82..86 if self.is_synchronous => {
@@ -309,8 +308,7 @@ impl Soak {
         drop(client);
         let promoted = &self.standbys[number].cluster;
         self.names = "";
-        promoted.configure(&[("synchronous_standby_names", ""), ("cluster_name", "")]);
-        promoted.reload();
+        promoted.reload_with(&[("synchronous_standby_names", ""), ("cluster_name", "")]);
         let next = [0, 1].map(|number| standby_of(promoted, number, self.base));
         let former = std::mem::replace(&mut self.standbys, next);
         let mut former = former.map(|standby| Some(standby.cluster));

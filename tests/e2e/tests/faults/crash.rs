@@ -30,9 +30,7 @@ fn no_id_comes_back_without_full_page_writes() {
     for cycle in 0..4 {
         // A checkpoint writes the page, and the next change of it is in the WAL alone.
         cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
-        for _ in 0..100 {
-            journal.take(&mut cluster.connect(), INSERT).expect("an ID");
-        }
+        journal.take_times(&cluster, INSERT, 100);
         cluster.crash(clock(cycle));
     }
     journal.take(&mut cluster.connect(), INSERT).expect("an ID");
@@ -117,12 +115,9 @@ fn no_id_comes_back_after_a_backend_is_killed() {
 fn no_id_comes_back_after_a_reservation_a_checkpoint_and_a_crash() {
     let (mut cluster, journal) = begin();
     for offset in ["-1h", "-2h", "-3h"] {
-        let mut client = cluster.connect();
-        journal.take(&mut client, NEXT).expect("an ID");
-        client.batch_execute("CHECKPOINT").expect("a checkpoint");
-        for _ in 0..100 {
-            journal.take(&mut client, NEXT).expect("an ID");
-        }
+        take(&journal, &cluster);
+        cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+        journal.take_times(&cluster, NEXT, 100);
         cluster.crash(offset);
         take(&journal, &cluster);
     }

@@ -59,9 +59,7 @@ fn a_page_that_was_zeroed_under_a_running_server_is_written_whole() {
         client.batch_execute(record).expect("a higher floor, or an ID");
         journal.take(&mut client, NEXT).expect("an ID");
         client.query("SELECT snowflake_floor()", &[]).expect("a whole page");
-        cluster.stop();
-        cluster.set_clock("+0");
-        cluster.start_again();
+        cluster.restart_at("+0");
         take(&journal, &cluster);
         journal.check();
     }
@@ -94,9 +92,7 @@ fn a_deleted_file_is_written_again() {
 #[test]
 fn a_server_that_only_decoded_does_not_start_over() {
     let (mut cluster, journal) = begin();
-    cluster.stop();
-    cluster.set_clock("-1h");
-    cluster.start_again();
+    cluster.restart_at("-1h");
     let mut client = cluster.connect();
     client.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
     fs::remove_file(Register::path(&cluster)).expect("root, or the owner");

@@ -58,9 +58,7 @@ impl Scenario {
         let standby = primary.standby_at("-1200s");
         primary.connect().batch_execute(NEXT).expect("an ID");
         // What it reserves after a start is all that it has in advance.
-        primary.stop();
-        primary.set_clock(&format!("-{}s", self.lead));
-        primary.start_again();
+        primary.restart_at(&format!("-{}s", self.lead));
         let mut client = primary.connect();
         let mut sender = 0;
         eventually("the standby streams", || {

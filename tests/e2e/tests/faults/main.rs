@@ -80,6 +80,12 @@ fn set_floor(cluster: &Cluster, journal: &Journal) {
     cluster.connect().execute(set, &[&journal.highest()]).expect("a new floor");
 }
 
+/// The primary dies, and the standby takes its place.
+fn fail_over(primary: &mut Cluster, standby: &Cluster) {
+    primary.kill();
+    standby.promote();
+}
+
 /// Waits until table `orders` has so many rows.
 fn wait_for_rows(cluster: &Cluster, rows: usize) {
     let mut client = cluster.connect();
@@ -122,8 +128,7 @@ fn wait_in_commit<T: Send + 'static>(
 fn archive(cluster: &Cluster) -> PathBuf {
     let archive = cluster.directory().join("archive");
     create_directory(&archive);
-    cluster.configure(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
-    cluster.reload();
+    cluster.reload_with(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
     archive
 }
 

@@ -7,7 +7,7 @@ use snowflake_e2e::{
     Cluster, Register, Stopped, bigint, check, error_of, eventually, seconds_after, signal, value,
 };
 
-use super::{NEXT, archive, begin, begin_with, confirm, floor, refusal, take};
+use super::{NEXT, archive, begin, begin_with, confirm, fail_over, floor, refusal, take};
 
 const FORTY_DAYS: &str = "+40d";
 const CAUGHT_UP: &str =
@@ -36,9 +36,8 @@ fn standby(upstream: &Cluster, offset: &str) -> Cluster {
 
 /// Fails over to a standby, and takes an ID of it. Returns its log.
 #[track_caller]
-fn fail_over(primary: &mut Cluster, standby: &Cluster) -> String {
-    primary.kill();
-    standby.promote();
+fn take_after_failover(primary: &mut Cluster, standby: &Cluster) -> String {
+    fail_over(primary, standby);
     standby.connect().batch_execute(NEXT).expect("an ID");
     standby.log()
 }
@@ -93,8 +92,7 @@ fn a_confirmation_right_after_a_promotion_works() {
         [(primary_on_another_machine(), FORTY_DAYS), (idle_primary(), "+1h")]
     {
         let standby = standby(&primary, offset);
-        primary.kill();
-        standby.promote();
+        fail_over(&mut primary, &standby);
         confirm_clock(&standby);
         let log = standby.log();
         assert!(!log.contains("has followed no other one"), "{log}");
@@ -107,8 +105,7 @@ fn a_clock_that_is_set_right_needs_no_confirmation() {
     let (mut primary, _) = begin();
     let standby = standby(&primary, FORTY_DAYS);
     restart_worker(&standby);
-    primary.kill();
-    standby.promote();
+    fail_over(&mut primary, &standby);
     assert_refused(&standby, "ahead of that of the server that this one followed");
     standby.set_clock("+0");
     standby.connect().batch_execute(NEXT).expect("an ID");
@@ -126,8 +123,7 @@ fn a_clock_three_seconds_ahead_or_an_hour_behind_is_logged() {
         let expected = floor(&primary);
         let is_there = format!("SELECT coalesce(snowflake_floor() = '{expected}', false)");
         eventually("the floor is there", || value(&mut reader, &is_there));
-        primary.kill();
-        standby.promote();
+        fail_over(&mut primary, &standby);
         take(&journal, &standby);
         journal.check();
         let log = standby.log();
@@ -179,8 +175,7 @@ fn promoted_from_an_archive(clock: &str) -> (Cluster, Cluster) {
     standby.start_again();
     let mut reader = standby.connect();
     eventually("the WAL is replayed", || reader.query("SELECT FROM arrived", &[]).is_ok());
-    primary.kill();
-    standby.promote();
+    fail_over(&mut primary, &standby);
     (standby, primary)
 }
 
@@ -241,7 +236,7 @@ fn a_worker_that_restarts_on_an_idle_standby_learns_nothing_wrong() {
     restart_worker(&standby);
     let detail = check(&mut reader, "clock").1;
     assert!(detail.starts_with("It agrees "), "{detail}");
-    fail_over(&mut primary, &standby);
+    take_after_failover(&mut primary, &standby);
 }
 
 /// A worker that could not run for some seconds counts the age of the message that came meanwhile: by
@@ -298,7 +293,7 @@ fn without_a_message_the_log_does_not_deny_that_it_streamed() {
 /// Fails over to a standby that has streamed, and not heard of its primary's clock.
 #[track_caller]
 pub fn assert_not_compared(primary: &mut Cluster, standby: &Cluster) {
-    let log = fail_over(primary, standby);
+    let log = take_after_failover(primary, standby);
     assert!(log.contains("snowflake IDs continue after a change: timeline 1 to 2"), "{log}");
     let line = "The clock was not compared with that of the server that this one followed.";
     assert!(log.contains(line), "{log}");
@@ -327,8 +322,7 @@ fn what_the_primary_refused_is_refused_after_the_promotion() {
     let refused = "ahead of the last record of snowflake IDs";
     assert_refused(&primary, refused);
     let standby = standby(&primary, "+800d");
-    primary.kill();
-    standby.promote();
+    fail_over(&mut primary, &standby);
     assert_refused(&standby, refused);
 }
 
@@ -342,7 +336,7 @@ fn in_a_cascade_the_clock_is_compared_with_the_sender() {
         let mut middle = standby(&primary, offset);
         let last = standby(&middle, "+0");
         middle.kill();
-        let log = fail_over(&mut primary, &last);
+        let log = take_after_failover(&mut primary, &last);
         let compared = format!("{direction} that of the server that this one followed");
         assert!(log.contains(&compared), "{compared}: {log}");
     }

@@ -99,8 +99,7 @@ fn under_load_no_id_is_issued_twice() {
         cluster.crash_a_backend();
         steps += small_steps(40);
         for window in ["0", "256ms", "0", "256ms"] {
-            cluster.configure(&[("snowflake.reuse_window", window)]);
-            cluster.reload();
+            cluster.reload_with(&[("snowflake.reuse_window", window)]);
             small_steps(5);
         }
         steps
@@ -154,8 +153,7 @@ fn a_reload_changes_the_window() {
     let mut client = cluster.connect();
     let journal = Journal::new();
     let mut answers = |window| {
-        cluster.configure(&[("snowflake.reuse_window", window)]);
-        cluster.reload();
+        cluster.reload_with(&[("snowflake.reuse_window", window)]);
         // Every reservation reads the setting, and one is made each second.
         for _ in 0..5 {
             use_the_clock(&mut client, &journal);

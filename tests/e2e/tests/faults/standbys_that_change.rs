@@ -51,8 +51,7 @@ impl Fleet {
 
     /// Changes the set, and waits until sessions know.
     fn require(&self, names: &str) {
-        self.primary.configure(&[(NAMES, names)]);
-        self.primary.reload();
+        self.primary.reload_with(&[(NAMES, names)]);
         let show = "SHOW synchronous_standby_names";
         eventually("sessions know the names", || {
             value::<String>(&mut self.primary.connect(), show) == names

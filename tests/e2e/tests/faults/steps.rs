@@ -113,9 +113,7 @@ fn every_strategy_does_what_it_says_across_a_restart() {
         let (mut cluster, journal) = (server(settings), Journal::new());
         for (offset, step) in [("-0.005", 5), ("-1h", 3_600_000), ("-2d", 172_800_000)] {
             take(&journal, &cluster);
-            cluster.stop();
-            cluster.set_clock(offset);
-            cluster.start_again();
+            cluster.restart_at(offset);
             // The start explains a lead of up to the reservation, so a short step is none.
             let expected = if step < 1000 { Outcome::GoesOn } else { expected(strategy, step) };
             let outcome = observed(&journal, &cluster);
@@ -217,8 +215,7 @@ fn a_burst_is_no_step_after_max_burst_was_lowered() {
     let lead =
         |client: &mut Client| bigint(client, "SELECT floor(lead)::bigint FROM pg_stat_snowflake");
     assert!(lead(&mut client) > 5000, "{}", lead(&mut client));
-    cluster.configure(&[("snowflake.max_burst", "0")]);
-    cluster.reload();
+    cluster.reload_with(&[("snowflake.max_burst", "0")]);
     let is_lowered = "SELECT current_setting('snowflake.max_burst') = '0'";
     eventually("the session knows", || value(&mut client, is_lowered));
     ids.extend(bigints(&mut client, "SELECT snowflake_nextval(1000)"));

@@ -116,8 +116,7 @@ fn without_names_nobody_waits_any_more() {
     client.batch_execute("RESET synchronous_commit").expect("reset");
     without_answer(&primary, &mut standby);
     let (stuck, _) = wait_in_commit(&primary, primary.connect(), "an ID", take);
-    primary.configure(&[("synchronous_standby_names", "")]);
-    primary.reload();
+    primary.reload_with(&[("synchronous_standby_names", "")]);
     stuck.join().expect("an ID");
     // Once the session knows, too, it takes no transaction ID.
     let transactions = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
@@ -156,15 +155,13 @@ fn a_long_statement_that_knows_of_no_standby_waits() {
     let activity = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}");
     let runs = format!("{activity} AND state = 'active' AND query LIKE 'SELECT ARRAY%'");
     eventually("it runs", || bigint(&mut watcher, &runs) == 1);
-    cluster.configure(&[("synchronous_standby_names", "away")]);
-    cluster.reload();
+    cluster.reload_with(&[("synchronous_standby_names", "away")]);
     let waits = format!("{activity} AND wait_event = 'SyncRep'");
     eventually("it waits", || {
         assert!(!long.is_finished(), "it did not wait");
         bigint(&mut watcher, &waits) == 1
     });
-    cluster.configure(&[("synchronous_standby_names", "")]);
-    cluster.reload();
+    cluster.reload_with(&[("synchronous_standby_names", "")]);
     assert_distinct(long.join().expect("IDs"));
 }
 

@@ -13,11 +13,8 @@ const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
 fn old_cluster(journal: &Journal) -> Cluster {
     let cluster = old_server().start();
     create_orders(&cluster);
-    let mut client = cluster.connect();
-    for _ in 0..100 {
-        journal.take(&mut client, INSERT).expect("an ID");
-    }
-    journal.issue_beyond_the_floor(&mut client);
+    journal.take_times(&cluster, INSERT, 100);
+    journal.issue_beyond_the_floor(&mut cluster.connect());
     cluster
 }
 
@@ -36,11 +33,8 @@ fn old_server() -> ClusterBuilder {
 }
 
 fn go_on(cluster: &Cluster, journal: &Journal) {
-    let mut client = cluster.connect();
-    for _ in 0..100 {
-        journal.take(&mut client, INSERT).expect("an ID");
-    }
-    assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), 200);
+    journal.take_times(&cluster, INSERT, 100);
+    assert_eq!(bigint(&mut cluster.connect(), "SELECT count(*) FROM orders"), 200);
     println!("moved, {} IDs", journal.check());
 }
 

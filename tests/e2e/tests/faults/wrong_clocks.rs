@@ -103,9 +103,7 @@ fn a_refused_jump_stays_refused() {
 #[test]
 fn a_confirmation_works_before_the_first_id_and_lasts() {
     let (mut cluster, journal) = begin();
-    cluster.stop();
-    cluster.set_clock("+300d");
-    cluster.start_again();
+    cluster.restart_at("+300d");
     assert!(confirm(&cluster, "clock"));
     assert!(!confirm(&cluster, "clock"));
     cluster.crash("+300d");
@@ -132,8 +130,7 @@ fn a_wrong_clock_that_was_confirmed_can_be_corrected() {
     let hint = error.hint().expect("a hint");
     assert!(hint.starts_with("If the clock is wrong, set it right. If it is right, "), "{hint}");
     assert!(hint.contains("raise snowflake.max_backward_step"), "{hint}");
-    cluster.configure(&[("snowflake.max_backward_step", "4d")]);
-    cluster.reload();
+    cluster.reload_with(&[("snowflake.max_backward_step", "4d")]);
     let is_raised = "SELECT current_setting('snowflake.max_backward_step') = '4d'";
     eventually("the setting is in force", || value(&mut client, is_raised));
     journal.take(&mut client, NEXT).expect("an ID");

@@ -49,15 +49,9 @@ fn no_id_comes_back_after_a_promotion() {
     create_orders(&primary);
     let journal = Journal::new();
     let standby = primary.standby_at("-1h");
-    let take = |cluster: &Cluster| {
-        let mut client = cluster.connect();
-        for _ in 0..2000 {
-            journal.take(&mut client, INSERT).expect("an ID");
-        }
-    };
-    take(&primary);
+    journal.take_times(&primary, INSERT, 2000);
     primary.stop();
     standby.promote();
-    take(&standby);
+    journal.take_times(&standby, INSERT, 2000);
     journal.check();
 }

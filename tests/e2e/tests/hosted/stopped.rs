@@ -63,8 +63,7 @@ fn stop_before(place: &str, step: &str) {
         let target = bigint(&mut client, &target);
         let stopped = Stopped::new(pid);
         gate.batch_execute("SELECT pg_advisory_unlock(1)").expect("unlocked");
-        cluster.configure(&[("test.clock", step)]);
-        cluster.reload();
+        cluster.reload_with(&[("test.clock", step)]);
         eventually("sessions begin with the clock", || {
             value::<String>(&mut cluster.connect(), "SHOW test.clock") == step
         });
