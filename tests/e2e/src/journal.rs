@@ -30,18 +30,21 @@ impl Journal {
         Journal::default()
     }
 
-    /// Runs a query that returns an ID, and writes it down.
+    /// Runs a query that returns an ID or several, and writes them down. Returns the last one.
     pub fn take(&self, client: &mut Client, query: &str) -> Result<i64, postgres::Error> {
         let before = self.highest.load(SeqCst);
-        let id = client.query_one(query, &[])?.get(0);
+        let rows = client.query(query, &[])?;
         *self.last.lock().expect("no panic") = Some(Instant::now());
-        if id <= before {
-            self.misplaced.lock().expect("no panic").push((before, id));
+        let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+        for id in &ids {
+            if *id <= before {
+                self.misplaced.lock().expect("no panic").push((before, *id));
+            }
+            self.highest.fetch_max(*id, SeqCst);
         }
-        self.highest.fetch_max(id, SeqCst);
-        self.ids.lock().expect("no panic").push(id);
-        self.count.fetch_add(1, SeqCst);
-        Ok(id)
+        self.ids.lock().expect("no panic").extend(&ids);
+        self.count.fetch_add(ids.len(), SeqCst);
+        Ok(*ids.last().expect("an ID"))
     }
 
     /// Runs the query so many times in a new session.
@@ -154,9 +157,13 @@ impl Journal {
 
     /// How many of the IDs come again if a server issues a million.
     pub fn returned(&self, client: &mut Client) -> usize {
-        let ids: HashSet<i64> = self.ids().into_iter().collect();
-        let next = bigints(client, "SELECT snowflake_nextval(1000000)");
-        next.iter().filter(|id| ids.contains(id)).count()
+        self.returned_among(&bigints(client, "SELECT snowflake_nextval(1000000)"))
+    }
+
+    /// How many of these IDs have been written down.
+    pub fn returned_among(&self, ids: &[i64]) -> usize {
+        let received: HashSet<i64> = self.ids().into_iter().collect();
+        ids.iter().filter(|id| received.contains(id)).count()
     }
 
     /// How many IDs were not greater than those before them.

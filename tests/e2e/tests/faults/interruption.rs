@@ -136,23 +136,18 @@ fn a_signal_during_the_flush_of_a_reservation_loses_nothing() {
 #[test]
 fn four_sessions_that_have_to_reserve_at_once_share_a_reservation() {
     let cluster = cluster();
-    let mut sessions: Vec<_> = (0..4).map(|_| cluster.connect()).collect();
+    let mut sessions = [(); 4].map(|()| cluster.connect());
     let mut all = Vec::new();
     for round in 0..50 {
         cluster.set_clock(&format!("+{}s", round * 3));
         let barrier = Barrier::new(sessions.len());
-        let mut ids: Vec<i64> = thread::scope(|scope| {
-            let taken: Vec<_> = sessions
-                .iter_mut()
-                .map(|client| {
-                    let barrier = &barrier;
-                    scope.spawn(move || {
-                        barrier.wait();
-                        bigint(client, NEXT)
-                    })
-                })
-                .collect();
-            taken.into_iter().map(|taken| taken.join().expect("a session")).collect()
+        let take = |client: &mut Client| {
+            barrier.wait();
+            bigint(client, NEXT)
+        };
+        let mut ids = thread::scope(|scope| {
+            let taken = sessions.each_mut().map(|client| scope.spawn(|| take(client)));
+            taken.map(|taken| taken.join().expect("a session"))
         });
         ids.sort_unstable();
         if let Some(last) = all.last() {

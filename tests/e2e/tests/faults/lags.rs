@@ -1,12 +1,10 @@
 //! A standby that lags behind an asynchronous primary, in seconds: what `docs/operations.md` says of
 //! IDs that are lost with the WAL, also where they are ahead of the clock.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use snowflake_e2e::{Cluster, StopOnDrop, bigint, bigints, eventually, signal};
+use snowflake_e2e::{Cluster, Journal, bigint, bigints, eventually, signal};
 
 use super::NEXT;
 
@@ -67,38 +65,23 @@ impl Scenario {
             sender = bigint(&mut client, streaming);
             sender != 0
         });
-        let (received, stop) = (Mutex::new(Vec::new()), AtomicBool::new(false));
-        let lag = thread::scope(|scope| {
-            let _stop = StopOnDrop(&stop);
-            let mut client = primary.connect();
-            let (received, stop) = (&received, &stop);
-            scope.spawn(move || {
-                while !stop.load(SeqCst) {
-                    let Ok(rows) = client.query("SELECT snowflake_nextval(1000)", &[]) else {
-                        break;
-                    };
-                    let ids = rows.iter().map(|row| row.get::<_, i64>(0));
-                    received.lock().expect("no panic").extend(ids);
-                }
-            });
+        let journal = Journal::new();
+        let newest = || journal.highest() >> TIMESTAMP_SHIFT;
+        let runs = "SELECT snowflake_nextval(1000)";
+        let lag = journal.under_load(&primary.config(), 1, runs, || {
             thread::sleep(OLD_ENOUGH);
             let last_sent = Instant::now();
             signal(sender, "STOP");
-            let newest =
-                || received.lock().expect("no panic").last().map(|id| id >> TIMESTAMP_SHIFT);
-            let before = newest().expect("an ID");
+            let before = newest();
             thread::sleep(self.lag);
-            eventually("IDs are so far on", || {
-                newest().expect("an ID") - before >= self.progress.as_millis() as i64
-            });
+            let progress = self.progress.as_millis() as i64;
+            eventually("IDs are so far on", || newest() - before >= progress);
             primary.kill();
             last_sent.elapsed()
         });
         standby.promote();
-        let mut received = received.into_inner().expect("no panic");
-        received.sort_unstable();
         let next = bigints(&mut standby.connect(), "SELECT snowflake_nextval(50000)");
-        (next.iter().filter(|id| received.binary_search(id).is_ok()).count(), lag)
+        (journal.returned_among(&next), lag)
     }
 }
 

@@ -1,13 +1,10 @@
 //! Small steps back of the clock, after which unused IDs of the repeated milliseconds are issued.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use postgres::{Client, NoTls};
-use snowflake_e2e::{
-    Cluster, ClusterBuilder, Journal, StopOnDrop, assert_distinct, bigint, eventually,
-};
+use postgres::Client;
+use snowflake_e2e::{Cluster, ClusterBuilder, Journal, assert_distinct, bigint, eventually};
 
 use super::NEXT;
 
@@ -84,7 +81,6 @@ fn under_load_no_id_is_issued_twice() {
     // 32 IDs a millisecond, of which runs leave one to others.
     let cluster = with_reuse().set("snowflake.sequence_bits", "5").start();
     let journal = Journal::new();
-    let stop = AtomicBool::new(false);
     let small_steps = |rounds: usize| {
         for round in 0..rounds {
             journal.wait_for(300);
@@ -104,34 +100,17 @@ fn under_load_no_id_is_issued_twice() {
         }
         steps
     };
-    let (steps, runs) = thread::scope(|scope| {
-        let stop_runs = StopOnDrop(&stop);
-        let runs = scope.spawn(|| take_runs(&cluster, &stop));
-        let steps = journal.under_load(&cluster.config(), 4, NEXT, act);
-        drop(stop_runs);
-        (steps, runs.join().expect("runs"))
-    });
+    let (config, runs) = (cluster.config(), Journal::new());
+    let seven = "SELECT snowflake_nextval(7)";
+    let steps = runs.under_load(&config, 1, seven, || journal.under_load(&config, 4, NEXT, act));
     assert!(steps > 0 && journal.misplaced() > 0, "no step was small enough");
-    let (singles, in_runs) = (journal.count(), runs.len());
-    assert_distinct(journal.ids().into_iter().chain(runs).collect());
+    assert_distinct([journal.ids(), runs.ids()].concat());
     println!(
-        "{steps} steps; {singles} single IDs, {} of them smaller; {in_runs} in runs",
-        journal.misplaced()
+        "{steps} steps; {} single IDs, {} of them smaller; {} in runs",
+        journal.count(),
+        journal.misplaced(),
+        runs.count()
     );
-}
-
-/// Takes seven IDs at a time until `stop`, and connects again whenever the session ends.
-fn take_runs(cluster: &Cluster, stop: &AtomicBool) -> Vec<i64> {
-    let mut ids = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
-        let Ok(mut client) = cluster.config().connect(NoTls) else { continue };
-        while !stop.load(Ordering::Relaxed)
-            && let Ok(rows) = client.query("SELECT snowflake_nextval(7)", &[])
-        {
-            ids.extend(rows.iter().map(|row| row.get::<_, i64>(0)));
-        }
-    }
-    ids
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn old_server() -> ClusterBuilder {
 }
 
 fn go_on(cluster: &Cluster, journal: &Journal) {
-    journal.take_times(&cluster, INSERT, 100);
+    journal.take_times(cluster, INSERT, 100);
     assert_eq!(bigint(&mut cluster.connect(), "SELECT count(*) FROM orders"), 200);
     println!("moved, {} IDs", journal.check());
 }

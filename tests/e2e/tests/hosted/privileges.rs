@@ -3,7 +3,7 @@
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, NEXT, assert_increasing, bigint, error_of};
 
-use super::{TAKE_LOCK, install, plain_server, script, start, start_without};
+use super::{TAKE_LOCK, install, plain_server, script, start_without};
 
 /// A server on which a role may do nothing but execute the functions, although sequences of the
 /// owner were to be for everybody.
@@ -39,6 +39,10 @@ fn a_role_needs_no_right_but_execute_and_has_no_other() {
             assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{refused}");
         }
     }
+    // A transaction that only reads gets no ID.
+    app.batch_execute("SET default_transaction_read_only = on").expect("set");
+    let error = error_of(app.query_one(NEXT, &[]));
+    assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION, "{error:?}");
 }
 
 /// Operators and functions of every name and type that the function could mean, in a schema of the
@@ -122,13 +126,4 @@ fn an_identity_that_is_not_valid_is_refused() {
     }
     let query = "SELECT count(*) FROM pg_class WHERE relname LIKE 'snowflake%'";
     assert_eq!(bigint(&mut cluster.connect(), query), 0);
-}
-
-#[test]
-fn a_transaction_that_only_reads_gets_no_id() {
-    let cluster = start(plain_server());
-    let mut client = cluster.connect();
-    client.batch_execute("SET default_transaction_read_only = on").expect("set");
-    let error = error_of(client.query_one(NEXT, &[]));
-    assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION, "{error:?}");
 }
