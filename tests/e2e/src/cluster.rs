@@ -186,6 +186,11 @@ impl Cluster {
         }
     }
 
+    /// Stops the server, and starts it again.
+    pub fn restart(&mut self) {
+        self.restart_with(&[]);
+    }
+
     /// Stops the server, adds lines to postgresql.conf, and starts it again.
     pub fn restart_with(&mut self, settings: &[(&str, &str)]) {
         self.stop();

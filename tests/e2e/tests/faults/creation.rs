@@ -11,7 +11,7 @@ use snowflake_e2e::{
     Cluster, Journal, Register, assert_check, bigint, error_of, eventually, within,
 };
 
-use super::{NEXT, Preloaded, set_mode, take};
+use super::{Disk, NEXT, set_mode, take};
 
 #[test]
 fn an_error_that_is_caught_does_not_stop_checkpoints() {
@@ -41,8 +41,8 @@ fn an_error_that_is_caught_does_not_stop_checkpoints() {
 
 #[test]
 fn a_full_disk_leaves_nothing_behind() {
-    let library = Preloaded::new("disk");
-    let (mut cluster, journal) = (library.builder().start(), Journal::new());
+    let disk = Disk::new();
+    let (mut cluster, journal) = (disk.builder().start(), Journal::new());
     let full = cluster.data().join("full");
     fs::write(&full, "").expect("root, or the owner");
     let mut client = cluster.connect();
@@ -81,8 +81,8 @@ fn is_held_open(cluster: &Cluster) -> bool {
 /// asks waits for that.
 #[test]
 fn a_register_that_a_session_creates_is_not_damaged() {
-    let library = Preloaded::new("disk");
-    let cluster = library.builder().start();
+    let disk = Disk::new();
+    let cluster = disk.builder().start();
     let (mut watcher, mut decoder) = (cluster.connect(), cluster.connect());
     let late = hold_open(&cluster);
     let mut client = cluster.connect();
@@ -90,7 +90,7 @@ fn a_register_that_a_session_creates_is_not_damaged() {
     eventually("the file is empty", || is_held_open(&cluster));
     decoder.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
     let mut client = cluster.connect();
-    let floor = thread::spawn(move || client.query_one(FLOOR, &[]).map(|row| row.get(0)));
+    let floor = thread::spawn(move || bigint(&mut client, FLOOR));
     let mut client = cluster.connect();
     let check = thread::spawn(move || assert_check(&mut client, "register", true, "The floor is "));
     let waiting = "SELECT count(*) FROM pg_stat_activity
@@ -100,8 +100,7 @@ fn a_register_that_a_session_creates_is_not_damaged() {
     });
     fs::remove_file(late).expect("root, or the owner");
     first.join().expect("an ID");
-    let floors: Result<i64, postgres::Error> = floor.join().expect("a thread");
-    assert_eq!(floors.map_err(|error| error.to_string()), Ok(1));
+    assert_eq!(floor.join().expect("no error"), 1);
     check.join().expect("a row that is well");
 }
 
@@ -109,16 +108,15 @@ fn a_register_that_a_session_creates_is_not_damaged() {
 /// moment before.
 #[test]
 fn a_register_that_recovery_creates_is_not_damaged() {
-    let library = Preloaded::new("disk");
-    let primary = library.builder().start();
+    let disk = Disk::new();
+    let primary = disk.builder().start();
     let standby = primary.standby();
     let (mut client, mut other) = (standby.connect(), standby.connect());
     let late = hold_open(&standby);
     bigint(&mut primary.connect(), NEXT);
     eventually("the file is empty", || is_held_open(&standby));
     for client in [&mut client, &mut other] {
-        let floors = client.query_one(FLOOR, &[]).map(|row| row.get(0));
-        assert_eq!(floors.map_err(|error| error.to_string()), Ok(0i64));
+        assert_eq!(bigint(client, FLOOR), 0);
         assert_check(client, "register", true, "There is none. The first ID creates it.");
         client.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
     }

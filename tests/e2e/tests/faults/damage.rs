@@ -40,7 +40,7 @@ fn assert_mended_by_a_floor(cluster: &mut Cluster, journal: &Journal) {
     refusal(cluster.connect().query("SELECT snowflake_floor()", &[]));
     set_floor(cluster, journal);
     take(journal, cluster);
-    cluster.restart_with(&[]);
+    cluster.restart();
     take(journal, cluster);
 }
 
@@ -187,7 +187,7 @@ fn a_changed_layout_is_refused_until_it_is_confirmed() {
         assert_refused(&cluster, "The layout was epoch", "snowflake_confirm('layout')");
         assert!(confirm(&cluster, "layout"));
         take(&journal, &cluster);
-        cluster.restart_with(&[]);
+        cluster.restart();
         take(&journal, &cluster);
     }
     println!("4 changes of layout, {} IDs", journal.check());

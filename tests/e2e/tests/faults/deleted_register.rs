@@ -6,7 +6,7 @@ use std::{fs, thread};
 use postgres::Client;
 use snowflake_e2e::{Cluster, Register, assert_check, bigint, check, error_of, eventually};
 
-use super::{NEXT, Preloaded, begin, begin_with, confirm, refusal, set_mode, take};
+use super::{Disk, NEXT, begin, begin_with, confirm, refusal, set_mode, take};
 
 /// Asserts that the check and the floor say that the register was deleted. Returns the hint.
 #[track_caller]
@@ -177,8 +177,8 @@ fn a_file_that_cannot_be_opened_is_a_row_of_the_check() {
 /// whether there has been one.
 #[test]
 fn a_file_that_was_just_created_is_not_reported_as_deleted() {
-    let library = Preloaded::new("disk");
-    let cluster = library.builder().start();
+    let disk = Disk::new();
+    let cluster = disk.builder().start();
     let look = cluster.data().join("look");
     fs::write(&look, "").expect("root, or the owner");
     let mut client = cluster.connect();

@@ -77,7 +77,7 @@ fn a_clone_with_the_identity_of_its_original_shows() {
     told.configure(&[("snowflake.start_after", &later)]);
     told.start_again();
     assert_doubtful(&told, FROM_BACKUP);
-    told.restart_with(&[]);
+    told.restart();
     assert_well(&told, COPY);
 }
 
@@ -106,7 +106,7 @@ fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
     }
     // The first start has taken the label away, but the history of the timeline tells.
     let mut restarted = recover(restarted, &archive, &[]);
-    restarted.restart_with(&[]);
+    restarted.restart();
     assert_copy(&restarted, Some("A recovery to a point in time began the timeline"));
 }
 

@@ -13,7 +13,7 @@ use snowflake_e2e::{
     interruption, process,
 };
 
-use super::{NEXT, PARALLEL, Preloaded, take};
+use super::{Disk, NEXT, PARALLEL, take};
 
 /// A cluster whose clock the test moves on, so that each next ID has to extend the reservation.
 fn cluster() -> Cluster {
@@ -85,8 +85,8 @@ fn an_interrupted_session_leaves_no_lock_behind() {
 /// reservation, and while another one waits for it.
 #[test]
 fn a_signal_during_the_flush_of_a_reservation_loses_nothing() {
-    let library = Preloaded::new("disk");
-    let (cluster, journal) = (library.builder().start(), Journal::new());
+    let disk = Disk::new();
+    let (cluster, journal) = (disk.builder().start(), Journal::new());
     let slow = cluster.data().join("slow");
     let mut watcher = cluster.connect();
     journal.take(&mut watcher, NEXT).expect("an ID");
@@ -169,7 +169,7 @@ fn begin_and_reserve(before: &str, query: &str, expected: usize) {
     let (mut ids, mut highest) = (Vec::new(), 0);
     for round in 0..4 {
         if round == 2 {
-            cluster.restart_with(&[]);
+            cluster.restart();
         }
         cluster.set_clock(&format!("+{}s", round * 10));
         let mut client = cluster.connect();

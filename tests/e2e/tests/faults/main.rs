@@ -162,25 +162,22 @@ fn set_clock_back_to(cluster: &Cluster, journal: &Journal) {
     cluster.set_clock(&format!("-{:.3}s", (now - issued).as_secs_f64()));
 }
 
-/// A library that servers load before all others, and that stands between them and the disk. It
-/// lives as long as this.
-struct Preloaded {
+/// A library that servers load before all others, and that stands between them and the disk, as
+/// disk.c says. It lives as long as this.
+struct Disk {
     directory: tempfile::TempDir,
 }
 
-impl Preloaded {
-    /// Compiles the C file of that name beside this one.
-    fn new(name: &str) -> Preloaded {
+impl Disk {
+    /// Compiles it.
+    fn new() -> Disk {
         let directory = tempfile::tempdir().expect("a directory");
         set_mode(directory.path(), 0o755);
-        let source = format!("{}/tests/faults/{name}.c", env!("CARGO_MANIFEST_DIR"));
-        let built = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .arg(directory.path().join("library.so"))
-            .args([&source, "-ldl"])
-            .status();
-        assert!(built.expect("cc runs").success());
-        Preloaded { directory }
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/disk.c");
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-O1", "-o"]).arg(directory.path().join("library.so"));
+        assert!(cc.args([source, "-ldl"]).status().expect("cc runs").success());
+        Disk { directory }
     }
 
     /// A server that loads it.

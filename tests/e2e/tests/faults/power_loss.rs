@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use snowflake_e2e::{Cluster, Journal, Register, bigint, create_directory, give_to_server_user};
 
-use super::{INSERT, NEXT, Preloaded, assert_rows, create_orders};
+use super::{Disk, INSERT, NEXT, assert_rows, create_orders};
 
 /// The directories that lose what was not synced.
 const DIRECTORIES: [&str; 2] = ["global", "pg_wal"];
@@ -21,20 +21,20 @@ const DIRECTORIES: [&str; 2] = ["global", "pg_wal"];
 /// A cluster that can lose its power.
 struct Machine {
     cluster: Cluster,
-    _library: Preloaded,
+    _disk: Disk,
 }
 
 impl Machine {
     fn start() -> Machine {
-        let library = Preloaded::new("power_loss");
-        let cluster = library
+        let disk = Disk::new();
+        let cluster = disk
             .builder()
             .fake_clock()
             .set("wal_sync_method", "fdatasync")
             // Only what has to be durable is flushed.
             .set("wal_writer_delay", "10s")
             .create();
-        let mut machine = Machine { cluster, _library: library };
+        let mut machine = Machine { cluster, _disk: disk };
         machine.keep_everything();
         machine.cluster.start_again();
         machine.cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");

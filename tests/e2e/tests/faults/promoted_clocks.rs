@@ -281,7 +281,7 @@ fn without_a_message_the_log_does_not_deny_that_it_streamed() {
         primary.connect().batch_execute("SELECT pg_switch_wal()").expect("a superuser");
         let mut reader = standby.connect();
         eventually("all is replayed", || bigint(&mut reader, CAUGHT_UP) == 1);
-        standby.restart_with(&[]);
+        standby.restart();
         let mut reader = standby.connect();
         eventually("it streams", || bigint(&mut reader, streams) == 1);
         thread::sleep(Duration::from_secs(1));

@@ -71,7 +71,7 @@ fn no_id_comes_back_after_a_crash_of_a_primary_whose_ids_are_ahead() {
 #[test]
 fn no_id_comes_back_after_a_restart_of_the_standby() {
     let mut pair = Pair::new();
-    pair.standby.restart_with(&[]);
+    pair.standby.restart();
     pair.primary.kill();
     pair.promote_and_check();
 }

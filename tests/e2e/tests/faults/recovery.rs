@@ -192,7 +192,7 @@ fn a_subscriber_made_of_a_standby_needs_a_confirmation() {
     take(&journal, &subscriber);
     assert_above_rows(&subscriber, &journal);
     // Once is enough.
-    subscriber.restart_with(&[]);
+    subscriber.restart();
     assert_above_rows(&subscriber, &journal);
 }
 

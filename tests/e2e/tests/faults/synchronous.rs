@@ -22,7 +22,7 @@ fn pair() -> (Cluster, Cluster) {
     primary.start_with(&["-c", "synchronous_standby_names="]).expect("a start");
     primary.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
     let standby = primary.standby_at("-60s");
-    primary.restart_with(&[]);
+    primary.restart();
     let mut client = primary.connect();
     eventually("the standby is synchronous", || {
         let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";

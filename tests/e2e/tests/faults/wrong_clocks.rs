@@ -47,7 +47,7 @@ fn a_server_whose_clock_is_before_the_epoch_starts_and_decodes() {
         cluster.set_clock(clock);
         let error = error_of(journal.take(&mut client, NEXT));
         assert!(error.message().contains("behind the last snowflake ID"), "{error}");
-        cluster.restart_with(&[]);
+        cluster.restart();
         error_of(journal.take(&mut cluster.connect(), NEXT));
         cluster.set_clock("+0");
         take(&journal, &cluster);
@@ -91,7 +91,7 @@ fn a_refused_jump_stays_refused() {
     assert_jump_is_refused(&cluster, &journal, 300.0);
     cluster.crash("+300d");
     assert_jump_is_refused(&cluster, &journal, 300.0);
-    cluster.restart_with(&[]);
+    cluster.restart();
     assert_jump_is_refused(&cluster, &journal, 300.0);
     // The clock is set right.
     cluster.set_clock("+0");
@@ -162,7 +162,7 @@ fn a_floor_is_refused_as_long_as_the_clock_is() {
         }
         assert_jump_is_refused(&cluster, &journal, 3.0);
         // The second time, before the first ID of a start.
-        cluster.restart_with(&[]);
+        cluster.restart();
     }
     // Nothing has followed the clock.
     cluster.set_clock("+0");

@@ -6,22 +6,12 @@ use snowflake_e2e::{Cluster, bigint, explain};
 use super::{install, plain_server, script, start};
 
 /// IDs at the ends of every field, one that is known, and others; and what is none.
-const IDS: [&str; 14] = [
-    "NULL",
-    "-9223372036854775808",
-    "-1",
-    "0",
-    "1",
-    "4095",
-    "4096",
-    "131071",
-    "131072",
-    "4194303",
-    "4194304",
-    "1268118639732232192",
-    "9223372036850581504",
-    "9223372036854775807",
-];
+fn ids() -> Vec<String> {
+    let ends = [0, 12, 17, 22].map(|bits| [(1i64 << bits) - 1, 1 << bits]).concat();
+    let others = [i64::MIN, -1, 1_268_118_639_732_232_192, i64::MAX - 4_194_303, i64::MAX];
+    let ids = ends.into_iter().chain(others).map(|id| id.to_string());
+    ids.chain(["NULL".into()]).collect()
+}
 
 /// Times at the ends of the timestamp field, within milliseconds, and those that are none.
 const TIMES: [&str; 17] = [
@@ -62,9 +52,10 @@ fn result(client: &mut Client, query: &str) -> String {
 }
 
 fn queries() -> Vec<String> {
+    let ids = ids();
     let times = TIMES.map(|time| if time == "NULL" { time.into() } else { format!("'{time}'") });
     let mut queries = Vec::new();
-    for id in IDS {
+    for id in &ids {
         for function in ["parse", "timestamp", "json"] {
             queries.push(format!("SELECT snowflake_{function}({id})"));
         }
@@ -74,7 +65,7 @@ fn queries() -> Vec<String> {
         queries.push(format!("SELECT snowflake_min({time})"));
         queries.push(format!("SELECT snowflake_max({time})"));
         for before in &times {
-            for id in IDS {
+            for id in &ids {
                 queries.push(format!("SELECT snowflake_within({id}, {time}, {before})"));
             }
         }
