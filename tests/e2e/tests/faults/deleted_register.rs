@@ -6,6 +6,7 @@ use std::{fs, thread};
 use postgres::Client;
 use snowflake_e2e::{Cluster, Register, assert_check, bigint, check, error_of, eventually};
 
+use super::floor::{INDEX_SCANS_ALONE, SCANS};
 use super::{Disk, NEXT, begin, begin_with, confirm, refusal, set_mode, take};
 
 /// Asserts that the check and the floor say that the register was deleted. Returns the hint.
@@ -107,12 +108,9 @@ fn nobody_writes_to_the_deleted_file() {
     cluster.set_clock("+1h");
     let before = fs::read(Register::path(&cluster)).expect("the register");
     journal.take(&mut writer, NEXT).expect("an ID");
-    writer
-        .batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
-        .expect("scans that use all buffers");
+    writer.batch_execute(INDEX_SCANS_ALONE).expect("scans that use all buffers");
     eventually("the page is in the new file", || {
-        let scan = "SELECT count(attname) FROM pg_attribute WHERE attrelid > 0";
-        writer.batch_execute(scan).expect("a scan");
+        writer.batch_execute(SCANS).expect("scans");
         fs::read(Register::path(&cluster)).expect("the register") != before
     });
     administrator.batch_execute("CHECKPOINT").expect("a checkpoint");

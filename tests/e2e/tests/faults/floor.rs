@@ -19,8 +19,8 @@ fn with_few_buffers() -> (Cluster, Journal) {
 }
 
 /// Scans that use all buffers, as sequential ones do not.
-const INDEX_SCANS_ALONE: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off";
-const SCANS: &str = "SELECT count(prosrc) FROM pg_proc WHERE oid > 0; SELECT count(attname) FROM pg_attribute WHERE attrelid > 0";
+pub const INDEX_SCANS_ALONE: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off";
+pub const SCANS: &str = "SELECT count(prosrc) FROM pg_proc WHERE oid > 0; SELECT count(attname) FROM pg_attribute WHERE attrelid > 0";
 
 /// Zeroes the page on disk.
 fn zero(cluster: &Cluster) {

@@ -140,10 +140,8 @@ fn no_id_comes_back_after_pg_rewind_and_a_second_promotion() {
     second.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
     // Two primaries with one identity for a moment: only what the second one issues counts from
     // here on.
-    first
-        .connect()
-        .batch_execute("INSERT INTO orders SELECT snowflake_nextval() FROM generate_series(1, 100)")
-        .expect("rows");
+    let rows = "INSERT INTO orders SELECT snowflake_nextval() FROM generate_series(1, 100)";
+    first.connect().batch_execute(rows).expect("rows");
     first.stop();
     take_of_both(&second, &journal, 200);
     let source = second.connection("postgres") + " user=postgres";

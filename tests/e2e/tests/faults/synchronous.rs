@@ -40,9 +40,8 @@ fn without_answer(primary: &Cluster, standby: &mut Cluster) {
 /// A session that does not wait for the standby, and has taken an ID.
 fn watcher(primary: &Cluster) -> Client {
     let mut watcher = primary.connect();
-    watcher
-        .batch_execute("SET synchronous_commit = local; SELECT snowflake_nextval()")
-        .expect("set");
+    watcher.batch_execute("SET synchronous_commit = local").expect("set");
+    take(&mut watcher);
     watcher
 }
 
