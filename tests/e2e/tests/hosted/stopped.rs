@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
+use postgres::SimpleQueryMessage;
 use postgres::error::SqlState;
 use snowflake_e2e::{Journal, NEXT, StopOnDrop, Stopped, bigint, eventually, process, value};
 
@@ -45,16 +46,15 @@ fn stop_before(place: &str, step: &str) {
     gate.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
     let mut stopped = cluster.connect();
     let pid = process(&mut stopped);
-    let take_one = format!("{NEXT}; SELECT pg_sleep(0.003); SET test.pause = '{place}'");
+    // At once, because others have to use up the values of what passes between.
+    let take_two =
+        format!("{NEXT}; SELECT pg_sleep(0.003); SET test.pause = '{place}'; {NEXT} AS id");
     let locks = format!("FROM pg_locks WHERE pid = {pid} AND locktype = 'advisory'");
     let counter = "SELECT last_value FROM snowflake_counter";
     let stop = AtomicBool::new(false);
     let (failed, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
-        let moving = scope.spawn(|| {
-            stopped.batch_execute(&take_one).expect("an ID");
-            bigint(&mut stopped, NEXT)
-        });
+        let moving = scope.spawn(|| last_of(stopped.simple_query(&take_two).expect("IDs")));
         let waits = format!("SELECT count(*) {locks} AND NOT granted");
         eventually("the call is there", || bigint(&mut client, &waits) == 1);
         let target = format!(
@@ -104,6 +104,15 @@ fn stop_before(place: &str, step: &str) {
         journal.wait_for(20_000);
     });
     journal.check();
+}
+
+/// The ID in the last row.
+fn last_of(messages: Vec<SimpleQueryMessage>) -> i64 {
+    let ids = messages.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        _ => None,
+    });
+    ids.last().expect("an ID")
 }
 
 #[test]
