@@ -9,7 +9,17 @@ use crate::programs::{Programs, as_server_user};
 impl Cluster {
     /// A cluster that preloads the extension, as datacenter 5 and worker 9.
     pub fn builder() -> ClusterBuilder {
-        ClusterBuilder::new()
+        let builder = ClusterBuilder {
+            programs: Programs::from_env(),
+            settings: Vec::new(),
+            fake_clock: false,
+            environment: Vec::new(),
+            public_keys: None,
+        };
+        builder
+            .set("shared_preload_libraries", "snowflake_pg")
+            .set("snowflake.datacenter_id", "5")
+            .set("snowflake.worker_id", "9")
     }
 
     /// The same, started, with the extension created in database `postgres`.
@@ -28,20 +38,6 @@ pub struct ClusterBuilder {
 }
 
 impl ClusterBuilder {
-    fn new() -> ClusterBuilder {
-        let programs = Programs::from_env();
-        ClusterBuilder {
-            programs,
-            settings: Vec::new(),
-            fake_clock: false,
-            environment: Vec::new(),
-            public_keys: None,
-        }
-        .set("shared_preload_libraries", "snowflake_pg")
-        .set("snowflake.datacenter_id", "5")
-        .set("snowflake.worker_id", "9")
-    }
-
     /// A line of postgresql.conf; an earlier one of the same name is dropped.
     pub fn set(mut self, name: &str, value: &str) -> ClusterBuilder {
         self = self.unset(name);
@@ -113,11 +109,9 @@ impl ClusterBuilder {
         let template = cluster.programs().template();
         let copied = as_server_user(Path::new("cp"))
             .args(["-a", "--reflink=auto"])
-            .arg(template)
-            .arg(cluster.data())
-            .status()
-            .expect("cp runs");
-        assert!(copied.success(), "cannot copy {}", template.display());
+            .args([template, &cluster.data()])
+            .status();
+        assert!(copied.expect("cp runs").success(), "cannot copy {}", template.display());
         cluster.configure(&[
             ("unix_socket_directories", &cluster.directory().to_string_lossy()),
             // Whoever connects is let in as superuser.

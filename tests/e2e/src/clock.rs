@@ -25,13 +25,9 @@ pub fn set_clock_of_file(file: &Path, offset: &str) {
 }
 
 fn libfaketime() -> PathBuf {
-    let candidates = fs::read_dir("/usr/lib")
-        .expect("/usr/lib")
-        .flatten()
+    let directories = fs::read_dir("/usr/lib").expect("/usr/lib").flatten();
+    let mut candidates = directories
         .map(|entry| entry.path().join("faketime/libfaketime.so.1"))
         .chain([PathBuf::from("/usr/lib/faketime/libfaketime.so.1")]);
-    candidates
-        .into_iter()
-        .find(|path| path.exists())
-        .expect("libfaketime is installed: tools/setup test")
+    candidates.find(|path| path.exists()).expect("libfaketime is installed: tools/setup test")
 }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::clock::{clock_of_file, set_clock_of_file};
 use crate::directory::{give_to_server_user, new_directory};
 use crate::programs::{Programs, forget_other_servers, kill_server, signal};
-use crate::query::bigint;
+use crate::query::process;
 use crate::wait::eventually;
 
 /// A running cluster, in a directory of its own.
@@ -167,6 +167,12 @@ impl Cluster {
         self.pg_ctl(&["reload"]);
     }
 
+    /// Adds lines to postgresql.conf, and makes the server read them.
+    pub fn reload_with(&self, settings: &[(&str, &str)]) {
+        self.configure(settings);
+        self.reload();
+    }
+
     /// Stops the server with a shutdown checkpoint.
     pub fn stop(&mut self) {
         self.pg_ctl(&["stop", "-m", "fast", "-w"]);
@@ -178,6 +184,32 @@ impl Cluster {
         if let Err(status) = self.try_start() {
             panic!("the server does not start: {status}\n{}", self.log());
         }
+    }
+
+    /// Stops the server, and starts it again.
+    pub fn restart(&mut self) {
+        self.restart_with(&[]);
+    }
+
+    /// Stops the server, adds lines to postgresql.conf, and starts it again.
+    pub fn restart_with(&mut self, settings: &[(&str, &str)]) {
+        self.stop();
+        self.configure(settings);
+        self.start_again();
+    }
+
+    /// Stops the server, and starts it again with its clock moved by `offset`.
+    pub fn restart_at(&mut self, offset: &str) {
+        self.stop();
+        self.set_clock(offset);
+        self.start_again();
+    }
+
+    /// Kills the server, and starts it again with its clock moved by `offset`.
+    pub fn crash(&mut self, offset: &str) {
+        self.kill();
+        self.set_clock(offset);
+        self.start_again();
     }
 
     /// Kills the postmaster and all of its processes at once, with no chance to clean up, as a
@@ -192,7 +224,7 @@ impl Cluster {
         let starts =
             || self.log().matches("database system is ready to accept connections").count();
         let before = starts();
-        signal(bigint(&mut self.connect(), "SELECT pg_backend_pid()::bigint"), "KILL");
+        signal(process(&mut self.connect()), "KILL");
         eventually("the server is back", || {
             starts() > before && self.config().connect(NoTls).is_ok()
         });
@@ -225,11 +257,9 @@ impl Cluster {
 
     /// The same, with more on the server's command line.
     pub fn start_with(&mut self, arguments: &[&str]) -> Result<(), ExitStatus> {
-        let log = fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(self.directory().join("log"))
-            .expect("a directory to write to");
+        let log = self.directory().join("log");
+        let log = fs::OpenOptions::new().create(true).append(true).open(log);
+        let log = log.expect("a directory to write to");
         let mut command = self.postgres();
         command.arg("-D").arg(self.data()).args(arguments);
         // A group of its own: Ctrl-C in a terminal is not for the server.
@@ -261,7 +291,7 @@ impl Cluster {
         let (libraries, mut environment): (Vec<_>, Vec<_>) =
             environment.into_iter().partition(|variable| variable.starts_with("LD_PRELOAD="));
         let libraries: Vec<_> =
-            libraries.iter().filter_map(|variable| variable.strip_prefix("LD_PRELOAD=")).collect();
+            libraries.iter().map(|variable| &variable["LD_PRELOAD=".len()..]).collect();
         environment.push(format!("LD_PRELOAD={}", libraries.join(":")));
         self.programs.program_with(&environment, "postgres")
     }
@@ -269,6 +299,14 @@ impl Cluster {
     /// A standby of this cluster that follows it by streaming, with the same settings.
     pub fn standby(&self) -> Cluster {
         let mut standby = self.base_backup(&["--write-recovery-conf"]);
+        standby.start_again();
+        standby
+    }
+
+    /// The same, whose clock is moved by `offset`.
+    pub fn standby_at(&self, offset: &str) -> Cluster {
+        let mut standby = self.base_backup(&["--write-recovery-conf"]);
+        standby.set_clock(offset);
         standby.start_again();
         standby
     }
@@ -283,30 +321,22 @@ impl Cluster {
 
     /// Runs pg_upgrade from another cluster to this one, which is new. Neither runs.
     pub fn upgrade_from(&self, old: &Cluster) {
-        let upgraded = self
-            .programs
-            .program("pg_upgrade")
-            .current_dir(self.directory())
-            .arg("--old-bindir")
-            .arg(old.programs.bin())
-            .arg("--new-bindir")
-            .arg(self.programs.bin())
-            .arg("--old-datadir")
-            .arg(old.data())
-            .arg("--new-datadir")
-            .arg(self.data())
-            .arg("--username=postgres")
-            .arg("--socketdir")
-            .arg(self.directory())
-            .output()
-            .expect("pg_upgrade runs");
+        let mut upgrade = self.programs.program("pg_upgrade");
+        upgrade.current_dir(self.directory()).arg("--username=postgres");
+        for (option, path) in [
+            ("--old-bindir", old.programs.bin()),
+            ("--new-bindir", self.programs.bin()),
+            ("--old-datadir", &old.data()),
+            ("--new-datadir", &self.data()),
+            ("--socketdir", self.directory()),
+        ] {
+            upgrade.arg(option).arg(path);
+        }
+        let upgraded = upgrade.output().expect("pg_upgrade runs");
         if !upgraded.status.success() {
             let logs = self.data().join("pg_upgrade_output.d");
-            let logs = Command::new("sh")
-                .arg("-c")
-                .arg(format!("tail -n 20 {}/*/log/*", logs.display()))
-                .output();
-            let logs = logs.expect("sh runs").stdout;
+            let logs = format!("tail -n 20 {}/*/log/*", logs.display());
+            let logs = Command::new("sh").arg("-c").arg(logs).output().expect("sh runs").stdout;
             let said = String::from_utf8_lossy(&upgraded.stdout);
             panic!("{said}{}", String::from_utf8_lossy(&logs));
         }
@@ -314,17 +344,10 @@ impl Cluster {
 
     /// A base backup of this cluster in a directory, which is empty or not there yet.
     pub fn base_backup_to(&self, directory: &Path, options: &[&str]) {
-        let status = self
-            .programs
-            .program("pg_basebackup")
-            .args(["--checkpoint=fast", "--no-sync", "--username=postgres", "--port=5432"])
-            .args(options)
-            .arg("--host")
-            .arg(self.directory())
-            .arg("--pgdata")
-            .arg(directory)
-            .status()
-            .expect("pg_basebackup runs");
+        let mut backup = self.programs.program("pg_basebackup");
+        backup.args(["--checkpoint=fast", "--no-sync", "--username=postgres", "--port=5432"]);
+        backup.args(options).arg("--host").arg(self.directory()).arg("--pgdata").arg(directory);
+        let status = backup.status().expect("pg_basebackup runs");
         assert!(status.success(), "pg_basebackup failed");
     }
 
@@ -348,15 +371,9 @@ impl Cluster {
     }
 
     fn pg_ctl(&self, arguments: &[&str]) {
-        let status = self
-            .programs
-            .program("pg_ctl")
-            .args(arguments)
-            .arg("-s")
-            .arg("-D")
-            .arg(self.data())
-            .status()
-            .expect("pg_ctl runs");
+        let mut pg_ctl = self.programs.program("pg_ctl");
+        let status = pg_ctl.args(arguments).args(["-s", "-D"]).arg(self.data()).status();
+        let status = status.expect("pg_ctl runs");
         assert!(status.success(), "pg_ctl {arguments:?} failed\n{}", self.log());
     }
 
@@ -370,20 +387,13 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         if self.postmaster.is_some() {
-            let _ = self
-                .programs
-                .program("pg_ctl")
-                .args(["stop", "-s", "-m", "immediate", "-w", "-D"])
-                .arg(self.data())
-                .status();
+            let mut stop = self.programs.program("pg_ctl");
+            stop.args(["stop", "-s", "-m", "immediate", "-w", "-D"]);
+            let _ = stop.arg(self.data()).status();
             self.wait_for_exit();
         }
         if std::thread::panicking() {
-            eprintln!(
-                "--- log of the server in {} ---\n{}",
-                self.directory().display(),
-                self.log()
-            );
+            eprintln!("--- log of the server in {:?} ---\n{}", self.directory(), self.log());
         }
     }
 }

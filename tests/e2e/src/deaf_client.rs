@@ -1,6 +1,6 @@
 //! A client that asks and does not read.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
@@ -17,10 +17,14 @@ pub struct DeafClient {
 impl DeafClient {
     /// How many bytes the server can send until it has to wait for such a client.
     pub fn capacity(cluster: &Cluster) -> usize {
-        let mut client = DeafClient::connect(cluster);
-        client.ask("SELECT repeat('x', 89) FROM generate_series(1, 100000)");
-        client.wait_until_stuck(cluster);
-        client.unread()
+        let rows = "SELECT repeat('x', 89) FROM generate_series(1, 100000)";
+        let client = DeafClient::ask(cluster, rows);
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: asks how many bytes a socket that is open holds.
+        let status =
+            unsafe { libc::ioctl(client.stream.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
+        assert_eq!(status, 0);
+        bytes as usize
     }
 
     /// Asks for an ID at the very moment when nothing more can be sent: the next byte that goes to
@@ -29,13 +33,11 @@ impl DeafClient {
         // Rows of 100 bytes, and a half of the server's buffer of 8 kB more than what the socket
         // takes.
         let rows = (DeafClient::capacity(cluster) + 4000) / 100;
-        let mut client = DeafClient::connect(cluster);
-        client.ask(&format!(
+        let query = format!(
             "SELECT CASE WHEN n <= {rows} THEN repeat('x', 89) ELSE snowflake_nextval()::text END
              FROM generate_series(1, {rows} + 1) AS n"
-        ));
-        client.wait_until_stuck(cluster);
-        client
+        );
+        DeafClient::ask(cluster, &query)
     }
 
     /// The process of the server that waits for it.
@@ -43,48 +45,25 @@ impl DeafClient {
         self.pid
     }
 
-    fn connect(cluster: &Cluster) -> DeafClient {
+    /// Asks, and waits until the server has to wait.
+    fn ask(cluster: &Cluster, query: &str) -> DeafClient {
         let mut stream =
             UnixStream::connect(cluster.directory().join(".s.PGSQL.5432")).expect("a connection");
-        let mut startup = 196_608i32.to_be_bytes().to_vec();
-        startup.extend(b"user\0postgres\0database\0postgres\0\0");
-        send(&mut stream, &[], &startup);
-        let mut pid = 0;
-        loop {
-            let mut head = [0; 5];
-            stream.read_exact(&mut head).expect("a message");
-            let length = i32::from_be_bytes(head[1..].try_into().expect("4 bytes")) as usize - 4;
-            let mut body = vec![0; length];
-            stream.read_exact(&mut body).expect("a message");
-            match head[0] {
-                b'K' => pid = i32::from_be_bytes(body[..4].try_into().expect("4 bytes")),
-                b'Z' => return DeafClient { stream, pid },
-                b'E' => panic!("{}", String::from_utf8_lossy(&body)),
-                _ => {}
-            }
-        }
-    }
-
-    fn ask(&mut self, query: &str) {
-        send(&mut self.stream, b"Q", format!("{query}\0").as_bytes());
-    }
-
-    fn wait_until_stuck(&self, cluster: &Cluster) {
-        let mut watcher = cluster.connect();
-        let query = format!(
-            "SELECT count(*) FROM pg_stat_activity WHERE pid = {} AND wait_event = 'ClientWrite'",
-            self.pid
+        let name = format!("deaf {}", fastrand::u64(..));
+        // Version 3.0 of the protocol, and what the session begins with.
+        let startup = format!("user\0postgres\0database\0postgres\0application_name\0{name}\0\0");
+        send(&mut stream, &[], &[&196_608i32.to_be_bytes(), startup.as_bytes()].concat());
+        send(&mut stream, b"Q", format!("{query}\0").as_bytes());
+        let stuck = format!(
+            "SELECT coalesce(max(pid), 0)::bigint FROM pg_stat_activity
+             WHERE application_name = '{name}' AND wait_event = 'ClientWrite'"
         );
-        eventually("the client is stuck", || bigint(&mut watcher, &query) == 1);
-    }
-
-    fn unread(&self) -> usize {
-        let mut bytes: libc::c_int = 0;
-        // SAFETY: asks how many bytes a socket that is open holds.
-        let status =
-            unsafe { libc::ioctl(self.stream.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
-        assert_eq!(status, 0);
-        bytes as usize
+        let (mut watcher, mut pid) = (cluster.connect(), 0);
+        eventually("the client is stuck", || {
+            pid = bigint(&mut watcher, &stuck) as i32;
+            pid != 0
+        });
+        DeafClient { stream, pid }
     }
 }
 

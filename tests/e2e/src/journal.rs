@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use postgres::Client;
+use postgres::{Client, Config, NoTls};
 
 use crate::cluster::Cluster;
 use crate::ids::assert_distinct;
-use crate::query::{NEXT, bigint, bigints};
+use crate::query::{NEXT, bigint, bigints, value};
 use crate::wait::eventually;
 
 /// Every ID that a client received, and which of them were not greater than all that any client had
@@ -30,18 +30,30 @@ impl Journal {
         Journal::default()
     }
 
-    /// Runs a query that returns an ID, and writes it down.
+    /// Runs a query that returns an ID or several, and writes them down. Returns the last one.
     pub fn take(&self, client: &mut Client, query: &str) -> Result<i64, postgres::Error> {
         let before = self.highest.load(SeqCst);
-        let id = client.query_one(query, &[])?.get(0);
+        let rows = client.query(query, &[])?;
         *self.last.lock().expect("no panic") = Some(Instant::now());
-        if id <= before {
-            self.misplaced.lock().expect("no panic").push((before, id));
+        let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+        for id in &ids {
+            if *id <= before {
+                self.misplaced.lock().expect("no panic").push((before, *id));
+            }
+            self.highest.fetch_max(*id, SeqCst);
         }
-        self.highest.fetch_max(id, SeqCst);
-        self.ids.lock().expect("no panic").push(id);
-        self.count.fetch_add(1, SeqCst);
-        Ok(id)
+        self.ids.lock().expect("no panic").extend(&ids);
+        self.count.fetch_add(ids.len(), SeqCst);
+        Ok(*ids.last().expect("an ID"))
+    }
+
+    /// Runs the query so many times in a new session.
+    #[track_caller]
+    pub fn take_times(&self, cluster: &Cluster, query: &str, times: usize) {
+        let mut client = cluster.connect();
+        for _ in 0..times {
+            self.take(&mut client, query).expect("an ID");
+        }
     }
 
     /// How many IDs have been written down.
@@ -74,15 +86,35 @@ impl Journal {
         stop: &'env AtomicBool,
     ) {
         let config = cluster.config();
-        scope.spawn(move || {
-            while !stop.load(SeqCst) {
-                let Ok(mut client) = config.connect(postgres::NoTls) else {
-                    thread::sleep(Duration::from_millis(5));
-                    continue;
-                };
-                while !stop.load(SeqCst) && self.take(&mut client, query).is_ok() {}
+        scope.spawn(move || self.take_until(stop, &config, query));
+    }
+
+    /// What `act` gives while so many clients take IDs.
+    pub fn under_load<T>(
+        &self,
+        cluster: &Config,
+        clients: usize,
+        query: &str,
+        act: impl FnOnce() -> T,
+    ) -> T {
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let _stop = StopOnDrop(&stop);
+            for _ in 0..clients {
+                scope.spawn(|| self.take_until(&stop, cluster, query));
             }
-        });
+            act()
+        })
+    }
+
+    fn take_until(&self, stop: &AtomicBool, cluster: &Config, query: &str) {
+        while !stop.load(SeqCst) {
+            let Ok(mut client) = cluster.connect(NoTls) else {
+                thread::sleep(Duration::from_millis(5));
+                continue;
+            };
+            while !stop.load(SeqCst) && self.take(&mut client, query).is_ok() {}
+        }
     }
 
     /// Waits until clients have received so many more IDs.
@@ -120,14 +152,18 @@ impl Journal {
         while self.highest() < beyond {
             self.take(client, NEXT).expect("an ID");
         }
-        client.query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
+        value(client, "SELECT snowflake_floor()::text")
     }
 
     /// How many of the IDs come again if a server issues a million.
     pub fn returned(&self, client: &mut Client) -> usize {
-        let ids: HashSet<i64> = self.ids().into_iter().collect();
-        let next = bigints(client, "SELECT snowflake_nextval(1000000)");
-        next.iter().filter(|id| ids.contains(id)).count()
+        self.returned_among(&bigints(client, "SELECT snowflake_nextval(1000000)"))
+    }
+
+    /// How many of these IDs have been written down.
+    pub fn returned_among(&self, ids: &[i64]) -> usize {
+        let received: HashSet<i64> = self.ids().into_iter().collect();
+        ids.iter().filter(|id| received.contains(id)).count()
     }
 
     /// How many IDs were not greater than those before them.

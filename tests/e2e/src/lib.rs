@@ -31,7 +31,7 @@ pub use builder::ClusterBuilder;
 pub use clock::{clock_of_file, set_clock_of_file};
 pub use cluster::Cluster;
 pub use deaf_client::DeafClient;
-pub use directory::{create_directory, new_directory};
+pub use directory::{create_directory, give_to_server_user, new_directory};
 pub use dump::{dump_and_restore, dump_text};
 pub use everything::call_everything;
 pub use fleet::{
@@ -42,10 +42,11 @@ pub use http::{Request, http_get};
 pub use ids::{assert_distinct, assert_increasing};
 pub use journal::{Journal, StopOnDrop};
 pub use means::{Means, lacks, skip, skip_test, without_network};
-pub use orders::{INSERT, create_orders};
-pub use programs::{Programs, as_server_user, is_root, kill_server, output, signal};
+pub use orders::{INSERT, assert_rows, create_orders};
+pub use programs::{Programs, Stopped, as_server_user, is_root, kill_server, output, signal};
 pub use query::{
-    NEXT, archive_wal, bigint, bigints, check, error_of, explain, interruption, seconds_after,
+    NEXT, PARALLEL, archive_wal, assert_check, bigint, bigints, check, error_of, explain,
+    interruption, process, seconds_after, value,
 };
 pub use register::Register;
 pub use repack::repack_under_inserts;

@@ -35,19 +35,16 @@ impl Programs {
     /// The same server with the former release: the one that `SNOWFLAKE_FORMER_RELEASE` names.
     pub fn former_release_from_env() -> Programs {
         let former = env::var("SNOWFLAKE_FORMER_RELEASE");
-        Programs::of(
-            &former.expect("SNOWFLAKE_FORMER_RELEASE is set: run the tests with make test-upgrade"),
-        )
+        let set = "SNOWFLAKE_FORMER_RELEASE is set: run the tests with make test-upgrade";
+        Programs::of(&former.expect(set))
     }
 
     fn of(pg_config: &str) -> Programs {
         let ask = |option| ask(Path::new(pg_config), option);
         let bin = ask("--bindir");
-        let template = bin
-            .ancestors()
-            .map(|directory| directory.join("template"))
-            .find(|template| template.exists())
-            .expect("tools/setup test made a template cluster");
+        let mut templates = bin.ancestors().map(|directory| directory.join("template"));
+        let template = templates.find(|template| template.exists());
+        let template = template.expect("tools/setup test made a template cluster");
         let (lib, modules, pgxs) = (ask("--libdir"), ask("--pkglibdir"), ask("--pgxs"));
         Programs { bin, lib, modules, share: ask("--sharedir"), pgxs, template }
     }
@@ -108,11 +105,7 @@ impl Programs {
 
     /// The major version, such as 15.
     pub fn major(&self) -> u32 {
-        let output = Command::new(self.bin.join("postgres"))
-            .arg("--version")
-            .output()
-            .expect("postgres runs");
-        let version = String::from_utf8(output.stdout).expect("UTF-8");
+        let version = output(Command::new(self.bin.join("postgres")).arg("--version"));
         // A release candidate is "19rc1".
         let mut numbers = version.split(|letter: char| !letter.is_ascii_digit());
         let major = numbers.find_map(|number| number.parse().ok());
@@ -181,8 +174,7 @@ impl Programs {
 
 /// What `pg_config` answers for an option that asks for a path.
 fn ask(pg_config: &Path, option: &str) -> PathBuf {
-    let output = Command::new(pg_config).arg(option).output().expect("pg_config runs");
-    PathBuf::from(String::from_utf8(output.stdout).expect("UTF-8").trim())
+    output(Command::new(pg_config).arg(option)).trim().into()
 }
 
 /// A command as the user that servers run as: `postgres` for root, whom PostgreSQL refuses. The
@@ -213,6 +205,24 @@ pub fn output(command: &mut Command) -> String {
 #[track_caller]
 pub fn signal(pid: i64, name: &str) {
     assert!(kill(name, &[pid]).success(), "no process {pid}");
+}
+
+/// A process of a server that stands still. It goes on when this is dropped, also when an assertion
+/// fails: nothing else ends before, not even the server.
+pub struct Stopped(i64);
+
+impl Stopped {
+    /// Stops a process.
+    pub fn new(pid: i64) -> Stopped {
+        signal(pid, "STOP");
+        Stopped(pid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        signal(self.0, "CONT");
+    }
 }
 
 /// Kills a postmaster and all of its processes at once, with no chance to clean up.

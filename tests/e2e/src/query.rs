@@ -2,23 +2,40 @@
 
 use postgres::Client;
 use postgres::error::{DbError, SqlState};
+use postgres::types::FromSqlOwned;
 
 use crate::wait::eventually;
 
 /// Takes an ID.
 pub const NEXT: &str = "SELECT snowflake_nextval()";
 
+/// Makes the queries of a session parallel.
+pub const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2;
+    SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
+    SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
+
+/// The single value that a query returns.
+#[track_caller]
+pub fn value<T: FromSqlOwned>(client: &mut Client, query: &str) -> T {
+    client.query_one(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
+}
+
 /// The single bigint that a query returns.
 #[track_caller]
 pub fn bigint(client: &mut Client, query: &str) -> i64 {
-    client.query_one(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
+    value(client, query)
+}
+
+/// The server's process of a session.
+pub fn process(client: &mut Client) -> i64 {
+    bigint(client, "SELECT pg_backend_pid()::bigint")
 }
 
 /// All bigints that a query of one column returns, in order.
 pub fn bigints(client: &mut Client, query: &str) -> Vec<i64> {
     // In one row, because the client takes microseconds for each.
     let query = format!("SELECT ARRAY({query})::bigint[]");
-    client.query_one(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
+    value(client, &query)
 }
 
 /// The plan of a query, with the statements that it sends to other servers.
@@ -35,6 +52,14 @@ pub fn check(client: &mut Client, name: &str) -> (bool, String, String) {
     let query = "SELECT ok, detail, coalesce(hint, '') FROM snowflake_check() WHERE name = $1";
     let row = client.query_one(query, &[&name]).unwrap_or_else(|error| panic!("{name}: {error}"));
     (row.get(0), row.get(1), row.get(2))
+}
+
+/// Asserts whether a row of `snowflake_check()` is well, and a part of its detail. Returns the hint.
+#[track_caller]
+pub fn assert_check(client: &mut Client, name: &str, is_well: bool, part: &str) -> String {
+    let (ok, detail, hint) = check(client, name);
+    assert!(ok == is_well && detail.contains(part), "{name}, well: {ok}: {detail}");
+    hint
 }
 
 /// What the server says of a statement that has to fail.

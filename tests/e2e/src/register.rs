@@ -12,11 +12,8 @@ const HEADER: usize = 24;
 const LENGTH: usize = 112;
 const LENGTH_OF_VERSION_1: usize = 64;
 
-/// The register of a cluster, read into memory.
-pub struct Register {
-    path: PathBuf,
-    page: Vec<u8>,
-}
+/// The register of a cluster.
+pub struct Register;
 
 impl Register {
     /// The register's file, below a data directory.
@@ -27,42 +24,32 @@ impl Register {
         cluster.data().join(Register::FILE)
     }
 
-    /// Reads the register of a cluster.
-    pub fn of(cluster: &Cluster) -> Register {
-        let path = Register::path(cluster);
-        Register { page: fs::read(&path).expect("the register"), path }
-    }
-
     /// Makes the record one that was written on another boot of the machine.
-    pub fn written_on_another_boot(mut self) -> Register {
-        self.page[HEADER + 60] ^= 1;
-        self.seal(LENGTH);
-        self
+    pub fn set_another_boot(cluster: &Cluster) {
+        change(cluster, LENGTH, |record| record[60] ^= 1);
     }
 
     /// Makes the record one of another database system.
-    pub fn of_another_system(mut self) -> Register {
-        self.page[HEADER + 16] ^= 1;
-        self.seal(LENGTH);
-        self
+    pub fn set_another_system(cluster: &Cluster) {
+        change(cluster, LENGTH, |record| record[16] ^= 1);
     }
 
     /// Makes the record one of version 1, which only development versions wrote.
-    pub fn of_version_1(mut self) -> Register {
-        self.page[HEADER + 8] = 1;
-        self.page[HEADER + LENGTH_OF_VERSION_1 - 4..].fill(0);
-        self.seal(LENGTH_OF_VERSION_1);
-        self
+    pub fn set_version_1(cluster: &Cluster) {
+        change(cluster, LENGTH_OF_VERSION_1, |record| {
+            record[8] = 1;
+            record[LENGTH_OF_VERSION_1 - 4..].fill(0);
+        });
     }
+}
 
-    /// Writes it back.
-    pub fn write(&self) {
-        fs::write(&self.path, &self.page).expect("root, or the owner");
-    }
-
-    fn seal(&mut self, length: usize) {
-        let record = &mut self.page[HEADER..HEADER + length];
-        let checksum = crc32fast::hash(&record[..length - 4]);
-        record[length - 4..].copy_from_slice(&checksum.to_le_bytes());
-    }
+/// Changes the record, which has this length then, and a right checksum.
+fn change(cluster: &Cluster, length: usize, change: impl FnOnce(&mut [u8])) {
+    let path = Register::path(cluster);
+    let mut page = fs::read(&path).expect("the register");
+    let record = &mut page[HEADER..];
+    change(record);
+    let checksum = crc32fast::hash(&record[..length - 4]);
+    record[length - 4..length].copy_from_slice(&checksum.to_le_bytes());
+    fs::write(path, page).expect("root, or the owner");
 }

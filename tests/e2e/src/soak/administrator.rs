@@ -112,7 +112,7 @@ impl Soak {
     /// Something that had to be otherwise.
     fn fail(&mut self, what: &str) -> &'static str {
         println!("{what}");
-        self.broken += 1;
+        self.found.broken += 1;
         "failures"
     }
 }

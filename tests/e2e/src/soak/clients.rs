@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
-use std::{iter, thread};
 
 use postgres::{Client, Config, Error, NoTls};
-use snowflake_e2e::{INSERT, NEXT};
+use snowflake_e2e::{INSERT, NEXT, PARALLEL};
 
 use crate::sets::Set;
 
@@ -124,11 +124,6 @@ pub const KINDS: [&str; 7] = [
 pub const SOURCE: &str = "CREATE TABLE source WITH (parallel_workers = 2) AS
     SELECT generate_series(1, 50); ANALYZE source";
 
-/// Makes the queries of a session parallel.
-const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2;
-    SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
-    SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
-
 /// Inserts rows whose IDs parallel workers take.
 const MADE: &str = "CREATE TEMP TABLE made ON COMMIT DROP AS
     SELECT snowflake_nextval() AS id FROM source";
@@ -140,63 +135,51 @@ fn transaction(
     kind: &str,
     number: usize,
 ) -> Result<Option<(Vec<i64>, Role)>, Error> {
-    let mut ids = |query: &str| -> Result<Vec<i64>, Error> {
-        Ok(client.query(query, &[])?.iter().map(|row| row.get(0)).collect())
-    };
-    let mut role = Role::Alone;
-    let ids = match kind {
-        "single IDs" => ids(NEXT)?,
-        "rows" => {
-            role = Role::Row;
-            ids(INSERT)?
+    let mut ids = |before: &str, query: &str, after: &str| -> Result<Vec<i64>, Error> {
+        if !before.is_empty() {
+            client.batch_execute(before)?;
         }
-        "runs" => ids("SELECT snowflake_nextval(20)")?,
+        let ids = client.query(query, &[])?.iter().map(|row| row.get(0)).collect();
+        if !after.is_empty() {
+            client.batch_execute(after)?;
+        }
+        Ok(ids)
+    };
+    let alone = |ids| (ids, Role::Alone);
+    Ok(Some(match kind {
+        "single IDs" => alone(ids("", NEXT, "")?),
+        "rows" => (ids("", INSERT, "")?, Role::Row),
+        "runs" => alone(ids("", "SELECT snowflake_nextval(20)", "")?),
         "IDs that were rolled back" => {
-            client.batch_execute("BEGIN READ ONLY; SAVEPOINT s")?;
-            let id = client.query_one(NEXT, &[])?.get(0);
-            client.batch_execute("ROLLBACK TO s; COMMIT")?;
-            vec![id]
+            alone(ids("BEGIN READ ONLY; SAVEPOINT s", NEXT, "ROLLBACK TO s; COMMIT")?)
         }
         "prepared transactions" => {
-            client.batch_execute("BEGIN")?;
-            let id = client.query_one(INSERT, &[])?.get(0);
-            client.batch_execute(&format!("PREPARE TRANSACTION '{number}'"))?;
-            // Preparing it has waited for the standbys, so the ID counts in both cases.
-            let end = if fastrand::bool() { "COMMIT" } else { "ROLLBACK" };
+            // Preparing it waits for the standbys, so the ID counts in both cases.
+            let taken = ids("BEGIN", INSERT, &format!("PREPARE TRANSACTION '{number}'"))?;
+            let is_row = fastrand::bool();
+            let end = if is_row { "COMMIT" } else { "ROLLBACK" };
             client.batch_execute(&format!("{end} PREPARED '{number}'"))?;
-            if end == "COMMIT" {
-                role = Role::Row;
-            }
-            vec![id]
+            (taken, if is_row { Role::Row } else { Role::Alone })
         }
         "parallel inserts" => {
-            client.batch_execute("BEGIN")?;
-            let own: i64 = client.query_one(INSERT, &[])?.get(0);
-            client.batch_execute(MADE)?;
-            let last: i64 = client.query_one("SELECT snowflake_currval()", &[])?.get(0);
+            let own = ids("BEGIN", INSERT, MADE)?;
+            let is_parallel = ids("", "SELECT snowflake_currval()", "")? == own;
             let insert = "INSERT INTO orders SELECT id FROM made RETURNING id";
-            let made = client.query(insert, &[])?;
-            client.batch_execute(if last == own { "COMMIT" } else { "ROLLBACK" })?;
-            if last != own {
+            let made = ids("", insert, if is_parallel { "COMMIT" } else { "ROLLBACK" })?;
+            if !is_parallel {
                 return Ok(None);
             }
-            role = Role::Row;
-            iter::once(own).chain(made.iter().map(|row| row.get(0))).collect()
+            ([own, made].concat(), Role::Row)
         }
         "cursors WITH HOLD" => {
-            client.batch_execute(
-                "BEGIN;
+            let declare = "BEGIN;
                  DECLARE c CURSOR WITH HOLD FOR
                      SELECT snowflake_nextval() FROM generate_series(1, 5);
-                 COMMIT",
-            )?;
-            let taken = client.query("FETCH ALL c", &[])?.iter().map(|row| row.get(0)).collect();
-            client.batch_execute("CLOSE c")?;
-            taken
+                 COMMIT";
+            alone(ids(declare, "FETCH ALL c", "CLOSE c")?)
         }
         other => panic!("unknown kind {other}"),
-    };
-    Ok(Some((ids, role)))
+    }))
 }
 
 /// A client that takes IDs, and connects again whenever its session ends.

@@ -23,11 +23,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, bigint, bigints, create_orders, eventually, signal};
+use snowflake_e2e::{Cluster, Stopped, bigint, bigints, create_orders, eventually, signal};
 
 use clients::{KINDS, Receipt, Role, SOURCE, Shared, client};
 use sets::{NAMES, STANDBYS, Set, only, required};
-use standbys::{Lagging, Standby, any_clock, standby_of};
+use standbys::{Standby, any_clock, standby_of};
 
 /// How far ahead of the clock IDs are observed that are followed.
 const MAX_OBSERVED_LEAD: &str = "30s";
@@ -70,16 +70,12 @@ fn soak(hours: f64, is_synchronous: bool, seed: u64) -> bool {
     }
     soak.collect();
     soak.report();
-    match soak.failures() {
-        0 => {
-            println!("test result: ok. No ID came twice.");
-            true
-        }
-        failures => {
-            println!("test result: FAILED. {failures} failures; seed {seed}");
-            false
-        }
+    let failures = soak.failures();
+    match failures {
+        0 => println!("test result: ok. No ID came twice."),
+        _ => println!("test result: FAILED. {failures} failures; seed {seed}"),
     }
+    failures == 0
 }
 
 struct Soak {
@@ -91,6 +87,15 @@ struct Soak {
     names: &'static str,
     shared: Arc<Shared>,
     clients: Vec<JoinHandle<()>>,
+    found: Found,
+    /// What has happened, and how often.
+    counts: BTreeMap<&'static str, usize>,
+    started: Instant,
+}
+
+/// What was received.
+#[derive(Default)]
+struct Found {
     /// IDs in increasing order, and those that came after a higher one.
     ids: Vec<i64>,
     late: HashSet<i64>,
@@ -103,9 +108,6 @@ struct Soak {
     broken: usize,
     /// IDs that were committed while the standby that was promoted later had to have them.
     kept: usize,
-    /// What has happened, and how often.
-    counts: BTreeMap<&'static str, usize>,
-    started: Instant,
 }
 
 impl Soak {
@@ -147,14 +149,7 @@ impl Soak {
             names: "",
             shared,
             clients,
-            ids: Vec::new(),
-            late: HashSet::new(),
-            recent: Vec::new(),
-            unpromised: HashSet::new(),
-            duplicates: 0,
-            allowed: 0,
-            broken: 0,
-            kept: 0,
+            found: Found::default(),
             counts: BTreeMap::new(),
             started: Instant::now(),
         };
@@ -195,8 +190,7 @@ impl Soak {
             }
             66..82 if self.is_synchronous => self.while_unknown(|soak| {
                 soak.names = NAMES[fastrand::usize(..NAMES.len())];
-                soak.primary.configure(&[("synchronous_standby_names", soak.names)]);
-                soak.primary.reload();
+                soak.primary.reload_with(&[("synchronous_standby_names", soak.names)]);
                 "changes of the names"
             }),
             82..86 if self.is_synchronous => {
@@ -275,13 +269,12 @@ impl Soak {
     }
 
     /// A standby that gets no more WAL, until this is dropped.
-    fn lag(&self) -> Option<Lagging> {
+    fn lag(&self) -> Option<Stopped> {
         let name = STANDBYS[fastrand::usize(0..2)];
         let mut client = self.primary.connect();
         let senders = "SELECT pid::bigint FROM pg_stat_replication WHERE application_name = $1";
-        let sender = client.query_opt(senders, &[&name]).expect("a view")?.get(0);
-        signal(sender, "STOP");
-        Some(Lagging(sender))
+        let sender = client.query_opt(senders, &[&name]).expect("a view")?;
+        Some(Stopped::new(sender.get(0)))
     }
 
     /// The primary dies, perhaps some time after its standbys got the last WAL, and one of them takes
@@ -315,8 +308,7 @@ impl Soak {
         drop(client);
         let promoted = &self.standbys[number].cluster;
         self.names = "";
-        promoted.configure(&[("synchronous_standby_names", ""), ("cluster_name", "")]);
-        promoted.reload();
+        promoted.reload_with(&[("synchronous_standby_names", ""), ("cluster_name", "")]);
         let next = [0, 1].map(|number| standby_of(promoted, number, self.base));
         let former = std::mem::replace(&mut self.standbys, next);
         let mut former = former.map(|standby| Some(standby.cluster));
@@ -339,12 +331,12 @@ impl Soak {
         *self.counts.entry("confirmations after a promotion").or_default() += confirmed;
         let rows: HashSet<i64> = bigints(client, "SELECT id FROM orders").into_iter().collect();
         let mut highest = floor;
-        for Receipt { id, role, required } in std::mem::take(&mut self.recent) {
+        for Receipt { id, role, required } in std::mem::take(&mut self.found.recent) {
             let is_kept = required & only(promoted) != 0;
-            self.kept += usize::from(is_kept);
+            self.found.kept += usize::from(is_kept);
             if is_kept && role == Role::Row && !rows.contains(&id) {
                 println!("the row of {id} is lost: it did not have to be on the standby");
-                self.broken += 1;
+                self.found.broken += 1;
             }
             if id <= floor {
                 continue;
@@ -353,10 +345,10 @@ impl Soak {
                 println!(
                     "{id} was committed, and the standby that had to have it begins at {floor}"
                 );
-                self.broken += 1;
+                self.found.broken += 1;
                 highest = highest.max(id);
             } else if role != Role::Bound {
-                self.unpromised.insert(id);
+                self.found.unpromised.insert(id);
             }
         }
         client.batch_execute("TRUNCATE orders").expect("truncated");
@@ -366,33 +358,33 @@ impl Soak {
     /// Looks for duplicates in what was received since the last time.
     fn collect(&mut self) {
         let mut fresh = std::mem::take(&mut *self.shared.fresh.lock().expect("no panic"));
-        self.recent.extend(&fresh);
+        self.found.recent.extend(&fresh);
         fresh.retain(|receipt| receipt.role != Role::Bound);
         fresh.sort_unstable_by_key(|receipt| receipt.id);
         for pair in fresh.windows(2).filter(|pair| pair[0].id == pair[1].id) {
             println!("{} was received twice", pair[0].id);
-            self.duplicates += 1;
+            self.found.duplicates += 1;
         }
         for Receipt { id, .. } in &fresh {
-            if self.ids.last().is_none_or(|last| id > last) {
-                self.ids.push(*id);
-            } else if self.ids.binary_search(id).is_ok() || !self.late.insert(*id) {
-                if self.unpromised.remove(id) {
-                    self.allowed += 1;
+            if self.found.ids.last().is_none_or(|last| id > last) {
+                self.found.ids.push(*id);
+            } else if self.found.ids.binary_search(id).is_ok() || !self.found.late.insert(*id) {
+                if self.found.unpromised.remove(id) {
+                    self.found.allowed += 1;
                 } else {
                     println!("{id} was received twice");
-                    self.duplicates += 1;
+                    self.found.duplicates += 1;
                 }
             }
         }
         for (before, id) in self.shared.misplaced.lock().expect("no panic").drain(..) {
             println!("{id} was asked for after {before} was received");
-            self.broken += 1;
+            self.found.broken += 1;
         }
     }
 
     fn failures(&self) -> usize {
-        self.duplicates + self.broken
+        self.found.duplicates + self.found.broken
     }
 
     fn report(&self) {
@@ -405,10 +397,10 @@ impl Soak {
             "{} min: {} IDs, {} duplicates, {} more among those that were lost and not promised, {} \
              IDs whose commits waited for the standby that was promoted; {}",
             self.started.elapsed().as_secs() / 60,
-            self.ids.len() + self.late.len(),
-            self.duplicates,
-            self.allowed,
-            self.kept,
+            self.found.ids.len() + self.found.late.len(),
+            self.found.duplicates,
+            self.found.allowed,
+            self.found.kept,
             counts.join(", ")
         );
     }

@@ -1,6 +1,6 @@
 //! Standbys, their clocks, and what keeps them from getting WAL.
 
-use snowflake_e2e::{Cluster, signal};
+use snowflake_e2e::Cluster;
 
 use crate::sets::STANDBYS;
 
@@ -23,13 +23,4 @@ pub fn standby_of(primary: &Cluster, number: usize, base: i64) -> Standby {
 pub fn any_clock(base: i64) -> String {
     let seconds = if fastrand::u32(0..5) == 0 { -600..=0 } else { -30..=30 };
     format!("{:+}s", base + fastrand::i64(seconds))
-}
-
-/// A walsender that was stopped. Nothing ends before it goes on, not even the server.
-pub struct Lagging(pub i64);
-
-impl Drop for Lagging {
-    fn drop(&mut self) {
-        signal(self.0, "CONT");
-    }
 }

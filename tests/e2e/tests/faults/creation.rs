@@ -1,25 +1,23 @@
 //! The register cannot be created: nothing is issued, nothing is left behind, and nobody else is
 //! stopped. While it is being created, nobody takes it for damaged.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::thread;
+use std::path::PathBuf;
 use std::time::Duration;
+use std::{fs, thread};
 
+use postgres::NoTls;
 use postgres::error::SqlState;
-use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, Journal, Register, bigint, check, error_of, eventually, within};
+use snowflake_e2e::{
+    Cluster, Journal, Register, assert_check, bigint, error_of, eventually, within,
+};
 
-use super::{NEXT, Preloaded};
+use super::{Disk, NEXT, set_mode, take};
 
 #[test]
 fn an_error_that_is_caught_does_not_stop_checkpoints() {
     let cluster = Cluster::start();
     let global = cluster.data().join("global");
-    let mode = |mode| {
-        fs::set_permissions(&global, fs::Permissions::from_mode(mode)).expect("root, or the owner")
-    };
-    mode(0o500);
+    set_mode(&global, 0o500);
     let mut client = cluster.connect();
     let mut transaction = client.transaction().expect("a transaction");
     transaction
@@ -31,7 +29,7 @@ fn an_error_that_is_caught_does_not_stop_checkpoints() {
              END $$",
         )
         .expect("caught");
-    mode(0o700);
+    set_mode(&global, 0o700);
     let config = cluster.config();
     let checkpoint = within(Duration::from_secs(30), move || {
         config.connect(NoTls).expect("a session").batch_execute("CHECKPOINT")
@@ -43,9 +41,8 @@ fn an_error_that_is_caught_does_not_stop_checkpoints() {
 
 #[test]
 fn a_full_disk_leaves_nothing_behind() {
-    // Answers writes to the register as a full disk does, while that file is there.
-    let library = Preloaded::new("full_disk");
-    let mut cluster = Cluster::builder().environment(library.environment()).start();
+    let disk = Disk::new();
+    let (mut cluster, journal) = (disk.builder().start(), Journal::new());
     let full = cluster.data().join("full");
     fs::write(&full, "").expect("root, or the owner");
     let mut client = cluster.connect();
@@ -56,13 +53,11 @@ fn a_full_disk_leaves_nothing_behind() {
         client.batch_execute("CHECKPOINT").expect("nobody asks it to sync a file that is gone");
     }
     fs::remove_file(&full).expect("root, or the owner");
-    let journal = Journal::new();
     journal.take(&mut client, NEXT).expect("an ID");
     client.batch_execute("CHECKPOINT").expect("a checkpoint");
-    drop(client);
     cluster.kill();
     cluster.start_again();
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    take(&journal, &cluster);
     journal.check();
 }
 
@@ -71,7 +66,7 @@ const FLOOR: &str = "SELECT count(snowflake_floor())";
 
 /// Lets whoever creates the register on this server wait after the file is there, until this file is
 /// removed.
-fn hold_open(cluster: &Cluster) -> std::path::PathBuf {
+fn hold_open(cluster: &Cluster) -> PathBuf {
     let late = cluster.data().join("late");
     fs::write(&late, "").expect("root, or the owner");
     late
@@ -82,20 +77,12 @@ fn is_held_open(cluster: &Cluster) -> bool {
         && fs::metadata(Register::path(cluster)).is_ok_and(|file| file.len() == 0)
 }
 
-/// The detail of the check's row, which has to be well.
-#[track_caller]
-fn register_row(client: &mut Client) -> String {
-    let (ok, detail, _) = check(client, "register");
-    assert!(ok, "{detail}");
-    detail
-}
-
 /// The session that takes the first ID has created the file, and not written the page yet: whoever
 /// asks waits for that.
 #[test]
 fn a_register_that_a_session_creates_is_not_damaged() {
-    let library = Preloaded::new("late_page");
-    let cluster = Cluster::builder().environment(library.environment()).start();
+    let disk = Disk::new();
+    let cluster = disk.builder().start();
     let (mut watcher, mut decoder) = (cluster.connect(), cluster.connect());
     let late = hold_open(&cluster);
     let mut client = cluster.connect();
@@ -103,9 +90,9 @@ fn a_register_that_a_session_creates_is_not_damaged() {
     eventually("the file is empty", || is_held_open(&cluster));
     decoder.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
     let mut client = cluster.connect();
-    let floor = thread::spawn(move || client.query_one(FLOOR, &[]).map(|row| row.get(0)));
+    let floor = thread::spawn(move || bigint(&mut client, FLOOR));
     let mut client = cluster.connect();
-    let check = thread::spawn(move || register_row(&mut client));
+    let check = thread::spawn(move || assert_check(&mut client, "register", true, "The floor is "));
     let waiting = "SELECT count(*) FROM pg_stat_activity
                    WHERE wait_event = 'snowflake_reservation' AND pid <> pg_backend_pid()";
     eventually("both wait", || {
@@ -113,32 +100,29 @@ fn a_register_that_a_session_creates_is_not_damaged() {
     });
     fs::remove_file(late).expect("root, or the owner");
     first.join().expect("an ID");
-    let floors: Result<i64, postgres::Error> = floor.join().expect("a thread");
-    assert_eq!(floors.map_err(|error| error.to_string()), Ok(1));
-    let detail = check.join().expect("a row that is well");
-    assert!(detail.starts_with("The floor is "), "{detail}");
+    assert_eq!(floor.join().expect("no error"), 1);
+    check.join().expect("a row that is well");
 }
 
 /// Recovery has created the file, and not written the page yet: there is no register so far, as a
 /// moment before.
 #[test]
 fn a_register_that_recovery_creates_is_not_damaged() {
-    let library = Preloaded::new("late_page");
-    let primary = Cluster::builder().environment(library.environment()).start();
+    let disk = Disk::new();
+    let primary = disk.builder().start();
     let standby = primary.standby();
     let (mut client, mut other) = (standby.connect(), standby.connect());
     let late = hold_open(&standby);
     bigint(&mut primary.connect(), NEXT);
     eventually("the file is empty", || is_held_open(&standby));
     for client in [&mut client, &mut other] {
-        let floors = client.query_one(FLOOR, &[]).map(|row| row.get(0));
-        assert_eq!(floors.map_err(|error| error.to_string()), Ok(0i64));
-        assert_eq!(register_row(client), "There is none. The first ID creates it.");
+        assert_eq!(bigint(client, FLOOR), 0);
+        assert_check(client, "register", true, "There is none. The first ID creates it.");
         client.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
     }
     fs::remove_file(late).expect("root, or the owner");
     eventually("the register is there", || bigint(&mut client, FLOOR) == 1);
-    assert!(register_row(&mut client).starts_with("The floor is "));
+    assert_check(&mut client, "register", true, "The floor is ");
     drop(primary);
     standby.promote();
     bigint(&mut other, NEXT);

@@ -2,24 +2,20 @@
 //! be written.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
-use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually, output};
 
-use super::{NEXT, set_clock_back_to};
-
-fn take(journal: &Journal, cluster: &Cluster) {
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
-}
+use super::{
+    NEXT, begin, begin_with, confirm, refusal, set_clock_back_to, set_floor, set_mode, take,
+};
 
 /// Asserts that the server issues nothing, and says of the register what is expected, and nothing
 /// else: the warnings of PostgreSQL are for the log.
+#[track_caller]
 fn assert_refused(cluster: &Cluster, detail: &str, hint: &str) {
     let (mut client, notices) = cluster.connect_with_notices("postgres");
     for query in [NEXT, "SELECT snowflake_nextval(10)"] {
-        let error = error_of(client.query(query, &[]));
-        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+        let error = refusal(client.query(query, &[]));
         assert!(error.detail().expect("a detail").contains(detail), "{error:?}");
         assert!(error.hint().expect("a hint").contains(hint), "{error:?}");
     }
@@ -30,21 +26,32 @@ fn assert_refused(cluster: &Cluster, detail: &str, hint: &str) {
 /// What it is called, and what it does to the page.
 type Damage = (&'static str, fn(&mut Vec<u8>));
 
+/// Changes the page of a stopped server.
+fn edit(cluster: &Cluster, change: fn(&mut Vec<u8>)) {
+    let path = Register::path(cluster);
+    let mut page = fs::read(&path).expect("the register");
+    change(&mut page);
+    fs::write(path, page).expect("root, or the owner");
+}
+
+/// Asserts that a server that refuses its register goes on, for good, once a floor is set.
+#[track_caller]
+fn assert_mended_by_a_floor(cluster: &mut Cluster, journal: &Journal) {
+    refusal(cluster.connect().query("SELECT snowflake_floor()", &[]));
+    set_floor(cluster, journal);
+    take(journal, cluster);
+    cluster.restart();
+    take(journal, cluster);
+}
+
 /// Damages the register of a stopped cluster in every way, with the clock set back each time: it is
 /// noticed, and mended by a new floor.
 fn damage_is_noticed_and_mended(checksums: bool) {
-    let mut cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
-    take(&journal, &cluster);
+    let (mut cluster, journal) = begin();
     if checksums {
         cluster.stop();
-        let enabled = cluster
-            .programs()
-            .program("pg_checksums")
-            .args(["--enable", "--no-sync", "-D"])
-            .arg(cluster.data())
-            .output();
-        assert!(enabled.expect("pg_checksums runs").status.success());
+        let mut enable = cluster.programs().program("pg_checksums");
+        output(enable.args(["--enable", "--no-sync", "-D"]).arg(cluster.data()));
         cluster.start_again();
     }
     let damages: [Damage; 6] = [
@@ -58,25 +65,12 @@ fn damage_is_noticed_and_mended(checksums: bool) {
     for (what, damage) in damages {
         take(&journal, &cluster);
         cluster.stop();
-        let mut page = fs::read(Register::path(&cluster)).expect("the register");
-        damage(&mut page);
-        fs::write(Register::path(&cluster), page).expect("root, or the owner");
+        edit(&cluster, damage);
         cluster.set_clock("-1h");
         cluster.start_again();
         println!("{what}, checksums {checksums}");
         assert_refused(&cluster, "it does not hold a valid record", "snowflake_set_floor");
-        let error = error_of(cluster.connect().query("SELECT snowflake_floor()", &[]));
-        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-        let mut client = cluster.connect();
-        client
-            .execute("SELECT snowflake_set_floor(snowflake_timestamp($1))", &[&journal.highest()])
-            .expect("a new floor");
-        drop(client);
-        take(&journal, &cluster);
-        // For good.
-        cluster.stop();
-        cluster.start_again();
-        take(&journal, &cluster);
+        assert_mended_by_a_floor(&mut cluster, &journal);
         cluster.set_clock("+0");
     }
     println!("6 damages, {} IDs", journal.check());
@@ -94,9 +88,7 @@ fn a_damaged_page_is_refused_with_data_checksums_too() {
 
 #[test]
 fn a_deleted_register_is_created_again_and_logged() {
-    let mut cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
-    take(&journal, &cluster);
+    let (mut cluster, journal) = begin();
     let floor = journal.issue_beyond_the_floor(&mut cluster.connect());
     let delete = |cluster: &mut Cluster| {
         cluster.stop();
@@ -123,29 +115,21 @@ fn a_deleted_register_is_created_again_and_logged() {
 
 #[test]
 fn a_register_deleted_under_a_running_server_is_recovered_from_the_wal() {
-    let mut cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
-    take(&journal, &cluster);
+    let (mut cluster, journal) = begin();
     fs::remove_file(Register::path(&cluster)).expect("the register");
     let error = error_of(cluster.connect().batch_execute("CHECKPOINT"));
     assert!(error.message().contains("checkpoint request failed"), "{error}");
     assert!(cluster.log().contains("could not open file \"global/4294965250\""));
-    cluster.kill();
-    cluster.set_clock("-1h");
-    cluster.start_again();
+    cluster.crash("-1h");
     take(&journal, &cluster);
     journal.check();
 }
 
 #[test]
 fn a_record_of_a_later_release_is_refused() {
-    let mut cluster = Cluster::start();
-    let journal = Journal::new();
-    take(&journal, &cluster);
+    let (mut cluster, _) = begin();
     cluster.stop();
-    let mut page = fs::read(Register::path(&cluster)).expect("the register");
-    page[24 + 8..24 + 12].copy_from_slice(&3u32.to_le_bytes());
-    fs::write(Register::path(&cluster), page).expect("root, or the owner");
+    edit(&cluster, |page| page[24 + 8..24 + 12].copy_from_slice(&3u32.to_le_bytes()));
     cluster.start_again();
     assert_refused(
         &cluster,
@@ -153,18 +137,15 @@ fn a_record_of_a_later_release_is_refused() {
         "Install the release that wrote it",
     );
     // Not even a new floor replaces it.
-    let error = error_of(cluster.connect().query("SELECT snowflake_set_floor(now())", &[]));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    refusal(cluster.connect().query("SELECT snowflake_set_floor(now())", &[]));
 }
 
 /// No release wrote it. It is refused, and a new floor replaces it.
 #[test]
 fn a_record_of_version_one_is_refused_until_a_floor_is_set() {
-    let mut cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
-    take(&journal, &cluster);
+    let (mut cluster, journal) = begin();
     cluster.stop();
-    Register::of(&cluster).of_version_1().write();
+    Register::set_version_1(&cluster);
     cluster.set_clock("-1h");
     cluster.start_again();
     assert_refused(
@@ -174,66 +155,39 @@ fn a_record_of_version_one_is_refused_until_a_floor_is_set() {
         "As a superuser, set a floor that is later than the time of every ID: SELECT \
          snowflake_set_floor('...').",
     );
-    let mut client = cluster.connect();
-    let error = error_of(client.query("SELECT snowflake_floor()", &[]));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    client
-        .execute("SELECT snowflake_set_floor(snowflake_timestamp($1))", &[&journal.highest()])
-        .expect("a new floor");
-    drop(client);
-    take(&journal, &cluster);
-    cluster.stop();
-    cluster.start_again();
-    take(&journal, &cluster);
+    assert_mended_by_a_floor(&mut cluster, &journal);
     journal.check();
 }
 
 #[test]
 fn a_changed_layout_is_refused_until_it_is_confirmed() {
-    let mut cluster = Cluster::start();
-    let journal = Journal::new();
-    take(&journal, &cluster);
+    let (mut cluster, journal) = begin();
     // A later epoch, and narrower parts: IDs would come again.
     for (name, value, default) in [
         ("snowflake.epoch", "2020-01-01T00:00:00Z", "2010-11-04T01:42:54.657Z"),
         ("snowflake.sequence_bits", "10", "12"),
     ] {
-        cluster.stop();
-        cluster.configure(&[(name, value)]);
-        cluster.start_again();
+        cluster.restart_with(&[(name, value)]);
         assert_refused(
             &cluster,
             "The layout was epoch 2010-11-04 01:42:54.657+00, widths 5, 5 and 12 bits",
             "snowflake_confirm('layout')",
         );
-        let error = error_of(cluster.connect().query("SELECT snowflake_confirm('layout')", &[]));
-        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-        assert_eq!(
-            error.message(),
-            "the configured snowflake.epoch and widths would issue IDs again"
-        );
-        cluster.stop();
-        cluster.configure(&[(name, default)]);
-        cluster.start_again();
+        let error = refusal(cluster.connect().query("SELECT snowflake_confirm('layout')", &[]));
+        let again = "the configured snowflake.epoch and widths would issue IDs again";
+        assert_eq!(error.message(), again);
+        cluster.restart_with(&[(name, default)]);
         take(&journal, &cluster);
     }
     // An earlier epoch, and wider parts: all IDs are larger, and confirming is enough.
     for (name, value) in
         [("snowflake.epoch", "2010-01-01T00:00:00Z"), ("snowflake.sequence_bits", "13")]
     {
-        cluster.stop();
-        cluster.configure(&[(name, value)]);
-        cluster.start_again();
+        cluster.restart_with(&[(name, value)]);
         assert_refused(&cluster, "The layout was epoch", "snowflake_confirm('layout')");
-        let confirmed: bool = cluster
-            .connect()
-            .query_one("SELECT snowflake_confirm('layout')", &[])
-            .expect("a row")
-            .get(0);
-        assert!(confirmed);
+        assert!(confirm(&cluster, "layout"));
         take(&journal, &cluster);
-        cluster.stop();
-        cluster.start_again();
+        cluster.restart();
         take(&journal, &cluster);
     }
     println!("4 changes of layout, {} IDs", journal.check());
@@ -242,21 +196,15 @@ fn a_changed_layout_is_refused_until_it_is_confirmed() {
 /// No WAL can be written: a PANIC, as for any commit, and afterwards nothing repeats.
 #[test]
 fn no_id_comes_back_after_the_wal_could_not_be_written() {
-    let mut cluster = Cluster::builder()
-        .set("restart_after_crash", "off")
-        .set("max_wal_size", "32MB")
-        .fake_clock()
-        .start();
-    let journal = Journal::new();
+    let (mut cluster, journal) = begin_with(
+        Cluster::builder().set("restart_after_crash", "off").set("max_wal_size", "32MB"),
+    );
     // Ahead of the clock after the restart, in case the WAL ends at the first switch.
     let mut hours = 1;
     cluster.set_clock("+1h");
     take(&journal, &cluster);
     let wal = cluster.data().join("pg_wal");
-    let mode = |mode| {
-        fs::set_permissions(&wal, fs::Permissions::from_mode(mode)).expect("root, or the owner")
-    };
-    mode(0o500);
+    set_mode(&wal, 0o500);
     let mut client = cluster.connect();
     // Each round uses up a segment, until there is none left to write to.
     while client.batch_execute("SELECT pg_switch_wal()").is_ok() {
@@ -267,14 +215,9 @@ fn no_id_comes_back_after_the_wal_could_not_be_written() {
             break;
         }
     }
-    snowflake_e2e::eventually("the PANIC", || {
-        cluster.log().contains("PANIC:  could not create file")
-    });
-    mode(0o700);
-    cluster.kill();
-    cluster.set_clock("+0");
-    cluster.start_again();
-    let mut client = cluster.connect();
-    assert!(bigint(&mut client, NEXT) > journal.highest());
+    eventually("the PANIC", || cluster.log().contains("PANIC:  could not create file"));
+    set_mode(&wal, 0o700);
+    cluster.crash("+0");
+    assert!(bigint(&mut cluster.connect(), NEXT) > journal.highest());
     journal.check();
 }

@@ -4,18 +4,16 @@
 use std::{fs, thread};
 
 use postgres::Client;
-use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, Register, bigint, check, error_of, eventually};
+use snowflake_e2e::{Cluster, Register, assert_check, bigint, check, error_of, eventually};
 
-use super::{NEXT, Preloaded};
+use super::floor::{INDEX_SCANS_ALONE, SCANS};
+use super::{Disk, NEXT, begin, begin_with, confirm, refusal, set_mode, take};
 
 /// Asserts that the check and the floor say that the register was deleted. Returns the hint.
 #[track_caller]
 fn assert_said(client: &mut Client) -> String {
-    let (ok, detail, hint) = check(client, "register");
-    assert!(!ok && detail.contains("was deleted while the server runs."), "{detail}");
-    let error = error_of(client.query("SELECT snowflake_floor()", &[]));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+    let hint = assert_check(client, "register", false, "was deleted while the server runs.");
+    let error = refusal(client.query("SELECT snowflake_floor()", &[]));
     assert_eq!(error.hint(), Some(&*hint));
     hint
 }
@@ -34,10 +32,8 @@ fn statement(hint: &str) -> &str {
 /// says what was issued.
 #[test]
 fn ids_ahead_of_the_clock_do_not_come_back() {
-    let mut cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
+    let (mut cluster, journal) = begin();
     let mut client = cluster.connect();
-    journal.take(&mut client, NEXT).expect("an ID");
     cluster.set_clock("-10m");
     client.batch_execute("CHECKPOINT").expect("a checkpoint");
     delete(&cluster);
@@ -45,18 +41,14 @@ fn ids_ahead_of_the_clock_do_not_come_back() {
     client.batch_execute("CHECKPOINT").expect("a checkpoint that has nothing to write");
     let hint = assert_said(&mut client);
     // IDs are issued, as the last row says.
-    assert_eq!(check(&mut client, "issues IDs").1, "This server issues IDs.");
+    assert_check(&mut client, "issues IDs", true, "This server issues IDs.");
     journal.take(&mut client, NEXT).expect("an ID");
     client.batch_execute(statement(&hint)).expect("a floor");
-    assert!(check(&mut client, "register").0);
+    assert_check(&mut client, "register", true, "");
     client.batch_execute("SELECT snowflake_floor(); CHECKPOINT").expect("a register");
     journal.take(&mut client, NEXT).expect("an ID");
-    drop(client);
-    cluster.kill();
-    cluster.start_again();
-    let highest = journal.highest();
-    assert!(bigint(&mut cluster.connect(), NEXT) > highest);
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    cluster.crash("-10m");
+    take(&journal, &cluster);
     journal.check();
 }
 
@@ -64,34 +56,30 @@ fn ids_ahead_of_the_clock_do_not_come_back() {
 /// without the register.
 #[test]
 fn a_clock_is_confirmed_before_the_register_is_written_again() {
-    let cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
+    let (cluster, journal) = begin();
     let mut client = cluster.connect();
-    journal.take(&mut client, NEXT).expect("an ID");
     delete(&cluster);
-    let confirm = "SELECT snowflake_confirm('clock')::int::bigint";
-    assert_eq!(bigint(&mut client, confirm), 0);
+    assert!(!confirm(&cluster, "clock"));
     cluster.set_clock("+3d");
     let set = "SELECT snowflake_set_floor(clock_timestamp())";
     for statement in [NEXT, set] {
         let error = error_of(client.query(statement, &[]));
         assert!(error.message().starts_with("the clock has jumped ahead by "), "{error}");
     }
-    assert_eq!(bigint(&mut client, confirm), 1);
+    assert!(confirm(&cluster, "clock"));
     client.batch_execute(set).expect("a floor");
     journal.take(&mut client, NEXT).expect("an ID");
-    assert!(check(&mut client, "register").0);
+    assert_check(&mut client, "register", true, "");
     journal.check();
 }
 
 #[test]
 fn the_log_reports_the_deletion_with_the_next_reservation() {
-    let cluster = Cluster::builder().fake_clock().start();
+    let (cluster, _) = begin();
     let mut client = cluster.connect();
-    client.batch_execute(NEXT).expect("an ID");
     delete(&cluster);
-    for seconds in [10, 20] {
-        cluster.set_clock(&format!("+{seconds}s"));
+    for offset in ["+10s", "+20s"] {
+        cluster.set_clock(offset);
         client.batch_execute(NEXT).expect("an ID");
     }
     let said = "LOG:  the register of snowflake IDs, \"global/4294965250\", was deleted while";
@@ -105,8 +93,7 @@ fn the_log_reports_the_deletion_with_the_next_reservation() {
 /// deleted one.
 #[test]
 fn nobody_writes_to_the_deleted_file() {
-    let mut cluster = Cluster::builder().set("shared_buffers", "400kB").fake_clock().start();
-    let journal = Journal::new();
+    let (mut cluster, journal) = begin_with(Cluster::builder().set("shared_buffers", "400kB"));
     let (mut writer, mut administrator) = (cluster.connect(), cluster.connect());
     journal.take(&mut writer, NEXT).expect("an ID");
     administrator.batch_execute("CHECKPOINT").expect("a page that nobody has to write");
@@ -121,29 +108,20 @@ fn nobody_writes_to_the_deleted_file() {
     cluster.set_clock("+1h");
     let before = fs::read(Register::path(&cluster)).expect("the register");
     journal.take(&mut writer, NEXT).expect("an ID");
-    writer
-        .batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
-        .expect("scans that use all buffers");
+    writer.batch_execute(INDEX_SCANS_ALONE).expect("scans that use all buffers");
     eventually("the page is in the new file", || {
-        let scan = "SELECT count(attname) FROM pg_attribute WHERE attrelid > 0";
-        writer.batch_execute(scan).expect("a scan");
+        writer.batch_execute(SCANS).expect("scans");
         fs::read(Register::path(&cluster)).expect("the register") != before
     });
     administrator.batch_execute("CHECKPOINT").expect("a checkpoint");
-    drop((writer, administrator));
-    cluster.kill();
-    cluster.set_clock("+0");
-    cluster.start_again();
-    let highest = journal.highest();
-    assert!(bigint(&mut cluster.connect(), NEXT) > highest);
+    cluster.crash("+0");
+    take(&journal, &cluster);
     journal.check();
 }
 
 #[test]
 fn a_standby_reports_the_deletion_and_receives_the_file_again() {
-    let primary = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
-    journal.take(&mut primary.connect(), NEXT).expect("an ID");
+    let (primary, journal) = begin();
     let mut standby = primary.standby();
     let mut client = standby.connect();
     eventually("the register is on the standby", || check(&mut client, "register").0);
@@ -151,11 +129,8 @@ fn a_standby_reports_the_deletion_and_receives_the_file_again() {
     delete(&standby);
     let hint = assert_said(&mut client);
     assert!(hint.contains("on the primary"), "{hint}");
-    assert_eq!(
-        check(&mut client, "issues IDs").1,
-        "This standby would issue no ID if it were promoted now, because of: register."
-    );
-    drop(client);
+    let issues = "This standby would issue no ID if it were promoted now, because of: register.";
+    assert_check(&mut client, "issues IDs", false, issues);
     standby.kill();
     standby.start_again();
     primary.connect().batch_execute(statement(&hint)).expect("a floor");
@@ -169,40 +144,30 @@ fn a_standby_reports_the_deletion_and_receives_the_file_again() {
     drop(primary);
     standby.set_clock("-1h");
     standby.promote();
-    let highest = journal.highest();
-    assert!(bigint(&mut client, NEXT) > highest);
+    journal.take(&mut client, NEXT).expect("an ID");
+    journal.check();
 }
 
 /// It cannot be opened, which is an error of PostgreSQL's own: a row, and not an end of the check.
 #[test]
 fn a_file_that_cannot_be_opened_is_a_row_of_the_check() {
-    use std::os::unix::fs::PermissionsExt;
-
-    let mut cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client.batch_execute(NEXT).expect("an ID");
-    let mode = |mode| {
-        let mode = fs::Permissions::from_mode(mode);
-        fs::set_permissions(Register::path(&cluster), mode).expect("root, or the owner");
-    };
-    mode(0o000);
-    let (ok, detail, _) = check(&mut client, "register");
-    let denied = "could not open file \"global/4294965250\": Permission denied.";
-    assert!(!ok && detail.ends_with(denied), "{detail}");
-    // IDs are issued, from what is in memory.
-    assert_eq!(check(&mut client, "issues IDs").1, "This server issues IDs.");
-    client.batch_execute(NEXT).expect("an ID");
-    mode(0o600);
-    drop(client);
-    cluster.stop();
+    let (mut cluster, _) = begin();
     let path = Register::path(&cluster);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("root, or the owner");
+    let mut client = cluster.connect();
+    set_mode(&path, 0o000);
+    let denied = "ould not open file \"global/4294965250\": Permission denied.";
+    assert_check(&mut client, "register", false, denied);
+    // IDs are issued, from what is in memory.
+    assert_check(&mut client, "issues IDs", true, "This server issues IDs.");
+    client.batch_execute(NEXT).expect("an ID");
+    set_mode(&path, 0o600);
+    cluster.stop();
+    set_mode(&path, 0o000);
     cluster.start_again();
     let mut client = cluster.connect();
-    let (ok, detail, _) = check(&mut client, "register");
-    assert!(!ok && detail == denied.replacen('c', "C", 1), "{detail}");
+    assert_check(&mut client, "register", false, denied);
     let expected = "This server issues no ID, because of: register.";
-    assert_eq!(check(&mut client, "issues IDs").1, expected);
+    assert_check(&mut client, "issues IDs", false, expected);
     error_of(client.batch_execute(NEXT));
 }
 
@@ -210,15 +175,14 @@ fn a_file_that_cannot_be_opened_is_a_row_of_the_check() {
 /// whether there has been one.
 #[test]
 fn a_file_that_was_just_created_is_not_reported_as_deleted() {
-    let library = Preloaded::new("late_look");
-    let cluster = Cluster::builder().environment(library.environment()).start();
-    let late = cluster.data().join("late");
-    fs::write(&late, "").expect("root, or the owner");
+    let disk = Disk::new();
+    let cluster = disk.builder().start();
+    let look = cluster.data().join("look");
+    fs::write(&look, "").expect("root, or the owner");
     let mut client = cluster.connect();
-    let check = thread::spawn(move || check(&mut client, "register"));
+    let check = thread::spawn(move || assert_check(&mut client, "register", true, ""));
     eventually("the check has found no file", || cluster.data().join("waits").exists());
     cluster.connect().batch_execute(NEXT).expect("an ID");
-    fs::remove_file(&late).expect("root, or the owner");
-    let (ok, detail, _) = check.join().expect("a row");
-    assert!(ok, "{detail}");
+    fs::remove_file(&look).expect("root, or the owner");
+    check.join().expect("a row that is well");
 }

@@ -2,35 +2,30 @@
 //! goes below issued IDs.
 
 use std::fs;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
 use postgres::Client;
-use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, Register, StopOnDrop, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, Journal, Register, StopOnDrop, bigint, eventually};
 
-use super::NEXT;
+use super::{NEXT, begin, begin_with, refusal, take};
 
 const AN_HOUR_AGO: &str = "SELECT snowflake_set_floor(now() - interval '1 hour')";
 
 /// A cluster with so few buffers that the register's page does not stay in one.
-fn with_few_buffers() -> Cluster {
-    Cluster::builder().set("shared_buffers", "400kB").fake_clock().start()
+fn with_few_buffers() -> (Cluster, Journal) {
+    begin_with(Cluster::builder().set("shared_buffers", "400kB"))
 }
 
 /// Scans that use all buffers, as sequential ones do not.
-const INDEX_SCANS_ALONE: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off";
-const SCANS: &str = "SELECT count(prosrc) FROM pg_proc WHERE oid > 0; SELECT count(attname) FROM pg_attribute WHERE attrelid > 0";
+pub const INDEX_SCANS_ALONE: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off";
+pub const SCANS: &str = "SELECT count(prosrc) FROM pg_proc WHERE oid > 0; SELECT count(attname) FROM pg_attribute WHERE attrelid > 0";
 
 /// Zeroes the page on disk.
 fn zero(cluster: &Cluster) {
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .open(Register::path(cluster))
-        .expect("root, or the owner");
-    file.seek(SeekFrom::Start(0)).expect("a file");
-    file.write_all(&[0; 8192]).expect("root, or the owner");
+    let file = fs::OpenOptions::new().write(true).open(Register::path(cluster));
+    file.and_then(|mut file| file.write_all(&[0; 8192])).expect("root, or the owner");
 }
 
 /// Zeroes the page on disk, and waits until the server has seen that: its buffer is used for other
@@ -47,72 +42,48 @@ fn zero_the_page(cluster: &Cluster, client: &mut Client) {
 
 #[track_caller]
 fn assert_lowering_is_refused(client: &mut Client) {
-    let error = error_of(client.query(AN_HOUR_AGO, &[]));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    let error = refusal(client.query(AN_HOUR_AGO, &[]));
     assert_eq!(error.message(), "the floor of snowflake IDs must not be lowered");
 }
 
-#[test]
-fn no_id_comes_back_although_the_page_is_damaged() {
-    let mut cluster = with_few_buffers();
-    let journal = Journal::new();
-    let mut client = cluster.connect();
-    journal.take(&mut client, NEXT).expect("an ID");
-    zero_the_page(&cluster, &mut client);
-    assert_lowering_is_refused(&mut client);
-    client.batch_execute("SELECT snowflake_set_floor(now())").expect("a higher floor");
-    journal.take(&mut client, NEXT).expect("an ID");
-    drop(client);
-    cluster.stop();
-    cluster.start_again();
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
-    journal.check();
-}
-
 /// The page is zeroed on disk, and read as such. What the server has promised is in its memory: the
-/// next record makes the page whole.
+/// next record, of a floor or of an ID beyond what is reserved, makes the page whole.
 #[test]
 fn a_page_that_was_zeroed_under_a_running_server_is_written_whole() {
-    let mut cluster = with_few_buffers();
-    let journal = Journal::new();
-    let mut client = cluster.connect();
-    journal.take(&mut client, NEXT).expect("an ID");
-    zero_the_page(&cluster, &mut client);
-    // Beyond what is reserved.
-    cluster.set_clock("+10s");
-    journal.take(&mut client, NEXT).expect("an ID");
-    client.query("SELECT snowflake_floor()", &[]).expect("a whole page");
-    drop(client);
-    cluster.stop();
-    cluster.set_clock("+0");
-    cluster.start_again();
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
-    journal.check();
+    for (record, clock) in [("SELECT snowflake_set_floor(now())", "+0"), (NEXT, "+10s")] {
+        let (mut cluster, journal) = with_few_buffers();
+        let mut client = cluster.connect();
+        zero_the_page(&cluster, &mut client);
+        assert_lowering_is_refused(&mut client);
+        cluster.set_clock(clock);
+        client.batch_execute(record).expect("a higher floor, or an ID");
+        journal.take(&mut client, NEXT).expect("an ID");
+        client.query("SELECT snowflake_floor()", &[]).expect("a whole page");
+        cluster.restart_at("+0");
+        take(&journal, &cluster);
+        journal.check();
+    }
 }
 
 #[test]
 fn a_deleted_file_is_written_again() {
-    let mut cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
+    let (mut cluster, journal) = begin();
     let mut client = cluster.connect();
-    journal.take(&mut client, NEXT).expect("an ID");
     // Beyond what is reserved, so that the buffer pool has a page to write.
     cluster.set_clock("+10s");
     journal.take(&mut client, NEXT).expect("an ID");
     fs::remove_file(Register::path(&cluster)).expect("root, or the owner");
     assert_lowering_is_refused(&mut client);
     // Others go on meanwhile.
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    take(&journal, &cluster);
     client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 hour')").expect("a floor");
     client.batch_execute("CHECKPOINT").expect("a checkpoint");
-    drop(client);
-    cluster.kill();
-    cluster.start_again();
+    cluster.crash("+10s");
     let ahead =
         "SELECT extract(epoch FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint";
     let ahead = bigint(&mut cluster.connect(), ahead);
     assert!((3500..3700).contains(&ahead), "{ahead} s");
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+    take(&journal, &cluster);
     journal.check();
 }
 
@@ -120,17 +91,12 @@ fn a_deleted_file_is_written_again() {
 /// new one.
 #[test]
 fn a_server_that_only_decoded_does_not_start_over() {
-    let mut cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
-    cluster.stop();
-    cluster.set_clock("-1h");
-    cluster.start_again();
+    let (mut cluster, journal) = begin();
+    cluster.restart_at("-1h");
     let mut client = cluster.connect();
     client.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
     fs::remove_file(Register::path(&cluster)).expect("root, or the owner");
-    let error = error_of(journal.take(&mut client, NEXT));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+    let error = refusal(journal.take(&mut client, NEXT));
     assert!(error.message().ends_with("was deleted while the server runs"), "{error}");
 }
 
@@ -138,8 +104,7 @@ fn a_server_that_only_decoded_does_not_start_over() {
 /// refused, or everything after it is above it.
 #[test]
 fn ids_taken_meanwhile_do_not_come_back() {
-    let cluster = with_few_buffers();
-    let journal = Journal::new();
+    let (cluster, journal) = with_few_buffers();
     let stop = AtomicBool::new(false);
     let (mut set, mut refused) = (0, 0);
     thread::scope(|scope| {
@@ -172,11 +137,7 @@ fn ids_taken_meanwhile_do_not_come_back() {
             match administrator.query(&floor, &[]) {
                 Ok(_) => set += 1,
                 Err(error) => {
-                    assert_eq!(
-                        error.code(),
-                        Some(&SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        "{error:?}"
-                    );
+                    refusal::<()>(Err(error));
                     refused += 1;
                 }
             }
@@ -190,8 +151,7 @@ fn ids_taken_meanwhile_do_not_come_back() {
 
 #[test]
 fn the_margin_is_added_on_a_promoted_server_that_has_not_begun() {
-    let primary = Cluster::builder().set("snowflake.failover_margin", "5s").start();
-    bigint(&mut primary.connect(), NEXT);
+    let (primary, _) = begin_with(Cluster::builder().set("snowflake.failover_margin", "5s"));
     let standby = primary.standby();
     let mut client = standby.connect();
     eventually("the register reaches the standby", || {

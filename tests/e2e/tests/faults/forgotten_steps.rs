@@ -3,38 +3,43 @@
 
 use std::fs;
 
-use postgres::Client;
-use snowflake_e2e::{Cluster, archive_wal, bigint, check, eventually};
+use snowflake_e2e::{Cluster, archive_wal, assert_check, check, value};
 
-use super::{NEXT, archive, create_orders};
-
-/// What a row of `snowflake_check()` says: whether it is well, the detail and the hint.
-fn row(cluster: &Cluster, name: &str) -> (bool, String, String) {
-    check(&mut cluster.connect(), name)
-}
+use super::{NEXT, archive, floor, recover, wait_until_heard};
 
 const COPY: &str = "restored copy";
 
+/// Asserts what a row of the check says. Returns the hint.
+#[track_caller]
+fn assert_row(cluster: &Cluster, name: &str, is_well: bool, part: &str) -> String {
+    assert_check(&mut cluster.connect(), name, is_well, part)
+}
+
 #[track_caller]
 fn assert_doubtful(copy: &Cluster, detail: &str) {
-    let (ok, said, hint) = row(copy, COPY);
-    assert!(!ok && said.contains(detail), "{said}");
+    let hint = assert_row(copy, COPY, false, detail);
     assert!(hint.contains("of its own") && hint.contains("snowflake_set_floor('...')"), "{hint}");
 }
 
 #[track_caller]
 fn assert_well(copy: &Cluster, name: &str) {
-    let (ok, detail, _) = row(copy, name);
-    assert!(ok, "{name}: {detail}");
+    assert_row(copy, name, true, "");
 }
 
 fn take(cluster: &Cluster) {
     cluster.connect().batch_execute(NEXT).expect("an ID");
 }
 
-/// What the original says of itself, so that it can be carried over.
-fn floor(client: &mut Client) -> String {
-    client.query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
+/// Asserts what the row of copies says, before and after an ID.
+#[track_caller]
+fn assert_copy(copy: &Cluster, doubt: Option<&str>) {
+    for _ in 0..2 {
+        match doubt {
+            Some(doubt) => assert_doubtful(copy, doubt),
+            None => assert_well(copy, COPY),
+        }
+        take(copy);
+    }
 }
 
 const FROM_BACKUP: &str = "was started from a backup, with the identity of the original";
@@ -44,15 +49,15 @@ const FROM_BACKUP: &str = "was started from a backup, with the identity of the o
 fn a_clone_with_the_identity_of_its_original_shows() {
     let original = Cluster::start();
     take(&original);
+    let log = original.log();
+    assert!(log.contains("created the register") && log.contains("set a floor above"), "{log}");
     assert_well(&original, COPY);
     let copies = [(); 3].map(|()| original.base_backup(&[]));
-    let later = floor(&mut original.connect());
+    let later = floor(&original);
     let [mut careless, mut own, mut told] = copies;
 
     careless.start_again();
-    assert_doubtful(&careless, FROM_BACKUP);
-    take(&careless);
-    assert_doubtful(&careless, FROM_BACKUP);
+    assert_copy(&careless, Some(FROM_BACKUP));
     let log = careless.log();
     let line = "LOG:  snowflake IDs continue after a change: restored from a backup\n";
     assert!(log.contains(line), "{log}");
@@ -61,23 +66,18 @@ fn a_clone_with_the_identity_of_its_original_shows() {
         .connect()
         .batch_execute("SELECT snowflake_set_floor(now() + interval '1 min')")
         .expect("a floor");
-    assert_well(&careless, COPY);
-    take(&careless);
-    assert_well(&careless, COPY);
+    assert_copy(&careless, None);
 
     own.configure(&[("snowflake.worker_id", "10")]);
     own.start_again();
-    assert_well(&own, COPY);
-    take(&own);
-    assert_well(&own, COPY);
+    assert_copy(&own, None);
     assert!(!own.log().contains("HINT:  If it was restored"), "{}", own.log());
 
     // The time of the floor itself is what the backup says, too.
     told.configure(&[("snowflake.start_after", &later)]);
     told.start_again();
     assert_doubtful(&told, FROM_BACKUP);
-    told.stop();
-    told.start_again();
+    told.restart();
     assert_well(&told, COPY);
 }
 
@@ -85,51 +85,29 @@ fn a_clone_with_the_identity_of_its_original_shows() {
 fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
     let original = Cluster::builder().set("archive_mode", "on").start();
     let archive = archive(&original);
-    create_orders(&original);
     let mut client = original.connect();
     client.batch_execute(NEXT).expect("an ID");
     let copies = [(); 4].map(|()| original.base_backup(&[]));
     client.batch_execute("SELECT pg_create_restore_point('here')").expect("a restore point");
     // The floor of the original, after more IDs than what is recovered knows of.
     client.batch_execute("SELECT pg_sleep(2); SELECT snowflake_nextval()").expect("an ID");
-    let later = floor(&mut client);
+    let later = floor(&original);
     archive_wal(&mut client);
-    let recover = |mut copy: Cluster, settings: &[(&str, &str)]| {
-        copy.configure(&[
-            ("archive_mode", "off"),
-            ("restore_command", &format!("cp {}/%f %p", archive.display())),
-            ("recovery_target_name", "here"),
-            ("recovery_target_action", "promote"),
-            ("snowflake.failover_margin", "0"),
-        ]);
-        copy.configure(settings);
-        fs::write(copy.data().join("recovery.signal"), "").expect("a file");
-        copy.start_again();
-        copy.wait_until_primary();
-        copy
-    };
     let [careless, own, told, restarted] = copies;
-    let careless = recover(careless, &[]);
-    assert_doubtful(&careless, FROM_BACKUP);
-    take(&careless);
-    assert_doubtful(&careless, FROM_BACKUP);
-    let own = recover(own, &[("snowflake.worker_id", "10")]);
-    let told = recover(told, &[("snowflake.start_after", &later)]);
-    for (copy, is_told) in [(own, false), (told, true)] {
-        assert_well(&copy, COPY);
-        take(&copy);
-        assert_well(&copy, COPY);
+    assert_copy(&recover(careless, &archive, &[]), Some(FROM_BACKUP));
+    for (copy, setting, is_told) in [
+        (own, ("snowflake.worker_id", "10"), false),
+        (told, ("snowflake.start_after", &*later), true),
+    ] {
+        let copy = recover(copy, &archive, &[setting]);
+        assert_copy(&copy, None);
         let says = copy.log().contains("snowflake.start_after is later than that.");
         assert_eq!(says, is_told, "{}", copy.log());
     }
     // The first start has taken the label away, but the history of the timeline tells.
-    let mut restarted = recover(restarted, &[]);
-    restarted.stop();
-    restarted.start_again();
-    let elsewhere = "A recovery to a point in time began the timeline";
-    assert_doubtful(&restarted, elsewhere);
-    take(&restarted);
-    assert_doubtful(&restarted, elsewhere);
+    let mut restarted = recover(restarted, &archive, &[]);
+    restarted.restart();
+    assert_copy(&restarted, Some("A recovery to a point in time began the timeline"));
 }
 
 /// A standby that has followed its primary is no copy of one that runs on, as far as anybody knows;
@@ -139,23 +117,16 @@ fn a_promotion_is_no_copy() {
     let mut primary = Cluster::start();
     take(&primary);
     let standby = primary.standby();
-    eventually("it has followed the primary", || {
-        let heard = "SELECT count(*) FROM pg_stat_wal_receiver WHERE latest_end_lsn > '0/0'";
-        bigint(&mut standby.connect(), heard) == 1
-    });
+    wait_until_heard(&standby);
     assert_well(&standby, COPY);
     primary.kill();
     standby.promote();
-    assert_well(&standby, COPY);
-    take(&standby);
-    assert_well(&standby, COPY);
+    assert_copy(&standby, None);
 
     fs::write(primary.data().join("standby.signal"), "").expect("a file");
     primary.start_again();
     primary.promote();
-    assert_well(&primary, COPY);
-    take(&primary);
-    assert_well(&primary, COPY);
+    assert_copy(&primary, None);
 }
 
 /// An identity that all members share is a choice, so the row is well.
@@ -166,17 +137,16 @@ fn a_standby_with_the_identity_of_its_primary_shows() {
     let shared = primary.standby();
     let own = "Datacenter 5, worker 9, the same as that of the server that it follows: fence that \
                one before a promotion.";
-    let (ok, detail, _) = row(&shared, "identity");
-    assert_eq!((ok, &*detail), (true, own));
+    assert_row(&shared, "identity", true, own);
     let mut other = primary.base_backup(&["--write-recovery-conf"]);
     other.configure(&[("snowflake.worker_id", "10")]);
     other.start_again();
-    assert_eq!(row(&other, "identity").1, "Datacenter 5, worker 10.");
+    assert_row(&other, "identity", true, "Datacenter 5, worker 10.");
     for promoted in [&shared, &primary] {
-        if row(promoted, "issues IDs").1.contains("standby") {
+        if check(&mut promoted.connect(), "issues IDs").1.contains("standby") {
             promoted.promote();
         }
-        assert_eq!(row(promoted, "identity").1, "Datacenter 5, worker 9.");
+        assert_row(promoted, "identity", true, "Datacenter 5, worker 9.");
     }
 }
 
@@ -185,83 +155,50 @@ fn a_standby_with_the_identity_of_its_primary_shows() {
 fn claims_that_contradict_the_identity_show() {
     let mut server = Cluster::start();
     take(&server);
-    let claims = |server: &Cluster| row(server, "claims");
     let execute = |server: &Cluster, call: &str| {
         server.connect().batch_execute(&format!("SELECT {call}")).expect("a call");
     };
-    assert!(claims(&server).1.starts_with("No claim in this database"));
+    assert_row(&server, "claims", true, "No claim in this database");
     execute(&server, "snowflake_claim_node('old', 5, 9)");
-    assert_eq!(
-        claims(&server),
-        (true, "Node \"old\" has claimed the identity of this server.".into(), "".into())
-    );
+    let claimed = "Node \"old\" has claimed the identity of this server.";
+    assert_eq!(assert_row(&server, "claims", true, claimed), "");
     // Released, but the server still has it.
     let release = "snowflake_release_node('old', fenced => true,
                        issued_until => clock_timestamp() + interval '1 hour')";
     execute(&server, release);
-    let (ok, detail, hint) = claims(&server);
-    assert!(!ok && detail.starts_with("Node \"old\" released the identity"), "{detail}");
+    let hint = assert_row(&server, "claims", false, "Node \"old\" released the identity");
     assert!(hint.contains("Set both IDs to -1, and restart"), "{hint}");
     // Claimed again, but the line of the floor is missing in the configuration.
-    let start_with = |server: &mut Cluster, setting: &str, value: &str| {
-        server.stop();
-        server.configure(&[(setting, value)]);
-        server.start_again();
-    };
-    start_with(&mut server, "snowflake.worker_id", "10");
+    server.restart_with(&[("snowflake.worker_id", "10")]);
     execute(&server, "snowflake_claim_node('new', 5, 9)");
-    start_with(&mut server, "snowflake.worker_id", "9");
-    let (ok, detail, hint) = claims(&server);
-    assert!(!ok && detail.contains("\"new\"") && detail.contains("must start after"), "{detail}");
+    server.restart_with(&[("snowflake.worker_id", "9")]);
+    assert_row(&server, "claims", false, "\"new\"");
+    let hint = assert_row(&server, "claims", false, "must start after");
     assert!(hint.contains("snowflake.start_after"), "{hint}");
-    let start_after: String = server
-        .connect()
-        .query_one("SELECT start_after::text FROM snowflake_nodes WHERE name = 'new'", &[])
-        .expect("a claim")
-        .get(0);
-    start_with(&mut server, "snowflake.start_after", &start_after);
+    let claim = "SELECT start_after::text FROM snowflake_nodes WHERE name = 'new'";
+    let start_after: String = value(&mut server.connect(), claim);
+    server.restart_with(&[("snowflake.start_after", &start_after)]);
     assert_well(&server, "claims");
     take(&server);
     assert_well(&server, "claims");
-}
-
-/// Whoever has set `snowflake.start_after`, as after pg_upgrade, has carried the floor over.
-#[test]
-fn with_start_after_the_log_does_not_ask_for_a_floor() {
-    let created = "created the register of snowflake IDs";
-    let hint = "set a floor above them";
-    let told = Cluster::builder().set("snowflake.start_after", "2026-01-01 00:00:00+00").start();
-    take(&told);
-    let log = told.log();
-    assert!(log.contains(created) && !log.contains(hint), "{log}");
-    let careless = Cluster::start();
-    take(&careless);
-    let log = careless.log();
-    assert!(log.contains(created) && log.contains(hint), "{log}");
 }
 
 /// The statements with which the pages let a handover, a restore and an upgrade end.
 #[test]
 fn the_last_statement_of_a_procedure_shows_what_was_forgotten() {
     let answers = |cluster: &Cluster, condition: &str| -> Option<bool> {
-        let query = format!("SELECT {condition} FROM snowflake_status");
-        cluster.connect().query_one(&query, &[]).expect("an answer").get(0)
+        value(&mut cluster.connect(), &format!("SELECT {condition} FROM snowflake_status"))
     };
     let mut old = Cluster::start();
     take(&old);
-    let starts_above = format!("snowflake_floor() >= '{}'", floor(&mut old.connect()));
+    let starts_above = format!("snowflake_floor() >= '{}'", floor(&old));
     let without_identity = "datacenter_id IS NULL OR worker_id IS NULL";
     assert_eq!(answers(&old, without_identity), Some(false));
-    old.stop();
-    old.configure(&[("snowflake.datacenter_id", "-1"), ("snowflake.worker_id", "-1")]);
-    old.start_again();
+    old.restart_with(&[("snowflake.datacenter_id", "-1"), ("snowflake.worker_id", "-1")]);
     assert_eq!(answers(&old, without_identity), Some(true));
 
     let mut new = Cluster::start();
     assert_ne!(answers(&new, &starts_above), Some(true), "the line was forgotten");
-    new.stop();
-    let later = floor(&mut old.connect());
-    new.configure(&[("snowflake.start_after", &later)]);
-    new.start_again();
+    new.restart_with(&[("snowflake.start_after", &floor(&old))]);
     assert_eq!(answers(&new, &starts_above), Some(true));
 }

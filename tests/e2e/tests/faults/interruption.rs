@@ -6,12 +6,14 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
+use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, assert_distinct, assert_increasing, bigint, bigints, eventually, interruption,
+    Cluster, Journal, assert_distinct, assert_increasing, bigint, bigints, eventually,
+    interruption, process,
 };
 
-use super::{NEXT, Preloaded};
+use super::{Disk, NEXT, PARALLEL, take};
 
 /// A cluster whose clock the test moves on, so that each next ID has to extend the reservation.
 fn cluster() -> Cluster {
@@ -20,29 +22,38 @@ fn cluster() -> Cluster {
 
 /// Asserts that whatever was issued is behind the server after a crash, with the clock set back.
 fn assert_durable(mut cluster: Cluster, highest: i64) {
-    cluster.kill();
-    cluster.set_clock("-1h");
-    cluster.start_again();
+    cluster.crash("-1h");
     let next = bigint(&mut cluster.connect(), NEXT);
     assert!(next > highest, "{next} is not above {highest}");
 }
 
+/// Asserts the same of a cluster whose clock is the true one. Nobody was left behind with a lock, or
+/// with less than was promised.
+fn assert_goes_on(mut cluster: Cluster, journal: &Journal) {
+    cluster.kill();
+    cluster.start_again();
+    take(journal, &cluster);
+    journal.check();
+}
+
+/// Lets the next ID begin above a new floor, so that it has to make a reservation.
+fn raise_floor(client: &mut Client, by: &str) {
+    let raise = format!("SELECT snowflake_set_floor(snowflake_floor() + interval '{by}')");
+    client.batch_execute(&raise).expect("a floor");
+}
+
 /// On the true clock: PostgreSQL's handler for timeouts reads the clock, and libfaketime's reading
-/// allocates memory, which no handler may do. A new floor makes the next ID extend the reservation,
-/// and takes IDs ahead of the clock.
+/// allocates memory, which no handler may do. A new floor also takes IDs ahead of the clock.
 #[test]
 fn an_interrupted_session_leaves_no_lock_behind() {
-    let mut cluster = Cluster::start();
-    let journal = Journal::new();
+    let (cluster, journal) = (Cluster::start(), Journal::new());
     let mut watcher = cluster.connect();
     journal.take(&mut watcher, NEXT).expect("an ID");
     let mut interrupted = 0;
     for round in 0..90u64 {
-        watcher
-            .batch_execute("SELECT snowflake_set_floor(snowflake_floor() + interval '1 ms')")
-            .expect("a floor");
+        raise_floor(&mut watcher, "1 ms");
         let mut client = cluster.connect();
-        let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+        let pid = process(&mut client);
         if round % 3 == 0 {
             client.batch_execute("SET statement_timeout = 1").expect("set");
         }
@@ -56,50 +67,33 @@ fn an_interrupted_session_leaves_no_lock_behind() {
                 watcher.query(&format!("SELECT {signal}({pid})"), &[]).expect("a signal");
             }
             if let Err(error) = taken.join().expect("the session") {
-                assert!(
-                    [SqlState::QUERY_CANCELED, SqlState::ADMIN_SHUTDOWN]
-                        .contains(interruption(&error)),
-                    "{error}"
-                );
+                let expected = [SqlState::QUERY_CANCELED, SqlState::ADMIN_SHUTDOWN];
+                assert!(expected.contains(interruption(&error)), "{error}");
                 interrupted += 1;
             }
         });
-        // Nobody is left behind with a lock, or with less than was promised.
         journal.take(&mut watcher, NEXT).expect("an ID");
     }
     println!("90 extensions, {interrupted} sessions interrupted, {} IDs", journal.check());
     // What is ahead of the clock is behind the server after a crash.
-    watcher
-        .batch_execute("SELECT snowflake_set_floor(now() + interval '1 hour')")
-        .expect("a floor");
+    raise_floor(&mut watcher, "1 hour");
     journal.take(&mut watcher, NEXT).expect("an ID");
-    drop(watcher);
-    cluster.kill();
-    cluster.start_again();
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
-    journal.check();
+    assert_goes_on(cluster, &journal);
 }
 
 /// The disk takes a second to sync the WAL, so that each signal arrives while a session flushes its
 /// reservation, and while another one waits for it.
 #[test]
 fn a_signal_during_the_flush_of_a_reservation_loses_nothing() {
-    let library = Preloaded::new("slow_disk");
-    let mut cluster = Cluster::builder().environment(library.environment()).start();
+    let disk = Disk::new();
+    let (cluster, journal) = (disk.builder().start(), Journal::new());
     let slow = cluster.data().join("slow");
-    let journal = Journal::new();
     let mut watcher = cluster.connect();
     journal.take(&mut watcher, NEXT).expect("an ID");
     for signal in ["pg_cancel_backend", "pg_terminate_backend", "statement_timeout"] {
-        // The next ID begins above a new floor, and has to make a reservation.
-        watcher
-            .batch_execute("SELECT snowflake_set_floor(snowflake_floor() + interval '1 ms')")
-            .expect("a floor");
-        let mut clients: Vec<_> = (0..2).map(|_| cluster.connect()).collect();
-        let pids: Vec<i64> = clients
-            .iter_mut()
-            .map(|client| bigint(client, "SELECT pg_backend_pid()::bigint"))
-            .collect();
+        raise_floor(&mut watcher, "1 ms");
+        let mut clients = [cluster.connect(), cluster.connect()];
+        let pids = clients.each_mut().map(process);
         fs::write(&slow, "").expect("root, or the owner");
         thread::scope(|scope| {
             let mut taken = Vec::new();
@@ -134,36 +128,26 @@ fn a_signal_during_the_flush_of_a_reservation_loses_nothing() {
             }
         });
         fs::remove_file(&slow).expect("root, or the owner");
-        // Nobody is left behind with a lock, or with less than was promised.
         journal.take(&mut watcher, NEXT).expect("an ID");
     }
-    drop(watcher);
-    cluster.kill();
-    cluster.start_again();
-    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
-    journal.check();
+    assert_goes_on(cluster, &journal);
 }
 
 #[test]
 fn four_sessions_that_have_to_reserve_at_once_share_a_reservation() {
     let cluster = cluster();
-    let mut sessions: Vec<_> = (0..4).map(|_| cluster.connect()).collect();
+    let mut sessions = [(); 4].map(|()| cluster.connect());
     let mut all = Vec::new();
     for round in 0..50 {
         cluster.set_clock(&format!("+{}s", round * 3));
         let barrier = Barrier::new(sessions.len());
-        let mut ids: Vec<i64> = thread::scope(|scope| {
-            let taken: Vec<_> = sessions
-                .iter_mut()
-                .map(|client| {
-                    let barrier = &barrier;
-                    scope.spawn(move || {
-                        barrier.wait();
-                        bigint(client, NEXT)
-                    })
-                })
-                .collect();
-            taken.into_iter().map(|taken| taken.join().expect("a session")).collect()
+        let take = |client: &mut Client| {
+            barrier.wait();
+            bigint(client, NEXT)
+        };
+        let mut ids = thread::scope(|scope| {
+            let taken = sessions.each_mut().map(|client| scope.spawn(|| take(client)));
+            taken.map(|taken| taken.join().expect("a session"))
         });
         ids.sort_unstable();
         if let Some(last) = all.last() {
@@ -176,59 +160,39 @@ fn four_sessions_that_have_to_reserve_at_once_share_a_reservation() {
     assert_durable(cluster, highest);
 }
 
-#[test]
-fn parallel_workers_begin_and_reserve() {
+/// Asserts that each of several sessions, before and after a restart, takes IDs above those before,
+/// which are durable.
+fn begin_and_reserve(before: &str, query: &str, expected: usize) {
     let mut cluster = cluster();
-    let mut ids = vec![bigint(&mut cluster.connect(), NEXT)];
-    cluster
-        .connect()
-        .batch_execute(
-            "CREATE TABLE source AS SELECT generate_series(1, 50000) AS n; ANALYZE source",
-        )
-        .expect("a table");
-    for round in 0..3 {
-        if round == 1 {
-            cluster.stop();
-            cluster.start_again();
+    let source = "CREATE TABLE source AS SELECT generate_series(1, 50000) AS n; ANALYZE source";
+    cluster.connect().batch_execute(source).expect("a table");
+    let (mut ids, mut highest) = (Vec::new(), 0);
+    for round in 0..4 {
+        if round == 2 {
+            cluster.restart();
         }
         cluster.set_clock(&format!("+{}s", round * 10));
         let mut client = cluster.connect();
-        client
-            .batch_execute(
-                "SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
-                 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off",
-            )
-            .expect("set");
-        let highest = *ids.iter().max().expect("some");
-        let taken = bigints(&mut client, "SELECT snowflake_nextval() FROM source");
-        assert_eq!(taken.len(), 50_000);
+        client.batch_execute(before).expect("begun");
+        let taken = bigints(&mut client, query);
+        client.batch_execute("COMMIT").expect("committed");
+        assert_eq!(taken.len(), expected);
         assert!(taken.iter().all(|id| *id > highest));
         ids.extend(taken);
+        highest = *ids.iter().max().expect("some");
     }
-    let highest = *ids.iter().max().expect("some");
     assert_distinct(ids);
     assert_durable(cluster, highest);
 }
 
 #[test]
+fn parallel_workers_begin_and_reserve() {
+    begin_and_reserve(PARALLEL, "SELECT snowflake_nextval() FROM source", 50_000);
+}
+
+#[test]
 fn read_only_transactions_begin_and_reserve() {
-    let mut cluster = cluster();
-    let journal = Journal::new();
-    for round in 0..4 {
-        if round == 2 {
-            cluster.stop();
-            cluster.start_again();
-        }
-        cluster.set_clock(&format!("+{}s", round * 10));
-        let mut client = cluster.connect();
-        client
-            .batch_execute("BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE")
-            .expect("begun");
-        journal.take(&mut client, NEXT).expect("an ID");
-        client.batch_execute("COMMIT").expect("committed");
-    }
-    journal.check();
-    assert_durable(cluster, journal.highest());
+    begin_and_reserve("BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE", NEXT, 1);
 }
 
 #[test]
@@ -248,23 +212,15 @@ fn rows_that_are_applied_take_ids_of_the_subscriber() {
         .expect("a table");
     subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION p");
     for round in 0..20 {
-        source
-            .batch_execute(&format!(
-                "INSERT INTO notes SELECT 'note {round} ' || n FROM generate_series(1, 50) n"
-            ))
-            .expect("rows");
+        let notes = format!("SELECT 'note {round} ' || n FROM generate_series(1, 50) AS n");
+        source.batch_execute(&format!("INSERT INTO notes {notes}")).expect("rows");
     }
-    eventually("the rows are applied", || {
-        bigint(&mut target, "SELECT count(*) FROM notes") == 1000
-    });
-    let workers =
-        bigint(&mut target, "SELECT count(*) FROM notes WHERE snowflake_worker_id(id) = 9");
-    assert_eq!(workers, 1000);
+    let applied = "SELECT count(*) FROM notes WHERE snowflake_worker_id(id) = 9";
+    eventually("the rows are applied", || bigint(&mut target, applied) == 1000);
     let ids = bigints(&mut target, "SELECT id FROM notes ORDER BY id");
     assert_increasing(&ids);
     assert!(bigint(&mut target, NEXT) > *ids.last().expect("rows"));
     target.batch_execute("DROP SUBSCRIPTION s").expect("dropped");
     let highest = bigint(&mut target, NEXT);
-    drop(target);
     assert_durable(subscriber, highest);
 }

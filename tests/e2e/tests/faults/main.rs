@@ -28,19 +28,129 @@ mod wrong_clocks;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use snowflake_e2e::{Cluster, INSERT, Journal, NEXT, create_directory, create_orders};
+use postgres::Client;
+use postgres::error::{DbError, SqlState};
+use snowflake_e2e::{
+    Cluster, ClusterBuilder, INSERT, Journal, NEXT, PARALLEL, assert_rows, bigint,
+    create_directory, create_orders, error_of, eventually, process, value,
+};
+
+/// A server whose clock can be moved, and the journal with the ID that it has issued.
+fn begin() -> (Cluster, Journal) {
+    begin_with(Cluster::builder())
+}
+
+fn begin_with(builder: ClusterBuilder) -> (Cluster, Journal) {
+    let (cluster, journal) = (builder.fake_clock().start(), Journal::new());
+    take(&journal, &cluster);
+    (cluster, journal)
+}
+
+/// Takes an ID in a new session.
+#[track_caller]
+fn take(journal: &Journal, cluster: &Cluster) {
+    journal.take(&mut cluster.connect(), NEXT).expect("an ID");
+}
+
+/// What the server says where it refuses a statement until something is done about it.
+#[track_caller]
+fn refusal<T>(result: Result<T, postgres::Error>) -> DbError {
+    let error = error_of(result);
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+    error
+}
+
+/// Whether there was something to confirm.
+fn confirm(cluster: &Cluster, what: &str) -> bool {
+    value(&mut cluster.connect(), &format!("SELECT snowflake_confirm('{what}')"))
+}
+
+fn floor(cluster: &Cluster) -> String {
+    value(&mut cluster.connect(), "SELECT snowflake_floor()::text")
+}
+
+/// Sets the highest ID of the journal as the floor.
+fn set_floor(cluster: &Cluster, journal: &Journal) {
+    let set = "SELECT snowflake_set_floor(snowflake_timestamp($1))";
+    cluster.connect().execute(set, &[&journal.highest()]).expect("a new floor");
+}
+
+/// The primary dies, and the standby takes its place.
+fn fail_over(primary: &mut Cluster, standby: &Cluster) {
+    primary.kill();
+    standby.promote();
+}
+
+/// Waits until table `orders` has so many rows.
+fn wait_for_rows(cluster: &Cluster, rows: usize) {
+    let mut client = cluster.connect();
+    eventually("the rows are there", || {
+        let count = client.query_one("SELECT count(*) FROM orders", &[]);
+        count.is_ok_and(|row| row.get::<_, i64>(0) == rows as i64)
+    });
+}
+
+/// Waits until a standby streams, and has heard from its primary.
+fn wait_until_heard(standby: &Cluster) {
+    let heard = "SELECT count(*) FROM pg_stat_wal_receiver WHERE latest_end_lsn > '0/0'";
+    let mut client = standby.connect();
+    eventually("it has heard from the primary", || bigint(&mut client, heard) == 1);
+}
+
+/// Lets a session do what has to wait for a synchronous standby at its commit, and waits until it
+/// does. Returns the process, too.
+#[track_caller]
+fn wait_in_commit<T: Send + 'static>(
+    cluster: &Cluster,
+    mut client: Client,
+    what: &str,
+    act: impl FnOnce(&mut Client) -> T + Send + 'static,
+) -> (JoinHandle<T>, i64) {
+    let pid = process(&mut client);
+    let done = thread::spawn(move || act(&mut client));
+    let waiting = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
+    );
+    let mut watcher = cluster.connect();
+    eventually(&format!("{what} waits"), || {
+        assert!(!done.is_finished(), "{what} did not wait");
+        bigint(&mut watcher, &waiting) == 1
+    });
+    (done, pid)
+}
 
 /// Makes a cluster that was started with `archive_mode` archive its WAL, and returns where to.
 fn archive(cluster: &Cluster) -> PathBuf {
     let archive = cluster.directory().join("archive");
     create_directory(&archive);
-    cluster.configure(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
-    cluster.reload();
+    cluster.reload_with(&[("archive_command", &format!("cp %p {}/%f", archive.display()))]);
     archive
+}
+
+/// Starts a copy, without a margin, from the archive of its original, up to restore point `here`.
+fn recover(mut copy: Cluster, archive: &Path, settings: &[(&str, &str)]) -> Cluster {
+    copy.configure(&[
+        ("archive_mode", "off"),
+        ("restore_command", &format!("cp {}/%f %p", archive.display())),
+        ("recovery_target_name", "here"),
+        ("recovery_target_action", "promote"),
+        ("snowflake.failover_margin", "0"),
+    ]);
+    copy.configure(settings);
+    fs::write(copy.data().join("recovery.signal"), "").expect("a file");
+    copy.start_again();
+    copy.wait_until_primary();
+    copy
+}
+
+/// Sets the permissions of a file or a directory of a cluster.
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("root, or the owner");
 }
 
 /// Sets a server's clock back into the time in which the IDs in the journal were issued, in the
@@ -52,29 +162,27 @@ fn set_clock_back_to(cluster: &Cluster, journal: &Journal) {
     cluster.set_clock(&format!("-{:.3}s", (now - issued).as_secs_f64()));
 }
 
-/// A library that servers load before all others, and that stands between them and the disk. It
-/// lives as long as this.
-struct Preloaded {
+/// A library that servers load before all others, and that stands between them and the disk, as
+/// disk.c says. It lives as long as this.
+struct Disk {
     directory: tempfile::TempDir,
 }
 
-impl Preloaded {
-    /// Compiles the C file of that name beside this one.
-    fn new(name: &str) -> Preloaded {
+impl Disk {
+    /// Compiles it.
+    fn new() -> Disk {
         let directory = tempfile::tempdir().expect("a directory");
-        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("our own");
-        let source = format!("{}/tests/faults/{name}.c", env!("CARGO_MANIFEST_DIR"));
-        let built = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .arg(directory.path().join("library.so"))
-            .args([&source, "-ldl"])
-            .status();
-        assert!(built.expect("cc runs").success());
-        Preloaded { directory }
+        set_mode(directory.path(), 0o755);
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/disk.c");
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-O1", "-o"]).arg(directory.path().join("library.so"));
+        assert!(cc.args([source, "-ldl"]).status().expect("cc runs").success());
+        Disk { directory }
     }
 
-    /// What a server has in its environment to load it.
-    fn environment(&self) -> String {
-        format!("LD_PRELOAD={}", self.directory.path().join("library.so").display())
+    /// A server that loads it.
+    fn builder(&self) -> ClusterBuilder {
+        let library = self.directory.path().join("library.so");
+        Cluster::builder().environment(format!("LD_PRELOAD={}", library.display()))
     }
 }

@@ -7,16 +7,13 @@
 //! The rule is stricter than that of the file systems of Linux: a file that was created and synced
 //! is gone, too, unless its directory was synced.
 
-use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::{DirEntryExt, MetadataExt, chown};
+use std::os::unix::fs::DirEntryExt;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::thread;
 
-use snowflake_e2e::{Cluster, Journal, Register, StopOnDrop, bigint, bigints, create_directory};
+use snowflake_e2e::{Cluster, Journal, Register, bigint, create_directory, give_to_server_user};
 
-use super::{INSERT, NEXT, Preloaded, create_orders};
+use super::{Disk, INSERT, NEXT, assert_rows, create_orders};
 
 /// The directories that lose what was not synced.
 const DIRECTORIES: [&str; 2] = ["global", "pg_wal"];
@@ -24,20 +21,20 @@ const DIRECTORIES: [&str; 2] = ["global", "pg_wal"];
 /// A cluster that can lose its power.
 struct Machine {
     cluster: Cluster,
-    _library: Preloaded,
+    _disk: Disk,
 }
 
 impl Machine {
     fn start() -> Machine {
-        let library = Preloaded::new("power_loss");
-        let cluster = Cluster::builder()
-            .environment(library.environment())
+        let disk = Disk::new();
+        let cluster = disk
+            .builder()
             .fake_clock()
             .set("wal_sync_method", "fdatasync")
             // Only what has to be durable is flushed.
             .set("wal_writer_delay", "10s")
             .create();
-        let mut machine = Machine { cluster, _library: library };
+        let mut machine = Machine { cluster, _disk: disk };
         machine.keep_everything();
         machine.cluster.start_again();
         machine.cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
@@ -69,7 +66,6 @@ impl Machine {
     fn lose_power(&mut self, clock: &str) {
         self.cluster.kill();
         let (data, durable) = (self.cluster.data(), self.durable());
-        let owner = fs::metadata(&data).expect("the data directory");
         for name in DIRECTORIES {
             let directory = data.join(name);
             for entry in fs::read_dir(&directory).expect("files").flatten() {
@@ -85,7 +81,7 @@ impl Machine {
                 } else {
                     fs::write(&file, "").expect("a file whose content was never synced");
                 }
-                chown(&file, Some(owner.uid()), Some(owner.gid())).expect("root, or the owner");
+                give_to_server_user(&file);
             }
         }
         fs::remove_dir_all(&durable).expect("ours");
@@ -117,27 +113,21 @@ fn nothing_that_was_issued_comes_again() {
     machine.lose_power("-2h");
     machine.take(&journal);
     create_orders(&machine.cluster);
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let _stop = StopOnDrop(&stop);
-        for _ in 0..2 {
-            inserted.client(scope, &machine.cluster, INSERT, &stop);
-            journal.client(scope, &machine.cluster, NEXT, &stop);
-        }
-        for cycle in 0..CYCLES {
-            journal.wait_for(100);
-            inserted.wait_for(10);
-            if cycle % 2 == 0 {
-                machine.checkpoint();
+    let config = machine.cluster.config();
+    inserted.under_load(&config, 2, INSERT, || {
+        journal.under_load(&config, 2, NEXT, || {
+            for cycle in 0..CYCLES {
+                journal.wait_for(100);
+                inserted.wait_for(10);
+                if cycle % 2 == 0 {
+                    machine.checkpoint();
+                }
+                machine.lose_power(if cycle % 2 == 0 { "-3h" } else { "+0" });
             }
-            machine.lose_power(if cycle % 2 == 0 { "-3h" } else { "+0" });
-        }
-        journal.wait_for(100);
+            journal.wait_for(100);
+        });
     });
-    let rows: HashSet<i64> =
-        bigints(&mut machine.cluster.connect(), "SELECT id FROM orders").into_iter().collect();
-    let lost = inserted.ids().into_iter().filter(|id| !rows.contains(id)).count();
-    assert_eq!(lost, 0, "of {} rows", inserted.count());
+    assert_rows(&machine.cluster, &inserted);
     println!("{} power losses, {} IDs", CYCLES + 2, journal.check() + inserted.check());
 }
 

@@ -3,52 +3,49 @@
 use std::time::Duration;
 use std::{fs, thread};
 
-use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, Register, bigint, error_of, eventually, seconds_after, signal,
+    Cluster, Register, Stopped, bigint, check, error_of, eventually, seconds_after, signal, value,
 };
 
-use super::{NEXT, archive};
+use super::{NEXT, archive, begin, begin_with, confirm, fail_over, floor, refusal, take};
 
 const FORTY_DAYS: &str = "+40d";
-
-fn primary() -> Cluster {
-    let primary = Cluster::builder().fake_clock().start();
-    primary.connect().batch_execute(NEXT).expect("an ID");
-    primary
-}
+const CAUGHT_UP: &str =
+    "SELECT (pg_last_wal_replay_lsn() = pg_last_wal_receive_lsn())::int::bigint";
 
 /// A primary whose register seems to be of another machine, until it makes the next reservation.
 fn primary_on_another_machine() -> Cluster {
-    let mut primary = primary();
+    let (mut primary, _) = begin();
     primary.stop();
-    Register::of(&primary).written_on_another_boot().write();
+    Register::set_another_boot(&primary);
     primary.start_again();
     primary
 }
 
 /// A standby of `upstream` whose clock is off by that much, once it knows its upstream's clock.
 fn standby(upstream: &Cluster, offset: &str) -> Cluster {
-    let mut standby = upstream.base_backup(&["--write-recovery-conf"]);
-    standby.set_clock(offset);
-    standby.start_again();
+    let standby = upstream.standby_at(offset);
     let mut client = standby.connect();
     eventually("a message has come", || {
-        let row = client
-            .query_one("SELECT detail FROM snowflake_check() WHERE name = 'clock'", &[])
-            .expect("a row");
-        let detail: String = row.get(0);
+        let detail = check(&mut client, "clock").1;
         // Refused for the register, or compared with the upstream.
         detail.contains("last record") || detail.contains("that of the server that this one follow")
     });
     standby
 }
 
+/// Fails over to a standby, and takes an ID of it. Returns its log.
+#[track_caller]
+fn take_after_failover(primary: &mut Cluster, standby: &Cluster) -> String {
+    fail_over(primary, standby);
+    standby.connect().batch_execute(NEXT).expect("an ID");
+    standby.log()
+}
+
 #[track_caller]
 fn assert_refused(standby: &Cluster, message: &str) {
     for statement in ["SELECT snowflake_set_floor(now() + interval '1 minute')", NEXT] {
-        let error = error_of(standby.connect().query(statement, &[]));
-        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+        let error = refusal(standby.connect().query(statement, &[]));
         assert!(error.message().contains(message), "{error}");
     }
 }
@@ -62,12 +59,15 @@ fn assert_jump_of_forty_days_is_refused(standby: &Cluster) {
     assert!((39.93..40.05).contains(&days), "{error}");
 }
 
-/// By how much the newest ID is ahead of the server's clock, in days.
-fn days_ahead(cluster: &Cluster) -> i64 {
-    bigint(
-        &mut cluster.connect(),
-        "SELECT extract(day FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint",
-    )
+/// Confirms the clock, which the next ID then has.
+#[track_caller]
+fn confirm_clock(cluster: &Cluster) {
+    assert!(confirm(cluster, "clock"));
+    // What was confirmed stays so, also if the first ID is taken later than max_forward_step would
+    // allow a jump to be.
+    thread::sleep(Duration::from_secs(5));
+    let ahead = "SELECT extract(day FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint";
+    assert_eq!(bigint(&mut cluster.connect(), ahead), 0);
 }
 
 /// The walreceivers that try to connect after the primary's death do not erase what is known.
@@ -78,84 +78,68 @@ fn a_clock_forty_days_ahead_is_refused_until_it_is_confirmed() {
     primary.kill();
     thread::sleep(Duration::from_secs(60));
     standby.promote();
-    let message = "ahead of that of the server that this one followed";
-    assert_refused(&standby, message);
+    assert_refused(&standby, "ahead of that of the server that this one followed");
     // After a crash, it is still refused, with what the crash has left of the knowledge.
     standby.kill();
     standby.start_again();
     assert_jump_of_forty_days_is_refused(&standby);
-    let mut client = standby.connect();
-    assert!(
-        client
-            .query_one("SELECT snowflake_confirm('clock')", &[])
-            .expect("a confirmation")
-            .get::<_, bool>(0)
-    );
-    assert_eq!(days_ahead(&standby), 0);
+    confirm_clock(&standby);
 }
 
 #[test]
 fn a_confirmation_right_after_a_promotion_works() {
-    let mut primary = primary_on_another_machine();
-    let standby = standby(&primary, FORTY_DAYS);
-    primary.kill();
-    standby.promote();
-    let confirmed = standby.connect().query_one("SELECT snowflake_confirm('clock')", &[]);
-    assert!(confirmed.expect("a confirmation").get::<_, bool>(0));
-    assert_eq!(days_ahead(&standby), 0);
-    let log = standby.log();
-    assert!(!log.contains("has followed no other one"), "{log}");
+    for (mut primary, offset) in
+        [(primary_on_another_machine(), FORTY_DAYS), (idle_primary(), "+1h")]
+    {
+        let standby = standby(&primary, offset);
+        fail_over(&mut primary, &standby);
+        confirm_clock(&standby);
+        let log = standby.log();
+        assert!(!log.contains("has followed no other one"), "{log}");
+    }
 }
 
+/// What a worker learned outlives it.
 #[test]
 fn a_clock_that_is_set_right_needs_no_confirmation() {
-    let mut primary = primary();
+    let (mut primary, _) = begin();
     let standby = standby(&primary, FORTY_DAYS);
-    primary.kill();
-    standby.promote();
-    assert_refused(&standby, "ahead of that of the server");
+    restart_worker(&standby);
+    fail_over(&mut primary, &standby);
+    assert_refused(&standby, "ahead of that of the server that this one followed");
     standby.set_clock("+0");
     standby.connect().batch_execute(NEXT).expect("an ID");
 }
 
 #[test]
 fn a_clock_three_seconds_ahead_or_an_hour_behind_is_logged() {
-    for (offset, difference) in [("+3s", "3 seconds ahead"), ("-1h", "1 hour behind")] {
-        let mut primary = primary();
+    for (offset, exact, direction) in
+        [("+3s", 3.0, "ahead of that"), ("-1h", 3600.0, "behind that")]
+    {
+        let (mut primary, journal) = begin();
         let standby = standby(&primary, offset);
-        let journal = Journal::new();
-        journal.take(&mut primary.connect(), NEXT).expect("an ID");
+        take(&journal, &primary);
         let mut reader = standby.connect();
-        let floor = |client: &mut postgres::Client| -> Option<String> {
-            client.query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
-        };
-        let expected = floor(&mut primary.connect());
-        eventually("the floor is there", || floor(&mut reader) == expected);
-        primary.kill();
-        standby.promote();
-        journal.take(&mut standby.connect(), NEXT).expect("an ID");
+        let expected = floor(&primary);
+        let is_there = format!("SELECT coalesce(snowflake_floor() = '{expected}', false)");
+        eventually("the floor is there", || value(&mut reader, &is_there));
+        fail_over(&mut primary, &standby);
+        take(&journal, &standby);
         journal.check();
         let log = standby.log();
-        let line = log
-            .lines()
-            .find(|line| line.contains("snowflake IDs continue after a change: timeline 1 to 2"))
-            .unwrap_or_else(|| panic!("no line in the log\n{log}"));
-        assert!(line.contains("LOG:"), "{line}");
-        assert!(log.contains("and the margin 00:00:05"), "{log}");
+        let line = "LOG:  snowflake IDs continue after a change: timeline 1 to 2";
+        assert!(log.contains(line) && log.contains("and the margin 00:00:05"), "{log}");
         // Within a quarter of a second of what it is.
         let by = seconds_after("The clock is ", &log);
-        let exact = if offset == "+3s" { 3.0 } else { 3600.0 };
-        assert!((by - exact).abs() < 0.25, "{difference}: {by} s");
-        let direction = if offset == "+3s" { "ahead of that" } else { "behind that" };
-        assert!(log.contains(direction), "{log}");
-        assert!(!log.contains("was set back"), "{log}");
+        assert!((by - exact).abs() < 0.25, "{direction}: {by} s");
+        assert!(log.contains(direction) && !log.contains("was set back"), "{log}");
     }
 }
 
 /// What it had learned is gone: then the rule of a restart holds.
 #[test]
 fn after_a_restart_the_clock_is_judged_by_the_register() {
-    let mut primary = primary();
+    let (mut primary, _) = begin();
     let mut standby = standby(&primary, FORTY_DAYS);
     let mut reader = standby.connect();
     eventually("the register is there", || {
@@ -163,15 +147,10 @@ fn after_a_restart_the_clock_is_judged_by_the_register() {
     });
     primary.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
     primary.kill();
-    eventually("all is replayed", || {
-        let caught_up =
-            "SELECT (pg_last_wal_replay_lsn() = pg_last_wal_receive_lsn())::int::bigint";
-        bigint(&mut reader, caught_up) == 1
-    });
+    eventually("all is replayed", || bigint(&mut reader, CAUGHT_UP) == 1);
     reader.batch_execute("CHECKPOINT").expect("a restartpoint");
-    drop(reader);
     standby.stop();
-    Register::of(&standby).written_on_another_boot().write();
+    Register::set_another_boot(&standby);
     standby.start_again();
     standby.promote();
     // Forty days are beyond max_forward_step, which is logged, and not beyond a year.
@@ -196,8 +175,7 @@ fn promoted_from_an_archive(clock: &str) -> (Cluster, Cluster) {
     standby.start_again();
     let mut reader = standby.connect();
     eventually("the WAL is replayed", || reader.query("SELECT FROM arrived", &[]).is_ok());
-    primary.kill();
-    standby.promote();
+    fail_over(&mut primary, &standby);
     (standby, primary)
 }
 
@@ -212,13 +190,14 @@ fn without_a_primary_the_clock_is_judged_by_the_register() {
         let (standby, _primary) = promoted_from_an_archive(clock);
         standby.connect().batch_execute(NEXT).expect("an ID");
         let log = standby.log();
-        assert!(log.contains(line), "{log}");
+        for part in [
+            line,
+            "This server has followed no other one since it started",
+            "If it was restored from a backup while the original runs on",
+        ] {
+            assert!(log.contains(part), "{part}: {log}");
+        }
         assert!(!log.contains("was set back"), "{log}");
-        assert!(log.contains("This server has followed no other one since it started"), "{log}");
-        assert!(
-            log.contains("If it was restored from a backup while the original runs on"),
-            "{log}"
-        );
     }
 }
 
@@ -238,14 +217,11 @@ fn restart_worker(standby: &Cluster) {
 
 /// A primary that sends nothing while nothing happens, and whose standbys do not ask it.
 fn idle_primary() -> Cluster {
-    let primary = Cluster::builder()
-        .fake_clock()
+    let idle = Cluster::builder()
         .set("wal_sender_timeout", "0")
         .set("wal_receiver_timeout", "0")
-        .set("snowflake.max_forward_step", "3s")
-        .start();
-    primary.connect().batch_execute(NEXT).expect("an ID");
-    primary
+        .set("snowflake.max_forward_step", "3s");
+    begin_with(idle).0
 }
 
 /// The age of the last message is no difference of clocks.
@@ -258,26 +234,9 @@ fn a_worker_that_restarts_on_an_idle_standby_learns_nothing_wrong() {
     let mut reader = standby.connect();
     eventually("no message comes", || bigint(&mut reader, age) > 4);
     restart_worker(&standby);
-    let agrees = "SELECT (detail LIKE 'It agrees %')::int::bigint FROM snowflake_check()
-                  WHERE name = 'clock'";
-    assert_eq!(bigint(&mut reader, agrees), 1);
-    primary.kill();
-    standby.promote();
-    standby.connect().batch_execute(NEXT).expect("an ID");
-}
-
-/// What was confirmed stays so, also if the first ID is taken later than `max_forward_step` would allow
-/// a jump to be.
-#[test]
-fn a_confirmation_lasts_until_the_first_id() {
-    let mut primary = idle_primary();
-    let standby = standby(&primary, "+1h");
-    primary.kill();
-    standby.promote();
-    let confirmed = standby.connect().query_one("SELECT snowflake_confirm('clock')", &[]);
-    assert!(confirmed.expect("a confirmation").get::<_, bool>(0));
-    thread::sleep(Duration::from_secs(5));
-    standby.connect().batch_execute(NEXT).expect("an ID");
+    let detail = check(&mut reader, "clock").1;
+    assert!(detail.starts_with("It agrees "), "{detail}");
+    take_after_failover(&mut primary, &standby);
 }
 
 /// A worker that could not run for some seconds counts the age of the message that came meanwhile: by
@@ -290,7 +249,7 @@ fn a_message_that_is_looked_at_late_counts_with_its_age() {
     let mut reader = standby.connect();
     let worker = worker(&standby).expect("it runs on a standby");
     let sender = bigint(&mut primary.connect(), "SELECT pid::bigint FROM pg_stat_replication");
-    signal(worker, "STOP");
+    let worker = Stopped::new(worker);
     primary.set_clock("+1h");
     let sent = "SELECT (last_msg_send_time > now() + interval '30 minutes')::int::bigint
                 FROM pg_stat_wal_receiver";
@@ -299,29 +258,17 @@ fn a_message_that_is_looked_at_late_counts_with_its_age() {
         primary.connect().batch_execute(emit).expect("a superuser");
         bigint(&mut reader, sent) == 1
     });
-    signal(sender, "STOP");
+    let sender = Stopped::new(sender);
     thread::sleep(Duration::from_secs(5));
-    signal(worker, "CONT");
-    let mut behind = None;
+    drop(worker);
+    let mut detail = String::new();
     eventually("the worker has looked", || {
-        let query = "SELECT (extract(epoch FROM substring(detail FROM 'It is (.*) behind')::interval) * 1000)::bigint
-                     FROM snowflake_check() WHERE name = 'clock'";
-        behind = reader.query_one(query, &[]).expect("a row").get::<_, Option<i64>>(0);
-        behind.is_some()
+        detail = check(&mut reader, "clock").1;
+        detail.contains(" behind")
     });
-    signal(sender, "CONT");
-    let by = behind.expect("a difference");
-    assert!((by - 3_600_000).abs() < 2500, "{by} ms");
-}
-
-#[test]
-fn what_a_worker_learned_outlives_it() {
-    let mut primary = idle_primary();
-    let standby = standby(&primary, "+1h");
-    restart_worker(&standby);
-    primary.kill();
-    standby.promote();
-    assert_refused(&standby, "ahead of that of the server that this one followed");
+    drop(sender);
+    let by = seconds_after("It is ", &detail);
+    assert!((by - 3600.0).abs() < 2.5, "{by} s");
 }
 
 /// A standby can stream without a message: it has all of the WAL, and nothing happens.
@@ -329,44 +276,24 @@ fn what_a_worker_learned_outlives_it() {
 fn without_a_message_the_log_does_not_deny_that_it_streamed() {
     let mut primary = idle_primary();
     let mut standby = standby(&primary, "+0");
-    let switch = "SELECT pg_switch_wal()";
-    let unknown = "SELECT (detail LIKE '%no message has come%')::int::bigint
-                   FROM snowflake_check() WHERE name = 'clock'";
     let streams = "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'";
-    let caught_up = "SELECT (pg_last_wal_replay_lsn() = pg_last_wal_receive_lsn())::int::bigint";
     eventually("it streams and has got no message", || {
-        primary.connect().batch_execute(switch).expect("a superuser");
+        primary.connect().batch_execute("SELECT pg_switch_wal()").expect("a superuser");
         let mut reader = standby.connect();
-        eventually("all is replayed", || bigint(&mut reader, caught_up) == 1);
-        drop(reader);
-        standby.stop();
-        standby.start_again();
+        eventually("all is replayed", || bigint(&mut reader, CAUGHT_UP) == 1);
+        standby.restart();
         let mut reader = standby.connect();
         eventually("it streams", || bigint(&mut reader, streams) == 1);
         thread::sleep(Duration::from_secs(1));
-        bigint(&mut reader, unknown) == 1
+        check(&mut reader, "clock").1.contains("no message has come")
     });
     assert_not_compared(&mut primary, &standby);
 }
 
-/// Nobody looks at the messages.
-#[test]
-fn without_the_worker_the_log_does_not_deny_that_it_streamed() {
-    let mut primary = Cluster::builder().fake_clock().set("max_worker_processes", "0").start();
-    primary.connect().batch_execute(NEXT).expect("an ID");
-    let standby = primary.standby();
-    let heard = "SELECT count(*) FROM pg_stat_wal_receiver WHERE latest_end_lsn > '0/0'";
-    let mut reader = standby.connect();
-    eventually("it streams, and has heard from the primary", || bigint(&mut reader, heard) == 1);
-    assert_not_compared(&mut primary, &standby);
-}
-
+/// Fails over to a standby that has streamed, and not heard of its primary's clock.
 #[track_caller]
-fn assert_not_compared(primary: &mut Cluster, standby: &Cluster) {
-    primary.kill();
-    standby.promote();
-    standby.connect().batch_execute(NEXT).expect("an ID");
-    let log = standby.log();
+pub fn assert_not_compared(primary: &mut Cluster, standby: &Cluster) {
+    let log = take_after_failover(primary, standby);
     assert!(log.contains("snowflake IDs continue after a change: timeline 1 to 2"), "{log}");
     let line = "The clock was not compared with that of the server that this one followed.";
     assert!(log.contains(line), "{log}");
@@ -377,16 +304,13 @@ fn assert_not_compared(primary: &mut Cluster, standby: &Cluster) {
 /// Another identity is as much worth a line in the log as another timeline.
 #[test]
 fn a_change_of_the_identity_is_in_the_log() {
-    let mut cluster = primary();
-    cluster.stop();
-    cluster.configure(&[("snowflake.worker_id", "10")]);
-    cluster.start_again();
-    cluster.connect().batch_execute(NEXT).expect("an ID");
+    let (mut cluster, journal) = begin();
+    cluster.restart_with(&[("snowflake.worker_id", "10")]);
+    take(&journal, &cluster);
     let line = "LOG:  snowflake IDs continue after a change: worker 9 to 10";
     assert!(cluster.log().contains(line), "{}", cluster.log());
-    cluster.kill();
-    cluster.start_again();
-    cluster.connect().batch_execute(NEXT).expect("an ID");
+    cluster.crash("+0");
+    take(&journal, &cluster);
     assert_eq!(cluster.log().matches("continue after a change").count(), 1);
 }
 
@@ -398,33 +322,22 @@ fn what_the_primary_refused_is_refused_after_the_promotion() {
     let refused = "ahead of the last record of snowflake IDs";
     assert_refused(&primary, refused);
     let standby = standby(&primary, "+800d");
-    primary.kill();
-    standby.promote();
+    fail_over(&mut primary, &standby);
     assert_refused(&standby, refused);
 }
 
-/// In a cascade, it is the clock of the standby that sends.
+/// In a cascade, it is the clock of the standby that sends. One that is behind, and issues nothing,
+/// is no reason to refuse a right one.
 #[test]
 fn in_a_cascade_the_clock_is_compared_with_the_sender() {
-    let mut primary = primary();
-    let mut middle = standby(&primary, "+1h");
-    let last = standby(&middle, "+0");
-    middle.kill();
-    primary.kill();
-    last.promote();
-    last.connect().batch_execute(NEXT).expect("an ID");
-    let log = last.log();
-    assert!(log.contains("behind that of the server that this one followed"), "{log}");
-}
-
-/// The sender's clock is behind, and issues nothing: that is no reason to refuse a right one.
-#[test]
-fn a_sender_whose_clock_is_behind_does_not_matter() {
-    let mut primary = primary_on_another_machine();
-    let mut middle = standby(&primary, "-2d");
-    let last = standby(&middle, "+0");
-    middle.kill();
-    primary.kill();
-    last.promote();
-    last.connect().batch_execute(NEXT).expect("an ID");
+    for (mut primary, offset, direction) in
+        [(begin().0, "+1h", "behind"), (primary_on_another_machine(), "-2d", "ahead of")]
+    {
+        let mut middle = standby(&primary, offset);
+        let last = standby(&middle, "+0");
+        middle.kill();
+        let log = take_after_failover(&mut primary, &last);
+        let compared = format!("{direction} that of the server that this one followed");
+        assert!(log.contains(&compared), "{compared}: {log}");
+    }
 }

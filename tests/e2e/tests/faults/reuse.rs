@@ -1,13 +1,10 @@
 //! Small steps back of the clock, after which unused IDs of the repeated milliseconds are issued.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use postgres::{Client, NoTls};
-use snowflake_e2e::{
-    Cluster, ClusterBuilder, Journal, StopOnDrop, assert_distinct, bigint, eventually,
-};
+use postgres::Client;
+use snowflake_e2e::{Cluster, ClusterBuilder, Journal, assert_distinct, bigint, eventually};
 
 use super::NEXT;
 
@@ -84,56 +81,36 @@ fn under_load_no_id_is_issued_twice() {
     // 32 IDs a millisecond, of which runs leave one to others.
     let cluster = with_reuse().set("snowflake.sequence_bits", "5").start();
     let journal = Journal::new();
-    let stop = AtomicBool::new(false);
-    let mut steps = 0;
-    let runs = thread::scope(|scope| {
-        let clients = StopOnDrop(&stop);
-        for _ in 0..4 {
-            journal.client(scope, &cluster, NEXT, &stop);
+    let small_steps = |rounds: usize| {
+        for round in 0..rounds {
+            journal.wait_for(300);
+            cluster.set_clock(["-0.005", "-0.04", "-0.12", "-0.25", "-0.4"][round % 5]);
+            journal.wait_for(100);
+            cluster.set_clock("+0");
         }
-        let runs = scope.spawn(|| take_runs(&cluster, &stop));
-        let small_steps = |rounds: u32| {
-            for round in 0..rounds {
-                journal.wait_for(300);
-                cluster
-                    .set_clock(["-0.005", "-0.04", "-0.12", "-0.25", "-0.4"][round as usize % 5]);
-                journal.wait_for(100);
-                cluster.set_clock("+0");
-            }
-            steps_reused(&mut cluster.connect())
-        };
-        steps += small_steps(20);
+        steps_reused(&mut cluster.connect())
+    };
+    let act = || {
+        let mut steps = small_steps(20);
         cluster.crash_a_backend();
         steps += small_steps(40);
         for window in ["0", "256ms", "0", "256ms"] {
-            cluster.configure(&[("snowflake.reuse_window", window)]);
-            cluster.reload();
+            cluster.reload_with(&[("snowflake.reuse_window", window)]);
             small_steps(5);
         }
-        drop(clients);
-        runs.join().expect("runs")
-    });
+        steps
+    };
+    let (config, runs) = (cluster.config(), Journal::new());
+    let seven = "SELECT snowflake_nextval(7)";
+    let steps = runs.under_load(&config, 1, seven, || journal.under_load(&config, 4, NEXT, act));
     assert!(steps > 0 && journal.misplaced() > 0, "no step was small enough");
-    let (singles, in_runs) = (journal.count(), runs.len());
-    assert_distinct(journal.ids().into_iter().chain(runs).collect());
+    assert_distinct([journal.ids(), runs.ids()].concat());
     println!(
-        "{steps} steps; {singles} single IDs, {} of them smaller; {in_runs} in runs",
-        journal.misplaced()
+        "{steps} steps; {} single IDs, {} of them smaller; {} in runs",
+        journal.count(),
+        journal.misplaced(),
+        runs.count()
     );
-}
-
-/// Takes seven IDs at a time until `stop`, and connects again whenever the session ends.
-fn take_runs(cluster: &Cluster, stop: &AtomicBool) -> Vec<i64> {
-    let mut ids = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
-        let Ok(mut client) = cluster.config().connect(NoTls) else { continue };
-        while !stop.load(Ordering::Relaxed)
-            && let Ok(rows) = client.query("SELECT snowflake_nextval(7)", &[])
-        {
-            ids.extend(rows.iter().map(|row| row.get::<_, i64>(0)));
-        }
-    }
-    ids
 }
 
 #[test]
@@ -155,8 +132,7 @@ fn a_reload_changes_the_window() {
     let mut client = cluster.connect();
     let journal = Journal::new();
     let mut answers = |window| {
-        cluster.configure(&[("snowflake.reuse_window", window)]);
-        cluster.reload();
+        cluster.reload_with(&[("snowflake.reuse_window", window)]);
         // Every reservation reads the setting, and one is made each second.
         for _ in 0..5 {
             use_the_clock(&mut client, &journal);

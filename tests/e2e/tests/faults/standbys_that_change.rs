@@ -5,11 +5,14 @@
 //! before the set changed, and IDs are taken from it afterwards.
 
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, check, eventually, signal};
+use snowflake_e2e::{
+    Cluster, Stopped, assert_check, assert_distinct, bigint, bigints, eventually, value,
+};
 
-use super::NEXT;
+use super::{NEXT, wait_in_commit};
 
 const NAMES: &str = "synchronous_standby_names";
 
@@ -36,12 +39,8 @@ impl Fleet {
             standby
         });
         let mut client = primary.connect();
-        eventually("both stream", || {
-            bigint(
-                &mut client,
-                "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'",
-            ) == 2
-        });
+        let streams = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
+        eventually("both stream", || bigint(&mut client, streams) == 2);
         let fleet = Fleet { primary, a, b };
         fleet.require(names);
         client.batch_execute(NEXT).expect("an ID");
@@ -52,18 +51,13 @@ impl Fleet {
 
     /// Changes the set, and waits until sessions know.
     fn require(&self, names: &str) {
-        self.primary.configure(&[(NAMES, names)]);
-        self.primary.reload();
+        self.primary.reload_with(&[(NAMES, names)]);
+        let show = "SHOW synchronous_standby_names";
         eventually("sessions know the names", || {
-            let mut client = self.primary.connect();
-            client
-                .query_one("SHOW synchronous_standby_names", &[])
-                .expect("a row")
-                .get::<_, String>(0)
-                == names
+            value::<String>(&mut self.primary.connect(), show) == names
         });
         // The checkpointer tells the server.
-        thread::sleep(std::time::Duration::from_millis(300));
+        thread::sleep(Duration::from_millis(300));
     }
 
     /// Makes another reservation that lasts for minutes.
@@ -77,33 +71,17 @@ impl Fleet {
     }
 
     /// Keeps the standby connected, and sends it nothing more until this is dropped.
-    fn lag(&self, name: &str) -> Lagging {
+    fn lag(&self, name: &str) -> Stopped {
         let sender = format!(
             "SELECT pid::bigint FROM pg_stat_replication WHERE application_name = '{name}'"
         );
-        let sender = bigint(&mut self.primary.connect(), &sender);
-        signal(sender, "STOP");
-        Lagging { sender }
+        Stopped::new(bigint(&mut self.primary.connect(), &sender))
     }
 
-    /// Takes an ID, whose commit has to wait.
+    /// Takes an ID, whose commit has to wait: nobody in the set has its record.
     #[track_caller]
     fn take_and_wait(&self) -> JoinHandle<i64> {
-        let mut client = self.primary.connect();
-        let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
-        let taken = thread::spawn(move || bigint(&mut client, NEXT));
-        let mut watcher = self.primary.connect();
-        let waiting = format!(
-            "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
-        );
-        eventually("the commit waits", || {
-            assert!(
-                !taken.is_finished(),
-                "the commit returned, and nobody in the set has its record"
-            );
-            bigint(&mut watcher, &waiting) == 1
-        });
-        taken
+        wait_in_commit(&self.primary, self.primary.connect(), "the commit", take).0
     }
 
     /// The primary dies. What the promoted standby issues is none of these.
@@ -116,17 +94,6 @@ impl Fleet {
         let mut ids = bigints(&mut client, "SELECT snowflake_nextval(20000)");
         ids.extend(returned);
         assert_distinct(ids);
-    }
-}
-
-/// A walsender that was stopped. Nothing else ends, not even the server, before it goes on.
-struct Lagging {
-    sender: i64,
-}
-
-impl Drop for Lagging {
-    fn drop(&mut self) {
-        signal(self.sender, "CONT");
     }
 }
 
@@ -166,8 +133,7 @@ fn no_id_comes_back_where_another_standby_is_named() {
 #[test]
 fn no_id_comes_back_where_the_first_standby_leaves() {
     let mut fleet = Fleet::start("FIRST 1 (a, b)");
-    let (ok, detail, _) = check(&mut fleet.primary.connect(), "synchronous standbys");
-    assert!(ok && detail.ends_with("these are: a."), "{detail}");
+    assert_check(&mut fleet.primary.connect(), "synchronous standbys", true, "these are: a.");
     let lagging = fleet.lag("b");
     fleet.reserve_again();
     fleet.a.stop();
@@ -184,21 +150,13 @@ fn commits_wait_for_a_name_that_nobody_has() {
     fleet.require("nobody");
     let taken = fleet.take_and_wait();
     let mut client = fleet.primary.connect();
-    let (ok, detail, _) = check(&mut client, "synchronous standbys");
-    assert!(!ok, "{detail}");
+    assert_check(&mut client, "synchronous standbys", false, "");
     fleet.require("");
     taken.join().expect("an ID");
     // A session that is ended while it waits has no answer.
     fleet.require("nobody");
-    let mut ended = fleet.primary.connect();
-    let pid = bigint(&mut ended, "SELECT pg_backend_pid()::bigint");
-    let ended = thread::spawn(move || ended.query(NEXT, &[]).map(|_| ()));
-    eventually("it waits", || {
-        let waiting = format!(
-            "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
-        );
-        bigint(&mut client, &waiting) == 1
-    });
+    let next = |client: &mut Client| client.query(NEXT, &[]).map(drop);
+    let (ended, pid) = wait_in_commit(&fleet.primary, fleet.primary.connect(), "the commit", next);
     client.query(&format!("SELECT pg_terminate_backend({pid})"), &[]).expect("a signal");
     assert!(ended.join().expect("a thread").is_err());
 }

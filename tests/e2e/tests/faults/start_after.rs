@@ -1,29 +1,23 @@
 //! `snowflake.start_after`: a server that takes over an identity begins above the floor of the one
 //! that had it.
 
-use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Journal, bigint, check, error_of, eventually};
+use snowflake_e2e::{Cluster, assert_check, bigint, eventually, value};
 
-use super::NEXT;
+use super::{NEXT, begin, floor, refusal, take};
 
 /// The new server's clock is an hour behind. Clients may come as soon as it is up: there is no
 /// moment in which it issues old IDs.
 #[test]
 fn an_identity_that_is_handed_over_issues_nothing_again() {
-    let journal = Journal::new();
-    let mut old = Cluster::start();
-    for _ in 0..100 {
-        journal.take(&mut old.connect(), NEXT).expect("an ID");
-    }
-    let floor: String =
-        old.connect().query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0);
+    let (mut old, journal) = begin();
+    let floor = floor(&old);
     old.stop();
     let mut new = Cluster::builder().fake_clock().set("snowflake.start_after", &floor).create();
     new.set_clock("-1h");
     new.start_again();
     new.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
     for round in 0..3 {
-        journal.take(&mut new.connect(), NEXT).expect("an ID");
+        take(&journal, &new);
         assert!(!new.log().contains("was set back"), "{}", new.log());
         // It stays in the configuration, and is passed by.
         if round == 0 {
@@ -36,35 +30,20 @@ fn an_identity_that_is_handed_over_issues_nothing_again() {
     journal.check();
 }
 
-/// Before the first ID, a floor may be set above it.
-#[test]
-fn a_floor_may_be_set_before_the_first_id() {
-    let mut cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client.batch_execute(NEXT).expect("an ID");
-    drop(client);
-    cluster.stop();
-    let time = "2126-01-01 00:00:00+00";
-    cluster.configure(&[("snowflake.start_after", time)]);
-    cluster.start_again();
-    let mut client = cluster.connect();
-    client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 min')").expect("a floor");
-    error_of(client.query(NEXT, &[]));
-}
-
 /// A server that has issued nothing yet says of itself where it will start, so that its floor can
 /// be handed on.
 #[test]
 fn before_the_first_id_the_floor_is_the_time_that_is_set() {
     let time = "2026-01-01 00:00:00+00";
     let primary = Cluster::builder().set("snowflake.start_after", time).start();
-    let holds = |cluster: &Cluster, condition: &str| -> bool {
-        let query = format!("SELECT {condition}");
-        cluster.connect().query_one(&query, &[]).expect("a floor").get(0)
-    };
-    assert!(holds(&primary, &format!("snowflake_floor() = '{time}'")));
+    let is_set = format!("SELECT snowflake_floor() = '{time}'");
+    assert!(value::<bool>(&mut primary.connect(), &is_set));
     let standby = primary.standby();
     primary.connect().batch_execute(NEXT).expect("an ID");
+    // Whoever has set it, as after pg_upgrade, has carried the floor over.
+    let log = primary.log();
+    let asks = log.contains("set a floor above them");
+    assert!(log.contains("created the register of snowflake IDs") && !asks, "{log}");
     let floor = "SELECT coalesce((extract(epoch FROM snowflake_floor()) * 1000)::bigint, 0)";
     let received = bigint(&mut primary.connect(), floor);
     eventually("the standby has it", || bigint(&mut standby.connect(), floor) == received);
@@ -74,14 +53,24 @@ fn before_the_first_id_the_floor_is_the_time_that_is_set() {
     assert!(bigint(&mut standby.connect(), floor) > received + 5000);
 }
 
+/// Before the first ID, a floor may be set above it.
 #[test]
 fn a_time_absurdly_far_ahead_is_refused_and_reported() {
-    let cluster = Cluster::builder().set("snowflake.start_after", "2126-01-01 00:00:00+00").start();
-    let mut client = cluster.connect();
-    let error = error_of(client.query(NEXT, &[]));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    assert!(error.message().starts_with("snowflake.start_after is "), "{error}");
-    assert!(error.hint().is_some_and(|hint| hint.contains("snowflake.start_after")));
-    let (ok, detail, _) = check(&mut client, "lead");
-    assert!(!ok && detail.contains("snowflake.start_after is"), "{detail}");
+    for has_issued in [false, true] {
+        let mut cluster = Cluster::start();
+        let mut client = cluster.connect();
+        if has_issued {
+            client.batch_execute(NEXT).expect("an ID");
+        }
+        cluster.restart_with(&[("snowflake.start_after", "2126-01-01 00:00:00+00")]);
+        client = cluster.connect();
+        if has_issued {
+            let set = "SELECT snowflake_set_floor(now() + interval '1 min')";
+            client.batch_execute(set).expect("a floor");
+        }
+        let error = refusal(client.query(NEXT, &[]));
+        assert!(error.message().starts_with("snowflake.start_after is "), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("snowflake.start_after")));
+        assert_check(&mut client, "lead", false, "snowflake.start_after is");
+    }
 }

@@ -1,17 +1,15 @@
 //! Steps of the clock under each strategy that the table in docs/reference.md names.
 
-use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, StopOnDrop, assert_increasing, bigint, bigints, check, error_of, eventually,
-    seconds_after,
+    Cluster, Journal, assert_check, assert_increasing, bigint, bigints, eventually, seconds_after,
+    value,
 };
 
-use super::NEXT;
+use super::{NEXT, begin, begin_with, refusal, take};
 
 type Settings = &'static [(&'static str, &'static str)];
 
@@ -62,73 +60,60 @@ fn observed(journal: &Journal, cluster: &Cluster) -> Outcome {
     }
 }
 
+/// A server that follows a strategy.
+pub fn server(settings: Settings) -> Cluster {
+    let builder = Cluster::builder().fake_clock();
+    settings.iter().fold(builder, |builder, (name, value)| builder.set(name, value)).start()
+}
+
 #[test]
 fn every_strategy_does_what_it_says_while_running() {
-    let (mut steps, mut ids) = (0, 0);
+    const STEPS: [(&str, i64); 4] =
+        [("-0.005", 5), ("-1s", 1_000), ("-1h", 3_600_000), ("-2d", 172_800_000)];
+    let mut ids = 0;
     for (strategy, settings) in STRATEGIES {
-        let cluster = Cluster::builder().fake_clock().start();
-        cluster.configure(settings);
-        cluster.reload();
-        let journal = Journal::new();
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let _stop = StopOnDrop(&stop);
-            // Others take IDs all the time, and come back when they are refused.
-            for _ in 0..2 {
-                journal.client(scope, &cluster, NEXT, &stop);
-            }
-            for (offset, step) in
-                [("-0.005", 5), ("-1s", 1_000), ("-1h", 3_600_000), ("-2d", 172_800_000)]
-            {
+        let (cluster, journal) = (server(settings), Journal::new());
+        // Others take IDs all the time, and come back when they are refused.
+        journal.under_load(&cluster.config(), 2, NEXT, || {
+            for (offset, step) in STEPS {
                 journal.wait_for(200);
                 cluster.set_clock(offset);
                 let outcome = observed(&journal, &cluster);
                 let expected = expected(strategy, step);
-                if step > 5 {
-                    assert_eq!(outcome, expected, "{strategy}: a step back by {step} ms");
-                } else {
-                    // Over before anybody can tell; but only who never waits may refuse.
-                    assert!(
-                        outcome != Outcome::Refuses || expected == Outcome::Refuses,
-                        "{strategy}"
-                    );
-                }
+                // The first is over before anybody can tell; but only who never waits may refuse.
+                let is_over = step == 5 && outcome != Outcome::Refuses;
+                assert!(
+                    outcome == expected || is_over,
+                    "{strategy}: {outcome:?} at a step back by {step} ms"
+                );
                 // Back to the true time: IDs go on everywhere.
                 cluster.set_clock("+0");
                 journal.wait_for(200);
-                steps += 1;
             }
             // A year ahead, and back.
             cluster.set_clock("+365d");
-            let error = error_of(journal.take(&mut cluster.connect(), NEXT));
-            assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{strategy}");
+            let error = refusal(journal.take(&mut cluster.connect(), NEXT));
             let by = seconds_after("the clock has jumped ahead by ", error.message());
-            assert!((by - 365.0 * 86_400.0).abs() < 5.0, "{error}");
+            assert!((by - 365.0 * 86_400.0).abs() < 5.0, "{strategy}: {error}");
             cluster.set_clock("+0");
             journal.wait_for(200);
-            steps += 2;
         });
         ids += match *strategy {
             "reuse" => journal.check_in_any_order(),
             _ => journal.check(),
         };
     }
-    println!("{steps} steps under {} strategies, {ids} IDs", STRATEGIES.len());
+    println!("6 steps under each of {} strategies, {ids} IDs", STRATEGIES.len());
 }
 
 #[test]
 fn every_strategy_does_what_it_says_across_a_restart() {
     let mut ids = 0;
     for (strategy, settings) in STRATEGIES {
-        let mut cluster = Cluster::builder().fake_clock().start();
-        cluster.configure(settings);
-        cluster.reload();
-        let journal = Journal::new();
+        let (mut cluster, journal) = (server(settings), Journal::new());
         for (offset, step) in [("-0.005", 5), ("-1h", 3_600_000), ("-2d", 172_800_000)] {
-            journal.take(&mut cluster.connect(), NEXT).expect("an ID");
-            cluster.stop();
-            cluster.set_clock(offset);
-            cluster.start_again();
+            take(&journal, &cluster);
+            cluster.restart_at(offset);
             // The start explains a lead of up to the reservation, so a short step is none.
             let expected = if step < 1000 { Outcome::GoesOn } else { expected(strategy, step) };
             let outcome = observed(&journal, &cluster);
@@ -150,34 +135,26 @@ fn a_short_step_back_is_waited_for_whatever_lead_is_explained() {
         &[("snowflake.max_backward_step", "0"), ("snowflake.max_observed_lead", "1min")];
     let default: Settings = &[("snowflake.max_observed_lead", "2d")];
     for (lead, settings) in [("50 seconds", strict), ("30 hours", default)] {
-        let mut cluster = Cluster::builder().fake_clock().set("snowflake.max_wait", "3s").start();
-        cluster.configure(settings);
-        cluster.reload();
+        let mut cluster = server(settings);
+        cluster.restart_with(&[("snowflake.max_wait", "3s")]);
         let journal = Journal::new();
         let mut client = cluster.connect();
         journal.take(&mut client, NEXT).expect("an ID");
-        let observe = format!(
-            "SELECT snowflake_observe(
-                 snowflake_make(clock_timestamp() + interval '{lead}', 1, 2, 7)
-             )::int::bigint"
-        );
-        eventually("the setting is in force", || bigint(&mut client, &observe) == 1);
+        let other = format!("snowflake_make(clock_timestamp() + interval '{lead}', 1, 2, 7)");
+        assert!(value::<bool>(&mut client, &format!("SELECT snowflake_observe({other})")));
         journal.take(&mut client, NEXT).expect("an ID");
         let refused = "SELECT steps_refused FROM pg_stat_snowflake";
         cluster.set_clock("-1.5s");
         journal.take(&mut client, NEXT).expect("an ID, after a wait");
         assert_eq!(bigint(&mut client, refused), 0);
         // The start explains the lead, too.
-        drop(client);
-        cluster.kill();
-        cluster.set_clock("-4s");
-        cluster.start_again();
+        cluster.crash("-4s");
         let mut client = cluster.connect();
         journal.take(&mut client, NEXT).expect("an ID, after a wait");
         assert_eq!(bigint(&mut client, refused), 0);
         // Too long a wait is refused.
         cluster.set_clock("-20s");
-        let error = error_of(journal.take(&mut client, NEXT));
+        let error = refusal(journal.take(&mut client, NEXT));
         let detail = error.detail().expect("a detail");
         let (_, until) = detail.split_once("has reached ").expect("a time");
         let left = format!(
@@ -186,8 +163,7 @@ fn a_short_step_back_is_waited_for_whatever_lead_is_explained() {
         );
         let left = bigint(&mut client, &left);
         assert!((4..=18).contains(&left), "{left} s: {detail}");
-        let (ok, said, _) = check(&mut client, "lead");
-        assert!(!ok && said.contains("has reached"), "{said}");
+        assert_check(&mut client, "lead", false, "has reached");
         cluster.set_clock(&format!("{}s", left - 20));
         journal.take(&mut client, NEXT).expect("an ID");
         journal.check();
@@ -195,32 +171,9 @@ fn a_short_step_back_is_waited_for_whatever_lead_is_explained() {
 }
 
 #[test]
-fn a_jump_ahead_needs_a_confirmation() {
-    let cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
-    let mut client = cluster.connect();
-    journal.take(&mut client, NEXT).expect("an ID");
-    cluster.set_clock("+2d");
-    let error = error_of(journal.take(&mut client, NEXT));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    assert!(error.hint().expect("a hint").contains("snowflake_confirm('clock')"));
-    client.batch_execute("SELECT snowflake_confirm('clock')").expect("confirmed");
-    journal.take(&mut client, NEXT).expect("an ID");
-    // What is short enough is only logged.
-    cluster.set_clock("+58h");
-    journal.take(&mut client, NEXT).expect("an ID");
-    eventually("a line in the log", || {
-        cluster.log().contains("LOG:  the clock has jumped ahead by ")
-    });
-    journal.check();
-}
-
-#[test]
 fn a_held_step_is_logged_once_a_minute() {
-    let cluster = Cluster::builder().fake_clock().start();
-    let journal = Journal::new();
+    let (cluster, journal) = begin();
     let mut client = cluster.connect();
-    journal.take(&mut client, NEXT).expect("an ID");
     for offset in ["-10s", "-20s", "-30s", "-1h"] {
         cluster.set_clock(offset);
         journal.take(&mut client, NEXT).expect("an ID");
@@ -234,12 +187,10 @@ fn a_held_step_is_logged_once_a_minute() {
 fn under_saturation_the_lead_of_a_held_step_does_not_grow() {
     // Four IDs a millisecond: the layout is the limit, even where each clock reading goes through
     // libfaketime.
-    let cluster = Cluster::builder().set("snowflake.sequence_bits", "2").fake_clock().start();
-    let mut client = cluster.connect();
-    bigint(&mut client, NEXT);
+    let (cluster, _) = begin_with(Cluster::builder().set("snowflake.sequence_bits", "2"));
     cluster.set_clock("-10s");
     let leads = bigints(
-        &mut client,
+        &mut cluster.connect(),
         "SELECT floor(extract(epoch FROM snowflake_timestamp(id) - clock) * 1000)::bigint
          FROM (SELECT snowflake_nextval() AS id, clock_timestamp() AS clock FROM generate_series(1, 10000) OFFSET 0) AS ids",
     );
@@ -264,11 +215,9 @@ fn a_burst_is_no_step_after_max_burst_was_lowered() {
     let lead =
         |client: &mut Client| bigint(client, "SELECT floor(lead)::bigint FROM pg_stat_snowflake");
     assert!(lead(&mut client) > 5000, "{}", lead(&mut client));
-    cluster.configure(&[("snowflake.max_burst", "0")]);
-    cluster.reload();
-    eventually("the session knows", || {
-        client.query_one("SHOW snowflake.max_burst", &[]).expect("a row").get::<_, &str>(0) == "0"
-    });
+    cluster.reload_with(&[("snowflake.max_burst", "0")]);
+    let is_lowered = "SELECT current_setting('snowflake.max_burst') = '0'";
+    eventually("the session knows", || value(&mut client, is_lowered));
     ids.extend(bigints(&mut client, "SELECT snowflake_nextval(1000)"));
     assert!(lead(&mut client) > 2000, "{}", lead(&mut client));
     assert_increasing(&ids);

@@ -1,9 +1,11 @@
 //! pg_upgrade, and dump and restore: neither carries the register, so the floor is carried over by
 //! hand: as `snowflake.start_after`, or with `snowflake_set_floor()`.
 
-use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Programs, Register, bigint};
+use std::fs;
 
-use super::{INSERT, create_orders, set_clock_back_to};
+use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Programs, Register, bigint, output, value};
+
+use super::{INSERT, create_orders, floor, set_clock_back_to};
 
 /// A layout that is not the default one.
 const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
@@ -11,11 +13,8 @@ const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
 fn old_cluster(journal: &Journal) -> Cluster {
     let cluster = old_server().start();
     create_orders(&cluster);
-    let mut client = cluster.connect();
-    for _ in 0..100 {
-        journal.take(&mut client, INSERT).expect("an ID");
-    }
-    journal.issue_beyond_the_floor(&mut client);
+    journal.take_times(&cluster, INSERT, 100);
+    journal.issue_beyond_the_floor(&mut cluster.connect());
     cluster
 }
 
@@ -33,16 +32,9 @@ fn old_server() -> ClusterBuilder {
     Cluster::builder().programs(Programs::old_from_env()).fake_clock()
 }
 
-fn floor(cluster: &Cluster) -> String {
-    cluster.connect().query_one("SELECT snowflake_floor()::text", &[]).expect("a floor").get(0)
-}
-
 fn go_on(cluster: &Cluster, journal: &Journal) {
-    let mut client = cluster.connect();
-    for _ in 0..100 {
-        journal.take(&mut client, INSERT).expect("an ID");
-    }
-    assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), 200);
+    journal.take_times(cluster, INSERT, 100);
+    assert_eq!(bigint(&mut cluster.connect(), "SELECT count(*) FROM orders"), 200);
     println!("moved, {} IDs", journal.check());
 }
 
@@ -76,9 +68,8 @@ fn another_layout_shows_after_pg_upgrade() {
     let mut old = old_server().set(BITS.0, BITS.1).start();
     create_orders(&old);
     let id = bigint(&mut old.connect(), INSERT);
-    let time = format!("SELECT snowflake_timestamp({id})::text");
     let time = |cluster: &Cluster| -> String {
-        cluster.connect().query_one(&time, &[]).expect("a time").get(0)
+        value(&mut cluster.connect(), &format!("SELECT snowflake_timestamp({id})::text"))
     };
     let issued = time(&old);
     old.stop();
@@ -87,9 +78,7 @@ fn another_layout_shows_after_pg_upgrade() {
     new.start_again();
     assert_eq!(bigint(&mut new.connect(), IS_THE_SAME_LAYOUT), 0);
     assert_ne!(time(&new), issued);
-    new.stop();
-    new.configure(&[BITS]);
-    new.start_again();
+    new.restart_with(&[BITS]);
     assert_eq!(bigint(&mut new.connect(), IS_THE_SAME_LAYOUT), 1);
     assert_eq!(time(&new), issued);
 }
@@ -99,24 +88,17 @@ fn a_floor_that_is_carried_over_lasts_through_dump_and_restore() {
     let journal = Journal::new();
     let mut old = old_cluster(&journal);
     let floor = floor(&old);
-    let dump = old.client_program("pg_dump").output().expect("pg_dump runs");
-    assert!(dump.status.success());
     let file = old.directory().join("dump.sql");
-    std::fs::write(&file, dump.stdout).expect("a file");
+    output(old.client_program("pg_dump").arg("--file").arg(&file));
     let mut new = Cluster::builder().fake_clock().start();
     new.connect().batch_execute("DROP EXTENSION snowflake").expect("dropped");
-    let restored = new
-        .client_program("psql")
-        .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-f"])
-        .arg(&file)
-        .output()
-        .expect("psql runs");
-    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let mut restore = new.client_program("psql");
+    output(restore.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-f"]).arg(&file));
     old.stop();
     assert_return(&new, &journal);
     // As it was before these.
     new.stop();
-    std::fs::remove_file(Register::path(&new)).expect("the register");
+    fs::remove_file(Register::path(&new)).expect("the register");
     new.start_again();
     let set_floor = format!("SELECT snowflake_set_floor('{floor}')");
     new.connect().batch_execute(&set_floor).expect("a floor");

@@ -1,11 +1,12 @@
 //! Which transactions wait for synchronous standbys: those that took an ID, whatever else they are,
 //! and no others.
 
-use std::thread;
 use std::time::Duration;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, eventually, explain, within};
+use snowflake_e2e::{Cluster, explain, within};
+
+use super::{PARALLEL, wait_in_commit};
 
 /// A server whose commits wait for a standby that does not come. Sessions begin with a setting with
 /// which they do not wait.
@@ -38,10 +39,6 @@ fn without_standby() -> Cluster {
     assert!(plan.contains("Gather"), "{plan}");
     cluster
 }
-
-/// Makes the queries of a session parallel.
-const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
-    SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
 
 /// What is done before, and what then waits.
 const WAITING: &[(&str, &str)] = &[
@@ -107,32 +104,25 @@ const AT_ONCE: &[(&str, &str)] = &[
 ];
 
 /// A session that has done this, and waits from now on.
-fn session(cluster: &Cluster, before: &str) -> (Client, i64) {
+fn session(cluster: &Cluster, before: &str) -> Client {
     let mut client = cluster.connect();
     client.batch_execute(&before.replace("@PARALLEL", PARALLEL)).expect(before);
     // Where the transaction goes on, it is the setting at its end that counts.
     if !before.contains("SET LOCAL") {
         client.batch_execute("SET synchronous_commit = on").expect("set");
     }
-    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
-    (client, pid)
+    client
 }
 
 #[test]
 fn transactions_that_took_an_id_wait() {
     let cluster = without_standby();
-    let mut watcher = cluster.connect();
     for (before, statement) in WAITING {
-        let (mut client, pid) = session(&cluster, before);
-        let done = thread::spawn(move || client.batch_execute(statement));
-        let waiting = format!(
-            "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'"
-        );
-        eventually(&format!("{before}; {statement} waits"), || {
-            assert!(!done.is_finished(), "{before}; {statement} did not wait");
-            bigint(&mut watcher, &waiting) == 1
-        });
-        watcher.execute(&format!("SELECT pg_cancel_backend({pid})"), &[]).expect("a signal");
+        let what = format!("{before}; {statement}");
+        let act = |client: &mut Client| client.batch_execute(statement);
+        let (done, pid) = wait_in_commit(&cluster, session(&cluster, before), &what, act);
+        let cancel = format!("SELECT pg_cancel_backend({pid})");
+        cluster.connect().batch_execute(&cancel).expect("a signal");
         done.join().expect("a thread").expect("committed, with a warning");
     }
 }
@@ -141,21 +131,8 @@ fn transactions_that_took_an_id_wait() {
 fn other_transactions_do_not_wait() {
     let cluster = without_standby();
     for (before, statement) in AT_ONCE {
-        let (mut client, _) = session(&cluster, before);
+        let mut client = session(&cluster, before);
         let done = within(Duration::from_secs(20), move || client.batch_execute(statement));
         assert!(matches!(done, Some(Ok(()))), "{before}; {statement} waits");
     }
-}
-
-/// Where nobody waits for a standby, an ID takes no transaction ID.
-#[test]
-fn without_standbys_an_id_takes_no_transaction_id() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    let next = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
-    let before = bigint(&mut client, next);
-    for _ in 0..100 {
-        client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
-    }
-    assert_eq!(bigint(&mut client, next), before);
 }

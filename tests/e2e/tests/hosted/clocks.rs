@@ -1,9 +1,6 @@
 //! The server's clock is set while it runs, in both directions.
 
-use std::sync::atomic::AtomicBool;
-use std::thread;
-
-use snowflake_e2e::{Cluster, Journal, NEXT, StopOnDrop, bigint};
+use snowflake_e2e::{Cluster, Journal, NEXT, bigint};
 
 use super::{plain_server, start};
 
@@ -13,12 +10,7 @@ const STEPS: [&str; 8] = ["-10s", "-1h", "+0", "+1h", "-5s", "+2h", "-30d", "+0"
 fn no_step_of_the_clock_brings_an_id_back() {
     let cluster = start(plain_server().fake_clock());
     let journal = Journal::new();
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let _stop = StopOnDrop(&stop);
-        for _ in 0..4 {
-            journal.client(scope, &cluster, NEXT, &stop);
-        }
+    journal.under_load(&cluster.config(), 4, NEXT, || {
         for step in STEPS {
             journal.wait_for(3000);
             cluster.set_clock(step);

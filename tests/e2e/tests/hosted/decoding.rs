@@ -3,25 +3,15 @@
 use postgres::{Client, SimpleQueryMessage};
 use snowflake_e2e::{Cluster, bigint, explain};
 
-use super::{install, script};
+use super::{install, plain_server, script, start};
 
 /// IDs at the ends of every field, one that is known, and others; and what is none.
-const IDS: [&str; 14] = [
-    "NULL",
-    "-9223372036854775808",
-    "-1",
-    "0",
-    "1",
-    "4095",
-    "4096",
-    "131071",
-    "131072",
-    "4194303",
-    "4194304",
-    "1268118639732232192",
-    "9223372036850581504",
-    "9223372036854775807",
-];
+fn ids() -> Vec<String> {
+    let ends = [0, 12, 17, 22].map(|bits| [(1i64 << bits) - 1, 1 << bits]).concat();
+    let others = [i64::MIN, -1, 1_268_118_639_732_232_192, i64::MAX - 4_194_303, i64::MAX];
+    let ids = ends.into_iter().chain(others).map(|id| id.to_string());
+    ids.chain(["NULL".into()]).collect()
+}
 
 /// Times at the ends of the timestamp field, within milliseconds, and those that are none.
 const TIMES: [&str; 17] = [
@@ -47,14 +37,13 @@ const TIMES: [&str; 17] = [
 /// What a query returns as text, or the error.
 fn result(client: &mut Client, query: &str) -> String {
     match client.simple_query(query) {
-        Ok(messages) => messages
-            .iter()
-            .filter_map(|message| match message {
+        Ok(messages) => {
+            let rows = messages.iter().filter_map(|message| match message {
                 SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or("NULL")),
                 _ => None,
-            })
-            .collect::<Vec<_>>()
-            .join("\n"),
+            });
+            rows.collect::<Vec<_>>().join("\n")
+        }
         Err(error) => {
             let error = error.as_db_error().expect("an error of the server");
             format!("{} {}: {:?}", error.code().code(), error.message(), error.detail())
@@ -63,9 +52,10 @@ fn result(client: &mut Client, query: &str) -> String {
 }
 
 fn queries() -> Vec<String> {
+    let ids = ids();
     let times = TIMES.map(|time| if time == "NULL" { time.into() } else { format!("'{time}'") });
     let mut queries = Vec::new();
-    for id in IDS {
+    for id in &ids {
         for function in ["parse", "timestamp", "json"] {
             queries.push(format!("SELECT snowflake_{function}({id})"));
         }
@@ -75,7 +65,7 @@ fn queries() -> Vec<String> {
         queries.push(format!("SELECT snowflake_min({time})"));
         queries.push(format!("SELECT snowflake_max({time})"));
         for before in &times {
-            for id in IDS {
+            for id in &ids {
                 queries.push(format!("SELECT snowflake_within({id}, {time}, {before})"));
             }
         }
@@ -129,9 +119,7 @@ fn every_result_and_error_is_that_of_the_extension() {
 
 #[test]
 fn an_index_serves_within() {
-    let mut cluster = super::plain_server().create();
-    cluster.start_again();
-    install(&cluster, "postgres", &script());
+    let cluster = start(plain_server());
     let mut client = cluster.connect();
     client
         .batch_execute(

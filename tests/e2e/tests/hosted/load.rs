@@ -12,16 +12,14 @@ fn take(cluster: &Cluster, sessions: usize, each: usize) -> (Vec<Vec<i64>>, Dura
     let clients: Vec<_> = (0..sessions).map(|_| cluster.connect()).collect();
     let query = format!("{NEXT} FROM generate_series(1, {each})");
     let begin = Instant::now();
-    let ids = thread::scope(|scope| {
-        let threads: Vec<_> = clients
-            .into_iter()
-            .map(|mut client| {
-                let query = &query;
-                scope.spawn(move || bigints(&mut client, query))
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().expect("a session")).collect()
-    });
+    let threads: Vec<_> = clients
+        .into_iter()
+        .map(|mut client| {
+            let query = query.clone();
+            thread::spawn(move || bigints(&mut client, &query))
+        })
+        .collect();
+    let ids = threads.into_iter().map(|thread| thread.join().expect("a session")).collect();
     (ids, begin.elapsed())
 }
 

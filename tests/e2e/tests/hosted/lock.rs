@@ -5,13 +5,11 @@ use std::time::{Duration, Instant};
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, assert_increasing, bigint, error_of, eventually};
+use snowflake_e2e::{
+    Cluster, NEXT, assert_increasing, bigint, error_of, eventually, process, value,
+};
 
-use super::{TAKE_LOCK, install_with, plain_server, start};
-
-fn process(client: &mut Client) -> i64 {
-    bigint(client, "SELECT pg_backend_pid()::bigint")
-}
+use super::{TAKE_LOCK, install_with, plain_server, start, start_without};
 
 /// Waits so that the next ID needs the lock.
 fn become_stale() {
@@ -23,7 +21,7 @@ fn a_call_names_who_holds_the_lock_and_waits_for_five_seconds_at_most() {
     let cluster = start(plain_server());
     let mut setup = cluster.connect();
     setup.batch_execute("CREATE ROLE other LOGIN").expect("a role");
-    let mut holder = cluster.config().user("other").connect(postgres::NoTls).expect("a session");
+    let mut holder = cluster.connect_as("other", "postgres");
     let mut client = cluster.connect();
     let mut ids = vec![bigint(&mut client, NEXT)];
     holder.batch_execute(TAKE_LOCK).expect("the lock");
@@ -38,8 +36,7 @@ fn a_call_names_who_holds_the_lock_and_waits_for_five_seconds_at_most() {
         assert_eq!(error.message(), "the lock of snowflake_nextval() is not available");
         assert_eq!(error.detail(), Some(&*format!("Process {pid} holds it.")));
         assert!((expected..expected + 3000).contains(&waited), "{timeout}: {waited} ms");
-        let shown: String = client.query_one("SHOW lock_timeout", &[]).expect("shown").get(0);
-        assert_eq!(shown, timeout);
+        assert_eq!(value::<String>(&mut client, "SHOW lock_timeout"), timeout);
     }
     holder.batch_execute("SELECT pg_advisory_unlock_all()").expect("released");
     // Holders that share the lock are several, of which one is named.
@@ -71,8 +68,7 @@ fn the_lock_is_not_held_until_the_commit() {
         become_stale();
         ids.push(bigint(client, NEXT));
         assert!(!is_locked(&cluster));
-        let shown: String = client.query_one("SHOW lock_timeout", &[]).expect("shown").get(0);
-        assert_eq!(shown, "100ms");
+        assert_eq!(value::<String>(client, "SHOW lock_timeout"), "100ms");
     }
     assert_increasing(&ids);
 }
@@ -81,8 +77,7 @@ fn the_lock_is_not_held_until_the_commit() {
 /// sequences.
 #[test]
 fn a_canceled_call_leaves_no_lock() {
-    let mut cluster = plain_server().create();
-    cluster.start_again();
+    let cluster = start_without(plain_server());
     let pause = "PERFORM pg_catalog.pg_sleep(CASE pg_catalog.current_setting('test.pause', true) WHEN '%' THEN 60 ELSE 0 END);\n";
     let [before, between] = ["before", "between"].map(|place| pause.replace('%', place));
     install_with(

@@ -28,10 +28,16 @@ fn plain_server() -> ClusterBuilder {
         .set("shared_preload_libraries", "")
 }
 
-/// Starts a server, and runs the script in database `postgres`.
-fn start(builder: ClusterBuilder) -> Cluster {
+/// Starts a server without the extension.
+fn start_without(builder: ClusterBuilder) -> Cluster {
     let mut cluster = builder.create();
     cluster.start_again();
+    cluster
+}
+
+/// Starts a server, and runs the script in database `postgres`.
+fn start(builder: ClusterBuilder) -> Cluster {
+    let cluster = start_without(builder);
     install(&cluster, "postgres", &script());
     cluster
 }
@@ -48,10 +54,8 @@ fn install(cluster: &Cluster, database: &str, script: &Path) {
 
 /// A table that lets an ID come twice, so that a test sees it.
 fn create_orders(cluster: &Cluster) {
-    cluster
-        .connect()
-        .batch_execute("CREATE TABLE orders (id bigint DEFAULT snowflake_nextval())")
-        .expect("a table");
+    let create = "CREATE TABLE orders (id bigint DEFAULT snowflake_nextval())";
+    cluster.connect().batch_execute(create).expect("a table");
 }
 
 /// Runs the script with statements before others of it, as in a text of its own.

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use snowflake_e2e::{Cluster, NEXT, bigint, bigints, create_directory, explain, output};
+use snowflake_e2e::{Cluster, NEXT, bigint, bigints, create_directory, explain, output, value};
 use snowflake_repository::pages;
 
-use super::{install, plain_server, script};
+use super::{install, plain_server, script, start_without};
 
 const SHOP: &str = "
     CREATE TABLE orders (
@@ -39,15 +39,10 @@ fn commands() -> String {
     lines.map(|line| line.strip_prefix("$ ").unwrap_or(line).to_owned() + "\n").collect()
 }
 
-fn content(cluster: &Cluster) -> String {
-    cluster.connect_to("shop").query_one(CONTENT, &[]).expect("rows").get(0)
-}
-
 /// The clock of the new server is behind.
 #[test]
 fn a_dump_becomes_one_of_the_extension_in_one_transaction() {
-    let mut hosted = plain_server().create();
-    hosted.start_again();
+    let hosted = start_without(plain_server());
     let new = Cluster::builder().fake_clock().start();
     new.set_clock("-1h");
     for cluster in [&hosted, &new] {
@@ -60,9 +55,7 @@ fn a_dump_becomes_one_of_the_extension_in_one_transaction() {
 
     let directory = new.directory().join("move");
     create_directory(&directory);
-    let of = |cluster: &Cluster| {
-        format!("host={} user=postgres dbname=shop", cluster.directory().display())
-    };
+    let of = |cluster: &Cluster| cluster.connection("shop") + " user=postgres";
     let mut shell = Command::new("sh");
     let bin = new.programs().bin().display().to_string();
     let path = std::env::var("PATH").expect("a path");
@@ -73,6 +66,7 @@ fn a_dump_becomes_one_of_the_extension_in_one_transaction() {
     shell.env("OLD", of(&hosted)).env("NEW", of(&new)).current_dir(&directory);
     output(shell.args(["-e", "-c", &commands()]));
 
+    let content = |cluster: &Cluster| value::<String>(&mut cluster.connect_to("shop"), CONTENT);
     assert_eq!(content(&new), content(&hosted));
     let mut client = new.connect_to("shop");
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM parted"), 5000);

@@ -3,13 +3,12 @@
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, NEXT, assert_increasing, bigint, error_of};
 
-use super::{TAKE_LOCK, install, plain_server, script, start};
+use super::{TAKE_LOCK, install, plain_server, script, start_without};
 
 /// A server on which a role may do nothing but execute the functions, although sequences of the
 /// owner were to be for everybody.
 fn start_with_role() -> Cluster {
-    let mut cluster = plain_server().create();
-    cluster.start_again();
+    let cluster = start_without(plain_server());
     let mut owner = cluster.connect();
     owner
         .batch_execute(
@@ -26,7 +25,7 @@ fn start_with_role() -> Cluster {
 #[test]
 fn a_role_needs_no_right_but_execute_and_has_no_other() {
     let cluster = start_with_role();
-    let mut app = cluster.config().user("app").connect(postgres::NoTls).expect("a session");
+    let mut app = cluster.connect_as("app", "postgres");
     let ids: Vec<i64> = (0..200).map(|_| bigint(&mut app, NEXT)).collect();
     assert_increasing(&ids);
     for sequence in ["snowflake_counter", "snowflake_reserved"] {
@@ -40,6 +39,10 @@ fn a_role_needs_no_right_but_execute_and_has_no_other() {
             assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{refused}");
         }
     }
+    // A transaction that only reads gets no ID.
+    app.batch_execute("SET default_transaction_read_only = on").expect("set");
+    let error = error_of(app.query_one(NEXT, &[]));
+    assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION, "{error:?}");
 }
 
 /// Operators and functions of every name and type that the function could mean, in a schema of the
@@ -48,7 +51,7 @@ fn a_role_needs_no_right_but_execute_and_has_no_other() {
 fn nothing_of_the_callers_search_path_is_called() {
     let cluster = start_with_role();
     cluster.connect().batch_execute("CREATE SCHEMA app AUTHORIZATION app").expect("a schema");
-    let mut app = cluster.config().user("app").connect(postgres::NoTls).expect("a session");
+    let mut app = cluster.connect_as("app", "postgres");
     app.batch_execute(
         "DO $do$
          DECLARE
@@ -89,10 +92,9 @@ fn nothing_of_the_callers_search_path_is_called() {
          SET search_path = app, pg_catalog;",
     )
     .expect("traps");
-    let captured = error_of(app.batch_execute("SELECT 1 = 1"));
-    assert_eq!(captured.message(), "captured");
-    let captured = error_of(app.batch_execute("SELECT set_config('a.b', 'c', true)"));
-    assert_eq!(captured.message(), "captured");
+    for trap in ["SELECT 1 = 1", "SELECT set_config('a.b', 'c', true)"] {
+        assert_eq!(error_of(app.batch_execute(trap)).message(), "captured");
+    }
     // In a loop, and with moves between.
     let next = "SELECT public.snowflake_nextval()";
     let mut ids: Vec<i64> = (0..200).map(|_| bigint(&mut app, next)).collect();
@@ -111,8 +113,7 @@ fn nothing_of_the_callers_search_path_is_called() {
 
 #[test]
 fn an_identity_that_is_not_valid_is_refused() {
-    let mut cluster = plain_server().create();
-    cluster.start_again();
+    let cluster = start_without(plain_server());
     let refused = [&["1", "32"][..], &["-1", "1"], &["1", "1.5"], &["01", "1"], &["", "1"], &["1"]];
     for identity in refused {
         let mut psql = cluster.client_program("psql");
@@ -125,13 +126,4 @@ fn an_identity_that_is_not_valid_is_refused() {
     }
     let query = "SELECT count(*) FROM pg_class WHERE relname LIKE 'snowflake%'";
     assert_eq!(bigint(&mut cluster.connect(), query), 0);
-}
-
-#[test]
-fn a_transaction_that_only_reads_gets_no_id() {
-    let cluster = start(plain_server());
-    let mut client = cluster.connect();
-    client.batch_execute("SET default_transaction_read_only = on").expect("set");
-    let error = error_of(client.query_one(NEXT, &[]));
-    assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION, "{error:?}");
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use postgres::SimpleQueryMessage;
 use postgres::error::SqlState;
-use snowflake_e2e::{Journal, NEXT, StopOnDrop, bigint, eventually, signal};
+use snowflake_e2e::{Journal, NEXT, StopOnDrop, Stopped, bigint, eventually, process, value};
 
-use super::{install_with, plain_server};
+use super::{install_with, plain_server, start_without};
 
 /// In the session that is to be stopped, shows the value as a lock, and waits for another lock, which
 /// the test holds.
@@ -21,12 +21,6 @@ const PAUSE: &str = "
         END IF;
     END $$";
 
-/// The statements of a move, each with the name of the place before it.
-const MOVE: [(&str, &str); 2] = [
-    ("counter", "PERFORM pg_catalog.setval('public.snowflake_counter'"),
-    ("reserved", "PERFORM pg_catalog.setval('public.snowflake_reserved'"),
-];
-
 /// Stops a call before one of the statements, sets the clock meanwhile, and checks that no ID comes
 /// twice, and that each is greater than those before it.
 ///
@@ -35,14 +29,15 @@ const MOVE: [(&str, &str); 2] = [
 fn stop_before(place: &str, step: &str) {
     // The log does not need each call that fails.
     let builder = plain_server().set("log_min_messages", "log").set("test.clock", "0");
-    let mut cluster = builder.create();
-    cluster.start_again();
+    let cluster = start_without(builder);
     cluster.connect().batch_execute(PAUSE).expect("a function");
     let clock = ("clock_timestamp()", "current_setting('test.clock')::interval + ".into());
-    let pauses = MOVE
-        .map(|(name, statement)| (statement, format!("PERFORM public.pause('{name}', value);\n")));
-    let [before_counter, before_reserved] = pauses;
-    install_with(&cluster, &[clock, before_counter, before_reserved]);
+    let moves = ["counter", "reserved"].map(|name| {
+        let statement = format!("PERFORM pg_catalog.setval('public.snowflake_{name}'");
+        (statement, format!("PERFORM public.pause('{name}', value);\n"))
+    });
+    let [counter, reserved] = moves.each_ref().map(|(before, pause)| (&**before, pause.clone()));
+    install_with(&cluster, &[clock, counter, reserved]);
     let journal = Journal::new();
     let mut client = cluster.connect();
     journal.take(&mut client, NEXT).expect("an ID");
@@ -50,7 +45,8 @@ fn stop_before(place: &str, step: &str) {
     let mut gate = cluster.connect();
     gate.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
     let mut stopped = cluster.connect();
-    let pid = bigint(&mut stopped, "SELECT pg_backend_pid()::bigint");
+    let pid = process(&mut stopped);
+    // At once, because others have to use up the values of what passes between.
     let take_two =
         format!("{NEXT}; SELECT pg_sleep(0.003); SET test.pause = '{place}'; {NEXT} AS id");
     let locks = format!("FROM pg_locks WHERE pid = {pid} AND locktype = 'advisory'");
@@ -61,25 +57,20 @@ fn stop_before(place: &str, step: &str) {
         let moving = scope.spawn(|| last_of(stopped.simple_query(&take_two).expect("IDs")));
         let waits = format!("SELECT count(*) {locks} AND NOT granted");
         eventually("the call is there", || bigint(&mut client, &waits) == 1);
-        let value = format!(
+        let target = format!(
             "SELECT min((classid::bigint << 32) | objid::bigint) {locks} AND mode = 'ShareLock' AND granted"
         );
-        let value = bigint(&mut client, &value);
-        signal(pid, "STOP");
-        let stopped = Stopped(pid);
+        let target = bigint(&mut client, &target);
+        let stopped = Stopped::new(pid);
         gate.batch_execute("SELECT pg_advisory_unlock(1)").expect("unlocked");
-        cluster.configure(&[("test.clock", step)]);
-        cluster.reload();
+        cluster.reload_with(&[("test.clock", step)]);
         eventually("sessions begin with the clock", || {
-            let query = "SELECT current_setting('test.clock')";
-            cluster.connect().query_one(query, &[]).expect("a row").get::<_, String>(0) == step
+            value::<String>(&mut cluster.connect(), "SHOW test.clock") == step
         });
         let _stop = StopOnDrop(&stop);
         for _ in 0..8 {
-            let config = cluster.config();
-            let (journal, stop, failed, taken) = (&journal, &stop, &failed, &taken);
-            scope.spawn(move || {
-                let mut client = config.connect(postgres::NoTls).expect("a session");
+            scope.spawn(|| {
+                let mut client = cluster.connect();
                 client.batch_execute("SET lock_timeout = '1ms'").expect("set");
                 while !stop.load(SeqCst) {
                     match journal.take(&mut client, NEXT) {
@@ -99,29 +90,20 @@ fn stop_before(place: &str, step: &str) {
             assert!(failed.load(SeqCst) > 1000, "{failed:?} calls failed");
         } else {
             eventually("values are taken that the move brings back", || {
-                bigint(&mut client, counter) > value
+                bigint(&mut client, counter) > target
             });
         }
         println!("{place}, {step}: {failed:?} calls failed, {taken:?} took IDs");
         let before = journal.count();
         drop(stopped);
         let moved = moving.join().expect("an ID");
-        assert_eq!(moved, (value >> 12 << 22) | (5 << 17) | (9 << 12));
+        assert_eq!(moved, (target >> 12 << 22) | (5 << 17) | (9 << 12));
         let others = &journal.ids()[..before];
         assert!(!others.contains(&moved), "others were given {moved}, too");
         // Whoever comes now gets what the move has brought back.
         journal.wait_for(20_000);
     });
     journal.check();
-}
-
-/// Lets a process that is stopped go on when it goes, also when an assertion fails.
-struct Stopped(i64);
-
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        signal(self.0, "CONT");
-    }
 }
 
 /// The ID in the last row.
@@ -134,21 +116,15 @@ fn last_of(messages: Vec<SimpleQueryMessage>) -> i64 {
 }
 
 #[test]
-fn before_the_counter_while_the_clock_runs() {
-    stop_before("counter", "0");
+fn before_the_counter_is_moved() {
+    for step in ["0", "-1 hour"] {
+        stop_before("counter", step);
+    }
 }
 
 #[test]
-fn before_the_counter_while_the_clock_is_set_back() {
-    stop_before("counter", "-1 hour");
-}
-
-#[test]
-fn before_the_reservation_while_the_clock_runs() {
-    stop_before("reserved", "0");
-}
-
-#[test]
-fn before_the_reservation_while_the_clock_is_set_back() {
-    stop_before("reserved", "-1 hour");
+fn before_the_reservation_is_moved() {
+    for step in ["0", "-1 hour"] {
+        stop_before("reserved", step);
+    }
 }

@@ -1,7 +1,6 @@
 //! The library of one release with the SQL of the other: it works, or says what is wrong.
 
-use postgres::Client;
-use snowflake_e2e::{Cluster, NEXT, bigint, call_everything, error_of};
+use snowflake_e2e::{Cluster, NEXT, bigint, call_everything, error_of, value};
 
 use super::{former_cluster, start_with_former_library, start_with_new_library};
 
@@ -23,10 +22,6 @@ fn the_former_library_answers_the_newer_sql() {
     call_everything(&cluster, &mut cluster.connect());
 }
 
-fn text(client: &mut Client, query: &str) -> String {
-    client.query_one(query, &[]).expect("a row").get(0)
-}
-
 /// An update before the restart fails as a whole where it needs a function that the former library
 /// does not have, and says so. The scripts of the newer release are there, as after the installation
 /// of its package: `tools/test-upgrade` puts them there.
@@ -35,15 +30,13 @@ fn an_update_before_the_restart_works_or_fails_as_a_whole() {
     let mut cluster = former_cluster();
     cluster.stop();
     start_with_new_library(&mut cluster);
-    let newest = text(
-        &mut cluster.connect(),
-        "SELECT default_version FROM pg_available_extensions WHERE name = 'snowflake'",
-    );
+    let newest = "SELECT default_version FROM pg_available_extensions WHERE name = 'snowflake'";
+    let newest: String = value(&mut cluster.connect(), newest);
     cluster.stop();
     start_with_former_library(&mut cluster);
     let mut client = cluster.connect();
     let installed = "SELECT extversion FROM pg_extension WHERE extname = 'snowflake'";
-    let former = text(&mut client, installed);
+    let former: String = value(&mut client, installed);
     assert_ne!(former, newest);
     let updated = client.batch_execute(&format!("ALTER EXTENSION snowflake UPDATE TO '{newest}'"));
     let expected = match updated {
@@ -54,7 +47,7 @@ fn an_update_before_the_restart_works_or_fails_as_a_whole() {
             former
         }
     };
-    assert_eq!(text(&mut client, installed), expected);
+    assert_eq!(value::<String>(&mut client, installed), expected);
     assert!(bigint(&mut client, NEXT) > 0);
 }
 
@@ -73,7 +66,6 @@ fn a_converted_key_stays_when_the_extension_of_conversions_is_dropped() {
         )
         .expect("converted");
     let id = bigint(&mut client, INSERT);
-    drop(client);
     cluster.stop();
     start_with_new_library(&mut cluster);
     let mut client = cluster.connect();

@@ -5,7 +5,7 @@ mod library;
 mod register;
 mod rolling;
 
-use snowflake_e2e::{Cluster, INSERT, Journal, Programs, check, create_orders};
+use snowflake_e2e::{Cluster, Programs, check, create_orders};
 
 /// A cluster of the former release, with a table.
 fn former_cluster() -> Cluster {
@@ -13,14 +13,6 @@ fn former_cluster() -> Cluster {
         Cluster::builder().programs(Programs::former_release_from_env()).fake_clock().start();
     create_orders(&cluster);
     cluster
-}
-
-/// Inserts a hundred rows.
-fn insert(cluster: &Cluster, journal: &Journal) {
-    let mut client = cluster.connect();
-    for _ in 0..100 {
-        journal.take(&mut client, INSERT).expect("an ID");
-    }
 }
 
 fn assert_well(cluster: &Cluster) {

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use snowflake_e2e::{Cluster, Journal, bigint, eventually};
+use snowflake_e2e::{Cluster, INSERT, Journal, bigint, eventually};
 
-use super::{assert_well, former_cluster, insert, start_with_new_library};
+use super::{assert_well, former_cluster, start_with_new_library};
 
 fn rows(cluster: &Cluster) -> i64 {
     bigint(&mut cluster.connect(), "SELECT count(*) FROM orders")
@@ -16,33 +16,30 @@ fn rows(cluster: &Cluster) -> i64 {
 fn no_id_comes_twice_if_the_standby_is_upgraded_first() {
     let journal = Journal::new();
     let mut primary = former_cluster();
-    let mut standby = primary.standby();
-    standby.set_clock("-1h");
-    insert(&primary, &journal);
+    let mut standby = primary.standby_at("-1h");
+    journal.take_times(&primary, INSERT, 100);
 
     standby.stop();
     start_with_new_library(&mut standby);
-    insert(&primary, &journal);
+    journal.take_times(&primary, INSERT, 100);
     eventually("the rows reach the standby", || rows(&standby) == 200);
 
     primary.stop();
     standby.promote();
     standby.wait_until_primary();
-    insert(&standby, &journal);
+    journal.take_times(&standby, INSERT, 100);
     // The SQL of the former release still works.
-    standby
-        .connect()
-        .batch_execute("TABLE pg_stat_snowflake; TABLE snowflake_status")
-        .expect("views");
+    let views = "TABLE pg_stat_snowflake; TABLE snowflake_status";
+    standby.connect().batch_execute(views).expect("views");
 
-    let upstream = format!("host={} port=5432 user=postgres", standby.directory().display());
+    let upstream = standby.connection("postgres") + " user=postgres";
     primary.configure(&[("primary_conninfo", &upstream), ("recovery_target_timeline", "latest")]);
     fs::write(primary.data().join("standby.signal"), "").expect("root, or the owner");
     start_with_new_library(&mut primary);
     eventually("the rows reach the former primary", || rows(&primary) == 300);
 
     standby.connect().batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
-    insert(&standby, &journal);
+    journal.take_times(&standby, INSERT, 100);
     eventually("the rows reach the former primary", || rows(&primary) == 400);
     for cluster in [&primary, &standby] {
         assert_well(cluster);

@@ -170,18 +170,16 @@ fn between(from: &Path, to: &Path) -> (PathBuf, (PathBuf, PathBuf)) {
     (room.to_owned(), (entry(from), entry(to)))
 }
 
-/// The arrows from whose end others lead back to their beginning.
-fn in_circles(arrows: BTreeSet<(PathBuf, PathBuf)>) -> BTreeSet<(PathBuf, PathBuf)> {
-    let leads_back = |(from, to): &(PathBuf, PathBuf)| {
-        let mut reached = BTreeSet::from([to]);
-        loop {
-            let before = reached.len();
-            let next: Vec<_> = arrows.iter().filter(|arrow| reached.contains(&arrow.0)).collect();
-            reached.extend(next.into_iter().map(|arrow| &arrow.1));
-            if reached.len() == before {
-                return reached.contains(from);
-            }
+/// The arrows of circles, and between them: none of the others is behind one, or before one.
+fn in_circles(mut arrows: BTreeSet<(PathBuf, PathBuf)>) -> BTreeSet<(PathBuf, PathBuf)> {
+    loop {
+        let goes_on = |(from, to): &&(PathBuf, PathBuf)| {
+            arrows.iter().any(|next| next.0 == *to) && arrows.iter().any(|last| last.1 == *from)
+        };
+        let left: BTreeSet<_> = arrows.iter().filter(goes_on).cloned().collect();
+        if left.len() == arrows.len() {
+            return left;
         }
-    };
-    arrows.iter().filter(|arrow| leads_back(arrow)).cloned().collect()
+        arrows = left;
+    }
 }
