@@ -10,6 +10,7 @@ use postgres::Client;
 use snowflake_e2e::bigint;
 
 use crate::effort::Effort;
+use crate::keys::{self, NEXT_ID, SNOWFLAKE, UUIDV7};
 use crate::quantiles::median;
 use crate::report::{Bound, Report, Table};
 use crate::server::{cluster, widths};
@@ -18,14 +19,14 @@ use crate::server::{cluster, widths};
 pub struct Costs {
     /// The widths of the layout.
     pub widths: String,
-    /// Functions that return one value, and that every server with the extension has.
+    /// Functions that return one value.
     pub calls: Vec<Cost>,
 }
 
 /// Time of one call, less that of a built-in function that does nothing, in nanoseconds.
 pub struct Cost {
-    /// The call.
-    pub call: &'static str,
+    /// The call, as a reader knows it.
+    pub name: &'static str,
     /// Nanoseconds.
     pub above: f64,
 }
@@ -46,6 +47,8 @@ const CONSTANTS: &str = "benches.constants($n)";
 
 const ALWAYS_THE_SAME: &str = "count(DISTINCT call) = 1";
 const NEVER_THE_SAME: &str = "count(DISTINCT call) = count(*)";
+const OF_WORKER_7: &str =
+    "count(DISTINCT call) = count(*) AND bool_and(snowflake_worker_id(call) = 7)";
 
 /// Measures all functions, and prints what they cost.
 pub fn measure(effort: &Effort, report: &mut Report) -> Costs {
@@ -55,25 +58,9 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Costs {
     keys
 }
 
-/// A call as a reader knows it.
-pub fn shown(call: &str) -> String {
-    match call {
-        "benches.clock()" => "one reading of the clock".to_owned(),
-        "benches.constant()" => "a pgrx function that returns a constant".to_owned(),
-        "nextval('plain')" => "nextval()".to_owned(),
-        "nextval('cache_32')" => "nextval(), cache 32".to_owned(),
-        call => call.replace("$n", "count"),
-    }
-}
-
 fn keys(effort: &Effort, report: &mut Report) -> Costs {
-    let cluster = cluster().wide_sequence().start();
+    let (cluster, keys) = keys::start(cluster().wide_sequence());
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE SEQUENCE plain; CREATE SEQUENCE cache_32 CACHE 32; SELECT snowflake_nextval()",
-        )
-        .expect("set up");
     let candidate = |call, check| Candidate { call, check };
     let mut candidates = vec![
         candidate(NOTHING, ALWAYS_THE_SAME),
@@ -86,26 +73,22 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
             "max(call) BETWEEN extract(epoch FROM now()) * 1000 - 60000 AND extract(epoch FROM \
              clock_timestamp()) * 1000",
         ),
-        candidate(
-            "snowflake_nextval()",
-            "count(DISTINCT call) = count(*) AND bool_and(snowflake_worker_id(call) = 7)",
-        ),
+        candidate("benches.constant()", ALWAYS_THE_SAME),
         candidate(CONSTANTS, ALWAYS_THE_SAME),
-        candidate(
-            "snowflake_nextval($n)",
-            "count(DISTINCT call) = count(*) AND bool_and(snowflake_worker_id(call) = 7)",
-        ),
-        candidate("nextval('plain')", NEVER_THE_SAME),
-        candidate("nextval('cache_32')", NEVER_THE_SAME),
-        candidate("gen_random_uuid()", NEVER_THE_SAME),
+        candidate("snowflake_nextval($n)", OF_WORKER_7),
     ];
-    if cluster.programs().major() >= 18 {
-        candidates.push(candidate("uuidv7()", NEVER_THE_SAME));
-    }
-    candidates.push(candidate("benches.constant()", ALWAYS_THE_SAME));
+    candidates.extend(keys.iter().filter(|key| !key.call.is_empty()).map(|key| {
+        let check = match key.call {
+            SNOWFLAKE => OF_WORKER_7,
+            // It may repeat itself.
+            NEXT_ID => "bool_and(call >> 10 & 8191 = 5)",
+            _ => NEVER_THE_SAME,
+        };
+        candidate(key.call, check)
+    }));
     let times = Times::measure(&mut client, &candidates, effort);
     let above = |call: &str| times.above(call, if returns_set(call) { CONSTANTS } else { NOTHING });
-    let own = above("snowflake_nextval()");
+    let own = above(SNOWFLAKE);
     let widths = widths(&mut client);
 
     let title = format!(
@@ -120,35 +103,27 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
     let mut table = Table::new(&title, &["call", "ns", "of snowflake_nextval()"]);
     let mut calls = Vec::new();
     for Candidate { call, .. } in &candidates {
-        if [NOTHING, CONSTANTS].contains(call) {
-            continue;
-        }
-        table.row(&[
-            format!("`{}`", shown(call)),
-            format!("{:.1}", above(call)),
-            format!("{:.2}", above(call) / own),
-        ]);
+        let name = match *call {
+            NOTHING | CONSTANTS => continue,
+            "benches.clock()" => "one reading of the clock",
+            "benches.constant()" => "a pgrx function that returns a constant",
+            "snowflake_nextval($n)" => "snowflake_nextval(count)",
+            call => keys.iter().find(|key| key.call == call).map_or(call, |key| key.name),
+        };
+        let cost = above(call);
+        table.row(&[format!("`{name}`"), format!("{cost:.1}"), format!("{:.2}", cost / own)]);
         if !call.starts_with("benches.") && !returns_set(call) {
-            calls.push(Cost { call, above: above(call) });
+            calls.push(Cost { name, above: cost });
         }
     }
     table.print();
-    report.expect(
-        "snowflake_nextval() / clock_timestamp()",
-        own / above("clock_timestamp()"),
-        Bound::AtMost(1.5),
-    );
-    report.expect(
-        "snowflake_nextval() / nextval()",
-        own / above("nextval('plain')"),
-        Bound::AtMost(1.0 / 5.0),
-    );
-    if cluster.programs().major() >= 18 {
-        report.expect(
-            "snowflake_nextval() / uuidv7()",
-            own / above("uuidv7()"),
-            Bound::AtMost(1.0 / 30.0),
-        );
+    let mut peers = vec![("clock_timestamp()", 1.25), ("nextval('plain')", 1.0 / 5.0)];
+    if times.has(UUIDV7) {
+        peers.push((UUIDV7, 1.0 / 30.0));
+    }
+    for (peer, limit) in peers {
+        let what = format!("{SNOWFLAKE} / {peer}");
+        report.expect(what, own / above(peer), Bound::AtMost(limit));
     }
     report.expect(
         "snowflake_nextval(count), ns, less a set of constants",
@@ -279,6 +254,11 @@ impl Times {
             }
         }
         Times(candidates.iter().map(|candidate| candidate.call).zip(times).collect())
+    }
+
+    /// Whether a call was measured.
+    fn has(&self, call: &str) -> bool {
+        self.0.iter().any(|(other, _)| *other == call)
     }
 
     /// Median of a call.

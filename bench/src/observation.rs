@@ -7,7 +7,7 @@ use postgres::Client;
 use snowflake_e2e::{Cluster, bigint, eventually};
 
 use crate::effort::Effort;
-use crate::quantiles::median;
+use crate::quantiles::{median, ratio};
 use crate::report::{Bound, Report, Table};
 use crate::server::cluster;
 
@@ -59,8 +59,7 @@ pub fn measure(effort: &Effort, report: &mut Report) {
     }
     let refused = bigint(&mut to, "SELECT observations_refused FROM pg_stat_snowflake");
     assert_eq!(refused, 0, "an ID was not followed");
-    let ratio =
-        median(times[1].iter().zip(&times[0]).map(|(with, without)| with / without).collect());
+    let ratio = ratio(&times[1], &times[0]);
     let [without, with] = times.map(median);
     let title = format!(
         "Replication of {} rows that are inserted at once, from the commit until they are visible; \
