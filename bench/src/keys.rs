@@ -76,10 +76,10 @@ pub fn start(builder: ClusterBuilder) -> (Cluster, Vec<Key>) {
     static PGEDGE: OnceLock<Option<String>> = OnceLock::new();
     let pgedge = PGEDGE.get_or_init(build_pgedge).as_ref();
     let builder = match pgedge {
-        // Ours comes last, because it drops settings that begin with "snowflake." and are unknown.
-        Some(library) => builder
-            .set("shared_preload_libraries", &format!("{library}, snowflake_pg"))
-            .set("snowflake.node", "1"),
+        // Ours comes first, because calls within a library go to the first function of their name.
+        Some(library) => {
+            builder.set("shared_preload_libraries", &format!("snowflake_pg, {library}"))
+        }
         None => builder,
     };
     let cluster = builder.start();
@@ -87,7 +87,8 @@ pub fn start(builder: ClusterBuilder) -> (Cluster, Vec<Key>) {
     client.batch_execute(PEERS).expect("set up");
     if let Some(library) = pgedge {
         let create = format!(
-            "CREATE SEQUENCE of_pgedge;
+            "ALTER DATABASE postgres SET snowflake.node = 1;
+             CREATE SEQUENCE of_pgedge;
              CREATE FUNCTION pgedge_nextval(regclass) RETURNS bigint
                  LANGUAGE c AS '{library}', 'snowflake_nextval'"
         );
