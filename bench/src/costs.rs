@@ -40,6 +40,10 @@ struct Candidate {
     check: &'static str,
 }
 
+fn candidate(call: &'static str, check: &'static str) -> Candidate {
+    Candidate { call, check }
+}
+
 /// The baseline: PostgreSQL's cheapest function, which returns a number that the session has.
 const NOTHING: &str = "pg_backend_pid()";
 /// The baseline of sets.
@@ -61,7 +65,6 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Costs {
 fn keys(effort: &Effort, report: &mut Report) -> Costs {
     let (cluster, keys) = keys::start(cluster().wide_sequence());
     let mut client = cluster.connect();
-    let candidate = |call, check| Candidate { call, check };
     let mut candidates = vec![
         candidate(NOTHING, ALWAYS_THE_SAME),
         candidate(
@@ -137,7 +140,6 @@ fn decoding(effort: &Effort, report: &mut Report) {
     let cluster = cluster().public_keys("000102030405060708090a0b0c0d0e0f\n").start();
     let mut client = cluster.connect();
     client.batch_execute("SELECT snowflake_nextval()").expect("set up");
-    let candidate = |call, check| Candidate { call, check };
     let candidates = [
         candidate(NOTHING, ALWAYS_THE_SAME),
         candidate(
@@ -209,7 +211,6 @@ fn observing(effort: &Effort, report: &mut Report) {
     let ahead = "SELECT snowflake_max(now() + interval '1 hour')";
     let observe = format!("snowflake_observe({})", bigint(&mut client, ahead));
     let observe: &'static str = observe.leak();
-    let candidate = |call, check| Candidate { call, check };
     let candidates = [
         candidate(NOTHING, ALWAYS_THE_SAME),
         candidate("snowflake_nextval()", NEVER_THE_SAME),

@@ -10,6 +10,8 @@ use snowflake_e2e::Cluster;
 /// Sessions of one server. They stay connected, because connecting would take as long as a
 /// measurement.
 pub struct Crew {
+    /// One more, which does other things meanwhile.
+    pub watcher: Client,
     sessions: Vec<Client>,
 }
 
@@ -29,13 +31,13 @@ pub fn stream(call: &str) -> String {
     format!("PERFORM count({call}) FROM (SELECT generate_series(1, {AT_ONCE})) AS rows")
 }
 
-/// Creates the procedure that repeats a statement of PL/pgSQL, each time as a transaction of its own,
+/// Creates or replaces the procedure that repeats a statement of PL/pgSQL, each time as a transaction of its own,
 /// until a point in time, and counts.
 pub fn create_procedure(client: &mut Client, name: &str, statement: &str, count: i64) {
     // The clock is read less often than a single call is made.
     let repeats = if count == 1 { 20 } else { 1 };
     let create = format!(
-        "CREATE PROCEDURE {name}(INOUT done bigint, ends float8) LANGUAGE plpgsql AS $$
+        "CREATE OR REPLACE PROCEDURE {name}(INOUT done bigint, ends float8) LANGUAGE plpgsql AS $$
          DECLARE
              ends timestamptz := to_timestamp(ends);
          BEGIN
@@ -56,7 +58,8 @@ pub fn create_procedure(client: &mut Client, name: &str, statement: &str, count:
 impl Crew {
     /// Connects so many sessions.
     pub fn of(cluster: &Cluster, sessions: usize) -> Crew {
-        Crew { sessions: (0..sessions).map(|_| cluster.connect()).collect() }
+        let connect = |_| cluster.connect();
+        Crew { watcher: cluster.connect(), sessions: (0..sessions).map(connect).collect() }
     }
 
     /// Lets the first sessions call a procedure, for a time.

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use postgres::Client;
-use snowflake_e2e::{Cluster, bigint};
+use snowflake_e2e::bigint;
 
 use crate::crew::{AT_ONCE, Crew, create_procedure, stream};
 use crate::effort::Effort;
@@ -15,207 +14,203 @@ use crate::server::{cluster, copy_out, empty};
 /// Sessions at the same time.
 pub const SESSIONS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// The keys that are compared. The last one is the first, with a layout that limits nobody.
+/// The keys that are compared, and the first one with a layout that limits nobody.
 const KEYS: [&str; 5] = [SNOWFLAKE, NEXTVAL, NEXTVAL_CACHED, UUIDV7, UUID];
 const WIDE: &str = "snowflake_nextval(), 16 bits";
 
 /// What the default layout allows in a second.
 const LIMIT: f64 = 4_096_000.0;
 
-/// Rows of a file that is copied.
-const COPIED: u32 = 2000;
-
-/// One kind of work.
-pub struct Work {
-    /// What is done.
-    pub title: &'static str,
-    /// With which kind of key, and how many a second, for each of [`SESSIONS`].
-    pub per_second: Vec<(&'static str, Vec<f64>)>,
+/// What sessions repeat.
+struct Task {
+    title: &'static str,
+    /// IDs of a statement.
+    count: i64,
+    inserts: bool,
+    statement: fn(&Candidate) -> String,
 }
 
-/// A server, a session that watches it, and those that work.
-struct Server {
-    file: String,
-    client: Client,
-    crew: Crew,
-}
+const TASKS: [Task; 5] = [
+    Task {
+        title: "IDs per second, 5,000 in a statement",
+        count: AT_ONCE,
+        inserts: false,
+        statement: |candidate| stream(candidate.key.call),
+    },
+    Task {
+        title: "IDs per second, each in a transaction",
+        count: 1,
+        inserts: false,
+        statement: |candidate| format!("PERFORM {}", candidate.key.call),
+    },
+    Task {
+        title: "Rows per second, each in a transaction",
+        count: 1,
+        inserts: true,
+        statement: |candidate| format!("INSERT INTO {} (item) VALUES (1)", candidate.table),
+    },
+    Task {
+        title: "Rows per second, 100 in an INSERT",
+        count: 100,
+        inserts: true,
+        statement: |candidate| {
+            format!("INSERT INTO {} (item) SELECT generate_series(1, 100)", candidate.table)
+        },
+    },
+    Task {
+        title: "Rows per second, 2,000 in a COPY",
+        count: 2000,
+        inserts: true,
+        statement: |candidate| format!("COPY {} (item) FROM '{}'", candidate.table, candidate.file),
+    },
+];
 
-/// A key on a server, and its table.
+/// A key on a server.
 struct Candidate {
     name: &'static str,
     key: Key,
     server: usize,
     table: String,
+    /// Rows to copy.
+    file: String,
 }
 
-/// Figures of the rounds, for each of [`SESSIONS`].
+/// What sessions made with a key: figures of the rounds, for each of [`SESSIONS`].
 #[derive(Default)]
 struct Figures {
     per_second: [Vec<f64>; SESSIONS.len()],
-    /// What the session that did least had of its fair share.
+    /// What the session that made least had of its fair share.
     slowest: [Vec<f64>; SESSIONS.len()],
 }
 
-/// Measures each kind of work, and prints tables.
+/// What was measured of a task.
+pub struct Work {
+    /// What was done.
+    pub title: &'static str,
+    /// With which kind of key, and how many a second, for each of [`SESSIONS`].
+    pub per_second: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// Measures each task, and prints tables.
 pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Work> {
     let (narrow, keys) = keys::start(cluster());
     let (wide, _) = keys::start(cluster().wide_sequence());
-    let mut servers = [&narrow, &wide].map(Server::of);
-    let compared = keys.into_iter().filter(|key| KEYS.contains(&key.name));
-    let candidates: Vec<Candidate> = compared
-        .flat_map(|key| match key.name {
-            SNOWFLAKE => vec![(SNOWFLAKE, key, 0), (WIDE, key, 1)],
-            name => vec![(name, key, 0)],
-        })
-        .enumerate()
-        .map(|(index, (name, key, server))| {
-            let table = format!("t{index}");
-            key.create_table(&mut servers[server].client, &table);
-            Candidate { name, key, server, table }
-        })
-        .collect();
-    let files = servers.each_ref().map(|server| server.file.clone());
-    let into = |candidate: &Candidate, values: &str| {
-        format!("INSERT INTO {} (item) VALUES {values}", candidate.table)
-    };
-    let hundred = ["(1)"; 100].join(", ");
-    let copy = |Candidate { table, server, .. }: &Candidate| {
-        format!("COPY {table} (item) FROM '{}'", files[*server])
-    };
-    let works: [(_, _, &dyn Fn(&Candidate) -> String); 5] = [
-        ("IDs per second, 5,000 in a statement", AT_ONCE, &|c| stream(c.key.call)),
-        ("IDs per second, each in a transaction", 1, &|c| format!("PERFORM {}", c.key.call)),
-        ("Rows per second, each in a transaction", 1, &|c| into(c, "(1)")),
-        ("Rows per second, 100 in an INSERT", 100, &|c| into(c, &hundred)),
-        ("Rows per second, 2,000 in a COPY", i64::from(COPIED), &copy),
-    ];
-    works
-        .into_iter()
-        .enumerate()
-        .map(|(number, (title, count, statement))| {
-            for candidate in &candidates {
-                let client = &mut servers[candidate.server].client;
-                let procedure = candidate.procedure(number);
-                create_procedure(client, &procedure, &statement(candidate), count);
-            }
-            let measured = one(number, title, &mut servers, &candidates, effort);
-            show(number, title, &candidates, &measured, effort, report)
-        })
-        .collect()
-}
-
-impl Server {
-    fn of(cluster: &Cluster) -> Server {
-        let file = copy_out(cluster, "n", COPIED);
-        Server { file, client: cluster.connect(), crew: Crew::of(cluster, 64) }
-    }
-}
-
-impl Candidate {
-    fn procedure(&self, work: usize) -> String {
-        format!("{}_work{work}", self.table)
-    }
-}
-
-fn one(
-    number: usize,
-    title: &str,
-    servers: &mut [Server; 2],
-    candidates: &[Candidate],
-    effort: &Effort,
-) -> Vec<Figures> {
-    let time = Duration::from_secs_f64(effort.session_seconds);
-    let mut measured: Vec<Figures> = candidates.iter().map(|_| Figures::default()).collect();
-    for round in 1..=effort.session_rounds {
-        eprintln!("    {title}, round {round} of {}", effort.session_rounds);
-        for (place, sessions) in SESSIONS.into_iter().enumerate() {
-            for (candidate, figures) in candidates.iter().zip(&mut measured) {
-                let Server { client, crew, .. } = &mut servers[candidate.server];
-                // The rows of all rounds together would fill the disk.
-                empty(client, &candidate.table);
-                let issued = "SELECT issued FROM pg_stat_snowflake";
-                let before = bigint(client, issued);
-                let done = crew.work(sessions, &candidate.procedure(number), time);
-                let all: i64 = done.counts.iter().sum();
-                let made = if title.starts_with("Rows") {
-                    bigint(client, &format!("SELECT count(*) FROM {}", candidate.table))
-                } else if candidate.key.name == SNOWFLAKE {
-                    bigint(client, issued) - before
-                } else {
-                    all
-                };
-                assert_eq!(made, all, "{title}: {} of {sessions} sessions", candidate.name);
-                figures.per_second[place].push(all as f64 / done.seconds);
-                let least = *done.counts.iter().min().expect("a session");
-                figures.slowest[place].push((least * sessions as i64) as f64 / all as f64);
-            }
+    let clusters = [&narrow, &wide];
+    let mut crews = clusters.map(|cluster| Crew::of(cluster, 64));
+    let mut candidates = Vec::new();
+    for key in keys.into_iter().filter(|key| KEYS.contains(&key.name)) {
+        let own = (key.name == SNOWFLAKE).then_some((WIDE, 1));
+        for (name, server) in [(key.name, 0)].into_iter().chain(own) {
+            let table = format!("t{}", candidates.len());
+            key.create_table(&mut crews[server].watcher, &table);
+            let file = copy_out(clusters[server], "n", 2000);
+            candidates.push(Candidate { name, key, server, table, file });
         }
     }
-    measured
+    TASKS.iter().map(|task| task.measure(&mut crews, &candidates, effort, report)).collect()
 }
 
-fn show(
-    number: usize,
-    title: &'static str,
-    candidates: &[Candidate],
-    measured: &[Figures],
-    effort: &Effort,
-    report: &mut Report,
-) -> Work {
-    let of = |name| {
-        let place = candidates.iter().position(|candidate| candidate.name == name);
-        &measured[place.expect("measured")]
-    };
-    let print = |title: &str, cell: &dyn Fn(&Figures, usize) -> String| {
-        let columns: Vec<String> = SESSIONS.iter().map(usize::to_string).collect();
-        let columns: Vec<&str> =
-            ["sessions"].into_iter().chain(columns.iter().map(|c| &**c)).collect();
-        let mut table = Table::new(title, &columns);
-        for (candidate, figures) in candidates.iter().zip(measured) {
-            let cells = (0..SESSIONS.len()).map(|place| cell(figures, place));
-            table.row(
-                &[format!("`{}`", candidate.name)].into_iter().chain(cells).collect::<Vec<_>>(),
-            );
+impl Task {
+    fn measure(
+        &self,
+        crews: &mut [Crew; 2],
+        candidates: &[Candidate],
+        effort: &Effort,
+        report: &mut Report,
+    ) -> Work {
+        let Effort { session_rounds: rounds, session_seconds: seconds, .. } = *effort;
+        for candidate in candidates {
+            let watcher = &mut crews[candidate.server].watcher;
+            let statement = (self.statement)(candidate);
+            create_procedure(watcher, &candidate.table, &statement, self.count);
         }
-        table.print();
-    };
-    let middle = |rounds: &[f64]| median(rounds.to_vec());
-    let of_nextval = |figures: &Figures, place: usize| {
-        ratio(&figures.per_second[place], &of(NEXTVAL).per_second[place])
-    };
-    let rounds =
-        format!("medians of {} rounds of {} s", effort.session_rounds, effort.session_seconds);
-    print(&format!("{title} (of those with nextval()); {rounds}"), &|figures, place| {
-        format!("{:.0} ({:.2})", middle(&figures.per_second[place]), of_nextval(figures, place))
-    });
-    let own = of(SNOWFLAKE);
-    let last = SESSIONS.len() - 1;
-    if number == 0 {
-        print(&format!("{title}: what the slowest session has of its share"), &|figures, place| {
-            format!("{:.2}", middle(&figures.slowest[place]))
+        let mut measured: Vec<_> = candidates.iter().map(|_| Figures::default()).collect();
+        for round in 1..=rounds {
+            eprintln!("    {}, round {round} of {rounds}", self.title);
+            for (place, sessions) in SESSIONS.into_iter().enumerate() {
+                for (candidate, figures) in candidates.iter().zip(&mut measured) {
+                    let counts = self.run(crews, candidate, sessions, seconds);
+                    let all: f64 = counts.iter().sum();
+                    figures.per_second[place].push(all);
+                    let least = counts.into_iter().fold(f64::INFINITY, f64::min);
+                    figures.slowest[place].push(least * sessions as f64 / all);
+                }
+            }
+        }
+        let measured: Vec<_> = candidates.iter().map(|c| c.name).zip(measured).collect();
+        self.show(&measured, &format!("medians of {rounds} rounds of {seconds} s"), report)
+    }
+
+    /// What each session made, per second.
+    fn run(
+        &self,
+        crews: &mut [Crew; 2],
+        on: &Candidate,
+        sessions: usize,
+        seconds: f64,
+    ) -> Vec<f64> {
+        let crew = &mut crews[on.server];
+        // The rows of all rounds together would fill the disk.
+        empty(&mut crew.watcher, &on.table);
+        let query = match self.inserts {
+            true => format!("SELECT count(*) FROM {}", on.table),
+            false => "SELECT issued FROM pg_stat_snowflake".to_owned(),
+        };
+        let before = bigint(&mut crew.watcher, &query);
+        let done = crew.work(sessions, &on.table, Duration::from_secs_f64(seconds));
+        if self.inserts || on.key.name == SNOWFLAKE {
+            let made = bigint(&mut crew.watcher, &query) - before;
+            assert_eq!(made, done.counts.iter().sum::<i64>(), "{}: {}", self.title, on.name);
+        }
+        done.counts.into_iter().map(|count| count as f64 / done.seconds).collect()
+    }
+
+    fn show(
+        &self,
+        measured: &[(&'static str, Figures)],
+        rounds: &str,
+        report: &mut Report,
+    ) -> Work {
+        let of = |name| &measured.iter().find(|(other, _)| *other == name).expect("measured").1;
+        let print = |what: &str, cell: &dyn Fn(&Figures, usize) -> String| {
+            let sessions = SESSIONS.map(|sessions| sessions.to_string());
+            let columns: Vec<_> =
+                ["sessions"].into_iter().chain(sessions.each_ref().map(|s| &**s)).collect();
+            let mut table = Table::new(&format!("{}{what}; {rounds}", self.title), &columns);
+            for (name, figures) in measured {
+                let cells: Vec<_> = (0..SESSIONS.len()).map(|place| cell(figures, place)).collect();
+                table.row(&[&[format!("`{name}`")], &cells[..]].concat());
+            }
+            table.print();
+        };
+        let middle = |rounds: &Vec<f64>| median(rounds.clone());
+        let (own, nextval) = (of(SNOWFLAKE), of(NEXTVAL));
+        let of_nextval = |figures: &Figures, place: usize| {
+            ratio(&figures.per_second[place], &nextval.per_second[place])
+        };
+        print(" (of those with nextval())", &|figures, place| {
+            format!("{:.0} ({:.2})", middle(&figures.per_second[place]), of_nextval(figures, place))
         });
-        for (place, sessions) in SESSIONS.into_iter().enumerate() {
-            let least = if sessions == 1 { 0.99 } else { 0.97 };
-            let of_limit = middle(&own.per_second[place]) / LIMIT;
-            let what = format!("{sessions} sessions, of 4,096,000 IDs per second");
-            report.expect(what, of_limit, Bound::AtLeast(least));
-            if sessions > 1 {
-                let what = format!("{sessions} sessions, the slowest's share");
-                report.expect(what, middle(&own.slowest[place]), Bound::AtLeast(0.5));
+        if self.count == AT_ONCE {
+            print(", the slowest session's part of its share", &|figures, place| {
+                format!("{:.2}", middle(&figures.slowest[place]))
+            });
+            for (place, sessions) in SESSIONS.into_iter().enumerate() {
+                let what = format!("{sessions} sessions, of 4,096,000 IDs per second");
+                let least = if sessions == 1 { 0.99 } else { 0.97 };
+                let of_limit = middle(&own.per_second[place]) / LIMIT;
+                report.expect(what, of_limit, Bound::AtLeast(least));
+                if sessions > 1 {
+                    let what = format!("{sessions} sessions, the slowest's share");
+                    report.expect(what, middle(&own.slowest[place]), Bound::AtLeast(0.5));
+                }
             }
+        } else if self.count > 1 {
+            let what = format!("{}, 64 sessions, with {SNOWFLAKE} / with {NEXTVAL}", self.title);
+            report.expect(what, of_nextval(own, SESSIONS.len() - 1), Bound::AtLeast(1.0));
         }
-    } else if number >= 3 {
-        let what =
-            format!("{title}, {} sessions, with {SNOWFLAKE} / with {NEXTVAL}", SESSIONS[last]);
-        report.expect(what, of_nextval(own, last), Bound::AtLeast(1.0));
-    }
-    let medians =
-        |figures: &Figures| figures.per_second.iter().map(|rounds| middle(rounds)).collect();
-    let per_second = candidates.iter().zip(measured);
-    Work {
-        title,
-        per_second: per_second
-            .map(|(candidate, figures)| (candidate.name, medians(figures)))
-            .collect(),
+        let medians = |figures: &Figures| figures.per_second.iter().map(middle).collect();
+        let per_second = measured.iter().map(|(name, figures)| (*name, medians(figures)));
+        Work { title: self.title, per_second: per_second.collect() }
     }
 }
