@@ -28,7 +28,7 @@ pub const FULL: Effort = Effort {
     calls: 200_000,
     rows: 1_000_000,
     session_rounds: 3,
-    session_seconds: 0.7,
+    session_seconds: 0.6,
     watched_seconds: 10.0,
     tables: 4000,
 };

@@ -23,6 +23,8 @@ pub struct Key {
 pub const FREE: &str = "free (row number)";
 /// The default key.
 pub const SNOWFLAKE: &str = "snowflake_nextval()";
+/// The same with a layout that limits nobody.
+pub const WIDE: &str = "snowflake_nextval(), 16 bits";
 /// The key of a sequence.
 pub const NEXTVAL: &str = "nextval()";
 /// The key of a sequence of which each session takes 32 values at a time.

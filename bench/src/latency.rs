@@ -10,7 +10,7 @@ use snowflake_e2e::Cluster;
 
 use crate::crew::{AT_ONCE, Crew, create_procedure, stream};
 use crate::effort::Effort;
-use crate::keys;
+use crate::keys::{self, NEXTVAL, NEXTVAL_CACHED, SNOWFLAKE, WIDE};
 use crate::quantiles::quantiles;
 use crate::report::Table;
 use crate::server::cluster;
@@ -20,15 +20,15 @@ const RATES: [(f64, usize); 3] = [(0.2, 20), (10.0, 200), (1000.0, 5000)];
 
 const KEYS: [&str; 2] = ["nextval()", "snowflake_nextval()"];
 
-/// What others call without end, and the width of the sequence. In runs of `snowflake_nextval(count)`,
-/// they leave a part of each millisecond to others.
-const OTHERS: [(&str, &str, u32); 5] = [
-    ("snowflake_nextval()", "snowflake_nextval()", 12),
-    ("snowflake_nextval(count)", "snowflake_nextval()", 12),
-    ("snowflake_nextval(), 16 bits", "snowflake_nextval()", 16),
-    ("nextval()", "nextval('plain')", 12),
-    ("nextval(), cache 32", "nextval('cache_32')", 12),
+/// What others take without end. In runs of [`RUN`], they leave a part of each millisecond to others.
+const OTHERS: [(&str, &str); 5] = [
+    (SNOWFLAKE, SNOWFLAKE),
+    (RUN, SNOWFLAKE),
+    (WIDE, SNOWFLAKE),
+    (NEXTVAL, "nextval('plain')"),
+    (NEXTVAL_CACHED, "nextval('cache_32')"),
 ];
+const RUN: &str = "snowflake_nextval(5000)";
 
 /// How long others are at work before they are watched, and after.
 const MARGIN: Duration = Duration::from_millis(200);
@@ -98,28 +98,30 @@ pub fn beside(others: &[usize], effort: &Effort) {
     let (narrow, _) = keys::start(cluster());
     let (wide, _) = keys::start(cluster().wide_sequence());
     let mut sessions = [&narrow, &wide].map(|cluster| (cluster.connect(), Crew::of(cluster, most)));
-    for (index, (name, call, bits)) in OTHERS.iter().enumerate() {
-        let (client, _) = &mut sessions[usize::from(*bits == 16)];
-        let in_runs = format!("PERFORM count(*) FROM (SELECT snowflake_nextval({AT_ONCE})) AS ids");
-        let statement = if name.contains("count") { in_runs } else { stream(call) };
+    for (index, (name, call)) in OTHERS.into_iter().enumerate() {
+        let (client, _) = &mut sessions[usize::from(name == WIDE)];
+        let statement = match name {
+            RUN => format!("PERFORM count(*) FROM (SELECT {RUN}) AS ids"),
+            _ => stream(call),
+        };
         create_procedure(client, &format!("others{index}"), &statement, AT_ONCE);
         create_observed(client, index, call);
     }
     let seconds = effort.watched_seconds / effort.session_rounds as f64;
     let mut report = Table::new(
         &format!(
-            "Time of a call each millisecond (of pg_backend_pid() before it) of one session, beside \
+            "Time of a key each millisecond (of pg_backend_pid() before it) in one session, beside \
              others without a pause; {} rounds of {seconds:.1} s",
             effort.session_rounds
         ),
-        &["others", "each calls", "50 %, µs", "99.9 %, µs", "longest, µs"],
+        &["others", "all take", "50 %, µs", "99.9 %, µs", "longest, µs"],
     );
     for &count in others {
         eprintln!("    beside {count} others");
         let mut times = OTHERS.map(|_| [Vec::new(), Vec::new()]);
         for _ in 0..effort.session_rounds {
-            for (index, (times, (_, _, bits))) in times.iter_mut().zip(OTHERS).enumerate() {
-                let (client, crew) = &mut sessions[usize::from(bits == 16)];
+            for (index, (times, (name, _))) in times.iter_mut().zip(OTHERS).enumerate() {
+                let (client, crew) = &mut sessions[usize::from(name == WIDE)];
                 thread::scope(|scope| {
                     let time = Duration::from_secs_f64(seconds) + 2 * MARGIN;
                     scope.spawn(move || crew.work(count, &format!("others{index}"), time));
@@ -132,7 +134,7 @@ pub fn beside(others: &[usize], effort: &Effort) {
                 });
             }
         }
-        for ((name, ..), times) in OTHERS.iter().zip(times) {
+        for ((name, _), times) in OTHERS.iter().zip(times) {
             let [nothing, key] = times.map(quantiles);
             let at = |share| format!("{:.0} ({:.0})", key(share), nothing(share));
             report.row(&[count.to_string(), format!("`{name}`"), at(0.5), at(0.999), at(1.0)]);
