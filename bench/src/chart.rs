@@ -9,6 +9,7 @@ use crate::costs::Costs;
 use crate::inserts::{Bulk, Inserts};
 use crate::machine::Machine;
 use crate::picture::{self, Area, BLUE, GRAY, GRID, INK, ORANGE, PAPER};
+use crate::quantiles::quantiles;
 use crate::sessions::{SESSIONS, Work};
 
 /// In a cell: the margin, the top of the content, and the height of a line.
@@ -138,18 +139,27 @@ fn short(value: f64) -> String {
     }
 }
 
-/// A bar for each row, with its name and value.
+/// A bar for each row, with its name and value. The longest one is cut, with a gap, if it would leave
+/// no room to compare the others.
 fn bars(cell: &Area, digits: usize, rows: &[(&str, f64)]) {
-    let longest = rows.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let value = quantiles(rows.iter().map(|(_, value)| *value).collect());
+    let second = value(1.0 - 1.0 / (rows.len() - 1) as f64);
+    let longest = if value(1.0) > 2.0 * second { 1.25 * second } else { value(1.0) };
     let (width, _) = cell.dim_in_pixel();
     let from = MARGIN + NAMES;
     let room = f64::from(width as i32 - from - VALUES);
     for ((name, value), top) in rows.iter().zip((TOP..).step_by(LINE as usize)) {
-        let color = if name.contains("snowflake") { BLUE } else { GRAY };
+        let color = if name.starts_with("snowflake") { BLUE } else { GRAY };
         // Noise can make the difference negative.
-        let to = from + (value.max(0.0) / longest * room).round().max(1.0) as i32;
-        let bar = Rectangle::new([(from, top + 3), (to, top + LINE - 3)], color.filled());
-        cell.draw(&bar).expect("drawn");
+        let to = from + (value.clamp(0.0, longest) / longest * room).round().max(1.0) as i32;
+        let bar = |from, to, color: RGBColor| {
+            let bar = Rectangle::new([(from, top + 3), (to, top + LINE - 3)], color.filled());
+            cell.draw(&bar).expect("drawn");
+        };
+        bar(from, to, color);
+        if *value > longest {
+            bar(to - 14, to - 8, PAPER);
+        }
         let middle = top + LINE / 2;
         text(cell, name, (from - 8, middle), HPos::Right);
         text(cell, &grouped(*value, digits), (to + 6, middle), HPos::Left);

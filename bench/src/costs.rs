@@ -12,7 +12,7 @@ use snowflake_e2e::bigint;
 use crate::effort::Effort;
 use crate::keys::{self, NEXT_ID, SNOWFLAKE, UUIDV7};
 use crate::quantiles::median;
-use crate::report::{Bound, Report, Table};
+use crate::report::{Report, Table};
 use crate::server::{cluster, widths};
 
 /// What makes a key, and what it costs.
@@ -103,7 +103,7 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         effort.call_rounds,
         effort.calls
     );
-    let mut table = Table::new(&title, &["call", "ns", "of snowflake_nextval()"]);
+    let mut table = Table::new(title, &["call", "ns", "of snowflake_nextval()"]);
     let mut calls = Vec::new();
     for Candidate { call, .. } in &candidates {
         let name = match *call {
@@ -114,7 +114,7 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
             call => keys.iter().find(|key| key.call == call).map_or(call, |key| key.name),
         };
         let cost = above(call);
-        table.row(&[format!("`{name}`"), format!("{cost:.1}"), format!("{:.2}", cost / own)]);
+        table.row(format!("`{name}`"), [format!("{cost:.1}"), format!("{:.2}", cost / own)]);
         if !call.starts_with("benches.") && !returns_set(call) {
             calls.push(Cost { name, above: cost });
         }
@@ -125,13 +125,13 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         peers.push((UUIDV7, 1.0 / 30.0));
     }
     for (peer, limit) in peers {
-        let what = format!("{SNOWFLAKE} / {peer}");
-        report.expect(what, own / above(peer), Bound::AtMost(limit));
+        let what = format!("{SNOWFLAKE} / {}", peer.replace("'plain'", ""));
+        report.at_most(what, own / above(peer), limit);
     }
-    report.expect(
+    report.at_most(
         "snowflake_nextval(count), ns, less a set of constants",
         above("snowflake_nextval($n)"),
-        Bound::AtMost(5.0),
+        5.0,
     );
     Costs { widths, calls }
 }
@@ -175,31 +175,31 @@ fn decoding(effort: &Effort, report: &mut Report) {
         "Time of decoding, less that of a built-in function that does nothing; medians of {} rounds of {}",
         effort.call_rounds, effort.calls
     );
-    let mut table = Table::new(&title, &["call", "ns"]);
+    let mut table = Table::new(title, &["call", "ns"]);
     for Candidate { call, .. } in &candidates[1..] {
-        table.row(&[format!("`{call}`"), format!("{:.1}", above(call))]);
+        table.row(format!("`{call}`"), [format!("{:.1}", above(call))]);
     }
     table.print();
-    report.expect(
+    report.at_most(
         "snowflake_timestamp(), ns, less a built-in function that does nothing",
         above("snowflake_timestamp(id)"),
-        Bound::AtMost(10.0),
+        10.0,
     );
     for call in [
         "snowflake_to_public(id, 'ord')",
         "snowflake_from_public('ord_4v6OhBwNrBBescGiuxQIbh', 'ord')",
     ] {
         let name = call.split('(').next().expect("a name");
-        report.expect(
+        report.at_most(
             format!("{name}(), ns, less a built-in function that does nothing"),
             above(call),
-            Bound::AtMost(500.0),
+            500.0,
         );
     }
-    report.expect(
+    report.at_most(
         "snowflake_parse() / pg_walfile_name_offset()",
         above("snowflake_parse(id)") / above("pg_walfile_name_offset('0/1000028')"),
-        Bound::AtMost(3.0),
+        3.0,
     );
 }
 
@@ -221,11 +221,11 @@ fn observing(effort: &Effort, report: &mut Report) {
     let title = "Time of an observation and of an ID, both an hour ahead of the clock, less that of a \
                  built-in function that does nothing";
     let mut table = Table::new(title, &["call", "ns", "of snowflake_nextval()"]);
-    table.row(&["`snowflake_nextval()`".into(), format!("{next:.1}"), "1.00".into()]);
+    table.row("`snowflake_nextval()`", [format!("{next:.1}"), "1.00".into()]);
     let ratio = observe / next;
-    table.row(&["`snowflake_observe(id)`".into(), format!("{observe:.1}"), format!("{ratio:.2}")]);
+    table.row("`snowflake_observe(id)`", [format!("{observe:.1}"), format!("{ratio:.2}")]);
     table.print();
-    report.expect("snowflake_observe() / snowflake_nextval()", ratio, Bound::AtMost(1.5));
+    report.at_most("snowflake_observe() / snowflake_nextval()", ratio, 1.5);
 }
 
 /// Nanoseconds for a call, that of its query included: one time for each candidate and round.

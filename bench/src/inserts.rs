@@ -10,7 +10,7 @@ use snowflake_e2e::bigint;
 use crate::effort::Effort;
 use crate::keys::{self, FREE, Key, NEXTVAL, NEXTVAL_CACHED, SNOWFLAKE};
 use crate::quantiles::{median, ratio};
-use crate::report::{Bound, Report, Table};
+use crate::report::{Report, Table};
 use crate::server::{POSITION, cluster, copy_out, empty};
 
 /// What was measured.
@@ -116,15 +116,9 @@ fn fill(
         let of_key = |key| format!("{:.2}", ratio(seconds, &of(key).seconds));
         let [free, nextval] = [FREE, NEXTVAL].map(of_key);
         let [seconds, wal, index] = [seconds, wal, index].map(|figure| median(figure.clone()));
-        let [megabytes_of_wal, megabytes] = [wal, index].map(|bytes| format!("{:.1}", bytes / 1e6));
-        table.row(&[
-            format!("`{name}`"),
-            format!("{seconds:.2}"),
-            free,
-            nextval,
-            megabytes_of_wal,
-            megabytes,
-        ]);
+        let megabytes = |bytes| format!("{:.1}", bytes / 1e6);
+        let cells = [format!("{seconds:.2}"), free, nextval, megabytes(wal), megabytes(index)];
+        table.row(format!("`{name}`"), cells);
         bulk.push(Bulk { key: name, seconds, index });
     }
     table.print();
@@ -137,7 +131,7 @@ fn fill(
         ("index", &own.index, NEXTVAL, &of(NEXTVAL).index, 1.0),
     ] {
         let what = format!("{what} with {SNOWFLAKE} / with {key}, {figure}");
-        report.expect(what, ratio(of_own, of_key), Bound::AtMost(limit));
+        report.at_most(what, ratio(of_own, of_key), limit);
     }
     bulk
 }

@@ -75,12 +75,8 @@ fn inserts() {
         }
         for (key, latencies) in KEYS.into_iter().zip(latencies) {
             let at = quantiles(latencies);
-            report.row(&[
-                rate.to_string(),
-                format!("`{key}`"),
-                format!("{:.2}", at(0.5)),
-                format!("{:.2}", at(0.99)),
-            ]);
+            let at = |share| format!("{:.2}", at(share));
+            report.row(rate, [format!("`{key}`"), at(0.5), at(0.99)]);
         }
     }
     report.print();
@@ -109,7 +105,7 @@ pub fn beside(others: &[usize], effort: &Effort) {
     }
     let seconds = effort.watched_seconds / effort.session_rounds as f64;
     let mut report = Table::new(
-        &format!(
+        format!(
             "Time of a key each millisecond (of pg_backend_pid() before it) in one session, beside \
              others without a pause; {} rounds of {seconds:.1} s",
             effort.session_rounds
@@ -137,7 +133,7 @@ pub fn beside(others: &[usize], effort: &Effort) {
         for ((name, _), times) in OTHERS.iter().zip(times) {
             let [nothing, key] = times.map(quantiles);
             let at = |share| format!("{:.0} ({:.0})", key(share), nothing(share));
-            report.row(&[count.to_string(), format!("`{name}`"), at(0.5), at(0.999), at(1.0)]);
+            report.row(count, [format!("`{name}`"), at(0.5), at(0.999), at(1.0)]);
         }
     }
     report.print();

@@ -8,7 +8,7 @@ use crate::crew::{AT_ONCE, Crew, create_procedure, stream};
 use crate::effort::Effort;
 use crate::keys::{self, Key, NEXTVAL, NEXTVAL_CACHED, SNOWFLAKE, UUID, UUIDV7, WIDE};
 use crate::quantiles::{median, ratio};
-use crate::report::{Bound, Report, Table};
+use crate::report::{Report, Table};
 use crate::server::{cluster, copy_out, empty};
 
 /// Sessions at the same time.
@@ -177,10 +177,10 @@ impl Task {
             let sessions = SESSIONS.map(|sessions| sessions.to_string());
             let columns: Vec<_> =
                 ["sessions"].into_iter().chain(sessions.each_ref().map(|s| &**s)).collect();
-            let mut table = Table::new(&format!("{}{what}; {rounds}", self.title), &columns);
+            let mut table = Table::new(format!("{}{what}; {rounds}", self.title), &columns);
             for (name, figures) in measured {
-                let cells: Vec<_> = (0..SESSIONS.len()).map(|place| cell(figures, place)).collect();
-                table.row(&[&[format!("`{name}`")], &cells[..]].concat());
+                let cells = (0..SESSIONS.len()).map(|place| cell(figures, place));
+                table.row(format!("`{name}`"), cells);
             }
             table.print();
         };
@@ -200,15 +200,15 @@ impl Task {
                 let what = format!("{sessions} sessions, of 4,096,000 IDs per second");
                 let least = if sessions == 1 { 0.99 } else { 0.97 };
                 let of_limit = middle(&own.per_second[place]) / LIMIT;
-                report.expect(what, of_limit, Bound::AtLeast(least));
+                report.at_least(what, of_limit, least);
                 if sessions > 1 {
                     let what = format!("{sessions} sessions, the slowest's share");
-                    report.expect(what, middle(&own.slowest[place]), Bound::AtLeast(0.5));
+                    report.at_least(what, middle(&own.slowest[place]), 0.5);
                 }
             }
         } else if self.count > 1 {
             let what = format!("{}, 64 sessions, with {SNOWFLAKE} / with {NEXTVAL}", self.title);
-            report.expect(what, of_nextval(own, SESSIONS.len() - 1), Bound::AtLeast(1.0));
+            report.at_least(what, of_nextval(own, SESSIONS.len() - 1), 1.0);
         }
         let medians = |figures: &Figures| figures.per_second.iter().map(middle).collect();
         let per_second = measured.iter().map(|(name, figures)| (*name, medians(figures)));
