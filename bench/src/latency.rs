@@ -116,8 +116,10 @@ pub fn beside(others: &[usize], effort: &Effort) {
         eprintln!("    beside {count} others");
         let mut times = OTHERS.map(|_| [Vec::new(), Vec::new()]);
         for _ in 0..effort.session_rounds {
-            for (index, (times, (name, _))) in times.iter_mut().zip(OTHERS).enumerate() {
+            for (index, (times, (name, call))) in times.iter_mut().zip(OTHERS).enumerate() {
                 let (client, crew) = &mut sessions[usize::from(name == WIDE)];
+                // The first one after an idle time waits for the disk.
+                client.batch_execute(&format!("SELECT {call}")).expect("a key");
                 thread::scope(|scope| {
                     let time = Duration::from_secs_f64(seconds) + 2 * MARGIN;
                     scope.spawn(move || crew.work(count, &format!("others{index}"), time));
@@ -150,9 +152,7 @@ fn create_observed(client: &mut Client, index: usize, call: &str) {
              second timestamptz;
              result bigint;
          BEGIN
-             -- The first one after an idle time waits for the disk.
-             result := {call};
-             WHILE clock_timestamp() < ends LOOP
+             LOOP
                  PERFORM pg_sleep(0.001);
                  first := clock_timestamp();
                  result := pg_backend_pid();
@@ -161,6 +161,7 @@ fn create_observed(client: &mut Client, index: usize, call: &str) {
                  key := extract(epoch FROM clock_timestamp() - second) * 1e6;
                  nothing := extract(epoch FROM second - first) * 1e6;
                  RETURN NEXT;
+                 EXIT WHEN clock_timestamp() >= ends;
              END LOOP;
          END
          $$"
