@@ -4,6 +4,8 @@
 .PHONY: help all setup run test lint schema install uninstall deb rpm image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
 
 bench = cargo run --quiet --profile program -p snowflake-bench --
+# How much is measured, and where pictures are drawn.
+effort = $(if $(QUICK),quick target/bench,full docs)
 
 # Prints the table of CONTRIBUTING.md, which says what each target does, without its marks.
 help:
@@ -61,14 +63,14 @@ psql:
 	@SETUP=run tools/throwaway psql
 
 latency:
-	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) latency
+	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) latency $(effort)
 
 bench:
-	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) $(or $(ONLY),$(if $(QUICK),quick target/bench/,full docs/)performance.svg)
+	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) $(or $(ONLY),all) $(effort)
 
 instructions:
 	@tools/setup --check instructions
-	@FEATURES=pg_bench tools/on-server $(bench) instructions
+	@FEATURES=pg_bench tools/on-server $(bench) instructions $(effort)
 
 soak:
 	@tools/on-server cargo run --quiet -p snowflake-e2e --bin soak -- $(or $(HOURS),1) $(SYNCHRONOUS) $(SEED)

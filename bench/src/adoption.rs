@@ -6,7 +6,7 @@ use postgres::Client;
 
 use crate::effort::Effort;
 use crate::quantiles::median;
-use crate::report::{Bound, Report, Table};
+use crate::report::{Report, Table};
 use crate::server::cluster;
 
 /// Milliseconds that a statement may take longer.
@@ -52,7 +52,7 @@ pub fn measure(effort: &Effort, report: &mut Report) {
          session"
     );
     let mut table =
-        Table::new(&title, &["what", "tables beside it", "empty", "adopted", "more", "first more"]);
+        Table::new(title, &["what", "tables beside it", "empty", "adopted", "more", "first more"]);
     let mut beside = 0;
     for tables in [1, 100, effort.tables] {
         for number in beside + 1..=tables {
@@ -67,9 +67,11 @@ pub fn measure(effort: &Effort, report: &mut Report) {
         client.batch_execute("CHECKPOINT").expect("a checkpoint");
         for (what, statement) in STATEMENTS {
             let costs = compare(rounds, ["", "blog"].map(connect), statement);
-            table.row(&costs.row(what, tables));
+            let figures = [costs.empty, costs.adopted, costs.more, costs.first];
+            let cells = figures.map(|milliseconds| format!("{milliseconds:.2}"));
+            table.row(what, [tables.to_string()].into_iter().chain(cells));
             let what = format!("ms that {what} takes longer, beside {tables} tables");
-            report.expect(&what, costs.more, Bound::AtMost(LIMIT));
+            report.at_most(&what, costs.more, LIMIT);
         }
     }
     table.print();
@@ -83,14 +85,6 @@ struct Costs {
     more: f64,
     /// The difference between the first statements of two sessions.
     first: f64,
-}
-
-impl Costs {
-    fn row(&self, what: &str, tables: usize) -> Vec<String> {
-        let figures = [self.empty, self.adopted, self.more, self.first];
-        let cells = figures.map(|milliseconds| format!("{milliseconds:.2}"));
-        [&[what.to_owned(), tables.to_string()], &cells[..]].concat()
-    }
 }
 
 fn compare(rounds: usize, mut clients: [Client; 2], statement: &str) -> Costs {

@@ -10,22 +10,23 @@ use postgres::Client;
 use snowflake_e2e::bigint;
 
 use crate::effort::Effort;
+use crate::keys::{self, NEXT_ID, SNOWFLAKE, UUIDV7};
 use crate::quantiles::median;
-use crate::report::{Bound, Report, Table};
+use crate::report::{Report, Table};
 use crate::server::{cluster, widths};
 
 /// What makes a key, and what it costs.
 pub struct Costs {
     /// The widths of the layout.
     pub widths: String,
-    /// Functions that return one value, and that every server with the extension has.
+    /// Functions that return one value.
     pub calls: Vec<Cost>,
 }
 
 /// Time of one call, less that of a built-in function that does nothing, in nanoseconds.
 pub struct Cost {
-    /// The call.
-    pub call: &'static str,
+    /// The call, as a reader knows it.
+    pub name: &'static str,
     /// Nanoseconds.
     pub above: f64,
 }
@@ -39,6 +40,10 @@ struct Candidate {
     check: &'static str,
 }
 
+fn candidate(call: &'static str, check: &'static str) -> Candidate {
+    Candidate { call, check }
+}
+
 /// The baseline: PostgreSQL's cheapest function, which returns a number that the session has.
 const NOTHING: &str = "pg_backend_pid()";
 /// The baseline of sets.
@@ -46,6 +51,8 @@ const CONSTANTS: &str = "benches.constants($n)";
 
 const ALWAYS_THE_SAME: &str = "count(DISTINCT call) = 1";
 const NEVER_THE_SAME: &str = "count(DISTINCT call) = count(*)";
+const OF_WORKER_7: &str =
+    "count(DISTINCT call) = count(*) AND bool_and(snowflake_worker_id(call) = 7)";
 
 /// Measures all functions, and prints what they cost.
 pub fn measure(effort: &Effort, report: &mut Report) -> Costs {
@@ -55,26 +62,9 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Costs {
     keys
 }
 
-/// A call as a reader knows it.
-pub fn shown(call: &str) -> String {
-    match call {
-        "benches.clock()" => "one reading of the clock".to_owned(),
-        "benches.constant()" => "a pgrx function that returns a constant".to_owned(),
-        "nextval('plain')" => "nextval()".to_owned(),
-        "nextval('cache_32')" => "nextval(), cache 32".to_owned(),
-        call => call.replace("$n", "count"),
-    }
-}
-
 fn keys(effort: &Effort, report: &mut Report) -> Costs {
-    let cluster = cluster().wide_sequence().start();
+    let (cluster, keys) = keys::start(cluster().wide_sequence());
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE SEQUENCE plain; CREATE SEQUENCE cache_32 CACHE 32; SELECT snowflake_nextval()",
-        )
-        .expect("set up");
-    let candidate = |call, check| Candidate { call, check };
     let mut candidates = vec![
         candidate(NOTHING, ALWAYS_THE_SAME),
         candidate(
@@ -86,26 +76,22 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
             "max(call) BETWEEN extract(epoch FROM now()) * 1000 - 60000 AND extract(epoch FROM \
              clock_timestamp()) * 1000",
         ),
-        candidate(
-            "snowflake_nextval()",
-            "count(DISTINCT call) = count(*) AND bool_and(snowflake_worker_id(call) = 7)",
-        ),
+        candidate("benches.constant()", ALWAYS_THE_SAME),
         candidate(CONSTANTS, ALWAYS_THE_SAME),
-        candidate(
-            "snowflake_nextval($n)",
-            "count(DISTINCT call) = count(*) AND bool_and(snowflake_worker_id(call) = 7)",
-        ),
-        candidate("nextval('plain')", NEVER_THE_SAME),
-        candidate("nextval('cache_32')", NEVER_THE_SAME),
-        candidate("gen_random_uuid()", NEVER_THE_SAME),
+        candidate("snowflake_nextval($n)", OF_WORKER_7),
     ];
-    if cluster.programs().major() >= 18 {
-        candidates.push(candidate("uuidv7()", NEVER_THE_SAME));
-    }
-    candidates.push(candidate("benches.constant()", ALWAYS_THE_SAME));
+    candidates.extend(keys.iter().filter(|key| !key.call.is_empty()).map(|key| {
+        let check = match key.call {
+            SNOWFLAKE => OF_WORKER_7,
+            // It may repeat itself.
+            NEXT_ID => "bool_and(call >> 10 & 8191 = 5)",
+            _ => NEVER_THE_SAME,
+        };
+        candidate(key.call, check)
+    }));
     let times = Times::measure(&mut client, &candidates, effort);
     let above = |call: &str| times.above(call, if returns_set(call) { CONSTANTS } else { NOTHING });
-    let own = above("snowflake_nextval()");
+    let own = above(SNOWFLAKE);
     let widths = widths(&mut client);
 
     let title = format!(
@@ -117,43 +103,35 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         effort.call_rounds,
         effort.calls
     );
-    let mut table = Table::new(&title, &["call", "ns", "of snowflake_nextval()"]);
+    let mut table = Table::new(title, &["call", "ns", "of snowflake_nextval()"]);
     let mut calls = Vec::new();
     for Candidate { call, .. } in &candidates {
-        if [NOTHING, CONSTANTS].contains(call) {
-            continue;
-        }
-        table.row(&[
-            format!("`{}`", shown(call)),
-            format!("{:.1}", above(call)),
-            format!("{:.2}", above(call) / own),
-        ]);
+        let name = match *call {
+            NOTHING | CONSTANTS => continue,
+            "benches.clock()" => "one reading of the clock",
+            "benches.constant()" => "a pgrx function that returns a constant",
+            "snowflake_nextval($n)" => "snowflake_nextval(count)",
+            call => keys.iter().find(|key| key.call == call).map_or(call, |key| key.name),
+        };
+        let cost = above(call);
+        table.row(format!("`{name}`"), [format!("{cost:.1}"), format!("{:.2}", cost / own)]);
         if !call.starts_with("benches.") && !returns_set(call) {
-            calls.push(Cost { call, above: above(call) });
+            calls.push(Cost { name, above: cost });
         }
     }
     table.print();
-    report.expect(
-        "snowflake_nextval() / clock_timestamp()",
-        own / above("clock_timestamp()"),
-        Bound::AtMost(1.5),
-    );
-    report.expect(
-        "snowflake_nextval() / nextval()",
-        own / above("nextval('plain')"),
-        Bound::AtMost(1.0 / 5.0),
-    );
-    if cluster.programs().major() >= 18 {
-        report.expect(
-            "snowflake_nextval() / uuidv7()",
-            own / above("uuidv7()"),
-            Bound::AtMost(1.0 / 30.0),
-        );
+    let mut peers = vec![("clock_timestamp()", 1.25), ("nextval('plain')", 1.0 / 5.0)];
+    if times.has(UUIDV7) {
+        peers.push((UUIDV7, 1.0 / 30.0));
     }
-    report.expect(
+    for (peer, limit) in peers {
+        let what = format!("{SNOWFLAKE} / {}", peer.replace("'plain'", ""));
+        report.at_most(what, own / above(peer), limit);
+    }
+    report.at_most(
         "snowflake_nextval(count), ns, less a set of constants",
         above("snowflake_nextval($n)"),
-        Bound::AtMost(5.0),
+        5.0,
     );
     Costs { widths, calls }
 }
@@ -162,7 +140,6 @@ fn decoding(effort: &Effort, report: &mut Report) {
     let cluster = cluster().public_keys("000102030405060708090a0b0c0d0e0f\n").start();
     let mut client = cluster.connect();
     client.batch_execute("SELECT snowflake_nextval()").expect("set up");
-    let candidate = |call, check| Candidate { call, check };
     let candidates = [
         candidate(NOTHING, ALWAYS_THE_SAME),
         candidate(
@@ -198,31 +175,31 @@ fn decoding(effort: &Effort, report: &mut Report) {
         "Time of decoding, less that of a built-in function that does nothing; medians of {} rounds of {}",
         effort.call_rounds, effort.calls
     );
-    let mut table = Table::new(&title, &["call", "ns"]);
+    let mut table = Table::new(title, &["call", "ns"]);
     for Candidate { call, .. } in &candidates[1..] {
-        table.row(&[format!("`{call}`"), format!("{:.1}", above(call))]);
+        table.row(format!("`{call}`"), [format!("{:.1}", above(call))]);
     }
     table.print();
-    report.expect(
+    report.at_most(
         "snowflake_timestamp(), ns, less a built-in function that does nothing",
         above("snowflake_timestamp(id)"),
-        Bound::AtMost(10.0),
+        10.0,
     );
     for call in [
         "snowflake_to_public(id, 'ord')",
         "snowflake_from_public('ord_4v6OhBwNrBBescGiuxQIbh', 'ord')",
     ] {
         let name = call.split('(').next().expect("a name");
-        report.expect(
+        report.at_most(
             format!("{name}(), ns, less a built-in function that does nothing"),
             above(call),
-            Bound::AtMost(500.0),
+            500.0,
         );
     }
-    report.expect(
+    report.at_most(
         "snowflake_parse() / pg_walfile_name_offset()",
         above("snowflake_parse(id)") / above("pg_walfile_name_offset('0/1000028')"),
-        Bound::AtMost(3.0),
+        3.0,
     );
 }
 
@@ -234,7 +211,6 @@ fn observing(effort: &Effort, report: &mut Report) {
     let ahead = "SELECT snowflake_max(now() + interval '1 hour')";
     let observe = format!("snowflake_observe({})", bigint(&mut client, ahead));
     let observe: &'static str = observe.leak();
-    let candidate = |call, check| Candidate { call, check };
     let candidates = [
         candidate(NOTHING, ALWAYS_THE_SAME),
         candidate("snowflake_nextval()", NEVER_THE_SAME),
@@ -245,11 +221,11 @@ fn observing(effort: &Effort, report: &mut Report) {
     let title = "Time of an observation and of an ID, both an hour ahead of the clock, less that of a \
                  built-in function that does nothing";
     let mut table = Table::new(title, &["call", "ns", "of snowflake_nextval()"]);
-    table.row(&["`snowflake_nextval()`".into(), format!("{next:.1}"), "1.00".into()]);
+    table.row("`snowflake_nextval()`", [format!("{next:.1}"), "1.00".into()]);
     let ratio = observe / next;
-    table.row(&["`snowflake_observe(id)`".into(), format!("{observe:.1}"), format!("{ratio:.2}")]);
+    table.row("`snowflake_observe(id)`", [format!("{observe:.1}"), format!("{ratio:.2}")]);
     table.print();
-    report.expect("snowflake_observe() / snowflake_nextval()", ratio, Bound::AtMost(1.5));
+    report.at_most("snowflake_observe() / snowflake_nextval()", ratio, 1.5);
 }
 
 /// Nanoseconds for a call, that of its query included: one time for each candidate and round.
@@ -279,6 +255,11 @@ impl Times {
             }
         }
         Times(candidates.iter().map(|candidate| candidate.call).zip(times).collect())
+    }
+
+    /// Whether a call was measured.
+    fn has(&self, call: &str) -> bool {
+        self.0.iter().any(|(other, _)| *other == call)
     }
 
     /// Median of a call.

@@ -11,15 +11,14 @@ pub struct Effort {
     pub calls: u32,
     /// Rows of a bulk insert.
     pub rows: u32,
-    /// Rounds of small inserts, which have the most candidates.
-    pub small_rounds: usize,
-    /// Seconds of small inserts, for each kind of key, number of sessions and number of rows, in a
-    /// round.
-    pub insert_seconds: u32,
+    /// Rounds of many sessions, which have the most candidates.
+    pub session_rounds: usize,
+    /// Seconds of many sessions: for each number of them, kind of key and kind of work in a round.
+    pub session_seconds: f64,
+    /// Seconds in which something is watched that goes on.
+    pub watched_seconds: f64,
     /// The most tables beside which statements are measured.
     pub tables: usize,
-    /// Seconds of sustained generation, for each number of sessions.
-    pub sustained_seconds: f64,
 }
 
 /// For figures that are published.
@@ -28,10 +27,10 @@ pub const FULL: Effort = Effort {
     call_rounds: 61,
     calls: 200_000,
     rows: 1_000_000,
-    small_rounds: 3,
-    insert_seconds: 2,
+    session_rounds: 3,
+    session_seconds: 0.6,
+    watched_seconds: 10.0,
     tables: 4000,
-    sustained_seconds: 30.0,
 };
 
 /// Enough to see that everything works.
@@ -40,8 +39,8 @@ pub const QUICK: Effort = Effort {
     call_rounds: 3,
     calls: 100_000,
     rows: 50_000,
-    small_rounds: 1,
-    insert_seconds: 1,
+    session_rounds: 1,
+    session_seconds: 0.1,
+    watched_seconds: 1.0,
     tables: 400,
-    sustained_seconds: 1.0,
 };

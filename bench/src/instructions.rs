@@ -39,7 +39,7 @@ pub fn count() -> ExitCode {
         ("the ID itself: lock, decide, count, unlock, compose", id),
         ("for comparison: the wrapper of pgrx", of_one(wrapped - nothing)),
     ] {
-        table.row(&[what.to_owned(), instructions.to_string()]);
+        table.row(what, [instructions.to_string()]);
     }
     table.print();
     if cfg!(target_arch = "x86_64") && id > LIMIT {

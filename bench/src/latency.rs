@@ -5,40 +5,38 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use postgres::error::SqlState;
-use postgres::{CancelToken, NoTls};
-use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually};
+use postgres::Client;
+use snowflake_e2e::Cluster;
 
+use crate::crew::{AT_ONCE, Crew, create_procedure, stream};
+use crate::effort::Effort;
+use crate::keys::{self, NEXTVAL, NEXTVAL_CACHED, SNOWFLAKE, WIDE};
 use crate::quantiles::quantiles;
 use crate::report::Table;
+use crate::server::cluster;
 
 /// Inserts per second into each table, and how many are measured.
 const RATES: [(f64, usize); 3] = [(0.2, 20), (10.0, 200), (1000.0, 5000)];
 
 const KEYS: [&str; 2] = ["nextval()", "snowflake_nextval()"];
 
-/// How many sessions take IDs without end, and how: each in one statement that streams for minutes.
-const GREEDY: [usize; 5] = [0, 1, 2, 8, 32];
-const WAYS: [(&str, &str); 2] = [
-    (
-        "one by one",
-        "SELECT count(snowflake_nextval()) FROM (SELECT generate_series(1, 2147483647)) AS rows",
-    ),
-    ("in runs", "SELECT count(*) FROM (SELECT snowflake_nextval(2147483647)) AS ids"),
+/// What others take without end. In runs of [`RUN`], they leave a part of each millisecond to others.
+const OTHERS: [(&str, &str); 5] = [
+    (SNOWFLAKE, SNOWFLAKE),
+    (RUN, SNOWFLAKE),
+    (WIDE, SNOWFLAKE),
+    (NEXTVAL, "nextval('plain')"),
+    (NEXTVAL_CACHED, "nextval('cache_32')"),
 ];
+const RUN: &str = "snowflake_nextval(5000)";
 
-/// What is measured beside them, each in its own session: a statement that shows how long any
-/// statement waits for a processor, and an ID.
-const QUERIES: [&str; 2] = ["SELECT 1", NEXT];
-
-/// How long they are measured, and how long the pause before each is.
-const MEASURED: Duration = Duration::from_secs(8);
-const PAUSE: Duration = Duration::from_millis(1);
+/// How long others are at work before they are watched, and after.
+const MARGIN: Duration = Duration::from_millis(200);
 
 /// Measures, and prints tables.
-pub fn measure() {
+pub fn measure(effort: &Effort) {
     inserts();
-    beside_greedy_sessions();
+    beside(&[0, 2, 8, 32], effort);
 }
 
 fn inserts() {
@@ -77,12 +75,8 @@ fn inserts() {
         }
         for (key, latencies) in KEYS.into_iter().zip(latencies) {
             let at = quantiles(latencies);
-            report.row(&[
-                rate.to_string(),
-                format!("`{key}`"),
-                format!("{:.2}", at(0.5)),
-                format!("{:.2}", at(0.99)),
-            ]);
+            let at = |share| format!("{:.2}", at(share));
+            report.row(rate, [format!("`{key}`"), at(0.5), at(0.99)]);
         }
     }
     report.print();
@@ -92,77 +86,85 @@ fn ms_since(started: Instant) -> f64 {
     started.elapsed().as_secs_f64() * 1000.0
 }
 
-fn beside_greedy_sessions() {
-    let cluster = Cluster::start();
+/// Measures how long a call takes in a session that pauses after each, beside so many others that
+/// never do. Before it, the session calls a function that does nothing, which shows how long the call
+/// waits for a processor.
+pub fn beside(others: &[usize], effort: &Effort) {
+    let most = *others.iter().max().expect("a number");
+    let (narrow, _) = keys::start(cluster());
+    let (wide, _) = keys::start(cluster().wide_sequence());
+    let mut sessions = [&narrow, &wide].map(|cluster| (cluster.connect(), Crew::of(cluster, most)));
+    for (index, (name, call)) in OTHERS.into_iter().enumerate() {
+        let (client, _) = &mut sessions[usize::from(name == WIDE)];
+        let statement = match name {
+            RUN => format!("PERFORM count(*) FROM (SELECT {RUN}) AS ids"),
+            _ => stream(call),
+        };
+        create_procedure(client, &format!("others{index}"), &statement, AT_ONCE);
+        create_observed(client, index, call);
+    }
+    let seconds = effort.watched_seconds / effort.session_rounds as f64;
     let mut report = Table::new(
-        "Latency of a query of one session, beside others that take IDs without end; both queries \
-         in turn",
-        &["others", "how", "query", "median, ms", "99th percentile, ms", "longest, ms"],
+        format!(
+            "Time of a key each millisecond (of pg_backend_pid() before it) in one session, beside \
+             others without a pause; {} rounds of {seconds:.1} s",
+            effort.session_rounds
+        ),
+        &["others", "all take", "50 %, µs", "99.9 %, µs", "longest, µs"],
     );
-    for count in GREEDY {
-        for (way, statement) in &WAYS[..if count == 0 { 1 } else { 2 }] {
-            let way = if count == 0 { "–" } else { way };
-            eprintln!("    beside {count} others, {way}");
-            let latencies = latencies_beside(&cluster, count, statement);
-            for (query, latencies) in QUERIES.iter().zip(latencies) {
-                let at = quantiles(latencies);
-                report.row(&[
-                    count.to_string(),
-                    way.to_owned(),
-                    format!("`{query}`"),
-                    format!("{:.2}", at(0.5)),
-                    format!("{:.2}", at(0.99)),
-                    format!("{:.2}", at(1.0)),
-                ]);
+    for &count in others {
+        eprintln!("    beside {count} others");
+        let mut times = OTHERS.map(|_| [Vec::new(), Vec::new()]);
+        for _ in 0..effort.session_rounds {
+            for (index, (times, (name, call))) in times.iter_mut().zip(OTHERS).enumerate() {
+                let (client, crew) = &mut sessions[usize::from(name == WIDE)];
+                // The first one after an idle time waits for the disk.
+                client.batch_execute(&format!("SELECT {call}")).expect("a key");
+                thread::scope(|scope| {
+                    let time = Duration::from_secs_f64(seconds) + 2 * MARGIN;
+                    scope.spawn(move || crew.work(count, &format!("others{index}"), time));
+                    thread::sleep(MARGIN);
+                    let observed = format!("SELECT nothing, key FROM observed{index}($1)");
+                    for row in client.query(&observed, &[&seconds]).expect("times") {
+                        times[0].push(row.get(0));
+                        times[1].push(row.get(1));
+                    }
+                });
             }
+        }
+        for ((name, _), times) in OTHERS.iter().zip(times) {
+            let [nothing, key] = times.map(quantiles);
+            let at = |share| format!("{:.0} ({:.0})", key(share), nothing(share));
+            report.row(count, [format!("`{name}`"), at(0.5), at(0.999), at(1.0)]);
         }
     }
     report.print();
 }
 
-/// Milliseconds that each run of [`QUERIES`] took, beside so many sessions that take IDs without
-/// end.
-fn latencies_beside(cluster: &Cluster, count: usize, statement: &str) -> [Vec<f64>; 2] {
-    let mut sessions = QUERIES.map(|query| {
-        let mut client = cluster.connect();
-        let query = client.prepare(query).expect("a statement");
-        (client, query)
-    });
-    let mut watcher = cluster.connect();
-    let at_work = format!("SELECT count(*) FROM pg_stat_activity WHERE query = '{statement}'");
-    thread::scope(|scope| {
-        let mut greedy = Greedy(Vec::new());
-        for _ in 0..count {
-            let mut client = cluster.connect();
-            greedy.0.push(client.cancel_token());
-            scope.spawn(move || {
-                let error = error_of(client.batch_execute(statement));
-                assert_eq!(*error.code(), SqlState::QUERY_CANCELED);
-            });
-        }
-        eventually("the others take IDs", || bigint(&mut watcher, &at_work) == count as i64);
-        let begun = Instant::now();
-        let mut latencies = [const { Vec::new() }; 2];
-        while begun.elapsed() < MEASURED {
-            for ((client, query), latencies) in sessions.iter_mut().zip(&mut latencies) {
-                thread::sleep(PAUSE);
-                let started = Instant::now();
-                client.query(query, &[]).expect("a row");
-                latencies.push(ms_since(started));
-            }
-        }
-        latencies
-    })
-}
-
-/// Sessions with a statement that does not end. It is canceled when this is dropped, also when
-/// measuring fails.
-struct Greedy(Vec<CancelToken>);
-
-impl Drop for Greedy {
-    fn drop(&mut self) {
-        for session in &self.0 {
-            session.cancel_query(NoTls).expect("the statement is canceled");
-        }
-    }
+/// Creates the function that measures both calls inside the server, in microseconds.
+fn create_observed(client: &mut Client, index: usize, call: &str) {
+    let create = format!(
+        "CREATE FUNCTION observed{index}(seconds float8, OUT nothing float8, OUT key float8)
+             RETURNS SETOF record LANGUAGE plpgsql AS $$
+         DECLARE
+             ends timestamptz := clock_timestamp() + make_interval(secs => seconds);
+             first timestamptz;
+             second timestamptz;
+             result bigint;
+         BEGIN
+             LOOP
+                 PERFORM pg_sleep(0.001);
+                 first := clock_timestamp();
+                 result := pg_backend_pid();
+                 second := clock_timestamp();
+                 result := {call};
+                 key := extract(epoch FROM clock_timestamp() - second) * 1e6;
+                 nothing := extract(epoch FROM second - first) * 1e6;
+                 RETURN NEXT;
+                 EXIT WHEN clock_timestamp() >= ends;
+             END LOOP;
+         END
+         $$"
+    );
+    client.batch_execute(&create).expect("a function");
 }

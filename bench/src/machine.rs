@@ -1,11 +1,18 @@
-//! The server and machine that are measured, and what of the project.
+//! The server and machine that are measured, whether others use it, and what of the project.
 
 use std::fmt;
 use std::fs;
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::server::cluster;
+
+/// A machine is quiet if its load average of the last minute is below this.
+const QUIET: f64 = 0.3;
+
+/// How long a machine may take until it is quiet: the extension has just been built.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The server and its processors, and when they were measured.
 pub struct Machine {
@@ -19,11 +26,18 @@ pub struct Machine {
     pub date: String,
     /// The last commit, and whether something was changed since.
     pub commit: String,
+    /// The load average of the last minute.
+    pub load: f64,
 }
 
 impl Machine {
-    /// The machine that this runs on.
-    pub fn here() -> Machine {
+    /// The machine that this runs on, once it is quiet if that is worth a wait.
+    pub fn here(waits: bool) -> Machine {
+        let begun = Instant::now();
+        while waits && load() >= QUIET && begun.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_secs(5));
+        }
+        let load = load();
         let cluster = cluster().start();
         let mut client = cluster.connect();
         // Distributions append their package version, which is left out.
@@ -36,18 +50,23 @@ impl Machine {
             processor: processor(),
             date: row.get(1),
             commit: commit(),
+            load,
         }
     }
 }
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Machine { postgresql, processors, processor, date, commit } = self;
-        write!(
-            f,
-            "PostgreSQL {postgresql}, {processors} processors ({processor}), {date}, {commit}"
-        )
+        let Machine { postgresql, processors, processor, date, commit, load } = self;
+        let quiet = if *load < QUIET { "quiet" } else { "NOT quiet" };
+        writeln!(f, "PostgreSQL {postgresql}, {processors} processors ({processor})")?;
+        write!(f, "{date}, {commit}; load average before: {load}, which is {quiet}")
     }
+}
+
+fn load() -> f64 {
+    let averages = fs::read_to_string("/proc/loadavg").expect("/proc");
+    averages.split(' ').next().and_then(|load| load.parse().ok()).expect("a load average")
 }
 
 /// What the kernel calls a processor. On ARM, it gives no name.

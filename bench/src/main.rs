@@ -5,36 +5,38 @@
 //! and the limits at the end apply to these. Every measured function is checked first, and every
 //! table that was filled afterwards: a wrong or a duplicate value ends the run with an error.
 //!
-//! - `costs`: functions, one call for each of many rows.
-//! - `effort`: how much is measured; `server`: the server that it is measured on, its WAL
-//!   and its tables.
-//! - `keys`: kinds of keys of tables.
-//! - `inserts`: rows with a primary key, in bulk and in small statements of many sessions.
-//!   `copies`: rows in bulk with COPY.
+//! - `functions` (`costs`): one call for each of many rows.
+//! - `inserts`: rows with a primary key, in bulk, with INSERT and with COPY.
+//! - `sessions`: up to 64 that take keys and insert rows, and what one waits for beside them.
 //! - `observation`: rows that replication applies, with and without the trigger that observes them.
-//! - `adoption`: statements with and without `snowflake.adopted_schemas`. It can run alone.
+//! - `adoption`: statements with and without `snowflake.adopted_schemas`.
 //! - `horizon`: a call of `snowflake_horizon()`, and how far those who go by it lag behind.
 //! - `names`: how long it takes to find out whose the name of a public ID is, call by call.
-//! - `sustained`: sessions that only generate.
-//! - `latency`: what single inserts wait for, and what a session waits for beside greedy ones. It
-//!   runs alone.
+//! - `latency`: what single inserts wait for, and what a session waits for beside others. It runs
+//!   only alone.
 //! - `instructions`: those of a call, which do not depend on how busy the machine is. They are
 //!   counted alone, too.
-//! - `machine`: what all of this is measured on.
+//!
+//! These use:
+//!
+//! - `keys`: kinds of keys, and servers that have them.
+//! - `crew`: sessions that do one thing at the same time.
+//! - `effort`: how much is measured; `server`: the server that it is measured on, its WAL
+//!   and its tables; `machine`: what all of this is measured on.
 //! - `report`: tables and limits; `quantiles`: medians and the like.
-//! - `chart`: the same as a picture; `picture`: what all pictures of the documents have in common.
+//! - `chart`: the same as pictures; `picture`: what all pictures of the documents have in common.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
-use effort::{Effort, FULL, QUICK};
+use effort::{FULL, QUICK};
 use machine::Machine;
 use report::Report;
 
 mod adoption;
 mod chart;
-mod copies;
 mod costs;
+mod crew;
 mod effort;
 mod horizon;
 mod inserts;
@@ -48,52 +50,59 @@ mod picture;
 mod quantiles;
 mod report;
 mod server;
-mod sustained;
+mod sessions;
+
+/// What can be measured alone. All but the last two are measured together.
+const PARTS: &str =
+    "functions|inserts|sessions|observation|adoption|horizon|names|latency|instructions";
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let (effort, is_quick, chart) = match (arguments.next().as_deref(), arguments.next()) {
-        (Some("full"), Some(chart)) => (FULL, false, chart),
-        (Some("quick"), Some(chart)) => (QUICK, true, chart),
-        (Some("latency"), None) => {
-            println!("{}", Machine::here());
-            latency::measure();
-            return ExitCode::SUCCESS;
-        }
-        (Some("adoption"), None) => return only(adoption::measure),
-        (Some("instructions"), None) => {
-            println!("{}", Machine::here());
-            return instructions::count();
-        }
-        _ => {
-            eprintln!(
-                "usage: bench full CHART.svg | quick CHART.svg | latency | adoption | instructions"
-            );
-            return ExitCode::FAILURE;
-        }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(|argument| &**argument).collect();
+    let (part, effort, pictures) = match arguments[..] {
+        [part, "full", pictures] => (part, FULL, pictures),
+        [part, "quick", pictures] => (part, QUICK, pictures),
+        _ => ("", QUICK, ""),
     };
-    let machine = Machine::here();
-    println!("{machine}");
-    let mut report = Report::new();
-    let costs = costs::measure(&effort, &mut report);
-    let inserts = inserts::measure(&effort, &mut report);
-    observation::measure(&effort, &mut report);
-    adoption::measure(&effort, &mut report);
-    horizon::measure(&effort, &mut report);
-    names::measure(&effort);
-    let sustained = sustained::measure(&effort, &mut report);
-    let chart = PathBuf::from(chart);
-    chart::draw(&chart, &machine, &costs, &inserts, &sustained);
-    let are_kept = report.conclude();
-    println!("\nChart: {}", chart.display());
+    if part != "all" && !PARTS.split('|').any(|known| known == part) {
+        eprintln!("usage: bench all|{PARTS} full|quick DIRECTORY_OF_PICTURES");
+        return ExitCode::FAILURE;
+    }
     // A short run shows only that everything works.
-    ExitCode::from(u8::from(!are_kept && !is_quick))
-}
-
-/// Measures one thing.
-fn only(measure: fn(&Effort, &mut Report)) -> ExitCode {
-    println!("{}", Machine::here());
+    let is_full = arguments[1] == "full";
+    // Instructions are the same on a busy machine.
+    let machine = Machine::here(is_full && part != "instructions");
+    println!("{machine}");
+    match part {
+        "latency" => latency::measure(&effort),
+        "instructions" => return instructions::count(),
+        _ => {}
+    }
+    let is_wanted = |one: &str| part == one || part == "all";
+    let picture = |name: &str| Path::new(pictures).join(name);
     let mut report = Report::new();
-    measure(&FULL, &mut report);
-    ExitCode::from(u8::from(!report.conclude()))
+    let costs = is_wanted("functions").then(|| costs::measure(&effort, &mut report));
+    let inserts = is_wanted("inserts").then(|| inserts::measure(&effort, &mut report));
+    if let (Some(costs), Some(inserts)) = (costs, inserts) {
+        chart::keys(&picture("performance.svg"), &machine, &costs, &inserts);
+    }
+    if is_wanted("sessions") {
+        let works = sessions::measure(&effort, &mut report);
+        latency::beside(&[64], &effort);
+        chart::sessions(&picture("sessions.svg"), &machine, &works);
+    }
+    if is_wanted("observation") {
+        observation::measure(&effort, &mut report);
+    }
+    if is_wanted("adoption") {
+        adoption::measure(&effort, &mut report);
+    }
+    if is_wanted("horizon") {
+        horizon::measure(&effort, &mut report);
+    }
+    if is_wanted("names") {
+        names::measure(&effort);
+    }
+    let are_kept = report.conclude();
+    ExitCode::from(u8::from(!are_kept && is_full))
 }

@@ -40,11 +40,10 @@ pub fn measure(effort: &Effort) {
          {} calls of each, in turn, ns",
         effort.calls
     );
-    let mut table = Table::new(&title, &["name", "1 %", "50 %", "99 %"]);
+    let mut table = Table::new(title, &["name", "1 %", "50 %", "99 %"]);
     for ((what, _), times) in names.iter().zip(times) {
         let quantile = quantiles(times);
-        let cells = [0.01, 0.5, 0.99].map(|share| format!("{:.0}", quantile(share)));
-        table.row(&[&[(*what).to_owned()], &cells[..]].concat());
+        table.row(what, [0.01, 0.5, 0.99].map(|share| format!("{:.0}", quantile(share))));
     }
     table.print();
 }

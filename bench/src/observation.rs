@@ -7,8 +7,8 @@ use postgres::Client;
 use snowflake_e2e::{Cluster, bigint, eventually};
 
 use crate::effort::Effort;
-use crate::quantiles::median;
-use crate::report::{Bound, Report, Table};
+use crate::quantiles::{median, ratio};
+use crate::report::{Report, Table};
 use crate::server::cluster;
 
 /// A table without the trigger, and one with it.
@@ -59,23 +59,18 @@ pub fn measure(effort: &Effort, report: &mut Report) {
     }
     let refused = bigint(&mut to, "SELECT observations_refused FROM pg_stat_snowflake");
     assert_eq!(refused, 0, "an ID was not followed");
-    let ratio =
-        median(times[1].iter().zip(&times[0]).map(|(with, without)| with / without).collect());
+    let ratio = ratio(&times[1], &times[0]);
     let [without, with] = times.map(median);
     let title = format!(
         "Replication of {} rows that are inserted at once, from the commit until they are visible; \
          medians of {} rounds",
         effort.rows, effort.rounds
     );
-    let mut table = Table::new(&title, &["trigger", "seconds", "of those without"]);
-    table.row(&["none".into(), format!("{without:.2}"), "1.00".into()]);
-    table.row(&[
-        "`snowflake_observe_rows('id')`".into(),
-        format!("{with:.2}"),
-        format!("{ratio:.2}"),
-    ]);
+    let mut table = Table::new(title, &["trigger", "seconds", "of those without"]);
+    table.row("none", [format!("{without:.2}"), "1.00".into()]);
+    table.row("`snowflake_observe_rows('id')`", [with, ratio].map(|f| format!("{f:.2}")));
     table.print();
-    report.expect("applying rows with the trigger / without", ratio, Bound::AtMost(1.1));
+    report.at_most("applying rows with the trigger / without", ratio, 1.1);
 }
 
 /// Inserts so many rows at once, and returns how long it takes until they are on the other server.

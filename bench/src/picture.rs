@@ -8,7 +8,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 pub const INK: RGBColor = RGBColor(31, 35, 40);
-const PAPER: RGBColor = RGBColor(255, 255, 255);
+pub const PAPER: RGBColor = RGBColor(255, 255, 255);
 pub const GRID: RGBColor = RGBColor(225, 228, 232);
 pub const BLUE: RGBColor = RGBColor(31, 111, 235);
 pub const ORANGE: RGBColor = RGBColor(191, 97, 0);

@@ -8,16 +8,8 @@ pub struct Report {
 struct Limit {
     what: String,
     value: f64,
-    bound: Bound,
-}
-
-/// On which side of a number a value should be.
-#[derive(Clone, Copy)]
-pub enum Bound {
-    /// At most this.
-    AtMost(f64),
-    /// At least this.
-    AtLeast(f64),
+    limit: f64,
+    at_most: bool,
 }
 
 impl Report {
@@ -26,27 +18,29 @@ impl Report {
         Report { limits: Vec::new() }
     }
 
-    /// Notes a value that should keep within a bound.
-    pub fn expect(&mut self, what: impl Into<String>, value: f64, bound: Bound) {
-        self.limits.push(Limit { what: what.into(), value, bound });
+    /// Notes a value that should be at most this.
+    pub fn at_most(&mut self, what: impl Into<String>, value: f64, limit: f64) {
+        self.limits.push(Limit { what: what.into(), value, limit, at_most: true });
+    }
+
+    /// Notes a value that should be at least this.
+    pub fn at_least(&mut self, what: impl Into<String>, value: f64, limit: f64) {
+        self.limits.push(Limit { what: what.into(), value, limit, at_most: false });
     }
 
     /// Prints the values, and returns whether all keep within their bounds.
     pub fn conclude(self) -> bool {
+        if self.limits.is_empty() {
+            return true;
+        }
         let mut are_kept = true;
         let mut table = Table::new("Limits", &["what", "measured", "limit", "kept"]);
-        for Limit { what, value, bound } in self.limits {
-            let (limit, kept) = match bound {
-                Bound::AtMost(limit) => (format!("at most {limit:.3}"), value <= limit),
-                Bound::AtLeast(limit) => (format!("at least {limit:.3}"), value >= limit),
-            };
+        for Limit { what, value, limit, at_most } in self.limits {
+            let (side, kept) =
+                if at_most { ("most", value <= limit) } else { ("least", value >= limit) };
             are_kept &= kept;
-            table.row(&[
-                what,
-                format!("{value:.3}"),
-                limit,
-                if kept { "yes" } else { "NO" }.into(),
-            ]);
+            let kept = if kept { "yes" } else { "NO" };
+            table.row(what, [format!("{value:.3}"), format!("at {side} {limit:.3}"), kept.into()]);
         }
         table.print();
         are_kept
@@ -61,16 +55,17 @@ pub struct Table {
 
 impl Table {
     /// A table with these columns.
-    pub fn new(title: &str, columns: &[&str]) -> Table {
+    pub fn new(title: impl Into<String>, columns: &[&str]) -> Table {
         let columns: Vec<String> = columns.iter().map(|column| column.to_string()).collect();
         let rule = columns.iter().map(|_| "---".to_owned()).collect();
         Table { title: title.into(), rows: vec![columns, rule] }
     }
 
-    /// Adds a row.
-    pub fn row(&mut self, cells: &[String]) {
-        assert_eq!(cells.len(), self.rows[0].len());
-        self.rows.push(cells.to_vec());
+    /// Adds a row: its name, and what is in the other columns.
+    pub fn row(&mut self, name: impl ToString, cells: impl IntoIterator<Item = String>) {
+        let row: Vec<_> = [name.to_string()].into_iter().chain(cells).collect();
+        assert_eq!(row.len(), self.rows[0].len());
+        self.rows.push(row);
     }
 
     /// Prints the table.

@@ -30,3 +30,11 @@ pub const POSITION: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), 
 pub fn empty(client: &mut Client, table: &str) {
     client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
 }
+
+/// Writes so many rows to a file that COPY reads: expressions of `n`, which counts them.
+pub fn copy_out(cluster: &Cluster, values: &str, rows: u32) -> String {
+    let file = cluster.data().join(format!("{values} of {rows}")).display().to_string();
+    let copy = format!("COPY (SELECT {values} FROM generate_series(1, {rows}) AS n) TO '{file}'");
+    cluster.connect().batch_execute(&copy).expect("a file");
+    file
+}
