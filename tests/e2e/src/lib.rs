@@ -23,6 +23,7 @@ mod programs;
 mod query;
 mod register;
 mod repack;
+mod run;
 mod subscription;
 mod wait;
 
@@ -47,4 +48,5 @@ pub use query::{
 };
 pub use register::Register;
 pub use repack::repack_under_inserts;
+pub use run::{Run, at_once, meanwhile, value, values};
 pub use wait::{eventually, patience, within};

@@ -10,7 +10,7 @@ mod rights;
 use std::sync::{Arc, Mutex};
 
 use postgres::{Client, NoTls};
-use snowflake_e2e::Cluster;
+use snowflake_e2e::{Cluster, Run};
 
 /// The default of a column of snowflake IDs.
 const NEXT_ID: &str = "snowflake_nextval()";
@@ -19,13 +19,11 @@ const NEXT_ID: &str = "snowflake_nextval()";
 fn server() -> (Cluster, Client) {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE SCHEMA blog;
-             ALTER DATABASE postgres SET snowflake.adopted_schemas = 'blog';
-             SET snowflake.adopted_schemas = 'blog'; SET search_path = blog, public",
-        )
-        .expect("an adopted schema");
+    client.run(
+        "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE SCHEMA blog;
+         ALTER DATABASE postgres SET snowflake.adopted_schemas = 'blog';
+         SET snowflake.adopted_schemas = 'blog'; SET search_path = blog, public",
+    );
     (cluster, client)
 }
 
@@ -41,7 +39,7 @@ fn listening(cluster: &Cluster) -> (Client, Arc<Mutex<Vec<String>>>) {
         keeper.lock().expect("not poisoned").push(entry.trim_end().to_owned());
     });
     let mut client = config.connect(NoTls).expect("a connection");
-    client.batch_execute("SET search_path = blog, public").expect("set");
+    client.run("SET search_path = blog, public");
     (client, heard)
 }
 

@@ -91,9 +91,8 @@ fn an_id_is_a_decimal_number_wherever_it_is_set() {
     };
     let mut cluster = Cluster::builder().set("snowflake.worker_id", "010").start();
     assert_eq!(worker(&cluster), 10);
-    cluster.connect().batch_execute("ALTER SYSTEM SET snowflake.worker_id = '011'").expect("valid");
-    cluster.stop();
-    cluster.start_again();
+    cluster.run("ALTER SYSTEM SET snowflake.worker_id = '011'");
+    cluster.restart(&[]);
     assert_eq!(worker(&cluster), 11);
     cluster.stop();
     cluster.start_with(&["-c", "snowflake.worker_id=012"]).expect("a start");

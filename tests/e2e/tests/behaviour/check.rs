@@ -1,7 +1,7 @@
 //! `snowflake_check()` shows before a promotion what would fail after it.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, check, error_of, eventually};
+use snowflake_e2e::{Cluster, Run, check, error_of, eventually};
 
 #[track_caller]
 fn assert_well(client: &mut Client, name: &str) {
@@ -37,16 +37,14 @@ fn primary_at(clock: &str) -> Cluster {
     let mut primary = Cluster::builder().fake_clock().create();
     primary.set_clock(clock);
     primary.start_again();
-    primary.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
-    primary.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    primary.run("CREATE EXTENSION snowflake");
+    primary.run("SELECT snowflake_nextval()");
     primary
 }
 
 /// A standby with another configuration.
 fn standby(primary: &Cluster, settings: &[(&str, &str)]) -> Cluster {
-    let mut standby = primary.base_backup(&["--write-recovery-conf"]);
-    standby.configure(settings);
-    standby.start_again();
+    let mut standby = primary.standby_with(settings);
     standby
 }
 
@@ -89,7 +87,7 @@ fn a_server_that_is_well_says_so() {
         (true, "This standby would issue IDs if it were promoted now.".into(), String::new());
     assert_eq!(check(&mut standby.connect(), VERDICT), expected);
     standby.promote();
-    standby.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    standby.run("SELECT snowflake_nextval()");
 }
 
 /// Asserts that the standby would fail for this reason, and that it does.
@@ -146,7 +144,7 @@ fn a_standby_whose_clock_is_ahead_shows_on_both_sides() {
     let mut client = primary.connect();
     eventually("the primary sees it", || !check(&mut client, "clocks of standbys").0);
     assert_not_well(&mut client, "clocks of standbys", " ahead", "Set the clocks right");
-    client.batch_execute("CREATE TABLE message ()").expect("something to send");
+    client.run("CREATE TABLE message ()");
     let mut client = standby.connect();
     eventually("the standby sees it", || !check(&mut client, "clock").0);
     assert_not_well(&mut client, "clock", "ahead of that of the server", "before this server");
@@ -174,10 +172,8 @@ fn an_identity_inside_of_the_data_directory_shows() {
     assert_not_well(&mut client, origin, "/data/postgresql.conf, line ", "outside the data");
     // It is a warning: IDs are issued.
     assert_well(&mut client, VERDICT);
-    client.batch_execute("ALTER SYSTEM SET snowflake.worker_id = 3").expect("valid");
-    drop(client);
-    cluster.stop();
-    cluster.start_again();
+    client.run("ALTER SYSTEM SET snowflake.worker_id = 3");
+    cluster.restart(&[]);
     // The other value is in force when somebody resets this one.
     let mut client = cluster.connect();
     let file = "snowflake.worker_id = 9 in ";
@@ -188,7 +184,6 @@ fn an_identity_inside_of_the_data_directory_shows() {
             && detail.contains("/postgresql.auto.conf, line 3"),
         "{detail}"
     );
-    drop(client);
     cluster.stop();
     // The command line goes first, and what the files say is in force without it.
     let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=5"];
@@ -225,11 +220,10 @@ fn an_identity_outside_of_the_data_directory_is_well() {
     std::fs::write(&configuration, text + &include).expect("postgresql.conf is writable");
     cluster.start_again();
     let mut client = cluster.connect();
-    client.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+    client.run("CREATE EXTENSION snowflake");
     let origin = "origin of the identity";
     assert_well(&mut client, origin);
     assert!(check(&mut client, origin).1.contains("/identity.conf, line 2."));
-    drop(client);
     cluster.stop();
     let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=4"];
     cluster.start_with(&arguments).expect("a start");
@@ -243,7 +237,7 @@ fn an_error_in_one_row_hides_no_other() {
     let primary = primary();
     let standby = standby(&primary, &[]);
     let revoked = "CREATE ROLE ordinary LOGIN; REVOKE SELECT ON pg_trigger FROM PUBLIC";
-    primary.connect().batch_execute(revoked).expect("a role");
+    primary.run(revoked);
     let role = "SELECT FROM pg_roles WHERE rolname = 'ordinary'";
     eventually("the role is on the standby", || {
         standby.connect().query_opt(role, &[]).expect("the catalog").is_some()
@@ -269,12 +263,11 @@ fn keys_without_a_register_show() {
     let mut cluster = Cluster::start();
     let mut client = cluster.connect();
     let key = "id bigint PRIMARY KEY DEFAULT snowflake_nextval()";
-    client.batch_execute(&format!("CREATE TABLE orders ({key})")).expect("a table");
+    client.run(&format!("CREATE TABLE orders ({key})"));
     // A new server has tables without rows.
     assert_eq!(check(&mut client, "register").1, "There is none. The first ID creates it.");
     assert_well(&mut client, "register");
-    client.batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
-    drop(client);
+    client.run("INSERT INTO orders DEFAULT VALUES");
     cluster.stop();
     std::fs::remove_file(snowflake_e2e::Register::path(&cluster)).expect("the register");
     cluster.start_again();
@@ -286,10 +279,7 @@ fn keys_without_a_register_show() {
         "set_floor('...')",
     );
     assert_well(&mut client, VERDICT);
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("snowflake.start_after", "2026-01-01 00:00:00+00")]);
-    cluster.start_again();
+    cluster.restart(&[("snowflake.start_after", "2026-01-01 00:00:00+00")]);
     let (ok, detail, _) = check(&mut cluster.connect(), "register");
     assert!(ok && detail.ends_with("and is after 2026-01-01 00:00:00+00."), "{detail}");
 }
@@ -298,15 +288,15 @@ fn keys_without_a_register_show() {
 #[test]
 fn the_lead_of_promotions_shows() {
     let first = Cluster::builder().set("snowflake.failover_margin", "5min").start();
-    first.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    first.run("SELECT snowflake_nextval()");
     let second = first.standby();
     second.promote();
-    second.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    second.run("SELECT snowflake_nextval()");
     // One promotion explains it.
     assert_well(&mut second.connect(), "lead");
     let third = second.standby();
     third.promote();
-    third.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    third.run("SELECT snowflake_nextval()");
     let mut client = third.connect();
     assert_not_well(&mut client, "lead", "ahead of the clock", "several promotions");
     assert_well(&mut client, VERDICT);
@@ -317,7 +307,7 @@ fn the_lead_of_promotions_shows() {
 fn a_refusal_does_not_say_that_the_margin_was_issued() {
     let primary =
         Cluster::builder().set("snowflake.max_backward_step", "1min").fake_clock().start();
-    primary.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    primary.run("SELECT snowflake_nextval()");
     let standby = primary.standby();
     standby.set_clock("-1h");
     standby.promote();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, NEXT, assert_increasing, bigint, bigints, error_of, eventually, seconds_after,
+    Cluster, NEXT, Run, assert_increasing, bigint, bigints, error_of, eventually, seconds_after,
 };
 
 #[test]
@@ -94,7 +94,7 @@ fn cluster_that_waits() -> Cluster {
 fn a_wait_ends_at_statement_timeout() {
     let cluster = cluster_that_waits();
     let mut client = cluster.connect();
-    client.batch_execute("SET statement_timeout = '300ms'").expect("set");
+    client.run("SET statement_timeout = '300ms'");
     for query in [NEXT, "SELECT snowflake_nextval(5)"] {
         let error = error_of(client.query(query, &[]));
         assert_eq!(error.code(), &SqlState::QUERY_CANCELED);

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use snowflake_e2e::{Cluster, assert_distinct, assert_increasing, bigint, bigints};
+use snowflake_e2e::{Cluster, Run, assert_distinct, assert_increasing, bigint, bigints};
 
 #[test]
 fn eight_sessions_take_a_million_each() {
@@ -41,9 +41,9 @@ fn sessions_that_take_turns_see_one_series() {
 #[test]
 fn two_databases_of_one_cluster_share_no_id() {
     let cluster = Cluster::start();
-    cluster.connect().batch_execute("CREATE DATABASE other").expect("a database");
+    cluster.run("CREATE DATABASE other");
     let mut other = cluster.connect_to("other");
-    other.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+    other.run("CREATE EXTENSION snowflake");
     let query = "SELECT snowflake_nextval() FROM generate_series(1, 300000)";
     let (mine, theirs) = thread::scope(|scope| {
         let theirs = scope.spawn(|| bigints(&mut other, query));

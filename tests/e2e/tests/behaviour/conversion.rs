@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, dump_text, error_of, eventually};
+use snowflake_e2e::{Cluster, Run, bigint, dump_text, error_of, eventually};
 
 const CONVERT: &str = "SELECT count(*) FROM snowflake_convert('one', 'id', dry_run => false)";
 
@@ -15,7 +15,7 @@ fn ring() -> Cluster {
     let ring = "CREATE TABLE one (id serial PRIMARY KEY, two integer);
         CREATE TABLE two (id serial PRIMARY KEY, one integer REFERENCES one);
         ALTER TABLE one ADD FOREIGN KEY (two) REFERENCES two";
-    cluster.connect().batch_execute(ring).expect("tables");
+    cluster.run(ring);
     cluster
 }
 
@@ -30,7 +30,7 @@ fn locked(client: &mut Client) -> i64 {
 fn a_dry_run_keeps_no_lock() {
     let cluster = ring();
     let mut client = cluster.connect();
-    client.batch_execute("BEGIN").expect("a transaction");
+    client.run("BEGIN");
     let dry_run = "SELECT count(*) FROM snowflake_convert(schema => 'public')";
     assert_eq!(bigint(&mut client, dry_run), 8);
     assert_eq!(locked(&mut client), 0);
@@ -61,12 +61,12 @@ fn conversions_from_both_ends_of_a_cycle_do_not_deadlock() {
 fn all_tables_are_locked_before_the_first_statement() {
     let cluster = ring();
     let mut reader = cluster.connect();
-    reader.batch_execute("BEGIN; SELECT FROM two").expect("a lock");
+    reader.run("BEGIN; SELECT FROM two");
     let mut client = cluster.connect();
-    client.batch_execute("SET lock_timeout = '200ms'").expect("a setting");
+    client.run("SET lock_timeout = '200ms'");
     assert_eq!(error_of(client.query(CONVERT, &[])).code(), &SqlState::LOCK_NOT_AVAILABLE);
 
-    client.batch_execute("SET lock_timeout = 0").expect("a setting");
+    client.run("SET lock_timeout = 0");
     std::thread::scope(|scope| {
         let conversion = scope.spawn(|| bigint(&mut client, CONVERT));
         let mut other = cluster.connect();
@@ -78,7 +78,7 @@ fn all_tables_are_locked_before_the_first_statement() {
             "SELECT count(*) FROM pg_attribute WHERE attrelid IN ('one'::regclass, 'two'::regclass)
             AND atttypid = 'integer'::regtype";
         assert_eq!(bigint(&mut other, narrow), 4);
-        reader.batch_execute("COMMIT").expect("the end of the lock");
+        reader.run("COMMIT");
         assert_eq!(conversion.join().expect("a conversion"), 5);
         assert_eq!(bigint(&mut other, narrow), 2);
     });
@@ -89,8 +89,8 @@ fn all_tables_are_locked_before_the_first_statement() {
 fn keys_that_were_inserted_while_a_conversion_waited_are_seen() {
     let cluster = ring();
     let mut writer = cluster.connect();
-    writer.batch_execute("ALTER TABLE one ALTER id TYPE bigint; BEGIN").expect("a transaction");
-    writer.batch_execute("INSERT INTO one VALUES (9223372036854775807)").expect("a row");
+    writer.run("ALTER TABLE one ALTER id TYPE bigint; BEGIN");
+    writer.run("INSERT INTO one VALUES (9223372036854775807)");
     let mut client = cluster.connect();
     std::thread::scope(|scope| {
         let conversion = scope.spawn(|| error_of(client.query(CONVERT, &[])));
@@ -98,7 +98,7 @@ fn keys_that_were_inserted_while_a_conversion_waited_are_seen() {
         let waits =
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'one'::regclass";
         eventually("it waits", || bigint(&mut other, waits) == 1);
-        writer.batch_execute("COMMIT").expect("a commit");
+        writer.run("COMMIT");
         let error = conversion.join().expect("an error");
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
         assert!(error.detail().expect("a detail").contains("9223372036854775807"));
@@ -110,9 +110,7 @@ fn keys_that_were_inserted_while_a_conversion_waited_are_seen() {
 fn a_table_that_refers_to_the_key_meanwhile_ends_the_conversion() {
     let cluster = ring();
     let mut writer = cluster.connect();
-    writer
-        .batch_execute("BEGIN; CREATE TABLE three (one integer REFERENCES one)")
-        .expect("a table that others do not see yet");
+    writer.run("BEGIN; CREATE TABLE three (one integer REFERENCES one)");
     let mut client = cluster.connect();
     std::thread::scope(|scope| {
         let conversion = scope.spawn(|| error_of(client.query(CONVERT, &[])));
@@ -120,7 +118,7 @@ fn a_table_that_refers_to_the_key_meanwhile_ends_the_conversion() {
         let waits =
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'one'::regclass";
         eventually("it waits", || bigint(&mut other, waits) == 1);
-        writer.batch_execute("COMMIT").expect("a commit");
+        writer.run("COMMIT");
         let error = conversion.join().expect("an error");
         assert_eq!(error.code(), &SqlState::T_R_SERIALIZATION_FAILURE);
     });
@@ -143,7 +141,7 @@ fn a_dump_is_the_same_after_there_and_back() {
         COMMENT ON SEQUENCE shop.orders_id_seq IS 'numbers';
         CREATE VIEW shop.items AS SELECT id, item FROM shop.orders; RESET ROLE;
         INSERT INTO shop.orders (item) VALUES ('book'); INSERT INTO shop.lines (order_id) VALUES (1), (1);";
-    client.batch_execute(schema).expect("a schema");
+    client.run(schema);
     let dump = || dump_text(&cluster, &["--schema=shop"]);
     let before = dump();
     let convert = "SELECT statement FROM
@@ -151,9 +149,9 @@ fn a_dump_is_the_same_after_there_and_back() {
         WHERE step = 'revert' ORDER BY number";
     let back = client.query(convert, &[]).expect("a conversion");
     assert_ne!(dump(), before);
-    client.batch_execute("SET ROLE shop").expect("the owner");
+    client.run("SET ROLE shop");
     for row in back {
-        client.batch_execute(row.get(0)).expect("a statement");
+        client.run(row.get(0));
     }
     assert_eq!(dump(), before);
 }
@@ -161,7 +159,7 @@ fn a_dump_is_the_same_after_there_and_back() {
 /// A schema of this many tables, each of which refers to the one before, and to the first.
 fn chain(client: &mut Client, schema: &str, tables: usize) {
     let first = format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.t0 (id serial PRIMARY KEY)");
-    client.batch_execute(&first).expect("a table");
+    client.run(&first);
     // One transaction for each has few locks at a time.
     let others = format!(
         "DO $do$ BEGIN FOR n IN 1..{tables} - 1 LOOP
@@ -170,7 +168,7 @@ fn chain(client: &mut Client, schema: &str, tables: usize) {
              COMMIT;
          END LOOP; END $do$"
     );
-    client.batch_execute(&others).expect("tables");
+    client.run(&others);
 }
 
 /// How long a conversion takes, and how long its statements take without it.
@@ -190,7 +188,7 @@ fn times(client: &mut Client, schema: &str) -> [Duration; 2] {
 
 fn timed(client: &mut Client, script: &str) -> Duration {
     let start = Instant::now();
-    client.batch_execute(&format!("BEGIN; {script}; ROLLBACK")).expect("a conversion");
+    client.run(&format!("BEGIN; {script}; ROLLBACK"));
     start.elapsed()
 }
 
@@ -234,23 +232,21 @@ fn a_schema_with_more_tables_than_locks_is_refused_by_postgresql() {
 fn a_view_in_the_place_of_a_table_is_not_read() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE ROLE mallory LOGIN; CREATE ROLE shop LOGIN;
-             CREATE SCHEMA theirs AUTHORIZATION mallory; CREATE SEQUENCE calls;
-             GRANT ALL ON SEQUENCE calls TO PUBLIC; CREATE TABLE theirs.orders (id bigserial PRIMARY KEY);
-             ALTER TABLE theirs.orders OWNER TO shop; GRANT UPDATE ON theirs.orders TO mallory;
-             GRANT ALL ON SCHEMA theirs TO shop;
-             GRANT CREATE ON DATABASE postgres TO mallory",
-        )
-        .expect("a table in the schema of another role");
+    client.run(
+        "CREATE ROLE mallory LOGIN; CREATE ROLE shop LOGIN;
+         CREATE SCHEMA theirs AUTHORIZATION mallory; CREATE SEQUENCE calls;
+         GRANT ALL ON SEQUENCE calls TO PUBLIC; CREATE TABLE theirs.orders (id bigserial PRIMARY KEY);
+         ALTER TABLE theirs.orders OWNER TO shop; GRANT UPDATE ON theirs.orders TO mallory;
+         GRANT ALL ON SCHEMA theirs TO shop;
+         GRANT CREATE ON DATABASE postgres TO mallory",
+    );
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
     // How often the dry run opens the table before it reads it is not known.
     for opened in 0..5 {
         let lock = "BEGIN; LOCK TABLE theirs.orders";
         let mut first = cluster.connect_as("mallory", "postgres");
         let mut second = cluster.connect_as("mallory", "postgres");
-        first.batch_execute(lock).expect("a lock");
+        first.run(lock);
         std::thread::scope(|scope| {
             let dry_run = scope.spawn(|| {
                 let query = "SELECT count(*) FROM snowflake_convert('theirs.orders')";
@@ -267,11 +263,11 @@ fn a_view_in_the_place_of_a_table_is_not_read() {
                 // Who holds the lock lets the dry run have it, and the next one is behind it.
                 let mut next = std::mem::replace(&mut first, cluster.connect());
                 let locks = scope.spawn(move || {
-                    second.batch_execute(lock).expect("a lock");
+                    second.run(lock);
                     second
                 });
                 waits(&mut client, 2);
-                next.batch_execute("COMMIT").expect("a commit");
+                next.run("COMMIT");
                 first = locks.join().expect("a session");
                 second = next;
                 waits(&mut client, 1);

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use postgres::NoTls;
-use snowflake_e2e::{Cluster, DeafClient, Register, eventually, within};
+use snowflake_e2e::{Cluster, DeafClient, Register, Run, eventually, within};
 
 /// What another session gets that wants an ID: an error's SQLSTATE, if it is one.
 #[track_caller]
@@ -31,7 +31,7 @@ fn others_take_ids_while_the_register_is_created() {
 #[test]
 fn others_take_ids_while_the_clock_steps_ahead() {
     let cluster = Cluster::builder().fake_clock().start();
-    cluster.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    cluster.run("SELECT snowflake_nextval()");
     cluster.set_clock("+1h");
     let _client = DeafClient::take_an_id_when_full(&cluster);
     assert!(cluster.log().contains("the clock has jumped ahead"), "{}", cluster.log());
@@ -44,7 +44,7 @@ fn others_take_ids_while_the_clock_steps_ahead() {
 #[test]
 fn others_are_answered_while_an_error_of_postgresql_is_reported() {
     let mut cluster = Cluster::start();
-    cluster.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    cluster.run("SELECT snowflake_nextval()");
     cluster.stop();
     fs::set_permissions(Register::path(&cluster), fs::Permissions::from_mode(0o000))
         .expect("root, or the owner");
@@ -75,9 +75,9 @@ fn others_take_ids_while_a_deleted_register_is_written_again() {
     });
     assert_eq!(assert_others_are_answered(&cluster), None);
     let terminate = format!("SELECT pg_terminate_backend({})", client.pid());
-    cluster.connect().batch_execute(&terminate).expect("a signal");
+    cluster.run(&terminate);
     written.join().expect("a thread").expect("a floor");
-    cluster.connect().batch_execute("SELECT snowflake_floor()").expect("a register");
+    cluster.run("SELECT snowflake_floor()");
 }
 
 /// What concerns the administrator is not sent to whoever takes an ID.
@@ -85,10 +85,10 @@ fn others_take_ids_while_a_deleted_register_is_written_again() {
 fn no_client_sees_what_is_for_the_log() {
     let cluster = Cluster::builder().fake_clock().start();
     let (mut client, notices) = cluster.connect_with_notices("postgres");
-    client.batch_execute("SET client_min_messages = log").expect("set");
+    client.run("SET client_min_messages = log");
     for clock in ["+0", "+1h", "-1h"] {
         cluster.set_clock(clock);
-        client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
+        client.run("SELECT snowflake_nextval()");
     }
     drop(client);
     assert_eq!(notices.iter().collect::<Vec<_>>(), []);

@@ -106,7 +106,7 @@ fn cluster_for_pages() -> Cluster {
         builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
     cluster.set_identity_outside(9);
     cluster.start_again();
-    cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+    cluster.run("CREATE EXTENSION snowflake");
     cluster
 }
 

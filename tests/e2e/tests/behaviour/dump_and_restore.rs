@@ -5,40 +5,37 @@ use std::process::Output;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Programs, bigint, dump_and_restore, error_of, new_directory};
+use snowflake_e2e::{Cluster, Programs, Run, bigint, dump_and_restore, error_of, new_directory};
 
 #[test]
 fn decoding_in_the_schema_survives() {
     let cluster = Cluster::start();
-    cluster
-        .connect()
-        .batch_execute(
-            "CREATE TABLE events (
-                 id bigint PRIMARY KEY DEFAULT snowflake_nextval() CHECK (snowflake_within(id, '2020-01-01+00', 'infinity')),
-                 created_at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED,
-                 code text COLLATE \"C\" GENERATED ALWAYS AS (snowflake_to_base62(id)) STORED
-             );
-             CREATE INDEX by_time ON events (snowflake_timestamp(id));
-             CREATE INDEX by_time_brin ON events USING brin (snowflake_timestamp(id));
-             CREATE VIEW seen AS SELECT id, snowflake_json(id) AS parts FROM events WHERE snowflake_within(id, '2020-01-01+00', now());
-             INSERT INTO events SELECT snowflake_nextval(10000);
-             CREATE TABLE parted (id bigint PRIMARY KEY DEFAULT snowflake_nextval()) PARTITION BY RANGE (id);
-             CREATE TABLE parted_2026 PARTITION OF parted
-                 FOR VALUES FROM (snowflake_min('2026-01-01+00')) TO (snowflake_min('2027-01-01+00'));
-             CREATE TABLE refers (id bigint REFERENCES parted);",
-        )
-        .expect("a schema");
+    cluster.run(
+        "CREATE TABLE events (
+             id bigint PRIMARY KEY DEFAULT snowflake_nextval() CHECK (snowflake_within(id, '2020-01-01+00', 'infinity')),
+             created_at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED,
+             code text COLLATE \"C\" GENERATED ALWAYS AS (snowflake_to_base62(id)) STORED
+         );
+         CREATE INDEX by_time ON events (snowflake_timestamp(id));
+         CREATE INDEX by_time_brin ON events USING brin (snowflake_timestamp(id));
+         CREATE VIEW seen AS SELECT id, snowflake_json(id) AS parts FROM events WHERE snowflake_within(id, '2020-01-01+00', now());
+         INSERT INTO events SELECT snowflake_nextval(10000);
+         CREATE TABLE parted (id bigint PRIMARY KEY DEFAULT snowflake_nextval()) PARTITION BY RANGE (id);
+         CREATE TABLE parted_2026 PARTITION OF parted
+             FOR VALUES FROM (snowflake_min('2026-01-01+00')) TO (snowflake_min('2027-01-01+00'));
+         CREATE TABLE refers (id bigint REFERENCES parted);",
+    );
     dump_and_restore(&cluster, "postgres", "restored");
     let mut restored = cluster.connect_to("restored");
     assert_eq!(bigint(&mut restored, "SELECT count(*) FROM seen"), 10_000);
     let wrong = "SELECT count(*) FROM events WHERE created_at <> snowflake_timestamp(id) OR snowflake_from_base62(code) <> id";
     assert_eq!(bigint(&mut restored, wrong), 0);
-    restored.batch_execute("SET enable_seqscan = off").expect("set");
+    restored.run("SET enable_seqscan = off");
     for (index, prepare) in [
         ("by_time", "SET enable_bitmapscan = off"),
         ("by_time_brin", "DROP INDEX by_time; SET enable_bitmapscan = on"),
     ] {
-        restored.batch_execute(prepare).expect("prepared");
+        restored.run(prepare);
         let query = "SELECT count(*) FROM events WHERE snowflake_timestamp(id) >= '2020-01-01+00'";
         let plan = restored.query(&format!("EXPLAIN {query}"), &[]).expect("a plan");
         let lines: Vec<&str> = plan.iter().map(|line| line.get(0)).collect();
@@ -85,8 +82,8 @@ fn stderr(output: &Output) -> String {
 /// A cluster with the database `source`, whose extension is in a schema of its own.
 fn source() -> Cluster {
     let cluster = Cluster::start();
-    cluster.connect().batch_execute("CREATE DATABASE source").expect("a database");
-    cluster.connect_to("source").batch_execute(IN_ANOTHER_SCHEMA).expect("a schema");
+    cluster.run("CREATE DATABASE source");
+    cluster.run_in("source", IN_ANOTHER_SCHEMA);
     cluster
 }
 
@@ -114,7 +111,7 @@ fn every_format_restores_what_uses_the_extension_in_another_schema() {
         for parts in [&[""][..], &["--schema-only", "--data-only"]] {
             let database = format!("{format}_{}", parts.len());
             let create = format!("CREATE DATABASE {database}");
-            cluster.connect().batch_execute(&create).expect("a database");
+            cluster.run(&create);
             for part in parts {
                 let path = directory.path().join(format!("{database}{part}"));
                 let path = path.to_str().expect("UTF-8");
@@ -152,9 +149,7 @@ fn a_server_without_preloading_restores_and_gives_no_ids() {
     let message = "snowflake_pg must be loaded via \"shared_preload_libraries\" to generate IDs";
     assert_eq!(error.message(), message);
 
-    cluster.stop();
-    cluster.configure(&[("shared_preload_libraries", "snowflake_pg")]);
-    cluster.start_again();
+    cluster.restart(&[("shared_preload_libraries", "snowflake_pg")]);
     assert_goes_on(&mut cluster.connect());
 }
 
@@ -196,26 +191,22 @@ fn documented(beginning: &str) -> String {
 fn restored_keys_ahead_of_the_clock_are_found_and_passed() {
     let old = Cluster::builder().fake_clock().start();
     let mut client = old.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
-             INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 10000);",
-        )
-        .expect("rows");
+    client.run(
+        "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
+         INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 10000);",
+    );
     old.set_clock("+2h");
-    client
-        .batch_execute(
-            "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100);
-             INSERT INTO orders VALUES (snowflake_make(now() + interval '3 hours', 7, 9, 0));",
-        )
-        .expect("rows");
+    client.run(
+        "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100);
+         INSERT INTO orders VALUES (snowflake_make(now() + interval '3 hours', 7, 9, 0));",
+    );
     let newest = bigint(&mut client, "SELECT max(id) FROM orders WHERE item IS NOT NULL");
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().to_str().expect("UTF-8");
     run_well(&old, "pg_dump", "postgres", &["--format=custom", "--file", path]);
 
     let new = Cluster::start();
-    new.connect().batch_execute("CREATE DATABASE restored").expect("a database");
+    new.run("CREATE DATABASE restored");
     run_well(&new, "pg_restore", "restored", &["--exit-on-error", path]);
     let mut client = new.connect_to("restored");
     let query = documented("SELECT max(snowflake_timestamp(o.id))");
@@ -225,7 +216,7 @@ fn restored_keys_ahead_of_the_clock_are_found_and_passed() {
     };
     let time_of = |id: i64| format!("SELECT snowflake_timestamp({id})::text");
     let expected: String = client.query_one(&time_of(newest), &[]).expect("a time").get(0);
-    client.batch_execute("ANALYZE orders").expect("analyzed");
+    client.run("ANALYZE orders");
     let plan = snowflake_e2e::explain(&mut client, query.trim());
     assert!(plan.contains("orders_pkey"), "{plan}");
     assert_eq!(latest(&mut client).as_ref(), Some(&expected));
@@ -234,6 +225,6 @@ fn restored_keys_ahead_of_the_clock_are_found_and_passed() {
 
     let remedy = documented("SELECT snowflake_set_floor('");
     let given = remedy.split('\'').nth(1).expect("a time");
-    client.batch_execute(&remedy.replace(given, &expected)).expect("a floor");
+    client.run(&remedy.replace(given, &expected));
     assert!(bigint(&mut client, "SELECT snowflake_nextval()") > newest);
 }

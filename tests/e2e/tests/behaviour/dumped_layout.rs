@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, ClusterBuilder, bigint, check, error_of, eventually, output};
+use snowflake_e2e::{Cluster, ClusterBuilder, Run, bigint, check, error_of, eventually, output};
 
 const EPOCH: (&str, &str) = ("snowflake.epoch", "2015-01-01T00:00:00Z");
 const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
@@ -15,7 +15,7 @@ fn cluster(layout: &[(&str, &str)]) -> Cluster {
     let builder =
         layout.iter().fold(Cluster::builder(), |builder, (name, value)| builder.set(name, value));
     let cluster = builder.start();
-    cluster.connect().batch_execute("CREATE ROLE owner LOGIN CREATEDB").expect("a role");
+    cluster.run("CREATE ROLE owner LOGIN CREATEDB");
     cluster
 }
 
@@ -71,12 +71,9 @@ fn assert_said(restored: &Output) {
 #[test]
 fn a_dump_is_restored_where_the_layout_is_the_same_and_nowhere_else() {
     let original = cluster(&[EPOCH, BITS]);
-    original
-        .connect_as("owner", "postgres")
-        .batch_execute("CREATE DATABASE orders")
-        .expect("a database");
+    original.connect_as("owner", "postgres").run("CREATE DATABASE orders");
     let mut client = original.connect_as("owner", "orders");
-    client.batch_execute(ORDERS).expect("rows");
+    client.run(ORDERS);
     let expected = orders(&mut client);
     let (same, other) = (cluster(&[EPOCH, BITS]), cluster(&[]));
     let directory = tempfile::tempdir().expect("a directory");
@@ -92,7 +89,7 @@ fn a_dump_is_restored_where_the_layout_is_the_same_and_nowhere_else() {
         let database = format!("restored_{format}");
         for cluster in [&same, &other] {
             let create = format!("CREATE DATABASE {database}");
-            cluster.connect_as("owner", "postgres").batch_execute(&create).expect("a database");
+            cluster.connect_as("owner", "postgres").run(&create);
         }
         let restored = run(&same, program, &database, &arguments);
         assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
@@ -116,12 +113,9 @@ fn a_dump_is_restored_where_the_layout_is_the_same_and_nowhere_else() {
 #[test]
 fn a_dump_can_be_restored_under_another_layout() {
     let original = cluster(&[EPOCH, BITS]);
-    original
-        .connect_as("owner", "postgres")
-        .batch_execute("CREATE DATABASE orders")
-        .expect("a database");
+    original.connect_as("owner", "postgres").run("CREATE DATABASE orders");
     let mut client = original.connect_as("owner", "orders");
-    client.batch_execute(ORDERS).expect("rows");
+    client.run(ORDERS);
     let expected = orders(&mut client);
     let directory = tempfile::tempdir().expect("a directory");
     let other = cluster(&[]);
@@ -132,7 +126,7 @@ fn a_dump_can_be_restored_under_another_layout() {
         let file = directory.path().join(name);
         dump(&original, "orders", "custom", &file, options);
         let create = format!("CREATE DATABASE {name}");
-        other.connect_as("owner", "postgres").batch_execute(&create).expect("a database");
+        other.connect_as("owner", "postgres").run(&create);
         let restored = run(&other, "pg_restore", name, &[file.to_str().expect("UTF-8")]);
         if is_said {
             assert_said(&restored);
@@ -155,8 +149,8 @@ fn a_dump_can_be_restored_under_another_layout() {
 #[test]
 fn data_that_is_restored_without_triggers_is_noticed() {
     let (original, other) = (cluster(&[EPOCH, BITS]), cluster(&[]));
-    original.connect().batch_execute("CREATE TABLE notes (note text)").expect("a table");
-    other.connect().batch_execute("CREATE TABLE notes (note text)").expect("a table");
+    original.run("CREATE TABLE notes (note text)");
+    other.run("CREATE TABLE notes (note text)");
     let mut command = original.client_program("pg_dump");
     let data = output(command.args(["--data-only", "--disable-triggers"]));
     let mut client = other.connect();
@@ -171,7 +165,7 @@ fn data_that_is_restored_without_triggers_is_noticed() {
     assert!(!check(&mut client, "guards").0);
     for table in ["snowflake_layout", "snowflake_node_claims"] {
         let always = format!("ALTER TABLE snowflake_internal.{table} ENABLE ALWAYS TRIGGER guard");
-        client.batch_execute(&always).expect("a superuser may");
+        client.run(&always);
     }
     assert!(check(&mut client, "guards").0);
     let dumped =
@@ -193,25 +187,20 @@ fn a_subscriber_to_all_tables_gets_the_layout_of_its_publisher() {
     let with_bits = |builder: ClusterBuilder| builder.set(BITS.0, BITS.1).start();
     let (mut publisher, subscriber) = (logical().start(), with_bits(logical()));
     let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());";
-    publisher
-        .connect()
-        .batch_execute(&format!("{table} CREATE PUBLICATION everything FOR ALL TABLES"))
-        .expect("a publication");
+    publisher.run(&format!("{table} CREATE PUBLICATION everything FOR ALL TABLES"));
     let mut client = subscriber.connect();
-    client.batch_execute(table).expect("a table");
+    client.run(table);
     subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION everything");
     eventually("the row arrives", || bigint(&mut client, LAYOUTS) == 2);
     let (ok, detail) = layout_of_database(&mut client);
     assert!(!ok && detail.contains("widths 5, 5 and 12 bits"), "{detail}");
 
-    publisher.stop();
-    publisher.configure(&[BITS]);
-    publisher.start_again();
+    publisher.restart(&[BITS]);
     assert!(!layout_of_database(&mut publisher.connect()).0);
-    publisher.connect().batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    publisher.run("SELECT snowflake_confirm('layout')");
     assert!(layout_of_database(&mut publisher.connect()).0);
     eventually("the change arrives", || layout_of_database(&mut client).0);
-    publisher.connect().batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
+    publisher.run("INSERT INTO orders DEFAULT VALUES");
     eventually("rows arrive", || bigint(&mut client, "SELECT count(*) FROM orders") == 1);
 
     assert_eq!(bigint(&mut client, LAYOUTS), 2);
@@ -219,7 +208,7 @@ fn a_subscriber_to_all_tables_gets_the_layout_of_its_publisher() {
         subscriber.client_program("pg_dump").args(["--no-publications", "--no-subscriptions"]),
     );
     assert_eq!(dump.matches("\t5\t5\t13\n").count(), 2);
-    client.batch_execute("CREATE DATABASE restored").expect("a database");
+    client.run("CREATE DATABASE restored");
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), dump).expect("a file");
     let mut psql = subscriber.client_program("psql");
@@ -241,10 +230,7 @@ fn without_preloading_the_layout_is_that_of_the_configuration() {
         "INSERT INTO snowflake_internal.snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)",
     ));
     // Preloaded, and with another layout, before the first ID.
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("shared_preload_libraries", "snowflake_pg"), EPOCH]);
-    cluster.start_again();
+    cluster.restart(&[("shared_preload_libraries", "snowflake_pg"), EPOCH]);
     let mut client = cluster.connect();
     assert!(!layout_of_database(&mut client).0);
     let confirmed = "SELECT snowflake_confirm('layout')::int::bigint";

@@ -1,7 +1,7 @@
 //! Databases whose encoding is not UTF-8.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, error_of};
+use snowflake_e2e::{Cluster, Run, error_of};
 
 #[test]
 fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
@@ -10,23 +10,18 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
         [("UTF8", "Größe"), ("LATIN1", "Größe"), ("SQL_ASCII", "Größe"), ("EUC_JP", "注文")]
     {
         let database = encoding.to_lowercase();
-        cluster
-            .connect()
-            .batch_execute(&format!(
-                "CREATE DATABASE {database} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
-            ))
-            .expect("a database");
+        cluster.run(&format!(
+            "CREATE DATABASE {database} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+        ));
         let (mut client, notices) = cluster.connect_with_notices(&database);
-        client
-            .batch_execute(&format!(
-                "CREATE EXTENSION snowflake;
-                 CREATE SCHEMA \"{text}\";
-                 CREATE TABLE \"{text}\".\"{text}\" (\"{text}\" serial PRIMARY KEY);
-                 CREATE TABLE \"{text}\".lines (\"{text}\" int REFERENCES \"{text}\".\"{text}\");
-                 CREATE TABLE viewed (\"{text}\" serial PRIMARY KEY);
-                 CREATE VIEW \"{text}\" AS SELECT \"{text}\" FROM viewed;"
-            ))
-            .expect(encoding);
+        client.run(&format!(
+            "CREATE EXTENSION snowflake;
+             CREATE SCHEMA \"{text}\";
+             CREATE TABLE \"{text}\".\"{text}\" (\"{text}\" serial PRIMARY KEY);
+             CREATE TABLE \"{text}\".lines (\"{text}\" int REFERENCES \"{text}\".\"{text}\");
+             CREATE TABLE viewed (\"{text}\" serial PRIMARY KEY);
+             CREATE VIEW \"{text}\" AS SELECT \"{text}\" FROM viewed;"
+        ));
 
         for (query, code, message) in [
             (
@@ -55,13 +50,11 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
         assert!(error.detail().expect("a detail").contains(&view), "{encoding}: {error:?}");
 
         // An error of PostgreSQL's own.
-        client
-            .batch_execute(&format!(
-                "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS
-                     $$ BEGIN RAISE EXCEPTION 'not {text}' USING DETAIL = '{text}', TABLE = '{text}'; END $$;
-                 CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();"
-            ))
-            .expect("an event trigger");
+        client.run(&format!(
+            "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS
+                 $$ BEGIN RAISE EXCEPTION 'not {text}' USING DETAIL = '{text}', TABLE = '{text}'; END $$;
+             CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();"
+        ));
         let convert = format!(
             "SELECT statement FROM snowflake_convert('\"{text}\".\"{text}\"', '{text}', dry_run => false)"
         );
@@ -71,19 +64,17 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
             (&*format!("not {text}"), Some(text), Some(text)),
             "{encoding}"
         );
-        client.batch_execute("DROP EVENT TRIGGER refuse").expect("dropped");
+        client.run("DROP EVENT TRIGGER refuse");
 
         let said: Vec<String> =
             client.query(&convert, &[]).expect("converted").iter().map(|row| row.get(0)).collect();
         let start = format!("ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" ");
         let is_quoted = said.iter().any(|statement| statement.starts_with(&start));
         assert!(is_quoted, "{encoding}: {said:?}");
-        client
-            .batch_execute(&format!(
-                "INSERT INTO \"{text}\".\"{text}\" DEFAULT VALUES;
-                 SELECT snowflake_revert('\"{text}\".\"{text}\"', '{text}', dry_run => false);"
-            ))
-            .expect("reverted");
+        client.run(&format!(
+            "INSERT INTO \"{text}\".\"{text}\" DEFAULT VALUES;
+             SELECT snowflake_revert('\"{text}\".\"{text}\"', '{text}', dry_run => false);"
+        ));
         drop(client);
         assert_eq!(notices.iter().count(), 0, "{encoding}");
     }
@@ -94,24 +85,18 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
 fn a_notice_quotes_a_name_beyond_ascii() {
     let mut cluster = Cluster::start();
     let mut client = cluster.connect();
-    client
-        .batch_execute("CREATE DATABASE latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-        .expect("a database");
-    client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    client.run("CREATE DATABASE latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    client.run("SELECT snowflake_nextval()");
     drop(client);
-    cluster
-        .connect_to("latin1")
-        .batch_execute(
-            "CREATE EXTENSION snowflake;
+    cluster.run_in(
+        "latin1",
+        "CREATE EXTENSION snowflake;
              CREATE TABLE orders (id bigint);
              CREATE INDEX \"Größe\" ON orders (snowflake_timestamp(id));",
-        )
-        .expect("an index");
-    cluster.stop();
-    cluster.configure(&[("snowflake.sequence_bits", "13")]);
-    cluster.start_again();
+    );
+    cluster.restart(&[("snowflake.sequence_bits", "13")]);
     let (mut client, notices) = cluster.connect_with_notices("latin1");
-    client.batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    client.run("SELECT snowflake_confirm('layout')");
     // What comes after a notice has its own texts and context.
     let error = error_of(client.batch_execute(
         "DO $$

@@ -2,7 +2,7 @@
 //! wrong, and no other.
 
 use postgres::Client;
-use snowflake_e2e::Cluster;
+use snowflake_e2e::{Cluster, Run};
 
 /// Calls of each function.
 const CALLS: usize = 10_000;
@@ -160,26 +160,24 @@ fn no_argument_leads_to_an_unexpected_error() {
         .set("fsync", "off")
         .start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE plain (id serial PRIMARY KEY, note text);
-             CREATE TABLE kept (id bigint DEFAULT snowflake_nextval(), note text);
-             CREATE TABLE \"Odd \"\"Name%s\" (id int, \"Id\"\"\" int GENERATED ALWAYS AS IDENTITY);
-             CREATE TABLE parted (id int) PARTITION BY LIST (id);
-             CREATE VIEW a_view AS SELECT * FROM plain;
-             CREATE MATERIALIZED VIEW a_matview AS SELECT * FROM plain;
-             CREATE SEQUENCE a_sequence;
-             CREATE INDEX an_index ON plain (note);
-             -- The SQLSTATE of a call; its rows are read up to a limit.
-             CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
-             BEGIN
-                 EXECUTE 'SELECT count(f) FROM (SELECT ' || call || ' AS f LIMIT 3) AS calls';
-                 RETURN '00000';
-             EXCEPTION WHEN OTHERS THEN
-                 RETURN SQLSTATE || ' ' || SQLERRM;
-             END $$",
-        )
-        .expect("objects");
+    client.run(
+        "CREATE TABLE plain (id serial PRIMARY KEY, note text);
+         CREATE TABLE kept (id bigint DEFAULT snowflake_nextval(), note text);
+         CREATE TABLE \"Odd \"\"Name%s\" (id int, \"Id\"\"\" int GENERATED ALWAYS AS IDENTITY);
+         CREATE TABLE parted (id int) PARTITION BY LIST (id);
+         CREATE VIEW a_view AS SELECT * FROM plain;
+         CREATE MATERIALIZED VIEW a_matview AS SELECT * FROM plain;
+         CREATE SEQUENCE a_sequence;
+         CREATE INDEX an_index ON plain (note);
+         -- The SQLSTATE of a call; its rows are read up to a limit.
+         CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
+         BEGIN
+             EXECUTE 'SELECT count(f) FROM (SELECT ' || call || ' AS f LIMIT 3) AS calls';
+             RETURN '00000';
+         EXCEPTION WHEN OTHERS THEN
+             RETURN SQLSTATE || ' ' || SQLERRM;
+         END $$",
+    );
     let attempt = client
         .prepare("SELECT call, attempt(call) FROM unnest($1::text[]) AS call")
         .expect("a query");

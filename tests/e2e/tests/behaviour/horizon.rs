@@ -5,7 +5,7 @@ mod holders;
 mod readers;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, bigints};
+use snowflake_e2e::{Cluster, Run, bigint, bigints};
 
 const HORIZON: &str = "SELECT snowflake_horizon()";
 
@@ -20,7 +20,7 @@ fn jobs() -> Cluster {
 
 fn create_jobs(cluster: &Cluster) {
     let table = "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), what text)";
-    cluster.connect().batch_execute(table).expect("a table");
+    cluster.run(table);
 }
 
 /// Reads each row once, in the order of the IDs.
@@ -48,7 +48,7 @@ impl Poller {
 /// Begins a transaction, in which it inserts a row.
 fn begin(cluster: &Cluster) -> (Client, i64) {
     let mut client = cluster.connect();
-    client.batch_execute("BEGIN").expect("a transaction");
+    client.run("BEGIN");
     let id = bigint(&mut client, INSERT);
     (client, id)
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, check, error_of};
+use snowflake_e2e::{Cluster, NEXT, Run, bigint, check, error_of};
 
 /// The server of the cluster `shop`, with its identity in the data directory.
 fn shop() -> Cluster {
@@ -51,7 +51,7 @@ fn where_it_holds_an_identity_in_the_data_directory_is_well() {
 #[test]
 fn a_clone_under_another_name_decodes_and_issues_none() {
     let original = shop();
-    original.connect().batch_execute(NEXT).expect("an ID");
+    original.run(NEXT);
     let mut clone = original.base_backup(&[]);
     clone.set_environment("CLUSTER_NAME=staging");
     clone.start_again();
@@ -61,8 +61,7 @@ fn a_clone_under_another_name_decodes_and_issues_none() {
     let adopt =
         "SET snowflake.adopted_schemas = 'public'; CREATE TABLE t (id bigserial PRIMARY KEY);
                  INSERT INTO t DEFAULT VALUES";
-    client.batch_execute(adopt).expect("a value of the sequence");
-    drop(client);
+    client.run(adopt);
     clone.stop();
     // With an identity of its own, and its own name, it is a server like any other.
     clone.configure(&[
@@ -96,7 +95,7 @@ fn a_job_without_the_variable_issues_none_and_the_server_goes_on() {
 #[test]
 fn a_standby_under_the_same_name_takes_over_and_under_another_it_does_not() {
     let primary = shop();
-    primary.connect().batch_execute(NEXT).expect("an ID");
+    primary.run(NEXT);
     let same = primary.standby();
     let mut other = primary.base_backup(&["--write-recovery-conf"]);
     other.set_environment("CLUSTER_NAME=staging");
@@ -113,10 +112,8 @@ fn the_name_of_the_machine_can_be_required() {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
     let here = format!("hostname={}", name.trim_end());
     let mut cluster = Cluster::builder().set("snowflake.identity_requires", &here).start();
-    cluster.connect().batch_execute(NEXT).expect("an ID");
-    cluster.stop();
-    cluster.configure(&[("snowflake.identity_requires", "hostname=another-machine")]);
-    cluster.start_again();
+    cluster.run(NEXT);
+    cluster.restart(&[("snowflake.identity_requires", "hostname=another-machine")]);
     assert_refused(&mut cluster.connect(), "The name of the machine is not \"another-machine\".");
 }
 

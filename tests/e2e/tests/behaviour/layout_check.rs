@@ -2,7 +2,7 @@
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, check, error_of, eventually};
+use snowflake_e2e::{Cluster, NEXT, Run, bigint, check, error_of, eventually};
 
 const DECODE: &str = "SELECT snowflake_timestamp(1268118639732232192)";
 
@@ -28,17 +28,12 @@ fn assert_refused(cluster: &Cluster) {
 fn a_server_with_another_layout_does_not_decode() {
     let mut cluster = Cluster::start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint DEFAULT snowflake_nextval());
-             CREATE INDEX ON orders (snowflake_timestamp(id));
-             INSERT INTO orders DEFAULT VALUES;",
-        )
-        .expect("a table");
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("snowflake.sequence_bits", "13")]);
-    cluster.start_again();
+    client.run(
+        "CREATE TABLE orders (id bigint DEFAULT snowflake_nextval());
+         CREATE INDEX ON orders (snowflake_timestamp(id));
+         INSERT INTO orders DEFAULT VALUES;",
+    );
+    cluster.restart(&[("snowflake.sequence_bits", "13")]);
     assert_refused(&cluster);
     let error = error_of(
         cluster.connect().batch_execute("INSERT INTO orders VALUES (1268118639732232192)"),
@@ -47,19 +42,14 @@ fn a_server_with_another_layout_does_not_decode() {
 
     // A superuser may decide otherwise.
     let mut client = cluster.connect();
-    client.batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    client.run("SELECT snowflake_confirm('layout')");
     client.query(DECODE, &[]).expect("decoded");
-    client.batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
+    client.run("INSERT INTO orders DEFAULT VALUES");
 
     // Without preloading, it is the same.
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("shared_preload_libraries", ""), ("snowflake.sequence_bits", "12")]);
-    cluster.start_again();
+    cluster.restart(&[("shared_preload_libraries", ""), ("snowflake.sequence_bits", "12")]);
     assert_refused(&cluster);
-    cluster.stop();
-    cluster.configure(&[("snowflake.sequence_bits", "13")]);
-    cluster.start_again();
+    cluster.restart(&[("snowflake.sequence_bits", "13")]);
     cluster.connect().query(DECODE, &[]).expect("decoded");
 }
 
@@ -67,16 +57,12 @@ fn a_server_with_another_layout_does_not_decode() {
 fn a_standby_with_another_layout_does_not_decode() {
     let primary = Cluster::start();
     bigint(&mut primary.connect(), "SELECT snowflake_nextval()");
-    let mut standby = primary.base_backup(&["--write-recovery-conf"]);
-    standby.configure(&[("snowflake.epoch", "1420070400000")]);
-    standby.start_again();
+    let mut standby = primary.standby_with(&[("snowflake.epoch", "1420070400000")]);
     eventually("the register reaches the standby", || {
         standby.connect().query(DECODE, &[]).is_err()
     });
     assert_refused(&standby);
-    standby.stop();
-    standby.configure(&[("snowflake.epoch", "1288834974657")]);
-    standby.start_again();
+    standby.restart(&[("snowflake.epoch", "1288834974657")]);
     standby.connect().query(DECODE, &[]).expect("decoded");
 }
 
@@ -85,23 +71,20 @@ fn a_standby_with_another_layout_does_not_decode() {
 #[test]
 fn an_open_session_of_a_standby_notices_another_layout() {
     let mut primary = Cluster::start();
-    primary
-        .connect()
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
-             CREATE FUNCTION follow() RETURNS void LANGUAGE plpgsql AS $$
-             BEGIN
-                 FOR round IN 1..6000 LOOP
-                     PERFORM snowflake_timestamp(id) FROM orders;
-                     IF (SELECT count(*) FROM orders) > 1 THEN
-                         RAISE 'decoded %', (SELECT snowflake_timestamp(max(id)) FROM orders);
-                     END IF;
-                     PERFORM pg_sleep(0.01);
-                 END LOOP;
-             END $$;
-             INSERT INTO orders DEFAULT VALUES;",
-        )
-        .expect("a table");
+    primary.run(
+        "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
+         CREATE FUNCTION follow() RETURNS void LANGUAGE plpgsql AS $$
+         BEGIN
+             FOR round IN 1..6000 LOOP
+                 PERFORM snowflake_timestamp(id) FROM orders;
+                 IF (SELECT count(*) FROM orders) > 1 THEN
+                     RAISE 'decoded %', (SELECT snowflake_timestamp(max(id)) FROM orders);
+                 END IF;
+                 PERFORM pg_sleep(0.01);
+             END LOOP;
+         END $$;
+         INSERT INTO orders DEFAULT VALUES;",
+    );
     let standby = primary.standby();
     let mut open = standby.connect();
     eventually("the row reaches the standby", || {
@@ -117,11 +100,9 @@ fn an_open_session_of_a_standby_notices_another_layout() {
     let mut follower = standby.connect();
     let following = std::thread::spawn(move || error_of(follower.batch_execute("SELECT follow()")));
 
-    primary.stop();
-    primary.configure(&[("snowflake.sequence_bits", "13")]);
-    primary.start_again();
-    primary.connect().batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
-    primary.connect().batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
+    primary.restart(&[("snowflake.sequence_bits", "13")]);
+    primary.run("SELECT snowflake_confirm('layout')");
+    primary.run("INSERT INTO orders DEFAULT VALUES");
     let error = loop {
         match open.query_one(&prepared, &[]) {
             Ok(row) => assert_eq!(row.get::<_, i64>(0), 1, "decoded {}", row.get::<_, String>(1)),
@@ -144,9 +125,7 @@ fn a_layout_confirmed_by_mistake_can_be_left() {
     primary.connect().query(NEXT, &[]).expect("an ID");
     let mut standby = primary.base_backup(&["--write-recovery-conf"]);
     let restart = |standby: &mut Cluster, bits: &str| {
-        standby.stop();
-        standby.configure(&[("snowflake.sequence_bits", bits)]);
-        standby.start_again();
+        standby.restart(&[("snowflake.sequence_bits", bits)]);
     };
     standby.configure(&[("snowflake.sequence_bits", "13")]);
     standby.start_again();
@@ -204,10 +183,8 @@ fn a_standby_without_the_confirmed_layout_names_it() {
         standby.start_again();
         standby
     });
-    primary.stop();
-    primary.configure(&[("snowflake.sequence_bits", "13")]);
-    primary.start_again();
-    primary.connect().batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    primary.restart(&[("snowflake.sequence_bits", "13")]);
+    primary.run("SELECT snowflake_confirm('layout')");
     let row = |cluster: &Cluster| check(&mut cluster.connect(), "layout");
     eventually("the confirmation reaches the standbys", || {
         let (ok, detail, _) = row(&standby);
@@ -236,9 +213,7 @@ fn a_standby_without_the_confirmed_layout_names_it() {
     assert!(error.detail().is_some_and(|detail| detail.starts_with(DETAIL)), "{error:?}");
     let error = error_of(standby.connect().query("SELECT snowflake_confirm('layout')", &[]));
     assert!(error.detail().is_some_and(|detail| detail.contains(" 13 ")), "{error:?}");
-    standby.stop();
-    standby.configure(&[("snowflake.sequence_bits", "13")]);
-    standby.start_again();
+    standby.restart(&[("snowflake.sequence_bits", "13")]);
     bigint(&mut standby.connect(), "SELECT snowflake_nextval()");
 }
 
@@ -247,11 +222,9 @@ fn a_standby_without_the_confirmed_layout_names_it() {
 fn a_confirmed_layout_names_what_holds_old_times() {
     let mut cluster = Cluster::start();
     let databases = [("postgres", "orders"), ("other", "visits")];
-    cluster.connect().batch_execute("CREATE DATABASE other").expect("a database");
+    cluster.run("CREATE DATABASE other");
     for (database, table) in databases {
-        cluster
-            .connect_to(database)
-            .batch_execute(&format!(
+        cluster.run_in(database, &format!(
                 "CREATE EXTENSION IF NOT EXISTS snowflake;
                  CREATE TABLE {table} (
                      id bigint DEFAULT snowflake_nextval() CHECK (snowflake_worker_id(id) < 32),
@@ -266,19 +239,16 @@ fn a_confirmed_layout_names_what_holds_old_times() {
                      WHERE snowflake_within(id, '2026-01-01 00:00:00+00', '2027-01-01 00:00:00+00');
                  CREATE INDEX {table}_named ON {table} (snowflake_timestamp(id, '2015-01-01 00:00:00+00'));
                  INSERT INTO {table} DEFAULT VALUES;"
-            ))
-            .expect("a table");
+            ));
     }
-    cluster.stop();
-    cluster.configure(&[("snowflake.sequence_bits", "13")]);
-    cluster.start_again();
+    cluster.restart(&[("snowflake.sequence_bits", "13")]);
     let is_confirmed = |client: &mut Client| check(client, "layout of the database").0;
     let confirm = "SELECT snowflake_confirm('layout')::int::bigint";
     for (database, table) in databases {
         let (mut client, notices) = cluster.connect_with_notices(database);
         assert!(!is_confirmed(&mut client), "{database}");
         // It goes back with its transaction, but for the register, which is the server's.
-        client.batch_execute(&format!("BEGIN; {confirm}; ROLLBACK")).expect("confirmed");
+        client.run(&format!("BEGIN; {confirm}; ROLLBACK"));
         assert!(!is_confirmed(&mut client), "{database}");
         assert_eq!(bigint(&mut client, confirm), 1, "{database}");
         assert!(is_confirmed(&mut client), "{database}");

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, StopOnDrop, bigint, bigints, error_of, eventually};
+use snowflake_e2e::{Cluster, Run, StopOnDrop, bigint, bigints, error_of, eventually};
 use snowflake_repository::{Page, page};
 
 use super::documents::{MIGRATIONS, offset_to, run_block};
@@ -43,8 +43,7 @@ fn follow(heading: &str, cluster: &mut Cluster) {
                 let unquoted =
                     settings.iter().map(|(name, value)| (*name, value.trim_matches('\'')));
                 cluster.configure(&unquoted.collect::<Vec<_>>());
-                cluster.stop();
-                cluster.start_again();
+                cluster.restart(&[]);
             }
             _ => {}
         }
@@ -98,7 +97,7 @@ fn uuid_keys_are_replaced_while_a_client_inserts() {
             while !stop.load(Ordering::Relaxed) {
                 let id: String = unchanged.query_one(insert, &[]).expect("a customer").get(0);
                 let invoice = format!("INSERT INTO invoices VALUES ('{id}', 40)");
-                unchanged.batch_execute(&invoice).expect("an invoice");
+                unchanged.run(&invoice);
                 written.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -118,11 +117,11 @@ fn uuid_keys_are_replaced_while_a_client_inserts() {
         ON (customers.id, customers.key) = (customer_id, customer_key)
         WHERE amount = 40 AND snowflake_timestamp(key) BETWEEN created_at - interval '1 ms' AND now()";
     assert_eq!(bigint(&mut client, right), written.into_inner() as i64);
-    client.batch_execute("DELETE FROM invoices WHERE amount = 40").expect("deleted");
+    client.run("DELETE FROM invoices WHERE amount = 40");
     // A client that was not changed, and one that was.
     let both = "INSERT INTO invoices (customer_id, amount) SELECT id, 20 FROM customers LIMIT 1;
         INSERT INTO invoices (customer_key, amount) SELECT key, 30 FROM customers LIMIT 1";
-    client.batch_execute(both).expect("two invoices");
+    client.run(both);
     let joined = "SELECT count(*) FROM invoices
         JOIN customers ON (customers.id, customers.key) = (customer_id, customer_key)";
     assert_eq!(bigint(&mut client, joined), 5);
@@ -152,7 +151,7 @@ const LAST_OF_PGEDGE: u64 = 1_771_077_724;
 fn ids_of_pgedges_extension_and_ours_stay_apart() {
     let mut cluster = server_before();
     cluster.configure(&[("snowflake.node", "1")]);
-    cluster.connect().batch_execute(PGEDGE).expect("pgEdge's extension");
+    cluster.run(PGEDGE);
     follow("Stop the old generator", &mut cluster);
     cluster.set_clock(&offset_to(LAST_OF_PGEDGE - 50));
     follow("Start the new one", &mut cluster);
@@ -170,7 +169,7 @@ fn ids_of_pgedges_extension_and_ours_stay_apart() {
         SELECT snowflake_make(clock_timestamp(), 0, 2, count), 'theirs' FROM generate_series(0, 4095) AS count;
         INSERT INTO orders (item) SELECT 'ours' FROM generate_series(1, 10000);";
     for _ in 0..3 {
-        client.batch_execute(both).expect("no key comes twice");
+        client.run(both);
     }
 }
 
@@ -189,14 +188,14 @@ const INSTAGRAM: &str = "
 #[test]
 fn ids_of_instagrams_functions_and_ours_stay_apart() {
     let mut cluster = server_before();
-    cluster.connect().batch_execute(INSTAGRAM).expect("a function");
+    cluster.run(INSTAGRAM);
     follow("From functions in Instagram's way", &mut cluster);
     check(&cluster);
     let mut client = cluster.connect();
     let both =
         "INSERT INTO shard5.photos SELECT shard5.next_id(), 'old' FROM generate_series(1, 500);
         INSERT INTO shard5.photos (title) SELECT 'new' FROM generate_series(1, 500)";
-    client.batch_execute(both).expect("no key comes twice");
+    client.run(both);
     let until = "SELECT extract(year FROM ends)::bigint FROM snowflake_status";
     assert_eq!(bigint(&mut client, until), 2046);
 }
@@ -206,12 +205,10 @@ fn ids_of_instagrams_functions_and_ours_stay_apart() {
 fn a_layout_whose_ids_are_smaller_is_refused() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE photos (id bigint PRIMARY KEY);
-             INSERT INTO photos SELECT snowflake_make(now(), 0, 5, 0, '2011-08-24 21:07:01.721+00', 0, 13, 10)",
-        )
-        .expect("a table");
+    client.run(
+        "CREATE TABLE photos (id bigint PRIMARY KEY);
+         INSERT INTO photos SELECT snowflake_make(now(), 0, 5, 0, '2011-08-24 21:07:01.721+00', 0, 13, 10)",
+    );
     let convert = "SELECT snowflake_convert('photos', 'id', dry_run => false)";
     let refused = error_of(client.query(convert, &[]));
     assert_eq!(refused.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
@@ -241,7 +238,7 @@ fn ids_of_applications_and_ours_stay_apart() {
     let mut cluster = server_before();
     let messages = "CREATE TABLE messages (id bigint PRIMARY KEY, body text);
         INSERT INTO messages VALUES (175928847299117063, 'hello')";
-    cluster.connect().batch_execute(messages).expect("an application's table");
+    cluster.run(messages);
     follow("From generators in applications", &mut cluster);
     check(&cluster);
     let stop = AtomicBool::new(false);
@@ -253,7 +250,7 @@ fn ids_of_applications_and_ours_stay_apart() {
         let mut client = cluster.connect();
         let insert = "INSERT INTO messages (body) VALUES ('default')";
         for _ in 0..1000 {
-            client.batch_execute(insert).expect("a row");
+            client.run(insert);
         }
     });
     let count = "SELECT count(*) FROM messages WHERE body = 'own'";

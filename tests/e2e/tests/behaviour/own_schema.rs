@@ -4,24 +4,18 @@ use std::path::Path;
 use std::process::Output;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, dump_and_restore, eventually, new_directory, output};
+use snowflake_e2e::{Cluster, Run, bigint, dump_and_restore, eventually, new_directory, output};
 
 /// Two roles that own databases.
 fn start() -> Cluster {
     let cluster = Cluster::builder().set("wal_level", "logical").start();
-    cluster
-        .connect()
-        .batch_execute("CREATE ROLE owner LOGIN CREATEDB; CREATE ROLE other LOGIN CREATEDB")
-        .expect("roles");
+    cluster.run("CREATE ROLE owner LOGIN CREATEDB; CREATE ROLE other LOGIN CREATEDB");
     cluster
 }
 
 /// A session of this user with a new database of theirs.
 fn create_database(cluster: &Cluster, user: &str, name: &str) -> Client {
-    cluster
-        .connect_as(user, "postgres")
-        .batch_execute(&format!("CREATE DATABASE {name}"))
-        .expect("a database");
+    cluster.connect_as(user, "postgres").run(&format!("CREATE DATABASE {name}"));
     cluster.connect_as(user, name)
 }
 
@@ -89,15 +83,12 @@ fn said(output: &Output) -> String {
 fn an_ordinary_owner_dumps_and_restores_both_tables() {
     let cluster = start();
     let mut client = create_database(&cluster, "owner", "original");
-    client.batch_execute(CLAIMS).expect("claims");
+    client.run(CLAIMS);
     let expected = rows(&mut client);
     assert_eq!(expected.len(), 6);
     // This role may create in the database of somebody else.
     create_database(&cluster, "owner", "shared");
-    cluster
-        .connect()
-        .batch_execute("CREATE ROLE guest LOGIN; GRANT CREATE ON DATABASE shared TO guest")
-        .expect("a role");
+    cluster.run("CREATE ROLE guest LOGIN; GRANT CREATE ON DATABASE shared TO guest");
     let directory = new_directory();
     for format in ["plain", "custom"] {
         let file = directory.path().join(format);
@@ -116,9 +107,9 @@ fn an_ordinary_owner_dumps_and_restores_both_tables() {
             let mut client = cluster.connect_as(user, &database);
             assert_eq!(rows(&mut client), expected, "{format}, {user}");
             if user == "guest" {
-                client.batch_execute("DROP EXTENSION snowflake").expect("dropped");
+                client.run("DROP EXTENSION snowflake");
             } else {
-                client.batch_execute("SELECT snowflake_claim_node('db-6')").expect("it goes on");
+                client.run("SELECT snowflake_claim_node('db-6')");
             }
         }
     }
@@ -130,16 +121,14 @@ fn an_ordinary_owner_dumps_and_restores_both_tables() {
 fn privileges_that_were_granted_are_restored_by_superusers_only() {
     let cluster = start();
     let mut client = create_database(&cluster, "owner", "original");
-    client.batch_execute(CLAIMS).expect("claims");
+    client.run(CLAIMS);
     let expected = rows(&mut client);
-    cluster
-        .connect_to("original")
-        .batch_execute(
-            "CREATE ROLE ops LOGIN; CREATE ROLE app LOGIN;
+    cluster.run_in(
+        "original",
+        "CREATE ROLE ops LOGIN; CREATE ROLE app LOGIN;
              GRANT UPDATE ON snowflake_internal.snowflake_node_claims TO ops;
              GRANT INSERT ON snowflake_internal.snowflake_layout TO app",
-        )
-        .expect("privileges");
+    );
     let granted = |client: &mut Client| -> Vec<String> {
         texts(client, PRIVILEGES).into_iter().filter(|line| !FIXED.contains(&&**line)).collect()
     };
@@ -159,10 +148,7 @@ fn privileges_that_were_granted_are_restored_by_superusers_only() {
                 assert_eq!(said(&restored), "", "{format}");
                 assert_eq!(granted(&mut client), more, "{format}");
                 // An operator with that privilege claims.
-                cluster
-                    .connect_as("ops", &database)
-                    .batch_execute("SELECT snowflake_claim_node('db-7')")
-                    .expect("allowed");
+                cluster.connect_as("ops", &database).run("SELECT snowflake_claim_node('db-7')");
             } else {
                 // pg_restore does not show warnings.
                 for table in ["snowflake_layout", "snowflake_node_claims"] {
@@ -179,7 +165,7 @@ fn privileges_that_were_granted_are_restored_by_superusers_only() {
 #[test]
 fn rows_are_not_restored_where_somebody_else_has_the_extension() {
     let cluster = start();
-    create_database(&cluster, "owner", "original").batch_execute(CLAIMS).expect("claims");
+    create_database(&cluster, "owner", "original").run(CLAIMS);
     let directory = new_directory();
     let file = directory.path().join("dump");
     dump(&cluster, "owner", "original", "custom", &file);
@@ -193,7 +179,7 @@ fn rows_are_not_restored_where_somebody_else_has_the_extension() {
     ] {
         create_database(&cluster, &database[3..], database);
         let mut client = cluster.connect_to(database);
-        client.batch_execute("CREATE EXTENSION snowflake").expect("an extension");
+        client.run("CREATE EXTENSION snowflake");
         let said = said(&restore(&cluster, "other", database, "custom", &file));
         assert!(said.contains(error), "{said}");
         assert_eq!(rows(&mut client).len(), 1, "its own layout");
@@ -204,14 +190,12 @@ fn rows_are_not_restored_where_somebody_else_has_the_extension() {
 #[test]
 fn a_dump_does_not_name_a_role_that_was_dropped() {
     let cluster = start();
-    create_database(&cluster, "other", "theirs").batch_execute(CLAIMS).expect("claims");
-    cluster
-        .connect_to("theirs")
-        .batch_execute(
-            "ALTER DATABASE theirs OWNER TO owner; REASSIGN OWNED BY other TO owner;
+    create_database(&cluster, "other", "theirs").run(CLAIMS);
+    cluster.run_in(
+        "theirs",
+        "ALTER DATABASE theirs OWNER TO owner; REASSIGN OWNED BY other TO owner;
              DROP OWNED BY other; DROP ROLE other",
-        )
-        .expect("the role has gone");
+    );
     let mut command = cluster.client_program("pg_dump");
     let text = output(command.env("PGUSER", "owner").arg("theirs"));
     assert!(!text.contains("REVOKE") && !text.contains("GRANT"), "{text}");
@@ -227,27 +211,23 @@ fn a_publication_of_all_tables_has_those_of_the_extension() {
         let (publisher, subscriber) = (start(), start());
         let [mut published, mut client] = [&publisher, &subscriber].map(Cluster::connect);
         let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
-        published.batch_execute(table).expect("a table");
-        client.batch_execute(table).expect("a table");
+        published.run(table);
+        client.run(table);
         let claim = |name: &str| format!("SELECT snowflake_claim_node('{name}')");
         let publish = format!("CREATE PUBLICATION p {publication}; {}", claim("db-1"));
-        published.batch_execute(&publish).expect("a publication");
-        client
-            .batch_execute(&claims_of_subscriber.map(claim).unwrap_or_default())
-            .expect("the same identity");
+        published.run(&publish);
+        client.run(&claims_of_subscriber.map(claim).unwrap_or_default());
         subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION p");
         subscriber.wait_for_the_copy("postgres");
         // Changes of the tables arrive, and what comes after them.
         let layout = "snowflake_internal.snowflake_layout";
         let changes = [&claim("db-2"), "; INSERT INTO orders DEFAULT VALUES"].concat();
-        published.batch_execute(&changes).expect("rows");
-        published
-            .batch_execute(&format!(
-                "UPDATE {layout} SET worker_bits = 5;
-                 SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true);
-                 INSERT INTO orders DEFAULT VALUES"
-            ))
-            .expect("rows");
+        published.run(&changes);
+        published.run(&format!(
+            "UPDATE {layout} SET worker_bits = 5;
+             SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true);
+             INSERT INTO orders DEFAULT VALUES"
+        ));
         eventually("the rows arrive", || bigint(&mut client, "SELECT count(*) FROM orders") == 2);
         let nodes = "SELECT count(*) FROM snowflake_nodes";
         assert_eq!(bigint(&mut client, nodes), claims_there, "{publication}");

@@ -5,7 +5,7 @@ use std::fs;
 use std::thread;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Programs, bigint, error_of, eventually, new_directory};
+use snowflake_e2e::{Cluster, Programs, Run, bigint, error_of, eventually, new_directory};
 
 pub const CLAIMS: &str = "snowflake_internal.snowflake_node_claims";
 pub const LAYOUT: &str = "snowflake_internal.snowflake_layout";
@@ -39,27 +39,19 @@ fn prepare(cluster: Cluster) -> Cluster {
         "CREATE ROLE mallory LOGIN",
         "CREATE DATABASE theirs OWNER owner",
     ] {
-        cluster.connect().batch_execute(command).expect(command);
+        cluster.run(command);
     }
-    cluster
-        .connect_to("theirs")
-        .batch_execute(
-            "ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO mallory;
+    cluster.run_in(
+        "theirs",
+        "ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO mallory;
              ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO mallory;
              CREATE SCHEMA mallory AUTHORIZATION mallory",
-        )
-        .expect("privileges");
-    cluster.connect_as("mallory", "theirs").batch_execute(SPIES).expect("spies");
+    );
+    cluster.connect_as("mallory", "theirs").run(SPIES);
     cluster
         .connect_as("owner", "theirs")
-        .batch_execute(
-            "CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)",
-        )
-        .expect("the extension");
-    cluster
-        .connect_to("theirs")
-        .batch_execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO mallory")
-        .expect("privileges");
+        .run("CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)");
+    cluster.run_in("theirs", "GRANT ALL ON ALL TABLES IN SCHEMA public TO mallory");
     cluster
 }
 
@@ -91,10 +83,10 @@ fn a_claim_that_waits_for_a_trigger_of_others_does_not_run_it() {
             "CREATE TRIGGER spy BEFORE INSERT OR UPDATE ON {table}
                 FOR EACH ROW EXECUTE FUNCTION mallory.spy()"
         );
-        client.batch_execute(&format!("GRANT TRIGGER ON {table} TO mallory")).expect("a privilege");
+        client.run(&format!("GRANT TRIGGER ON {table} TO mallory"));
         let mut transaction = client.transaction().expect("a transaction");
         let lock = format!("LOCK TABLE {table} IN ROW EXCLUSIVE MODE");
-        transaction.batch_execute(&lock).expect("a lock");
+        transaction.run(&lock);
         let waiting = |sessions| {
             let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
             eventually("they wait", || {
@@ -125,22 +117,14 @@ fn a_claim_that_waits_for_a_trigger_of_others_does_not_run_it() {
 fn write_all_and_assert_no_mark(cluster: &Cluster, schema: &str) {
     assert_no_mark(cluster);
     let mut client = cluster.connect_to("theirs");
-    client
-        .batch_execute(&format!("SET search_path = {schema}, public; {CLAIM}; {CONFIRM}"))
-        .expect("written");
-    client
-        .batch_execute(
-            "SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true)",
-        )
-        .expect("released");
+    client.run(&format!("SET search_path = {schema}, public; {CLAIM}; {CONFIRM}"));
+    client.run("SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true)");
     for (table, rows) in [(CLAIMS, 2), (LAYOUT, 1)] {
         assert_eq!(bigint(&mut client, &format!("SELECT count(*) FROM {table}")), rows);
         let name = table.split('.').next_back().expect("a name");
         assert_eq!(bigint(&mut client, &format!("SELECT count(*) FROM {schema}.{name}")), 0);
     }
-    client
-        .batch_execute(&format!("DELETE FROM {CLAIMS} WHERE name <> 'db-0'"))
-        .expect("a superuser may");
+    client.run(&format!("DELETE FROM {CLAIMS} WHERE name <> 'db-0'"));
     assert_no_mark(cluster);
 }
 
@@ -162,16 +146,13 @@ fn a_table_of_another_extension_is_not_written() {
         fs::write(programs.extensions().join(file), text).expect("a file of the copy");
     }
     let cluster = prepare(Cluster::builder().programs(programs).start());
-    cluster
-        .connect_to("theirs")
-        .batch_execute(&format!("GRANT CREATE ON DATABASE theirs TO mallory; DELETE FROM {LAYOUT}"))
-        .expect("privileges");
-    cluster
-        .connect_as("mallory", "theirs")
-        .batch_execute(
-            "CREATE SCHEMA later; CREATE EXTENSION mimic SCHEMA later;
+    cluster.run_in(
+        "theirs",
+        &format!("GRANT CREATE ON DATABASE theirs TO mallory; DELETE FROM {LAYOUT}"),
+    );
+    cluster.connect_as("mallory", "theirs").run(
+        "CREATE SCHEMA later; CREATE EXTENSION mimic SCHEMA later;
              GRANT USAGE ON SCHEMA mallory, later TO PUBLIC",
-        )
-        .expect("an extension of mallory's");
+    );
     write_all_and_assert_no_mark(&cluster, "later");
 }

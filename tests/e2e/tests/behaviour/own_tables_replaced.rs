@@ -5,7 +5,7 @@ use std::thread;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, Run, bigint, error_of, eventually};
 
 use crate::own_tables::{CLAIM, CLAIMS, CONFIRM, LAYOUT, assert_no_mark, assert_no_spy, start};
 
@@ -44,7 +44,7 @@ fn call_meanwhile(
     replace: &str,
 ) -> Result<(), postgres::Error> {
     let mut owner = cluster.connect_as("owner", "theirs");
-    owner.batch_execute(&format!("{REPLACE} {replace}")).expect("replaced");
+    owner.run(&format!("{REPLACE} {replace}"));
     let mut calling: Client = cluster.connect_as(user, "theirs");
     thread::scope(|scope| {
         let called = scope.spawn(move || calling.batch_execute(call));
@@ -53,7 +53,7 @@ fn call_meanwhile(
         eventually("the call waits or is over", || {
             called.is_finished() || bigint(&mut client, waiting) == 1
         });
-        owner.batch_execute("COMMIT").expect("committed");
+        owner.run("COMMIT");
         called.join().expect("a session")
     })
 }
@@ -61,13 +61,11 @@ fn call_meanwhile(
 #[test]
 fn tables_that_are_replaced_meanwhile_are_neither_written_nor_read() {
     let cluster = start();
-    cluster
-        .connect_to("theirs")
-        .batch_execute(
-            "GRANT CREATE ON DATABASE theirs TO owner; GRANT USAGE ON SCHEMA mallory TO PUBLIC;
+    cluster.run_in(
+        "theirs",
+        "GRANT CREATE ON DATABASE theirs TO owner; GRANT USAGE ON SCHEMA mallory TO PUBLIC;
              GRANT CREATE ON SCHEMA public TO owner",
-        )
-        .expect("privileges");
+    );
     let release = "SELECT snowflake_release_node('db-0', issued_until => now(), fenced => true)";
     let check = "SELECT * FROM snowflake_check()";
     for (user, call, replace) in [
@@ -81,10 +79,7 @@ fn tables_that_are_replaced_meanwhile_are_neither_written_nor_read() {
     ] {
         if call == CONFIRM {
             // So that it has something to write.
-            cluster
-                .connect_to("theirs")
-                .batch_execute(&format!("DELETE FROM {LAYOUT}"))
-                .expect("deleted");
+            cluster.run_in("theirs", &format!("DELETE FROM {LAYOUT}"));
         }
         let done = call_meanwhile(&cluster, user, call, replace);
         assert_no_spy(&cluster);
@@ -95,13 +90,10 @@ fn tables_that_are_replaced_meanwhile_are_neither_written_nor_read() {
             let table = if call == CONFIRM { LAYOUT } else { CLAIMS };
             assert_eq!(error.message(), format!("table {table} was replaced meanwhile"));
         }
-        cluster
-            .connect_as("owner", "theirs")
-            .batch_execute(
-                "DROP SCHEMA snowflake_internal CASCADE; DROP TABLE claims, layouts;
+        cluster.connect_as("owner", "theirs").run(
+            "DROP SCHEMA snowflake_internal CASCADE; DROP TABLE claims, layouts;
                  CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)",
-            )
-            .expect("the extension again");
+        );
     }
     assert_no_mark(&cluster);
 }

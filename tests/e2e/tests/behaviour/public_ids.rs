@@ -1,7 +1,7 @@
 //! Public IDs on a standby, and by the function of their page.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, NEXT, bigint, explain};
+use snowflake_e2e::{Cluster, NEXT, Run, bigint, explain};
 
 /// Two keys, as a file has them.
 pub const ONE: &str = "000102030405060708090a0b0c0d0e0f\n";
@@ -16,18 +16,16 @@ fn name(client: &mut Client, id: i64) -> String {
 fn the_index_of_the_primary_key_serves_the_function_of_the_page() {
     let cluster = Cluster::builder().public_keys(ONE).start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
-             INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 10000);
-             ANALYZE orders",
-        )
-        .expect("orders");
+    client.run(
+        "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
+         INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 10000);
+         ANALYZE orders",
+    );
     let page = include_str!("../../../../docs/public-ids.md");
     let (_, definitions) = page.split_once("CREATE VIEW public_orders").expect("a view");
     let (definitions, _) = definitions.split_once("SELECT * FROM public_order(").expect("a use");
     let create = format!("CREATE VIEW public_orders{definitions}");
-    client.batch_execute(&create).expect("a view and a function");
+    client.run(&create);
     let id = bigint(&mut client, "SELECT max(id) FROM orders");
     let name = name(&mut client, id);
     let of_view = format!("SELECT * FROM public_orders WHERE public_id = '{name}'");

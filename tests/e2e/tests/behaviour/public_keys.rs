@@ -12,7 +12,7 @@ use std::time::Duration;
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Means, bigint, error_of, eventually, is_root, new_directory, signal, skip,
+    Cluster, Means, Run, bigint, error_of, eventually, is_root, new_directory, signal, skip,
 };
 
 use crate::public_ids::{ONE, TWO};
@@ -204,7 +204,7 @@ fn the_file_belongs_to_the_server_or_to_root() {
 /// The row of the check in a database without the extension.
 fn check_of(cluster: &Cluster) -> (bool, String) {
     let mut client = cluster.connect();
-    client.batch_execute("CREATE EXTENSION IF NOT EXISTS snowflake").expect("the extension");
+    client.run("CREATE EXTENSION IF NOT EXISTS snowflake");
     check(&mut client)
 }
 
@@ -272,16 +272,11 @@ fn the_file_is_chosen_at_the_start() {
     assert_eq!(check(&mut client).1, "There are no keys.");
     let error = error_of(client.batch_execute("SELECT snowflake_to_public(1)"));
     assert!(error.hint().is_some_and(|hint| hint.contains("restart the server")), "{error}");
-    drop(client);
-    cluster.stop();
-    cluster.start_again();
+    cluster.restart(&[]);
     let mut client = cluster.connect();
     assert!(check(&mut client).1.starts_with("There is 1 key."));
     assert!(has_worker(&cluster));
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("snowflake.public_key_file", "")]);
-    cluster.start_again();
+    cluster.restart(&[("snowflake.public_key_file", "")]);
     assert_eq!(check(&mut cluster.connect()).1, "There are no keys.");
     assert!(!has_worker(&cluster));
 }
@@ -325,8 +320,7 @@ fn a_file_in_the_data_directory_is_a_failing_row() {
     std::os::unix::fs::symlink(&inside, &link).expect("a directory to write to");
     for path in ["public.keys", &inside.to_string_lossy(), &link.to_string_lossy()] {
         cluster.configure(&[("snowflake.public_key_file", path)]);
-        cluster.stop();
-        cluster.start_again();
+        cluster.restart(&[]);
         let (ok, detail) = check_of(&cluster);
         assert!(
             !ok && detail.ends_with("Their file is in the data directory, which backups copy."),
@@ -348,8 +342,7 @@ fn a_file_that_is_gone_is_where_its_path_says() {
     for path in ["public.keys", &inside.to_string_lossy()] {
         fs::rename(cluster.public_key_file(), &inside).expect("the same file system");
         cluster.configure(&[("snowflake.public_key_file", path)]);
-        cluster.stop();
-        cluster.start_again();
+        cluster.restart(&[]);
         fs::rename(&inside, cluster.public_key_file()).expect("the same file system");
         let (ok, detail) = check_of(&cluster);
         assert!(
@@ -392,17 +385,15 @@ fn a_path_need_not_be_utf8() {
 fn a_statement_keeps_its_keys() {
     let cluster = Cluster::builder().public_keys(ONE).start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE many AS SELECT i::bigint AS id FROM generate_series(1, 400) AS i;
-             ALTER TABLE many SET (parallel_workers = 2);
-             CREATE FUNCTION slowly(id bigint) RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
-                 AS 'SELECT id FROM pg_sleep(0.01)';
-             SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
-             SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
-             ANALYZE many",
-        )
-        .expect("a table");
+    client.run(
+        "CREATE TABLE many AS SELECT i::bigint AS id FROM generate_series(1, 400) AS i;
+         ALTER TABLE many SET (parallel_workers = 2);
+         CREATE FUNCTION slowly(id bigint) RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
+             AS 'SELECT id FROM pg_sleep(0.01)';
+         SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+         SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+         ANALYZE many",
+    );
     let with_one = name(&mut client);
     let names = "SELECT DISTINCT snowflake_to_public(slowly(id) * 0 + 1) FROM many";
     let names_of = |client: &mut Client| -> Vec<String> {
@@ -446,7 +437,7 @@ fn nothing_shows_a_key() {
         .set("debug_print_parse", "on")
         .start();
     let mut client = cluster.connect();
-    client.batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
+    client.run("CREATE ROLE ordinary LOGIN");
     let mut ordinary = cluster.connect_as("ordinary", "postgres");
     write(&cluster, format!("{TWO}{ONE}"));
     cluster.reload();

@@ -3,7 +3,7 @@
 use std::thread;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, assert_distinct, bigint, bigints, eventually};
+use snowflake_e2e::{Cluster, Run, assert_distinct, bigint, bigints, eventually};
 
 /// Takes what is new since the last poll, as the recipe says for rows that take IDs of pools.
 struct Poller {
@@ -29,14 +29,11 @@ impl Poller {
 
 fn jobs() -> Cluster {
     let cluster = Cluster::start();
-    cluster
-        .connect()
-        .batch_execute(
-            "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), xid xid8 NOT \
+    cluster.run(
+        "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), xid xid8 NOT \
              NULL DEFAULT pg_current_xact_id());
              CREATE INDEX ON jobs (xid)",
-        )
-        .expect("a table");
+    );
     cluster
 }
 
@@ -177,13 +174,11 @@ fn send_batch() -> String {
 fn an_outbox_sends_every_message_once_in_order() {
     let cluster = Cluster::start();
     let mut sender = cluster.connect();
-    sender
-        .batch_execute(
-            "CREATE TABLE outbox (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), message text);
-             CREATE TABLE sent (position bigint NOT NULL);
-             INSERT INTO sent VALUES (0)",
-        )
-        .expect("tables");
+    sender.run(
+        "CREATE TABLE outbox (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), message text);
+         CREATE TABLE sent (position bigint NOT NULL);
+         INSERT INTO sent VALUES (0)",
+    );
     let statement = send_batch();
     let mut send = || {
         let rows = sender.query(&statement, &[]).expect("a batch");
@@ -198,7 +193,7 @@ fn an_outbox_sends_every_message_once_in_order() {
                         let mut transaction = client.transaction().expect("a transaction");
                         for _ in 0..=(round + number) % 3 {
                             let insert = "INSERT INTO outbox DEFAULT VALUES";
-                            transaction.batch_execute(insert).expect("a message");
+                            transaction.run(insert);
                         }
                         thread::yield_now();
                         transaction.commit().expect("committed");
@@ -225,7 +220,7 @@ fn an_outbox_sends_every_message_once_in_order() {
 fn a_poller_on_a_standby_gets_every_row_once() {
     let cluster = Cluster::start();
     let table = "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
-    cluster.connect().batch_execute(table).expect("a table");
+    cluster.run(table);
     let standby = cluster.standby();
     let waits = cluster.programs().major() >= 19;
     let ask = "WITH h AS MATERIALIZED (SELECT snowflake_horizon() AS horizon)
@@ -235,7 +230,7 @@ fn a_poller_on_a_standby_gets_every_row_once() {
         let row = primary.query_one(ask, &[]).expect("a horizon");
         let (horizon, position) = (row.get::<_, i64>(0), row.get::<_, String>(1));
         if waits {
-            reader.batch_execute(&format!("WAIT FOR LSN '{position}'")).expect("replayed");
+            reader.run(&format!("WAIT FOR LSN '{position}'"));
         } else {
             let is_there =
                 format!("SELECT (pg_last_wal_replay_lsn() >= '{position}')::int::bigint");
@@ -252,7 +247,7 @@ fn a_poller_on_a_standby_gets_every_row_once() {
             .map(|_| {
                 let mut client = cluster.connect();
                 scope.spawn(move || {
-                    client.batch_execute("SET synchronous_commit = off").expect("a setting");
+                    client.run("SET synchronous_commit = off");
                     for _ in 0..200 {
                         let mut transaction = client.transaction().expect("a transaction");
                         bigint_in(&mut transaction);

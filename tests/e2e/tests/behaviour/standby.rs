@@ -1,15 +1,13 @@
 //! A standby decodes, and does not generate.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, error_of, eventually};
+use snowflake_e2e::{Cluster, Run, error_of, eventually};
 
 #[test]
 fn a_standby_does_not_generate() {
     let primary = Cluster::start();
     let mut client = primary.connect();
-    client
-        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval()); INSERT INTO orders DEFAULT VALUES")
-        .expect("a row");
+    client.run("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval()); INSERT INTO orders DEFAULT VALUES");
     let standby = primary.standby();
     let mut reader = standby.connect();
     eventually("the row reaches the standby", || {
@@ -38,7 +36,7 @@ fn a_standby_does_not_generate() {
     assert_eq!(worker, 9);
 
     // Once promoted, it does.
-    reader.batch_execute("SELECT pg_promote()").expect("promoted");
+    reader.run("SELECT pg_promote()");
     let above = reader
         .query_one("SELECT snowflake_nextval() > max(id) FROM orders", &[])
         .expect("the promoted standby generates");

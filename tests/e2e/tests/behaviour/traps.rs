@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, bigint, error_of};
+use snowflake_e2e::{Cluster, Run, bigint, error_of};
 
 use crate::extension_update::releases;
 
@@ -207,18 +207,15 @@ fn words(directory: &Path, words: &mut Vec<String>) {
 /// A database of `app` with traps in `ids` and in `first`, and with the extension if it is one of a
 /// former release. Returns the number of traps.
 fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> i64 {
-    cluster
-        .connect()
-        .batch_execute(&format!("CREATE DATABASE {name} OWNER app"))
-        .expect("a database");
+    cluster.run(&format!("CREATE DATABASE {name} OWNER app"));
     let mut client = cluster.connect_to(name);
-    client.batch_execute(SCHEMAS).expect("schemas");
-    client.batch_execute(SHOP).expect("tables");
+    client.run(SCHEMAS);
+    client.run(SHOP);
     if let Some(release) = release {
         let create = format!(
             "SET ROLE app; CREATE EXTENSION snowflake SCHEMA ids VERSION '{release}'; RESET ROLE"
         );
-        client.batch_execute(&create).expect("created");
+        client.run(&create);
     }
     let (root, mut found) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), Vec::new());
     for directory in ["sql", "src", "tests/upgrade"] {
@@ -226,21 +223,21 @@ fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> i64 {
     }
     found.sort_unstable();
     found.dedup();
-    client.batch_execute(ACCEPTED).expect("types");
-    client.batch_execute(&SIGNATURES.replace("$words", &found.join(" "))).expect("signatures");
+    client.run(ACCEPTED);
+    client.run(&SIGNATURES.replace("$words", &found.join(" ")));
     for (schema, with_exact) in [("ids", "false"), ("first", "true")] {
         let set = SET_TRAPS.replace("$schema", schema).replace("$with_exact", with_exact);
-        client.batch_execute(&set).expect("traps");
+        client.run(&set);
     }
     // As autovacuum would, in time: some queries join large parts of the catalog.
-    client.batch_execute("ANALYZE").expect("statistics");
+    client.run("ANALYZE");
     bigint(&mut client, "SELECT count(*) * 2 - count(*) FILTER (WHERE is_exact) FROM traps")
 }
 
 fn session(cluster: &Cluster, user: &str, database: &str) -> Client {
     let mut client =
         cluster.config().user(user).dbname(database).connect(NoTls).expect("a session");
-    client.batch_execute(PATH).expect("a path");
+    client.run(PATH);
     client
 }
 
@@ -254,7 +251,7 @@ fn sprung(cluster: &Cluster) -> Vec<String> {
 
 fn start() -> Cluster {
     let cluster = Cluster::start();
-    cluster.connect().batch_execute("CREATE ROLE app LOGIN").expect("a role");
+    cluster.run("CREATE ROLE app LOGIN");
     cluster
 }
 
@@ -282,7 +279,7 @@ fn check(release: Option<&str>, install: &str) {
     let traps = database(&cluster, "app", release);
     assert!(traps > 70_000, "{traps} traps");
     let copy = "CREATE DATABASE copy OWNER app TEMPLATE app";
-    cluster.connect().batch_execute(copy).expect("a copy");
+    cluster.run(copy);
     for (user, database) in [("app", "app"), ("postgres", "copy")] {
         let mut client = session(&cluster, user, database);
         let act = |client: &mut Client, statements: &str| {
@@ -303,7 +300,7 @@ fn check(release: Option<&str>, install: &str) {
         assert!(plain.query_one(ADOPTED, &[]).expect("a row").get::<_, bool>(0), "{user}");
         let caught = plain.query_one(CAUGHT, &[]).expect("a row");
         assert_eq!(caught.get::<_, Option<String>>(0), None, "{user}");
-        client.batch_execute("DROP EXTENSION snowflake CASCADE").expect("dropped");
+        client.run("DROP EXTENSION snowflake CASCADE");
     }
     assert_eq!(sprung(&cluster), [""; 0]);
 }
@@ -341,7 +338,7 @@ fn a_trap_takes_the_place_of_postgresqls_own() {
         (of_caller, "SELECT now()", "first.now()"),
     ] {
         let before = sprung(&cluster).len();
-        client.batch_execute(path).expect("a path");
+        client.run(path);
         let result = client.batch_execute(query);
         let sprung = sprung(&cluster).split_off(before);
         if trap.is_empty() {

@@ -34,7 +34,7 @@ fn a_bad_epoch_is_an_error_each_time() {
 fn a_reload_keeps_the_configured_epoch() {
     let cluster = unloaded().set("snowflake.epoch", "1420070400000").start();
     cluster.configure(&[("work_mem", "5MB")]);
-    cluster.connect().batch_execute("SELECT pg_reload_conf()").expect("reloaded");
+    cluster.run("SELECT pg_reload_conf()");
     let reloaded = "SELECT (current_setting('work_mem') = '5MB')::int::bigint";
     eventually("a new session has it", || bigint(&mut cluster.connect(), reloaded) == 1);
     let decode = "SELECT snowflake_timestamp(175928847299117063)::text";

@@ -2,7 +2,7 @@
 
 use postgres::NoTls;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, error_of, interruption};
+use snowflake_e2e::{Cluster, Run, bigint, error_of, interruption};
 
 use super::{assert_left, listening, server, take};
 
@@ -12,21 +12,18 @@ fn without_the_library_the_setting_has_no_effect() {
     // The directory outlives the cluster, whose server is in it.
     let directory = snowflake_e2e::new_directory();
     let (mut cluster, mut client) = server();
-    client.batch_execute("CREATE TABLE adopted (id bigserial PRIMARY KEY)").expect("a table");
-    drop(client);
+    client.run("CREATE TABLE adopted (id bigserial PRIMARY KEY)");
     cluster.stop();
     cluster.configure(&[("shared_preload_libraries", "")]);
     cluster.use_programs(cluster.programs().without_the_extension(directory.path()));
     cluster.start_again();
     let (mut client, heard) = listening(&cluster);
-    client
-        .batch_execute(
-            "SET snowflake.adopted_schemas = 'blog, public';
-             CREATE TABLE one (id bigserial PRIMARY KEY, other bigint REFERENCES adopted);
-             ALTER TABLE one ADD COLUMN name text; CREATE SCHEMA two; DROP SCHEMA two; ALTER TABLE adopted ADD COLUMN more text;
-             INSERT INTO one DEFAULT VALUES",
-        )
-        .expect("statements");
+    client.run(
+        "SET snowflake.adopted_schemas = 'blog, public';
+         CREATE TABLE one (id bigserial PRIMARY KEY, other bigint REFERENCES adopted);
+         ALTER TABLE one ADD COLUMN name text; CREATE SCHEMA two; DROP SCHEMA two; ALTER TABLE adopted ADD COLUMN more text;
+         INSERT INTO one DEFAULT VALUES",
+    );
     assert_left(&mut client, "one", "id", "bigint");
     assert_eq!(take(&heard), [""; 0]);
     let error = error_of(client.batch_execute("INSERT INTO adopted DEFAULT VALUES"));
@@ -38,15 +35,13 @@ fn without_the_library_the_setting_has_no_effect() {
 #[test]
 fn the_end_of_the_session_ends_the_statement() {
     let (cluster, mut other) = server();
-    other
-        .batch_execute(
-            "CREATE FUNCTION public.wait() RETURNS event_trigger LANGUAGE plpgsql AS $$
-             BEGIN
-                 IF current_query() ~ 'bigserial' AND tg_tag = 'ALTER TABLE' THEN PERFORM pg_sleep(60); END IF;
-             END $$;
-             CREATE EVENT TRIGGER wait ON ddl_command_start EXECUTE FUNCTION public.wait()",
-        )
-        .expect("an event trigger");
+    other.run(
+        "CREATE FUNCTION public.wait() RETURNS event_trigger LANGUAGE plpgsql AS $$
+         BEGIN
+             IF current_query() ~ 'bigserial' AND tg_tag = 'ALTER TABLE' THEN PERFORM pg_sleep(60); END IF;
+         END $$;
+         CREATE EVENT TRIGGER wait ON ddl_command_start EXECUTE FUNCTION public.wait()",
+    );
     let (mut client, heard) = listening(&cluster);
     let session: i32 = client.query_one("SELECT pg_backend_pid()", &[]).expect("a number").get(0);
     std::thread::scope(|scope| {
@@ -66,14 +61,12 @@ fn the_end_of_the_session_ends_the_statement() {
 fn sessions_that_create_and_drop_do_not_deadlock() {
     let cluster = Cluster::builder().set("log_lock_waits", "on").start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE EXTENSION IF NOT EXISTS snowflake; ALTER DATABASE postgres SET snowflake.adopted_schemas = 'blog';
-             CREATE SCHEMA blog; CREATE SCHEMA other;
-             CREATE TABLE blog.users (id bigserial PRIMARY KEY); CREATE TABLE other.users (id bigserial PRIMARY KEY);
-             INSERT INTO blog.users DEFAULT VALUES",
-        )
-        .expect("set up");
+    client.run(
+        "CREATE EXTENSION IF NOT EXISTS snowflake; ALTER DATABASE postgres SET snowflake.adopted_schemas = 'blog';
+         CREATE SCHEMA blog; CREATE SCHEMA other;
+         CREATE TABLE blog.users (id bigserial PRIMARY KEY); CREATE TABLE other.users (id bigserial PRIMARY KEY);
+         INSERT INTO blog.users DEFAULT VALUES",
+    );
     std::thread::scope(|scope| {
         for session in 0..12 {
             let cluster = &cluster;

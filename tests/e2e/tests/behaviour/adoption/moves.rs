@@ -2,7 +2,7 @@
 //! and whether the setting moves with them.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, dump_and_restore, dump_text, eventually};
+use snowflake_e2e::{Cluster, Run, bigint, dump_and_restore, dump_text, eventually};
 
 use super::{assert_adopted, assert_left, column, server};
 
@@ -19,7 +19,7 @@ const TABLES: &str = "
 
 /// Asserts that the tables are as they were, with their rows, and whether new ones are adopted.
 fn assert_moved(client: &mut Client, is_adopted: bool) {
-    client.batch_execute("SET search_path = blog, public").expect("set");
+    client.run("SET search_path = blog, public");
     for table in ["users", "posts"] {
         assert_adopted(client, table, "id");
         let sequence = format!("SELECT count(pg_get_serial_sequence('{table}', 'id'))");
@@ -30,7 +30,7 @@ fn assert_moved(client: &mut Client, is_adopted: bool) {
     assert_left(client, "old", "id", "bigint");
     let rows = "SELECT count(*) FROM posts JOIN users ON users.id = author_id";
     assert_eq!(bigint(client, rows), 1);
-    client.batch_execute("CREATE TABLE new (id bigserial PRIMARY KEY)").expect("a table");
+    client.run("CREATE TABLE new (id bigserial PRIMARY KEY)");
     match is_adopted {
         true => assert_adopted(client, "new", "id"),
         false => assert_left(client, "new", "id", "bigint"),
@@ -43,7 +43,7 @@ fn create_adopting(client: &mut Client, template: &str) {
         &format!("CREATE DATABASE adopting TEMPLATE {template}"),
         "ALTER DATABASE adopting SET snowflake.adopted_schemas = 'blog'",
     ] {
-        client.batch_execute(statement).expect(statement);
+        client.run(statement);
     }
 }
 
@@ -51,7 +51,7 @@ fn create_adopting(client: &mut Client, template: &str) {
 #[test]
 fn keys_survive_dump_and_restore_and_the_setting_does_not() {
     let (cluster, mut client) = server();
-    client.batch_execute(TABLES).expect("tables");
+    client.run(TABLES);
     dump_and_restore(&cluster, "postgres", "restored");
     assert_moved(&mut cluster.connect_to("restored"), false);
     // Into a database that has the setting.
@@ -78,19 +78,17 @@ fn keys_survive_dump_and_restore_and_the_setting_does_not() {
 #[test]
 fn a_dump_of_the_cluster_carries_the_setting() {
     let (cluster, mut client) = server();
-    client.batch_execute(TABLES).expect("tables");
+    client.run(TABLES);
     drop(client);
     let mut client = cluster.connect_to("template1");
     create_adopting(&mut client, "postgres");
-    client
-        .batch_execute("CREATE ROLE migrator; ALTER ROLE migrator SET snowflake.adopted_schemas = '\"My Schema\", public'")
-        .expect("a role");
+    client.run("CREATE ROLE migrator; ALTER ROLE migrator SET snowflake.adopted_schemas = '\"My Schema\", public'");
     let file = cluster.directory().join("all.sql");
     let output = cluster.client_program("pg_dumpall").output().expect("pg_dumpall runs");
     assert!(output.status.success(), "{output:?}");
     std::fs::write(&file, output.stdout).expect("a file");
     let other = Cluster::builder().set("snowflake.worker_id", "2").start();
-    other.connect().batch_execute("DROP EXTENSION IF EXISTS snowflake").expect("an empty database");
+    other.run("DROP EXTENSION IF EXISTS snowflake");
     let mut command = other.client_program("psql");
     let output =
         command.args(["--dbname", "template1", "--file"]).arg(&file).output().expect("psql");
@@ -112,8 +110,7 @@ fn a_dump_of_the_cluster_carries_the_setting() {
 #[test]
 fn an_adoption_survives_pg_upgrade() {
     let (mut old, mut client) = server();
-    client.batch_execute(TABLES).expect("tables");
-    drop(client);
+    client.run(TABLES);
     old.stop();
     let mut new = Cluster::builder().create();
     new.upgrade_from(&old);
@@ -131,28 +128,24 @@ fn a_subscriber_keeps_the_keys_that_come() {
     let clusters = [(&publisher, "blog"), (&adopting, "blog"), (&plain, "")];
     let [mut from, mut to, mut to_plain] = clusters.map(|(cluster, schemas)| {
         let mut client = cluster.connect();
-        client
-            .batch_execute(&format!(
-                "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE SCHEMA blog;
-                 ALTER DATABASE postgres SET snowflake.adopted_schemas = '{schemas}'; SET snowflake.adopted_schemas = '{schemas}';
-                 CREATE TABLE blog.users (id bigserial PRIMARY KEY);
-                 CREATE TABLE blog.posts (id bigserial PRIMARY KEY, author_id bigint REFERENCES blog.users)"
-            ))
-            .expect("tables");
+        client.run(&format!(
+            "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE SCHEMA blog;
+             ALTER DATABASE postgres SET snowflake.adopted_schemas = '{schemas}'; SET snowflake.adopted_schemas = '{schemas}';
+             CREATE TABLE blog.users (id bigserial PRIMARY KEY);
+             CREATE TABLE blog.posts (id bigserial PRIMARY KEY, author_id bigint REFERENCES blog.users)"
+        ));
         client
     });
-    from.batch_execute("CREATE PUBLICATION all_tables FOR TABLES IN SCHEMA blog")
-        .expect("a publication");
+    from.run("CREATE PUBLICATION all_tables FOR TABLES IN SCHEMA blog");
     adopting.subscribe(&publisher, "postgres", "adopting", "PUBLICATION all_tables");
     plain.subscribe(&publisher, "postgres", "plain", "PUBLICATION all_tables");
-    from.batch_execute(
+    from.run(
         "WITH u AS (INSERT INTO blog.users DEFAULT VALUES RETURNING id) INSERT INTO blog.posts (author_id) SELECT id FROM u",
-    )
-    .expect("rows");
+    );
     let rows = "SELECT count(*) FROM blog.posts WHERE snowflake_worker_id(id) = 1 AND snowflake_worker_id(author_id) = 1";
     for client in [&mut to, &mut to_plain] {
         eventually("the row arrives", || bigint(client, rows) == 1);
-        client.batch_execute("INSERT INTO blog.users DEFAULT VALUES").expect("a row of its own");
+        client.run("INSERT INTO blog.users DEFAULT VALUES");
     }
     assert_eq!(
         bigint(&mut to, "SELECT count(*) FROM blog.users WHERE snowflake_worker_id(id) = 2"),

@@ -1,7 +1,7 @@
 //! A transaction that has taken an ID holds the horizon back until it has ended, however it ends.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually, signal};
+use snowflake_e2e::{Cluster, NEXT, Run, bigint, error_of, eventually, signal};
 
 use super::{HORIZON, INSERT, Poller, begin, create_jobs, jobs};
 
@@ -25,22 +25,20 @@ fn assert_not_held(cluster: &Cluster) {
 fn each_transaction_of_a_procedure_is_one_of_its_own() {
     let cluster = jobs();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
-             BEGIN
-                 INSERT INTO jobs DEFAULT VALUES;
-                 COMMIT;
-                 PERFORM pg_advisory_lock(1);
-                 INSERT INTO jobs DEFAULT VALUES;
-                 PERFORM pg_advisory_lock(2);
-             END $$",
-        )
-        .expect("a procedure");
-    client.batch_execute("SELECT pg_advisory_lock(1), pg_advisory_lock(2)").expect("locks");
+    client.run(
+        "CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
+         BEGIN
+             INSERT INTO jobs DEFAULT VALUES;
+             COMMIT;
+             PERFORM pg_advisory_lock(1);
+             INSERT INTO jobs DEFAULT VALUES;
+             PERFORM pg_advisory_lock(2);
+         END $$",
+    );
+    client.run("SELECT pg_advisory_lock(1), pg_advisory_lock(2)");
     std::thread::scope(|scope| {
         let mut worker = cluster.connect();
-        scope.spawn(move || worker.batch_execute("CALL work()").expect("work"));
+        scope.spawn(move || worker.run("CALL work()"));
         let waits = |client: &mut postgres::Client, lock: i32| {
             let query = format!(
                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = {lock} \
@@ -51,14 +49,14 @@ fn each_transaction_of_a_procedure_is_one_of_its_own() {
         waits(&mut client, 1);
         assert_not_held(&cluster);
         let before = bigint(&mut client, NEXT);
-        client.batch_execute("SELECT pg_advisory_unlock(1)").expect("unlocked");
+        client.run("SELECT pg_advisory_unlock(1)");
         waits(&mut client, 2);
         bigint(&mut client, INSERT);
         let horizon = bigint(&mut client, HORIZON);
         assert!(horizon >= before && horizon < bigint(&mut client, NEXT));
         let first = bigint(&mut client, "SELECT first_id FROM snowflake_horizon_holders");
         assert_eq!(horizon, first - 1);
-        client.batch_execute("SELECT pg_advisory_unlock(2)").expect("unlocked");
+        client.run("SELECT pg_advisory_unlock(2)");
     });
     assert_not_held(&cluster);
 }
@@ -88,10 +86,8 @@ fn a_killed_backend_holds_nothing_back() {
 fn a_transaction_prepared_before_the_start_is_named() {
     let mut cluster = jobs();
     let (mut client, first) = begin(&cluster);
-    client.batch_execute("PREPARE TRANSACTION 'the old one'").expect("prepared");
-    drop(client);
-    cluster.stop();
-    cluster.start_again();
+    client.run("PREPARE TRANSACTION 'the old one'");
+    cluster.restart(&[]);
     let mut client = cluster.connect();
     for _ in 0..2 {
         let error = error_of(client.query(HORIZON, &[]));
@@ -106,11 +102,11 @@ fn a_transaction_prepared_before_the_start_is_named() {
     }
     // A new one does not hide it.
     let (mut other, _) = begin(&cluster);
-    other.batch_execute("PREPARE TRANSACTION 'new'").expect("prepared");
+    other.run("PREPARE TRANSACTION 'new'");
     let error = error_of(client.query(HORIZON, &[]));
     assert!(!error.detail().expect("a detail").contains("new"), "{error:?}");
-    other.batch_execute("COMMIT PREPARED 'new'").expect("committed");
-    client.batch_execute("COMMIT PREPARED 'the old one'").expect("committed");
+    other.run("COMMIT PREPARED 'new'");
+    client.run("COMMIT PREPARED 'the old one'");
     assert!(Poller::new(&cluster).poll().contains(&first));
     assert_not_held(&cluster);
 }
@@ -133,8 +129,7 @@ fn without_prepared_transactions_there_are_no_holders() {
 fn after_a_start_it_is_where_ids_begin() {
     let mut cluster = jobs();
     let id = bigint(&mut cluster.connect(), INSERT);
-    cluster.stop();
-    cluster.start_again();
+    cluster.restart(&[]);
     let mut client = cluster.connect();
     let horizon = bigint(&mut client, HORIZON);
     assert!(horizon > id);

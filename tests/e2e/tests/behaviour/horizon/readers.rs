@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, StopOnDrop, assert_increasing, bigint, bigints, eventually, interruption,
+    Cluster, Run, StopOnDrop, assert_increasing, bigint, bigints, eventually, interruption,
 };
 
 use super::{INSERT, Poller, jobs};
@@ -61,25 +61,22 @@ fn write(client: &mut Client, name: &str, random: &mut u64) -> Result<(), postgr
 
 fn session(cluster: &Cluster) -> Client {
     let mut client = cluster.connect();
-    client.batch_execute("SET synchronous_commit = off").expect("a setting");
+    client.run("SET synchronous_commit = off");
     client
 }
 
 #[test]
 fn pollers_by_the_primary_key_get_every_row_once() {
     let cluster = jobs();
-    cluster
-        .connect()
-        .batch_execute(
-            "CREATE TABLE many AS SELECT generate_series(1, 50) AS n;
-             CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
-             BEGIN
-                 INSERT INTO jobs DEFAULT VALUES; COMMIT;
-                 PERFORM pg_sleep(0.002);
-                 INSERT INTO jobs DEFAULT VALUES; COMMIT;
-             END $$",
-        )
-        .expect("set up");
+    cluster.run(
+        "CREATE TABLE many AS SELECT generate_series(1, 50) AS n;
+         CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
+         BEGIN
+             INSERT INTO jobs DEFAULT VALUES; COMMIT;
+             PERFORM pg_sleep(0.002);
+             INSERT INTO jobs DEFAULT VALUES; COMMIT;
+         END $$",
+    );
     let done = AtomicBool::new(false);
     let deadline = Instant::now() + duration();
     let pids = Mutex::new(Vec::new());
@@ -113,7 +110,7 @@ fn pollers_by_the_primary_key_get_every_row_once() {
                         let left = "SELECT count(*) FROM pg_prepared_xacts WHERE gid = '$'";
                         if bigint(&mut client, &left.replace('$', &name)) == 1 {
                             let end = format!("COMMIT PREPARED '{name}'");
-                            client.batch_execute(&end).expect("committed");
+                            client.run(&end);
                         }
                     }
                 })
@@ -130,11 +127,11 @@ fn pollers_by_the_primary_key_get_every_row_once() {
                         let is_last = done.load(SeqCst);
                         if number == 0 {
                             // One that reads in snapshots that are older than its reading.
-                            poller.client.batch_execute(old).expect("a snapshot");
+                            poller.client.run(old);
                         }
                         let ids = poller.poll();
                         if number == 0 {
-                            poller.client.batch_execute("COMMIT").expect("committed");
+                            poller.client.run("COMMIT");
                         }
                         if is_last && ids.is_empty() {
                             return got;
@@ -150,7 +147,7 @@ fn pollers_by_the_primary_key_get_every_row_once() {
             let pid = pids.lock().expect("no panic").pop();
             if let Some(pid) = pid {
                 let kill = format!("SELECT pg_terminate_backend({pid})");
-                killer.batch_execute(&kill).expect("asked");
+                killer.run(&kill);
             }
         }
         for writer in writers {
@@ -178,12 +175,10 @@ fn pollers_by_the_primary_key_get_every_row_once() {
 fn a_statement_has_one_horizon() {
     let cluster = jobs();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE FUNCTION wrapped() RETURNS bigint LANGUAGE plpgsql STABLE
-             AS 'BEGIN RETURN snowflake_horizon(); END'",
-        )
-        .expect("a function");
+    client.run(
+        "CREATE FUNCTION wrapped() RETURNS bigint LANGUAGE plpgsql STABLE
+         AS 'BEGIN RETURN snowflake_horizon(); END'",
+    );
     thread::scope(|scope| {
         let writers: Vec<_> = (0..2)
             .map(|_| {
