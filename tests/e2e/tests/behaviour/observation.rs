@@ -133,14 +133,6 @@ fn an_own_id_from_elsewhere_is_counted_as_a_twins() {
     assert_eq!(twins(&mut client), 0);
 }
 
-#[test]
-fn a_standby_cannot_observe() {
-    let (cluster, _client) = server("1s");
-    let standby = cluster.standby();
-    let error = error_of(standby.connect().batch_execute("SELECT snowflake_observe(1)"));
-    assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION, "{error}");
-}
-
 /// Rows as a replica gets them.
 const REPLICA: &str = "SET session_replication_role = replica";
 
