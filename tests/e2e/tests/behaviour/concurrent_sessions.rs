@@ -1,8 +1,6 @@
 //! IDs are unique and increasing across sessions and databases.
 
-use snowflake_e2e::{
-    Cluster, NEXT, Run, assert_distinct, assert_increasing, at_once, bigint, bigints,
-};
+use snowflake_e2e::{Cluster, NEXT, assert_distinct, assert_increasing, at_once, bigint, bigints};
 
 /// Half of the sessions are in another database.
 #[test]

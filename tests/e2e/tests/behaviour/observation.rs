@@ -1,8 +1,7 @@
 //! IDs of other servers that are observed: what is followed, what is refused, and what is an error.
 
 use postgres::Client;
-use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, Run, bigint, check, error_of};
+use snowflake_e2e::{Cluster, NEXT, Register, Run, bigint, check, value};
 
 /// A server that follows IDs up to this far ahead of its clock.
 fn server(max_observed_lead: &str) -> (Cluster, Client) {
@@ -19,7 +18,7 @@ fn id(client: &mut Client, from_now: &str) -> i64 {
 }
 
 fn observe(client: &mut Client, id: i64) -> bool {
-    client.query_one("SELECT snowflake_observe($1)", &[&id]).expect("an answer").get(0)
+    value(client, &format!("SELECT snowflake_observe({id})"))
 }
 
 fn refused(client: &mut Client) -> i64 {
@@ -34,8 +33,7 @@ fn what_is_too_far_ahead_is_refused_and_changes_nothing() {
         let wrong = id(&mut client, "1 hour");
         assert!(!observe(&mut client, wrong));
     }
-    let after = bigint(&mut client, NEXT);
-    assert!(after > before);
+    assert!(bigint(&mut client, NEXT) > before);
     let lead = "SELECT (extract(epoch FROM snowflake_timestamp(snowflake_nextval()) - clock_timestamp()) * 1000)::bigint";
     assert!(bigint(&mut client, lead) < 1000);
     assert_eq!(refused(&mut client), 3);
@@ -147,8 +145,8 @@ fn the_trigger_never_stops_a_replica() {
          ALTER TABLE posts ENABLE ALWAYS TRIGGER observe",
     );
     let near = id(&mut client, "6 s");
-    let path = cluster.data().join("global/4294965250");
     cluster.stop();
+    let path = Register::path(&cluster);
     let mut page = std::fs::read(&path).expect("the register");
     page[100..].fill(7);
     std::fs::write(&path, page).expect("the register");
