@@ -32,7 +32,7 @@ pub use clock::{clock_of_file, set_clock_of_file};
 pub use cluster::Cluster;
 pub use deaf_client::DeafClient;
 pub use directory::{create_directory, new_directory};
-pub use dump::{dump_and_restore, dump_text};
+pub use dump::{Dump, dump_and_restore, dump_text};
 pub use everything::call_everything;
 pub use fleet::{
     Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password,
@@ -48,5 +48,5 @@ pub use query::{
 };
 pub use register::Register;
 pub use repack::repack_under_inserts;
-pub use run::{Run, at_once, meanwhile, value, values};
+pub use run::{Run, at_once, failing, meanwhile, value, values};
 pub use wait::{eventually, patience, within};

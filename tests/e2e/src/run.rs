@@ -41,6 +41,15 @@ pub fn values<T: FromSqlOwned>(client: &mut Client, query: &str) -> Vec<T> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
+/// The rows of `snowflake_check()` that are not well, but for that of the identity, which tests put
+/// into the data directory.
+#[track_caller]
+pub fn failing(client: &mut Client) -> Vec<String> {
+    let rows = "SELECT name || ': ' || detail FROM snowflake_check()
+        WHERE NOT ok AND name <> 'origin of the identity'";
+    values(client, rows)
+}
+
 impl Cluster {
     /// Executes statements, which have to succeed, in a new session.
     #[track_caller]

@@ -44,6 +44,11 @@ SELECT snowflake_convert('lists', 'id'); --> ERROR 42P16
 SELECT count(*) FROM snowflake_convert('hashed', 'id'); --> 3
 SELECT snowflake_convert('large', 'id'); --> ERROR 55000: column id of table public.large cannot be converted
 --> DETAIL: The next snowflake ID, ..., is not above the largest key, 9223372036854775807.
+-- So are IDs of other functions, of a layout with fewer bits beside the time.
+CREATE TABLE photos (id bigint PRIMARY KEY);
+INSERT INTO photos VALUES (snowflake_make(now(), 0, 5, 0, '2011-08-24 21:07:01.721+00', 0, 13, 10));
+SELECT snowflake_convert('photos', 'id'); --> ERROR 55000
+--> DETAIL: ... is not above the largest key...
 SELECT snowflake_convert('forced', 'id'); --> ERROR 55000: column id of table public.forced cannot be converted
 --> DETAIL: Row-level security is forced on the owner of the table, who might not see the largest key.
 SELECT snowflake_convert('foreign_table', 'id');

@@ -2,7 +2,7 @@
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, NEXT, Register, Run, bigint, check, create_orders, error_of, eventually, values,
+    Cluster, NEXT, Register, Run, bigint, check, create_orders, error_of, eventually, failing,
 };
 
 #[track_caller]
@@ -49,10 +49,7 @@ fn a_server_that_is_well_says_so() {
         check(&mut client, VERDICT),
         (true, "This server issues IDs.".into(), String::new())
     );
-    // The identity of a test is in the data directory.
-    let others =
-        "SELECT name FROM snowflake_check() WHERE NOT ok AND name <> 'origin of the identity'";
-    eventually("the standby is there", || values::<String>(&mut client, others).is_empty());
+    eventually("the standby is there", || failing(&mut client).is_empty());
     eventually("the standby has answered", || {
         check(&mut client, "clocks of standbys").1 == "They agree with the clock of this server."
     });

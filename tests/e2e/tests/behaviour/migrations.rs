@@ -5,8 +5,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use postgres::Client;
-use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Run, StopOnDrop, bigint, bigints, error_of, eventually};
+use snowflake_e2e::{Cluster, Run, StopOnDrop, bigint, bigints, eventually, failing, value};
 use snowflake_repository::{Page, page};
 
 use super::documents::{MIGRATIONS, offset_to, run_block};
@@ -62,17 +61,6 @@ fn server_before() -> Cluster {
     cluster
 }
 
-/// Asserts that the server issues IDs and has nothing to complain of, but for the identity, which
-/// the tests put into the data directory.
-#[track_caller]
-fn check(cluster: &Cluster) {
-    let rows = "SELECT name || ': ' || detail FROM snowflake_check()
-        WHERE NOT ok AND name <> 'origin of the identity'";
-    let rows = cluster.connect().query(rows, &[]).expect("rows");
-    let rows: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-    assert!(rows.is_empty(), "{rows:?}");
-}
-
 #[test]
 fn every_part_with_statements_is_followed() {
     for (heading, part) in parts() {
@@ -95,9 +83,8 @@ fn uuid_keys_are_replaced_while_a_client_inserts() {
         scope.spawn(move || {
             let insert = "INSERT INTO customers (name) VALUES ('unchanged') RETURNING id::text";
             while !stop.load(Ordering::Relaxed) {
-                let id: String = unchanged.query_one(insert, &[]).expect("a customer").get(0);
-                let invoice = format!("INSERT INTO invoices VALUES ('{id}', 40)");
-                unchanged.run(&invoice);
+                let id: String = value(&mut unchanged, insert);
+                unchanged.run(&format!("INSERT INTO invoices VALUES ('{id}', 40)"));
                 written.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -119,9 +106,10 @@ fn uuid_keys_are_replaced_while_a_client_inserts() {
     assert_eq!(bigint(&mut client, right), written.into_inner() as i64);
     client.run("DELETE FROM invoices WHERE amount = 40");
     // A client that was not changed, and one that was.
-    let both = "INSERT INTO invoices (customer_id, amount) SELECT id, 20 FROM customers LIMIT 1;
-        INSERT INTO invoices (customer_key, amount) SELECT key, 30 FROM customers LIMIT 1";
-    client.run(both);
+    client.run(
+        "INSERT INTO invoices (customer_id, amount) SELECT id, 20 FROM customers LIMIT 1;
+         INSERT INTO invoices (customer_key, amount) SELECT key, 30 FROM customers LIMIT 1",
+    );
     let joined = "SELECT count(*) FROM invoices
         JOIN customers ON (customers.id, customers.key) = (customer_id, customer_key)";
     assert_eq!(bigint(&mut client, joined), 5);
@@ -155,7 +143,7 @@ fn ids_of_pgedges_extension_and_ours_stay_apart() {
     follow("Stop the old generator", &mut cluster);
     cluster.set_clock(&offset_to(LAST_OF_PGEDGE - 50));
     follow("Start the new one", &mut cluster);
-    check(&cluster);
+    assert_eq!(failing(&mut cluster.connect()), [""; 0]);
     let mut client = cluster.connect();
     let ids = bigints(&mut client, "SELECT id FROM orders ORDER BY id");
     assert_eq!(ids[..3], [1, 136169504773246976, 413334082185859072]);
@@ -168,9 +156,7 @@ fn ids_of_pgedges_extension_and_ours_stay_apart() {
     let both = "INSERT INTO orders (id, item)
         SELECT snowflake_make(clock_timestamp(), 0, 2, count), 'theirs' FROM generate_series(0, 4095) AS count;
         INSERT INTO orders (item) SELECT 'ours' FROM generate_series(1, 10000);";
-    for _ in 0..3 {
-        client.run(both);
-    }
+    (0..3).for_each(|_| client.run(both));
 }
 
 const INSTAGRAM: &str = "
@@ -190,32 +176,13 @@ fn ids_of_instagrams_functions_and_ours_stay_apart() {
     let mut cluster = server_before();
     cluster.run(INSTAGRAM);
     follow("From functions in Instagram's way", &mut cluster);
-    check(&cluster);
-    let mut client = cluster.connect();
-    let both =
+    assert_eq!(failing(&mut cluster.connect()), [""; 0]);
+    cluster.run(
         "INSERT INTO shard5.photos SELECT shard5.next_id(), 'old' FROM generate_series(1, 500);
-        INSERT INTO shard5.photos (title) SELECT 'new' FROM generate_series(1, 500)";
-    client.run(both);
+         INSERT INTO shard5.photos (title) SELECT 'new' FROM generate_series(1, 500)",
+    );
     let until = "SELECT extract(year FROM ends)::bigint FROM snowflake_status";
-    assert_eq!(bigint(&mut client, until), 2046);
-}
-
-/// IDs of the function are above those of the default layout.
-#[test]
-fn a_layout_whose_ids_are_smaller_is_refused() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client.run(
-        "CREATE TABLE photos (id bigint PRIMARY KEY);
-         INSERT INTO photos SELECT snowflake_make(now(), 0, 5, 0, '2011-08-24 21:07:01.721+00', 0, 13, 10)",
-    );
-    let convert = "SELECT snowflake_convert('photos', 'id', dry_run => false)";
-    let refused = error_of(client.query(convert, &[]));
-    assert_eq!(refused.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    assert!(
-        refused.detail().is_some_and(|why| why.contains("not above the largest key")),
-        "{refused:?}"
-    );
+    assert_eq!(bigint(&mut cluster.connect(), until), 2046);
 }
 
 /// A process of an application that makes IDs of Discord's layout itself, as datacenter 1 and worker
@@ -236,11 +203,12 @@ fn insert_own_ids(client: &mut Client, stop: &AtomicBool) {
 #[test]
 fn ids_of_applications_and_ours_stay_apart() {
     let mut cluster = server_before();
-    let messages = "CREATE TABLE messages (id bigint PRIMARY KEY, body text);
-        INSERT INTO messages VALUES (175928847299117063, 'hello')";
-    cluster.run(messages);
+    cluster.run(
+        "CREATE TABLE messages (id bigint PRIMARY KEY, body text);
+         INSERT INTO messages VALUES (175928847299117063, 'hello')",
+    );
     follow("From generators in applications", &mut cluster);
-    check(&cluster);
+    assert_eq!(failing(&mut cluster.connect()), [""; 0]);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let mut application = cluster.connect();
@@ -249,9 +217,7 @@ fn ids_of_applications_and_ours_stay_apart() {
         let _stop = StopOnDrop(stop);
         let mut client = cluster.connect();
         let insert = "INSERT INTO messages (body) VALUES ('default')";
-        for _ in 0..1000 {
-            client.run(insert);
-        }
+        (0..1000).for_each(|_| client.run(insert));
     });
     let count = "SELECT count(*) FROM messages WHERE body = 'own'";
     assert!(bigint(&mut cluster.connect(), count) > 100);

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use snowflake_e2e::{Cluster, bigint};
-
+use snowflake_e2e::{Cluster, bigint, values};
 use snowflake_repository::{Block, page};
 
 use super::documents::run_block;
@@ -58,9 +57,7 @@ fn the_installation_ends_with_a_check_in_which_every_row_is_ok() {
     }
     let mut client = cluster.connect();
     let failed = "SELECT name || ': ' || detail FROM snowflake_check() WHERE NOT ok";
-    let failed = client.query(failed, &[]).expect("rows");
-    let failed: Vec<String> = failed.iter().map(|row| row.get(0)).collect();
-    assert!(failed.is_empty(), "{failed:?}");
+    assert_eq!(values::<String>(&mut client, failed), [""; 0]);
     let worker = "SELECT snowflake_worker_id(snowflake_nextval())::bigint";
     assert_eq!(bigint(&mut client, worker), 1);
 }

@@ -2,7 +2,9 @@
 //! and whether the setting moves with them.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Run, bigint, dump_and_restore, dump_text, eventually};
+use snowflake_e2e::{
+    Cluster, Dump, Run, bigint, dump_and_restore, dump_text, eventually, output, value,
+};
 
 use super::{assert_adopted, assert_left, column, server};
 
@@ -56,21 +58,14 @@ fn keys_survive_dump_and_restore_and_the_setting_does_not() {
     assert_moved(&mut cluster.connect_to("restored"), false);
     // Into a database that has the setting.
     create_adopting(&mut client, "template0");
-    let dump = dump_text(&cluster, &["--dbname", "postgres"]);
-    let file = cluster.directory().join("dump.sql");
-    std::fs::write(&file, dump).expect("a file");
-    let mut command = cluster.client_program("psql");
-    command.args(["-v", "ON_ERROR_STOP=1", "--dbname", "adopting", "--file"]).arg(&file);
-    let output = command.output().expect("psql runs");
-    assert!(output.status.success(), "{output:?}");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let dump = Dump::of(&cluster, "postgres", "postgres", "plain", &[]);
+    let stop = ["-v", "ON_ERROR_STOP=1"];
+    let said = dump.restore(&cluster, "postgres", "adopting", &stop).expect("restored");
     assert!(said.contains("column author_id of table blog.narrow cannot hold"), "{said}");
     assert_moved(&mut cluster.connect_to("adopting"), true);
     let with_settings = dump_text(&cluster, &["--create", "--schema-only", "--dbname", "postgres"]);
-    assert!(
-        with_settings.contains("SET \"snowflake.adopted_schemas\" TO 'blog'"),
-        "{with_settings}"
-    );
+    let setting = "SET \"snowflake.adopted_schemas\" TO 'blog'";
+    assert!(with_settings.contains(setting), "{with_settings}");
 }
 
 /// `pg_dumpall` carries what is set for databases, other than those that a new cluster has, and for
@@ -84,27 +79,23 @@ fn a_dump_of_the_cluster_carries_the_setting() {
     create_adopting(&mut client, "postgres");
     client.run("CREATE ROLE migrator; ALTER ROLE migrator SET snowflake.adopted_schemas = '\"My Schema\", public'");
     let file = cluster.directory().join("all.sql");
-    let output = cluster.client_program("pg_dumpall").output().expect("pg_dumpall runs");
-    assert!(output.status.success(), "{output:?}");
-    std::fs::write(&file, output.stdout).expect("a file");
+    std::fs::write(&file, output(&mut cluster.client_program("pg_dumpall"))).expect("a file");
     let other = Cluster::builder().set("snowflake.worker_id", "2").start();
     other.run("DROP EXTENSION IF EXISTS snowflake");
-    let mut command = other.client_program("psql");
-    let output =
-        command.args(["--dbname", "template1", "--file"]).arg(&file).output().expect("psql");
+    let path = file.display().to_string();
+    let restored = other.run_client("postgres", "psql", "template1", &["--file", &path]);
     // The role that restores is there already.
-    let said = String::from_utf8_lossy(&output.stderr);
-    let errors: Vec<_> = said.lines().filter(|line| line.contains("ERROR")).collect();
-    assert!(
-        errors.iter().all(|error| error.contains("role \"postgres\" already exists")),
-        "{said}"
-    );
+    let said = String::from_utf8_lossy(&restored.stderr);
+    let mut errors = said.lines().filter(|line| line.contains("ERROR"));
+    assert!(errors.all(|error| error.contains("role \"postgres\" already exists")), "{said}");
     assert_moved(&mut other.connect(), false);
     let mut client = other.connect_to("adopting");
     assert_moved(&mut client, true);
-    let value = "SELECT setconfig[1] FROM pg_db_role_setting WHERE setrole = 'migrator'::regrole";
-    let value: String = client.query_one(value, &[]).expect("a value").get(0);
-    assert_eq!(value, "snowflake.adopted_schemas=\"My Schema\", public");
+    let setting = "SELECT setconfig[1] FROM pg_db_role_setting WHERE setrole = 'migrator'::regrole";
+    assert_eq!(
+        value::<String>(&mut client, setting),
+        "snowflake.adopted_schemas=\"My Schema\", public"
+    );
 }
 
 #[test]
@@ -147,9 +138,7 @@ fn a_subscriber_keeps_the_keys_that_come() {
         eventually("the row arrives", || bigint(client, rows) == 1);
         client.run("INSERT INTO blog.users DEFAULT VALUES");
     }
-    assert_eq!(
-        bigint(&mut to, "SELECT count(*) FROM blog.users WHERE snowflake_worker_id(id) = 2"),
-        1
-    );
+    let own = "SELECT count(*) FROM blog.users WHERE snowflake_worker_id(id) = 2";
+    assert_eq!(bigint(&mut to, own), 1);
     assert_eq!(bigint(&mut to_plain, "SELECT count(*) FROM blog.users WHERE id = 1"), 1);
 }
