@@ -42,7 +42,7 @@ pub use ids::{assert_distinct, assert_increasing};
 pub use journal::{Journal, StopOnDrop};
 pub use means::{Means, lacks, skip, skip_test, without_network};
 pub use orders::{INSERT, create_orders};
-pub use programs::{Programs, as_server_user, is_root, kill_server, output, signal};
+pub use programs::{Programs, as_server_user, is_root, kill_server, output, put_first, signal};
 pub use query::{
     NEXT, archive_wal, bigint, bigints, check, error_of, explain, interruption, seconds_after,
 };

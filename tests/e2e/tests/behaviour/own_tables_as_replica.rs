@@ -30,18 +30,31 @@ fn foreign(client: &mut Client) -> i64 {
 /// A database of mallory's, in which a superuser has created the extension, and claimed a node.
 fn database() -> Cluster {
     let cluster = Cluster::builder().set("wal_level", "logical").start();
-    for command in ["CREATE ROLE mallory LOGIN", "CREATE DATABASE theirs OWNER mallory"] {
-        cluster.run(command);
-    }
+    cluster.run("CREATE ROLE mallory LOGIN CREATEDB");
+    cluster.create_database("mallory", "theirs");
     cluster.run_in("theirs", "CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0')");
     cluster
 }
 
-/// The entries about dropped rows of this table.
-fn entries(cluster: &Cluster, table: &str) -> usize {
-    let name = table.split('.').next_back().expect("a name");
-    let entry = format!("LOG:  a row for table \"{name}\" was dropped");
-    cluster.log().matches(&entry).count()
+/// A table whose trigger brings rows in.
+const MINE: &str = "
+    CREATE TABLE mine (n int);
+    CREATE FUNCTION bring() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO snowflake_internal.snowflake_node_claims VALUES (3, 3, 'mallory', now());
+        INSERT INTO snowflake_internal.snowflake_layout VALUES (now(), 5, 5, 13);
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER bring AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION bring();
+    ALTER TABLE mine ENABLE ALWAYS TRIGGER bring;";
+
+/// Asserts that the log says once of each table that its rows were dropped.
+#[track_caller]
+fn assert_logged(cluster: &Cluster) {
+    let log = cluster.log();
+    for name in ["snowflake_node_claims", "snowflake_layout"] {
+        let entry = format!("LOG:  a row for table \"{name}\" was dropped");
+        assert_eq!(log.matches(&entry).count(), 1, "{log}");
+    }
 }
 
 /// For ten seconds, in each way that a statement inserts. The log says it once a minute.
@@ -51,16 +64,7 @@ fn no_row_comes_in_as_a_replica() {
     let mut client = cluster.connect_to("theirs");
     client.run("GRANT SET ON PARAMETER session_replication_role TO mallory");
     let mut mallory = cluster.connect_as("mallory", "theirs");
-    mallory.run(
-        "SET session_replication_role = replica;
-         CREATE TABLE mine (n int);
-         CREATE FUNCTION bring() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-             INSERT INTO snowflake_internal.snowflake_layout VALUES (now(), 5, 5, 13);
-             RETURN NULL;
-         END $$;
-         CREATE TRIGGER bring AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION bring();
-         ALTER TABLE mine ENABLE ALWAYS TRIGGER bring",
-    );
+    mallory.run(&format!("SET session_replication_role = replica; {MINE}"));
     let end = Instant::now() + ATTACK;
     let mut rounds = 0;
     while rounds == 0 || Instant::now() < end {
@@ -71,14 +75,14 @@ fn no_row_comes_in_as_a_replica() {
                 format!("WITH i AS (INSERT INTO {table} {row} RETURNING 1) SELECT count(*) FROM i"),
                 "INSERT INTO mine VALUES (1)".into(),
             ] {
-                mallory.batch_execute(&insert).unwrap_or_else(|error| panic!("{insert}: {error}"));
+                mallory.run(&insert);
             }
         }
         assert_eq!(foreign(&mut client), 0, "after {rounds} rounds");
         rounds += 1;
     }
     println!("{rounds} rounds");
-    assert_eq!([CLAIMS, LAYOUT].map(|table| entries(&cluster, table)), [1, 1], "{}", cluster.log());
+    assert_logged(&cluster);
     // With the right to claim, the row is taken over.
     client.run(&format!("GRANT UPDATE ON {CLAIMS} TO mallory"));
     mallory.run(&format!("INSERT INTO {CLAIMS} {}", ROWS[0].1));
@@ -92,21 +96,12 @@ fn no_row_comes_in_by_a_subscription_of_others() {
     let (publisher, subscriber) = (database(), database());
     let mut published = publisher.connect_to("theirs");
     published.run(
-        "CREATE TABLE mine (n int PRIMARY KEY);
+        "CREATE TABLE mine (n int);
          CREATE PUBLICATION mine FOR TABLE mine; CREATE PUBLICATION everything FOR ALL TABLES;
          INSERT INTO snowflake_internal.snowflake_layout VALUES ('2010-11-04 01:42:54.657+00', 5, 5, 12)",
     );
     let mut mallory = subscriber.connect_as("mallory", "theirs");
-    mallory.run(
-        "CREATE TABLE mine (n int PRIMARY KEY);
-         CREATE FUNCTION bring() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-             INSERT INTO snowflake_internal.snowflake_node_claims VALUES (3, 3, 'mallory', now());
-             INSERT INTO snowflake_internal.snowflake_layout VALUES (now(), 5, 5, 13);
-             RETURN NULL;
-         END $$;
-         CREATE TRIGGER bring AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION bring();
-         ALTER TABLE mine ENABLE ALWAYS TRIGGER bring;",
-    );
+    mallory.run(MINE);
     let mut client = subscriber.connect_to("theirs");
     let has_own_owners = subscriber.programs().major() >= 16;
     let connection = publisher.connection("theirs");
@@ -117,7 +112,7 @@ fn no_row_comes_in_by_a_subscription_of_others() {
         published.run("INSERT INTO mine SELECT generate_series(1, 100)");
         eventually("the rows arrive", || bigint(&mut client, rows) == 100);
         assert_eq!(foreign(&mut client), 0);
-        assert_eq!([CLAIMS, LAYOUT].map(|table| entries(&subscriber, table)), [1, 1]);
+        assert_logged(&subscriber);
         // Not in the transaction of another statement.
         client.run("DROP SUBSCRIPTION s");
         client.run("TRUNCATE mine");
@@ -126,7 +121,8 @@ fn no_row_comes_in_by_a_subscription_of_others() {
         // Mallory's own, of all tables. It goes on after rows that were dropped.
         let password = new_password();
         published.run(&format!(
-                "CREATE ROLE copier LOGIN REPLICATION PASSWORD '{password}'; GRANT pg_read_all_data TO copier"
+            "CREATE ROLE copier LOGIN REPLICATION PASSWORD '{password}';
+             GRANT pg_read_all_data TO copier"
         ));
         let line = "local all copier scram-sha-256\nlocal replication copier scram-sha-256\n";
         let file = publisher.data().join("pg_hba.conf");
@@ -136,11 +132,10 @@ fn no_row_comes_in_by_a_subscription_of_others() {
         client.run(
             "GRANT pg_create_subscription TO mallory; GRANT CREATE ON DATABASE theirs TO mallory",
         );
-        let subscribe = format!(
+        mallory.run(&format!(
             "CREATE SUBSCRIPTION s CONNECTION '{connection} user=copier password={password}'
              PUBLICATION everything WITH (run_as_owner = true)"
-        );
-        mallory.run(&subscribe);
+        ));
         subscriber.wait_for_the_copy("theirs");
         let end = Instant::now() + ATTACK;
         let mut number = 0;
@@ -193,23 +188,17 @@ fn a_subscriber_to_all_tables_needs_the_extension() {
          CREATE PUBLICATION everything FOR ALL TABLES; CREATE PUBLICATION listed FOR TABLE orders"
     ));
     client.run(table);
-    let connection = publisher.connection("theirs");
-    let subscribe = |client: &mut Client, publication: &str| {
-        client.batch_execute(&format!(
-            "CREATE SUBSCRIPTION s CONNECTION '{connection} user=postgres' PUBLICATION {publication}"
-        ))
-    };
-    let error = error_of(subscribe(&mut client, "everything"));
+    let subscribe = format!(
+        "CREATE SUBSCRIPTION s CONNECTION '{} user=postgres' PUBLICATION everything",
+        publisher.connection("theirs")
+    );
+    let error = error_of(client.batch_execute(&subscribe));
     assert_eq!(error.message(), "schema \"snowflake_internal\" does not exist");
     let rows = "SELECT count(*) FROM orders";
-    for (publication, before) in [
-        ("listed", ""),
-        ("everything", "DROP SUBSCRIPTION s; TRUNCATE orders; CREATE EXTENSION snowflake"),
-    ] {
-        for command in before.split_terminator(';') {
-            client.run(command);
-        }
-        subscribe(&mut client, publication).expect(publication);
-        eventually("the row arrives", || bigint(&mut client, rows) == 1);
-    }
+    subscriber.subscribe(&publisher, "theirs", "s", "PUBLICATION listed");
+    eventually("the row arrives", || bigint(&mut client, rows) == 1);
+    client.run("DROP SUBSCRIPTION s");
+    client.run("TRUNCATE orders; CREATE EXTENSION snowflake");
+    client.run(&subscribe);
+    eventually("the row arrives", || bigint(&mut client, rows) == 1);
 }
