@@ -2,14 +2,13 @@
 //! whatever creates them.
 
 mod faults;
-mod left_alone;
 mod moves;
-mod partitions_of_others;
 mod rights;
 
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::Receiver;
 
-use postgres::{Client, NoTls};
+use postgres::Client;
+use postgres::error::DbError;
 use snowflake_e2e::{Cluster, Run};
 
 /// The default of a column of snowflake IDs.
@@ -27,25 +26,11 @@ fn server() -> (Cluster, Client) {
     (cluster, client)
 }
 
-/// A client that keeps what the server tells it: NOTICE and WARNING, each with its detail.
-fn listening(cluster: &Cluster) -> (Client, Arc<Mutex<Vec<String>>>) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let keeper = Arc::clone(&heard);
-    let mut config = cluster.config();
-    config.notice_callback(move |notice| {
-        let detail = notice.detail().unwrap_or_default();
-        let hint = notice.hint().unwrap_or_default();
-        let entry = format!("{}: {} {detail} {hint}", notice.severity(), notice.message());
-        keeper.lock().expect("not poisoned").push(entry.trim_end().to_owned());
-    });
-    let mut client = config.connect(NoTls).expect("a connection");
+/// A session in the adopted schema, and what the server tells it.
+fn listening(cluster: &Cluster) -> (Client, Receiver<DbError>) {
+    let (mut client, notices) = cluster.connect_with_notices("postgres");
     client.run("SET search_path = blog, public");
-    (client, heard)
-}
-
-/// Takes what was heard.
-fn take(heard: &Mutex<Vec<String>>) -> Vec<String> {
-    std::mem::take(&mut heard.lock().expect("not poisoned"))
+    (client, notices)
 }
 
 /// The type of a column, and its default, or whether it is an identity.

@@ -8,12 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use snowflake_e2e::Cluster;
-
-/// Whether this runs as root, who can become another user.
-fn is_root() -> bool {
-    fs::metadata("/proc/self").expect("/proc").uid() == 0
-}
+use snowflake_e2e::{Cluster, is_root, value};
 
 /// Runs a program as a user who owns nothing.
 fn as_nobody(program: &Command) -> Output {
@@ -48,8 +43,7 @@ fn nobody_else_gets_to_a_cluster() {
         assert!(!listed.status.success() && said.contains("Permission denied"), "{listed:?}");
     }
     let mut client = cluster.connect();
-    let permissions = client.query_one("SHOW unix_socket_permissions", &[]).expect("a setting");
-    assert_eq!(permissions.get::<_, &str>(0), "0700");
+    assert_eq!(value::<String>(&mut client, "SHOW unix_socket_permissions"), "0700");
     assert_eq!(mode(directory), 0o700);
     assert_eq!(mode(&directory.join(".s.PGSQL.5432")), 0o700);
     // The one that the verbs of make have their clusters in.
