@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use postgres::NoTls;
-use snowflake_e2e::{Cluster, DeafClient, Register, Run, eventually, within};
+use snowflake_e2e::{Cluster, DeafClient, NEXT, Register, Run, eventually, within};
 
 /// What another session gets that wants an ID: an error's SQLSTATE, if it is one.
 #[track_caller]
@@ -14,7 +14,7 @@ fn assert_others_are_answered(cluster: &Cluster) -> Option<String> {
     let config = cluster.config();
     let answer = within(Duration::from_secs(20), move || {
         let mut client = config.connect(NoTls).expect("a session");
-        let answer = client.query("SELECT snowflake_nextval()", &[]);
+        let answer = client.query(NEXT, &[]);
         answer.err().and_then(|error| error.code().map(|code| code.code().to_owned()))
     });
     answer.expect("another session gets an answer within 20 seconds")
@@ -31,7 +31,7 @@ fn others_take_ids_while_the_register_is_created() {
 #[test]
 fn others_take_ids_while_the_clock_steps_ahead() {
     let cluster = Cluster::builder().fake_clock().start();
-    cluster.run("SELECT snowflake_nextval()");
+    cluster.run(NEXT);
     cluster.set_clock("+1h");
     let _client = DeafClient::take_an_id_when_full(&cluster);
     assert!(cluster.log().contains("the clock has jumped ahead"), "{}", cluster.log());
@@ -44,7 +44,7 @@ fn others_take_ids_while_the_clock_steps_ahead() {
 #[test]
 fn others_are_answered_while_an_error_of_postgresql_is_reported() {
     let mut cluster = Cluster::start();
-    cluster.run("SELECT snowflake_nextval()");
+    cluster.run(NEXT);
     cluster.stop();
     fs::set_permissions(Register::path(&cluster), fs::Permissions::from_mode(0o000))
         .expect("root, or the owner");
@@ -74,8 +74,7 @@ fn others_take_ids_while_a_deleted_register_is_written_again() {
         cluster.log().contains(&said)
     });
     assert_eq!(assert_others_are_answered(&cluster), None);
-    let terminate = format!("SELECT pg_terminate_backend({})", client.pid());
-    cluster.run(&terminate);
+    cluster.run(&format!("SELECT pg_terminate_backend({})", client.pid()));
     written.join().expect("a thread").expect("a floor");
     cluster.run("SELECT snowflake_floor()");
 }
@@ -88,7 +87,7 @@ fn no_client_sees_what_is_for_the_log() {
     client.run("SET client_min_messages = log");
     for clock in ["+0", "+1h", "-1h"] {
         cluster.set_clock(clock);
-        client.run("SELECT snowflake_nextval()");
+        client.run(NEXT);
     }
     drop(client);
     assert_eq!(notices.iter().collect::<Vec<_>>(), []);

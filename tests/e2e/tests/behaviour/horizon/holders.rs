@@ -3,7 +3,7 @@
 use postgres::Client;
 use snowflake_e2e::{Cluster, Run, bigint, check};
 
-use super::{begin, create_jobs, jobs};
+use super::{begin, start};
 
 fn row(client: &mut Client) -> (Option<i32>, Option<String>, bool, Option<i64>) {
     let query =
@@ -15,7 +15,7 @@ fn row(client: &mut Client) -> (Option<i32>, Option<String>, bool, Option<i64>) 
 
 #[test]
 fn the_view_names_processes_and_prepared_transactions() {
-    let mut cluster = jobs();
+    let mut cluster = start(Cluster::builder(), "20");
     let mut superuser = cluster.connect();
     superuser.run("CREATE ROLE guest LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor");
     let (mut client, first) = begin(&cluster);
@@ -32,7 +32,7 @@ fn the_view_names_processes_and_prepared_transactions() {
     assert_eq!(row(&mut monitor), (None, two(), true, Some(first)));
     assert_eq!(row(&mut guest), (None, two(), false, None));
     // One without an ID holds nothing back.
-    client.run("BEGIN; INSERT INTO jobs VALUES (1); PREPARE TRANSACTION 'without'");
+    client.run("BEGIN; INSERT INTO orders VALUES (1); PREPARE TRANSACTION 'without'");
     assert_eq!(row(&mut superuser), (None, two(), true, Some(first)));
     client.run("ROLLBACK PREPARED 'without'");
     drop((client, superuser, guest, monitor));
@@ -46,8 +46,7 @@ fn the_view_names_processes_and_prepared_transactions() {
 
 #[test]
 fn the_check_names_what_holds_it_back_for_more_than_a_minute() {
-    let mut cluster = Cluster::builder().set("max_prepared_transactions", "5").fake_clock().start();
-    create_jobs(&cluster);
+    let mut cluster = start(Cluster::builder().fake_clock(), "5");
     cluster.run("CREATE ROLE guest LOGIN");
     let (mut client, _) = begin(&cluster);
     let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
@@ -66,10 +65,8 @@ fn the_check_names_what_holds_it_back_for_more_than_a_minute() {
     drop((client, other, guest));
     cluster.restart(&[]);
     let (ok, detail, _) = check(&mut cluster.connect(), "horizon");
-    assert!(
-        !ok && detail.contains("slow of role postgres") && detail.contains("not known"),
-        "{detail}"
-    );
+    let named = detail.contains("slow of role postgres") && detail.contains("not known");
+    assert!(!ok && named, "{detail}");
     cluster.run("ROLLBACK PREPARED 'slow'");
     let (ok, detail, _) = check(&mut cluster.connect(), "horizon");
     assert!(ok, "{detail}");
