@@ -1,7 +1,7 @@
 //! Databases whose encoding is not UTF-8.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Run, error_of};
+use snowflake_e2e::{Cluster, NEXT, Run, error_of, values};
 
 #[test]
 fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
@@ -59,15 +59,12 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
             "SELECT statement FROM snowflake_convert('\"{text}\".\"{text}\"', '{text}', dry_run => false)"
         );
         let error = error_of(client.query(&convert, &[]));
-        assert_eq!(
-            (error.message(), error.detail(), error.table()),
-            (&*format!("not {text}"), Some(text), Some(text)),
-            "{encoding}"
-        );
+        let raised = (format!("not {text}"), Some(text), Some(text));
+        let said = (error.message().to_owned(), error.detail(), error.table());
+        assert_eq!(said, raised, "{encoding}");
         client.run("DROP EVENT TRIGGER refuse");
 
-        let said: Vec<String> =
-            client.query(&convert, &[]).expect("converted").iter().map(|row| row.get(0)).collect();
+        let said: Vec<String> = values(&mut client, &convert);
         let start = format!("ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" ");
         let is_quoted = said.iter().any(|statement| statement.starts_with(&start));
         assert!(is_quoted, "{encoding}: {said:?}");
@@ -84,15 +81,12 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
 #[test]
 fn a_notice_quotes_a_name_beyond_ascii() {
     let mut cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client.run("CREATE DATABASE latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
-    client.run("SELECT snowflake_nextval()");
-    drop(client);
+    cluster.run("CREATE DATABASE latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    cluster.run(NEXT);
     cluster.run_in(
         "latin1",
-        "CREATE EXTENSION snowflake;
-             CREATE TABLE orders (id bigint);
-             CREATE INDEX \"Größe\" ON orders (snowflake_timestamp(id));",
+        "CREATE EXTENSION snowflake; CREATE TABLE orders (id bigint);
+         CREATE INDEX \"Größe\" ON orders (snowflake_timestamp(id));",
     );
     cluster.restart(&[("snowflake.sequence_bits", "13")]);
     let (mut client, notices) = cluster.connect_with_notices("latin1");
@@ -111,8 +105,6 @@ fn a_notice_quotes_a_name_beyond_ascii() {
     drop(client);
     let notices: Vec<_> = notices.iter().collect();
     assert_eq!(notices.len(), 2);
-    assert!(
-        notices[0].detail().expect("a detail").contains("index public.\"Größe\""),
-        "{notices:?}"
-    );
+    let index = "index public.\"Größe\"";
+    assert!(notices[0].detail().expect("a detail").contains(index), "{notices:?}");
 }

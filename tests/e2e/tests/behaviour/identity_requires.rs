@@ -35,9 +35,10 @@ fn assert_refused(client: &mut Client, why: &str) {
     assert_eq!(bigint(client, decoded), 9);
 }
 
+/// A job, such as one that restores, has the configuration of the cluster and not its environment.
 #[test]
 fn where_it_holds_an_identity_in_the_data_directory_is_well() {
-    let cluster = shop();
+    let mut cluster = shop();
     let mut client = cluster.connect();
     let (ok, detail, _) = check(&mut client, "origin of the identity");
     assert!(ok && detail.contains("/data/postgresql.conf, line "), "{detail}");
@@ -45,6 +46,14 @@ fn where_it_holds_an_identity_in_the_data_directory_is_well() {
     assert_eq!(bigint(&mut client, "SELECT snowflake_worker_id(snowflake_nextval())::bigint"), 9);
     let error = error_of(client.batch_execute("SET snowflake.identity_requires = ''"));
     assert_eq!(error.code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM);
+    let before = bigint(&mut client, NEXT);
+    cluster.set_environment("NAMESPACE=");
+    cluster.restart(&[]);
+    let why = "The environment variable NAMESPACE is not \"shop-db\".";
+    assert_refused(&mut cluster.connect(), why);
+    cluster.set_environment("NAMESPACE=shop-db");
+    cluster.restart(&[]);
+    assert!(bigint(&mut cluster.connect(), NEXT) > before);
 }
 
 /// A restored cluster has the configuration of its original, and another name.
@@ -58,37 +67,15 @@ fn a_clone_under_another_name_decodes_and_issues_none() {
     let mut client = clone.connect();
     assert_refused(&mut client, "The environment variable CLUSTER_NAME is not \"shop\".");
     // Adoption does not let an INSERT fail, either.
-    let adopt =
+    client.run(
         "SET snowflake.adopted_schemas = 'public'; CREATE TABLE t (id bigserial PRIMARY KEY);
-                 INSERT INTO t DEFAULT VALUES";
-    client.run(adopt);
-    clone.stop();
+         INSERT INTO t DEFAULT VALUES",
+    );
     // With an identity of its own, and its own name, it is a server like any other.
-    clone.configure(&[
-        ("snowflake.worker_id", "10"),
-        ("snowflake.identity_requires", "CLUSTER_NAME=staging"),
-    ]);
-    clone.start_again();
+    let its_name = ("snowflake.identity_requires", "CLUSTER_NAME=staging");
+    clone.restart(&[("snowflake.worker_id", "10"), its_name]);
     let own = "SELECT snowflake_worker_id(snowflake_nextval())::bigint";
     assert_eq!(bigint(&mut clone.connect(), own), 10);
-}
-
-/// A job, such as one that restores, has the configuration of the cluster and not its environment.
-#[test]
-fn a_job_without_the_variable_issues_none_and_the_server_goes_on() {
-    let mut cluster = shop();
-    let before = bigint(&mut cluster.connect(), NEXT);
-    cluster.stop();
-    cluster.set_environment("NAMESPACE=");
-    cluster.start_again();
-    assert_refused(
-        &mut cluster.connect(),
-        "The environment variable NAMESPACE is not \"shop-db\".",
-    );
-    cluster.stop();
-    cluster.set_environment("NAMESPACE=shop-db");
-    cluster.start_again();
-    assert!(bigint(&mut cluster.connect(), NEXT) > before);
 }
 
 /// Members of a cluster have one name, so that a standby takes over.

@@ -103,12 +103,9 @@ fn a_server_works_on_after_the_extension_was_uninstalled() {
     let mut client = cluster.connect();
     let last = bigint(&mut client, NEXT);
     client.run("CREATE TABLE orders (id bigint); DROP EXTENSION snowflake");
-    drop(client);
-    cluster.configure(&[("shared_preload_libraries", "")]);
-    cluster.restart(&[]);
+    cluster.restart(&[("shared_preload_libraries", "")]);
     let register = fs::read(Register::path(&cluster)).expect("the register");
-    let more = "INSERT INTO orders SELECT generate_series(1, 1000); CHECKPOINT";
-    cluster.run(more);
+    cluster.run("INSERT INTO orders SELECT generate_series(1, 1000); CHECKPOINT");
     let mut copy = cluster.base_backup(&[]);
     copy.start_again();
     cluster.stop();
