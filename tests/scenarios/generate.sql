@@ -34,7 +34,9 @@ SELECT max(id) = snowflake_currval() AS is_currval FROM (SELECT snowflake_nextva
 SELECT count(*) FROM snowflake_nextval(0); --> 0
 SELECT count(*) FROM snowflake_nextval(NULL); --> 0
 SELECT count(*) FROM snowflake_nextval(1); --> 1
-SELECT errors_of(format('SELECT snowflake_nextval(%s)', count)) FROM unnest(ARRAY[-1, -2147483648]) AS count; -->
+SELECT errors_of(format('SELECT snowflake_nextval(%s)', count)) FROM unnest(ARRAY[-1, -2147483648]) AS count;
+--> 22023: count must not be negative | The count is -1.
+--> 22023: count must not be negative | The count is -2147483648.
 SELECT snowflake_nextval(2147483648); --> ERROR 42883: function snowflake_nextval(bigint) does not exist
 
 -- An error loses nothing: the session goes on.

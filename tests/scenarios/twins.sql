@@ -112,10 +112,20 @@ BEGIN
     INSERT INTO watched (id) VALUES (1);
 END $$;
 SELECT errors_of(format('SELECT pg_temp.try(%L, %L)', timing, '''id''')) FROM unnest(ARRAY[
-    'BEFORE INSERT ON watched FOR EACH ROW', 'AFTER INSERT ON watched FOR EACH STATEMENT']) AS timing; -->
+    'BEFORE INSERT ON watched FOR EACH ROW', 'AFTER INSERT ON watched FOR EACH STATEMENT']) AS timing;
+--> 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
+--> 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
 SELECT errors_of(format('SELECT pg_temp.try(''AFTER INSERT ON watched FOR EACH ROW'', %L)', arguments)) FROM unnest(ARRAY[
     '', '''key''', '''other''', '''id'', ''ignore''', '''id'', ''log'', ''yesterday''', '''id'', ''log'', ''0''',
-    '''id'', ''log'', ''1min'', ''yesterday''', '''id'', ''log'', ''1min'', ''0'', ''more''']) AS arguments; -->
+    '''id'', ''log'', ''1min'', ''yesterday''', '''id'', ''log'', ''1min'', ''0'', ''more''']) AS arguments;
+--> 22023: snowflake_watch_twins() needs the name of a column | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 42703: table "watched" has no column "key"
+--> 42804: column "other" of table "watched" is not of type bigint
+--> 22023: invalid argument for snowflake_watch_twins(): "ignore" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 22023: invalid argument for snowflake_watch_twins(): "yesterday" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 22023: invalid argument for snowflake_watch_twins(): "0" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 22023: invalid argument for snowflake_watch_twins(): "yesterday" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 22023: invalid argument for snowflake_watch_twins(): "more" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
 RESET session_replication_role;
 -- Local rows show what is wrong, too, and none is lost.
 CREATE OR REPLACE TRIGGER watch_twins BEFORE INSERT OR UPDATE ON watched

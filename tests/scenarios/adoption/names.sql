@@ -34,7 +34,11 @@ SET snowflake.adopted_schemas = 'nowhere';
 
 -- A value that is no list is refused, wherever it comes from.
 SELECT count(*), errors_of(format('%s SET snowflake.adopted_schemas = %L', place, value)) FROM unnest(ARRAY['', 'ALTER ROLE postgres', 'ALTER DATABASE scenario']) AS place,
-    unnest(ARRAY['a,,b', 'a b', '"a', ',']) AS value GROUP BY 2; -->
+    unnest(ARRAY['a,,b', 'a b', '"a', ',']) AS value GROUP BY 2;
+--> 3 | 22023: invalid value for parameter "snowflake.adopted_schemas": "," | The valid values are lists of names, separated by commas and quoted where needed, as in search_path.
+--> 3 | 22023: invalid value for parameter "snowflake.adopted_schemas": ""a" | The valid values are lists of names, separated by commas and quoted where needed, as in search_path.
+--> 3 | 22023: invalid value for parameter "snowflake.adopted_schemas": "a,,b" | The valid values are lists of names, separated by commas and quoted where needed, as in search_path.
+--> 3 | 22023: invalid value for parameter "snowflake.adopted_schemas": "a b" | The valid values are lists of names, separated by commas and quoted where needed, as in search_path.
 \options -c snowflake.adopted_schemas=a,,b
 SELECT 1; --> FATAL 22023: ...
 \options -c snowflake.adopted_schemas=a\ b

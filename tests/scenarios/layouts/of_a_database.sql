@@ -15,7 +15,11 @@ SELECT errors_of($inserts$
     INSERT INTO snowflake_internal.snowflake_layout VALUES ('2010-11-04 01:42:54.658+00', 5, 5, 12)
     INSERT INTO snowflake_internal.snowflake_layout VALUES ('-infinity', -1, 2147483647, 0)
     INSERT INTO snowflake_internal.snowflake_layout VALUES (NULL, 5, 5, 12)
-$inserts$); -->
+$inserts$);
+--> 55000: the dump is of a server with another snowflake.epoch or other widths | The dump: epoch 2010-11-04 01:42:54.657+00, widths 5, 6 and 12 bits for datacenter, worker and sequence. This server: epoch 2010-11-04 01:42:54.657+00, widths 5, 5 and 12 bits. Restored here, its IDs would give other times and parts. | Restore it on a server with snowflake.epoch = '2010-11-04 01:42:54.657+00', snowflake.datacenter_bits = 5, snowflake.worker_bits = 6 and snowflake.sequence_bits = 12.
+--> 55000: the dump is of a server with another snowflake.epoch or other widths | The dump: epoch 2010-11-04 01:42:54.658+00, widths 5, 5 and 12 bits for datacenter, worker and sequence. This server: epoch 2010-11-04 01:42:54.657+00, widths 5, 5 and 12 bits. Restored here, its IDs would give other times and parts. | Restore it on a server with snowflake.epoch = '2010-11-04 01:42:54.658+00', snowflake.datacenter_bits = 5, snowflake.worker_bits = 5 and snowflake.sequence_bits = 12.
+--> 55000: the dump is of a server with another snowflake.epoch or other widths | The dump: epoch -infinity, widths -1, 2147483647 and 0 bits for datacenter, worker and sequence. This server: epoch 2010-11-04 01:42:54.657+00, widths 5, 5 and 12 bits. Restored here, its IDs would give other times and parts. | Restore it on a server with snowflake.epoch = '-infinity', snowflake.datacenter_bits = -1, snowflake.worker_bits = 2147483647 and snowflake.sequence_bits = 0.
+--> 23502: null value in column "epoch" of relation "snowflake_layout" violates not-null constraint | Failing row contains (null, 5, 5, 12).
 TABLE snowflake_internal.snowflake_layout; --> 2010-11-04 01:42:54.657+00 | 5 | 5 | 12
 
 -- Who creates the extension may do as a restore does, and nothing else. Others may look.
@@ -34,7 +38,13 @@ SELECT errors_of($statements$
     SELECT snowflake_internal.snowflake_guard_layout()
     CREATE TEMP TABLE mine (LIKE snowflake_internal.snowflake_layout)
     CREATE TRIGGER guard BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION snowflake_internal.snowflake_guard_layout()
-$statements$); -->
+$statements$);
+--> 55000: the dump is of a server with another snowflake.epoch or other widths | The dump: epoch 2015-01-01 00:00:00+00, widths 5, 5 and 12 bits for datacenter, worker and sequence. This server: epoch 2010-11-04 01:42:54.657+00, widths 5, 5 and 12 bits. Restored here, its IDs would give other times and parts. | Restore it on a server with snowflake.epoch = '2015-01-01 00:00:00+00', snowflake.datacenter_bits = 5, snowflake.worker_bits = 5 and snowflake.sequence_bits = 12.
+--> 42501: permission denied for table snowflake_layout
+--> 42501: permission denied for table snowflake_layout
+--> 42501: permission denied for function snowflake_guard_layout
+--> nothing
+--> 42501: permission denied for function snowflake_internal.snowflake_guard_layout
 RESET ROLE;
 REVOKE SELECT ON snowflake_internal.snowflake_layout FROM PUBLIC;
 SET ROLE restoring;

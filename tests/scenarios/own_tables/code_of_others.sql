@@ -62,53 +62,41 @@ BEGIN
     RESET ROLE;
     RETURN said;
 END $$;
--- Makes one after the other, and says what is said to each caller at each call.
+-- Makes one after the other, and says which objects the refusals name, to each caller at each call.
 CREATE PROCEDURE attack(of text, callers name[], calls text[]) LANGUAGE plpgsql AS $$
-DECLARE attack attacks; said text;
+DECLARE attack attacks; said text; named text;
 BEGIN
     FOR attack IN TABLE attacks LOOP
         PERFORM set_config('spy.sleeps', 'true', true), set_config('role', attack.maker, true);
         EXECUTE format(attack.make, of);
         COMMIT;
         FOR said IN SELECT DISTINCT refused(caller, call) FROM unnest(callers) AS caller, unnest(calls) AS call LOOP
-            RAISE NOTICE '%', said;
+            named := concat_ws('; ', named, coalesce(substring(said FROM format('^55000: table %s has objects that the extension did not create \| A write would run or change them with the rights of the owner of the table: (.*)\. \| Drop these objects first\.$', of)), said));
         END LOOP;
         EXECUTE format(attack.drop, of);
         COMMIT;
     END LOOP;
+    RAISE NOTICE '%', named;
 END $$;
 GRANT TRIGGER ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO mallory;
 CALL attack('snowflake_internal.snowflake_node_claims', ARRAY['postgres', 'owner'],
     ARRAY['snowflake_claim_node(''db-1'')', 'snowflake_release_node(''db-0'', issued_until => clock_timestamp(), fenced => true)']);
---> NOTICE: 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: trigger spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: rule spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: policy spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: constraint spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: table public.spy. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: index snowflake_internal.spy. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: default value for column spied of table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: constraint spy on table snowflake_internal.snowflake_node_claims, trigger spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
+--> NOTICE: trigger spy on table snowflake_internal.snowflake_node_claims; rule spy on table snowflake_internal.snowflake_node_claims; policy spy on table snowflake_internal.snowflake_node_claims; constraint spy on table snowflake_internal.snowflake_node_claims; table public.spy; index snowflake_internal.spy; default value for column spied of table snowflake_internal.snowflake_node_claims; constraint spy on table snowflake_internal.snowflake_node_claims, trigger spy on table snowflake_internal.snowflake_node_claims
 -- A foreign key of mallory's has triggers, too.
 GRANT REFERENCES ON snowflake_internal.snowflake_node_claims TO mallory;
 \as mallory
 CREATE TABLE mallory.keys (d int, w int, FOREIGN KEY (d, w) REFERENCES snowflake_internal.snowflake_node_claims);
 \as postgres
 SELECT count(*), refused(caller, call) FROM unnest(ARRAY['postgres', 'owner']) AS caller, unnest(ARRAY['snowflake_claim_node(''db-1'')',
-    'snowflake_release_node(''db-0'', issued_until => clock_timestamp(), fenced => true)']) AS call GROUP BY 2; -->
+    'snowflake_release_node(''db-0'', issued_until => clock_timestamp(), fenced => true)']) AS call GROUP BY 2;
+--> 4 | 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims, trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
 DROP TABLE mallory.keys;
 SELECT name, released_at FROM snowflake_nodes; --> db-0 | NULL
 
 -- A confirmation has something to write.
 DELETE FROM snowflake_internal.snowflake_layout;
 CALL attack('snowflake_internal.snowflake_layout', ARRAY['postgres'], ARRAY['snowflake_confirm(''layout'')']);
---> NOTICE: 55000: table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: trigger spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: rule spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: policy spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: constraint spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: table public.spy. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: index snowflake_internal.spy. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: default value for column spied of table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000: table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: constraint spy on table snowflake_internal.snowflake_layout, trigger spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
+--> NOTICE: trigger spy on table snowflake_internal.snowflake_layout; rule spy on table snowflake_internal.snowflake_layout; policy spy on table snowflake_internal.snowflake_layout; constraint spy on table snowflake_internal.snowflake_layout; table public.spy; index snowflake_internal.spy; default value for column spied of table snowflake_internal.snowflake_layout; constraint spy on table snowflake_internal.snowflake_layout, trigger spy on table snowflake_internal.snowflake_layout
 -- A transaction that does not see the trigger would still fire it.
 BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT;
 \as mallory

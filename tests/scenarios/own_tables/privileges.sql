@@ -33,22 +33,29 @@ BEGIN
 END $$;
 ALTER DATABASE scenario OWNER TO owner;
 \as owner
-SELECT created(); -->
+SELECT created();
+--> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
 \as postgres
-ALTER DATABASE scenario OWNER TO postgres; SELECT created(); -->
-ALTER DATABASE scenario OWNER TO owner; SELECT created(); -->
+ALTER DATABASE scenario OWNER TO postgres; SELECT created();
+--> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
+ALTER DATABASE scenario OWNER TO owner; SELECT created();
+--> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
 \as admin
-SELECT created(); -->
+SELECT created();
+--> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
 \as postgres
 ALTER DATABASE scenario OWNER TO "We""ird $ \ 'role'";
 \as We"ird $ \ 'role'
-SELECT created(); -->
+SELECT created();
+--> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
 -- These may create in a database of another one's.
 \as postgres
 ALTER DATABASE scenario OWNER TO owner; GRANT CREATE ON DATABASE scenario TO other;
 \as other
-SELECT created(); -->
+SELECT created();
+--> snowflake_internal: USAGE to all, snowflake_layout: INSERT to other, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to other, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
 \as postgres
 ALTER DATABASE scenario OWNER TO postgres; GRANT CREATE ON DATABASE scenario TO "We""ird $ \ 'role'";
 \as We"ird $ \ 'role'
-SELECT created(); -->
+SELECT created();
+--> snowflake_internal: USAGE to all, snowflake_layout: INSERT to We"ird $ \ 'role', snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to We"ird $ \ 'role', snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
