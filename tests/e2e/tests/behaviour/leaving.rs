@@ -70,8 +70,7 @@ fn an_awkward_database_is_left() {
         if block.text.starts_with("DROP EXTENSION") {
             client.run(REPLACE);
         }
-        let directory = cluster.directory().to_owned();
-        run_block(&leave, block, blocks.get(index + 1), &cluster, &directory);
+        run_block(&leave, index, &cluster, cluster.directory());
         if block.text.starts_with("CREATE FUNCTION id_timestamp") {
             let same = "SELECT count(*) FROM \"My Shop\".orders
                 WHERE id_timestamp(id) = snowflake_timestamp(id)

@@ -32,10 +32,9 @@ fn parts() -> Vec<(String, Page)> {
 fn follow(heading: &str, cluster: &mut Cluster) {
     let (_, part) = parts().into_iter().find(|(other, _)| other == heading).expect("a part");
     let blocks = part.blocks();
-    let directory = cluster.directory().to_owned();
     for (index, block) in blocks.iter().enumerate() {
         match &*block.language {
-            "sql" => _ = run_block(&part, block, blocks.get(index + 1), cluster, &directory),
+            "sql" => _ = run_block(&part, index, cluster, cluster.directory()),
             "ini" => {
                 let lines = block.text.lines().map(|line| line.split_once(" = "));
                 let settings: Vec<_> = lines.map(|line| line.expect("name = value")).collect();

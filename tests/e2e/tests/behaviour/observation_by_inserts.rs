@@ -2,7 +2,7 @@
 //! the published table, and what keeps it from that.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, NEXT, Run, bigint, check, error_of, eventually};
+use snowflake_e2e::{Cluster, NEXT, Run, bigint, check, error_of, eventually, value};
 
 const TABLE: &str =
     "CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);";
@@ -49,7 +49,7 @@ fn who_may_insert_ids_on_a_publisher_drives_its_subscribers() {
     ));
     subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION posts");
     let identity = "SELECT concat(datacenter_id, ', ', worker_id) FROM snowflake_status";
-    let identity: String = client.query_one(identity, &[]).expect("an identity").get(0);
+    let identity: String = value(&mut client, identity);
     let other: String = identity.replace("2", "3");
     let mut writer = publisher.connect_as("writer", "postgres");
     let rows = "SELECT count(*) FROM posts";

@@ -189,7 +189,8 @@ const CONVERT: &str = "
     SELECT * FROM ids.snowflake_revert('shop.orders', 'id', dry_run => false)";
 
 /// The words of all scripts and queries, those of former releases included.
-const WORDS: &str = "find sql src tests/upgrade -type f -exec cat {} + | tr A-Z a-z | tr -cs a-z0-9_ '\\n' | sort -u";
+const WORDS: &str = "find sql src tests/upgrade -type f -exec cat {} + |
+    tr A-Z a-z | tr -cs a-z0-9_ '\\n' | sort -u";
 
 /// A database of `app` with traps in `ids` and in `first`, and with the extension if it is one of a
 /// former release. Returns the number of traps.
@@ -256,8 +257,7 @@ fn check(release: Option<&str>, install: &str) {
     let cluster = start();
     let traps = database(&cluster, "app", release);
     assert!(traps > 70_000, "{traps} traps");
-    let copy = "CREATE DATABASE copy OWNER app TEMPLATE app";
-    cluster.run(copy);
+    cluster.run("CREATE DATABASE copy OWNER app TEMPLATE app");
     for (user, database) in [("app", "app"), ("postgres", "copy")] {
         let mut client = session(&cluster, user, database);
         let act = |client: &mut Client, statements: &str| {
