@@ -56,21 +56,5 @@ ALTER TABLE top ADD COLUMN id bigserial PRIMARY KEY;
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.top: the table has had rows.
 
-SELECT table_name, data_type, column_default, is_identity FROM information_schema.columns
-    WHERE table_schema = 'blog' AND column_name = 'id' ORDER BY table_name;
---> eight | bigint | nextval('eight_id_seq'::regclass) | NO
---> eleven | bigint | nextval('eleven_id_seq'::regclass) | NO
---> five | bigint | nextval('five_id_seq'::regclass) | NO
---> four | bigint | NULL | YES
---> full_table | bigint | nextval('full_table_id_seq'::regclass) | NO
---> listed | bigint | nextval('listed_id_seq'::regclass) | NO
---> nine | bigint | nextval('nine_id_seq'::regclass) | NO
---> one | bigint | nextval('shared'::regclass) | NO
---> parts | bigint | nextval('parts_id_seq'::regclass) | NO
---> seven | bigint | nextval('seven_id_seq'::regclass) | NO
---> six | bigint | nextval('six_id_seq'::regclass) | NO
---> ten | bigint | nextval('ten_id_seq'::regclass) | NO
---> three | bigint | NULL | YES
---> top | bigint | nextval('top_id_seq'::regclass) | NO
---> two | bigint | NULL | YES
---> under | bigint | nextval('top_id_seq'::regclass) | NO
+SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
+    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4; -->

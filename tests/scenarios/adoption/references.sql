@@ -29,14 +29,7 @@ ALTER TABLE added ADD COLUMN author integer REFERENCES users;
 DO $$ BEGIN CREATE TABLE in_do (author integer, FOREIGN KEY (author) REFERENCES users); END $$;
 --> WARNING: column author of table blog.in_do cannot hold the snowflake IDs that it refers to
 --> HINT: Run ALTER TABLE blog.in_do ALTER COLUMN author TYPE bigint.
-SELECT table_schema, table_name, data_type FROM information_schema.columns WHERE column_name = 'author' ORDER BY 1, 2;
---> blog | added | integer
---> blog | in_do | integer
---> blog | later | integer
---> blog | posts | integer
---> blog | wide | bigint
---> other | later | integer
---> other | posts | smallint
+SELECT data_type, string_agg(concat(table_schema, '.', table_name), ', ' ORDER BY table_schema, table_name) FROM information_schema.columns WHERE column_name = 'author' GROUP BY 1; -->
 
 -- Each refuses the ID of a new row, and accepts it after what the hint says.
 CREATE VIEW narrow AS SELECT unnest(ARRAY['posts', 'other.posts', 'later', 'other.later', 'added', 'in_do']) AS relation;
