@@ -20,13 +20,9 @@ pub fn dump_text(cluster: &Cluster, arguments: &[&str]) -> String {
 /// Dumps a database, restores it as a new one, and asserts that a dump of that says the same.
 #[track_caller]
 pub fn dump_and_restore(cluster: &Cluster, database: &str, restored: &str) {
-    cluster.connect().batch_execute(&format!("CREATE DATABASE {restored}")).expect("a database");
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    let path = file.path().to_str().expect("UTF-8");
-    let dump = ["--format=custom", "--file", path, "--dbname", database];
-    output(cluster.client_program("pg_dump").args(dump));
-    let restore = ["--exit-on-error", "--dbname", restored, path];
-    output(cluster.client_program("pg_restore").args(restore));
+    cluster.create_database("postgres", restored);
+    let dump = Dump::of(cluster, "postgres", database, "custom", &[]);
+    dump.restore(cluster, "postgres", restored, &["--exit-on-error"]).expect("restored");
     let dump = |database| dump_text(cluster, &["--dbname", database]);
     let (original, copy) = (dump(database), dump(restored));
     let first = original.lines().zip(copy.lines()).find(|(one, other)| one != other);

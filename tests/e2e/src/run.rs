@@ -2,26 +2,20 @@
 
 use std::process::Output;
 use std::thread;
+use std::time::Duration;
 
+use postgres::Client;
 use postgres::types::FromSqlOwned;
-use postgres::{Client, Transaction};
 
 use crate::cluster::Cluster;
 
-/// Where statements can be executed.
+/// A session, in which statements are executed.
 pub trait Run {
     /// Executes statements, which have to succeed.
     fn run(&mut self, statements: &str);
 }
 
 impl Run for Client {
-    #[track_caller]
-    fn run(&mut self, statements: &str) {
-        self.batch_execute(statements).unwrap_or_else(|error| panic!("{statements}: {error:?}"));
-    }
-}
-
-impl Run for Transaction<'_> {
     #[track_caller]
     fn run(&mut self, statements: &str) {
         self.batch_execute(statements).unwrap_or_else(|error| panic!("{statements}: {error:?}"));
@@ -96,7 +90,7 @@ impl Cluster {
 
 /// What several threads return that do the same at once. Each gets its number.
 pub fn at_once<T: Send>(threads: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    meanwhile(threads, act, || thread::sleep(std::time::Duration::from_millis(1)))
+    meanwhile(threads, act, || thread::sleep(Duration::from_millis(1)))
 }
 
 /// The same; something else is done again and again until they have ended.

@@ -36,4 +36,6 @@ SET snowflake.adopted_schemas = 'blog';
 ALTER TABLE before ALTER id SET STATISTICS 50, ALTER other TYPE bigint, ALTER more TYPE bigint, ADD UNIQUE (other);
 ALTER TABLE before ALTER id TYPE bigint;
 SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
-    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4; -->
+    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4;
+--> bigint | snowflake_nextval() | NO | altered by_index dumped in_steps narrow_serial
+--> bigint | nextval('T_id_seq'::regclass) | NO | before late with_rows

@@ -39,4 +39,11 @@ RESET session_replication_role;
 
 SELECT column_name, data_type, replace(column_default, table_name, 'T'), string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
     WHERE column_name IN ('id', 'number', 'more') AND (table_schema IN ('blog', 'public') OR table_schema LIKE 'pg_temp%')
-    AND table_name NOT LIKE '%snowflake%' GROUP BY 1, 2, 3 ORDER BY 4; -->
+    AND table_name NOT LIKE '%snowflake%' GROUP BY 1, 2, 3 ORDER BY 4;
+--> id | bigint | NULL | copied none other selected
+--> id | bigint | nextval('T_id_seq'::regclass) | elsewhere included moved old replicated shares temporary unnamed
+--> number | bigint | nextval('T_number_seq'::regclass) | other
+--> id | bigint | 7 | own
+--> id | bigint | 3 | renamed_again
+--> more | bigint | nextval('T_more_seq'::regclass) | renamed_again
+--> id | uuid | gen_random_uuid() | uuids

@@ -18,7 +18,10 @@ CREATE TABLE t3 (id serial, other integer, PRIMARY KEY (other, id));
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.t3: it is of type integer.
 SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
-    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4; -->
+    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4;
+--> integer | nextval('T_id_seq'::regclass) | NO | t0 t3
+--> smallint | nextval('T_id_seq'::regclass) | NO | t1
+--> integer | NULL | YES | t2
 
 SET snowflake.adopted_schemas = '*';
 CREATE SCHEMA shop

@@ -57,4 +57,8 @@ ALTER TABLE top ADD COLUMN id bigserial PRIMARY KEY;
 --> DETAIL: Column id of table blog.top: the table has had rows.
 
 SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
-    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4; -->
+    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4;
+--> bigint | nextval('T_id_seq'::regclass) | NO | eight eleven five full_table listed nine parts seven six ten top
+--> bigint | NULL | YES | four three two
+--> bigint | nextval('shared'::regclass) | NO | one
+--> bigint | nextval('top_id_seq'::regclass) | NO | under

@@ -29,7 +29,10 @@ ALTER TABLE added ADD COLUMN author integer REFERENCES users;
 DO $$ BEGIN CREATE TABLE in_do (author integer, FOREIGN KEY (author) REFERENCES users); END $$;
 --> WARNING: column author of table blog.in_do cannot hold the snowflake IDs that it refers to
 --> HINT: Run ALTER TABLE blog.in_do ALTER COLUMN author TYPE bigint.
-SELECT data_type, string_agg(concat(table_schema, '.', table_name), ', ' ORDER BY table_schema, table_name) FROM information_schema.columns WHERE column_name = 'author' GROUP BY 1; -->
+SELECT data_type, string_agg(concat(table_schema, '.', table_name), ', ' ORDER BY table_schema, table_name) FROM information_schema.columns WHERE column_name = 'author' GROUP BY 1 ORDER BY 1;
+--> bigint | blog.wide
+--> integer | blog.added, blog.in_do, blog.later, blog.posts, other.later
+--> smallint | other.posts
 
 -- Each refuses the ID of a new row, and accepts it after what the hint says.
 CREATE VIEW narrow AS SELECT unnest(ARRAY['posts', 'other.posts', 'later', 'other.later', 'added', 'in_do']) AS relation;

@@ -34,4 +34,6 @@ CREATE TABLE app.after_transaction (id bigserial PRIMARY KEY);
 
 \as postgres
 SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
-    WHERE table_schema = 'app' GROUP BY 1, 2, 3 ORDER BY 4; -->
+    WHERE table_schema = 'app' GROUP BY 1, 2, 3 ORDER BY 4;
+--> bigint | nextval('app.T_id_seq'::regclass) | NO | after_transaction of_other_role of_other_run of_session plain
+--> bigint | snowflake_nextval() | NO | of_database of_role of_run of_transaction

@@ -49,7 +49,8 @@ BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT 1;
 CREATE TABLE serializable (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY); COMMIT;
 
 SELECT data_type, column_default, is_identity, string_agg(concat(table_name, '.', column_name), ', ' ORDER BY table_name) FROM information_schema.columns
-    WHERE table_schema = 'blog' AND lower(column_name) IN ('id', 'the id') GROUP BY 1, 2, 3; -->
+    WHERE table_schema = 'blog' AND lower(column_name) IN ('id', 'the id') GROUP BY 1, 2, 3;
+--> bigint | snowflake_nextval() | NO | Odd "identity".the id, Odd "name".the id, added.Id, after_commit.id, after_error.id, before_commit.id, child.id, emptied.id, hashed.id, in_block.id, in_do.id, in_function.id, its_child.id, like_identity.id, of_template.id, own.id, part.id, parts.id, repeatable.id, serializable.id, template.id, unlogged.id, unlogged_identity.id, with_child.id
 INSERT INTO parts (at) VALUES (now());
 SELECT relname, relpersistence FROM pg_class WHERE relname ~ '^unlogged.*_seq$' ORDER BY relname;
 --> unlogged_id_seq | u

@@ -12,7 +12,8 @@ CREATE TABLE t4 (id bigserial PRIMARY KEY CHECK (id > 0));
 CREATE TABLE t5 (id bigserial PRIMARY KEY, parent bigint, CHECK (parent <> id));
 CREATE TABLE t6 (id bigserial PRIMARY KEY, other integer, EXCLUDE USING btree (other WITH =) WHERE (other < 5));
 SELECT data_type, column_default, is_identity, replace(pg_get_serial_sequence(table_name, 'id'), table_name, 'T'), string_agg(table_name, ' ' ORDER BY table_name)
-    FROM information_schema.columns WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3, 4; -->
+    FROM information_schema.columns WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3, 4;
+--> bigint | snowflake_nextval() | NO | blog.T_id_seq | t0 t1 t2 t3 t4 t5 t6
 
 -- A row takes an ID, and lastval() and currval() of the extension know it.
 INSERT INTO t1 DEFAULT VALUES;

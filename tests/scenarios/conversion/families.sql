@@ -33,4 +33,8 @@ SELECT convalidated, condeferrable, condeferred, conrelid::regclass FROM pg_cons
 --> f | f | f | plans
 -- Nothing else has changed.
 SELECT format_type(atttypid, atttypmod), string_agg(concat(attrelid::regclass, '.', attname), ', ' ORDER BY attrelid::regclass::text, attnum) FROM pg_attribute
-    WHERE attrelid IN ('loans'::regclass, 'copies'::regclass, 'numbers'::regclass, 'wide'::regclass) AND attnum > 0 GROUP BY 1; -->
+    WHERE attrelid IN ('loans'::regclass, 'copies'::regclass, 'numbers'::regclass, 'wide'::regclass) AND attnum > 0 GROUP BY 1 ORDER BY 1;
+--> bigint | copies.film, loans.film, wide.film
+--> integer | copies.number, loans.number, loans.late, numbers.film_id
+--> numeric | numbers.film
+--> text | wide.text

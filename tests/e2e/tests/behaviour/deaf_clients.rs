@@ -1,6 +1,6 @@
 //! A client that does not read what the server sends stops nobody else.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
 use std::time::Duration;
@@ -46,14 +46,16 @@ fn others_are_answered_while_an_error_of_postgresql_is_reported() {
     let mut cluster = Cluster::start();
     cluster.run(NEXT);
     cluster.stop();
-    fs::set_permissions(Register::path(&cluster), fs::Permissions::from_mode(0o000))
-        .expect("root, or the owner");
+    let register = Register::path(&cluster);
+    let set_mode = |mode| {
+        fs::set_permissions(&register, Permissions::from_mode(mode)).expect("root, or the owner");
+    };
+    set_mode(0o000);
     cluster.start_again();
     let _client = DeafClient::take_an_id_when_full(&cluster);
     assert!(cluster.log().contains("could not open file"), "{}", cluster.log());
     assert_eq!(assert_others_are_answered(&cluster).as_deref(), Some("42501"));
-    fs::set_permissions(Register::path(&cluster), fs::Permissions::from_mode(0o600))
-        .expect("root, or the owner");
+    set_mode(0o600);
     assert_eq!(assert_others_are_answered(&cluster), None);
 }
 

@@ -1,6 +1,7 @@
 //! What `pg_stat_snowflake` and `snowflake_status` say of clocks.
 
 use std::collections::BTreeSet;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use postgres::Client;
 use snowflake_e2e::{Cluster, NEXT, Run, at_once, bigint, bigints, error_of, eventually};
@@ -86,23 +87,17 @@ fn waits_are_counted_and_timed() {
     assert_about(statistic(&mut client, "largest_step_back"), 1000);
 }
 
-/// The time that a layout with these bits for all but the timestamp lasts, in milliseconds.
-fn lifetime(bits: u32) -> i64 {
-    1 << (63 - bits)
-}
-
 #[test]
 fn the_end_of_the_field_is_announced_at_start() {
-    let now =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
-    let now = now.as_millis() as i64;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as i64;
     let day = 24 * 60 * 60 * 1000;
     for (left, said) in [
         (364 * day, Some("LOG:  the timestamp field of snowflake IDs is used up in 363 days")),
         (366 * day, None),
         (-day, Some("LOG:  the timestamp field of snowflake IDs is used up")),
     ] {
-        let epoch = (now + left - lifetime(24)).to_string();
+        // The timestamp has 63 - 24 bits.
+        let epoch = (now + left - (1 << 39)).to_string();
         let cluster = Cluster::builder()
             .set("snowflake.epoch", &epoch)
             .set("snowflake.sequence_bits", "14")

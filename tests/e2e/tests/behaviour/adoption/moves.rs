@@ -6,7 +6,7 @@ use snowflake_e2e::{
     Cluster, Dump, Run, bigint, dump_and_restore, dump_text, eventually, output, value,
 };
 
-use super::{assert_adopted, assert_left, column, server};
+use super::{assert_adopted, assert_left, server};
 
 /// Keys that were converted and keys that were not, with rows, and references between them.
 const TABLES: &str = "
@@ -27,7 +27,7 @@ fn assert_moved(client: &mut Client, is_adopted: bool) {
         let sequence = format!("SELECT count(pg_get_serial_sequence('{table}', 'id'))");
         assert_eq!(bigint(client, &sequence), 1, "{table}");
     }
-    assert_eq!(column(client, "narrow", "author_id").0, "integer");
+    assert_left(client, "narrow", "author_id", "integer");
     assert_left(client, "narrow", "id", "integer");
     assert_left(client, "old", "id", "bigint");
     let rows = "SELECT count(*) FROM posts JOIN users ON users.id = author_id";
