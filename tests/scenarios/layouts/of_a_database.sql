@@ -82,8 +82,6 @@ SELECT ok, detail, hint FROM snowflake_check() WHERE name = 'layout of the datab
 SELECT ok FROM snowflake_check() WHERE name = 'issues IDs'; --> t
 SELECT snowflake_confirm('layout');
 --> NOTICE: existing IDs are now decoded under the new epoch and widths, and give other times and parts
---> DETAIL: In this database, no object stores results of the old epoch and widths.
---> HINT: Rebuild the indexes and the generated columns. Confirm the layout in every other database that has the extension, too.
 --> t
 SELECT DISTINCT l.* FROM snowflake_internal.snowflake_layout AS l; --> 2010-11-04 01:42:54.657+00 | 5 | 5 | 12
 SELECT ok, detail, hint FROM snowflake_check() WHERE name = 'layout of the database';

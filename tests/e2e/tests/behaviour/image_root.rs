@@ -43,8 +43,7 @@ fn a_server_finds_the_extension_in_the_tree() {
 
     let image = directory.path().join("extensions/snowflake");
     std::fs::create_dir_all(image.parent().expect("a parent")).expect("a directory");
-    let copied = Command::new("cp").arg("-r").arg(make_image_root(&programs)).arg(&image).status();
-    assert!(copied.expect("cp runs").success());
+    output(Command::new("cp").arg("-r").arg(make_image_root(&programs)).arg(&image));
 
     let mut cluster = mounted(Cluster::builder().programs(bare.clone()), &image).start();
     let mut client = cluster.connect();
@@ -63,7 +62,6 @@ fn a_server_finds_the_extension_in_the_tree() {
     other.run("CREATE EXTENSION snowflake");
     assert!(bigint(&mut other, "SELECT snowflake_nextval()") > 0);
     dump_and_restore(&cluster, "postgres", "restored");
-    drop((client, other));
     cluster.stop();
     let mut new = mounted(Cluster::builder().programs(bare), &image).create();
     // pg_upgrade looks for the library of all functions.

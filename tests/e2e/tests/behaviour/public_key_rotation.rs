@@ -21,13 +21,13 @@ fn servers() -> [Cluster; 2] {
 }
 
 /// Writes the file of a server, and lets it be read.
-fn give(server: &Cluster, keys: &str) {
+pub fn give(server: &Cluster, keys: &str) {
     server.write_public_keys(keys);
     server.reload();
 }
 
 /// Waits until a server shows these keys: how many, and the fingerprint of the first.
-fn wait_for(server: &Cluster, count: usize, fingerprint: &str) {
+pub fn wait_for(server: &Cluster, count: usize, fingerprint: &str) {
     let mut client = server.connect();
     eventually("the server shows its keys", || {
         let (_, detail, _) = check(&mut client, "public IDs");
@@ -69,8 +69,8 @@ fn under_load(servers: &[Cluster; 2], change: impl FnOnce()) -> (usize, usize) {
     })
 }
 
-const OF_ONE: &str = "cc481c86";
-const OF_TWO: &str = "0c3900f7";
+pub const OF_ONE: &str = "cc481c86";
+pub const OF_TWO: &str = "0c3900f7";
 
 #[test]
 fn no_lookup_fails_in_the_order_of_the_page() {

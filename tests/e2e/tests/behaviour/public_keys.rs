@@ -18,8 +18,7 @@ use snowflake_e2e::{
 };
 
 use crate::public_ids::{ONE, TWO};
-
-const FINGERPRINT_OF_ONE: &str = "cc481c86";
+use crate::public_key_rotation::{OF_ONE, OF_TWO, give, wait_for};
 
 /// The row of the check: whether it is well, and its detail.
 fn check(client: &mut Client) -> (bool, String) {
@@ -165,8 +164,7 @@ fn a_bad_file_changes_nothing_on_a_reload() {
         assert!(!ok && detail.contains("They are from before"), "{what}: {detail}");
     });
     assert_eq!(failed(&cluster), files, "one line for each reload");
-    cluster.write_public_keys(ONE);
-    cluster.reload();
+    give(&cluster, ONE);
     eventually("the file is good again", || check(&mut client).0);
     assert_eq!(name(&mut client), before);
 }
@@ -175,7 +173,7 @@ fn a_bad_file_changes_nothing_on_a_reload() {
 fn keys_change_on_a_reload_without_a_restart() {
     let cluster = Cluster::builder().public_keys(ONE).start();
     let mut client = cluster.connect();
-    let one = format!("There is 1 key. The fingerprint of the first is {FINGERPRINT_OF_ONE}.");
+    let one = format!("There is 1 key. The fingerprint of the first is {OF_ONE}.");
     assert_eq!(check(&mut client), (true, one));
     let first = name(&mut client);
 
@@ -184,9 +182,8 @@ fn keys_change_on_a_reload_without_a_restart() {
     assert_eq!(name(&mut client), first, "nothing is read without a reload");
     fs::remove_file(cluster.public_key_file()).expect("a file");
     assert_eq!(name(&mut client), first, "the file is not looked at");
-    cluster.write_public_keys(format!("{TWO}{ONE}"));
-    cluster.reload();
-    eventually("there are two keys", || check(&mut client).1.starts_with("There are 2 keys."));
+    give(&cluster, &format!("{TWO}{ONE}"));
+    wait_for(&cluster, 2, OF_TWO);
     let second = name(&mut client);
     assert_ne!(second, first);
     assert!(reads(&mut client, &first) && reads(&mut client, &second));
@@ -312,35 +309,33 @@ fn a_statement_keeps_its_keys() {
          ALTER TABLE many SET (parallel_workers = 2);
          CREATE FUNCTION slowly(id bigint) RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
              AS 'SELECT id FROM pg_sleep(0.01)';
-         SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
-         SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+         ALTER DATABASE postgres SET parallel_setup_cost = 0;
+         ALTER DATABASE postgres SET parallel_tuple_cost = 0;
+         ALTER DATABASE postgres SET min_parallel_table_scan_size = 0;
+         ALTER DATABASE postgres SET max_parallel_workers_per_gather = 2;
          ANALYZE many",
     );
     let with_one = name(&mut client);
     let names = "SELECT DISTINCT snowflake_to_public(slowly(id) * 0 + 1) FROM many";
-    let names_of = |client: &mut Client| -> Vec<String> { values(client, names) };
-    thread::scope(|scope| {
-        let statement = scope.spawn(|| names_of(&mut client));
-        thread::sleep(Duration::from_millis(500));
-        cluster.write_public_keys(format!("{TWO}{ONE}"));
-        cluster.reload();
-        let mut other = cluster.connect();
-        eventually("others have the new key", || name(&mut other) != with_one);
-        assert_eq!(statement.join().expect("the statement ends"), std::slice::from_ref(&with_one));
-    });
-    let after = names_of(&mut client);
+    assert_eq!(reloaded_during(&cluster, names, &format!("{TWO}{ONE}")), [with_one.clone()]);
+    let after: Vec<String> = values(&mut client, names);
     assert!(after.len() == 1 && after[0] != with_one, "{after:?}");
     // One that makes its first name after the reload began before it, too.
+    let late = "SELECT snowflake_to_public(1) FROM pg_sleep(3)";
+    assert_eq!(reloaded_during(&cluster, late, &format!("{ONE}{TWO}")), after);
+}
+
+/// The names that a query makes, while others come to make other ones by these keys.
+fn reloaded_during(cluster: &Cluster, query: &str, keys: &str) -> Vec<String> {
+    let mut other = cluster.connect();
+    let before = name(&mut other);
     thread::scope(|scope| {
-        let late = "SELECT snowflake_to_public(1) FROM pg_sleep(3)";
-        let statement = scope.spawn(|| -> String { value(&mut client, late) });
+        let statement = scope.spawn(|| values(&mut cluster.connect(), query));
         thread::sleep(Duration::from_millis(500));
-        cluster.write_public_keys(format!("{ONE}{TWO}"));
-        cluster.reload();
-        let mut other = cluster.connect();
-        eventually("others have the old key again", || name(&mut other) == with_one);
-        assert_eq!(statement.join().expect("the statement ends"), after[0]);
-    });
+        give(cluster, keys);
+        eventually("others have the new key", || name(&mut other) != before);
+        statement.join().expect("the statement ends")
+    })
 }
 
 /// What is shown to whom, with everything that a server can log: no key.
@@ -359,9 +354,8 @@ fn nothing_shows_a_key() {
     let mut client = cluster.connect();
     client.run("CREATE ROLE ordinary LOGIN");
     let mut ordinary = cluster.connect_as("ordinary", "postgres");
-    cluster.write_public_keys(format!("{TWO}{ONE}"));
-    cluster.reload();
-    eventually("there are two keys", || check(&mut client).1.starts_with("There are 2 keys."));
+    give(&cluster, &format!("{TWO}{ONE}"));
+    wait_for(&cluster, 2, OF_TWO);
     let mut shown = String::new();
     for query in [
         "SELECT snowflake_to_public(1, 'ord'), snowflake_from_public('x', 'ord')",
@@ -422,10 +416,7 @@ fn the_commands_of_the_page_make_and_add_a_key() {
         all.replace("/etc/snowflake", &directory.path().display().to_string())
     };
     let [make, add] = of_keys.map(commands).collect::<Vec<_>>().try_into().expect("two blocks");
-    let run = |commands: &str| {
-        let status = Command::new("sh").args(["-ec", commands]).status().expect("sh runs");
-        assert!(status.success(), "{commands}");
-    };
+    let run = |commands: &str| _ = output(Command::new("sh").args(["-ec", commands]));
     run(&make);
     let mut cluster = Cluster::builder().create();
     let file = directory.path().join("public.keys");

@@ -35,7 +35,6 @@ fn the_view_names_processes_and_prepared_transactions() {
     client.run("BEGIN; INSERT INTO orders VALUES (1); PREPARE TRANSACTION 'without'");
     assert_eq!(row(&mut superuser), (None, two(), true, Some(first)));
     client.run("ROLLBACK PREPARED 'without'");
-    drop((client, superuser, guest, monitor));
     cluster.restart(&[]);
     // From before the start: nothing is known of it.
     assert_eq!(row(&mut cluster.connect()), (None, two(), false, None));
@@ -51,23 +50,22 @@ fn the_check_names_what_holds_it_back_for_more_than_a_minute() {
     let (mut client, _) = begin(&cluster);
     let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
     let mut other = cluster.connect();
-    let (ok, detail, _) = check(&mut other, "horizon");
-    assert!(ok, "{detail}");
+    assert_row(&mut other, true, "");
     cluster.set_clock("+90s");
-    let (ok, detail, _) = check(&mut other, "horizon");
-    assert!(!ok && detail.contains(&format!("process {pid}")), "{detail}");
-    let mut guest = cluster.connect_as("guest", "postgres");
-    let (ok, detail, _) = check(&mut guest, "horizon");
-    assert!(ok && detail.starts_with("Not checked"), "{detail}");
+    assert_row(&mut other, false, &format!("process {pid}"));
+    assert_row(&mut cluster.connect_as("guest", "postgres"), true, "Not checked");
     client.run("PREPARE TRANSACTION 'slow'");
-    let (ok, detail, _) = check(&mut other, "horizon");
-    assert!(!ok && detail.contains("\"slow\""), "{detail}");
-    drop((client, other, guest));
+    assert_row(&mut other, false, "\"slow\"");
     cluster.restart(&[]);
-    let (ok, detail, _) = check(&mut cluster.connect(), "horizon");
-    let named = detail.contains("slow of role postgres") && detail.contains("not known");
-    assert!(!ok && named, "{detail}");
+    assert_row(&mut cluster.connect(), false, "slow of role postgres");
+    assert_row(&mut cluster.connect(), false, "not known");
     cluster.run("ROLLBACK PREPARED 'slow'");
-    let (ok, detail, _) = check(&mut cluster.connect(), "horizon");
-    assert!(ok, "{detail}");
+    assert_row(&mut cluster.connect(), true, "");
+}
+
+/// Asserts that the row of the check is well or not, and that it names something.
+#[track_caller]
+fn assert_row(client: &mut Client, is_well: bool, named: &str) {
+    let (ok, detail, _) = check(client, "horizon");
+    assert!(ok == is_well && detail.contains(named), "{detail}");
 }
