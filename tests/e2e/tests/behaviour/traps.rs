@@ -192,11 +192,13 @@ const CONVERT: &str = "
 const WORDS: &str = "find sql src tests/upgrade -type f -exec cat {} + |
     tr A-Z a-z | tr -cs a-z0-9_ '\\n' | sort -u";
 
-/// A database of `app` with traps in `ids` and in `first`, and with the extension if it is one of a
-/// former release. Returns the number of traps.
-fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> i64 {
-    cluster.run(&format!("CREATE DATABASE {name} OWNER app"));
-    let mut client = cluster.connect_to(name);
+/// A cluster whose database `app` has traps in `ids` and in `first`, and the extension if it is one of
+/// a former release.
+fn start(release: Option<&str>) -> Cluster {
+    let cluster = Cluster::start();
+    cluster.run("CREATE ROLE app LOGIN");
+    cluster.run("CREATE DATABASE app OWNER app");
+    let mut client = cluster.connect_to("app");
     client.run(SCHEMAS);
     client.run(SHOP);
     if let Some(release) = release {
@@ -213,7 +215,10 @@ fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> i64 {
     }
     // As autovacuum would, in time: some queries join large parts of the catalog.
     client.run("ANALYZE");
-    bigint(&mut client, "SELECT count(*) * 2 - count(*) FILTER (WHERE is_exact) FROM traps")
+    let traps = "SELECT count(*) * 2 - count(*) FILTER (WHERE is_exact) FROM traps";
+    let traps = bigint(&mut client, traps);
+    assert!(traps > 70_000, "{traps} traps");
+    cluster
 }
 
 fn session(cluster: &Cluster, user: &str, database: &str) -> Client {
@@ -226,12 +231,6 @@ fn sprung(cluster: &Cluster) -> Vec<String> {
     let log = cluster.log();
     let sprung = log.lines().filter_map(|line| line.split_once("LOG:  trap sprung: "));
     sprung.map(|(_, trap)| trap.to_owned()).collect()
-}
-
-fn start() -> Cluster {
-    let cluster = Cluster::start();
-    cluster.run("CREATE ROLE app LOGIN");
-    cluster
 }
 
 #[test]
@@ -254,9 +253,7 @@ fn check(release: Option<&str>, install: &str) {
         WHERE classid <> 'pg_operator'::regclass
         AND (refclassid = 'pg_operator'::regclass AND refobjid IN (SELECT oid FROM pg_operator WHERE oprnamespace <> 11)
              OR refclassid = 'pg_proc'::regclass AND refobjid IN (SELECT oid FROM pg_proc WHERE prosrc LIKE '%traps.spring(%'))";
-    let cluster = start();
-    let traps = database(&cluster, "app", release);
-    assert!(traps > 70_000, "{traps} traps");
+    let cluster = start(release);
     cluster.run("CREATE DATABASE copy OWNER app TEMPLATE app");
     for (user, database) in [("app", "app"), ("postgres", "copy")] {
         let mut client = session(&cluster, user, database);
@@ -282,9 +279,8 @@ fn check(release: Option<&str>, install: &str) {
 /// Without this, the tests above could not fail.
 #[test]
 fn a_trap_takes_the_place_of_postgresqls_own() {
-    let cluster = start();
-    database(&cluster, "trapped", None);
-    let mut client = session(&cluster, "postgres", "trapped");
+    let cluster = start(None);
+    let mut client = session(&cluster, "postgres", "app");
     let (script, caller) = ("SET search_path = ids, pg_temp", PATH);
     let of_class = "FROM pg_class WHERE oid";
     for (path, query, trap) in [
