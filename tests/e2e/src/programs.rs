@@ -263,7 +263,7 @@ pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Lets a command find programs of these texts, which are written into a directory, before all others.
+/// Lets a command find programs of these texts before all others. A directory gets them.
 pub fn put_first(command: &mut Command, directory: &Path, programs: &[(&str, &str)]) {
     fs::create_dir_all(directory).expect("a directory");
     for (name, text) in programs {

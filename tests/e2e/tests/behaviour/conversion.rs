@@ -67,8 +67,8 @@ fn behind(cluster: &Cluster, table: &str, end: impl FnOnce()) -> Result<Row, Err
     })
 }
 
-/// The largest key, and what refers to the key, are those of the time at which nobody else can change
-/// them any more.
+/// The largest key, and what refers to the key, are those of the time at which nobody else can
+/// change them any more.
 #[test]
 fn what_was_committed_while_a_conversion_waited_is_seen() {
     let wide = "ALTER TABLE one ALTER id TYPE bigint";

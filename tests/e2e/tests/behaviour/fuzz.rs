@@ -62,8 +62,8 @@ fn random(random: &mut fastrand::Rng, of: &str) -> String {
     }
 }
 
-/// The functions of the extension, and the types of their arguments. Only PostgreSQL itself can call
-/// what takes an internal.
+/// The functions of the extension, and the types of their arguments. Only PostgreSQL itself can
+/// call what takes an internal.
 const FUNCTIONS: &str = "
     SELECT p.oid::regproc::text,
         ARRAY(SELECT format_type(of, NULL) FROM unnest(proargtypes) WITH ORDINALITY AS a (of, n) ORDER BY n)

@@ -39,7 +39,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("a file");
 }
 
-/// Makes the file bad in one way after the other. `notice` gets what it is, and what has to be said.
+/// Makes the file bad in one way after the other. `notice` gets what it is, and what is to be said.
 fn each_bad(cluster: &mut Cluster, mut notice: impl FnMut(&mut Cluster, &str, &str)) {
     let nine: String = (0..9).map(|key| format!("{key:032x}\n")).collect();
     for (what, text, reason) in [

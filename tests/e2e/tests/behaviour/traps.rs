@@ -192,8 +192,8 @@ const CONVERT: &str = "
 const WORDS: &str = "find sql src tests/upgrade -type f -exec cat {} + |
     tr A-Z a-z | tr -cs a-z0-9_ '\\n' | sort -u";
 
-/// A cluster whose database `app` has traps in `ids` and in `first`, and the extension if it is one of
-/// a former release.
+/// A cluster whose database `app` has traps in `ids` and in `first`, and the extension if it is one
+/// of a former release.
 fn start(release: Option<&str>) -> Cluster {
     let cluster = Cluster::start();
     cluster.run("CREATE ROLE app LOGIN");
