@@ -4,18 +4,14 @@
 SELECT snowflake_claim_node('db-1');
 CREATE VIEW claim AS SELECT claimed_at, claimed_at - interval '1 microsecond' AS before
     FROM snowflake_nodes WHERE name = 'db-1';
-SELECT snowflake_release_node('db-1', issued_until => before, fenced => true) FROM claim;
---> ERROR 22023: issued_until is before the time when node "db-1" was given its identity
---> DETAIL: That was at 20...
---> HINT: Give that time or a later one. A later time does no harm, since the next IDs of the identity start after it.
-SELECT snowflake_release_node('db-1', issued_until => '2020-01-01 00:00:00+00', fenced => true);
---> ERROR 22023: issued_until is before the time when node "db-1" was given its identity
---> DETAIL: That was at 20...
---> HINT: Give that time or a later one. A later time does no harm, since the next IDs of the identity start after it.
-SELECT snowflake_release_node('db-1', floor => before) FROM claim;
---> ERROR 22023: floor is before the time when node "db-1" was given its identity
---> DETAIL: That was at 20...
---> HINT: Take an ID on that node, and give what snowflake_floor() then returns. If its clock is behind, or it cannot be asked, give issued_until and fenced => true.
+SELECT errors_of($calls$
+    SELECT snowflake_release_node('db-1', issued_until => before, fenced => true) FROM claim
+    SELECT snowflake_release_node('db-1', issued_until => '2020-01-01 00:00:00+00', fenced => true)
+    SELECT snowflake_release_node('db-1', floor => before) FROM claim
+$calls$);
+--> 22023: issued_until is before the time when node "db-1" was given its identity | That was at 20... | Give that time or a later one. A later time does no harm, since the next IDs of the identity start after it.
+--> 22023: issued_until is before the time when node "db-1" was given its identity | That was at 20... | Give that time or a later one. A later time does no harm, since the next IDs of the identity start after it.
+--> 22023: floor is before the time when node "db-1" was given its identity | That was at 20... | Take an ID on that node, and give what snowflake_floor() then returns. If its clock is behind, or it cannot be asked, give issued_until and fenced => true.
 SELECT snowflake_release_node('db-1', issued_until => claimed_at, fenced => true) FROM claim;
 
 -- A row that is inserted without a claim, as in a restore, has such times, too.
@@ -29,13 +25,9 @@ EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS name = CONSTRAINT_NAME;
     RETURN name;
 END $$;
-SELECT refused(time, NULL, NULL), refused(now(), time, now()), refused(now(), now(), time) FROM unnest(ARRAY[
-    'infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '1969-12-31 23:59:59.999999+00', '10000-01-01 00:00:00+00']::timestamptz[]) AS time;
---> snowflake_node_claims_claimed_at_check | snowflake_node_claims_released_at_check | snowflake_node_claims_start_after_check
---> snowflake_node_claims_claimed_at_check | snowflake_node_claims_released_at_check | snowflake_node_claims_start_after_check
---> snowflake_node_claims_claimed_at_check | snowflake_node_claims_released_at_check | snowflake_node_claims_start_after_check
---> snowflake_node_claims_claimed_at_check | snowflake_node_claims_released_at_check | snowflake_node_claims_start_after_check
---> snowflake_node_claims_claimed_at_check | snowflake_node_claims_released_at_check | snowflake_node_claims_start_after_check
+SELECT count(*), refused(time, NULL, NULL), refused(now(), time, now()), refused(now(), now(), time) FROM unnest(ARRAY['infinity', '-infinity',
+    '0044-03-15 00:00:00+00 BC', '1969-12-31 23:59:59.999999+00', '10000-01-01 00:00:00+00']::timestamptz[]) AS time GROUP BY 2, 3, 4;
+--> 5 | snowflake_node_claims_claimed_at_check | snowflake_node_claims_released_at_check | snowflake_node_claims_start_after_check
 
 -- The next claim names the time in the form of snowflake.start_after, whatever the session's form is.
 CREATE FUNCTION claimed(start_after timestamptz) RETURNS text LANGUAGE plpgsql AS $$ BEGIN

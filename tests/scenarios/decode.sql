@@ -19,21 +19,10 @@ SELECT snowflake_parse(NULL) IS NULL AS parse, snowflake_timestamp(NULL) IS NULL
        snowflake_sequence(NULL) IS NULL AS sequence; --> t | t | t | t | t
 
 -- No ID is negative.
-SELECT snowflake_parse(-1);
---> ERROR 22023: a snowflake ID is never negative
---> DETAIL: The value is -1.
-SELECT snowflake_timestamp(-1);
---> ERROR 22023: a snowflake ID is never negative
---> DETAIL: The value is -1.
-SELECT snowflake_datacenter_id(-9223372036854775808);
---> ERROR 22023: a snowflake ID is never negative
---> DETAIL: The value is -9223372036854775808.
-SELECT snowflake_worker_id(-1);
---> ERROR 22023: a snowflake ID is never negative
---> DETAIL: The value is -1.
-SELECT snowflake_sequence(-1);
---> ERROR 22023: a snowflake ID is never negative
---> DETAIL: The value is -1.
+SELECT count(*), errors_of(format('SELECT snowflake_%s(%s)', part, id))
+    FROM unnest(ARRAY['parse', 'timestamp', 'datacenter_id', 'worker_id', 'sequence']) AS part, unnest(ARRAY[-1, -9223372036854775808]) AS id GROUP BY 2 ORDER BY 2;
+--> 5 | 22023: a snowflake ID is never negative | The value is -1.
+--> 5 | 22023: a snowflake ID is never negative | The value is -9223372036854775808.
 SELECT snowflake_timestamp(9223372036854775808); --> ERROR 42883: function snowflake_timestamp(numeric) does not exist
 
 -- In the schema: a stored generated column and an index.

@@ -13,16 +13,16 @@ SELECT snowflake_floor() = floor FROM set; --> t
 SELECT snowflake_timestamp(snowflake_nextval()) > floor FROM set; --> t
 
 -- Down, and far ahead, only by force. (The details tell the time.)
-SELECT snowflake_set_floor('2020-01-01 00:00:00+00'); --> ERROR 55000: the floor of snowflake IDs must not be lowered
-SELECT snowflake_set_floor('2080-01-01 00:00:00+00'); --> ERROR 55000: the floor would be ... ahead of the clock
-SELECT snowflake_set_floor('infinity');
---> ERROR 22003: timestamp infinity is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_set_floor('1999-01-01 00:00:00+00', force => true);
---> ERROR 22003: timestamp 1999-01-01 00:00:00+00 is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
+SELECT errors_of($calls$
+    SELECT snowflake_set_floor('2020-01-01 00:00:00+00')
+    SELECT snowflake_set_floor('2080-01-01 00:00:00+00')
+    SELECT snowflake_set_floor('infinity')
+    SELECT snowflake_set_floor('1999-01-01 00:00:00+00', force => true)
+$calls$);
+--> 55000: the floor of snowflake IDs must not be lowered | IDs up to 20... might have been issued, and would be issued again. | To lower it anyway, pass force => true.
+--> 55000: the floor would be ... ahead of the clock | That is more than snowflake.max_backward_step. IDs would run that far ahead of the clock until it has caught up. | To set it anyway, pass force => true.
+--> 22003: timestamp infinity is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+--> 22003: timestamp 1999-01-01 00:00:00+00 is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
 SELECT snowflake_set_floor(NULL) IS NULL AS nothing; --> t
 SET client_min_messages = error;
 SELECT snowflake_set_floor(date_trunc('milliseconds', now()), force => true) = snowflake_floor() AS lowered; --> t

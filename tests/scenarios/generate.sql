@@ -34,12 +34,9 @@ SELECT max(id) = snowflake_currval() AS is_currval FROM (SELECT snowflake_nextva
 SELECT count(*) FROM snowflake_nextval(0); --> 0
 SELECT count(*) FROM snowflake_nextval(NULL); --> 0
 SELECT count(*) FROM snowflake_nextval(1); --> 1
-SELECT snowflake_nextval(-1);
---> ERROR 22023: count must not be negative
---> DETAIL: The count is -1.
-SELECT snowflake_nextval(-2147483648);
---> ERROR 22023: count must not be negative
---> DETAIL: The count is -2147483648.
+SELECT errors_of(format('SELECT snowflake_nextval(%s)', count)) FROM unnest(ARRAY[-1, -2147483648]) AS count;
+--> 22023: count must not be negative | The count is -1.
+--> 22023: count must not be negative | The count is -2147483648.
 SELECT snowflake_nextval(2147483648); --> ERROR 42883: function snowflake_nextval(bigint) does not exist
 
 -- An error loses nothing: the session goes on.
@@ -53,14 +50,10 @@ ROLLBACK;
 DISCARD PLANS;
 SELECT snowflake_currval() > 0 AS kept; --> t
 DISCARD SEQUENCES;
-SELECT snowflake_currval();
---> ERROR 55000: snowflake_currval is not yet defined in this session
---> HINT: Call snowflake_nextval() first.
+SELECT snowflake_currval(); --> ERROR 55000: snowflake_currval is not yet defined in this session
 SELECT snowflake_nextval() = snowflake_currval() AS is_currval; --> t
 DISCARD ALL;
-SELECT snowflake_currval();
---> ERROR 55000: snowflake_currval is not yet defined in this session
---> HINT: Call snowflake_nextval() first.
+SELECT snowflake_currval(); --> ERROR 55000: snowflake_currval is not yet defined in this session
 
 -- A read-only transaction generates, because no row is written.
 BEGIN READ ONLY; SELECT snowflake_nextval() > 0; SELECT count(*) FROM snowflake_nextval(10); COMMIT; --> t

@@ -16,54 +16,22 @@ SELECT snowflake_make(NULL, 5, 9, 0) IS NULL AS ts, snowflake_make(now(), NULL, 
 --> t | t | t | t
 
 -- One past every field.
-SELECT snowflake_make('2010-11-04 01:42:54.656999+00', 0, 0, 0);
---> ERROR 22003: timestamp 2010-11-04 01:42:54.656999+00 is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_make('2080-07-10 17:30:30.209+00', 0, 0, 0);
---> ERROR 22003: timestamp 2080-07-10 17:30:30.209+00 is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_make('infinity', 0, 0, 0);
---> ERROR 22003: timestamp infinity is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_make('-infinity', 0, 0, 0);
---> ERROR 22003: timestamp -infinity is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_make('294276-12-31 23:59:59.999999+00', 0, 0, 0);
---> ERROR 22003: timestamp 294276-12-31 23:59:59.999999+00 is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_make('4713-01-01 00:00:00+00 BC', 0, 0, 0);
---> ERROR 22003: timestamp 4713-01-01 00:00:00+00 BC is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_make('2020-06-03 09:53:38.874+00', 32, 9, 0);
---> ERROR 22003: datacenter_id 32 is out of range
---> DETAIL: The valid range is 0 to 31.
---> HINT: datacenter_bits, worker_bits and sequence_bits say how wide each part is.
-SELECT snowflake_make('2020-06-03 09:53:38.874+00', -1, 9, 0);
---> ERROR 22003: datacenter_id -1 is out of range
---> DETAIL: The valid range is 0 to 31.
---> HINT: datacenter_bits, worker_bits and sequence_bits say how wide each part is.
-SELECT snowflake_make('2020-06-03 09:53:38.874+00', 5, 32, 0);
---> ERROR 22003: worker_id 32 is out of range
---> DETAIL: The valid range is 0 to 31.
---> HINT: datacenter_bits, worker_bits and sequence_bits say how wide each part is.
-SELECT snowflake_make('2020-06-03 09:53:38.874+00', 5, -1, 0);
---> ERROR 22003: worker_id -1 is out of range
---> DETAIL: The valid range is 0 to 31.
---> HINT: datacenter_bits, worker_bits and sequence_bits say how wide each part is.
-SELECT snowflake_make('2020-06-03 09:53:38.874+00', 5, 9, 4096);
---> ERROR 22003: sequence 4096 is out of range
---> DETAIL: The valid range is 0 to 4095.
---> HINT: datacenter_bits, worker_bits and sequence_bits say how wide each part is.
-SELECT snowflake_make('2020-06-03 09:53:38.874+00', 5, 9, -1);
---> ERROR 22003: sequence -1 is out of range
---> DETAIL: The valid range is 0 to 4095.
---> HINT: datacenter_bits, worker_bits and sequence_bits say how wide each part is.
+SELECT errors_of(format('SELECT snowflake_make(%L, 0, 0, 0)', time)) FROM unnest(ARRAY['2010-11-04 01:42:54.656999+00', '2080-07-10 17:30:30.209+00',
+    'infinity', '-infinity', '294276-12-31 23:59:59.999999+00', '4713-01-01 00:00:00+00 BC']) AS time;
+--> 22003: timestamp 2010-11-04 01:42:54.656999+00 is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+--> 22003: timestamp 2080-07-10 17:30:30.209+00 is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+--> 22003: timestamp infinity is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+--> 22003: timestamp -infinity is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+--> 22003: timestamp 294276-12-31 23:59:59.999999+00 is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+--> 22003: timestamp 4713-01-01 00:00:00+00 BC is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+SELECT errors_of(format('SELECT snowflake_make(%L, %s)', '2020-06-03 09:53:38.874+00', parts))
+    FROM unnest(ARRAY['32, 9, 0', '-1, 9, 0', '5, 32, 0', '5, -1, 0', '5, 9, 4096', '5, 9, -1']) AS parts;
+--> 22003: datacenter_id 32 is out of range | The valid range is 0 to 31. | datacenter_bits, worker_bits and sequence_bits say how wide each part is.
+--> 22003: datacenter_id -1 is out of range | The valid range is 0 to 31. | datacenter_bits, worker_bits and sequence_bits say how wide each part is.
+--> 22003: worker_id 32 is out of range | The valid range is 0 to 31. | datacenter_bits, worker_bits and sequence_bits say how wide each part is.
+--> 22003: worker_id -1 is out of range | The valid range is 0 to 31. | datacenter_bits, worker_bits and sequence_bits say how wide each part is.
+--> 22003: sequence 4096 is out of range | The valid range is 0 to 4095. | datacenter_bits, worker_bits and sequence_bits say how wide each part is.
+--> 22003: sequence -1 is out of range | The valid range is 0 to 4095. | datacenter_bits, worker_bits and sequence_bits say how wide each part is.
 
 -- There and back, for 100,000 random IDs.
 SELECT count(*) AS changed FROM (

@@ -11,22 +11,16 @@ SELECT snowflake_min('2010-11-04 01:42:54.657+00'), snowflake_max('2080-07-10 17
 SELECT snowflake_min(NULL) IS NULL AS min, snowflake_max(NULL) IS NULL AS max; --> t | t
 
 -- Outside of the timestamp field there is no such ID.
-SELECT snowflake_min('2010-11-04 01:42:54.656999+00');
---> ERROR 22003: timestamp 2010-11-04 01:42:54.656999+00 is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_max('2080-07-10 17:30:30.209+00');
---> ERROR 22003: timestamp 2080-07-10 17:30:30.209+00 is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_min('-infinity');
---> ERROR 22003: timestamp -infinity is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_max('infinity');
---> ERROR 22003: timestamp infinity is out of range
---> DETAIL: The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00.
---> HINT: The epoch says where the field begins.
+SELECT errors_of($calls$
+    SELECT snowflake_min('2010-11-04 01:42:54.656999+00')
+    SELECT snowflake_max('2080-07-10 17:30:30.209+00')
+    SELECT snowflake_min('-infinity')
+    SELECT snowflake_max('infinity')
+$calls$);
+--> 22003: timestamp 2010-11-04 01:42:54.656999+00 is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+--> 22003: timestamp 2080-07-10 17:30:30.209+00 is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+--> 22003: timestamp -infinity is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
+--> 22003: timestamp infinity is out of range | The timestamp field holds 2010-11-04 01:42:54.657+00 to 2080-07-10 17:30:30.208+00. | The epoch says where the field begins.
 
 -- A half-open range of time.
 SELECT ts, snowflake_within(1268118639732232192, ts, 'infinity') AS since, snowflake_within(1268118639732232192, '-infinity', ts) AS before
@@ -103,7 +97,6 @@ RESET plan_cache_mode;
 SELECT count(*), min(what), max(what) FROM events WHERE snowflake_within(id, '2026-02-01+00', '2026-02-02+00');
 --> 24 | event 744 | event 767
 SELECT count(*) FROM events WHERE NOT snowflake_within(id, '2090-01-01+00', 'infinity'); --> 2160
-RESET enable_bitmapscan;
 DROP TABLE events;
 
 -- Partitions by time.
@@ -118,26 +111,19 @@ FROM events GROUP BY partition ORDER BY partition;
 --> events_2026_01 | 744 | 2026-01-01 00:00:00+00 | 2026-01-31 23:00:00+00
 --> events_2026_02 | 672 | 2026-02-01 00:00:00+00 | 2026-02-28 23:00:00+00
 --> events_2026_03 | 744 | 2026-03-01 00:00:00+00 | 2026-03-31 23:00:00+00
+SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-02-01+00', '2026-03-01+00');
---> Bitmap Heap Scan on events_2026_02 events
--->   Recheck Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597509046271'::bigint))
--->   ->  Bitmap Index Scan on events_2026_02_pkey
--->         Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597509046271'::bigint))
+--> Index Scan using events_2026_02_pkey on events_2026_02 events
+-->   Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597509046271'::bigint))
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-02-01+00', '2026-03-01 00:00:00.000001+00');
 --> Append
--->   ->  Bitmap Heap Scan on events_2026_02 events_1
--->         Recheck Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
--->         ->  Bitmap Index Scan on events_2026_02_pkey
--->               Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
--->   ->  Bitmap Heap Scan on events_2026_03 events_2
--->         Recheck Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
--->         ->  Bitmap Index Scan on events_2026_03_pkey
--->               Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
+-->   ->  Index Scan using events_2026_02_pkey on events_2026_02 events_1
+-->         Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
+-->   ->  Index Scan using events_2026_03_pkey on events_2026_03 events_2
+-->         Index Cond: ((id >= '2017749737272246272'::bigint) AND (id <= '2027896597513240575'::bigint))
 EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowflake_within(id, '2026-03-05+00', 'infinity');
---> Bitmap Heap Scan on events_2026_03 events
--->   Recheck Cond: ((id >= '2029346148971446272'::bigint) AND (id <= '9223372036854775807'::bigint))
--->   ->  Bitmap Index Scan on events_2026_03_pkey
--->         Index Cond: ((id >= '2029346148971446272'::bigint) AND (id <= '9223372036854775807'::bigint))
+--> Index Scan using events_2026_03_pkey on events_2026_03 events
+-->   Index Cond: ((id >= '2029346148971446272'::bigint) AND (id <= '9223372036854775807'::bigint))
 -- Without a partition that is left, PostgreSQL 19 also says what is replaced.
 CREATE FUNCTION pg_temp.plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
@@ -150,8 +136,6 @@ SELECT pg_temp.plan($$SELECT * FROM events WHERE snowflake_within(id, '2099-03-0
 --> Result
 -->   One-Time Filter: false
 SET plan_cache_mode = force_generic_plan;
-SET enable_seqscan = off;
-SET enable_bitmapscan = off;
 PREPARE from_day(timestamptz) AS SELECT * FROM events WHERE snowflake_within(id, $1, $1 + interval '1 day');
 EXPLAIN (COSTS OFF) EXECUTE from_day('2026-02-10+00');
 --> Append

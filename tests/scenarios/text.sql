@@ -36,33 +36,15 @@ SELECT count(*) AS misplaced FROM (
 SELECT snowflake_to_base62(-1);
 --> ERROR 22023: a snowflake ID is never negative
 --> DETAIL: The value is -1.
-SELECT snowflake_from_base62('1Vf-nn0WLjc');
---> ERROR 22P02: invalid base 62 text for a snowflake ID: "1Vf-nn0WLjc"
---> DETAIL: The value is not valid: "-" at position 4 is not a base 62 digit.
---> HINT: The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
-SELECT snowflake_from_base62('1Vfznn0WLjä');
---> ERROR 22P02: invalid base 62 text for a snowflake ID: "1Vfznn0WLjä"
---> DETAIL: The value is not valid: "ä" at position 11 is not a base 62 digit.
---> HINT: The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
-SELECT snowflake_from_base62(' 1Vfznn0WLjc');
---> ERROR 22P02: invalid base 62 text for a snowflake ID: " 1Vfznn0WLjc"
---> DETAIL: The value is not valid: " " at position 1 is not a base 62 digit.
---> HINT: The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
-SELECT snowflake_from_base62('1Vfznn0WLj');
---> ERROR 22P02: invalid base 62 text for a snowflake ID: "1Vfznn0WLj"
---> DETAIL: The value is not valid: it has 10 characters instead of 11.
---> HINT: The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
-SELECT snowflake_from_base62('1Vfznn0WLjcc');
---> ERROR 22P02: invalid base 62 text for a snowflake ID: "1Vfznn0WLjcc"
---> DETAIL: The value is not valid: it has 12 characters instead of 11.
---> HINT: The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
-SELECT snowflake_from_base62('');
---> ERROR 22P02: invalid base 62 text for a snowflake ID: ""
---> DETAIL: The value is not valid: it has 0 characters instead of 11.
---> HINT: The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
-SELECT snowflake_from_base62('AzL8n0Y58m8');
---> ERROR 22003: base 62 text "AzL8n0Y58m8" is out of range for a snowflake ID
---> DETAIL: The value is not valid: it is more than 9223372036854775807.
+SELECT errors_of(format('SELECT snowflake_from_base62(%L)', text))
+    FROM unnest(ARRAY['1Vf-nn0WLjc', '1Vfznn0WLjä', ' 1Vfznn0WLjc', '1Vfznn0WLj', '1Vfznn0WLjcc', '', 'AzL8n0Y58m8']) AS text;
+--> 22P02: invalid base 62 text for a snowflake ID: "1Vf-nn0WLjc" | The value is not valid: "-" at position 4 is not a base 62 digit. | The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
+--> 22P02: invalid base 62 text for a snowflake ID: "1Vfznn0WLjä" | The value is not valid: "ä" at position 11 is not a base 62 digit. | The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
+--> 22P02: invalid base 62 text for a snowflake ID: " 1Vfznn0WLjc" | The value is not valid: " " at position 1 is not a base 62 digit. | The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
+--> 22P02: invalid base 62 text for a snowflake ID: "1Vfznn0WLj" | The value is not valid: it has 10 characters instead of 11. | The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
+--> 22P02: invalid base 62 text for a snowflake ID: "1Vfznn0WLjcc" | The value is not valid: it has 12 characters instead of 11. | The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
+--> 22P02: invalid base 62 text for a snowflake ID: "" | The value is not valid: it has 0 characters instead of 11. | The text of an ID is 11 characters of 0-9, A-Z and a-z, as snowflake_to_base62() writes it.
+--> 22003: base 62 text "AzL8n0Y58m8" is out of range for a snowflake ID | The value is not valid: it is more than 9223372036854775807.
 
 -- Bits and bytes are PostgreSQL's own.
 SELECT 1268118639732232192::bit(64), int8send(1268118639732232192);

@@ -47,7 +47,6 @@ SELECT twins FROM pg_stat_snowflake; --> 1
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 2));
 --> ERROR 55000: row was issued by another server with the identity of this one: datacenter 5, worker 9
 --> DETAIL: A row of table "watched" came with ID 2006515713443532802, issued at 2026-01-01 00:00:00.001+00, and committed at 2026-01-01 00:01:00.001+00.
---> HINT: Give one of the two servers another identity, and restart it. Until then, both can issue the same ID. If this server made the row itself, and another one inserted it again, create the trigger with a shorter time as the third argument. If this server took the identity over, create it with a time before which IDs pass as the fourth.
 -- So may one that was deleted here, also by an earlier transaction.
 SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:01+00');
 BEGIN;
@@ -74,7 +73,6 @@ INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 4));
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 4));
 --> ERROR 55000: row was issued by another server with the identity of this one: datacenter 5, worker 9
 --> DETAIL: A row of table "watched" came with ID 2006515713443532804, issued at 2026-01-01 00:00:00.001+00, and committed at 2026-01-01 00:02:00.001+00.
---> HINT: Give one of the two servers another identity, and restart it. Until then, both can issue the same ID. If this server made the row itself, and another one inserted it again, create the trigger with a shorter time as the third argument. If this server took the identity over, create it with a time before which IDs pass as the fourth.
 
 -- IDs from before a time pass.
 CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT ON watched
@@ -85,7 +83,6 @@ INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 5));
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00.001+00', 5, 9, 5));
 --> ERROR 55000: row was issued by another server with the identity of this one: datacenter 5, worker 9
 --> DETAIL: A row of table "watched" came with ID 2006515713443532805, issued at 2026-01-01 00:00:00.001+00, and committed at 2026-01-01 00:00:00+00.
---> HINT: Give one of the two servers another identity, and restart it. Until then, both can issue the same ID. If this server made the row itself, and another one inserted it again, create the trigger with a shorter time as the third argument. If this server took the identity over, create it with a time before which IDs pass as the fourth.
 
 -- Without refuse, rows are counted.
 CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT ON watched
@@ -119,32 +116,21 @@ BEGIN
     ALTER TABLE watched ENABLE REPLICA TRIGGER watch_twins;
     INSERT INTO watched (id) VALUES (1);
 END $$;
-SELECT pg_temp.try('BEFORE INSERT ON watched FOR EACH ROW', '''id''');
---> ERROR 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH STATEMENT', '''id''');
---> ERROR 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '');
---> ERROR 22023: snowflake_watch_twins() needs the name of a column
---> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''key''');
---> ERROR 42703: table "watched" has no column "key"
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''other''');
---> ERROR 42804: column "other" of table "watched" is not of type bigint
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''ignore''');
---> ERROR 22023: invalid argument for snowflake_watch_twins(): "ignore"
---> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''yesterday''');
---> ERROR 22023: invalid argument for snowflake_watch_twins(): "yesterday"
---> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''0''');
---> ERROR 22023: invalid argument for snowflake_watch_twins(): "0"
---> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''1min'', ''yesterday''');
---> ERROR 22023: invalid argument for snowflake_watch_twins(): "yesterday"
---> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
-SELECT pg_temp.try('AFTER INSERT ON watched FOR EACH ROW', '''id'', ''log'', ''1min'', ''0'', ''more''');
---> ERROR 22023: invalid argument for snowflake_watch_twins(): "more"
---> DETAIL: The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+SELECT errors_of(format('SELECT pg_temp.try(%L, %L)', timing, '''id''')) FROM unnest(ARRAY[
+    'BEFORE INSERT ON watched FOR EACH ROW', 'AFTER INSERT ON watched FOR EACH STATEMENT']) AS timing;
+--> 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
+--> 39P01: snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW
+SELECT errors_of(format('SELECT pg_temp.try(''AFTER INSERT ON watched FOR EACH ROW'', %L)', arguments)) FROM unnest(ARRAY[
+    '', '''key''', '''other''', '''id'', ''ignore''', '''id'', ''log'', ''yesterday''', '''id'', ''log'', ''0''',
+    '''id'', ''log'', ''1min'', ''yesterday''', '''id'', ''log'', ''1min'', ''0'', ''more''']) AS arguments;
+--> 22023: snowflake_watch_twins() needs the name of a column | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 42703: table "watched" has no column "key"
+--> 42804: column "other" of table "watched" is not of type bigint
+--> 22023: invalid argument for snowflake_watch_twins(): "ignore" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 22023: invalid argument for snowflake_watch_twins(): "yesterday" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 22023: invalid argument for snowflake_watch_twins(): "0" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 22023: invalid argument for snowflake_watch_twins(): "yesterday" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
+--> 22023: invalid argument for snowflake_watch_twins(): "more" | The arguments are the name of the column, and optionally, in this order, "log" or "refuse"; the time for which an ID is fresh, such as "1min"; and a time before which IDs pass, as ISO 8601 with an offset or as Unix milliseconds.
 RESET session_replication_role;
 -- Local rows show what is wrong, too, and none is lost.
 CREATE OR REPLACE TRIGGER watch_twins BEFORE INSERT OR UPDATE ON watched

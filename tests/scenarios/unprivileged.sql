@@ -28,9 +28,8 @@ INSERT INTO theirs DEFAULT VALUES;
 SELECT snowflake_stat_reset(); --> ERROR 42501: permission denied for function snowflake_stat_reset
 SELECT snowflake_set_floor(now()); --> ERROR 42501: must be superuser to set the floor of snowflake IDs
 SELECT snowflake_confirm('clock'); --> ERROR 42501: must be superuser to confirm a change for snowflake IDs
-SELECT snowflake_convert('orders', 'id'); --> ERROR 42501: must be owner of table public.orders
-SELECT snowflake_convert('orders', 'id', dry_run => false); --> ERROR 42501: must be owner of table public.orders
-SELECT snowflake_revert('orders', 'id'); --> ERROR 42501: must be owner of table public.orders
+SELECT count(*), errors_of('SELECT snowflake_' || call) FROM unnest(ARRAY['convert(''orders'', ''id'')', 'convert(''orders'', ''id'', dry_run => false)',
+    'revert(''orders'', ''id'')']) AS call GROUP BY 2; --> 3 | 42501: must be owner of table public.orders
 SELECT snowflake_convert('pg_class', 'relpages'); --> ERROR 42501: must be owner of table pg_catalog.pg_class
 
 -- What a role gets with the rights of PUBLIC blocks no claim.

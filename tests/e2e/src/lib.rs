@@ -23,7 +23,7 @@ mod programs;
 mod query;
 mod register;
 mod repack;
-mod statements;
+mod run;
 mod subscription;
 mod wait;
 
@@ -32,7 +32,7 @@ pub use clock::{clock_of_file, set_clock_of_file};
 pub use cluster::Cluster;
 pub use deaf_client::DeafClient;
 pub use directory::{create_directory, give_to_server_user, new_directory};
-pub use dump::{dump_and_restore, dump_text};
+pub use dump::{Dump, dump_and_restore, dump_text};
 pub use everything::call_everything;
 pub use fleet::{
     Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password,
@@ -43,12 +43,14 @@ pub use ids::{assert_distinct, assert_increasing};
 pub use journal::{Journal, StopOnDrop};
 pub use means::{Means, lacks, skip, skip_test, without_network};
 pub use orders::{INSERT, assert_rows, create_orders};
-pub use programs::{Programs, Stopped, as_server_user, is_root, kill_server, output, signal};
+pub use programs::{
+    Programs, Stopped, as_server_user, is_root, kill_server, output, put_first, signal,
+};
 pub use query::{
     NEXT, PARALLEL, archive_wal, assert_check, bigint, bigints, check, error_of, explain,
     interruption, process, seconds_after, value,
 };
 pub use register::Register;
 pub use repack::repack_under_inserts;
-pub use statements::{execute, text};
+pub use run::{Run, at_once, failing, meanwhile, values};
 pub use wait::{eventually, patience, within};

@@ -1,7 +1,8 @@
 //! The programs of a PostgreSQL server, run as a user that it accepts.
 
 use std::env;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -270,4 +271,16 @@ pub fn forget_other_servers(command: &mut Command) {
 pub fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+/// Lets a command find programs of these texts before all others. A directory gets them.
+pub fn put_first(command: &mut Command, directory: &Path, programs: &[(&str, &str)]) {
+    fs::create_dir_all(directory).expect("a directory");
+    for (name, text) in programs {
+        let program = directory.join(name);
+        fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("a file");
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("our own");
+    }
+    let path = env::var("PATH").expect("a PATH");
+    command.env("PATH", format!("{}:{path}", directory.display()));
 }

@@ -25,15 +25,12 @@ SELECT app.make('invoked');
 SET snowflake.adopted_schemas = '*';
 CREATE SCHEMA theirs AUTHORIZATION mallory CREATE TABLE one (id bigserial PRIMARY KEY);
 
-SELECT table_name, data_type, column_default, is_identity FROM information_schema.columns
-    WHERE table_schema IN ('app', 'theirs') ORDER BY table_name;
---> invoked | bigint | snowflake_nextval() | NO
---> invoked_2 | bigint | snowflake_nextval() | NO
---> one | bigint | nextval('theirs.one_id_seq'::regclass) | NO
---> own | bigint | nextval('app.own_id_seq'::regclass) | NO
---> own_2 | bigint | NULL | YES
---> steered | bigint | nextval('app.steered_id_seq'::regclass) | NO
---> steered_2 | bigint | NULL | YES
+SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
+    WHERE table_schema IN ('app', 'theirs') GROUP BY 1, 2, 3 ORDER BY 4;
+--> bigint | snowflake_nextval() | NO | invoked invoked_2
+--> bigint | nextval('theirs.T_id_seq'::regclass) | NO | one
+--> bigint | nextval('app.T_id_seq'::regclass) | NO | own steered
+--> bigint | NULL | YES | own_2 steered_2
 
 -- REFRESH MATERIALIZED VIEW is a restricted operation, with the rights of the view's owner.
 CREATE SCHEMA mallory AUTHORIZATION mallory;

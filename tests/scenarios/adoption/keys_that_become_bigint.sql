@@ -35,13 +35,7 @@ CREATE TABLE before (id bigserial PRIMARY KEY, other integer, more serial);
 SET snowflake.adopted_schemas = 'blog';
 ALTER TABLE before ALTER id SET STATISTICS 50, ALTER other TYPE bigint, ALTER more TYPE bigint, ADD UNIQUE (other);
 ALTER TABLE before ALTER id TYPE bigint;
-SELECT table_name, data_type, column_default, is_identity FROM information_schema.columns
-    WHERE table_schema = 'blog' AND column_name = 'id' ORDER BY table_name;
---> altered | bigint | snowflake_nextval() | NO
---> before | bigint | nextval('before_id_seq'::regclass) | NO
---> by_index | bigint | snowflake_nextval() | NO
---> dumped | bigint | snowflake_nextval() | NO
---> in_steps | bigint | snowflake_nextval() | NO
---> late | bigint | nextval('late_id_seq'::regclass) | NO
---> narrow_serial | bigint | snowflake_nextval() | NO
---> with_rows | bigint | nextval('with_rows_id_seq'::regclass) | NO
+SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
+    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4;
+--> bigint | snowflake_nextval() | NO | altered by_index dumped in_steps narrow_serial
+--> bigint | nextval('T_id_seq'::regclass) | NO | before late with_rows

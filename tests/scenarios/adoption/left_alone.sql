@@ -37,23 +37,13 @@ SET session_replication_role = replica;
 CREATE TABLE replicated (id bigserial PRIMARY KEY, r integer REFERENCES replicated);
 RESET session_replication_role;
 
-SELECT table_name, column_name, data_type, column_default FROM information_schema.columns
+SELECT column_name, data_type, replace(column_default, table_name, 'T'), string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
     WHERE column_name IN ('id', 'number', 'more') AND (table_schema IN ('blog', 'public') OR table_schema LIKE 'pg_temp%')
-    AND table_name NOT LIKE '%snowflake%' ORDER BY table_name, column_name;
---> copied | id | bigint | NULL
---> elsewhere | id | bigint | nextval('elsewhere_id_seq'::regclass)
---> included | id | bigint | nextval('included_id_seq'::regclass)
---> moved | id | bigint | nextval('moved_id_seq'::regclass)
---> none | id | bigint | NULL
---> old | id | bigint | nextval('old_id_seq'::regclass)
---> other | id | bigint | NULL
---> other | number | bigint | nextval('other_number_seq'::regclass)
---> own | id | bigint | 7
---> renamed_again | id | bigint | 3
---> renamed_again | more | bigint | nextval('renamed_again_more_seq'::regclass)
---> replicated | id | bigint | nextval('replicated_id_seq'::regclass)
---> selected | id | bigint | NULL
---> shares | id | bigint | nextval('shares_id_seq'::regclass)
---> temporary | id | bigint | nextval('temporary_id_seq'::regclass)
---> unnamed | id | bigint | nextval('unnamed_id_seq'::regclass)
---> uuids | id | uuid | gen_random_uuid()
+    AND table_name NOT LIKE '%snowflake%' GROUP BY 1, 2, 3 ORDER BY 4;
+--> id | bigint | NULL | copied none other selected
+--> id | bigint | nextval('T_id_seq'::regclass) | elsewhere included moved old replicated shares temporary unnamed
+--> number | bigint | nextval('T_number_seq'::regclass) | other
+--> id | bigint | 7 | own
+--> id | bigint | 3 | renamed_again
+--> more | bigint | nextval('T_more_seq'::regclass) | renamed_again
+--> id | uuid | gen_random_uuid() | uuids

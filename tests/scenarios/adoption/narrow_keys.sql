@@ -11,21 +11,17 @@ CREATE TABLE t0 (id serial PRIMARY KEY);
 CREATE TABLE t1 (id smallserial PRIMARY KEY);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.t1: it is of type smallint.
---> HINT: Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations have run.
 CREATE TABLE t2 (id integer GENERATED ALWAYS AS IDENTITY (START WITH 10) PRIMARY KEY);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.t2: it is of type integer.
---> HINT: Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations have run.
 CREATE TABLE t3 (id serial, other integer, PRIMARY KEY (other, id));
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.t3: it is of type integer.
---> HINT: Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations have run.
-SELECT table_name, data_type, column_default, is_identity FROM information_schema.columns
-    WHERE table_schema = 'blog' AND column_name = 'id' ORDER BY table_name;
---> t0 | integer | nextval('t0_id_seq'::regclass) | NO
---> t1 | smallint | nextval('t1_id_seq'::regclass) | NO
---> t2 | integer | NULL | YES
---> t3 | integer | nextval('t3_id_seq'::regclass) | NO
+SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
+    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4;
+--> integer | nextval('T_id_seq'::regclass) | NO | t0 t3
+--> smallint | nextval('T_id_seq'::regclass) | NO | t1
+--> integer | NULL | YES | t2
 
 SET snowflake.adopted_schemas = '*';
 CREATE SCHEMA shop

@@ -12,43 +12,33 @@ CREATE TABLE one (id bigint PRIMARY KEY DEFAULT nextval('shared'));
 CREATE TABLE two (id bigint GENERATED ALWAYS AS IDENTITY (START WITH 1000) PRIMARY KEY);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.two: its sequence has options of its own.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE three (id bigint GENERATED ALWAYS AS IDENTITY (INCREMENT BY 2) PRIMARY KEY);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.three: its sequence has options of its own.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE four (id bigint GENERATED ALWAYS AS IDENTITY (CACHE 5) PRIMARY KEY);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.four: its sequence has options of its own.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE five (id bigserial PRIMARY KEY CHECK (id < 1000));
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.five: something computes with it.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE six (id bigserial PRIMARY KEY CHECK (id % 2 = 0 OR id > 0));
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.six: something computes with it.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE seven (id bigserial PRIMARY KEY, other bigint DEFAULT nextval('seven_id_seq'));
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.seven: another column uses its sequence.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE eight (id bigserial PRIMARY KEY, square integer GENERATED ALWAYS AS (id * id) STORED);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.eight: something computes with it.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE nine (id bigserial PRIMARY KEY, EXCLUDE USING btree ((id::integer) WITH =));
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.nine: something computes with it.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE ten (id bigserial PRIMARY KEY, EXCLUDE USING btree (id WITH =, (id::integer) WITH =));
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.ten: something computes with it.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE eleven (id bigserial PRIMARY KEY, other integer, EXCLUDE USING btree (other WITH =) WHERE (id < 5));
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.eleven: something computes with it.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
 CREATE TABLE parts (id bigserial PRIMARY KEY) PARTITION BY RANGE (id);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.parts: the table is partitioned by it.
@@ -66,21 +56,9 @@ ALTER TABLE top ADD COLUMN id bigserial PRIMARY KEY;
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.top: the table has had rows.
 
-SELECT table_name, data_type, column_default, is_identity FROM information_schema.columns
-    WHERE table_schema = 'blog' AND column_name = 'id' ORDER BY table_name;
---> eight | bigint | nextval('eight_id_seq'::regclass) | NO
---> eleven | bigint | nextval('eleven_id_seq'::regclass) | NO
---> five | bigint | nextval('five_id_seq'::regclass) | NO
---> four | bigint | NULL | YES
---> full_table | bigint | nextval('full_table_id_seq'::regclass) | NO
---> listed | bigint | nextval('listed_id_seq'::regclass) | NO
---> nine | bigint | nextval('nine_id_seq'::regclass) | NO
---> one | bigint | nextval('shared'::regclass) | NO
---> parts | bigint | nextval('parts_id_seq'::regclass) | NO
---> seven | bigint | nextval('seven_id_seq'::regclass) | NO
---> six | bigint | nextval('six_id_seq'::regclass) | NO
---> ten | bigint | nextval('ten_id_seq'::regclass) | NO
---> three | bigint | NULL | YES
---> top | bigint | nextval('top_id_seq'::regclass) | NO
---> two | bigint | NULL | YES
---> under | bigint | nextval('top_id_seq'::regclass) | NO
+SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
+    WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3 ORDER BY 4;
+--> bigint | nextval('T_id_seq'::regclass) | NO | eight eleven five full_table listed nine parts seven six ten top
+--> bigint | NULL | YES | four three two
+--> bigint | nextval('shared'::regclass) | NO | one
+--> bigint | nextval('top_id_seq'::regclass) | NO | under

@@ -33,13 +33,7 @@ COMMIT;
 CREATE TABLE app.after_transaction (id bigserial PRIMARY KEY);
 
 \as postgres
-SELECT table_name, data_type, column_default FROM information_schema.columns WHERE table_schema = 'app' ORDER BY 1;
---> after_transaction | bigint | nextval('app.after_transaction_id_seq'::regclass)
---> of_database | bigint | snowflake_nextval()
---> of_other_role | bigint | nextval('app.of_other_role_id_seq'::regclass)
---> of_other_run | bigint | nextval('app.of_other_run_id_seq'::regclass)
---> of_role | bigint | snowflake_nextval()
---> of_run | bigint | snowflake_nextval()
---> of_session | bigint | nextval('app.of_session_id_seq'::regclass)
---> of_transaction | bigint | snowflake_nextval()
---> plain | bigint | nextval('app.plain_id_seq'::regclass)
+SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
+    WHERE table_schema = 'app' GROUP BY 1, 2, 3 ORDER BY 4;
+--> bigint | nextval('app.T_id_seq'::regclass) | NO | after_transaction of_other_role of_other_run of_session plain
+--> bigint | snowflake_nextval() | NO | of_database of_role of_run of_transaction

@@ -48,32 +48,9 @@ BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; CREATE TABLE repeatable (id big
 BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT 1;
 CREATE TABLE serializable (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY); COMMIT;
 
-SELECT table_name, column_name, data_type, column_default, is_identity FROM information_schema.columns
-    WHERE table_schema = 'blog' AND lower(column_name) IN ('id', 'the id') ORDER BY table_name;
---> Odd "identity" | the id | bigint | snowflake_nextval() | NO
---> Odd "name" | the id | bigint | snowflake_nextval() | NO
---> added | Id | bigint | snowflake_nextval() | NO
---> after_commit | id | bigint | snowflake_nextval() | NO
---> after_error | id | bigint | snowflake_nextval() | NO
---> before_commit | id | bigint | snowflake_nextval() | NO
---> child | id | bigint | snowflake_nextval() | NO
---> emptied | id | bigint | snowflake_nextval() | NO
---> hashed | id | bigint | snowflake_nextval() | NO
---> in_block | id | bigint | snowflake_nextval() | NO
---> in_do | id | bigint | snowflake_nextval() | NO
---> in_function | id | bigint | snowflake_nextval() | NO
---> its_child | id | bigint | snowflake_nextval() | NO
---> like_identity | id | bigint | snowflake_nextval() | NO
---> of_template | id | bigint | snowflake_nextval() | NO
---> own | id | bigint | snowflake_nextval() | NO
---> part | id | bigint | snowflake_nextval() | NO
---> parts | id | bigint | snowflake_nextval() | NO
---> repeatable | id | bigint | snowflake_nextval() | NO
---> serializable | id | bigint | snowflake_nextval() | NO
---> template | id | bigint | snowflake_nextval() | NO
---> unlogged | id | bigint | snowflake_nextval() | NO
---> unlogged_identity | id | bigint | snowflake_nextval() | NO
---> with_child | id | bigint | snowflake_nextval() | NO
+SELECT data_type, column_default, is_identity, string_agg(concat(table_name, '.', column_name), ', ' ORDER BY table_name) FROM information_schema.columns
+    WHERE table_schema = 'blog' AND lower(column_name) IN ('id', 'the id') GROUP BY 1, 2, 3;
+--> bigint | snowflake_nextval() | NO | Odd "identity".the id, Odd "name".the id, added.Id, after_commit.id, after_error.id, before_commit.id, child.id, emptied.id, hashed.id, in_block.id, in_do.id, in_function.id, its_child.id, like_identity.id, of_template.id, own.id, part.id, parts.id, repeatable.id, serializable.id, template.id, unlogged.id, unlogged_identity.id, with_child.id
 INSERT INTO parts (at) VALUES (now());
 SELECT relname, relpersistence FROM pg_class WHERE relname ~ '^unlogged.*_seq$' ORDER BY relname;
 --> unlogged_id_seq | u

@@ -11,15 +11,9 @@ CREATE TABLE t3 (id bigserial, other integer, PRIMARY KEY (other, id));
 CREATE TABLE t4 (id bigserial PRIMARY KEY CHECK (id > 0));
 CREATE TABLE t5 (id bigserial PRIMARY KEY, parent bigint, CHECK (parent <> id));
 CREATE TABLE t6 (id bigserial PRIMARY KEY, other integer, EXCLUDE USING btree (other WITH =) WHERE (other < 5));
-SELECT table_name, data_type, column_default, is_identity, pg_get_serial_sequence(table_name, 'id')
-    FROM information_schema.columns WHERE table_schema = 'blog' AND column_name = 'id' ORDER BY table_name;
---> t0 | bigint | snowflake_nextval() | NO | blog.t0_id_seq
---> t1 | bigint | snowflake_nextval() | NO | blog.t1_id_seq
---> t2 | bigint | snowflake_nextval() | NO | blog.t2_id_seq
---> t3 | bigint | snowflake_nextval() | NO | blog.t3_id_seq
---> t4 | bigint | snowflake_nextval() | NO | blog.t4_id_seq
---> t5 | bigint | snowflake_nextval() | NO | blog.t5_id_seq
---> t6 | bigint | snowflake_nextval() | NO | blog.t6_id_seq
+SELECT data_type, column_default, is_identity, replace(pg_get_serial_sequence(table_name, 'id'), table_name, 'T'), string_agg(table_name, ' ' ORDER BY table_name)
+    FROM information_schema.columns WHERE table_schema = 'blog' AND column_name = 'id' GROUP BY 1, 2, 3, 4;
+--> bigint | snowflake_nextval() | NO | blog.T_id_seq | t0 t1 t2 t3 t4 t5 t6
 
 -- A row takes an ID, and lastval() and currval() of the extension know it.
 INSERT INTO t1 DEFAULT VALUES;

@@ -12,11 +12,9 @@ CREATE SCHEMA shop
 --> WARNING: keys of new tables were not converted to snowflake IDs
 --> DETAIL: The database has no extension snowflake, or its snowflake_nextval() is not the library's and a superuser's.
 --> HINT: If it is missing, execute CREATE EXTENSION snowflake.
-SELECT table_name, data_type, column_default FROM information_schema.columns
-    WHERE (table_schema, column_name) = ('shop', 'id') ORDER BY table_name;
---> one | bigint | nextval('shop.one_id_seq'::regclass)
---> three | bigint | nextval('shop.three_id_seq'::regclass)
---> two | bigint | nextval('shop.two_id_seq'::regclass)
+SELECT data_type, replace(column_default, table_name, 'T'), string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.columns
+    WHERE (table_schema, column_name) = ('shop', 'id') GROUP BY 1, 2;
+--> bigint | nextval('shop.T_id_seq'::regclass) | one three two
 
 -- Nothing is said of statements that create no key.
 ALTER TABLE shop.one ADD COLUMN name text;

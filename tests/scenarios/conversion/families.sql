@@ -32,15 +32,9 @@ SELECT convalidated, condeferrable, condeferred, conrelid::regclass FROM pg_cons
 --> t | t | t | loans
 --> f | f | f | plans
 -- Nothing else has changed.
-SELECT attrelid::regclass, attname, format_type(atttypid, atttypmod) FROM pg_attribute
-    WHERE attrelid IN ('loans'::regclass, 'copies'::regclass, 'numbers'::regclass, 'wide'::regclass) AND attnum > 0
-    ORDER BY attrelid::regclass::text, attnum;
---> copies | film | bigint
---> copies | number | integer
---> loans | film | bigint
---> loans | number | integer
---> loans | late | integer
---> numbers | film | numeric
---> numbers | film_id | integer
---> wide | film | bigint
---> wide | text | text
+SELECT format_type(atttypid, atttypmod), string_agg(concat(attrelid::regclass, '.', attname), ', ' ORDER BY attrelid::regclass::text, attnum) FROM pg_attribute
+    WHERE attrelid IN ('loans'::regclass, 'copies'::regclass, 'numbers'::regclass, 'wide'::regclass) AND attnum > 0 GROUP BY 1 ORDER BY 1;
+--> bigint | copies.film, loans.film, wide.film
+--> integer | copies.number, loans.number, loans.late, numbers.film_id
+--> numeric | numbers.film
+--> text | wide.text

@@ -11,15 +11,12 @@ CREATE TABLE parts (log integer, day integer) PARTITION BY LIST (day);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
 ALTER TABLE parts_1 ADD FOREIGN KEY (log, day) REFERENCES logs;
 INSERT INTO logs (day) VALUES (1), (11);
-CREATE FUNCTION defaults() RETURNS SETOF text LANGUAGE sql AS $$
-    SELECT concat_ws(' ', attrelid::regclass, pg_get_expr(adbin, adrelid)) FROM pg_attribute
+CREATE FUNCTION defaults() RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(concat_ws(' ', attrelid::regclass, pg_get_expr(adbin, adrelid)), ', ' ORDER BY attrelid) FROM pg_attribute
     LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
-    WHERE attrelid::regclass::text ~ '^logs(_.)?$' AND attname = 'id' ORDER BY attrelid $$;
+    WHERE attrelid::regclass::text ~ '^logs(_.)?$' AND attname = 'id' $$;
 SELECT defaults();
---> logs nextval('logs_id_seq'::regclass)
---> logs_0 nextval('logs_id_seq'::regclass)
---> logs_1 nextval('logs_1_id_seq'::regclass)
---> logs_2
+--> logs nextval('logs_id_seq'::regclass), logs_0 nextval('logs_id_seq'::regclass), logs_1 nextval('logs_1_id_seq'::regclass), logs_2
 -- Through a partition, too.
 CREATE TABLE steps AS SELECT * FROM snowflake_convert('logs_0', 'id', dry_run => false) WITH ORDINALITY AS s (step, statement, number);
 SELECT step, statement FROM steps ORDER BY number;
@@ -32,10 +29,7 @@ SELECT step, statement FROM steps ORDER BY number;
 --> revert | ALTER TABLE public.logs_1 ALTER COLUMN id SET DEFAULT pg_catalog.nextval('public.logs_1_id_seq'::pg_catalog.regclass);
 --> revert | ALTER TABLE public.logs_2 ALTER COLUMN id DROP DEFAULT;
 SELECT defaults();
---> logs snowflake_nextval()
---> logs_0 snowflake_nextval()
---> logs_1 snowflake_nextval()
---> logs_2 snowflake_nextval()
+--> logs snowflake_nextval(), logs_0 snowflake_nextval(), logs_1 snowflake_nextval(), logs_2 snowflake_nextval()
 INSERT INTO logs (day) VALUES (2), (12), (22); INSERT INTO logs_1 (day) VALUES (13);
 INSERT INTO parts SELECT id, day FROM logs WHERE day = 1; INSERT INTO of_partition SELECT id, day FROM logs WHERE day = 2;
 SELECT count(*) FROM logs WHERE id > 1000; --> 4
@@ -53,10 +47,7 @@ BEGIN
 END $$;
 SELECT revert();
 SELECT defaults();
---> logs nextval('logs_id_seq'::regclass)
---> logs_0 nextval('logs_id_seq'::regclass)
---> logs_1 nextval('logs_1_id_seq'::regclass)
---> logs_2
+--> logs nextval('logs_id_seq'::regclass), logs_0 nextval('logs_id_seq'::regclass), logs_1 nextval('logs_1_id_seq'::regclass), logs_2
 INSERT INTO logs (day) VALUES (3) RETURNING id = (SELECT max(id) + 1 FROM logs); --> t
 INSERT INTO logs_1 (day) VALUES (14) RETURNING id = (SELECT max(id) + 1 FROM logs_1); --> t
 

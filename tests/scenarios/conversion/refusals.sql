@@ -17,50 +17,47 @@ CREATE FOREIGN TABLE foreign_table (id bigint DEFAULT nextval('plain_number_seq'
 CREATE VIEW view AS SELECT 1 AS id;
 CREATE TEMPORARY TABLE short (id serial PRIMARY KEY);
 
-SELECT snowflake_convert('plain', 'word'); --> ERROR 42804: column word of table public.plain cannot be converted
---> DETAIL: It is of type text.
-SELECT snowflake_convert('plain', 'none'); --> ERROR 42703: column "none" of relation public.plain does not exist
-SELECT snowflake_convert('plain', 'ctid'); --> ERROR 42703
-SELECT snowflake_convert('plain'); --> ERROR 55000: public.plain has no key that can be converted
---> DETAIL: No column of its primary key takes values of a sequence.
-SELECT snowflake_convert('computed', 'id');
---> ERROR 55000: column id of table public.computed cannot be converted
---> DETAIL: Its default does more than take a value of a sequence.
-SELECT snowflake_convert('other_default', 'id');
---> ERROR 55000: column id of table public.other_default cannot be converted
---> DETAIL: It has another default.
-SELECT snowflake_convert('other_default', 'twice'); --> ERROR 55000
-SELECT snowflake_convert('of_domain', 'id');
---> ERROR 42804: column id of table public.of_domain cannot be converted
---> DETAIL: It is of type key.
-SELECT snowflake_convert('films', 'id'); --> ERROR 42804: column film of table public.copies cannot be converted
---> DETAIL: It is of type key.
-SELECT snowflake_convert('details', 'id'); --> ERROR 55000: column id of table public.details cannot be converted
---> DETAIL: It refers to another column.
---> HINT: Convert what it refers to. That makes this column bigint, too.
-SELECT snowflake_convert('ranges', 'id'); --> ERROR 42P16: column id of table public.ranges cannot be converted
---> DETAIL: The table is partitioned by it.
-SELECT snowflake_convert('lists', 'id'); --> ERROR 42P16
+-- Among them, IDs of other functions, of a layout with fewer bits beside the time.
+CREATE TABLE photos (id bigint PRIMARY KEY);
+INSERT INTO photos VALUES (snowflake_make(now(), 0, 5, 0, '2011-08-24 21:07:01.721+00', 0, 13, 10));
+SELECT errors_of(format('SELECT snowflake_convert(%s)', arguments)) FROM unnest(ARRAY[
+    '''plain'', ''word''', '''plain'', ''none''', '''plain'', ''ctid''', '''plain''', '''computed'', ''id''', '''other_default'', ''id''', '''other_default'', ''twice''',
+    '''of_domain'', ''id''', '''films'', ''id''', '''details'', ''id''', '''ranges'', ''id''', '''lists'', ''id''', '''large'', ''id''', '''photos'', ''id''', '''forced'', ''id''',
+    '''foreign_table'', ''id''', '''view'', ''id''', '''short'', ''id''', '''plain_number_seq'', ''last_value''']) AS arguments;
+--> 42804: column word of table public.plain cannot be converted | It is of type text.
+--> 42703: column "none" of relation public.plain does not exist
+--> 42703: column "ctid" of relation public.plain does not exist
+--> 55000: public.plain has no key that can be converted | No column of its primary key takes values of a sequence. | Name another column that does with column_name.
+--> 55000: column id of table public.computed cannot be converted | Its default does more than take a value of a sequence.
+--> 55000: column id of table public.other_default cannot be converted | It has another default. | Change the default with ALTER TABLE.
+--> 55000: column twice of table public.other_default cannot be converted | It has another default. | Change the default with ALTER TABLE.
+--> 42804: column id of table public.of_domain cannot be converted | It is of type key.
+--> 42804: column film of table public.copies cannot be converted | It is of type key. | Change the type of the column to integer first.
+--> 55000: column id of table public.details cannot be converted | It refers to another column. | Convert what it refers to. That makes this column bigint, too.
+--> 42P16: column id of table public.ranges cannot be converted | The table is partitioned by it. | Create a table that has partitions for snowflake IDs, and copy the rows.
+--> 42P16: column id of table public.lists cannot be converted | The table is partitioned by it. | Create a table that has partitions for snowflake IDs, and copy the rows.
+--> 55000: column id of table public.large cannot be converted | The next snowflake ID, ..., is not above the largest key, 9223372036854775807. | Choose an earlier epoch, or give the rows with these keys other ones.
+--> 55000: column id of table public.photos cannot be converted | The next snowflake ID, ..., is not above the largest key, .... | Choose an earlier epoch, or give the rows with these keys other ones.
+--> 55000: column id of table public.forced cannot be converted | Row-level security is forced on the owner of the table, who might not see the largest key.
+--> 42809: column id of table public.foreign_table cannot be converted | The relation is not a table, or it is temporary or foreign.
+--> 42809: column id of table public.view cannot be converted | The relation is not a table, or it is temporary or foreign.
+--> 42809: column id of table pg_temp_....short cannot be converted | The relation is not a table, or it is temporary or foreign.
+--> 42809: column last_value of table public.plain_number_seq cannot be converted | The relation is not a table, or it is temporary or foreign.
 SELECT count(*) FROM snowflake_convert('hashed', 'id'); --> 3
-SELECT snowflake_convert('large', 'id'); --> ERROR 55000: column id of table public.large cannot be converted
---> DETAIL: The next snowflake ID, ..., is not above the largest key, 9223372036854775807.
-SELECT snowflake_convert('forced', 'id'); --> ERROR 55000: column id of table public.forced cannot be converted
---> DETAIL: Row-level security is forced on the owner of the table, who might not see the largest key.
-SELECT snowflake_convert('foreign_table', 'id');
---> ERROR 42809: column id of table public.foreign_table cannot be converted
---> DETAIL: The relation is not a table, or it is temporary or foreign.
-SELECT snowflake_convert('view', 'id'); --> ERROR 42809: column id of table public.view cannot be converted
---> DETAIL: The relation is not a table, or it is temporary or foreign.
-SELECT snowflake_convert('short', 'id'); --> ERROR 42809: column id of table pg_temp_....short cannot be converted
---> DETAIL: The relation is not a table, or it is temporary or foreign.
-SELECT snowflake_convert('plain_number_seq', 'last_value'); --> ERROR 42809
 
 -- Arguments that make no sense.
-SELECT snowflake_convert(); --> ERROR 22023: exactly one of relation and schema must be given
-SELECT snowflake_convert('plain', schema => 'public'); --> ERROR 22023
-SELECT snowflake_convert(column_name => 'id', schema => 'public'); --> ERROR 22023: column_name needs a relation
-SELECT snowflake_convert(12345::regclass); --> ERROR 42P01: relation with OID 12345 does not exist
-SELECT snowflake_convert(12345::regclass, 'id'); --> ERROR 42P01
+SELECT errors_of($calls$
+    SELECT snowflake_convert()
+    SELECT snowflake_convert('plain', schema => 'public')
+    SELECT snowflake_convert(column_name => 'id', schema => 'public')
+    SELECT snowflake_convert(12345::regclass)
+    SELECT snowflake_convert(12345::regclass, 'id')
+$calls$);
+--> 22023: exactly one of relation and schema must be given | Give a relation and a column, or only a relation or a schema, for all of its keys.
+--> 22023: exactly one of relation and schema must be given | Give a relation and a column, or only a relation or a schema, for all of its keys.
+--> 22023: column_name needs a relation | Give a relation and a column, or only a relation or a schema, for all of its keys.
+--> 42P01: relation with OID 12345 does not exist
+--> 42P01: relation with OID 12345 does not exist
 
 -- Of a schema, the other keys are converted.
 SELECT count(*) FROM snowflake_convert(schema => 'public', dry_run => false) WHERE step = 'convert';

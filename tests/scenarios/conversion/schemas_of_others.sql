@@ -25,6 +25,7 @@ ALTER SCHEMA theirs RENAME TO former;
 \as shop
 BEGIN;
 SELECT count(*) FROM snowflake_convert('former.orders', 'id'); --> 3
+SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation >= 16384 AND database <> 0; --> 0
 \as mallory
 ALTER SCHEMA former RENAME TO theirs;
 \as shop

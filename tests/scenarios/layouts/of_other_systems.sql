@@ -29,39 +29,27 @@ SELECT snowflake_parse(NULL, 'epoch') IS NULL AS id, snowflake_timestamp(1, NULL
 --> t | t | t | t
 
 -- What is no layout, and no ID of it.
-SELECT snowflake_timestamp(1, '2015-01-01 00:00:00.0005+00');
---> ERROR 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination
---> DETAIL: The value is not valid: the epoch is not a whole number of milliseconds.
-SELECT snowflake_timestamp(1, '1969-12-31 23:59:59.999+00');
---> ERROR 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination
---> DETAIL: The value is not valid: the epoch is not from 1970-01-01 00:00:00+00 to 6429-10-17 02:45:55.327+00.
-SELECT snowflake_timestamp(1, 'infinity');
---> ERROR 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination
---> DETAIL: The value is not valid: the epoch is not finite.
-SELECT snowflake_timestamp(1, 'epoch', 5, 5, 0);
---> ERROR 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination
---> DETAIL: The value is not valid: the sequence needs at least 1 bit.
-SELECT snowflake_timestamp(1, 'epoch', 5, 5, 15);
---> ERROR 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination
---> DETAIL: The value is not valid: the datacenter, worker and sequence widths add up to 25 bits; the valid range is 10 to 24.
-SELECT snowflake_timestamp(1, 'epoch', 4, 4, 1);
---> ERROR 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination
---> DETAIL: The value is not valid: the datacenter, worker and sequence widths add up to 9 bits; the valid range is 10 to 24.
-SELECT snowflake_timestamp(1, 'epoch', -5, 5, 12);
---> ERROR 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination
---> DETAIL: The value is not valid: a width of -5 bits is negative.
-SELECT snowflake_timestamp(-1, '2015-01-01+00');
---> ERROR 22023: a snowflake ID is never negative
---> DETAIL: The value is -1.
-SELECT snowflake_make('2016-04-30 11:18:25.796+00', 1, 0, 4096, '2015-01-01+00');
---> ERROR 22003: sequence 4096 is out of range
---> DETAIL: The valid range is 0 to 4095.
---> HINT: datacenter_bits, worker_bits and sequence_bits say how wide each part is.
-SELECT snowflake_make('2014-04-30 11:18:25.796+00', 1, 0, 7, '2015-01-01+00');
---> ERROR 22003: timestamp 2014-04-30 11:18:25.796+00 is out of range
---> DETAIL: The timestamp field holds 2015-01-01 00:00:00+00 to 2084-09-06 15:47:35.551+00.
---> HINT: The epoch says where the field begins.
-SELECT snowflake_min('2014-04-30 11:18:25.796+00', '2015-01-01+00');
---> ERROR 22003: timestamp 2014-04-30 11:18:25.796+00 is out of range
---> DETAIL: The timestamp field holds 2015-01-01 00:00:00+00 to 2084-09-06 15:47:35.551+00.
---> HINT: The epoch says where the field begins.
+SELECT errors_of($calls$
+    SELECT snowflake_timestamp(1, '2015-01-01 00:00:00.0005+00')
+    SELECT snowflake_timestamp(1, '1969-12-31 23:59:59.999+00')
+    SELECT snowflake_timestamp(1, 'infinity')
+    SELECT snowflake_timestamp(1, 'epoch', 5, 5, 0)
+    SELECT snowflake_timestamp(1, 'epoch', 5, 5, 15)
+    SELECT snowflake_timestamp(1, 'epoch', 4, 4, 1)
+    SELECT snowflake_timestamp(1, 'epoch', -5, 5, 12)
+    SELECT snowflake_timestamp(-1, '2015-01-01+00')
+    SELECT snowflake_make('2016-04-30 11:18:25.796+00', 1, 0, 4096, '2015-01-01+00')
+    SELECT snowflake_make('2014-04-30 11:18:25.796+00', 1, 0, 7, '2015-01-01+00')
+    SELECT snowflake_min('2014-04-30 11:18:25.796+00', '2015-01-01+00')
+$calls$);
+--> 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination | The value is not valid: the epoch is not a whole number of milliseconds.
+--> 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination | The value is not valid: the epoch is not from 1970-01-01 00:00:00+00 to 6429-10-17 02:45:55.327+00.
+--> 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination | The value is not valid: the epoch is not finite.
+--> 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination | The value is not valid: the sequence needs at least 1 bit.
+--> 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination | The value is not valid: the datacenter, worker and sequence widths add up to 25 bits; the valid range is 10 to 24.
+--> 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination | The value is not valid: the datacenter, worker and sequence widths add up to 9 bits; the valid range is 10 to 24.
+--> 22023: epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination | The value is not valid: a width of -5 bits is negative.
+--> 22023: a snowflake ID is never negative | The value is -1.
+--> 22003: sequence 4096 is out of range | The valid range is 0 to 4095. | datacenter_bits, worker_bits and sequence_bits say how wide each part is.
+--> 22003: timestamp 2014-04-30 11:18:25.796+00 is out of range | The timestamp field holds 2015-01-01 00:00:00+00 to 2084-09-06 15:47:35.551+00. | The epoch says where the field begins.
+--> 22003: timestamp 2014-04-30 11:18:25.796+00 is out of range | The timestamp field holds 2015-01-01 00:00:00+00 to 2084-09-06 15:47:35.551+00. | The epoch says where the field begins.

@@ -8,36 +8,21 @@ CREATE FUNCTION observe(from_now interval) RETURNS boolean LANGUAGE sql AS $$
     UPDATE seen SET id = snowflake_make(clock_timestamp() + from_now, 1, 2, 7) RETURNING snowflake_observe(id) $$;
 CREATE FUNCTION next_is_greater() RETURNS boolean LANGUAGE sql AS 'SELECT snowflake_nextval() > id FROM seen';
 SELECT snowflake_stat_reset();
-SELECT observe('-1 h'); SELECT next_is_greater(); --> t
---> t
+SELECT observe('-1 h'), next_is_greater(); --> t | t
 \session other
-SELECT next_is_greater(); SELECT observe('-1 ms'); SELECT next_is_greater(); --> t
---> t
---> t
+SELECT next_is_greater(), observe('-1 ms'), next_is_greater(); --> t | t | t
 \session
-SELECT next_is_greater(); SELECT observe('0'); SELECT next_is_greater(); --> t
---> t
---> t
+SELECT next_is_greater(), observe('0'), next_is_greater(); --> t | t | t
 \session other
-SELECT next_is_greater(); SELECT observe('1 ms'); SELECT next_is_greater(); --> t
---> t
---> t
+SELECT next_is_greater(), observe('1 ms'), next_is_greater(); --> t | t | t
 \session
-SELECT next_is_greater(); SELECT observe('100 ms'); SELECT next_is_greater(); --> t
---> t
---> t
+SELECT next_is_greater(), observe('100 ms'), next_is_greater(); --> t | t | t
 \session other
-SELECT next_is_greater(); SELECT observe('3 s'); SELECT next_is_greater(); --> t
---> t
---> t
+SELECT next_is_greater(), observe('3 s'), next_is_greater(); --> t | t | t
 \session
-SELECT next_is_greater(); SELECT observe('2 s'); SELECT next_is_greater(); --> t
---> t
---> t
+SELECT next_is_greater(), observe('2 s'), next_is_greater(); --> t | t | t
 \session other
-SELECT next_is_greater(); SELECT observe('50 s'); SELECT next_is_greater(); --> t
---> t
---> t
+SELECT next_is_greater(), observe('50 s'), next_is_greater(); --> t | t | t
 \session
 SELECT next_is_greater(); --> t
 

@@ -23,25 +23,22 @@ CREATE FUNCTION mallory.value() RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'B
 GRANT USAGE ON SCHEMA mallory TO PUBLIC;
 
 -- The privileges are worth nothing.
-CREATE FUNCTION mallory.attempted(statement text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE statement;
-    RETURN 'done';
-EXCEPTION WHEN OTHERS THEN RETURN sqlstate;
-END $$;
-SELECT count(*), mallory.attempted(format(attempt, of)) FROM
+SELECT count(*), left(errors_of(format(attempt, of)), 5) FROM
     unnest(ARRAY['snowflake_internal.snowflake_node_claims', 'snowflake_internal.snowflake_layout']) AS of,
     unnest(ARRAY['CREATE TRIGGER spy BEFORE INSERT ON %1$s FOR EACH ROW EXECUTE FUNCTION mallory.spy()', 'INSERT INTO %1$s SELECT * FROM %1$s',
         'DELETE FROM %1$s', 'TRUNCATE %1$s', 'SELECT FROM %1$s FOR KEY SHARE', 'CREATE TABLE mallory.others () INHERITS (%1$s)',
         'CREATE POLICY spy ON %1$s USING (mallory.value() = 1)', 'CREATE RULE spy AS ON INSERT TO %1$s DO ALSO SELECT mallory.act()',
         'LOCK TABLE %1$s IN ROW SHARE MODE', 'LOCK TABLE %1$s IN ROW EXCLUSIVE MODE', 'LOCK TABLE %1$s IN ACCESS EXCLUSIVE MODE']) AS attempt
     GROUP BY 2; --> 22 | 42501
-UPDATE snowflake_internal.snowflake_node_claims SET name = 'mallory'; --> ERROR 42501
-UPDATE snowflake_internal.snowflake_layout SET worker_bits = 6; --> ERROR 42501
-CREATE TABLE snowflake_internal.mine (); --> ERROR 42501
-CREATE TABLE mallory.keys (d int, w int, FOREIGN KEY (d, w) REFERENCES snowflake_internal.snowflake_node_claims); --> ERROR 42501
-SELECT FROM snowflake_nodes FOR UPDATE; --> ERROR 42501
-SELECT mallory.attempted('LOCK TABLE snowflake_nodes IN ROW EXCLUSIVE MODE'), mallory.attempted('LOCK TABLE snowflake_nodes IN ACCESS EXCLUSIVE MODE'); --> 42501 | 42501
+SELECT count(*), left(errors_of($attempts$
+    UPDATE snowflake_internal.snowflake_node_claims SET name = 'mallory'
+    UPDATE snowflake_internal.snowflake_layout SET worker_bits = 6
+    CREATE TABLE snowflake_internal.mine ()
+    CREATE TABLE mallory.keys (d int, w int, FOREIGN KEY (d, w) REFERENCES snowflake_internal.snowflake_node_claims)
+    SELECT FROM snowflake_nodes FOR UPDATE
+    LOCK TABLE snowflake_nodes IN ROW EXCLUSIVE MODE
+    LOCK TABLE snowflake_nodes IN ACCESS EXCLUSIVE MODE
+$attempts$), 5) GROUP BY 2; --> 7 | 42501
 
 -- What is not the extension's: who makes it, and how a superuser takes it away.
 \as postgres
@@ -58,73 +55,48 @@ INSERT INTO attacks VALUES
     ('postgres', 'CREATE CONSTRAINT TRIGGER spy AFTER UPDATE ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION mallory.spy()',
         'DROP TRIGGER spy ON %s');
 CREATE FUNCTION refused(caller name, call text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE detail text; hint text;
+DECLARE said text;
 BEGIN
     PERFORM set_config('role', caller, true);
-    EXECUTE 'SELECT ' || call;
-    RETURN 'done';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(' | ', sqlstate, sqlerrm, detail, hint);
+    said := errors_of('SELECT ' || call);
+    RESET ROLE;
+    RETURN said;
 END $$;
--- Makes one after the other, and says what is said to each caller at each call.
+-- Makes one after the other, and says which objects the refusals name, to each caller at each call.
 CREATE PROCEDURE attack(of text, callers name[], calls text[]) LANGUAGE plpgsql AS $$
-DECLARE attack attacks; said text;
+DECLARE attack attacks; said text; named text;
 BEGIN
     FOR attack IN TABLE attacks LOOP
         PERFORM set_config('spy.sleeps', 'true', true), set_config('role', attack.maker, true);
         EXECUTE format(attack.make, of);
         COMMIT;
         FOR said IN SELECT DISTINCT refused(caller, call) FROM unnest(callers) AS caller, unnest(calls) AS call LOOP
-            RAISE NOTICE '%', said;
+            named := concat_ws('; ', named, coalesce(substring(said FROM format('^55000: table %s has objects that the extension did not create \| A write would run or change them with the rights of the owner of the table: (.*)\. \| Drop these objects first\.$', of)), said));
         END LOOP;
         EXECUTE format(attack.drop, of);
         COMMIT;
     END LOOP;
+    RAISE NOTICE '%', named;
 END $$;
 GRANT TRIGGER ON snowflake_internal.snowflake_node_claims, snowflake_internal.snowflake_layout TO mallory;
 CALL attack('snowflake_internal.snowflake_node_claims', ARRAY['postgres', 'owner'],
     ARRAY['snowflake_claim_node(''db-1'')', 'snowflake_release_node(''db-0'', issued_until => clock_timestamp(), fenced => true)']);
---> NOTICE: 55000 | table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: trigger spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: rule spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: policy spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: constraint spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: table public.spy. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: index snowflake_internal.spy. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: default value for column spied of table snowflake_internal.snowflake_node_claims. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: constraint spy on table snowflake_internal.snowflake_node_claims, trigger spy on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
+--> NOTICE: trigger spy on table snowflake_internal.snowflake_node_claims; rule spy on table snowflake_internal.snowflake_node_claims; policy spy on table snowflake_internal.snowflake_node_claims; constraint spy on table snowflake_internal.snowflake_node_claims; table public.spy; index snowflake_internal.spy; default value for column spied of table snowflake_internal.snowflake_node_claims; constraint spy on table snowflake_internal.snowflake_node_claims, trigger spy on table snowflake_internal.snowflake_node_claims
 -- A foreign key of mallory's has triggers, too.
 GRANT REFERENCES ON snowflake_internal.snowflake_node_claims TO mallory;
 \as mallory
 CREATE TABLE mallory.keys (d int, w int, FOREIGN KEY (d, w) REFERENCES snowflake_internal.snowflake_node_claims);
-\as owner
-SELECT snowflake_claim_node('db-1');
---> ERROR 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create
---> DETAIL: A write would run or change them with the rights of the owner of the table: trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims, trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims.
-SELECT snowflake_release_node('db-0', issued_until => clock_timestamp(), fenced => true);
---> ERROR 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create
---> DETAIL: A write would run or change them with the rights of the owner of the table: trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims, trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims.
 \as postgres
-SELECT snowflake_claim_node('db-1');
---> ERROR 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create
---> DETAIL: A write would run or change them with the rights of the owner of the table: trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims, trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims.
-SELECT snowflake_release_node('db-0', issued_until => clock_timestamp(), fenced => true);
---> ERROR 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create
---> DETAIL: A write would run or change them with the rights of the owner of the table: trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims, trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims.
+SELECT count(*), refused(caller, call) FROM unnest(ARRAY['postgres', 'owner']) AS caller, unnest(ARRAY['snowflake_claim_node(''db-1'')',
+    'snowflake_release_node(''db-0'', issued_until => clock_timestamp(), fenced => true)']) AS call GROUP BY 2;
+--> 4 | 55000: table snowflake_internal.snowflake_node_claims has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims, trigger RI_ConstraintTrigger_a_... on table snowflake_internal.snowflake_node_claims. | Drop these objects first.
 DROP TABLE mallory.keys;
 SELECT name, released_at FROM snowflake_nodes; --> db-0 | NULL
 
 -- A confirmation has something to write.
 DELETE FROM snowflake_internal.snowflake_layout;
 CALL attack('snowflake_internal.snowflake_layout', ARRAY['postgres'], ARRAY['snowflake_confirm(''layout'')']);
---> NOTICE: 55000 | table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: trigger spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: rule spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: policy spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: constraint spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: table public.spy. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: index snowflake_internal.spy. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: default value for column spied of table snowflake_internal.snowflake_layout. | Drop these objects first.
---> NOTICE: 55000 | table snowflake_internal.snowflake_layout has objects that the extension did not create | A write would run or change them with the rights of the owner of the table: constraint spy on table snowflake_internal.snowflake_layout, trigger spy on table snowflake_internal.snowflake_layout. | Drop these objects first.
+--> NOTICE: trigger spy on table snowflake_internal.snowflake_layout; rule spy on table snowflake_internal.snowflake_layout; policy spy on table snowflake_internal.snowflake_layout; constraint spy on table snowflake_internal.snowflake_layout; table public.spy; index snowflake_internal.spy; default value for column spied of table snowflake_internal.snowflake_layout; constraint spy on table snowflake_internal.snowflake_layout, trigger spy on table snowflake_internal.snowflake_layout
 -- A transaction that does not see the trigger would still fire it.
 BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT;
 \as mallory

@@ -21,55 +21,41 @@ BEGIN
         END LOOP;
     END LOOP;
 END $$;
-\as postgres
+-- What the creator of the extension gets to see, and that it works.
+CREATE FUNCTION created() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE seen text;
+BEGIN
+    CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids;
+    seen := (TABLE privileges);
+    PERFORM ids.snowflake_claim_node('db-1'), ids.snowflake_nextval();
+    DROP EXTENSION snowflake; DROP SCHEMA ids;
+    RETURN seen;
+END $$;
 ALTER DATABASE scenario OWNER TO owner;
 \as owner
-CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids;
-TABLE privileges;
+SELECT created();
 --> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
-SELECT ids.snowflake_claim_node('db-1'); SELECT ids.snowflake_nextval();
-DROP EXTENSION snowflake; DROP SCHEMA ids;
 \as postgres
-ALTER DATABASE scenario OWNER TO postgres;
-CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids;
-TABLE privileges;
+ALTER DATABASE scenario OWNER TO postgres; SELECT created();
 --> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
-SELECT ids.snowflake_claim_node('db-1'); SELECT ids.snowflake_nextval();
-DROP EXTENSION snowflake; DROP SCHEMA ids;
-ALTER DATABASE scenario OWNER TO owner;
-CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids;
-TABLE privileges;
+ALTER DATABASE scenario OWNER TO owner; SELECT created();
 --> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
-SELECT ids.snowflake_claim_node('db-1'); SELECT ids.snowflake_nextval();
-DROP EXTENSION snowflake; DROP SCHEMA ids;
 \as admin
-CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids;
-TABLE privileges;
+SELECT created();
 --> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
-SELECT ids.snowflake_claim_node('db-1'); SELECT ids.snowflake_nextval();
-DROP EXTENSION snowflake; DROP SCHEMA ids;
 \as postgres
 ALTER DATABASE scenario OWNER TO "We""ird $ \ 'role'";
 \as We"ird $ \ 'role'
-CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids;
-TABLE privileges;
+SELECT created();
 --> snowflake_internal: USAGE to all, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
-SELECT ids.snowflake_claim_node('db-1'); SELECT ids.snowflake_nextval();
-DROP EXTENSION snowflake; DROP SCHEMA ids;
 -- These may create in a database of another one's.
 \as postgres
 ALTER DATABASE scenario OWNER TO owner; GRANT CREATE ON DATABASE scenario TO other;
 \as other
-CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids;
-TABLE privileges;
+SELECT created();
 --> snowflake_internal: USAGE to all, snowflake_layout: INSERT to other, snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to other, snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
-SELECT ids.snowflake_claim_node('db-1'); SELECT ids.snowflake_nextval();
-DROP EXTENSION snowflake; DROP SCHEMA ids;
 \as postgres
 ALTER DATABASE scenario OWNER TO postgres; GRANT CREATE ON DATABASE scenario TO "We""ird $ \ 'role'";
 \as We"ird $ \ 'role'
-CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids;
-TABLE privileges;
+SELECT created();
 --> snowflake_internal: USAGE to all, snowflake_layout: INSERT to We"ird $ \ 'role', snowflake_layout: INSERT to pg_database_owner, snowflake_layout: SELECT to all, snowflake_node_claims: INSERT to We"ird $ \ 'role', snowflake_node_claims: INSERT to pg_database_owner, snowflake_node_claims: SELECT to all
-SELECT ids.snowflake_claim_node('db-1'); SELECT ids.snowflake_nextval();
-DROP EXTENSION snowflake; DROP SCHEMA ids;

@@ -14,21 +14,12 @@ SELECT snowflake_from_public(name, ''), snowflake_from_public(name, 'ord')
 
 -- NULL gives NULL, and a wrong prefix is an error.
 SELECT snowflake_to_public(NULL), snowflake_from_public(NULL, 'ord'); --> NULL | NULL
-CREATE FUNCTION refused(call text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE detail text; hint text;
-BEGIN
-    EXECUTE 'SELECT ' || call;
-    RETURN 'done';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(' | ', sqlstate, sqlerrm, detail, hint);
-END $$;
-SELECT count(*), refused(format(call, prefix)) FROM unnest(ARRAY['NULL', '''Ord''', '''ord_''', 'repeat(''a'', 64)']) AS prefix,
+SELECT count(*), errors_of(format('SELECT ' || call, prefix)) FROM unnest(ARRAY['NULL', '''Ord''', '''ord_''', 'repeat(''a'', 64)']) AS prefix,
     unnest(ARRAY['snowflake_to_public(1, %s)', 'snowflake_from_public(''x'', %s)', 'snowflake_to_public(NULL, %s)']) AS call GROUP BY 2 ORDER BY 2;
---> 3 | 22004 | the prefix of a public ID must not be NULL |  | For names without a prefix, use the empty string.
---> 3 | 22023 | invalid prefix for a public ID | The value is not valid: it begins or ends with an underscore. | A prefix has at most 63 characters, which are a to z, and underscores inside.
---> 3 | 22023 | invalid prefix for a public ID | The value is not valid: it has characters other than a to z and underscores. | A prefix has at most 63 characters, which are a to z, and underscores inside.
---> 3 | 22023 | invalid prefix for a public ID | The value is not valid: it has more than 63 characters. | A prefix has at most 63 characters, which are a to z, and underscores inside.
+--> 3 | 22004: the prefix of a public ID must not be NULL | For names without a prefix, use the empty string.
+--> 3 | 22023: invalid prefix for a public ID | The value is not valid: it begins or ends with an underscore. | A prefix has at most 63 characters, which are a to z, and underscores inside.
+--> 3 | 22023: invalid prefix for a public ID | The value is not valid: it has characters other than a to z and underscores. | A prefix has at most 63 characters, which are a to z, and underscores inside.
+--> 3 | 22023: invalid prefix for a public ID | The value is not valid: it has more than 63 characters. | A prefix has at most 63 characters, which are a to z, and underscores inside.
 
 -- A generated column and an index are refused.
 CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);

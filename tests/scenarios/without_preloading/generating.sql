@@ -8,9 +8,7 @@ SELECT snowflake_worker_id(1268118639732232192), snowflake_make('2020-06-03 09:5
 SELECT snowflake_nextval();
 --> ERROR 55000: snowflake_pg must be loaded via "shared_preload_libraries" to generate IDs
 --> HINT: Add snowflake_pg to shared_preload_libraries in postgresql.conf, after a comma if other libraries are there, and restart the server. To issue IDs, the server also needs snowflake.datacenter_id and snowflake.worker_id, with numbers that no other server has. See docs/runbook.md.
-SELECT snowflake_nextval(3);
---> ERROR 55000: snowflake_pg must be loaded via "shared_preload_libraries" to generate IDs
---> HINT: Add snowflake_pg to shared_preload_libraries in postgresql.conf, after a comma if other libraries are there, and restart the server. To issue IDs, the server also needs snowflake.datacenter_id and snowflake.worker_id, with numbers that no other server has. See docs/runbook.md.
+SELECT snowflake_nextval(3); --> ERROR 55000: snowflake_pg must be loaded via "shared_preload_libraries" to generate IDs
 SELECT snowflake_currval(); --> ERROR 55000: snowflake_currval is not yet defined in this session
 SELECT * FROM pg_stat_snowflake; --> ERROR 55000: ...shared_preload_libraries...
 SELECT snowflake_stat_reset(); --> ERROR 55000: ...shared_preload_libraries...

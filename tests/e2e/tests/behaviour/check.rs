@@ -1,7 +1,9 @@
 //! `snowflake_check()` shows before a promotion what would fail after it.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, check, error_of, eventually};
+use snowflake_e2e::{
+    Cluster, NEXT, Register, Run, bigint, check, create_orders, error_of, eventually, failing,
+};
 
 #[track_caller]
 fn assert_well(client: &mut Client, name: &str) {
@@ -19,77 +21,37 @@ fn assert_not_well(client: &mut Client, name: &str, what: &str, advice: &str) {
 
 const VERDICT: &str = "issues IDs";
 
-/// The names of the rows that the verdict gives as the reason.
-#[track_caller]
-fn assert_verdict(client: &mut Client, verdict: &str) {
-    let (ok, detail, _) = check(client, VERDICT);
-    assert_eq!((ok, &*detail), (false, verdict));
-}
-
-fn primary() -> Cluster {
-    primary_at("+0")
-}
-
 /// A primary whose clock is moved. PostgreSQL 15 forks walreceivers in a signal handler, where
 /// libfaketime lets them see the true time: so it is the primary's clock that is wrong, and that of
 /// the standby that seems to be.
-fn primary_at(clock: &str) -> Cluster {
+fn primary(clock: &str) -> Cluster {
     let mut primary = Cluster::builder().fake_clock().create();
     primary.set_clock(clock);
     primary.start_again();
-    primary.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
-    primary.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    primary.run("CREATE EXTENSION snowflake");
+    primary.run(NEXT);
     primary
-}
-
-/// A standby with another configuration.
-fn standby(primary: &Cluster, settings: &[(&str, &str)]) -> Cluster {
-    let mut standby = primary.base_backup(&["--write-recovery-conf"]);
-    standby.configure(settings);
-    standby.start_again();
-    standby
-}
-
-/// Promotes the standby, where no ID can be taken, as the check has said.
-#[track_caller]
-fn assert_fails_after_promotion(standby: &Cluster) {
-    standby.promote();
-    error_of(standby.connect().query("SELECT snowflake_nextval()", &[]));
-    let (ok, detail, _) = check(&mut standby.connect(), VERDICT);
-    assert!(!ok && detail.starts_with("This server issues no ID"), "{detail}");
 }
 
 #[test]
 fn a_server_that_is_well_says_so() {
-    let primary = primary();
-    let standby = standby(&primary, &[]);
+    let primary = primary("+0");
+    let standby = primary.standby();
     let mut client = primary.connect();
     assert_eq!(
         check(&mut client, VERDICT),
         (true, "This server issues IDs.".into(), String::new())
     );
-    for name in [
-        "preloading",
-        "identity",
-        "register",
-        "layout",
-        "layout of the database",
-        "guards",
-        "lead",
-        "clock",
-        "synchronous standbys",
-        "timestamp field",
-    ] {
-        assert_well(&mut client, name);
-    }
+    eventually("the standby is there", || failing(&mut client).is_empty());
     eventually("the standby has answered", || {
         check(&mut client, "clocks of standbys").1 == "They agree with the clock of this server."
     });
-    let expected =
-        (true, "This standby would issue IDs if it were promoted now.".into(), String::new());
-    assert_eq!(check(&mut standby.connect(), VERDICT), expected);
+    assert_eq!(
+        check(&mut standby.connect(), VERDICT),
+        (true, "This standby would issue IDs if it were promoted now.".into(), String::new())
+    );
     standby.promote();
-    standby.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    standby.run(NEXT);
 }
 
 /// Asserts that the standby would fail for this reason, and that it does.
@@ -99,39 +61,32 @@ fn assert_shown_before_it_fails(standby: &Cluster, name: &str, what: &str, advic
     assert_not_well(&mut client, name, what, advice);
     let verdict =
         format!("This standby would issue no ID if it were promoted now, because of: {name}.");
-    assert_verdict(&mut client, &verdict);
-    assert_fails_after_promotion(standby);
+    assert_eq!(check(&mut client, VERDICT), (false, verdict, String::new()));
+    standby.promote();
+    error_of(standby.connect().query(NEXT, &[]));
+    assert_not_well(&mut standby.connect(), VERDICT, "This server issues no ID", "");
 }
 
 #[test]
-fn a_standby_without_the_library_shows() {
-    let primary = primary();
-    let standby = standby(&primary, &[("shared_preload_libraries", "")]);
-    let (what, advice) = ("snowflake_pg must be loaded via", "shared_preload_libraries");
-    assert_shown_before_it_fails(&standby, "preloading", what, advice);
-}
-
-#[test]
-fn a_standby_without_a_worker_id_shows() {
-    let primary = primary();
-    let standby = standby(&primary, &[("snowflake.worker_id", "-1")]);
+fn a_standby_that_would_issue_no_id_shows() {
+    let primary = primary("+0");
+    let preload = "shared_preload_libraries";
     // The name of a setting is never written in another way.
-    let (what, advice) = ("snowflake.datacenter_id and", "outside the data directory");
-    assert_shown_before_it_fails(&standby, "identity", what, advice);
-}
-
-#[test]
-fn a_standby_with_other_widths_shows() {
-    let primary = primary();
-    let standby = standby(&primary, &[("snowflake.sequence_bits", "10")]);
-    let (what, advice) = ("5, 5 and 12 bits", "as they were");
-    assert_shown_before_it_fails(&standby, "layout", what, advice);
+    let identity = "snowflake.datacenter_id and";
+    for (setting, row, what, advice) in [
+        ((preload, ""), "preloading", "snowflake_pg must be loaded via", preload),
+        (("snowflake.worker_id", "-1"), "identity", identity, "outside the data directory"),
+        (("snowflake.sequence_bits", "10"), "layout", "5, 5 and 12 bits", "as they were"),
+    ] {
+        let standby = primary.standby_with(&[setting]);
+        assert_shown_before_it_fails(&standby, row, what, advice);
+    }
 }
 
 #[test]
 fn a_standby_whose_clock_is_two_days_behind_shows() {
-    let primary = primary_at("+2d");
-    let standby = standby(&primary, &[]);
+    let primary = primary("+2d");
+    let standby = primary.standby();
     // The primary sees the clock of the standby in its answers.
     let mut client = primary.connect();
     eventually("the primary sees it", || !check(&mut client, "clocks of standbys").0);
@@ -141,12 +96,12 @@ fn a_standby_whose_clock_is_two_days_behind_shows() {
 
 #[test]
 fn a_standby_whose_clock_is_ahead_shows_on_both_sides() {
-    let primary = primary_at("-60s");
-    let standby = standby(&primary, &[]);
+    let primary = primary("-60s");
+    let standby = primary.standby();
     let mut client = primary.connect();
     eventually("the primary sees it", || !check(&mut client, "clocks of standbys").0);
     assert_not_well(&mut client, "clocks of standbys", " ahead", "Set the clocks right");
-    client.batch_execute("CREATE TABLE message ()").expect("something to send");
+    client.run("CREATE TABLE message ()");
     let mut client = standby.connect();
     eventually("the standby sees it", || !check(&mut client, "clock").0);
     assert_not_well(&mut client, "clock", "ahead of that of the server", "before this server");
@@ -156,56 +111,43 @@ fn a_standby_whose_clock_is_ahead_shows_on_both_sides() {
 
 #[test]
 fn a_damaged_register_shows() {
-    let mut primary = primary();
+    let mut primary = primary("+0");
     primary.stop();
-    let path = snowflake_e2e::Register::path(&primary);
+    let path = Register::path(&primary);
     std::fs::write(&path, [1; 8192]).expect("root, or the owner");
     primary.start_again();
     let mut client = primary.connect();
     assert_not_well(&mut client, "register", "does not hold a valid record", "snowflake_set_floor");
-    assert_verdict(&mut client, "This server issues no ID, because of: register.");
+    let verdict = "This server issues no ID, because of: register.".into();
+    assert_eq!(check(&mut client, VERDICT), (false, verdict, String::new()));
 }
+
+const ORIGIN: &str = "origin of the identity";
 
 #[test]
 fn an_identity_inside_of_the_data_directory_shows() {
     let mut cluster = Cluster::start();
-    let origin = "origin of the identity";
     let mut client = cluster.connect();
-    assert_not_well(&mut client, origin, "/data/postgresql.conf, line ", "outside the data");
+    assert_not_well(&mut client, ORIGIN, "/data/postgresql.conf, line ", "outside the data");
     // It is a warning: IDs are issued.
     assert_well(&mut client, VERDICT);
-    client.batch_execute("ALTER SYSTEM SET snowflake.worker_id = 3").expect("valid");
-    drop(client);
-    cluster.stop();
-    cluster.start_again();
+    client.run("ALTER SYSTEM SET snowflake.worker_id = 3");
+    cluster.restart_with(&[]);
     // The other value is in force when somebody resets this one.
-    let mut client = cluster.connect();
-    let file = "snowflake.worker_id = 9 in ";
-    assert_not_well(&mut client, origin, file, "in one place");
-    let (_, detail, _) = check(&mut client, origin);
-    assert!(
-        detail.contains("snowflake.worker_id: ")
-            && detail.contains("/postgresql.auto.conf, line 3"),
-        "{detail}"
-    );
-    drop(client);
+    let auto = "/postgresql.auto.conf, line 3";
+    for what in ["snowflake.worker_id = 9 in ", "snowflake.worker_id: ", auto] {
+        assert_not_well(&mut cluster.connect(), ORIGIN, what, "in one place");
+    }
     cluster.stop();
     // The command line goes first, and what the files say is in force without it.
     let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=5"];
     cluster.start_with(&arguments).expect("a start");
     let mut client = cluster.connect();
-    assert_not_well(
-        &mut client,
-        origin,
-        "snowflake.worker_id: command line. These values are not in force: ",
-        "in one place",
-    );
-    let (_, detail, _) = check(&mut client, origin);
-    assert!(detail.contains("snowflake.worker_id = 9 in "), "{detail}");
-    assert!(
-        detail.contains(", 3 in ") && detail.contains("/postgresql.auto.conf, line 3."),
-        "{detail}"
-    );
+    let first = "snowflake.worker_id: command line. These values are not in force: ";
+    for what in [first, "snowflake.worker_id = 9 in ", ", 3 in ", auto] {
+        assert_not_well(&mut client, ORIGIN, what, "in one place");
+    }
+    let (_, detail, _) = check(&mut client, ORIGIN);
     assert!(!detail.contains("snowflake.datacenter_id ="), "{detail}");
     assert_eq!(check(&mut client, "identity").1, "Datacenter 5, worker 4.");
 }
@@ -216,38 +158,27 @@ fn an_identity_outside_of_the_data_directory_is_well() {
     let builder = Cluster::builder();
     let mut cluster =
         builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
-    let file = cluster.directory().join("identity.conf");
-    let identity = "snowflake.datacenter_id = 4\nsnowflake.worker_id = 4\n";
-    std::fs::write(&file, identity).expect("a directory to write to");
-    let include = format!("include '{}'\n", file.display());
-    let configuration = cluster.data().join("postgresql.conf");
-    let text = std::fs::read_to_string(&configuration).expect("postgresql.conf");
-    std::fs::write(&configuration, text + &include).expect("postgresql.conf is writable");
+    cluster.set_identity_outside(4);
     cluster.start_again();
-    let mut client = cluster.connect();
-    client.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
-    let origin = "origin of the identity";
-    assert_well(&mut client, origin);
-    assert!(check(&mut client, origin).1.contains("/identity.conf, line 2."));
-    drop(client);
+    cluster.run("CREATE EXTENSION snowflake");
+    let assert_from = |cluster: &Cluster, origin: &str| {
+        let (ok, detail, _) = check(&mut cluster.connect(), ORIGIN);
+        assert!(ok && detail.contains(origin), "{detail}");
+    };
+    assert_from(&cluster, "/identity.conf, line 2.");
     cluster.stop();
-    let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=4"];
+    let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=5"];
     cluster.start_with(&arguments).expect("a start");
-    let mut client = cluster.connect();
-    assert_well(&mut client, origin);
-    assert!(check(&mut client, origin).1.contains("snowflake.worker_id: command line"));
+    assert_from(&cluster, "snowflake.worker_id: command line");
 }
 
 #[test]
 fn an_error_in_one_row_hides_no_other() {
-    let primary = primary();
-    let standby = standby(&primary, &[]);
-    let revoked = "CREATE ROLE ordinary LOGIN; REVOKE SELECT ON pg_trigger FROM PUBLIC";
-    primary.connect().batch_execute(revoked).expect("a role");
-    let role = "SELECT FROM pg_roles WHERE rolname = 'ordinary'";
-    eventually("the role is on the standby", || {
-        standby.connect().query_opt(role, &[]).expect("the catalog").is_some()
-    });
+    let primary = primary("+0");
+    let standby = primary.standby();
+    primary.run("CREATE ROLE ordinary LOGIN; REVOKE SELECT ON pg_trigger FROM PUBLIC");
+    let role = "SELECT count(*) FROM pg_roles WHERE rolname = 'ordinary'";
+    eventually("the role is there", || bigint(&mut standby.connect(), role) == 1);
     for server in [&primary, &standby] {
         let mut ordinary = server.connect_as("ordinary", "postgres");
         let expected = "Not checked, because of an error: permission denied for table pg_trigger.";
@@ -259,7 +190,6 @@ fn an_error_in_one_row_hides_no_other() {
             let rows = transaction.query("SELECT FROM snowflake_check()", &[]);
             assert_eq!(rows.expect("a check").len(), 21);
         }
-        transaction.commit().expect("committed");
     }
 }
 
@@ -267,29 +197,20 @@ fn an_error_in_one_row_hides_no_other() {
 #[test]
 fn keys_without_a_register_show() {
     let mut cluster = Cluster::start();
+    create_orders(&cluster);
     let mut client = cluster.connect();
-    let key = "id bigint PRIMARY KEY DEFAULT snowflake_nextval()";
-    client.batch_execute(&format!("CREATE TABLE orders ({key})")).expect("a table");
     // A new server has tables without rows.
     assert_eq!(check(&mut client, "register").1, "There is none. The first ID creates it.");
     assert_well(&mut client, "register");
-    client.batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
-    drop(client);
+    client.run("INSERT INTO orders DEFAULT VALUES");
     cluster.stop();
-    std::fs::remove_file(snowflake_e2e::Register::path(&cluster)).expect("the register");
+    std::fs::remove_file(Register::path(&cluster)).expect("the register");
     cluster.start_again();
     let mut client = cluster.connect();
-    assert_not_well(
-        &mut client,
-        "register",
-        "But the table public.orders, whose",
-        "set_floor('...')",
-    );
+    let table = "But the table public.orders, whose";
+    assert_not_well(&mut client, "register", table, "set_floor('...')");
     assert_well(&mut client, VERDICT);
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("snowflake.start_after", "2026-01-01 00:00:00+00")]);
-    cluster.start_again();
+    cluster.restart_with(&[("snowflake.start_after", "2026-01-01 00:00:00+00")]);
     let (ok, detail, _) = check(&mut cluster.connect(), "register");
     assert!(ok && detail.ends_with("and is after 2026-01-01 00:00:00+00."), "{detail}");
 }
@@ -298,15 +219,15 @@ fn keys_without_a_register_show() {
 #[test]
 fn the_lead_of_promotions_shows() {
     let first = Cluster::builder().set("snowflake.failover_margin", "5min").start();
-    first.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    first.run(NEXT);
     let second = first.standby();
     second.promote();
-    second.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    second.run(NEXT);
     // One promotion explains it.
     assert_well(&mut second.connect(), "lead");
     let third = second.standby();
     third.promote();
-    third.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    third.run(NEXT);
     let mut client = third.connect();
     assert_not_well(&mut client, "lead", "ahead of the clock", "several promotions");
     assert_well(&mut client, VERDICT);
@@ -317,11 +238,11 @@ fn the_lead_of_promotions_shows() {
 fn a_refusal_does_not_say_that_the_margin_was_issued() {
     let primary =
         Cluster::builder().set("snowflake.max_backward_step", "1min").fake_clock().start();
-    primary.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    primary.run(NEXT);
     let standby = primary.standby();
     standby.set_clock("-1h");
     standby.promote();
-    let error = error_of(standby.connect().query("SELECT snowflake_nextval()", &[]));
+    let error = error_of(standby.connect().query(NEXT, &[]));
     let detail = error.detail().expect("a detail");
     assert!(detail.starts_with("The next ID is not before 20"), "{detail}");
 }

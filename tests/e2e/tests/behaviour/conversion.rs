@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, dump_text, error_of, eventually};
+use postgres::{Client, Error, Row};
+use snowflake_e2e::{Cluster, Run, at_once, bigint, dump_text, error_of, eventually, values};
 
 const CONVERT: &str = "SELECT count(*) FROM snowflake_convert('one', 'id', dry_run => false)";
 
@@ -15,25 +15,8 @@ fn ring() -> Cluster {
     let ring = "CREATE TABLE one (id serial PRIMARY KEY, two integer);
         CREATE TABLE two (id serial PRIMARY KEY, one integer REFERENCES one);
         ALTER TABLE one ADD FOREIGN KEY (two) REFERENCES two";
-    cluster.connect().batch_execute(ring).expect("tables");
+    cluster.run(ring);
     cluster
-}
-
-/// The relations of users on which this session has locks.
-fn locked(client: &mut Client) -> i64 {
-    let query = "SELECT count(*) FROM pg_locks
-        WHERE pid = pg_backend_pid() AND relation >= 16384 AND database <> 0";
-    bigint(client, query)
-}
-
-#[test]
-fn a_dry_run_keeps_no_lock() {
-    let cluster = ring();
-    let mut client = cluster.connect();
-    client.batch_execute("BEGIN").expect("a transaction");
-    let dry_run = "SELECT count(*) FROM snowflake_convert(schema => 'public')";
-    assert_eq!(bigint(&mut client, dry_run), 8);
-    assert_eq!(locked(&mut client), 0);
 }
 
 /// With locks in the order of the statements, which begins elsewhere for each of the keys, two
@@ -41,18 +24,10 @@ fn a_dry_run_keeps_no_lock() {
 #[test]
 fn conversions_from_both_ends_of_a_cycle_do_not_deadlock() {
     let cluster = ring();
-    let convert = |table: &str| {
+    at_once(2, |session| {
         let mut client = cluster.connect();
-        for _ in 0..50 {
-            let convert = CONVERT.replace("'one'", &format!("'{table}'"));
-            client.batch_execute(&format!("BEGIN; {convert}; ROLLBACK")).unwrap_or_else(|error| {
-                panic!("{table}: {:?}", error.as_db_error());
-            });
-        }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(|| convert("one"));
-        scope.spawn(|| convert("two"));
+        let convert = CONVERT.replace("one", ["one", "two"][session]);
+        (0..50).for_each(|_| client.run(&format!("BEGIN; {convert}; ROLLBACK")));
     });
 }
 
@@ -61,70 +36,58 @@ fn conversions_from_both_ends_of_a_cycle_do_not_deadlock() {
 fn all_tables_are_locked_before_the_first_statement() {
     let cluster = ring();
     let mut reader = cluster.connect();
-    reader.batch_execute("BEGIN; SELECT FROM two").expect("a lock");
+    reader.run("BEGIN; SELECT FROM two");
     let mut client = cluster.connect();
-    client.batch_execute("SET lock_timeout = '200ms'").expect("a setting");
+    client.run("SET lock_timeout = '200ms'");
     assert_eq!(error_of(client.query(CONVERT, &[])).code(), &SqlState::LOCK_NOT_AVAILABLE);
 
-    client.batch_execute("SET lock_timeout = 0").expect("a setting");
-    std::thread::scope(|scope| {
-        let conversion = scope.spawn(|| bigint(&mut client, CONVERT));
-        let mut other = cluster.connect();
+    let narrow =
+        "SELECT count(*) FROM pg_attribute WHERE attrelid IN ('one'::regclass, 'two'::regclass)
+        AND atttypid = 'integer'::regtype";
+    let conversion = behind(&cluster, "two", || {
         // A SELECT plans with the columns of the tables as they are.
-        let waits =
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'two'::regclass";
-        eventually("it waits", || bigint(&mut other, waits) == 1);
-        let narrow =
-            "SELECT count(*) FROM pg_attribute WHERE attrelid IN ('one'::regclass, 'two'::regclass)
-            AND atttypid = 'integer'::regtype";
-        assert_eq!(bigint(&mut other, narrow), 4);
-        reader.batch_execute("COMMIT").expect("the end of the lock");
-        assert_eq!(conversion.join().expect("a conversion"), 5);
-        assert_eq!(bigint(&mut other, narrow), 2);
+        assert_eq!(bigint(&mut cluster.connect(), narrow), 4);
+        reader.run("COMMIT");
     });
+    assert_eq!(conversion.expect("a conversion").get::<_, i64>(0), 5);
+    assert_eq!(bigint(&mut client, narrow), 2);
 }
 
-/// The largest key is that of the time at which nobody else can insert any more.
-#[test]
-fn keys_that_were_inserted_while_a_conversion_waited_are_seen() {
-    let cluster = ring();
-    let mut writer = cluster.connect();
-    writer.batch_execute("ALTER TABLE one ALTER id TYPE bigint; BEGIN").expect("a transaction");
-    writer.batch_execute("INSERT INTO one VALUES (9223372036854775807)").expect("a row");
-    let mut client = cluster.connect();
+/// A conversion that waits for a table, until others end what it waits for.
+fn behind(cluster: &Cluster, table: &str, end: impl FnOnce()) -> Result<Row, Error> {
     std::thread::scope(|scope| {
-        let conversion = scope.spawn(|| error_of(client.query(CONVERT, &[])));
+        let conversion = scope.spawn(|| cluster.connect().query_one(CONVERT, &[]));
         let mut other = cluster.connect();
-        let waits =
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'one'::regclass";
-        eventually("it waits", || bigint(&mut other, waits) == 1);
-        writer.batch_execute("COMMIT").expect("a commit");
-        let error = conversion.join().expect("an error");
-        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-        assert!(error.detail().expect("a detail").contains("9223372036854775807"));
-    });
+        let waits = format!(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '{table}'::regclass"
+        );
+        eventually("it waits", || bigint(&mut other, &waits) == 1);
+        end();
+        conversion.join().expect("a session")
+    })
 }
 
-/// What refers to the key when the tables are locked, and did not before, is not overlooked.
+/// The largest key, and what refers to the key, are those of the time at which nobody else can
+/// change them any more.
 #[test]
-fn a_table_that_refers_to_the_key_meanwhile_ends_the_conversion() {
-    let cluster = ring();
-    let mut writer = cluster.connect();
-    writer
-        .batch_execute("BEGIN; CREATE TABLE three (one integer REFERENCES one)")
-        .expect("a table that others do not see yet");
-    let mut client = cluster.connect();
-    std::thread::scope(|scope| {
-        let conversion = scope.spawn(|| error_of(client.query(CONVERT, &[])));
-        let mut other = cluster.connect();
-        let waits =
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'one'::regclass";
-        eventually("it waits", || bigint(&mut other, waits) == 1);
-        writer.batch_execute("COMMIT").expect("a commit");
-        let error = conversion.join().expect("an error");
-        assert_eq!(error.code(), &SqlState::T_R_SERIALIZATION_FAILURE);
-    });
-    assert_eq!(bigint(&mut client, CONVERT), 6);
+fn what_was_committed_while_a_conversion_waited_is_seen() {
+    let wide = "ALTER TABLE one ALTER id TYPE bigint";
+    let largest = "9223372036854775807";
+    for (before, change, code, detail) in [
+        (wide, "INSERT INTO one VALUES (9223372036854775807)", "55000", largest),
+        ("", "CREATE TABLE three (one integer REFERENCES one)", "40001", ""),
+    ] {
+        let cluster = ring();
+        let mut writer = cluster.connect();
+        writer.run(before);
+        writer.run(&format!("BEGIN; {change}"));
+        let error = error_of(behind(&cluster, "one", || writer.run("COMMIT")));
+        assert_eq!(error.code().code(), code, "{error}");
+        assert!(error.detail().unwrap_or_default().contains(detail), "{error:?}");
+        if code == "40001" {
+            assert_eq!(bigint(&mut writer, CONVERT), 6);
+        }
+    }
 }
 
 /// Bigint keys are as they were before: defaults, sequences, their owners and privileges. Identities
@@ -143,25 +106,23 @@ fn a_dump_is_the_same_after_there_and_back() {
         COMMENT ON SEQUENCE shop.orders_id_seq IS 'numbers';
         CREATE VIEW shop.items AS SELECT id, item FROM shop.orders; RESET ROLE;
         INSERT INTO shop.orders (item) VALUES ('book'); INSERT INTO shop.lines (order_id) VALUES (1), (1);";
-    client.batch_execute(schema).expect("a schema");
+    client.run(schema);
     let dump = || dump_text(&cluster, &["--schema=shop"]);
     let before = dump();
     let convert = "SELECT statement FROM
         snowflake_convert(schema => 'shop', dry_run => false) WITH ORDINALITY AS s (step, statement, number)
         WHERE step = 'revert' ORDER BY number";
-    let back = client.query(convert, &[]).expect("a conversion");
+    let back: Vec<String> = values(&mut client, convert);
     assert_ne!(dump(), before);
-    client.batch_execute("SET ROLE shop").expect("the owner");
-    for row in back {
-        client.batch_execute(row.get(0)).expect("a statement");
-    }
+    client.run("SET ROLE shop");
+    back.iter().for_each(|statement| client.run(statement));
     assert_eq!(dump(), before);
 }
 
 /// A schema of this many tables, each of which refers to the one before, and to the first.
 fn chain(client: &mut Client, schema: &str, tables: usize) {
     let first = format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.t0 (id serial PRIMARY KEY)");
-    client.batch_execute(&first).expect("a table");
+    client.run(&first);
     // One transaction for each has few locks at a time.
     let others = format!(
         "DO $do$ BEGIN FOR n IN 1..{tables} - 1 LOOP
@@ -170,7 +131,7 @@ fn chain(client: &mut Client, schema: &str, tables: usize) {
              COMMIT;
          END LOOP; END $do$"
     );
-    client.batch_execute(&others).expect("tables");
+    client.run(&others);
 }
 
 /// How long a conversion takes, and how long its statements take without it.
@@ -180,8 +141,7 @@ fn times(client: &mut Client, schema: &str) -> [Duration; 2] {
          snowflake_convert(schema => '{schema}') WITH ORDINALITY AS s (step, statement, number)
          WHERE step = 'convert' ORDER BY number"
     );
-    let rows = client.query(&dry_run, &[]).expect("statements");
-    let script: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let script: Vec<String> = values(client, &dry_run);
     let by_hand = timed(client, &script.join("\n"));
     let convert =
         format!("SELECT count(*) FROM snowflake_convert(schema => '{schema}', dry_run => false)");
@@ -190,7 +150,7 @@ fn times(client: &mut Client, schema: &str) -> [Duration; 2] {
 
 fn timed(client: &mut Client, script: &str) -> Duration {
     let start = Instant::now();
-    client.batch_execute(&format!("BEGIN; {script}; ROLLBACK")).expect("a conversion");
+    client.run(&format!("BEGIN; {script}; ROLLBACK"));
     start.elapsed()
 }
 
@@ -225,7 +185,9 @@ fn a_schema_with_more_tables_than_locks_is_refused_by_postgresql() {
     chain(&mut client, "much", 800);
     let convert = "SELECT count(*) FROM snowflake_convert(schema => 'much', dry_run => false)";
     assert_eq!(error_of(client.query(convert, &[])).code(), &SqlState::OUT_OF_MEMORY);
-    assert_eq!(locked(&mut client), 0);
+    let locks = "SELECT count(*) FROM pg_locks
+        WHERE pid = pg_backend_pid() AND relation >= 16384 AND database <> 0";
+    assert_eq!(bigint(&mut client, locks), 0);
 }
 
 /// The owner of the schema waits until the dry run has the name of the table and waits for it, and then
@@ -234,23 +196,21 @@ fn a_schema_with_more_tables_than_locks_is_refused_by_postgresql() {
 fn a_view_in_the_place_of_a_table_is_not_read() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE ROLE mallory LOGIN; CREATE ROLE shop LOGIN;
-             CREATE SCHEMA theirs AUTHORIZATION mallory; CREATE SEQUENCE calls;
-             GRANT ALL ON SEQUENCE calls TO PUBLIC; CREATE TABLE theirs.orders (id bigserial PRIMARY KEY);
-             ALTER TABLE theirs.orders OWNER TO shop; GRANT UPDATE ON theirs.orders TO mallory;
-             GRANT ALL ON SCHEMA theirs TO shop;
-             GRANT CREATE ON DATABASE postgres TO mallory",
-        )
-        .expect("a table in the schema of another role");
+    client.run(
+        "CREATE ROLE mallory LOGIN; CREATE ROLE shop LOGIN;
+         CREATE SCHEMA theirs AUTHORIZATION mallory; CREATE SEQUENCE calls;
+         GRANT ALL ON SEQUENCE calls TO PUBLIC; CREATE TABLE theirs.orders (id bigserial PRIMARY KEY);
+         ALTER TABLE theirs.orders OWNER TO shop; GRANT UPDATE ON theirs.orders TO mallory;
+         GRANT ALL ON SCHEMA theirs TO shop;
+         GRANT CREATE ON DATABASE postgres TO mallory",
+    );
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
     // How often the dry run opens the table before it reads it is not known.
     for opened in 0..5 {
         let lock = "BEGIN; LOCK TABLE theirs.orders";
         let mut first = cluster.connect_as("mallory", "postgres");
         let mut second = cluster.connect_as("mallory", "postgres");
-        first.batch_execute(lock).expect("a lock");
+        first.run(lock);
         std::thread::scope(|scope| {
             let dry_run = scope.spawn(|| {
                 let query = "SELECT count(*) FROM snowflake_convert('theirs.orders')";
@@ -267,11 +227,11 @@ fn a_view_in_the_place_of_a_table_is_not_read() {
                 // Who holds the lock lets the dry run have it, and the next one is behind it.
                 let mut next = std::mem::replace(&mut first, cluster.connect());
                 let locks = scope.spawn(move || {
-                    second.batch_execute(lock).expect("a lock");
+                    second.run(lock);
                     second
                 });
                 waits(&mut client, 2);
-                next.batch_execute("COMMIT").expect("a commit");
+                next.run("COMMIT");
                 first = locks.join().expect("a session");
                 second = next;
                 waits(&mut client, 1);

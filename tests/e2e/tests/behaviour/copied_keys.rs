@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write;
 
-use snowflake_e2e::{Cluster, NEXT, assert_increasing, bigint, bigints, create_orders};
+use snowflake_e2e::{Cluster, NEXT, Run, assert_increasing, bigint, bigints, create_orders};
 
 /// How many rows each file has: more than COPY keeps for one insertion.
 const ROWS: u64 = 2500;
@@ -14,11 +14,11 @@ fn keys_are_in_the_order_of_the_input_from_each_source_in_each_format() {
     let cluster = Cluster::start();
     create_orders(&cluster);
     let mut client = cluster.connect();
-    client.batch_execute("ALTER TABLE orders ADD number bigint").expect("a column");
+    client.run("ALTER TABLE orders ADD number bigint");
     for format in ["text", "csv", "binary"] {
         let path = cluster.directory().join(format).display().to_string();
         let numbers = format!("COPY (SELECT generate_series(1::bigint, {ROWS}))");
-        client.batch_execute(&format!("{numbers} TO '{path}' (FORMAT {format})")).expect("a file");
+        client.run(&format!("{numbers} TO '{path}' (FORMAT {format})"));
         for source in [format!("'{path}'"), format!("PROGRAM 'cat {path}'"), "STDIN".into()] {
             let before = bigint(&mut client, NEXT);
             let copy = format!("COPY orders (number) FROM {source} (FORMAT {format})");
@@ -27,13 +27,13 @@ fn keys_are_in_the_order_of_the_input_from_each_source_in_each_format() {
                 writer.write_all(&fs::read(&path).expect("a file")).expect("sent");
                 assert_eq!(writer.finish().expect("rows"), ROWS);
             } else {
-                client.batch_execute(&copy).expect("rows");
+                client.run(&copy);
             }
             let ids = bigints(&mut client, "SELECT id FROM orders ORDER BY number");
             assert_eq!(ids.len() as u64, ROWS, "{source}");
             let after = bigint(&mut client, NEXT);
             assert_increasing(&[vec![before], ids, vec![after]].concat());
-            client.batch_execute("TRUNCATE orders").expect("emptied");
+            client.run("TRUNCATE orders");
         }
     }
 }

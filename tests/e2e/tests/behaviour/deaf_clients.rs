@@ -1,12 +1,12 @@
 //! A client that does not read what the server sends stops nobody else.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
 use std::time::Duration;
 
 use postgres::NoTls;
-use snowflake_e2e::{Cluster, DeafClient, Register, eventually, within};
+use snowflake_e2e::{Cluster, DeafClient, NEXT, Register, Run, eventually, within};
 
 /// What another session gets that wants an ID: an error's SQLSTATE, if it is one.
 #[track_caller]
@@ -14,7 +14,7 @@ fn assert_others_are_answered(cluster: &Cluster) -> Option<String> {
     let config = cluster.config();
     let answer = within(Duration::from_secs(20), move || {
         let mut client = config.connect(NoTls).expect("a session");
-        let answer = client.query("SELECT snowflake_nextval()", &[]);
+        let answer = client.query(NEXT, &[]);
         answer.err().and_then(|error| error.code().map(|code| code.code().to_owned()))
     });
     answer.expect("another session gets an answer within 20 seconds")
@@ -31,7 +31,7 @@ fn others_take_ids_while_the_register_is_created() {
 #[test]
 fn others_take_ids_while_the_clock_steps_ahead() {
     let cluster = Cluster::builder().fake_clock().start();
-    cluster.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    cluster.run(NEXT);
     cluster.set_clock("+1h");
     let _client = DeafClient::take_an_id_when_full(&cluster);
     assert!(cluster.log().contains("the clock has jumped ahead"), "{}", cluster.log());
@@ -44,16 +44,18 @@ fn others_take_ids_while_the_clock_steps_ahead() {
 #[test]
 fn others_are_answered_while_an_error_of_postgresql_is_reported() {
     let mut cluster = Cluster::start();
-    cluster.connect().batch_execute("SELECT snowflake_nextval()").expect("an ID");
+    cluster.run(NEXT);
     cluster.stop();
-    fs::set_permissions(Register::path(&cluster), fs::Permissions::from_mode(0o000))
-        .expect("root, or the owner");
+    let register = Register::path(&cluster);
+    let set_mode = |mode| {
+        fs::set_permissions(&register, Permissions::from_mode(mode)).expect("root, or the owner");
+    };
+    set_mode(0o000);
     cluster.start_again();
     let _client = DeafClient::take_an_id_when_full(&cluster);
     assert!(cluster.log().contains("could not open file"), "{}", cluster.log());
     assert_eq!(assert_others_are_answered(&cluster).as_deref(), Some("42501"));
-    fs::set_permissions(Register::path(&cluster), fs::Permissions::from_mode(0o600))
-        .expect("root, or the owner");
+    set_mode(0o600);
     assert_eq!(assert_others_are_answered(&cluster), None);
 }
 
@@ -74,10 +76,9 @@ fn others_take_ids_while_a_deleted_register_is_written_again() {
         cluster.log().contains(&said)
     });
     assert_eq!(assert_others_are_answered(&cluster), None);
-    let terminate = format!("SELECT pg_terminate_backend({})", client.pid());
-    cluster.connect().batch_execute(&terminate).expect("a signal");
+    cluster.run(&format!("SELECT pg_terminate_backend({})", client.pid()));
     written.join().expect("a thread").expect("a floor");
-    cluster.connect().batch_execute("SELECT snowflake_floor()").expect("a register");
+    cluster.run("SELECT snowflake_floor()");
 }
 
 /// What concerns the administrator is not sent to whoever takes an ID.
@@ -85,10 +86,10 @@ fn others_take_ids_while_a_deleted_register_is_written_again() {
 fn no_client_sees_what_is_for_the_log() {
     let cluster = Cluster::builder().fake_clock().start();
     let (mut client, notices) = cluster.connect_with_notices("postgres");
-    client.batch_execute("SET client_min_messages = log").expect("set");
+    client.run("SET client_min_messages = log");
     for clock in ["+0", "+1h", "-1h"] {
         cluster.set_clock(clock);
-        client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
+        client.run(NEXT);
     }
     drop(client);
     assert_eq!(notices.iter().collect::<Vec<_>>(), []);

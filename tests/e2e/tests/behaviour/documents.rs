@@ -19,19 +19,21 @@ fn pages_for_one_server() -> impl Iterator<Item = Page> {
     pages().into_iter().filter(|page| page.name != MIGRATIONS)
 }
 
+/// What a program prints that reads this.
+fn piped(command: &mut Command, input: &str) -> String {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program runs");
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{input}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
 /// What psql prints for the command. psql starts in `directory`.
 fn psql(cluster: &Cluster, directory: &Path, options: &[&str], command: &str) -> String {
     let mut psql = cluster.client_program("psql");
-    psql.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"])
-        .args(options)
-        .current_dir(directory)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut psql = psql.spawn().expect("psql runs");
-    psql.stdin.take().expect("a pipe").write_all(command.as_bytes()).expect("psql reads");
-    let output = psql.wait_with_output().expect("psql ends");
-    assert!(output.status.success(), "{command}");
-    String::from_utf8(output.stdout).expect("UTF-8")
+    psql.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"]).args(options);
+    piped(psql.current_dir(directory), command)
 }
 
 /// Runs the SQL blocks of a page in order, each in a session of its own, and returns how many
@@ -44,27 +46,21 @@ fn run_blocks(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
             fs::write(directory.join(file), &block.text).expect("a file");
         }
     }
-    let sql = blocks.iter().enumerate().filter(|(_, block)| block.language == "sql");
-    sql.filter(|(index, block)| run_block(page, block, blocks.get(index + 1), cluster, directory))
-        .count()
+    let sql = (0..blocks.len()).filter(|index| blocks[*index].language == "sql");
+    sql.filter(|index| run_block(page, *index, cluster, directory)).count()
 }
 
-/// Runs an SQL block in a session of its own, and compares what it prints with the next block if
-/// that shows rows. Whether it does.
-pub fn run_block(
-    page: &Page,
-    block: &Block,
-    next: Option<&Block>,
-    cluster: &Cluster,
-    directory: &Path,
-) -> bool {
-    let printed = psql(cluster, directory, &[], &block.text);
-    let result = next.filter(|next| {
+/// Runs the SQL block of this number in a session of its own, and compares what it prints with the
+/// next block if that shows rows. Whether it does.
+pub fn run_block(page: &Page, index: usize, cluster: &Cluster, directory: &Path) -> bool {
+    let blocks = page.blocks();
+    let (name, text) = (&page.name, &blocks[index].text);
+    let printed = psql(cluster, directory, &[], text);
+    let result = blocks.get(index + 1).filter(|next| {
         let last = next.text.lines().last().unwrap_or_default();
         next.language == "text" && last.starts_with('(') && last.contains(" row")
     });
     if let Some(result) = result {
-        let (name, text) = (&page.name, &block.text);
         assert_eq!(printed.trim_end(), result.text.trim_end(), "{name}: {text}");
     }
     result.is_some()
@@ -106,7 +102,7 @@ fn cluster_for_pages() -> Cluster {
         builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
     cluster.set_identity_outside(9);
     cluster.start_again();
-    cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+    cluster.run("CREATE EXTENSION snowflake");
     cluster
 }
 
@@ -161,19 +157,8 @@ fn the_configurations_of_every_page_start_a_server() {
 
 #[test]
 fn make_psql_opens_psql() {
-    let mut make = Command::new("make");
-    make.arg("-C").arg(tree()).arg("psql");
-    let mut make = make.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("make runs");
-    let mut stdin = make.stdin.take().expect("a pipe");
-    stdin
-        .write_all(b"SELECT 'worker', snowflake_worker_id(snowflake_nextval());\n")
-        .expect("psql reads");
-    drop(stdin);
-    let output = make.wait_with_output().expect("make ends");
-    assert!(output.status.success());
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        printed.lines().any(|line| line.trim() == "worker   |                   9"),
-        "{printed}"
-    );
+    let query = "SELECT 'worker', snowflake_worker_id(snowflake_nextval());\n";
+    let printed = piped(Command::new("make").arg("-C").arg(tree()).arg("psql"), query);
+    let worker = "worker   |                   9";
+    assert!(printed.lines().any(|line| line.trim() == worker), "{printed}");
 }

@@ -1,48 +1,46 @@
 //! What uses the extension survives pg_dump and pg_restore.
 
 use std::fs;
-use std::process::Output;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Programs, bigint, dump_and_restore, error_of, new_directory};
+use snowflake_e2e::{
+    Cluster, Dump, INSERT, NEXT, Programs, Run, bigint, dump_and_restore, error_of, explain,
+    new_directory, value,
+};
 
 #[test]
 fn decoding_in_the_schema_survives() {
     let cluster = Cluster::start();
-    cluster
-        .connect()
-        .batch_execute(
-            "CREATE TABLE events (
-                 id bigint PRIMARY KEY DEFAULT snowflake_nextval() CHECK (snowflake_within(id, '2020-01-01+00', 'infinity')),
-                 created_at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED,
-                 code text COLLATE \"C\" GENERATED ALWAYS AS (snowflake_to_base62(id)) STORED
-             );
-             CREATE INDEX by_time ON events (snowflake_timestamp(id));
-             CREATE INDEX by_time_brin ON events USING brin (snowflake_timestamp(id));
-             CREATE VIEW seen AS SELECT id, snowflake_json(id) AS parts FROM events WHERE snowflake_within(id, '2020-01-01+00', now());
-             INSERT INTO events SELECT snowflake_nextval(10000);
-             CREATE TABLE parted (id bigint PRIMARY KEY DEFAULT snowflake_nextval()) PARTITION BY RANGE (id);
-             CREATE TABLE parted_2026 PARTITION OF parted
-                 FOR VALUES FROM (snowflake_min('2026-01-01+00')) TO (snowflake_min('2027-01-01+00'));
-             CREATE TABLE refers (id bigint REFERENCES parted);",
-        )
-        .expect("a schema");
+    cluster.run(
+        "CREATE TABLE events (
+             id bigint PRIMARY KEY DEFAULT snowflake_nextval() CHECK (snowflake_within(id, '2020-01-01+00', 'infinity')),
+             created_at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED,
+             code text COLLATE \"C\" GENERATED ALWAYS AS (snowflake_to_base62(id)) STORED
+         );
+         CREATE INDEX by_time ON events (snowflake_timestamp(id));
+         CREATE INDEX by_time_brin ON events USING brin (snowflake_timestamp(id));
+         CREATE VIEW seen AS SELECT id, snowflake_json(id) AS parts FROM events WHERE snowflake_within(id, '2020-01-01+00', now());
+         INSERT INTO events SELECT snowflake_nextval(10000);
+         CREATE TABLE parted (id bigint PRIMARY KEY DEFAULT snowflake_nextval()) PARTITION BY RANGE (id);
+         CREATE TABLE parted_2026 PARTITION OF parted
+             FOR VALUES FROM (snowflake_min('2026-01-01+00')) TO (snowflake_min('2027-01-01+00'));
+         CREATE TABLE refers (id bigint REFERENCES parted);",
+    );
     dump_and_restore(&cluster, "postgres", "restored");
     let mut restored = cluster.connect_to("restored");
     assert_eq!(bigint(&mut restored, "SELECT count(*) FROM seen"), 10_000);
     let wrong = "SELECT count(*) FROM events WHERE created_at <> snowflake_timestamp(id) OR snowflake_from_base62(code) <> id";
     assert_eq!(bigint(&mut restored, wrong), 0);
-    restored.batch_execute("SET enable_seqscan = off").expect("set");
+    restored.run("SET enable_seqscan = off");
     for (index, prepare) in [
         ("by_time", "SET enable_bitmapscan = off"),
         ("by_time_brin", "DROP INDEX by_time; SET enable_bitmapscan = on"),
     ] {
-        restored.batch_execute(prepare).expect("prepared");
+        restored.run(prepare);
         let query = "SELECT count(*) FROM events WHERE snowflake_timestamp(id) >= '2020-01-01+00'";
-        let plan = restored.query(&format!("EXPLAIN {query}"), &[]).expect("a plan");
-        let lines: Vec<&str> = plan.iter().map(|line| line.get(0)).collect();
-        assert!(lines.iter().any(|line| line.split(' ').any(|word| word == index)), "{lines:?}");
+        let plan = explain(&mut restored, query);
+        assert!(plan.split_whitespace().any(|word| word == index), "{plan}");
         assert_eq!(bigint(&mut restored, query), 10_000);
     }
 }
@@ -66,27 +64,10 @@ const IN_ANOTHER_SCHEMA: &str = "
     INSERT INTO orders (item) SELECT 'item' FROM generate_series(1, 1000);
     INSERT INTO visits (order_id) SELECT id FROM orders";
 
-/// Runs a program of the server's clients on a database.
-fn run(cluster: &Cluster, program: &str, database: &str, arguments: &[&str]) -> Output {
-    let mut command = cluster.client_program(program);
-    command.args(["--dbname", database]).args(arguments).output().expect("the program runs")
-}
-
-#[track_caller]
-fn run_well(cluster: &Cluster, program: &str, database: &str, arguments: &[&str]) {
-    let output = run(cluster, program, database, arguments);
-    assert!(output.status.success(), "{program}: {}", stderr(&output));
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// A cluster with the database `source`, whose extension is in a schema of its own.
 fn source() -> Cluster {
     let cluster = Cluster::start();
-    cluster.connect().batch_execute("CREATE DATABASE source").expect("a database");
-    cluster.connect_to("source").batch_execute(IN_ANOTHER_SCHEMA).expect("a schema");
+    cluster.create_database("postgres", "source").run(IN_ANOTHER_SCHEMA);
     cluster
 }
 
@@ -97,7 +78,7 @@ fn assert_goes_on(client: &mut Client) {
         WHERE created_at = tools.snowflake_timestamp(orders.id)";
     assert_eq!(bigint(client, count), ROWS);
     let newest = bigint(client, "SELECT max(id) FROM visits");
-    let order = bigint(client, "INSERT INTO orders DEFAULT VALUES RETURNING id");
+    let order = bigint(client, INSERT);
     let visit = bigint(client, "INSERT INTO visits DEFAULT VALUES RETURNING id");
     assert!(newest < order && order < visit, "{newest}, {order}, {visit}");
 }
@@ -107,74 +88,47 @@ fn assert_goes_on(client: &mut Client) {
 #[test]
 fn every_format_restores_what_uses_the_extension_in_another_schema() {
     let cluster = source();
-    let directory = tempfile::tempdir().expect("a directory for temporary files");
-    for (format, program) in
-        [("plain", "psql"), ("custom", "pg_restore"), ("directory", "pg_restore")]
-    {
-        for parts in [&[""][..], &["--schema-only", "--data-only"]] {
+    for format in ["plain", "custom", "directory"] {
+        for parts in [&[&[][..]][..], &[&["--schema-only"], &["--data-only"]]] {
             let database = format!("{format}_{}", parts.len());
-            let create = format!("CREATE DATABASE {database}");
-            cluster.connect().batch_execute(&create).expect("a database");
+            let mut client = cluster.create_database("postgres", &database);
             for part in parts {
-                let path = directory.path().join(format!("{database}{part}"));
-                let path = path.to_str().expect("UTF-8");
-                let mut arguments = vec!["--format", format, "--file", path];
-                arguments.extend(Some(*part).filter(|part| !part.is_empty()));
-                run_well(&cluster, "pg_dump", "source", &arguments);
-                let restore = if program == "psql" {
-                    &["--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--file", path][..]
-                } else {
-                    &["--exit-on-error", path]
+                let stop = match format {
+                    "plain" => "--set=ON_ERROR_STOP=1",
+                    _ => "--exit-on-error",
                 };
-                run_well(&cluster, program, &database, restore);
+                let dump = Dump::of(&cluster, "postgres", "source", format, part);
+                dump.restore(&cluster, "postgres", &database, &[stop]).expect("restored");
             }
-            assert_goes_on(&mut cluster.connect_to(&database));
+            assert_goes_on(&mut client);
         }
     }
 }
 
 /// A server that does not preload the library restores everything, decodes, and gives no IDs. Once
-/// it preloads the library, it does.
+/// it preloads the library, it does. Where the extension is not installed, the first error of
+/// pg_restore says so, and the tables that use it are missing.
 #[test]
-fn a_server_without_preloading_restores_and_gives_no_ids() {
-    let original = source();
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    let path = file.path().to_str().expect("UTF-8");
-    run_well(&original, "pg_dump", "source", &["--format=custom", "--file", path]);
-
+fn a_server_restores_what_it_can() {
+    let dump = Dump::of(&source(), "postgres", "source", "custom", &[]);
     let mut cluster = Cluster::builder().unset("shared_preload_libraries").create();
     cluster.start_again();
-    run_well(&cluster, "pg_restore", "postgres", &["--exit-on-error", path]);
+    dump.restore(&cluster, "postgres", "postgres", &["--exit-on-error"]).expect("restored");
     let mut client = cluster.connect();
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), ROWS);
-    let error = error_of(client.execute("INSERT INTO orders DEFAULT VALUES", &[]));
+    let error = error_of(client.execute(INSERT, &[]));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
     let message = "snowflake_pg must be loaded via \"shared_preload_libraries\" to generate IDs";
     assert_eq!(error.message(), message);
-
-    cluster.stop();
-    cluster.configure(&[("shared_preload_libraries", "snowflake_pg")]);
-    cluster.start_again();
+    cluster.restart_with(&[("shared_preload_libraries", "snowflake_pg")]);
     assert_goes_on(&mut cluster.connect());
-}
-
-/// Where the extension is not installed, the first error of pg_restore says so, and the tables that
-/// use it are missing.
-#[test]
-fn a_server_without_the_extension_names_it() {
-    let original = source();
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    let path = file.path().to_str().expect("UTF-8");
-    run_well(&original, "pg_dump", "source", &["--format=custom", "--file", path]);
 
     let directory = new_directory();
     let programs = Programs::from_env().without_the_extension(directory.path());
     let mut cluster =
         Cluster::builder().programs(programs).unset("shared_preload_libraries").create();
     cluster.start_again();
-    let output = run(&cluster, "pg_restore", "postgres", &[path]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = stderr(&output);
+    let said = dump.restore(&cluster, "postgres", "postgres", &[]).expect_err("errors");
     let first = said.lines().next().expect("errors");
     assert!(first.ends_with("ERROR:  extension \"snowflake\" is not available"), "{said}");
     let tables = "SELECT count(*) FROM pg_class WHERE relname IN ('orders', 'visits')";
@@ -196,44 +150,34 @@ fn documented(beginning: &str) -> String {
 fn restored_keys_ahead_of_the_clock_are_found_and_passed() {
     let old = Cluster::builder().fake_clock().start();
     let mut client = old.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
-             INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 10000);",
-        )
-        .expect("rows");
+    client.run(
+        "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
+         INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 10000);",
+    );
     old.set_clock("+2h");
-    client
-        .batch_execute(
-            "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100);
-             INSERT INTO orders VALUES (snowflake_make(now() + interval '3 hours', 7, 9, 0));",
-        )
-        .expect("rows");
+    client.run(
+        "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100);
+         INSERT INTO orders VALUES (snowflake_make(now() + interval '3 hours', 7, 9, 0));",
+    );
     let newest = bigint(&mut client, "SELECT max(id) FROM orders WHERE item IS NOT NULL");
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    let path = file.path().to_str().expect("UTF-8");
-    run_well(&old, "pg_dump", "postgres", &["--format=custom", "--file", path]);
+    let dump = Dump::of(&old, "postgres", "postgres", "custom", &[]);
 
     let new = Cluster::start();
-    new.connect().batch_execute("CREATE DATABASE restored").expect("a database");
-    run_well(&new, "pg_restore", "restored", &["--exit-on-error", path]);
-    let mut client = new.connect_to("restored");
+    let mut client = new.create_database("postgres", "restored");
+    dump.restore(&new, "postgres", "restored", &["--exit-on-error"]).expect("restored");
     let query = documented("SELECT max(snowflake_timestamp(o.id))");
-    let latest = |client: &mut Client| -> Option<String> {
-        let query = format!("SELECT max::text FROM ({}) AS latest", query.replace(';', ""));
-        client.query_one(&query, &[]).expect("a row").get(0)
-    };
-    let time_of = |id: i64| format!("SELECT snowflake_timestamp({id})::text");
-    let expected: String = client.query_one(&time_of(newest), &[]).expect("a time").get(0);
-    client.batch_execute("ANALYZE orders").expect("analyzed");
-    let plan = snowflake_e2e::explain(&mut client, query.trim());
+    let latest = format!("SELECT max::text FROM ({}) AS latest", query.replace(';', ""));
+    let time_of_newest = format!("SELECT snowflake_timestamp({newest})::text");
+    let expected: String = value(&mut client, &time_of_newest);
+    client.run("ANALYZE orders");
+    let plan = explain(&mut client, query.trim());
     assert!(plan.contains("orders_pkey"), "{plan}");
-    assert_eq!(latest(&mut client).as_ref(), Some(&expected));
+    assert_eq!(value::<String>(&mut client, &latest), expected);
     // An ID from before the remedy is smaller.
-    assert!(bigint(&mut client, "SELECT snowflake_nextval()") < newest);
+    assert!(bigint(&mut client, NEXT) < newest);
 
     let remedy = documented("SELECT snowflake_set_floor('");
     let given = remedy.split('\'').nth(1).expect("a time");
-    client.batch_execute(&remedy.replace(given, &expected)).expect("a floor");
-    assert!(bigint(&mut client, "SELECT snowflake_nextval()") > newest);
+    client.run(&remedy.replace(given, &expected));
+    assert!(bigint(&mut client, NEXT) > newest);
 }

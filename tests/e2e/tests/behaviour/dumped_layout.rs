@@ -1,11 +1,11 @@
 //! A dump carries the layout that its database was used with, and a server with another one does
 //! not restore it without a word.
 
-use std::path::Path;
-use std::process::Output;
-
 use postgres::Client;
-use snowflake_e2e::{Cluster, ClusterBuilder, bigint, check, error_of, eventually, output};
+use snowflake_e2e::{
+    Cluster, ClusterBuilder, Dump, INSERT, Run, bigint, check, create_orders, error_of, eventually,
+    value,
+};
 
 const EPOCH: (&str, &str) = ("snowflake.epoch", "2015-01-01T00:00:00Z");
 const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
@@ -15,21 +15,17 @@ fn cluster(layout: &[(&str, &str)]) -> Cluster {
     let builder =
         layout.iter().fold(Cluster::builder(), |builder, (name, value)| builder.set(name, value));
     let cluster = builder.start();
-    cluster.connect().batch_execute("CREATE ROLE owner LOGIN CREATEDB").expect("a role");
+    cluster.run("CREATE ROLE owner LOGIN CREATEDB");
     cluster
 }
 
-/// Runs a program on a database as its owner.
-fn run(cluster: &Cluster, program: &str, database: &str, arguments: &[&str]) -> Output {
-    let mut command = cluster.client_program(program);
-    command.env("PGUSER", "owner").args(["--dbname", database]).args(arguments);
-    command.output().expect("the program runs")
-}
-
-fn dump(cluster: &Cluster, database: &str, format: &str, file: &Path, options: &[&str]) {
-    let mut command = cluster.client_program("pg_dump");
-    let arguments = ["--format", format, "--dbname", database, "--file"];
-    output(command.env("PGUSER", "owner").args(arguments).arg(file).args(options));
+/// A cluster with another layout, its database `orders`, and its rows.
+fn original() -> (Cluster, String) {
+    let original = cluster(&[EPOCH, BITS]);
+    let mut client = original.create_database("owner", "orders");
+    client.run(ORDERS);
+    let rows = orders(&mut client);
+    (original, rows)
 }
 
 const ORDERS: &str = "
@@ -43,66 +39,41 @@ const ORDERS: &str = "
 /// Every row, with its time.
 fn orders(client: &mut Client) -> String {
     let rows = "SELECT string_agg(o::text, ' ' ORDER BY id) FROM orders AS o";
-    client.query_one(rows, &[]).expect("rows").get(0)
+    value(client, rows)
 }
 
 const LAYOUTS: &str = "SELECT count(*) FROM snowflake_internal.snowflake_layout";
 
-/// How the parts of the error say what is wrong.
-const SAID: [&str; 4] = [
-    "ERROR:  the dump is of a server with another snowflake.epoch or other widths",
-    "The dump: epoch 2015-01-01 00:00:00+00, widths 5, 5 and 13 bits",
-    "This server: epoch 2010-11-04 01:42:54.657+00, widths 5, 5 and 12 bits",
-    "snowflake.epoch = '2015-01-01 00:00:00+00', snowflake.datacenter_bits = 5, \
-     snowflake.worker_bits = 5 and snowflake.sequence_bits = 13",
-];
-
+/// What the guard says, whose detail and hint `tests/scenarios/layouts/of_a_database.sql` shows.
 #[track_caller]
-fn assert_said(restored: &Output) {
-    let said = String::from_utf8_lossy(&restored.stderr);
-    assert!(!restored.status.success(), "{said}");
-    for part in SAID {
-        assert!(said.contains(part), "{said}");
-    }
+fn assert_refused(restored: Result<String, String>) {
+    let said = restored.expect_err("an error");
+    let error = "ERROR:  the dump is of a server with another snowflake.epoch or other widths";
+    assert!(said.contains(error) && said.contains("\nHINT:  Restore it on"), "{said}");
 }
 
 /// The ordinary owner of a database creates the extension, dumps the database, and restores it,
 /// with what the page on dumps recommends.
 #[test]
 fn a_dump_is_restored_where_the_layout_is_the_same_and_nowhere_else() {
-    let original = cluster(&[EPOCH, BITS]);
-    original
-        .connect_as("owner", "postgres")
-        .batch_execute("CREATE DATABASE orders")
-        .expect("a database");
-    let mut client = original.connect_as("owner", "orders");
-    client.batch_execute(ORDERS).expect("rows");
-    let expected = orders(&mut client);
+    let (original, expected) = original();
     let (same, other) = (cluster(&[EPOCH, BITS]), cluster(&[]));
-    let directory = tempfile::tempdir().expect("a directory");
-    for (format, program, options) in [
-        ("plain", "psql", &["-Xq", "-v", "ON_ERROR_STOP=1", "-f"][..]),
-        ("custom", "pg_restore", &["--exit-on-error"]),
-        ("directory", "pg_restore", &["--exit-on-error", "--jobs=2"]),
-        ("tar", "pg_restore", &["--single-transaction"]),
+    for (format, options) in [
+        ("plain", &["-v", "ON_ERROR_STOP=1"][..]),
+        ("custom", &["--exit-on-error"]),
+        ("directory", &["--exit-on-error", "--jobs=2"]),
+        ("tar", &["--single-transaction"]),
     ] {
-        let file = directory.path().join(format);
-        dump(&original, "orders", format, &file, &[]);
-        let arguments = [options, &[file.to_str().expect("UTF-8")]].concat();
+        let dump = Dump::of(&original, "owner", "orders", format, &[]);
         let database = format!("restored_{format}");
-        for cluster in [&same, &other] {
-            let create = format!("CREATE DATABASE {database}");
-            cluster.connect_as("owner", "postgres").batch_execute(&create).expect("a database");
-        }
-        let restored = run(&same, program, &database, &arguments);
-        assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
-        let mut client = same.connect_as("owner", &database);
+        let mut client = same.create_database("owner", &database);
+        dump.restore(&same, "owner", &database, options).expect("restored");
         assert_eq!(orders(&mut client), expected, "{format}");
         assert_eq!(bigint(&mut client, LAYOUTS), 1);
 
-        assert_said(&run(&other, program, &database, &arguments));
-        let mut client = other.connect_as("owner", &database);
-        if options == ["--single-transaction"] {
+        let mut client = other.create_database("owner", &database);
+        assert_refused(dump.restore(&other, "owner", &database, options));
+        if format == "tar" {
             let tables = "SELECT count(*) FROM pg_class WHERE relname = 'orders'";
             assert_eq!(bigint(&mut client, tables), 0, "nothing was restored");
         } else {
@@ -115,39 +86,23 @@ fn a_dump_is_restored_where_the_layout_is_the_same_and_nowhere_else() {
 /// that leaves the row out.
 #[test]
 fn a_dump_can_be_restored_under_another_layout() {
-    let original = cluster(&[EPOCH, BITS]);
-    original
-        .connect_as("owner", "postgres")
-        .batch_execute("CREATE DATABASE orders")
-        .expect("a database");
-    let mut client = original.connect_as("owner", "orders");
-    client.batch_execute(ORDERS).expect("rows");
-    let expected = orders(&mut client);
-    let directory = tempfile::tempdir().expect("a directory");
-    let other = cluster(&[]);
-    for (name, options, is_said) in [
-        ("whole", &[][..], true),
-        ("but_the_layout", &["--exclude-table-data=snowflake_internal.snowflake_layout"], false),
-    ] {
-        let file = directory.path().join(name);
-        dump(&original, "orders", "custom", &file, options);
-        let create = format!("CREATE DATABASE {name}");
-        other.connect_as("owner", "postgres").batch_execute(&create).expect("a database");
-        let restored = run(&other, "pg_restore", name, &[file.to_str().expect("UTF-8")]);
-        if is_said {
-            assert_said(&restored);
-        } else {
-            assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let ((original, expected), other) = (original(), cluster(&[]));
+    let but_the_layout = "--exclude-table-data=snowflake_internal.snowflake_layout";
+    for (name, options) in [("whole", &[][..]), ("but_the_layout", &[but_the_layout])] {
+        let dump = Dump::of(&original, "owner", "orders", "custom", options);
+        let mut client = other.create_database("owner", name);
+        let restored = dump.restore(&other, "owner", name, &[]);
+        match options {
+            [] => assert_refused(restored),
+            _ => assert_eq!(restored.as_deref(), Ok("")),
         }
-        let mut client = other.connect_as("owner", name);
         assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), 100);
         assert_ne!(orders(&mut client), expected);
         assert_eq!(bigint(&mut client, LAYOUTS), 1);
     }
     // A dump of chosen tables has neither the extension nor the layout.
-    let file = directory.path().join("chosen");
-    dump(&original, "orders", "plain", &file, &["--table=orders"]);
-    let text = std::fs::read_to_string(file).expect("a dump");
+    let chosen = Dump::of(&original, "owner", "orders", "plain", &["--table=orders"]);
+    let text = std::fs::read_to_string(chosen.path()).expect("a dump");
     assert!(text.contains("snowflake_nextval()") && !text.contains("snowflake_layout"), "{text}");
 }
 
@@ -155,29 +110,27 @@ fn a_dump_can_be_restored_under_another_layout() {
 #[test]
 fn data_that_is_restored_without_triggers_is_noticed() {
     let (original, other) = (cluster(&[EPOCH, BITS]), cluster(&[]));
-    original.connect().batch_execute("CREATE TABLE notes (note text)").expect("a table");
-    other.connect().batch_execute("CREATE TABLE notes (note text)").expect("a table");
-    let mut command = original.client_program("pg_dump");
-    let data = output(command.args(["--data-only", "--disable-triggers"]));
+    original.run("CREATE TABLE notes (note text)");
+    other.run("CREATE TABLE notes (note text)");
+    let options = ["--data-only", "--disable-triggers"];
+    let dump = Dump::of(&original, "postgres", "postgres", "plain", &options);
     let mut client = other.connect();
     assert!(layout_of_database(&mut client).0);
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), data).expect("a file");
-    let mut psql = other.client_program("psql");
-    output(psql.args(["-Xq", "-v", "ON_ERROR_STOP=1", "-f"]).arg(file.path()));
+    let stop = ["-v", "ON_ERROR_STOP=1"];
+    dump.restore(&other, "postgres", "postgres", &stop).expect("restored");
     let (ok, detail) = layout_of_database(&mut client);
     assert!(!ok && detail.contains("epoch 2015-01-01 00:00:00+00, widths 5, 5 and 13 bits"));
     // The trigger is fired again, but not as a replica.
     assert!(!check(&mut client, "guards").0);
     for table in ["snowflake_layout", "snowflake_node_claims"] {
-        let always = format!("ALTER TABLE snowflake_internal.{table} ENABLE ALWAYS TRIGGER guard");
-        client.batch_execute(&always).expect("a superuser may");
+        client.run(&format!("ALTER TABLE snowflake_internal.{table} ENABLE ALWAYS TRIGGER guard"));
     }
     assert!(check(&mut client, "guards").0);
-    let dumped =
-        "INSERT INTO snowflake_internal.snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)";
-    error_of(client.batch_execute(dumped));
+    error_of(client.batch_execute(INSERT_LAYOUT));
 }
+
+const INSERT_LAYOUT: &str =
+    "INSERT INTO snowflake_internal.snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)";
 
 /// What `snowflake_check()` says of the table.
 fn layout_of_database(client: &mut Client) -> (bool, String) {
@@ -192,40 +145,32 @@ fn a_subscriber_to_all_tables_gets_the_layout_of_its_publisher() {
     let logical = || Cluster::builder().set("wal_level", "logical");
     let with_bits = |builder: ClusterBuilder| builder.set(BITS.0, BITS.1).start();
     let (mut publisher, subscriber) = (logical().start(), with_bits(logical()));
-    let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());";
-    publisher
-        .connect()
-        .batch_execute(&format!("{table} CREATE PUBLICATION everything FOR ALL TABLES"))
-        .expect("a publication");
+    create_orders(&publisher);
+    create_orders(&subscriber);
+    publisher.run("CREATE PUBLICATION everything FOR ALL TABLES");
     let mut client = subscriber.connect();
-    client.batch_execute(table).expect("a table");
     subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION everything");
     eventually("the row arrives", || bigint(&mut client, LAYOUTS) == 2);
     let (ok, detail) = layout_of_database(&mut client);
     assert!(!ok && detail.contains("widths 5, 5 and 12 bits"), "{detail}");
 
-    publisher.stop();
-    publisher.configure(&[BITS]);
-    publisher.start_again();
+    publisher.restart_with(&[BITS]);
     assert!(!layout_of_database(&mut publisher.connect()).0);
-    publisher.connect().batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    publisher.run("SELECT snowflake_confirm('layout')");
     assert!(layout_of_database(&mut publisher.connect()).0);
     eventually("the change arrives", || layout_of_database(&mut client).0);
-    publisher.connect().batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
+    publisher.run(INSERT);
     eventually("rows arrive", || bigint(&mut client, "SELECT count(*) FROM orders") == 1);
 
     assert_eq!(bigint(&mut client, LAYOUTS), 2);
-    let dump = output(
-        subscriber.client_program("pg_dump").args(["--no-publications", "--no-subscriptions"]),
-    );
-    assert_eq!(dump.matches("\t5\t5\t13\n").count(), 2);
-    client.batch_execute("CREATE DATABASE restored").expect("a database");
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), dump).expect("a file");
-    let mut psql = subscriber.client_program("psql");
-    let options = ["-Xq", "-v", "ON_ERROR_STOP=1", "-d", "restored", "-f"];
-    output(psql.args(options).arg(file.path()));
-    assert_eq!(bigint(&mut subscriber.connect_to("restored"), LAYOUTS), 1);
+    let options = ["--no-publications", "--no-subscriptions"];
+    let dump = Dump::of(&subscriber, "postgres", "postgres", "plain", &options);
+    let text = std::fs::read_to_string(dump.path()).expect("a dump");
+    assert_eq!(text.matches("\t5\t5\t13\n").count(), 2);
+    let mut restored = subscriber.create_database("postgres", "restored");
+    dump.restore(&subscriber, "postgres", "restored", &["-v", "ON_ERROR_STOP=1"])
+        .expect("restored");
+    assert_eq!(bigint(&mut restored, LAYOUTS), 1);
 }
 
 /// Without the library in `shared_preload_libraries`, the layout is that of the configuration.
@@ -237,18 +182,13 @@ fn without_preloading_the_layout_is_that_of_the_configuration() {
     assert!(layout_of_database(&mut client).0);
     let row = "SELECT sequence_bits::bigint FROM snowflake_internal.snowflake_layout";
     assert_eq!(bigint(&mut client, row), 13);
-    error_of(client.batch_execute(
-        "INSERT INTO snowflake_internal.snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)",
-    ));
+    error_of(client.batch_execute(INSERT_LAYOUT));
     // Preloaded, and with another layout, before the first ID.
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("shared_preload_libraries", "snowflake_pg"), EPOCH]);
-    cluster.start_again();
+    cluster.restart_with(&[("shared_preload_libraries", "snowflake_pg"), EPOCH]);
     let mut client = cluster.connect();
     assert!(!layout_of_database(&mut client).0);
-    let confirmed = "SELECT snowflake_confirm('layout')::int::bigint";
-    assert_eq!(bigint(&mut client, confirmed), 1);
+    let confirm = "SELECT snowflake_confirm('layout')";
+    assert!(value::<bool>(&mut client, confirm));
     assert!(layout_of_database(&mut client).0);
-    assert_eq!(bigint(&mut client, confirmed), 0);
+    assert!(!value::<bool>(&mut client, confirm));
 }

@@ -1,7 +1,7 @@
 //! Databases whose encoding is not UTF-8.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, error_of};
+use snowflake_e2e::{Cluster, NEXT, Run, error_of, values};
 
 #[test]
 fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
@@ -10,43 +10,36 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
         [("UTF8", "Größe"), ("LATIN1", "Größe"), ("SQL_ASCII", "Größe"), ("EUC_JP", "注文")]
     {
         let database = encoding.to_lowercase();
-        cluster
-            .connect()
-            .batch_execute(&format!(
-                "CREATE DATABASE {database} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
-            ))
-            .expect("a database");
+        cluster.run(&format!(
+            "CREATE DATABASE {database} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+        ));
         let (mut client, notices) = cluster.connect_with_notices(&database);
-        client
-            .batch_execute(&format!(
-                "CREATE EXTENSION snowflake;
-                 CREATE SCHEMA \"{text}\";
-                 CREATE TABLE \"{text}\".\"{text}\" (\"{text}\" serial PRIMARY KEY);
-                 CREATE TABLE \"{text}\".lines (\"{text}\" int REFERENCES \"{text}\".\"{text}\");
-                 CREATE TABLE viewed (\"{text}\" serial PRIMARY KEY);
-                 CREATE VIEW \"{text}\" AS SELECT \"{text}\" FROM viewed;"
-            ))
-            .expect(encoding);
+        client.run(&format!(
+            "CREATE EXTENSION snowflake;
+             CREATE SCHEMA \"{text}\";
+             CREATE TABLE \"{text}\".\"{text}\" (\"{text}\" serial PRIMARY KEY);
+             CREATE TABLE \"{text}\".lines (\"{text}\" int REFERENCES \"{text}\".\"{text}\");
+             CREATE TABLE viewed (\"{text}\" serial PRIMARY KEY);
+             CREATE VIEW \"{text}\" AS SELECT \"{text}\" FROM viewed;"
+        ));
 
-        for (query, code, message) in [
+        for (call, code, message) in [
             (
-                format!("SELECT snowflake_from_base62('{text}12345678')"),
-                SqlState::INVALID_TEXT_REPRESENTATION,
-                format!("invalid base 62 text for a snowflake ID: \"{text}12345678\""),
+                "from_base62('$12345678')",
+                "22P02",
+                "invalid base 62 text for a snowflake ID: \"$12345678\"",
             ),
+            ("confirm('$')", "22023", "unrecognized confirmation: \"$\""),
             (
-                format!("SELECT snowflake_confirm('{text}')"),
-                SqlState::INVALID_PARAMETER_VALUE,
-                format!("unrecognized confirmation: \"{text}\""),
-            ),
-            (
-                format!("SELECT snowflake_convert('viewed', 'no {text}')"),
-                SqlState::UNDEFINED_COLUMN,
-                format!("column \"no {text}\" of relation public.viewed does not exist"),
+                "convert('viewed', 'no $')",
+                "42703",
+                "column \"no $\" of relation public.viewed does not exist",
             ),
         ] {
-            let error = error_of(client.query(&query, &[]));
-            assert_eq!((error.code(), error.message()), (&code, &*message), "{encoding}: {query}");
+            let [call, message] = [call, message].map(|pattern| pattern.replace('$', text));
+            let error = error_of(client.query(&format!("SELECT snowflake_{call}"), &[]));
+            let said = (error.code().code(), error.message());
+            assert_eq!(said, (code, &*message), "{encoding}: {call}");
         }
         let convert = format!("SELECT snowflake_convert('viewed', '{text}', dry_run => false)");
         let error = error_of(client.query(&convert, &[]));
@@ -55,35 +48,28 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
         assert!(error.detail().expect("a detail").contains(&view), "{encoding}: {error:?}");
 
         // An error of PostgreSQL's own.
-        client
-            .batch_execute(&format!(
-                "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS
-                     $$ BEGIN RAISE EXCEPTION 'not {text}' USING DETAIL = '{text}', TABLE = '{text}'; END $$;
-                 CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();"
-            ))
-            .expect("an event trigger");
+        client.run(&format!(
+            "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS
+                 $$ BEGIN RAISE EXCEPTION 'not {text}' USING DETAIL = '{text}', TABLE = '{text}'; END $$;
+             CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();"
+        ));
         let convert = format!(
             "SELECT statement FROM snowflake_convert('\"{text}\".\"{text}\"', '{text}', dry_run => false)"
         );
         let error = error_of(client.query(&convert, &[]));
-        assert_eq!(
-            (error.message(), error.detail(), error.table()),
-            (&*format!("not {text}"), Some(text), Some(text)),
-            "{encoding}"
-        );
-        client.batch_execute("DROP EVENT TRIGGER refuse").expect("dropped");
+        let raised = (format!("not {text}"), Some(text), Some(text));
+        let said = (error.message().to_owned(), error.detail(), error.table());
+        assert_eq!(said, raised, "{encoding}");
+        client.run("DROP EVENT TRIGGER refuse");
 
-        let said: Vec<String> =
-            client.query(&convert, &[]).expect("converted").iter().map(|row| row.get(0)).collect();
+        let said: Vec<String> = values(&mut client, &convert);
         let start = format!("ALTER TABLE \"{text}\".\"{text}\" ALTER COLUMN \"{text}\" ");
         let is_quoted = said.iter().any(|statement| statement.starts_with(&start));
         assert!(is_quoted, "{encoding}: {said:?}");
-        client
-            .batch_execute(&format!(
-                "INSERT INTO \"{text}\".\"{text}\" DEFAULT VALUES;
-                 SELECT snowflake_revert('\"{text}\".\"{text}\"', '{text}', dry_run => false);"
-            ))
-            .expect("reverted");
+        client.run(&format!(
+            "INSERT INTO \"{text}\".\"{text}\" DEFAULT VALUES;
+             SELECT snowflake_revert('\"{text}\".\"{text}\"', '{text}', dry_run => false);"
+        ));
         drop(client);
         assert_eq!(notices.iter().count(), 0, "{encoding}");
     }
@@ -93,25 +79,16 @@ fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
 #[test]
 fn a_notice_quotes_a_name_beyond_ascii() {
     let mut cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client
-        .batch_execute("CREATE DATABASE latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-        .expect("a database");
-    client.batch_execute("SELECT snowflake_nextval()").expect("an ID");
-    drop(client);
-    cluster
-        .connect_to("latin1")
-        .batch_execute(
-            "CREATE EXTENSION snowflake;
-             CREATE TABLE orders (id bigint);
-             CREATE INDEX \"Größe\" ON orders (snowflake_timestamp(id));",
-        )
-        .expect("an index");
-    cluster.stop();
-    cluster.configure(&[("snowflake.sequence_bits", "13")]);
-    cluster.start_again();
+    cluster.run("CREATE DATABASE latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    cluster.run(NEXT);
+    cluster.run_in(
+        "latin1",
+        "CREATE EXTENSION snowflake; CREATE TABLE orders (id bigint);
+         CREATE INDEX \"Größe\" ON orders (snowflake_timestamp(id));",
+    );
+    cluster.restart_with(&[("snowflake.sequence_bits", "13")]);
     let (mut client, notices) = cluster.connect_with_notices("latin1");
-    client.batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    client.run("SELECT snowflake_confirm('layout')");
     // What comes after a notice has its own texts and context.
     let error = error_of(client.batch_execute(
         "DO $$
@@ -126,8 +103,6 @@ fn a_notice_quotes_a_name_beyond_ascii() {
     drop(client);
     let notices: Vec<_> = notices.iter().collect();
     assert_eq!(notices.len(), 2);
-    assert!(
-        notices[0].detail().expect("a detail").contains("index public.\"Größe\""),
-        "{notices:?}"
-    );
+    let index = "index public.\"Größe\"";
+    assert!(notices[0].detail().expect("a detail").contains(index), "{notices:?}");
 }

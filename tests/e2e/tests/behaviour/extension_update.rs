@@ -5,8 +5,8 @@ use std::fs;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, Programs, assert_increasing, bigint, bigints, call_everything, dump_and_restore,
-    error_of, eventually, new_directory,
+    Cluster, INSERT, Programs, Run, assert_increasing, bigint, bigints, call_everything,
+    dump_and_restore, error_of, eventually, new_directory, value, values,
 };
 
 /// What describes the extension in the catalog, object by object: one text for each. Nothing is
@@ -61,7 +61,7 @@ const CATALOG: &str = r"
     SELECT fact FROM facts ORDER BY fact";
 
 fn catalog(client: &mut Client) -> Vec<String> {
-    client.query(CATALOG, &[]).expect("the catalog").iter().map(|row| row.get(0)).collect()
+    values(client, CATALOG)
 }
 
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../upgrade");
@@ -75,11 +75,21 @@ pub fn releases() -> Vec<String> {
 
 /// A database of its own, with the extension of a release; the newest without one.
 fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> Client {
-    cluster.connect().batch_execute(&format!("CREATE DATABASE {name}")).expect("a database");
+    cluster.run(&format!("CREATE DATABASE {name}"));
     let mut client = cluster.connect_to(name);
     let version = release.map_or_else(String::new, |release| format!("VERSION '{release}'"));
-    client.batch_execute(&format!("CREATE EXTENSION snowflake {version}")).expect("created");
+    client.run(&format!("CREATE EXTENSION snowflake {version}"));
     client
+}
+
+/// A database with the extension of each release: its name, and a session.
+fn databases(cluster: &Cluster) -> Vec<(String, Client)> {
+    let named = releases().into_iter().map(|release| {
+        let name = format!("of_{}", release.replace('.', "_"));
+        let client = database(cluster, &name, Some(&release));
+        (name, client)
+    });
+    named.collect()
 }
 
 const UPDATE: &str = "ALTER EXTENSION snowflake UPDATE";
@@ -111,61 +121,42 @@ const FILL: &str = "
     INSERT INTO by_worker SELECT FROM generate_series(1, 100);
     INSERT INTO parts SELECT snowflake_parse(next_id());";
 
-/// The update leads to what a new installation has.
+/// Functions of others in the schema of the extension, which fit calls of its own, one of them to a
+/// function that 0.3.0 does not have.
+const OTHERS: &str = "
+    DO $$ DECLARE name text; type text; BEGIN
+        FOR name IN SELECT proname FROM pg_proc WHERE proname ~ '^snowflake_' UNION VALUES ('snowflake_convert') LOOP
+            FOREACH type IN ARRAY ARRAY['point', 'line'] LOOP
+                EXECUTE format('CREATE FUNCTION %I(a %s DEFAULT NULL) RETURNS int RETURN 1', name, type);
+            END LOOP;
+        END LOOP;
+    END $$";
+const DROP_OTHERS: &str = "
+    DO $$ DECLARE function regprocedure; BEGIN
+        FOR function IN SELECT oid FROM pg_proc
+            WHERE proname ~ '^snowflake_' AND prosqlbody IS NOT NULL AND pronargs = 1 LOOP
+            EXECUTE format('DROP FUNCTION %s', function);
+        END LOOP;
+    END $$";
+
+/// The update leads to what a new installation has, whatever functions others have created there.
 #[test]
 fn an_update_leads_to_what_is_installed_anew() {
     let cluster = Cluster::start();
     let new = catalog(&mut database(&cluster, "new", None));
     assert!(new.len() > 150, "{} facts", new.len());
-    for (number, release) in releases().iter().enumerate() {
-        let mut updated = database(&cluster, &format!("updated_{number}"), Some(release));
-        assert_ne!(catalog(&mut updated), new);
-        updated.batch_execute(UPDATE).expect("an update");
-        let updated = catalog(&mut updated);
+    for (name, mut client) in databases(&cluster) {
+        assert_ne!(catalog(&mut client), new);
+        client.run(OTHERS);
+        error_of(client.batch_execute("SELECT * FROM snowflake_stat()"));
+        client.run(UPDATE);
+        client.run("SELECT * FROM pg_stat_snowflake");
+        client.run(DROP_OTHERS);
+        let updated = catalog(&mut client);
         for (there, here) in [(&new, &updated), (&updated, &new)] {
             let lacking: Vec<_> = there.iter().filter(|fact| !here.contains(fact)).collect();
-            assert!(lacking.is_empty(), "from {release}: {lacking:#?}");
+            assert!(lacking.is_empty(), "{name}: {lacking:#?}");
         }
-    }
-}
-
-/// Others have created functions in the schema of the extension, which fit calls of its own.
-#[test]
-fn functions_of_others_with_the_same_names_do_not_stop_the_update() {
-    let cluster = Cluster::start();
-    let new = catalog(&mut database(&cluster, "new", None));
-    for (number, release) in releases().iter().enumerate() {
-        let name = format!("updated_{number}");
-        let mut client = database(&cluster, &name, Some(release));
-        client
-            .batch_execute(
-                "DO $$ DECLARE name text; type text; BEGIN
-                     FOR name IN SELECT DISTINCT proname FROM pg_proc WHERE proname ~ '^snowflake_' LOOP
-                         FOREACH type IN ARRAY ARRAY['point', 'line'] LOOP
-                             EXECUTE format('CREATE FUNCTION %I(a %s DEFAULT NULL) RETURNS int RETURN 1',
-                                            name, type);
-                         END LOOP;
-                     END LOOP;
-                 END $$",
-            )
-            .expect("functions");
-        // A function that 0.3.0 does not have.
-        client
-            .batch_execute(
-                "CREATE OR REPLACE FUNCTION snowflake_convert(a point DEFAULT NULL)
-                     RETURNS int RETURN 1",
-            )
-            .expect("a function");
-        error_of(client.batch_execute("SELECT * FROM snowflake_stat()"));
-        client.batch_execute(UPDATE).expect("an update");
-        client.batch_execute("SELECT * FROM pg_stat_snowflake").expect("the view");
-        let drop = "DO $$ DECLARE function regprocedure; BEGIN
-            FOR function IN SELECT oid FROM pg_proc
-                WHERE proname ~ '^snowflake_' AND prosqlbody IS NOT NULL AND pronargs = 1 LOOP
-                EXECUTE format('DROP FUNCTION %s', function);
-            END LOOP; END $$";
-        client.batch_execute(drop).expect("dropped");
-        assert_eq!(catalog(&mut client), new, "from {release}");
     }
 }
 
@@ -173,19 +164,19 @@ fn functions_of_others_with_the_same_names_do_not_stop_the_update() {
 #[test]
 fn what_uses_the_extension_survives_the_update() {
     let cluster = Cluster::start();
-    for (number, release) in releases().iter().enumerate() {
-        let mut client = database(&cluster, &format!("used_{number}"), Some(release));
-        client.batch_execute(USED).expect("tables and views");
-        client.batch_execute(FILL).expect("rows");
-        client.batch_execute("SELECT snowflake_claim_node('db-1')").expect("an identity");
-        client.batch_execute("SELECT * FROM state, identity, recent").expect("views");
-        client.batch_execute(UPDATE).expect("an update");
-        client.batch_execute(FILL).expect("rows");
-        client.batch_execute("SELECT * FROM state, identity").expect("views");
+    for (_, mut client) in databases(&cluster) {
+        client.run(USED);
+        client.run(FILL);
+        client.run("SELECT snowflake_claim_node('db-1')");
+        client.run("SELECT * FROM state, identity, recent");
+        client.run(UPDATE);
+        client.run(FILL);
+        client.run("SELECT * FROM state, identity");
         assert_eq!(bigint(&mut client, "SELECT count(*) FROM recent"), 200);
         assert_increasing(&bigints(&mut client, "SELECT id FROM orders ORDER BY created, id"));
-        let allowed = "SELECT has_function_privilege('pg_monitor', 'snowflake_stat_reset()', 'EXECUTE')::int::bigint";
-        assert_eq!(bigint(&mut client, allowed), 1);
+        let allowed =
+            "SELECT has_function_privilege('pg_monitor', 'snowflake_stat_reset()', 'EXECUTE')";
+        assert!(value::<bool>(&mut client, allowed));
         assert_eq!(bigint(&mut client, "SELECT count(*) FROM snowflake_nodes"), 1);
     }
 }
@@ -208,63 +199,46 @@ fn an_update_asks_for_the_extension_of_conversions_to_be_dropped() {
     }
     let cluster = Cluster::builder().programs(programs).start();
     let mut client = database(&cluster, "of_both", Some("0.3.0"));
-    client
-        .batch_execute(
-            "CREATE EXTENSION snowflake_convert;
-             CREATE TABLE converted (id bigint PRIMARY KEY DEFAULT snowflake_nextval())",
-        )
-        .expect("as after a conversion");
+    client.run(
+        "CREATE EXTENSION snowflake_convert;
+         CREATE TABLE converted (id bigint PRIMARY KEY DEFAULT snowflake_nextval())",
+    );
     let error = error_of(client.batch_execute(UPDATE));
     assert!(error.message().contains("snowflake_convert"), "{error}");
     let hint = error.hint().expect("a hint");
     assert!(hint.contains("DROP EXTENSION snowflake_convert"), "{hint}");
-    client.batch_execute("DROP EXTENSION snowflake_convert").expect("dropped");
-    client.batch_execute(UPDATE).expect("an update");
-    client
-        .batch_execute(
-            "INSERT INTO converted DEFAULT VALUES; CREATE TABLE orders (id bigserial PRIMARY KEY);
-             SELECT snowflake_convert('orders', 'id', dry_run => false)",
-        )
-        .expect("converted");
+    client.run("DROP EXTENSION snowflake_convert");
+    client.run(UPDATE);
+    client.run(
+        "INSERT INTO converted DEFAULT VALUES; CREATE TABLE orders (id bigserial PRIMARY KEY);
+         SELECT snowflake_convert('orders', 'id', dry_run => false)",
+    );
 }
 
 /// pg_upgrade creates the functions as the old cluster has them, and PostgreSQL looks for the symbols
-/// of all of them.
+/// of all of them. A dump creates the newest version.
 #[test]
-fn pg_upgrade_carries_each_former_release_over() {
+fn pg_upgrade_and_dumps_carry_each_former_release_over() {
     let mut old = Cluster::start();
-    for (number, release) in releases().iter().enumerate() {
-        let mut client = database(&old, &format!("carried_{number}"), Some(release));
-        client.batch_execute(USED).expect("tables and views");
-        client.batch_execute(FILL).expect("rows");
+    let mut names = Vec::new();
+    for (name, mut client) in databases(&old) {
+        client.run(USED);
+        client.run(FILL);
+        dump_and_restore(&old, &name, &format!("restored_{name}"));
+        names.push(name);
     }
     old.stop();
     let mut new = Cluster::builder().create();
     new.upgrade_from(&old);
     new.start_again();
-    for number in 0..releases().len() {
-        let mut client = new.connect_to(&format!("carried_{number}"));
-        client.batch_execute(UPDATE).expect("an update");
-        client.batch_execute(FILL).expect("rows");
-        client
-            .batch_execute(
-                "CREATE TABLE plain (id serial PRIMARY KEY);
-                 SELECT snowflake_convert('plain', 'id', dry_run => false)",
-            )
-            .expect("converted");
-    }
-}
-
-/// A dump creates the newest version.
-#[test]
-fn a_dump_of_each_former_release_is_restored() {
-    let cluster = Cluster::start();
-    for (number, release) in releases().iter().enumerate() {
-        let name = format!("dumped_{number}");
-        let mut client = database(&cluster, &name, Some(release));
-        client.batch_execute(USED).expect("tables and views");
-        client.batch_execute(FILL).expect("rows");
-        dump_and_restore(&cluster, &name, &format!("restored_{number}"));
+    for name in names {
+        let mut client = new.connect_to(&name);
+        client.run(UPDATE);
+        client.run(FILL);
+        client.run(
+            "CREATE TABLE plain (id serial PRIMARY KEY);
+             SELECT snowflake_convert('plain', 'id', dry_run => false)",
+        );
     }
 }
 
@@ -272,9 +246,8 @@ fn a_dump_of_each_former_release_is_restored() {
 #[test]
 fn the_sql_of_former_releases_works_with_this_library() {
     let cluster = Cluster::start();
-    for (number, release) in releases().iter().enumerate() {
-        let mut client = database(&cluster, &format!("former_{number}"), Some(release));
-        client.batch_execute("SELECT * FROM pg_stat_snowflake, snowflake_status").expect("views");
+    for (_, mut client) in databases(&cluster) {
+        client.run("SELECT * FROM pg_stat_snowflake, snowflake_status");
         call_everything(&cluster, &mut client);
     }
 }
@@ -288,25 +261,21 @@ fn a_subscriber_is_updated_later() {
         let (publisher, subscriber) = (start(), start());
         let [mut published, mut client] = [&publisher, &subscriber].map(|cluster| {
             let mut client = database(cluster, "orders", Some(&release));
-            let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
-            client.batch_execute(table).expect("a table");
+            client.run("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())");
             client
         });
-        let publish = "CREATE PUBLICATION everything FOR ALL TABLES";
-        published.batch_execute(publish).expect("a publication");
+        published.run("CREATE PUBLICATION everything FOR ALL TABLES");
         subscriber.subscribe(&publisher, "orders", "s", "PUBLICATION everything");
         subscriber.wait_for_the_copy("orders");
-        published.batch_execute(UPDATE).expect("an update");
-        let insert = "INSERT INTO orders DEFAULT VALUES";
-        published.batch_execute(insert).expect("a row");
         let rows = "SELECT count(*) FROM orders";
+        published.run(UPDATE);
+        published.run(INSERT);
         eventually("the row arrives", || bigint(&mut client, rows) == 1);
 
-        client.batch_execute(UPDATE).expect("an update");
-        let refresh = "ALTER SUBSCRIPTION s REFRESH PUBLICATION";
-        client.batch_execute(refresh).expect("the new tables");
+        client.run(UPDATE);
+        client.run("ALTER SUBSCRIPTION s REFRESH PUBLICATION");
         subscriber.wait_for_the_copy("orders");
-        published.batch_execute(insert).expect("a row");
+        published.run(INSERT);
         eventually("the row arrives", || bigint(&mut client, rows) == 2);
     }
 }

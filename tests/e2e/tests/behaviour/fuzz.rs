@@ -1,8 +1,7 @@
 //! Every function of the extension with extreme and random arguments: errors that say what is
 //! wrong, and no other.
 
-use postgres::Client;
-use snowflake_e2e::Cluster;
+use snowflake_e2e::{Cluster, Run};
 
 /// Calls of each function.
 const CALLS: usize = 10_000;
@@ -11,104 +10,44 @@ const CALLS: usize = 10_000;
 const BATCH: usize = 500;
 
 /// Literals of a type that are unusual.
-fn extremes(of: &str) -> &'static [&'static str] {
-    match of {
-        "bigint" => &[
-            "NULL",
-            "0",
-            "1",
-            "-1",
-            "9223372036854775807",
-            "-9223372036854775808",
-            "4194303",
-            "1268118639732232192",
-        ],
-        "integer" => &[
-            "NULL",
-            "0",
-            "1",
-            "-1",
-            "2147483647",
-            "'-2147483648'",
-            "5",
-            "12",
-            "24",
-            "31",
-            "63",
-            "64",
-        ],
-        "boolean" => &["NULL", "true", "false"],
-        "timestamp with time zone" => &[
-            "NULL",
-            "'infinity'",
-            "'-infinity'",
-            "'epoch'",
-            "'4713-01-01 BC'",
-            "'294276-12-31 23:59:59.999999+00'",
-            "'1969-12-31 23:59:59.999999+00'",
-            "'2010-11-04 01:42:54.657+00'",
-            "'2080-07-10 17:30:30.208999+00'",
-            "now()",
-        ],
-        "text" => &[
-            "NULL",
-            "''",
-            "' '",
-            "'layout'",
-            "'clock'",
-            "'system_identifier'",
-            "'AzL8n0Y58m7'",
-            "'zzzzzzzzzzz'",
-            "repeat('9', 100000)",
-            "repeat('ß', 11)",
-            "'日本語日本語日本語日本'",
-            "E'\\u0001\\u202e'",
-            "'%s%n%1$I'",
-            "'😀'",
-        ],
-        "name" => &[
-            "NULL",
-            "''",
-            "'id'",
-            "'Id\"\"'",
-            "repeat('ü', 40)",
-            "'%I'",
-            "'ctid'",
-            "'xmin'",
-            "'note'",
-            "'\"; DROP'",
-        ],
-        "regclass" => &[
-            "NULL",
-            "0",
-            "1",
-            "4294967295",
-            "'pg_class'",
-            "'plain'",
-            "'\"Odd \"\"Name%s\"'",
-            "'parted'",
-            "'a_view'",
-            "'a_sequence'",
-            "'an_index'",
-            "'a_matview'",
-            "'kept'",
-        ],
-        "regnamespace" => &["NULL", "0", "1", "4294967295", "'public'", "'pg_catalog'"],
+fn extremes(of: &str) -> Vec<&'static str> {
+    let literals = match of {
+        "bigint" => {
+            "NULL | 0 | 1 | -1 | 9223372036854775807 | -9223372036854775808 | 4194303 |
+             1268118639732232192"
+        }
+        "integer" => "NULL | 0 | 1 | -1 | 2147483647 | '-2147483648' | 5 | 12 | 24 | 31 | 63 | 64",
+        "boolean" => "NULL | true | false",
+        "timestamp with time zone" => {
+            "NULL | 'infinity' | '-infinity' | 'epoch' | '4713-01-01 BC' | now() |
+             '294276-12-31 23:59:59.999999+00' | '1969-12-31 23:59:59.999999+00' |
+             '2010-11-04 01:42:54.657+00' | '2080-07-10 17:30:30.208999+00'"
+        }
+        "text" => {
+            "NULL | '' | ' ' | 'layout' | 'clock' | 'system_identifier' | 'AzL8n0Y58m7' |
+             'zzzzzzzzzzz' | repeat('9', 100000) | repeat('ß', 11) | '日本語日本語日本語日本' |
+             E'\\u0001\\u202e' | '%s%n%1$I' | '😀'"
+        }
+        "name" => {
+            "NULL | '' | 'id' | 'Id\"\"' | repeat('ü', 40) | '%I' | 'ctid' | 'xmin' | 'note' |
+             '\"; DROP'"
+        }
+        "regclass" => {
+            "NULL | 0 | 1 | 4294967295 | 'pg_class' | 'plain' | '\"Odd \"\"Name%s\"' | 'parted' |
+             'a_view' | 'a_sequence' | 'an_index' | 'a_matview' | 'kept'"
+        }
+        "regnamespace" => "NULL | 0 | 1 | 4294967295 | 'public' | 'pg_catalog'",
         other => panic!("no extremes of {other}"),
-    }
+    };
+    literals.split(" |").map(str::trim_start).collect()
 }
 
 fn random(random: &mut fastrand::Rng, of: &str) -> String {
-    let extremes = extremes(of);
-    if random.bool() {
-        return extremes[random.usize(..extremes.len())].to_owned();
-    }
     match of {
+        _ if random.bool() => random.choice(extremes(of)).expect("some").to_owned(),
         "bigint" => format!("({}::bigint)", random.i64(..) >> random.u32(0..64))
             .replace("(-9223372036854775808", "(-9223372036854775807"),
-        "integer" => {
-            format!("'{}'", random.i32(..) >> random.u32(0..32))
-        }
+        "integer" => format!("'{}'", random.i32(..) >> random.u32(0..32)),
         "timestamp with time zone" => {
             format!("to_timestamp({})", random.i64(..) >> random.u32(24..64))
         }
@@ -119,39 +58,24 @@ fn random(random: &mut fastrand::Rng, of: &str) -> String {
                 .collect();
             format!("'{}'", text.replace('\'', "''").replace('\\', "/"))
         }
-        _ => extremes[random.usize(..extremes.len())].to_owned(),
+        _ => random.choice(extremes(of)).expect("some").to_owned(),
     }
 }
 
-/// A function of the extension, and the types of its arguments.
-struct Function {
-    name: String,
-    arguments: Vec<String>,
-}
-
-fn functions(client: &mut Client) -> Vec<Function> {
-    let rows = client
-        .query(
-            "SELECT p.oid::regproc::text, ARRAY(SELECT format_type(of, NULL) FROM \
-             unnest(proargtypes) WITH ORDINALITY AS a (of, n) ORDER BY n)
-             FROM pg_depend JOIN pg_proc AS p ON classid = 'pg_proc'::regclass AND objid = p.oid
-             JOIN pg_extension ON refclassid = 'pg_extension'::regclass AND refobjid = pg_extension.oid
-                 AND extname LIKE 'snowflake%'
-             -- Only PostgreSQL itself can call what takes an internal.
-             WHERE prorettype <> 'internal'::regtype
-             ORDER BY p.oid",
-            &[],
-        )
-        .expect("members");
-    rows.iter().map(|row| Function { name: row.get(0), arguments: row.get(1) }).collect()
-}
+/// The functions of the extension, and the types of their arguments. Only PostgreSQL itself can
+/// call what takes an internal.
+const FUNCTIONS: &str = "
+    SELECT p.oid::regproc::text,
+        ARRAY(SELECT format_type(of, NULL) FROM unnest(proargtypes) WITH ORDINALITY AS a (of, n) ORDER BY n)
+    FROM pg_depend JOIN pg_proc AS p ON classid = 'pg_proc'::regclass AND objid = p.oid
+    JOIN pg_extension ON refclassid = 'pg_extension'::regclass AND refobjid = pg_extension.oid
+        AND extname LIKE 'snowflake%'
+    WHERE prorettype <> 'internal'::regtype ORDER BY p.oid";
 
 #[test]
 fn no_argument_leads_to_an_unexpected_error() {
-    let seed = std::env::var("SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or_else(|| fastrand::u64(..));
+    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
     println!("SEED={seed}");
     let mut rng = fastrand::Rng::with_seed(seed);
     let cluster = Cluster::builder()
@@ -160,33 +84,30 @@ fn no_argument_leads_to_an_unexpected_error() {
         .set("fsync", "off")
         .start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE plain (id serial PRIMARY KEY, note text);
-             CREATE TABLE kept (id bigint DEFAULT snowflake_nextval(), note text);
-             CREATE TABLE \"Odd \"\"Name%s\" (id int, \"Id\"\"\" int GENERATED ALWAYS AS IDENTITY);
-             CREATE TABLE parted (id int) PARTITION BY LIST (id);
-             CREATE VIEW a_view AS SELECT * FROM plain;
-             CREATE MATERIALIZED VIEW a_matview AS SELECT * FROM plain;
-             CREATE SEQUENCE a_sequence;
-             CREATE INDEX an_index ON plain (note);
-             -- The SQLSTATE of a call; its rows are read up to a limit.
-             CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
-             BEGIN
-                 EXECUTE 'SELECT count(f) FROM (SELECT ' || call || ' AS f LIMIT 3) AS calls';
-                 RETURN '00000';
-             EXCEPTION WHEN OTHERS THEN
-                 RETURN SQLSTATE || ' ' || SQLERRM;
-             END $$",
-        )
-        .expect("objects");
-    let attempt = client
-        .prepare("SELECT call, attempt(call) FROM unnest($1::text[]) AS call")
-        .expect("a query");
-    let functions = functions(&mut client);
-    assert!(functions.iter().any(|function| function.name == "snowflake_convert"));
+    client.run(
+        "CREATE TABLE plain (id serial PRIMARY KEY, note text);
+         CREATE TABLE kept (id bigint DEFAULT snowflake_nextval(), note text);
+         CREATE TABLE \"Odd \"\"Name%s\" (id int, \"Id\"\"\" int GENERATED ALWAYS AS IDENTITY);
+         CREATE TABLE parted (id int) PARTITION BY LIST (id);
+         CREATE VIEW a_view AS SELECT * FROM plain;
+         CREATE MATERIALIZED VIEW a_matview AS SELECT * FROM plain;
+         CREATE SEQUENCE a_sequence;
+         CREATE INDEX an_index ON plain (note);
+         -- The SQLSTATE of a call; its rows are read up to a limit.
+         CREATE FUNCTION attempt(call text) RETURNS text LANGUAGE plpgsql AS $$
+         BEGIN
+             EXECUTE 'SELECT count(f) FROM (SELECT ' || call || ' AS f LIMIT 3) AS calls';
+             RETURN '00000';
+         EXCEPTION WHEN OTHERS THEN
+             RETURN SQLSTATE || ' ' || SQLERRM;
+         END $$",
+    );
+    let attempt = "SELECT call, attempt(call) FROM unnest($1::text[]) AS call";
+    let functions = client.query(FUNCTIONS, &[]).expect("members");
+    assert!(functions.iter().any(|row| row.get::<_, &str>(0) == "snowflake_convert"));
     assert!(functions.len() > 40, "{}", functions.len());
-    for Function { name, arguments } in functions {
+    for function in functions {
+        let (name, arguments): (String, Vec<String>) = (function.get(0), function.get(1));
         let mut succeeded = 0;
         let is_conversion = ["convert", "revert"].iter().any(|word| name.contains(word));
         // Conversions change tables, and without arguments, all calls are the same.
@@ -206,10 +127,9 @@ fn no_argument_leads_to_an_unexpected_error() {
                 })
                 .collect();
             // A crash would end the session, and the test.
-            for row in client
-                .query(&attempt, &[&calls])
-                .unwrap_or_else(|error| panic!("SEED={seed}: {error}\n{}", cluster.log()))
-            {
+            let outcomes = client.query(attempt, &[&calls]);
+            let fail = |error| panic!("SEED={seed}: {error}\n{}", cluster.log());
+            for row in outcomes.unwrap_or_else(fail) {
                 let (call, outcome): (String, String) = (row.get(0), row.get(1));
                 assert!(!outcome.starts_with("XX"), "SEED={seed}: {call}: {outcome}");
                 // Only a conversion executes what calls other functions.

@@ -5,24 +5,16 @@ mod holders;
 mod readers;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, bigints};
+use snowflake_e2e::{Cluster, ClusterBuilder, INSERT, Run, bigint, bigints, create_orders};
 
 const HORIZON: &str = "SELECT snowflake_horizon()";
 
-const INSERT: &str = "INSERT INTO jobs DEFAULT VALUES RETURNING id";
-
-/// A cluster with a table of jobs.
-fn jobs() -> Cluster {
-    let cluster = Cluster::builder().set("max_prepared_transactions", "20").start();
-    create_jobs(&cluster);
+/// A cluster with a table of orders, and room for prepared transactions.
+fn start(builder: ClusterBuilder, prepared: &str) -> Cluster {
+    let cluster = builder.set("max_prepared_transactions", prepared).start();
+    create_orders(&cluster);
     cluster
 }
-
-fn create_jobs(cluster: &Cluster) {
-    let table = "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), what text)";
-    cluster.connect().batch_execute(table).expect("a table");
-}
-
 /// Reads each row once, in the order of the IDs.
 struct Poller {
     client: Client,
@@ -36,7 +28,7 @@ impl Poller {
 
     fn poll(&mut self) -> Vec<i64> {
         let query = format!(
-            "SELECT id FROM jobs WHERE id > {} AND id <= snowflake_horizon() ORDER BY id LIMIT 1000",
+            "SELECT id FROM orders WHERE id > {} AND id <= snowflake_horizon() ORDER BY id LIMIT 1000",
             self.last
         );
         let ids = bigints(&mut self.client, &query);
@@ -48,7 +40,7 @@ impl Poller {
 /// Begins a transaction, in which it inserts a row.
 fn begin(cluster: &Cluster) -> (Client, i64) {
     let mut client = cluster.connect();
-    client.batch_execute("BEGIN").expect("a transaction");
+    client.run("BEGIN");
     let id = bigint(&mut client, INSERT);
     (client, id)
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, check, error_of};
+use snowflake_e2e::{Cluster, NEXT, Run, bigint, check, error_of};
 
 /// The server of the cluster `shop`, with its identity in the data directory.
 fn shop() -> Cluster {
@@ -35,9 +35,10 @@ fn assert_refused(client: &mut Client, why: &str) {
     assert_eq!(bigint(client, decoded), 9);
 }
 
+/// A job, such as one that restores, has the configuration of the cluster and not its environment.
 #[test]
 fn where_it_holds_an_identity_in_the_data_directory_is_well() {
-    let cluster = shop();
+    let mut cluster = shop();
     let mut client = cluster.connect();
     let (ok, detail, _) = check(&mut client, "origin of the identity");
     assert!(ok && detail.contains("/data/postgresql.conf, line "), "{detail}");
@@ -45,58 +46,43 @@ fn where_it_holds_an_identity_in_the_data_directory_is_well() {
     assert_eq!(bigint(&mut client, "SELECT snowflake_worker_id(snowflake_nextval())::bigint"), 9);
     let error = error_of(client.batch_execute("SET snowflake.identity_requires = ''"));
     assert_eq!(error.code(), &SqlState::CANT_CHANGE_RUNTIME_PARAM);
+    let before = bigint(&mut client, NEXT);
+    cluster.set_environment("NAMESPACE=");
+    cluster.restart_with(&[]);
+    let why = "The environment variable NAMESPACE is not \"shop-db\".";
+    assert_refused(&mut cluster.connect(), why);
+    cluster.set_environment("NAMESPACE=shop-db");
+    cluster.restart_with(&[]);
+    assert!(bigint(&mut cluster.connect(), NEXT) > before);
 }
 
 /// A restored cluster has the configuration of its original, and another name.
 #[test]
 fn a_clone_under_another_name_decodes_and_issues_none() {
     let original = shop();
-    original.connect().batch_execute(NEXT).expect("an ID");
+    original.run(NEXT);
     let mut clone = original.base_backup(&[]);
     clone.set_environment("CLUSTER_NAME=staging");
     clone.start_again();
     let mut client = clone.connect();
     assert_refused(&mut client, "The environment variable CLUSTER_NAME is not \"shop\".");
     // Adoption does not let an INSERT fail, either.
-    let adopt =
+    client.run(
         "SET snowflake.adopted_schemas = 'public'; CREATE TABLE t (id bigserial PRIMARY KEY);
-                 INSERT INTO t DEFAULT VALUES";
-    client.batch_execute(adopt).expect("a value of the sequence");
-    drop(client);
-    clone.stop();
+         INSERT INTO t DEFAULT VALUES",
+    );
     // With an identity of its own, and its own name, it is a server like any other.
-    clone.configure(&[
-        ("snowflake.worker_id", "10"),
-        ("snowflake.identity_requires", "CLUSTER_NAME=staging"),
-    ]);
-    clone.start_again();
+    let its_name = ("snowflake.identity_requires", "CLUSTER_NAME=staging");
+    clone.restart_with(&[("snowflake.worker_id", "10"), its_name]);
     let own = "SELECT snowflake_worker_id(snowflake_nextval())::bigint";
     assert_eq!(bigint(&mut clone.connect(), own), 10);
-}
-
-/// A job, such as one that restores, has the configuration of the cluster and not its environment.
-#[test]
-fn a_job_without_the_variable_issues_none_and_the_server_goes_on() {
-    let mut cluster = shop();
-    let before = bigint(&mut cluster.connect(), NEXT);
-    cluster.stop();
-    cluster.set_environment("NAMESPACE=");
-    cluster.start_again();
-    assert_refused(
-        &mut cluster.connect(),
-        "The environment variable NAMESPACE is not \"shop-db\".",
-    );
-    cluster.stop();
-    cluster.set_environment("NAMESPACE=shop-db");
-    cluster.start_again();
-    assert!(bigint(&mut cluster.connect(), NEXT) > before);
 }
 
 /// Members of a cluster have one name, so that a standby takes over.
 #[test]
 fn a_standby_under_the_same_name_takes_over_and_under_another_it_does_not() {
     let primary = shop();
-    primary.connect().batch_execute(NEXT).expect("an ID");
+    primary.run(NEXT);
     let same = primary.standby();
     let mut other = primary.base_backup(&["--write-recovery-conf"]);
     other.set_environment("CLUSTER_NAME=staging");
@@ -113,10 +99,8 @@ fn the_name_of_the_machine_can_be_required() {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
     let here = format!("hostname={}", name.trim_end());
     let mut cluster = Cluster::builder().set("snowflake.identity_requires", &here).start();
-    cluster.connect().batch_execute(NEXT).expect("an ID");
-    cluster.stop();
-    cluster.configure(&[("snowflake.identity_requires", "hostname=another-machine")]);
-    cluster.start_again();
+    cluster.run(NEXT);
+    cluster.restart_with(&[("snowflake.identity_requires", "hostname=another-machine")]);
     assert_refused(&mut cluster.connect(), "The name of the machine is not \"another-machine\".");
 }
 

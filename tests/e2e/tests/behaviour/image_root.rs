@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, Means, Programs, bigint, dump_and_restore, lacks, new_directory,
+    Cluster, ClusterBuilder, Means, Programs, Run, bigint, dump_and_restore, lacks, new_directory,
     output,
 };
 
@@ -43,29 +43,25 @@ fn a_server_finds_the_extension_in_the_tree() {
 
     let image = directory.path().join("extensions/snowflake");
     std::fs::create_dir_all(image.parent().expect("a parent")).expect("a directory");
-    let copied = Command::new("cp").arg("-r").arg(make_image_root(&programs)).arg(&image).status();
-    assert!(copied.expect("cp runs").success());
+    output(Command::new("cp").arg("-r").arg(make_image_root(&programs)).arg(&image));
 
     let mut cluster = mounted(Cluster::builder().programs(bare.clone()), &image).start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE visits (id serial PRIMARY KEY);
-             SELECT snowflake_convert('visits', 'id', dry_run => false);
-             CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
-             INSERT INTO orders SELECT FROM generate_series(1, 1000)",
-        )
-        .expect("the extension works");
-    client.batch_execute("CREATE DATABASE other").expect("a database");
+    client.run(
+        "CREATE TABLE visits (id serial PRIMARY KEY);
+         SELECT snowflake_convert('visits', 'id', dry_run => false);
+         CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
+         INSERT INTO orders SELECT FROM generate_series(1, 1000)",
+    );
+    client.run("CREATE DATABASE other");
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), 1000);
     let preloaded = "SELECT count(*) FROM snowflake_status WHERE preloaded";
     assert_eq!(bigint(&mut client, preloaded), 1);
 
     let mut other = cluster.connect_to("other");
-    other.batch_execute("CREATE EXTENSION snowflake").expect("the extension is found again");
+    other.run("CREATE EXTENSION snowflake");
     assert!(bigint(&mut other, "SELECT snowflake_nextval()") > 0);
     dump_and_restore(&cluster, "postgres", "restored");
-    drop((client, other));
     cluster.stop();
     let mut new = mounted(Cluster::builder().programs(bare), &image).create();
     // pg_upgrade looks for the library of all functions.

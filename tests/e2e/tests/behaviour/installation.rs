@@ -1,11 +1,11 @@
 //! `make install` and `make uninstall`, into a directory of their own.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::{env, fs};
 
-use snowflake_e2e::{Means, Programs, lacks, without_network};
+use snowflake_e2e::{Means, Programs, at_once, lacks, output, put_first, without_network};
 
 const TREE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -20,31 +20,12 @@ impl Installation {
         Installation { destination, pg_config: Programs::from_env().bin().join("pg_config") }
     }
 
-    fn make(&self, arguments: &[&str]) -> Output {
-        Command::new("make")
-            .args(["-C", TREE])
-            .args(arguments)
-            .arg(format!("PG_CONFIG={}", self.pg_config.display()))
-            .arg(format!("DESTDIR={}", self.destination.path().display()))
-            .output()
-            .expect("make runs")
-    }
-
-    /// `tools/install` into a directory below the destination, with programs of these texts found
-    /// before all others.
-    fn install_with(&self, below: &str, programs: &[(&str, &str)]) -> Command {
-        let shims = self.destination.path().join("programs");
-        fs::create_dir_all(&shims).expect("a directory");
-        for (name, text) in programs {
-            fs::write(shims.join(name), format!("#!/bin/sh\n{text}\n")).expect("a file");
-            fs::set_permissions(shims.join(name), fs::Permissions::from_mode(0o755))
-                .expect("our own");
-        }
-        let path = env::var("PATH").expect("a PATH");
+    /// `make`, for a directory below the destination.
+    fn make(&self, below: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("make");
         command
-            .args(["-C", TREE, "install"])
-            .env("PATH", format!("{}:{path}", shims.display()))
+            .args(["-C", TREE])
+            .args(arguments)
             .arg(format!("PG_CONFIG={}", self.pg_config.display()))
             .arg(format!("DESTDIR={}", self.destination.path().join(below).display()));
         command
@@ -52,11 +33,8 @@ impl Installation {
 
     /// Where the server keeps what it answers for this option, below the destination.
     fn directory(&self, option: &str) -> PathBuf {
-        let output = Command::new(&self.pg_config).arg(option).output().expect("pg_config runs");
-        let path = String::from_utf8(output.stdout).expect("UTF-8");
-        self.destination
-            .path()
-            .join(Path::new(path.trim()).strip_prefix("/").expect("an absolute path"))
+        let path = output(Command::new(&self.pg_config).arg(option));
+        self.destination.path().join(path.trim().trim_start_matches('/'))
     }
 
     /// The names of all installed files.
@@ -79,13 +57,11 @@ impl Installation {
 #[test]
 fn what_is_installed_can_be_uninstalled() {
     let installation = Installation::new();
-    let output = installation.make(&["install"]);
-    assert!(output.status.success(), "{output:?}");
+    let said = output(&mut installation.make("", &["install"]));
     let (scripts, others): (Vec<_>, Vec<_>) =
         installation.files().into_iter().partition(|file| file.ends_with(".sql"));
     assert!(scripts.iter().all(|file| file.starts_with("snowflake--")), "{scripts:?}");
     assert_eq!(others, ["snowflake.control", "snowflake_pg.so"]);
-    let said = String::from_utf8_lossy(&output.stdout);
     for line in [
         "shared_preload_libraries = 'snowflake_pg'",
         "snowflake.datacenter_id = 1",
@@ -106,10 +82,10 @@ fn what_is_installed_can_be_uninstalled() {
         fs::create_dir_all(&directory).expect("a directory");
         fs::write(directory.join(file), "").expect("a file");
     }
-    assert!(installation.make(&["install"]).status.success());
+    output(&mut installation.make("", &["install"]));
     assert_eq!(installation.files(), installed);
 
-    assert!(installation.make(&["uninstall"]).status.success());
+    output(&mut installation.make("", &["uninstall"]));
     assert_eq!(installation.files(), [""; 0]);
 }
 
@@ -123,17 +99,15 @@ fn another_projects_extension_of_that_name_is_left_alone() {
     let theirs = "comment = 'theirs'\nmodule_pathname = '$libdir/snowflake'\n";
     fs::write(&control, theirs).expect("a file");
 
-    let output = installation.make(&["install"]);
-    assert!(!output.status.success());
-    assert!(
-        String::from_utf8_lossy(&output.stderr).contains("belongs to another project: 'theirs'"),
-        "{output:?}"
-    );
+    let refused = installation.make("", &["install"]).output().expect("make runs");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success(), "{said}");
+    assert!(said.contains("belongs to another project: 'theirs'"), "{said}");
     assert_eq!(installation.files(), ["snowflake.control"]);
-    assert!(installation.make(&["uninstall"]).status.success());
+    output(&mut installation.make("", &["uninstall"]));
     assert_eq!(fs::read_to_string(&control).expect("their file"), theirs);
 
-    assert!(installation.make(&["install", "FORCE=1"]).status.success());
+    output(&mut installation.make("", &["install", "FORCE=1"]));
     assert_ne!(fs::read_to_string(&control).expect("our file"), theirs);
 }
 
@@ -141,19 +115,19 @@ fn another_projects_extension_of_that_name_is_left_alone() {
 #[test]
 fn sudo_is_not_used_where_the_user_may_write() {
     let installation = Installation::new();
-    let used = installation.destination.path().join("sudo-was-used");
-    let output = installation
-        .install_with(
-            "new/deep",
-            &[
-                ("id", "[ \"$1\" = -u ] && echo 1000 || exec /usr/bin/id \"$@\""),
-                ("sudo", &format!("touch {}; exec \"$@\"", used.display())),
-            ],
-        )
-        .output()
-        .expect("make runs");
-    assert!(output.status.success(), "{output:?}");
-    assert!(!used.exists(), "{output:?}");
+    let destination = installation.destination.path();
+    let used = destination.join("sudo-was-used");
+    let mut install = installation.make("new/deep", &["install"]);
+    put_first(
+        &mut install,
+        &destination.join("programs"),
+        &[
+            ("id", "[ \"$1\" = -u ] && echo 1000 || exec /usr/bin/id \"$@\""),
+            ("sudo", &format!("touch {}; exec \"$@\"", used.display())),
+        ],
+    );
+    let said = output(&mut install);
+    assert!(!used.exists(), "{said}");
 }
 
 /// What is missing is named as other distributions name it.
@@ -193,27 +167,14 @@ fn the_network_is_not_needed() {
         return;
     }
     let installation = Installation::new();
-    let installing = installation.install_with("offline", &[]);
-    let mut command = without_network();
-    command.arg(installing.get_program()).args(installing.get_args());
-    let output = command.output().expect("unshare runs");
-    assert!(output.status.success(), "{output:?}");
+    let installing = installation.make("offline", &["install"]);
+    output(without_network().arg(installing.get_program()).args(installing.get_args()));
 }
 
 #[test]
 fn two_installations_at_once_do_not_disturb_each_other() {
     let installation = Installation::new();
-    let started: Vec<_> = ["one", "two"]
-        .map(|below| {
-            let mut command = installation.install_with(below, &[]);
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("make runs")
-        })
-        .into_iter()
-        .collect();
-    for installing in started {
-        let output = installing.wait_with_output().expect("make ends");
-        assert!(output.status.success(), "{output:?}");
-    }
+    at_once(2, |number| output(&mut installation.make(["one", "two"][number], &["install"])));
     let library = |below: &str| {
         let path = installation.directory("--pkglibdir").join("snowflake_pg.so");
         let path = path.strip_prefix(installation.destination.path()).expect("below it");
@@ -239,13 +200,11 @@ fn a_rust_that_does_not_suffice_is_reported_at_once() {
         ),
     ] {
         let installation = Installation::new();
-        let output = installation
-            .install_with(
-                "none",
-                &[(name, text), ("rustup", "exit 1"), ("cargo", "echo cargo was run; exit 1")],
-            )
-            .output()
-            .expect("make runs");
+        let mut install = installation.make("none", &["install"]);
+        let programs =
+            [(name, text), ("rustup", "exit 1"), ("cargo", "echo cargo was run; exit 1")];
+        put_first(&mut install, &installation.destination.path().join("programs"), &programs);
+        let output = install.output().expect("make runs");
         assert!(!output.status.success());
         let stderr = String::from_utf8_lossy(&output.stderr);
         // make adds a line of its own.

@@ -2,9 +2,16 @@
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, check, error_of, eventually};
+use snowflake_e2e::{Cluster, INSERT, NEXT, Run, bigint, check, error_of, eventually, value};
 
 const DECODE: &str = "SELECT snowflake_timestamp(1268118639732232192)";
+const CONFIRM: &str = "SELECT snowflake_confirm('layout')";
+const REFUSED: &str = "IDs have been issued under another snowflake.epoch or other widths";
+
+/// Confirms the layout: whether there was something to confirm.
+fn confirm(cluster: &Cluster) -> bool {
+    value(&mut cluster.connect(), CONFIRM)
+}
 
 #[track_caller]
 fn assert_refused(cluster: &Cluster) {
@@ -12,72 +19,38 @@ fn assert_refused(cluster: &Cluster) {
     for query in [DECODE, "SELECT snowflake_min(now())", "SELECT snowflake_json(1)", DECODE] {
         let error = error_of(client.query(query, &[]));
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-        assert_eq!(
-            error.message(),
-            "IDs have been issued under another snowflake.epoch or other widths"
-        );
+        assert_eq!(error.message(), REFUSED);
         assert!(error.hint().expect("a hint").contains("snowflake_confirm('layout')"));
     }
     // What names its layout depends on nothing.
-    client
-        .query("SELECT snowflake_timestamp(175928847299117063, '2015-01-01+00')", &[])
-        .expect("decoded");
+    client.run("SELECT snowflake_timestamp(175928847299117063, '2015-01-01+00')");
 }
 
 #[test]
 fn a_server_with_another_layout_does_not_decode() {
     let mut cluster = Cluster::start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint DEFAULT snowflake_nextval());
-             CREATE INDEX ON orders (snowflake_timestamp(id));
-             INSERT INTO orders DEFAULT VALUES;",
-        )
-        .expect("a table");
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("snowflake.sequence_bits", "13")]);
-    cluster.start_again();
-    assert_refused(&cluster);
-    let error = error_of(
-        cluster.connect().batch_execute("INSERT INTO orders VALUES (1268118639732232192)"),
+    client.run(
+        "CREATE TABLE orders (id bigint DEFAULT snowflake_nextval());
+         CREATE INDEX ON orders (snowflake_timestamp(id));
+         INSERT INTO orders DEFAULT VALUES;",
     );
+    cluster.restart_with(&[("snowflake.sequence_bits", "13")]);
+    assert_refused(&cluster);
+    let insert = "INSERT INTO orders VALUES (1268118639732232192)";
+    let error = error_of(cluster.connect().batch_execute(insert));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
 
     // A superuser may decide otherwise.
-    let mut client = cluster.connect();
-    client.batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
-    client.query(DECODE, &[]).expect("decoded");
-    client.batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
+    confirm(&cluster);
+    cluster.run(DECODE);
+    cluster.run(INSERT);
 
     // Without preloading, it is the same.
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("shared_preload_libraries", ""), ("snowflake.sequence_bits", "12")]);
-    cluster.start_again();
+    cluster.restart_with(&[("shared_preload_libraries", ""), ("snowflake.sequence_bits", "12")]);
     assert_refused(&cluster);
-    cluster.stop();
-    cluster.configure(&[("snowflake.sequence_bits", "13")]);
-    cluster.start_again();
-    cluster.connect().query(DECODE, &[]).expect("decoded");
-}
-
-#[test]
-fn a_standby_with_another_layout_does_not_decode() {
-    let primary = Cluster::start();
-    bigint(&mut primary.connect(), "SELECT snowflake_nextval()");
-    let mut standby = primary.base_backup(&["--write-recovery-conf"]);
-    standby.configure(&[("snowflake.epoch", "1420070400000")]);
-    standby.start_again();
-    eventually("the register reaches the standby", || {
-        standby.connect().query(DECODE, &[]).is_err()
-    });
-    assert_refused(&standby);
-    standby.stop();
-    standby.configure(&[("snowflake.epoch", "1288834974657")]);
-    standby.start_again();
-    standby.connect().query(DECODE, &[]).expect("decoded");
+    cluster.restart_with(&[("snowflake.sequence_bits", "13")]);
+    cluster.run(DECODE);
 }
 
 /// What a session of a standby decodes of the newest row, whose ID was issued under another layout:
@@ -85,43 +58,34 @@ fn a_standby_with_another_layout_does_not_decode() {
 #[test]
 fn an_open_session_of_a_standby_notices_another_layout() {
     let mut primary = Cluster::start();
-    primary
-        .connect()
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
-             CREATE FUNCTION follow() RETURNS void LANGUAGE plpgsql AS $$
-             BEGIN
-                 FOR round IN 1..6000 LOOP
-                     PERFORM snowflake_timestamp(id) FROM orders;
-                     IF (SELECT count(*) FROM orders) > 1 THEN
-                         RAISE 'decoded %', (SELECT snowflake_timestamp(max(id)) FROM orders);
-                     END IF;
-                     PERFORM pg_sleep(0.01);
-                 END LOOP;
-             END $$;
-             INSERT INTO orders DEFAULT VALUES;",
-        )
-        .expect("a table");
+    primary.run(
+        "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
+         CREATE FUNCTION follow() RETURNS void LANGUAGE plpgsql AS $$
+         BEGIN
+             FOR round IN 1..6000 LOOP
+                 PERFORM snowflake_timestamp(id) FROM orders;
+                 IF (SELECT count(*) FROM orders) > 1 THEN
+                     RAISE 'decoded %', (SELECT snowflake_timestamp(max(id)) FROM orders);
+                 END IF;
+                 PERFORM pg_sleep(0.01);
+             END LOOP;
+         END $$;
+         INSERT INTO orders DEFAULT VALUES;",
+    );
     let standby = primary.standby();
     let mut open = standby.connect();
-    eventually("the row reaches the standby", || {
-        open.query_one("SELECT count(*) FROM orders", &[])
-            .is_ok_and(|row| row.get::<_, i64>(0) == 1)
-    });
-    let prepared = open
-        .prepare(
-            "SELECT (SELECT count(*) FROM orders), snowflake_timestamp(max(id))::text FROM orders",
-        )
-        .expect("a query");
+    let rows = "SELECT count(*) FROM orders";
+    eventually("the row reaches the standby", || bigint(&mut open, rows) == 1);
+    let newest =
+        "SELECT (SELECT count(*) FROM orders), snowflake_timestamp(max(id))::text FROM orders";
+    let prepared = open.prepare(newest).expect("a query");
     open.query(&prepared, &[]).expect("decoded");
     let mut follower = standby.connect();
     let following = std::thread::spawn(move || error_of(follower.batch_execute("SELECT follow()")));
 
-    primary.stop();
-    primary.configure(&[("snowflake.sequence_bits", "13")]);
-    primary.start_again();
-    primary.connect().batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
-    primary.connect().batch_execute("INSERT INTO orders DEFAULT VALUES").expect("a row");
+    primary.restart_with(&[("snowflake.sequence_bits", "13")]);
+    confirm(&primary);
+    primary.run(INSERT);
     let error = loop {
         match open.query_one(&prepared, &[]) {
             Ok(row) => assert_eq!(row.get::<_, i64>(0), 1, "decoded {}", row.get::<_, String>(1)),
@@ -129,58 +93,48 @@ fn an_open_session_of_a_standby_notices_another_layout() {
         }
     };
     for error in [error, following.join().expect("a session"), error_of(open.query(DECODE, &[]))] {
-        assert_eq!(
-            error.message(),
-            "IDs have been issued under another snowflake.epoch or other widths"
-        );
+        assert_eq!(error.message(), REFUSED);
     }
 }
 
 /// Confirming a wrong layout is undone by correcting the configuration, until the first ID.
 #[test]
 fn a_layout_confirmed_by_mistake_can_be_left() {
-    const CONFIRM: &str = "SELECT snowflake_confirm('layout')::int::bigint";
     let mut primary = Cluster::start();
-    primary.connect().query(NEXT, &[]).expect("an ID");
-    let mut standby = primary.base_backup(&["--write-recovery-conf"]);
+    primary.run(NEXT);
     let restart = |standby: &mut Cluster, bits: &str| {
-        standby.stop();
-        standby.configure(&[("snowflake.sequence_bits", bits)]);
-        standby.start_again();
+        standby.restart_with(&[("snowflake.sequence_bits", bits)]);
     };
-    standby.configure(&[("snowflake.sequence_bits", "13")]);
-    standby.start_again();
-    let mut reader = standby.connect();
-    eventually("the register is there", || {
-        bigint(&mut reader, "SELECT count(snowflake_floor())") == 1
-    });
-    drop(reader);
+    let mut standby = primary.standby_with(&[("snowflake.sequence_bits", "13")]);
+    let floor = "SELECT count(snowflake_floor())";
+    eventually("the register is there", || bigint(&mut standby.connect(), floor) == 1);
+    assert_refused(&standby);
     let before = bigint(&mut primary.connect(), NEXT);
     primary.stop();
     standby.promote();
     assert_refused(&standby);
-    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 1);
-    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 0);
-    standby.connect().query(DECODE, &[]).expect("decoded");
+    assert!(confirm(&standby));
+    assert!(!confirm(&standby));
+    standby.run(DECODE);
     let (ok, detail, _) = check(&mut standby.connect(), "layout");
     assert!(ok && detail.contains("No ID has been issued under them"), "{detail}");
 
     // Under the one that IDs were issued under, nothing needs to be confirmed for the server. The
     // database is named, and confirming takes the other layout back.
     restart(&mut standby, "12");
-    standby.connect().query(DECODE, &[]).expect("decoded");
-    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 1);
+    standby.run(DECODE);
+    assert!(confirm(&standby));
     restart(&mut standby, "13");
     assert_refused(&standby);
-    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 1);
+    assert!(confirm(&standby));
     restart(&mut standby, "12");
     assert!(bigint(&mut standby.connect(), NEXT) > before);
 
     // The first ID has ended it.
     restart(&mut standby, "13");
     assert_refused(&standby);
-    assert_eq!(bigint(&mut standby.connect(), CONFIRM), 1);
-    bigint(&mut standby.connect(), NEXT);
+    assert!(confirm(&standby));
+    standby.run(NEXT);
     restart(&mut standby, "12");
     assert_refused(&standby);
     let error = error_of(standby.connect().query(CONFIRM, &[]));
@@ -195,51 +149,42 @@ fn a_layout_confirmed_by_mistake_can_be_left() {
 fn a_standby_without_the_confirmed_layout_names_it() {
     const DETAIL: &str = "The confirmed layout is ";
     let mut primary = Cluster::start();
-    primary.connect().query("SELECT snowflake_nextval()", &[]).expect("an ID");
-    let [mut standby, configured] = [false, true].map(|is_configured| {
-        let mut standby = primary.base_backup(&["--write-recovery-conf"]);
-        if is_configured {
-            standby.configure(&[("snowflake.sequence_bits", "13")]);
-        }
-        standby.start_again();
-        standby
-    });
-    primary.stop();
-    primary.configure(&[("snowflake.sequence_bits", "13")]);
-    primary.start_again();
-    primary.connect().batch_execute("SELECT snowflake_confirm('layout')").expect("confirmed");
+    primary.run(NEXT);
+    const BITS: (&str, &str) = ("snowflake.sequence_bits", "13");
+    let (mut standby, configured) = (primary.standby(), primary.standby_with(&[BITS]));
+    primary.restart_with(&[BITS]);
+    confirm(&primary);
     let row = |cluster: &Cluster| check(&mut cluster.connect(), "layout");
     eventually("the confirmation reaches the standbys", || {
         let (ok, detail, _) = row(&standby);
         (!ok && detail.contains(DETAIL)) && row(&configured).0
     });
     let (_, detail, _) = row(&standby);
-    assert!(
-        detail.starts_with("Another snowflake.epoch or other widths have been confirmed."),
-        "{detail}"
-    );
-    assert!(detail.contains("widths 5, 5 and 13"), "{detail}");
-    assert!(detail.contains("might have been issued under it"), "{detail}");
+    for part in [
+        "Another snowflake.epoch or other widths have been confirmed.",
+        "widths 5, 5 and 13",
+        "might have been issued under it",
+    ] {
+        assert!(detail.contains(part), "{detail}");
+    }
     assert_eq!(
         row(&configured).1,
         "The epoch and the widths were confirmed. This server has received no ID that was issued \
          under them."
     );
-    standby.connect().query(DECODE, &[]).expect("decoded");
+    standby.run(DECODE);
 
     // What it says is what happens.
     drop(primary);
     standby.promote();
-    let error = error_of(standby.connect().query("SELECT snowflake_nextval()", &[]));
+    let error = error_of(standby.connect().query(NEXT, &[]));
     assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
     assert_eq!(error.message(), "another snowflake.epoch or other widths have been confirmed");
     assert!(error.detail().is_some_and(|detail| detail.starts_with(DETAIL)), "{error:?}");
-    let error = error_of(standby.connect().query("SELECT snowflake_confirm('layout')", &[]));
+    let error = error_of(standby.connect().query(CONFIRM, &[]));
     assert!(error.detail().is_some_and(|detail| detail.contains(" 13 ")), "{error:?}");
-    standby.stop();
-    standby.configure(&[("snowflake.sequence_bits", "13")]);
-    standby.start_again();
-    bigint(&mut standby.connect(), "SELECT snowflake_nextval()");
+    standby.restart_with(&[BITS]);
+    standby.run(NEXT);
 }
 
 /// What was computed under the old layout is named in each database in which the layout is confirmed.
@@ -247,42 +192,36 @@ fn a_standby_without_the_confirmed_layout_names_it() {
 fn a_confirmed_layout_names_what_holds_old_times() {
     let mut cluster = Cluster::start();
     let databases = [("postgres", "orders"), ("other", "visits")];
-    cluster.connect().batch_execute("CREATE DATABASE other").expect("a database");
+    cluster.run("CREATE DATABASE other");
     for (database, table) in databases {
-        cluster
-            .connect_to(database)
-            .batch_execute(&format!(
-                "CREATE EXTENSION IF NOT EXISTS snowflake;
-                 CREATE TABLE {table} (
-                     id bigint DEFAULT snowflake_nextval() CHECK (snowflake_worker_id(id) < 32),
-                     at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED
-                 );
-                 CREATE INDEX {table}_at ON {table} (snowflake_timestamp(id));
-                 CREATE INDEX {table}_text ON {table} (snowflake_to_base62(id));
-                 CREATE FUNCTION snowflake_of_mine(bigint) RETURNS bigint
-                     LANGUAGE sql IMMUTABLE RETURN abs($1);
-                 CREATE INDEX {table}_mine ON {table} (snowflake_of_mine(id));
-                 CREATE INDEX {table}_recent ON {table} (id)
-                     WHERE snowflake_within(id, '2026-01-01 00:00:00+00', '2027-01-01 00:00:00+00');
-                 CREATE INDEX {table}_named ON {table} (snowflake_timestamp(id, '2015-01-01 00:00:00+00'));
-                 INSERT INTO {table} DEFAULT VALUES;"
-            ))
-            .expect("a table");
+        let tables = format!(
+            "CREATE EXTENSION IF NOT EXISTS snowflake;
+             CREATE TABLE {table} (
+                 id bigint DEFAULT snowflake_nextval() CHECK (snowflake_worker_id(id) < 32),
+                 at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED);
+             CREATE INDEX {table}_at ON {table} (snowflake_timestamp(id));
+             CREATE INDEX {table}_text ON {table} (snowflake_to_base62(id));
+             CREATE FUNCTION snowflake_of_mine(bigint) RETURNS bigint
+                 LANGUAGE sql IMMUTABLE RETURN abs($1);
+             CREATE INDEX {table}_mine ON {table} (snowflake_of_mine(id));
+             CREATE INDEX {table}_recent ON {table} (id)
+                 WHERE snowflake_within(id, '2026-01-01 00:00:00+00', '2027-01-01 00:00:00+00');
+             CREATE INDEX {table}_named ON {table} (snowflake_timestamp(id, '2015-01-01 00:00:00+00'));
+             INSERT INTO {table} DEFAULT VALUES;"
+        );
+        cluster.run_in(database, &tables);
     }
-    cluster.stop();
-    cluster.configure(&[("snowflake.sequence_bits", "13")]);
-    cluster.start_again();
+    cluster.restart_with(&[("snowflake.sequence_bits", "13")]);
     let is_confirmed = |client: &mut Client| check(client, "layout of the database").0;
-    let confirm = "SELECT snowflake_confirm('layout')::int::bigint";
     for (database, table) in databases {
         let (mut client, notices) = cluster.connect_with_notices(database);
         assert!(!is_confirmed(&mut client), "{database}");
         // It goes back with its transaction, but for the register, which is the server's.
-        client.batch_execute(&format!("BEGIN; {confirm}; ROLLBACK")).expect("confirmed");
+        client.run(&format!("BEGIN; {CONFIRM}; ROLLBACK"));
         assert!(!is_confirmed(&mut client), "{database}");
-        assert_eq!(bigint(&mut client, confirm), 1, "{database}");
+        assert!(value::<bool>(&mut client, CONFIRM), "{database}");
         assert!(is_confirmed(&mut client), "{database}");
-        assert_eq!(bigint(&mut client, confirm), 0, "{database}");
+        assert!(!value::<bool>(&mut client, CONFIRM), "{database}");
         drop(client);
         let notices: Vec<_> = notices.iter().collect();
         assert_eq!(notices.len(), 2, "{notices:?}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use snowflake_e2e::{Cluster, NEXT, Register, assert_increasing, bigint, new_directory};
+use snowflake_e2e::{Cluster, NEXT, Register, Run, assert_increasing, bigint, new_directory};
 use snowflake_repository::page;
 
 use super::documents::run_block;
@@ -60,18 +60,17 @@ const REPLACE: &str = r#"
 fn an_awkward_database_is_left() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
-    client.batch_execute(TABLES).expect("tables");
+    client.run(TABLES);
     let recipe = page("docs/recipes.md").section("Partition by time").blocks().swap_remove(0);
-    client.batch_execute(&recipe.text).expect("the recipe");
-    client.batch_execute(INSERT).expect("rows");
+    client.run(&recipe.text);
+    client.run(INSERT);
     let leave = page("docs/conversion.md").section("Leave");
     let blocks = leave.blocks();
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.language == "sql") {
         if block.text.starts_with("DROP EXTENSION") {
-            client.batch_execute(REPLACE).expect("replaced");
+            client.run(REPLACE);
         }
-        let directory = cluster.directory().to_owned();
-        run_block(&leave, block, blocks.get(index + 1), &cluster, &directory);
+        run_block(&leave, index, &cluster, cluster.directory());
         if block.text.starts_with("CREATE FUNCTION id_timestamp") {
             let same = "SELECT count(*) FROM \"My Shop\".orders
                 WHERE id_timestamp(id) = snowflake_timestamp(id)
@@ -83,13 +82,11 @@ fn an_awkward_database_is_left() {
             assert_eq!(found.len(), 1);
         }
     }
-    client.batch_execute(INSERT).expect("rows without the extension");
-    client
-        .batch_execute("CALL create_logs_partition((now() + interval '1 month')::date)")
-        .expect("a partition");
+    client.run(INSERT);
+    client.run("CALL create_logs_partition((now() + interval '1 month')::date)");
     // Each sequence goes on above the largest key.
     let last = bigint(&mut client, "SELECT max(id) FROM \"My Shop\".orders");
-    client.batch_execute(INSERT).expect("rows");
+    client.run(INSERT);
     let next = bigint(&mut client, "SELECT max(id) FROM \"My Shop\".orders");
     assert_eq!(next, last + 1);
     let owners =
@@ -104,16 +101,10 @@ fn a_server_works_on_after_the_extension_was_uninstalled() {
     let mut cluster = Cluster::builder().fake_clock().start();
     let mut client = cluster.connect();
     let last = bigint(&mut client, NEXT);
-    client
-        .batch_execute("CREATE TABLE orders (id bigint); DROP EXTENSION snowflake")
-        .expect("left");
-    drop(client);
-    cluster.configure(&[("shared_preload_libraries", "")]);
-    cluster.stop();
-    cluster.start_again();
+    client.run("CREATE TABLE orders (id bigint); DROP EXTENSION snowflake");
+    cluster.restart_with(&[("shared_preload_libraries", "")]);
     let register = fs::read(Register::path(&cluster)).expect("the register");
-    let more = "INSERT INTO orders SELECT generate_series(1, 1000); CHECKPOINT";
-    cluster.connect().batch_execute(more).expect("no need of the extension");
+    cluster.run("INSERT INTO orders SELECT generate_series(1, 1000); CHECKPOINT");
     let mut copy = cluster.base_backup(&[]);
     copy.start_again();
     cluster.stop();
@@ -125,7 +116,7 @@ fn a_server_works_on_after_the_extension_was_uninstalled() {
     cluster.configure(&[("shared_preload_libraries", "snowflake_pg")]);
     cluster.start_again();
     let mut client = cluster.connect();
-    client.batch_execute("CREATE EXTENSION snowflake").expect("created");
+    client.run("CREATE EXTENSION snowflake");
     assert_increasing(&[last, bigint(&mut client, NEXT)]);
 }
 
@@ -146,12 +137,12 @@ fn a_server_starts_without_the_files_if_nothing_names_them() {
     assert!(cluster.log().contains("could not access file \"snowflake_pg\""), "{}", cluster.log());
     cluster.configure(&[("shared_preload_libraries", "")]);
     cluster.start_again();
-    cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+    cluster.run("CHECKPOINT");
     assert!(register.exists());
     cluster.stop();
     fs::remove_file(&register).expect("the register");
     cluster.start_again();
-    cluster.connect().batch_execute("CREATE TABLE orders (id int); CHECKPOINT").expect("it works");
+    cluster.run("CREATE TABLE orders (id int); CHECKPOINT");
     cluster.base_backup(&[]).start_again();
     assert!(!register.exists());
 }

@@ -12,7 +12,6 @@ mod documents;
 mod dump_and_restore;
 mod dumped_layout;
 mod encodings;
-mod errors;
 mod extension_update;
 mod fuzz;
 mod horizon;

@@ -5,8 +5,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use postgres::Client;
-use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, StopOnDrop, bigint, bigints, error_of, eventually};
+use snowflake_e2e::{Cluster, Run, StopOnDrop, bigint, bigints, eventually, failing, value};
 use snowflake_repository::{Page, page};
 
 use super::documents::{MIGRATIONS, offset_to, run_block};
@@ -33,18 +32,16 @@ fn parts() -> Vec<(String, Page)> {
 fn follow(heading: &str, cluster: &mut Cluster) {
     let (_, part) = parts().into_iter().find(|(other, _)| other == heading).expect("a part");
     let blocks = part.blocks();
-    let directory = cluster.directory().to_owned();
     for (index, block) in blocks.iter().enumerate() {
         match &*block.language {
-            "sql" => _ = run_block(&part, block, blocks.get(index + 1), cluster, &directory),
+            "sql" => _ = run_block(&part, index, cluster, cluster.directory()),
             "ini" => {
                 let lines = block.text.lines().map(|line| line.split_once(" = "));
                 let settings: Vec<_> = lines.map(|line| line.expect("name = value")).collect();
                 let unquoted =
                     settings.iter().map(|(name, value)| (*name, value.trim_matches('\'')));
                 cluster.configure(&unquoted.collect::<Vec<_>>());
-                cluster.stop();
-                cluster.start_again();
+                cluster.restart_with(&[]);
             }
             _ => {}
         }
@@ -61,17 +58,6 @@ fn server_before() -> Cluster {
     let mut cluster = builder.create();
     cluster.start_again();
     cluster
-}
-
-/// Asserts that the server issues IDs and has nothing to complain of, but for the identity, which
-/// the tests put into the data directory.
-#[track_caller]
-fn check(cluster: &Cluster) {
-    let rows = "SELECT name || ': ' || detail FROM snowflake_check()
-        WHERE NOT ok AND name <> 'origin of the identity'";
-    let rows = cluster.connect().query(rows, &[]).expect("rows");
-    let rows: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-    assert!(rows.is_empty(), "{rows:?}");
 }
 
 #[test]
@@ -96,9 +82,8 @@ fn uuid_keys_are_replaced_while_a_client_inserts() {
         scope.spawn(move || {
             let insert = "INSERT INTO customers (name) VALUES ('unchanged') RETURNING id::text";
             while !stop.load(Ordering::Relaxed) {
-                let id: String = unchanged.query_one(insert, &[]).expect("a customer").get(0);
-                let invoice = format!("INSERT INTO invoices VALUES ('{id}', 40)");
-                unchanged.batch_execute(&invoice).expect("an invoice");
+                let id: String = value(&mut unchanged, insert);
+                unchanged.run(&format!("INSERT INTO invoices VALUES ('{id}', 40)"));
                 written.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -118,11 +103,12 @@ fn uuid_keys_are_replaced_while_a_client_inserts() {
         ON (customers.id, customers.key) = (customer_id, customer_key)
         WHERE amount = 40 AND snowflake_timestamp(key) BETWEEN created_at - interval '1 ms' AND now()";
     assert_eq!(bigint(&mut client, right), written.into_inner() as i64);
-    client.batch_execute("DELETE FROM invoices WHERE amount = 40").expect("deleted");
+    client.run("DELETE FROM invoices WHERE amount = 40");
     // A client that was not changed, and one that was.
-    let both = "INSERT INTO invoices (customer_id, amount) SELECT id, 20 FROM customers LIMIT 1;
-        INSERT INTO invoices (customer_key, amount) SELECT key, 30 FROM customers LIMIT 1";
-    client.batch_execute(both).expect("two invoices");
+    client.run(
+        "INSERT INTO invoices (customer_id, amount) SELECT id, 20 FROM customers LIMIT 1;
+         INSERT INTO invoices (customer_key, amount) SELECT key, 30 FROM customers LIMIT 1",
+    );
     let joined = "SELECT count(*) FROM invoices
         JOIN customers ON (customers.id, customers.key) = (customer_id, customer_key)";
     assert_eq!(bigint(&mut client, joined), 5);
@@ -152,11 +138,11 @@ const LAST_OF_PGEDGE: u64 = 1_771_077_724;
 fn ids_of_pgedges_extension_and_ours_stay_apart() {
     let mut cluster = server_before();
     cluster.configure(&[("snowflake.node", "1")]);
-    cluster.connect().batch_execute(PGEDGE).expect("pgEdge's extension");
+    cluster.run(PGEDGE);
     follow("Stop the old generator", &mut cluster);
     cluster.set_clock(&offset_to(LAST_OF_PGEDGE - 50));
     follow("Start the new one", &mut cluster);
-    check(&cluster);
+    assert_eq!(failing(&mut cluster.connect()), [""; 0]);
     let mut client = cluster.connect();
     let ids = bigints(&mut client, "SELECT id FROM orders ORDER BY id");
     assert_eq!(ids[..3], [1, 136169504773246976, 413334082185859072]);
@@ -169,9 +155,7 @@ fn ids_of_pgedges_extension_and_ours_stay_apart() {
     let both = "INSERT INTO orders (id, item)
         SELECT snowflake_make(clock_timestamp(), 0, 2, count), 'theirs' FROM generate_series(0, 4095) AS count;
         INSERT INTO orders (item) SELECT 'ours' FROM generate_series(1, 10000);";
-    for _ in 0..3 {
-        client.batch_execute(both).expect("no key comes twice");
-    }
+    (0..3).for_each(|_| client.run(both));
 }
 
 const INSTAGRAM: &str = "
@@ -189,36 +173,15 @@ const INSTAGRAM: &str = "
 #[test]
 fn ids_of_instagrams_functions_and_ours_stay_apart() {
     let mut cluster = server_before();
-    cluster.connect().batch_execute(INSTAGRAM).expect("a function");
+    cluster.run(INSTAGRAM);
     follow("From functions like Instagram's", &mut cluster);
-    check(&cluster);
-    let mut client = cluster.connect();
-    let both =
+    assert_eq!(failing(&mut cluster.connect()), [""; 0]);
+    cluster.run(
         "INSERT INTO shard5.photos SELECT shard5.next_id(), 'old' FROM generate_series(1, 500);
-        INSERT INTO shard5.photos (title) SELECT 'new' FROM generate_series(1, 500)";
-    client.batch_execute(both).expect("no key comes twice");
-    let until = "SELECT extract(year FROM ends)::bigint FROM snowflake_status";
-    assert_eq!(bigint(&mut client, until), 2046);
-}
-
-/// IDs of the function are above those of the default layout.
-#[test]
-fn a_layout_whose_ids_are_smaller_is_refused() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE photos (id bigint PRIMARY KEY);
-             INSERT INTO photos SELECT snowflake_make(now(), 0, 5, 0, '2011-08-24 21:07:01.721+00', 0, 13, 10)",
-        )
-        .expect("a table");
-    let convert = "SELECT snowflake_convert('photos', 'id', dry_run => false)";
-    let refused = error_of(client.query(convert, &[]));
-    assert_eq!(refused.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
-    assert!(
-        refused.detail().is_some_and(|why| why.contains("not above the largest key")),
-        "{refused:?}"
+         INSERT INTO shard5.photos (title) SELECT 'new' FROM generate_series(1, 500)",
     );
+    let until = "SELECT extract(year FROM ends)::bigint FROM snowflake_status";
+    assert_eq!(bigint(&mut cluster.connect(), until), 2046);
 }
 
 /// A process of an application that makes IDs of Discord's layout itself, as datacenter 1 and worker
@@ -239,11 +202,12 @@ fn insert_own_ids(client: &mut Client, stop: &AtomicBool) {
 #[test]
 fn ids_of_applications_and_ours_stay_apart() {
     let mut cluster = server_before();
-    let messages = "CREATE TABLE messages (id bigint PRIMARY KEY, body text);
-        INSERT INTO messages VALUES (175928847299117063, 'hello')";
-    cluster.connect().batch_execute(messages).expect("an application's table");
+    cluster.run(
+        "CREATE TABLE messages (id bigint PRIMARY KEY, body text);
+         INSERT INTO messages VALUES (175928847299117063, 'hello')",
+    );
     follow("From generators in applications", &mut cluster);
-    check(&cluster);
+    assert_eq!(failing(&mut cluster.connect()), [""; 0]);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let mut application = cluster.connect();
@@ -252,9 +216,7 @@ fn ids_of_applications_and_ours_stay_apart() {
         let _stop = StopOnDrop(stop);
         let mut client = cluster.connect();
         let insert = "INSERT INTO messages (body) VALUES ('default')";
-        for _ in 0..1000 {
-            client.batch_execute(insert).expect("a row");
-        }
+        (0..1000).for_each(|_| client.run(insert));
     });
     let count = "SELECT count(*) FROM messages WHERE body = 'own'";
     assert!(bigint(&mut cluster.connect(), count) > 100);

@@ -2,7 +2,7 @@
 //! the published table, and what keeps it from that.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, NEXT, bigint, check, error_of, eventually};
+use snowflake_e2e::{Cluster, NEXT, Run, bigint, check, error_of, eventually, value};
 
 const TABLE: &str =
     "CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);";
@@ -34,26 +34,22 @@ fn who_may_insert_ids_on_a_publisher_drives_its_subscribers() {
     };
     let (publisher, subscriber) = (server("1"), server("2"));
     let (mut published, mut client) = (publisher.connect(), subscriber.connect());
-    published
-        .batch_execute(&format!(
-            "{TABLE} CREATE PUBLICATION posts FOR TABLE posts;
-             CREATE ROLE writer LOGIN; GRANT INSERT (item) ON posts TO writer"
-        ))
-        .expect("a publication");
-    client
-        .batch_execute(&format!(
-            "{TABLE}
-             CREATE TRIGGER observe BEFORE INSERT OR UPDATE OF id ON posts
-                 FOR EACH ROW EXECUTE FUNCTION snowflake_observe_rows('id');
-             ALTER TABLE posts ENABLE REPLICA TRIGGER observe;
-             CREATE TRIGGER watch_twins AFTER INSERT OR DELETE ON posts
-                 FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
-             ALTER TABLE posts ENABLE REPLICA TRIGGER watch_twins;"
-        ))
-        .expect("triggers");
+    published.run(&format!(
+        "{TABLE} CREATE PUBLICATION posts FOR TABLE posts;
+         CREATE ROLE writer LOGIN; GRANT INSERT (item) ON posts TO writer"
+    ));
+    client.run(&format!(
+        "{TABLE}
+         CREATE TRIGGER observe BEFORE INSERT OR UPDATE OF id ON posts
+             FOR EACH ROW EXECUTE FUNCTION snowflake_observe_rows('id');
+         ALTER TABLE posts ENABLE REPLICA TRIGGER observe;
+         CREATE TRIGGER watch_twins AFTER INSERT OR DELETE ON posts
+             FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
+         ALTER TABLE posts ENABLE REPLICA TRIGGER watch_twins;"
+    ));
     subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION posts");
     let identity = "SELECT concat(datacenter_id, ', ', worker_id) FROM snowflake_status";
-    let identity: String = client.query_one(identity, &[]).expect("an identity").get(0);
+    let identity: String = value(&mut client, identity);
     let other: String = identity.replace("2", "3");
     let mut writer = publisher.connect_as("writer", "postgres");
     let rows = "SELECT count(*) FROM posts";
@@ -61,13 +57,13 @@ fn who_may_insert_ids_on_a_publisher_drives_its_subscribers() {
     // With INSERT on the other columns, the default gives the IDs.
     let ahead = id(&mut client, "9 s", &other);
     error_of(writer.execute("INSERT INTO posts VALUES ($1, 'ahead')", &[&ahead]));
-    writer.batch_execute("INSERT INTO posts (item) VALUES ('now')").expect("a row");
+    writer.run("INSERT INTO posts (item) VALUES ('now')");
     eventually("the row arrives", || bigint(&mut client, rows) == 1);
     assert!(lead(&mut client) < 3_000);
     assert!(check(&mut client, "observation").0 && check(&mut client, "twins").0);
 
     // With INSERT on the table, it can choose them.
-    published.batch_execute("GRANT INSERT ON posts TO writer").expect("a privilege");
+    published.run("GRANT INSERT ON posts TO writer");
     let ahead = id(&mut client, "9500 ms", &other);
     writer.execute("INSERT INTO posts VALUES ($1, 'ahead')", &[&ahead]).expect("a row");
     eventually("the row arrives", || bigint(&mut client, rows) == 2);

@@ -4,16 +4,11 @@
 
 use std::env;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use snowflake_e2e::Cluster;
-
-/// Whether this runs as root, who can become another user.
-fn is_root() -> bool {
-    fs::metadata("/proc/self").expect("/proc").uid() == 0
-}
+use snowflake_e2e::{Cluster, is_root, output, value};
 
 /// Runs a program as a user who owns nothing.
 fn as_nobody(program: &Command) -> Output {
@@ -48,8 +43,7 @@ fn nobody_else_gets_to_a_cluster() {
         assert!(!listed.status.success() && said.contains("Permission denied"), "{listed:?}");
     }
     let mut client = cluster.connect();
-    let permissions = client.query_one("SHOW unix_socket_permissions", &[]).expect("a setting");
-    assert_eq!(permissions.get::<_, &str>(0), "0700");
+    assert_eq!(value::<String>(&mut client, "SHOW unix_socket_permissions"), "0700");
     assert_eq!(mode(directory), 0o700);
     assert_eq!(mode(&directory.join(".s.PGSQL.5432")), 0o700);
     // The one that the verbs of make have their clusters in.
@@ -98,30 +92,22 @@ fn nobody_else_takes_the_place_of_the_private_server() {
     assert_eq!((mode(&home), &find_home()), (0o755, &home));
     fs::remove_dir(&home).expect("an empty directory");
 
-    type Trap<'a> = (&'a str, Box<dyn Fn() + 'a>);
-    let make = |permissions| {
-        fs::create_dir(&home).expect("a directory");
-        fs::set_permissions(&home, Permissions::from_mode(permissions)).expect("our own");
-    };
     let elsewhere = below.path().join("elsewhere");
     fs::create_dir(&elsewhere).expect("a directory");
-    let mut traps: Vec<Trap> = vec![
-        ("a link", Box::new(|| symlink(&elsewhere, &home).expect("a link"))),
-        ("writable for a group", Box::new(|| make(0o775))),
-        ("writable for everybody", Box::new(|| make(0o757))),
+    let at = home.display();
+    let mut traps = vec![
+        format!("ln -s {} {at}", elsewhere.display()),
+        format!("install -d -m 775 {at}"),
+        format!("install -d -m 757 {at}"),
     ];
     if is_root() {
-        let theirs = || {
-            make(0o755);
-            chown(&home, Some(65534), None).expect("root may");
-        };
-        traps.push(("of another user", Box::new(theirs)));
+        traps.push(format!("install -d -m 755 -o 65534 {at}"));
     } else {
         assert_refused(&with_environment(&target, "own_directory /usr"), "/usr is not a directory");
     }
-    for (name, set) in traps {
-        println!("{name}");
-        set();
+    for trap in traps {
+        println!("{trap}");
+        output(Command::new("sh").args(["-c", &trap]));
         let program = home.join("pg_config");
         fs::write(&program, format!("#!/bin/sh\ntouch {}\n", mark.display())).expect("a file");
         fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("our own");
@@ -132,7 +118,7 @@ fn nobody_else_takes_the_place_of_the_private_server() {
         fs::remove_dir(&home).or_else(|_| fs::remove_file(&home)).expect("our own");
         assert!(!mark.exists(), "it was run");
         for refused in [Some(used), named].iter().flatten() {
-            assert_refused(refused, &format!("{} is not a directory of this user", home.display()));
+            assert_refused(refused, &format!("{at} is not a directory of this user"));
         }
     }
 

@@ -1,71 +1,31 @@
 //! What dumps and publications do with the tables of the extension.
 
-use std::path::Path;
-use std::process::Output;
-
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, dump_and_restore, eventually, new_directory, output};
+use snowflake_e2e::{
+    Cluster, Dump, Run, bigint, create_orders, dump_and_restore, dump_text, eventually, values,
+};
 
 /// Two roles that own databases.
 fn start() -> Cluster {
     let cluster = Cluster::builder().set("wal_level", "logical").start();
-    cluster
-        .connect()
-        .batch_execute("CREATE ROLE owner LOGIN CREATEDB; CREATE ROLE other LOGIN CREATEDB")
-        .expect("roles");
+    cluster.run("CREATE ROLE owner LOGIN CREATEDB; CREATE ROLE other LOGIN CREATEDB");
     cluster
 }
 
-/// A session of this user with a new database of theirs.
-fn create_database(cluster: &Cluster, user: &str, name: &str) -> Client {
-    cluster
-        .connect_as(user, "postgres")
-        .batch_execute(&format!("CREATE DATABASE {name}"))
-        .expect("a database");
-    cluster.connect_as(user, name)
+/// The database `original` of the owner, with claims, and the rows of both tables.
+fn original(cluster: &Cluster) -> Vec<String> {
+    let mut client = cluster.create_database("owner", "original");
+    client.run(CLAIMS);
+    let rows = rows(&mut client);
+    assert_eq!(rows.len(), 6);
+    rows
 }
 
-fn texts(client: &mut Client, query: &str) -> Vec<String> {
-    client.query(query, &[]).expect(query).iter().map(|row| row.get(0)).collect()
-}
-
-/// Who else than the owner has which privilege.
-const PRIVILEGES: &str = "
-    WITH objects (object, owner, acl) AS (
-        SELECT relname, relowner, relacl FROM pg_class
-        WHERE relnamespace = 'snowflake_internal'::regnamespace AND relkind = 'r'
-        UNION ALL
-        SELECT nspname, nspowner, nspacl FROM pg_namespace WHERE nspname = 'snowflake_internal')
-    SELECT format('%s: %s to %s', object, privilege_type,
-                  CASE grantee WHEN 0 THEN 'all' ELSE pg_get_userbyid(grantee) END)
-           || CASE WHEN is_grantable THEN ' with grant option' ELSE '' END
-    FROM objects, aclexplode(acl) WHERE grantee <> owner ORDER BY 1";
-
-const FIXED: [&str; 5] = [
-    "snowflake_internal: USAGE to all",
-    "snowflake_layout: INSERT to pg_database_owner",
-    "snowflake_layout: SELECT to all",
-    "snowflake_node_claims: INSERT to pg_database_owner",
-    "snowflake_node_claims: SELECT to all",
-];
-
-/// A dump in a format, as this user.
-fn dump(cluster: &Cluster, user: &str, database: &str, format: &str, file: &Path) {
-    let mut command = cluster.client_program("pg_dump");
-    let arguments = ["--no-owner", "--format", format, "--dbname", database, "--file"];
-    output(command.env("PGUSER", user).args(arguments).arg(file));
-}
-
-/// Restores a dump as this user, up to the end.
-fn restore(cluster: &Cluster, user: &str, database: &str, format: &str, file: &Path) -> Output {
-    let (program, options) = match format {
-        "plain" => ("psql", &["-Xq", "-f"][..]),
-        _ => ("pg_restore", &["--no-owner"][..]),
-    };
-    let mut command = cluster.client_program(program);
-    command.env("PGUSER", user).args(["--dbname", database]).args(options).arg(file);
-    command.output().expect("the program runs")
-}
+/// What these roles may do with the tables of the extension.
+const GRANTED: &str = "
+    SELECT format('%s: %s to %s', relname, privilege_type, grantee::regrole)
+    FROM pg_class, aclexplode(relacl)
+    WHERE relname LIKE 'snowflake%' AND grantee IN ('app'::regrole, 'ops'::regrole) ORDER BY 1";
 
 const CLAIMS: &str = "
     CREATE EXTENSION snowflake;
@@ -74,52 +34,39 @@ const CLAIMS: &str = "
 
 /// All rows of both tables.
 fn rows(client: &mut Client) -> Vec<String> {
-    texts(
+    values(
         client,
         "SELECT c::text FROM snowflake_internal.snowflake_node_claims AS c
          UNION ALL SELECT l::text FROM snowflake_internal.snowflake_layout AS l ORDER BY 1",
     )
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn an_ordinary_owner_dumps_and_restores_both_tables() {
     let cluster = start();
-    let mut client = create_database(&cluster, "owner", "original");
-    client.batch_execute(CLAIMS).expect("claims");
-    let expected = rows(&mut client);
-    assert_eq!(expected.len(), 6);
+    let expected = original(&cluster);
     // This role may create in the database of somebody else.
-    create_database(&cluster, "owner", "shared");
-    cluster
-        .connect()
-        .batch_execute("CREATE ROLE guest LOGIN; GRANT CREATE ON DATABASE shared TO guest")
-        .expect("a role");
-    let directory = new_directory();
+    cluster.create_database("owner", "shared");
+    cluster.run("CREATE ROLE guest LOGIN; GRANT CREATE ON DATABASE shared TO guest");
     for format in ["plain", "custom"] {
-        let file = directory.path().join(format);
-        dump(&cluster, "owner", "original", format, &file);
+        let dump = Dump::of(&cluster, "owner", "original", format, &["--no-owner"]);
         for user in ["owner", "other", "guest", "postgres"] {
             let database = match user {
                 "guest" => "shared".to_owned(),
                 _ => format!("{user}_{format}"),
             };
             if user != "guest" {
-                create_database(&cluster, user, &database);
+                cluster.create_database(user, &database);
             }
-            let restored = restore(&cluster, user, &database, format, &file);
-            assert!(restored.status.success(), "{format}, {user}: {}", said(&restored));
-            assert_eq!(said(&restored), "", "{format}, {user}");
+            let said = dump.restore(&cluster, user, &database, &[]);
+            assert_eq!(said.as_deref(), Ok(""), "{format}, {user}");
             let mut client = cluster.connect_as(user, &database);
             assert_eq!(rows(&mut client), expected, "{format}, {user}");
-            if user == "guest" {
-                client.batch_execute("DROP EXTENSION snowflake").expect("dropped");
-            } else {
-                client.batch_execute("SELECT snowflake_claim_node('db-6')").expect("it goes on");
-            }
+            // It goes on.
+            client.run(match user {
+                "guest" => "DROP EXTENSION snowflake",
+                _ => "SELECT snowflake_claim_node('db-6')",
+            });
         }
     }
     dump_and_restore(&cluster, "original", "once_more");
@@ -129,47 +76,33 @@ fn an_ordinary_owner_dumps_and_restores_both_tables() {
 #[test]
 fn privileges_that_were_granted_are_restored_by_superusers_only() {
     let cluster = start();
-    let mut client = create_database(&cluster, "owner", "original");
-    client.batch_execute(CLAIMS).expect("claims");
-    let expected = rows(&mut client);
-    cluster
-        .connect_to("original")
-        .batch_execute(
-            "CREATE ROLE ops LOGIN; CREATE ROLE app LOGIN;
-             GRANT UPDATE ON snowflake_internal.snowflake_node_claims TO ops;
-             GRANT INSERT ON snowflake_internal.snowflake_layout TO app",
-        )
-        .expect("privileges");
-    let granted = |client: &mut Client| -> Vec<String> {
-        texts(client, PRIVILEGES).into_iter().filter(|line| !FIXED.contains(&&**line)).collect()
-    };
+    let expected = original(&cluster);
+    cluster.run_in(
+        "original",
+        "CREATE ROLE ops LOGIN; CREATE ROLE app LOGIN;
+         GRANT UPDATE ON snowflake_internal.snowflake_node_claims TO ops;
+         GRANT INSERT ON snowflake_internal.snowflake_layout TO app",
+    );
     let more = ["snowflake_layout: INSERT to app", "snowflake_node_claims: UPDATE to ops"];
-    let directory = new_directory();
     for format in ["plain", "custom"] {
-        let file = directory.path().join(format);
-        dump(&cluster, "owner", "original", format, &file);
+        let dump = Dump::of(&cluster, "owner", "original", format, &["--no-owner"]);
         for user in ["postgres", "owner"] {
             let database = format!("{user}_{format}");
-            create_database(&cluster, user, &database);
-            let restored = restore(&cluster, user, &database, format, &file);
-            assert!(restored.status.success(), "{format}, {user}: {}", said(&restored));
-            let mut client = cluster.connect_as(user, &database);
+            let mut client = cluster.create_database(user, &database);
+            let said = dump.restore(&cluster, user, &database, &[]).expect("restored");
             assert_eq!(rows(&mut client), expected, "{format}, {user}");
+            let granted: Vec<String> = values(&mut client, GRANTED);
             if user == "postgres" {
-                assert_eq!(said(&restored), "", "{format}");
-                assert_eq!(granted(&mut client), more, "{format}");
+                assert_eq!((&*said, granted), ("", more.map(str::to_owned).into()), "{format}");
                 // An operator with that privilege claims.
-                cluster
-                    .connect_as("ops", &database)
-                    .batch_execute("SELECT snowflake_claim_node('db-7')")
-                    .expect("allowed");
+                cluster.connect_as("ops", &database).run("SELECT snowflake_claim_node('db-7')");
             } else {
                 // pg_restore does not show warnings.
                 for table in ["snowflake_layout", "snowflake_node_claims"] {
                     let warning = format!("WARNING:  no privileges were granted for \"{table}\"");
-                    assert_eq!(said(&restored).contains(&warning), format == "plain");
+                    assert_eq!(said.contains(&warning), format == "plain");
                 }
-                assert!(granted(&mut client).is_empty(), "{format}");
+                assert!(granted.is_empty(), "{format}");
             }
         }
     }
@@ -179,24 +112,22 @@ fn privileges_that_were_granted_are_restored_by_superusers_only() {
 #[test]
 fn rows_are_not_restored_where_somebody_else_has_the_extension() {
     let cluster = start();
-    create_database(&cluster, "owner", "original").batch_execute(CLAIMS).expect("claims");
-    let directory = new_directory();
-    let file = directory.path().join("dump");
-    dump(&cluster, "owner", "original", "custom", &file);
+    original(&cluster);
+    let dump = Dump::of(&cluster, "owner", "original", "custom", &["--no-owner"]);
+    let table = "snowflake_node_claims";
     for (database, error) in [
         // As the owner of the database, and as anybody.
         (
             "of_other",
-            "COPY failed for table \"snowflake_node_claims\": ERROR:  permission denied to claim",
+            format!("COPY failed for table \"{table}\": ERROR:  permission denied to claim"),
         ),
-        ("of_postgres", "ERROR:  permission denied for table snowflake_node_claims"),
+        ("of_postgres", format!("ERROR:  permission denied for table {table}")),
     ] {
-        create_database(&cluster, &database[3..], database);
-        let mut client = cluster.connect_to(database);
-        client.batch_execute("CREATE EXTENSION snowflake").expect("an extension");
-        let said = said(&restore(&cluster, "other", database, "custom", &file));
-        assert!(said.contains(error), "{said}");
-        assert_eq!(rows(&mut client).len(), 1, "its own layout");
+        cluster.create_database(&database[3..], database);
+        cluster.run_in(database, "CREATE EXTENSION snowflake");
+        let said = dump.restore(&cluster, "other", database, &[]).expect_err("an error");
+        assert!(said.contains(&error), "{said}");
+        assert_eq!(rows(&mut cluster.connect_to(database)).len(), 1, "its own layout");
     }
 }
 
@@ -204,16 +135,13 @@ fn rows_are_not_restored_where_somebody_else_has_the_extension() {
 #[test]
 fn a_dump_does_not_name_a_role_that_was_dropped() {
     let cluster = start();
-    create_database(&cluster, "other", "theirs").batch_execute(CLAIMS).expect("claims");
-    cluster
-        .connect_to("theirs")
-        .batch_execute(
-            "ALTER DATABASE theirs OWNER TO owner; REASSIGN OWNED BY other TO owner;
-             DROP OWNED BY other; DROP ROLE other",
-        )
-        .expect("the role has gone");
-    let mut command = cluster.client_program("pg_dump");
-    let text = output(command.env("PGUSER", "owner").arg("theirs"));
+    cluster.create_database("other", "theirs").run(CLAIMS);
+    cluster.run_in(
+        "theirs",
+        "ALTER DATABASE theirs OWNER TO owner; REASSIGN OWNED BY other TO owner;
+         DROP OWNED BY other; DROP ROLE other",
+    );
+    let text = dump_text(&cluster, &["--username=owner", "theirs"]);
     assert!(!text.contains("REVOKE") && !text.contains("GRANT"), "{text}");
     dump_and_restore(&cluster, "theirs", "restored");
 }
@@ -221,33 +149,25 @@ fn a_dump_does_not_name_a_role_that_was_dropped() {
 /// A publication of all tables has those of the extension, too, unlike one of a schema.
 #[test]
 fn a_publication_of_all_tables_has_those_of_the_extension() {
+    let claim = |name: &str| format!("SELECT snowflake_claim_node('{name}');");
     for (publication, claims_of_subscriber, claims_there) in
-        [("FOR ALL TABLES", None, 2), ("FOR TABLES IN SCHEMA public", Some("db-7"), 1)]
+        [("FOR ALL TABLES", String::new(), 2), ("FOR TABLES IN SCHEMA public", claim("db-7"), 1)]
     {
         let (publisher, subscriber) = (start(), start());
-        let [mut published, mut client] = [&publisher, &subscriber].map(Cluster::connect);
-        let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())";
-        published.batch_execute(table).expect("a table");
-        client.batch_execute(table).expect("a table");
-        let claim = |name: &str| format!("SELECT snowflake_claim_node('{name}')");
-        let publish = format!("CREATE PUBLICATION p {publication}; {}", claim("db-1"));
-        published.batch_execute(&publish).expect("a publication");
-        client
-            .batch_execute(&claims_of_subscriber.map(claim).unwrap_or_default())
-            .expect("the same identity");
+        create_orders(&publisher);
+        create_orders(&subscriber);
+        publisher.run(&format!("CREATE PUBLICATION p {publication}; {}", claim("db-1")));
+        subscriber.run(&claims_of_subscriber);
         subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION p");
         subscriber.wait_for_the_copy("postgres");
         // Changes of the tables arrive, and what comes after them.
-        let layout = "snowflake_internal.snowflake_layout";
-        let changes = [&claim("db-2"), "; INSERT INTO orders DEFAULT VALUES"].concat();
-        published.batch_execute(&changes).expect("rows");
-        published
-            .batch_execute(&format!(
-                "UPDATE {layout} SET worker_bits = 5;
-                 SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true);
-                 INSERT INTO orders DEFAULT VALUES"
-            ))
-            .expect("rows");
+        publisher.run(&format!("{} INSERT INTO orders DEFAULT VALUES", claim("db-2")));
+        publisher.run(
+            "UPDATE snowflake_internal.snowflake_layout SET worker_bits = 5;
+             SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true);
+             INSERT INTO orders DEFAULT VALUES",
+        );
+        let mut client = subscriber.connect();
         eventually("the rows arrive", || bigint(&mut client, "SELECT count(*) FROM orders") == 2);
         let nodes = "SELECT count(*) FROM snowflake_nodes";
         assert_eq!(bigint(&mut client, nodes), claims_there, "{publication}");

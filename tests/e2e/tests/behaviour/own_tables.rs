@@ -5,7 +5,7 @@ use std::fs;
 use std::thread;
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, Programs, bigint, error_of, eventually, new_directory};
+use snowflake_e2e::{Cluster, Programs, Run, bigint, error_of, eventually, new_directory};
 
 pub const CLAIMS: &str = "snowflake_internal.snowflake_node_claims";
 pub const LAYOUT: &str = "snowflake_internal.snowflake_layout";
@@ -29,37 +29,19 @@ const SPIES: &str = "
 
 /// A database of its own, in which mallory has spies, and was given all that a superuser can give by
 /// mistake before the extension was created by the owner of the database, and after.
-pub fn start() -> Cluster {
-    prepare(Cluster::start())
-}
-
-fn prepare(cluster: Cluster) -> Cluster {
-    for command in [
-        "CREATE ROLE owner LOGIN",
-        "CREATE ROLE mallory LOGIN",
-        "CREATE DATABASE theirs OWNER owner",
-    ] {
-        cluster.connect().batch_execute(command).expect(command);
-    }
-    cluster
-        .connect_to("theirs")
-        .batch_execute(
-            "ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO mallory;
-             ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO mallory;
-             CREATE SCHEMA mallory AUTHORIZATION mallory",
-        )
-        .expect("privileges");
-    cluster.connect_as("mallory", "theirs").batch_execute(SPIES).expect("spies");
-    cluster
-        .connect_as("owner", "theirs")
-        .batch_execute(
-            "CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)",
-        )
-        .expect("the extension");
-    cluster
-        .connect_to("theirs")
-        .batch_execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO mallory")
-        .expect("privileges");
+pub fn start(programs: Programs) -> Cluster {
+    let cluster = Cluster::builder().programs(programs).start();
+    cluster.run("CREATE ROLE owner LOGIN CREATEDB; CREATE ROLE mallory LOGIN");
+    let mut owner = cluster.create_database("owner", "theirs");
+    cluster.run_in(
+        "theirs",
+        "ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO mallory;
+         ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO mallory;
+         CREATE SCHEMA mallory AUTHORIZATION mallory",
+    );
+    cluster.connect_as("mallory", "theirs").run(SPIES);
+    owner.run("CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)");
+    cluster.run_in("theirs", "GRANT ALL ON ALL TABLES IN SCHEMA public TO mallory");
     cluster
 }
 
@@ -81,34 +63,31 @@ pub fn assert_no_mark(cluster: &Cluster) {
     assert_eq!(bigint(&mut cluster.connect_to("theirs"), claims), 0);
 }
 
+/// How many sessions wait for a lock.
+pub fn waiting(cluster: &Cluster) -> i64 {
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    bigint(&mut cluster.connect_to("theirs"), waiting)
+}
+
 /// A trigger that is created while the call waits for its lock comes before it.
 #[test]
 fn a_claim_that_waits_for_a_trigger_of_others_does_not_run_it() {
-    let cluster = start();
+    let cluster = start(Programs::from_env());
     let mut client = cluster.connect_to("theirs");
     for (table, call) in [(CLAIMS, CLAIM), (LAYOUT, CONFIRM)] {
         let make = format!(
             "CREATE TRIGGER spy BEFORE INSERT OR UPDATE ON {table}
-                FOR EACH ROW EXECUTE FUNCTION mallory.spy()"
+             FOR EACH ROW EXECUTE FUNCTION mallory.spy()"
         );
-        client.batch_execute(&format!("GRANT TRIGGER ON {table} TO mallory")).expect("a privilege");
-        let mut transaction = client.transaction().expect("a transaction");
-        let lock = format!("LOCK TABLE {table} IN ROW EXCLUSIVE MODE");
-        transaction.batch_execute(&lock).expect("a lock");
-        let waiting = |sessions| {
-            let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-            eventually("they wait", || {
-                bigint(&mut cluster.connect_to("theirs"), waiting) == sessions
-            });
-        };
+        client.run(&format!("GRANT TRIGGER ON {table} TO mallory"));
+        client.run(&format!("BEGIN; LOCK TABLE {table} IN ROW EXCLUSIVE MODE"));
         thread::scope(|scope| {
-            let creation =
-                scope.spawn(|| cluster.connect_as("mallory", "theirs").batch_execute(&make));
-            waiting(1);
+            let creation = scope.spawn(|| cluster.connect_as("mallory", "theirs").run(&make));
+            eventually("one waits", || waiting(&cluster) == 1);
             let called = scope.spawn(|| cluster.connect_to("theirs").query(call, &[]));
-            waiting(2);
-            transaction.commit().expect("a commit");
-            creation.join().expect("a session").expect("a trigger");
+            eventually("both wait", || waiting(&cluster) == 2);
+            client.run("COMMIT");
+            creation.join().expect("a trigger");
             let error = error_of(called.join().expect("a session"));
             assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
             let message = format!("table {table} has objects that the extension did not create");
@@ -118,30 +97,6 @@ fn a_claim_that_waits_for_a_trigger_of_others_does_not_run_it() {
         });
         assert_no_mark(&cluster);
     }
-}
-
-/// Writes both tables as a superuser, and asserts that nothing was written into those of this schema.
-#[track_caller]
-fn write_all_and_assert_no_mark(cluster: &Cluster, schema: &str) {
-    assert_no_mark(cluster);
-    let mut client = cluster.connect_to("theirs");
-    client
-        .batch_execute(&format!("SET search_path = {schema}, public; {CLAIM}; {CONFIRM}"))
-        .expect("written");
-    client
-        .batch_execute(
-            "SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true)",
-        )
-        .expect("released");
-    for (table, rows) in [(CLAIMS, 2), (LAYOUT, 1)] {
-        assert_eq!(bigint(&mut client, &format!("SELECT count(*) FROM {table}")), rows);
-        let name = table.split('.').next_back().expect("a name");
-        assert_eq!(bigint(&mut client, &format!("SELECT count(*) FROM {schema}.{name}")), 0);
-    }
-    client
-        .batch_execute(&format!("DELETE FROM {CLAIMS} WHERE name <> 'db-0'"))
-        .expect("a superuser may");
-    assert_no_mark(cluster);
 }
 
 /// A table of this name of another extension, which dumps its rows, too.
@@ -161,17 +116,21 @@ fn a_table_of_another_extension_is_not_written() {
     for (file, text) in [("mimic.control", control), ("mimic--1.sql", &tables.concat())] {
         fs::write(programs.extensions().join(file), text).expect("a file of the copy");
     }
-    let cluster = prepare(Cluster::builder().programs(programs).start());
-    cluster
-        .connect_to("theirs")
-        .batch_execute(&format!("GRANT CREATE ON DATABASE theirs TO mallory; DELETE FROM {LAYOUT}"))
-        .expect("privileges");
-    cluster
-        .connect_as("mallory", "theirs")
-        .batch_execute(
-            "CREATE SCHEMA later; CREATE EXTENSION mimic SCHEMA later;
-             GRANT USAGE ON SCHEMA mallory, later TO PUBLIC",
-        )
-        .expect("an extension of mallory's");
-    write_all_and_assert_no_mark(&cluster, "later");
+    let cluster = start(programs);
+    let mut client = cluster.connect_to("theirs");
+    client.run(&format!("GRANT CREATE ON DATABASE theirs TO mallory; DELETE FROM {LAYOUT}"));
+    cluster.connect_as("mallory", "theirs").run(
+        "CREATE SCHEMA later; CREATE EXTENSION mimic SCHEMA later;
+         GRANT USAGE ON SCHEMA mallory, later TO PUBLIC",
+    );
+    assert_no_mark(&cluster);
+    client.run(&format!("SET search_path = later, public; {CLAIM}; {CONFIRM}"));
+    client.run("SELECT snowflake_release_node('db-1', issued_until => now(), fenced => true)");
+    for (table, rows) in [(CLAIMS, 2), (LAYOUT, 1)] {
+        assert_eq!(bigint(&mut client, &format!("SELECT count(*) FROM {table}")), rows);
+        let theirs = table.replace("snowflake_internal", "later");
+        assert_eq!(bigint(&mut client, &format!("SELECT count(*) FROM {theirs}")), 0);
+    }
+    client.run(&format!("DELETE FROM {CLAIMS} WHERE name <> 'db-0'"));
+    assert_no_mark(&cluster);
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, error_of, eventually, new_password};
+use snowflake_e2e::{Cluster, Run, bigint, error_of, eventually, new_password};
 
 use crate::own_tables::{CLAIMS, LAYOUT};
 
@@ -30,21 +30,31 @@ fn foreign(client: &mut Client) -> i64 {
 /// A database of mallory's, in which a superuser has created the extension, and claimed a node.
 fn database() -> Cluster {
     let cluster = Cluster::builder().set("wal_level", "logical").start();
-    for command in ["CREATE ROLE mallory LOGIN", "CREATE DATABASE theirs OWNER mallory"] {
-        cluster.connect().batch_execute(command).expect(command);
-    }
-    cluster
-        .connect_to("theirs")
-        .batch_execute("CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0')")
-        .expect("the extension");
+    cluster.run("CREATE ROLE mallory LOGIN CREATEDB");
+    cluster.create_database("mallory", "theirs");
+    cluster.run_in("theirs", "CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0')");
     cluster
 }
 
-/// The entries about dropped rows of this table.
-fn entries(cluster: &Cluster, table: &str) -> usize {
-    let name = table.split('.').next_back().expect("a name");
-    let entry = format!("LOG:  a row for table \"{name}\" was dropped");
-    cluster.log().matches(&entry).count()
+/// A table whose trigger brings rows in.
+const MINE: &str = "
+    CREATE TABLE mine (n int);
+    CREATE FUNCTION bring() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO snowflake_internal.snowflake_node_claims VALUES (3, 3, 'mallory', now());
+        INSERT INTO snowflake_internal.snowflake_layout VALUES (now(), 5, 5, 13);
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER bring AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION bring();
+    ALTER TABLE mine ENABLE ALWAYS TRIGGER bring;";
+
+/// Asserts that the log says once of each table that its rows were dropped.
+#[track_caller]
+fn assert_logged(cluster: &Cluster) {
+    let log = cluster.log();
+    for name in ["snowflake_node_claims", "snowflake_layout"] {
+        let entry = format!("LOG:  a row for table \"{name}\" was dropped");
+        assert_eq!(log.matches(&entry).count(), 1, "{log}");
+    }
 }
 
 /// For ten seconds, in each way that a statement inserts. The log says it once a minute.
@@ -52,22 +62,9 @@ fn entries(cluster: &Cluster, table: &str) -> usize {
 fn no_row_comes_in_as_a_replica() {
     let cluster = database();
     let mut client = cluster.connect_to("theirs");
-    client
-        .batch_execute("GRANT SET ON PARAMETER session_replication_role TO mallory")
-        .expect("a privilege");
+    client.run("GRANT SET ON PARAMETER session_replication_role TO mallory");
     let mut mallory = cluster.connect_as("mallory", "theirs");
-    mallory
-        .batch_execute(
-            "SET session_replication_role = replica;
-             CREATE TABLE mine (n int);
-             CREATE FUNCTION bring() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                 INSERT INTO snowflake_internal.snowflake_layout VALUES (now(), 5, 5, 13);
-                 RETURN NULL;
-             END $$;
-             CREATE TRIGGER bring AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION bring();
-             ALTER TABLE mine ENABLE ALWAYS TRIGGER bring",
-        )
-        .expect("as a replica");
+    mallory.run(&format!("SET session_replication_role = replica; {MINE}"));
     let end = Instant::now() + ATTACK;
     let mut rounds = 0;
     while rounds == 0 || Instant::now() < end {
@@ -78,17 +75,17 @@ fn no_row_comes_in_as_a_replica() {
                 format!("WITH i AS (INSERT INTO {table} {row} RETURNING 1) SELECT count(*) FROM i"),
                 "INSERT INTO mine VALUES (1)".into(),
             ] {
-                mallory.batch_execute(&insert).unwrap_or_else(|error| panic!("{insert}: {error}"));
+                mallory.run(&insert);
             }
         }
         assert_eq!(foreign(&mut client), 0, "after {rounds} rounds");
         rounds += 1;
     }
     println!("{rounds} rounds");
-    assert_eq!([CLAIMS, LAYOUT].map(|table| entries(&cluster, table)), [1, 1], "{}", cluster.log());
+    assert_logged(&cluster);
     // With the right to claim, the row is taken over.
-    client.batch_execute(&format!("GRANT UPDATE ON {CLAIMS} TO mallory")).expect("a privilege");
-    mallory.batch_execute(&format!("INSERT INTO {CLAIMS} {}", ROWS[0].1)).expect("a claim");
+    client.run(&format!("GRANT UPDATE ON {CLAIMS} TO mallory"));
+    mallory.run(&format!("INSERT INTO {CLAIMS} {}", ROWS[0].1));
     assert_eq!(foreign(&mut client), 1);
 }
 
@@ -98,26 +95,13 @@ fn no_row_comes_in_as_a_replica() {
 fn no_row_comes_in_by_a_subscription_of_others() {
     let (publisher, subscriber) = (database(), database());
     let mut published = publisher.connect_to("theirs");
-    published
-        .batch_execute(
-            "CREATE TABLE mine (n int PRIMARY KEY);
-             CREATE PUBLICATION mine FOR TABLE mine; CREATE PUBLICATION everything FOR ALL TABLES;
-             INSERT INTO snowflake_internal.snowflake_layout VALUES ('2010-11-04 01:42:54.657+00', 5, 5, 12)",
-        )
-        .expect("publications");
+    published.run(
+        "CREATE TABLE mine (n int);
+         CREATE PUBLICATION mine FOR TABLE mine; CREATE PUBLICATION everything FOR ALL TABLES;
+         INSERT INTO snowflake_internal.snowflake_layout VALUES ('2010-11-04 01:42:54.657+00', 5, 5, 12)",
+    );
     let mut mallory = subscriber.connect_as("mallory", "theirs");
-    mallory
-        .batch_execute(
-            "CREATE TABLE mine (n int PRIMARY KEY);
-             CREATE FUNCTION bring() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                 INSERT INTO snowflake_internal.snowflake_node_claims VALUES (3, 3, 'mallory', now());
-                 INSERT INTO snowflake_internal.snowflake_layout VALUES (now(), 5, 5, 13);
-                 RETURN NULL;
-             END $$;
-             CREATE TRIGGER bring AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION bring();
-             ALTER TABLE mine ENABLE ALWAYS TRIGGER bring;",
-        )
-        .expect("a table");
+    mallory.run(MINE);
     let mut client = subscriber.connect_to("theirs");
     let has_own_owners = subscriber.programs().major() >= 16;
     let connection = publisher.connection("theirs");
@@ -125,49 +109,43 @@ fn no_row_comes_in_by_a_subscription_of_others() {
     // Before 16, mallory's trigger runs as the owner of the subscription, who is a superuser.
     if has_own_owners {
         subscriber.subscribe(&publisher, "theirs", "s", "PUBLICATION mine");
-        published.batch_execute("INSERT INTO mine SELECT generate_series(1, 100)").expect("rows");
+        published.run("INSERT INTO mine SELECT generate_series(1, 100)");
         eventually("the rows arrive", || bigint(&mut client, rows) == 100);
         assert_eq!(foreign(&mut client), 0);
-        assert_eq!([CLAIMS, LAYOUT].map(|table| entries(&subscriber, table)), [1, 1]);
+        assert_logged(&subscriber);
         // Not in the transaction of another statement.
-        client.batch_execute("DROP SUBSCRIPTION s").expect("dropped");
-        client.batch_execute("TRUNCATE mine").expect("emptied");
-        published.batch_execute("TRUNCATE mine").expect("emptied");
+        client.run("DROP SUBSCRIPTION s");
+        client.run("TRUNCATE mine");
+        published.run("TRUNCATE mine");
 
         // Mallory's own, of all tables. It goes on after rows that were dropped.
         let password = new_password();
-        published
-            .batch_execute(&format!(
-                "CREATE ROLE copier LOGIN REPLICATION PASSWORD '{password}'; GRANT pg_read_all_data TO copier"
-            ))
-            .expect("a role");
+        published.run(&format!(
+            "CREATE ROLE copier LOGIN REPLICATION PASSWORD '{password}';
+             GRANT pg_read_all_data TO copier"
+        ));
         let line = "local all copier scram-sha-256\nlocal replication copier scram-sha-256\n";
         let file = publisher.data().join("pg_hba.conf");
         let old = std::fs::read_to_string(&file).expect("a file");
         std::fs::write(&file, format!("{line}{old}")).expect("a file");
         publisher.reload();
-        client
-            .batch_execute(
-                "GRANT pg_create_subscription TO mallory; GRANT CREATE ON DATABASE theirs TO mallory",
-            )
-            .expect("privileges");
-        let subscribe = format!(
+        client.run(
+            "GRANT pg_create_subscription TO mallory; GRANT CREATE ON DATABASE theirs TO mallory",
+        );
+        mallory.run(&format!(
             "CREATE SUBSCRIPTION s CONNECTION '{connection} user=copier password={password}'
              PUBLICATION everything WITH (run_as_owner = true)"
-        );
-        mallory.batch_execute(&subscribe).expect("a subscription");
+        ));
         subscriber.wait_for_the_copy("theirs");
         let end = Instant::now() + ATTACK;
         let mut number = 0;
         while Instant::now() < end {
             number += 1;
-            published
-                .batch_execute(&format!(
-                    "SELECT snowflake_claim_node('db-{number}');
-                     INSERT INTO {LAYOUT} VALUES ('2010-11-04 01:42:54.657+00', 5, 5, 12);
-                     INSERT INTO mine VALUES ({number})"
-                ))
-                .expect("rows");
+            published.run(&format!(
+                "SELECT snowflake_claim_node('db-{number}');
+                 INSERT INTO {LAYOUT} VALUES ('2010-11-04 01:42:54.657+00', 5, 5, 12);
+                 INSERT INTO mine VALUES ({number})"
+            ));
             eventually("the row arrives", || bigint(&mut client, rows) == number);
             assert_eq!(foreign(&mut client), 0, "after {number} rows");
         }
@@ -175,24 +153,20 @@ fn no_row_comes_in_by_a_subscription_of_others() {
         // The release of a claim that was dropped finds no row. That of another one changes a row,
         // which takes a right that mallory lacks.
         for node in ["db-1", "db-0"] {
-            published
-                .batch_execute(&format!(
-                    "SELECT snowflake_release_node('{node}', issued_until => now(), fenced => true)"
-                ))
-                .expect("a release");
+            published.run(&format!(
+                "SELECT snowflake_release_node('{node}', issued_until => now(), fenced => true)"
+            ));
         }
         let stopped = "ERROR:  permission denied for table snowflake_node_claims";
         eventually("the subscription stops", || subscriber.log().contains(stopped));
-        mallory.batch_execute("DROP SUBSCRIPTION s").expect("dropped");
-        mallory.batch_execute("TRUNCATE mine").expect("emptied");
+        mallory.run("DROP SUBSCRIPTION s");
+        mallory.run("TRUNCATE mine");
     }
 
     // A superuser's of all tables, which applies to these tables as their owner: all rows arrive.
-    client
-        .batch_execute(&format!("ALTER TABLE mine DISABLE TRIGGER bring; DELETE FROM {CLAIMS}"))
-        .expect("an ordinary table");
+    client.run(&format!("ALTER TABLE mine DISABLE TRIGGER bring; DELETE FROM {CLAIMS}"));
     subscriber.subscribe(&publisher, "theirs", "s", "PUBLICATION everything");
-    published.batch_execute("SELECT snowflake_claim_node('db-last')").expect("a claim");
+    published.run("SELECT snowflake_claim_node('db-last')");
     let [claims, layouts] = [CLAIMS, LAYOUT].map(|table| format!("SELECT count(*) FROM {table}"));
     let [claimed, known] = [&claims, &layouts].map(|count| bigint(&mut published, count));
     eventually("the rows arrive", || {
@@ -207,32 +181,24 @@ fn a_subscriber_to_all_tables_needs_the_extension() {
     let (publisher, subscriber) = (database(), database());
     let [mut published, mut client] =
         [&publisher, &subscriber].map(|cluster| cluster.connect_to("theirs"));
-    client.batch_execute("DROP EXTENSION snowflake").expect("dropped");
+    client.run("DROP EXTENSION snowflake");
     let table = "CREATE TABLE orders (id bigint PRIMARY KEY, item text);";
-    published
-        .batch_execute(&format!(
-            "{table} INSERT INTO orders VALUES (snowflake_nextval(), 'book');
-             CREATE PUBLICATION everything FOR ALL TABLES; CREATE PUBLICATION listed FOR TABLE orders"
-        ))
-        .expect("publications");
-    client.batch_execute(table).expect("a table");
-    let connection = publisher.connection("theirs");
-    let subscribe = |client: &mut Client, publication: &str| {
-        client.batch_execute(&format!(
-            "CREATE SUBSCRIPTION s CONNECTION '{connection} user=postgres' PUBLICATION {publication}"
-        ))
-    };
-    let error = error_of(subscribe(&mut client, "everything"));
+    published.run(&format!(
+        "{table} INSERT INTO orders VALUES (snowflake_nextval(), 'book');
+         CREATE PUBLICATION everything FOR ALL TABLES; CREATE PUBLICATION listed FOR TABLE orders"
+    ));
+    client.run(table);
+    let subscribe = format!(
+        "CREATE SUBSCRIPTION s CONNECTION '{} user=postgres' PUBLICATION everything",
+        publisher.connection("theirs")
+    );
+    let error = error_of(client.batch_execute(&subscribe));
     assert_eq!(error.message(), "schema \"snowflake_internal\" does not exist");
     let rows = "SELECT count(*) FROM orders";
-    for (publication, before) in [
-        ("listed", ""),
-        ("everything", "DROP SUBSCRIPTION s; TRUNCATE orders; CREATE EXTENSION snowflake"),
-    ] {
-        for command in before.split_terminator(';') {
-            client.batch_execute(command).expect(command);
-        }
-        subscribe(&mut client, publication).expect(publication);
-        eventually("the row arrives", || bigint(&mut client, rows) == 1);
-    }
+    subscriber.subscribe(&publisher, "theirs", "s", "PUBLICATION listed");
+    eventually("the row arrives", || bigint(&mut client, rows) == 1);
+    client.run("DROP SUBSCRIPTION s");
+    client.run("TRUNCATE orders; CREATE EXTENSION snowflake");
+    client.run(&subscribe);
+    eventually("the row arrives", || bigint(&mut client, rows) == 1);
 }

@@ -3,11 +3,12 @@
 
 use std::thread;
 
-use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, error_of, eventually};
+use snowflake_e2e::{Programs, Run, error_of, eventually};
 
-use crate::own_tables::{CLAIM, CLAIMS, CONFIRM, LAYOUT, assert_no_mark, assert_no_spy, start};
+use crate::own_tables::{
+    CLAIM, CLAIMS, CONFIRM, LAYOUT, assert_no_mark, assert_no_spy, start, waiting,
+};
 
 /// What the owner of the extension does in one transaction: each write of these tables runs spies,
 /// and so does each read of the view that has the name of the other table.
@@ -35,39 +36,15 @@ const AS_VIEWS: &str = "
         SELECT * FROM public.claims WHERE mallory.value() = 1;
     GRANT ALL ON ALL TABLES IN SCHEMA snowflake_internal TO PUBLIC;";
 
-/// Calls, while the transaction that replaces the tables is open, and lets it commit when the call
-/// waits for it.
-fn call_meanwhile(
-    cluster: &Cluster,
-    user: &str,
-    call: &str,
-    replace: &str,
-) -> Result<(), postgres::Error> {
-    let mut owner = cluster.connect_as("owner", "theirs");
-    owner.batch_execute(&format!("{REPLACE} {replace}")).expect("replaced");
-    let mut calling: Client = cluster.connect_as(user, "theirs");
-    thread::scope(|scope| {
-        let called = scope.spawn(move || calling.batch_execute(call));
-        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-        let mut client = cluster.connect_to("theirs");
-        eventually("the call waits or is over", || {
-            called.is_finished() || bigint(&mut client, waiting) == 1
-        });
-        owner.batch_execute("COMMIT").expect("committed");
-        called.join().expect("a session")
-    })
-}
-
 #[test]
 fn tables_that_are_replaced_meanwhile_are_neither_written_nor_read() {
-    let cluster = start();
-    cluster
-        .connect_to("theirs")
-        .batch_execute(
-            "GRANT CREATE ON DATABASE theirs TO owner; GRANT USAGE ON SCHEMA mallory TO PUBLIC;
-             GRANT CREATE ON SCHEMA public TO owner",
-        )
-        .expect("privileges");
+    let cluster = start(Programs::from_env());
+    let mut superuser = cluster.connect_to("theirs");
+    superuser.run(
+        "GRANT CREATE ON DATABASE theirs TO owner; GRANT USAGE ON SCHEMA mallory TO PUBLIC;
+         GRANT CREATE ON SCHEMA public TO owner",
+    );
+    let mut owner = cluster.connect_as("owner", "theirs");
     let release = "SELECT snowflake_release_node('db-0', issued_until => now(), fenced => true)";
     let check = "SELECT * FROM snowflake_check()";
     for (user, call, replace) in [
@@ -81,12 +58,17 @@ fn tables_that_are_replaced_meanwhile_are_neither_written_nor_read() {
     ] {
         if call == CONFIRM {
             // So that it has something to write.
-            cluster
-                .connect_to("theirs")
-                .batch_execute(&format!("DELETE FROM {LAYOUT}"))
-                .expect("deleted");
+            superuser.run(&format!("DELETE FROM {LAYOUT}"));
         }
-        let done = call_meanwhile(&cluster, user, call, replace);
+        // The transaction that replaces the tables commits when the call waits for it.
+        owner.run(&format!("{REPLACE} {replace}"));
+        let mut calling = cluster.connect_as(user, "theirs");
+        let done = thread::scope(|scope| {
+            let called = scope.spawn(move || calling.batch_execute(call));
+            eventually("it waits or is over", || called.is_finished() || waiting(&cluster) == 1);
+            owner.run("COMMIT");
+            called.join().expect("a session")
+        });
         assert_no_spy(&cluster);
         // PostgreSQL does not find the function any more, whose result it wants to describe.
         if call != check {
@@ -95,13 +77,10 @@ fn tables_that_are_replaced_meanwhile_are_neither_written_nor_read() {
             let table = if call == CONFIRM { LAYOUT } else { CLAIMS };
             assert_eq!(error.message(), format!("table {table} was replaced meanwhile"));
         }
-        cluster
-            .connect_as("owner", "theirs")
-            .batch_execute(
-                "DROP SCHEMA snowflake_internal CASCADE; DROP TABLE claims, layouts;
-                 CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)",
-            )
-            .expect("the extension again");
+        owner.run(
+            "DROP SCHEMA snowflake_internal CASCADE; DROP TABLE claims, layouts;
+             CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-0', worker_id => 9)",
+        );
     }
     assert_no_mark(&cluster);
 }

@@ -4,7 +4,8 @@
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -12,12 +13,12 @@ use std::time::Duration;
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Means, bigint, error_of, eventually, is_root, new_directory, signal, skip,
+    Cluster, Means, Run, bigint, error_of, eventually, is_root, new_directory, output, signal,
+    skip, value, values,
 };
 
 use crate::public_ids::{ONE, TWO};
-
-const FINGERPRINT_OF_ONE: &str = "cc481c86";
+use crate::public_key_rotation::{OF_ONE, OF_TWO, give, wait_for};
 
 /// The row of the check: whether it is well, and its detail.
 fn check(client: &mut Client) -> (bool, String) {
@@ -27,119 +28,55 @@ fn check(client: &mut Client) -> (bool, String) {
 
 /// The name of an ID now, in a statement of its own.
 fn name(client: &mut Client) -> String {
-    client.query_one("SELECT snowflake_to_public(1)", &[]).expect("a name").get(0)
+    value(client, "SELECT snowflake_to_public(1)")
 }
 
 fn reads(client: &mut Client, name: &str) -> bool {
-    let reads = "SELECT (snowflake_from_public($1) IS NOT DISTINCT FROM 1)";
-    client.query_one(reads, &[&name]).expect("an answer").get(0)
+    value(client, &format!("SELECT snowflake_from_public('{name}') IS NOT DISTINCT FROM 1"))
 }
 
-/// What makes a file bad: what it is, how it is made, and what is said.
-struct Bad {
-    what: &'static str,
-    make: fn(&Cluster),
-    reason: &'static str,
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("a file");
 }
 
-fn write(cluster: &Cluster, content: impl AsRef<[u8]>) {
-    cluster.write_public_keys(content);
-}
-
-fn set_mode(cluster: &Cluster, mode: u32) {
-    write(cluster, ONE);
-    fs::set_permissions(cluster.public_key_file(), Permissions::from_mode(mode)).expect("a file");
-}
-
-const BAD: [Bad; 15] = [
-    Bad {
-        what: "missing",
-        make: |cluster| fs::remove_file(cluster.public_key_file()).expect("a file"),
-        reason: "No such file or directory",
-    },
-    Bad { what: "empty", make: |cluster| write(cluster, ""), reason: "it has no key" },
-    Bad { what: "a comment", make: |cluster| write(cluster, "# no\n"), reason: "it has no key" },
-    Bad {
-        what: "a directory",
-        make: |cluster| {
-            fs::remove_file(cluster.public_key_file()).expect("a file");
-            fs::create_dir(cluster.public_key_file()).expect("a directory");
-        },
-        reason: "it is not a regular file",
-    },
-    Bad {
-        what: "a pipe",
-        make: |cluster| {
-            fs::remove_file(cluster.public_key_file()).expect("a file");
-            let mut mkfifo = Command::new("mkfifo");
-            mkfifo.args(["-m", "644"]).arg(cluster.public_key_file());
-            assert!(mkfifo.status().expect("mkfifo runs").success());
-        },
-        reason: "it is not a regular file",
-    },
-    Bad {
-        what: "world-readable",
-        make: |cluster| set_mode(cluster, 0o644),
-        reason: "it has group or world access",
-    },
-    Bad {
-        what: "group-readable",
-        make: |cluster| set_mode(cluster, 0o640),
-        reason: "it has group or world access",
-    },
-    Bad {
-        what: "not readable",
-        make: |cluster| set_mode(cluster, 0o000),
-        reason: "Permission denied",
-    },
-    Bad {
-        what: "1 GB",
-        make: |cluster| {
-            write(cluster, ONE);
-            let file = fs::OpenOptions::new().write(true).open(cluster.public_key_file());
-            file.expect("a file").set_len(1 << 30).expect("a sparse file");
-        },
-        reason: "it is larger than 65536 bytes",
-    },
-    Bad {
-        what: "NUL bytes",
-        make: |cluster| write(cluster, "\0\0\0\0"),
-        reason: "line 1 is not 32 hexadecimal digits",
-    },
-    Bad {
-        what: "9 keys",
-        make: |cluster| {
-            let keys: String = (0..9).map(|key| format!("{key:032x}\n")).collect();
-            write(cluster, keys);
-        },
-        reason: "line 9 has one key more than the 8 that are allowed",
-    },
-    Bad {
-        what: "a key twice",
-        make: |cluster| write(cluster, format!("{ONE}{TWO}{ONE}")),
-        reason: "line 3 has the same key as line 1",
-    },
-    Bad {
-        what: "31 digits",
-        make: |cluster| write(cluster, format!("{TWO}{}", &ONE[1..])),
-        reason: "line 2 is not 32 hexadecimal digits",
-    },
-    Bad {
-        what: "two keys on a line",
-        make: |cluster| write(cluster, format!("{} {TWO}", ONE.trim())),
-        reason: "line 1 is not 32 hexadecimal digits",
-    },
-    Bad {
-        what: "a byte order mark",
-        make: |cluster| write(cluster, format!("\u{feff}{ONE}")),
-        reason: "line 1 begins with a byte order mark",
-    },
-];
-
-/// Makes the place of the file free again.
-fn clear(cluster: &Cluster) {
+/// Makes the file bad in one way after the other. `notice` gets what it is, and what is to be said.
+fn each_bad(cluster: &mut Cluster, mut notice: impl FnMut(&mut Cluster, &str, &str)) {
+    let nine: String = (0..9).map(|key| format!("{key:032x}\n")).collect();
+    for (what, text, reason) in [
+        ("empty", "", "it has no key"),
+        ("a comment", "# no\n", "it has no key"),
+        ("NUL bytes", "\0\0\0\0", "line 1 is not 32 hexadecimal digits"),
+        ("9 keys", &nine, "line 9 has one key more than the 8 that are allowed"),
+        ("a key twice", &[ONE, TWO, ONE].concat(), "line 3 has the same key as line 1"),
+        ("31 digits", &[TWO, &ONE[1..]].concat(), "line 2 is not 32 hexadecimal digits"),
+        ("one line", &[ONE.trim(), " ", TWO].concat(), "line 1 is not 32 hexadecimal digits"),
+        ("a mark", &["\u{feff}", ONE].concat(), "line 1 begins with a byte order mark"),
+    ] {
+        cluster.write_public_keys(text);
+        notice(cluster, what, reason);
+    }
     let file = cluster.public_key_file();
-    fs::remove_file(&file).or_else(|_| fs::remove_dir(&file)).unwrap_or_default();
+    for (mode, reason) in [
+        (0o644, "it has group or world access"),
+        (0o640, "it has group or world access"),
+        (0o000, "Permission denied"),
+    ] {
+        cluster.write_public_keys(ONE);
+        set_mode(&file, mode);
+        notice(cluster, &format!("mode {mode:o}"), reason);
+    }
+    cluster.write_public_keys(ONE);
+    let sparse = fs::OpenOptions::new().write(true).open(&file).expect("a file");
+    sparse.set_len(1 << 30).expect("a sparse file");
+    notice(cluster, "1 GB", "it is larger than 65536 bytes");
+    fs::remove_file(&file).expect("a file");
+    notice(cluster, "missing", "No such file or directory");
+    fs::create_dir(&file).expect("a directory");
+    notice(cluster, "a directory", "it is not a regular file");
+    fs::remove_dir(&file).expect("a directory");
+    output(Command::new("mkfifo").args(["-m", "644"]).arg(&file));
+    notice(cluster, "a pipe", "it is not a regular file");
+    fs::remove_file(&file).expect("a pipe");
 }
 
 /// Asserts that the log gives the reason, and no part of a key.
@@ -152,19 +89,21 @@ fn assert_said(log: &str, what: &str, reason: &str) {
     }
 }
 
+/// The server does not start, for this reason.
+fn assert_does_not_start(cluster: &mut Cluster, what: &str, reason: &str) {
+    assert!(cluster.try_start().is_err(), "{what}: the server starts");
+    assert_said(&cluster.log(), what, reason);
+    fs::remove_file(cluster.directory().join("log")).expect("a log");
+}
+
 #[test]
 fn a_bad_file_stops_the_start() {
     let mut cluster = Cluster::builder().public_keys(ONE).create();
-    for Bad { what, make, reason } in BAD {
-        clear(&cluster);
-        write(&cluster, ONE);
-        make(&cluster);
-        assert!(cluster.try_start().is_err(), "{what}: the server starts");
-        assert_said(&cluster.log(), what, reason);
-        fs::remove_file(cluster.directory().join("log")).expect("a log");
-    }
-    clear(&cluster);
-    write(&cluster, format!("# orders\r\n\r\n{}\t# made in May\r\n", ONE.trim().to_uppercase()));
+    each_bad(&mut cluster, assert_does_not_start);
+    cluster.write_public_keys(format!(
+        "# orders\r\n\r\n{}\t# made in May\r\n",
+        ONE.trim().to_uppercase()
+    ));
     cluster.start_again();
     let (ok, detail) = check_of(&cluster);
     assert!(ok, "{detail}");
@@ -179,57 +118,53 @@ fn the_file_belongs_to_the_server_or_to_root() {
     }
     let mut cluster = Cluster::builder().public_keys(ONE).create();
     let file = cluster.public_key_file();
-    let group = Command::new("id").args(["-g", "postgres"]).output().expect("id runs").stdout;
-    let group = String::from_utf8(group).expect("a number").trim().parse().expect("a number");
-    for mode in [0o640, 0o440] {
-        chown(&file, Some(0), Some(group)).expect("root");
-        fs::set_permissions(&file, Permissions::from_mode(mode)).expect("a file");
-        cluster.start_again();
-        assert!(check_of(&cluster).0, "{mode:o}");
-        cluster.stop();
-    }
+    let group = output(Command::new("id").args(["-g", "postgres"])).trim().parse().ok();
     for (owner, mode, reason) in [
+        (0, 0o640, ""),
+        (0, 0o440, ""),
         (0, 0o644, "it has group or world access"),
         (0, 0o660, "it has group or world access"),
         (1, 0o644, "it must be owned by the user who runs the server, or by root"),
     ] {
-        chown(&file, Some(owner), Some(group)).expect("root");
-        fs::set_permissions(&file, Permissions::from_mode(mode)).expect("a file");
-        assert!(cluster.try_start().is_err(), "{owner} {mode:o}: the server starts");
-        assert_said(&cluster.log(), "an owner", reason);
-        fs::remove_file(cluster.directory().join("log")).expect("a log");
+        chown(&file, Some(owner), group).expect("root");
+        set_mode(&file, mode);
+        if reason.is_empty() {
+            cluster.start_again();
+            assert!(check_of(&cluster).0, "{mode:o}");
+            cluster.stop();
+        } else {
+            assert_does_not_start(&mut cluster, &format!("{owner} {mode:o}"), reason);
+        }
     }
 }
 
 /// The row of the check in a database without the extension.
 fn check_of(cluster: &Cluster) -> (bool, String) {
     let mut client = cluster.connect();
-    client.batch_execute("CREATE EXTENSION IF NOT EXISTS snowflake").expect("the extension");
+    client.run("CREATE EXTENSION IF NOT EXISTS snowflake");
     check(&mut client)
 }
 
 #[test]
 fn a_bad_file_changes_nothing_on_a_reload() {
-    let cluster = Cluster::builder().public_keys(ONE).start();
+    let mut cluster = Cluster::builder().public_keys(ONE).start();
     let mut client = cluster.connect();
     let before = name(&mut client);
-    let failed = || cluster.log().matches("cannot use the keys of public IDs in").count();
-    for (at, Bad { what, make, reason }) in BAD.into_iter().enumerate() {
-        clear(&cluster);
-        write(&cluster, ONE);
-        make(&cluster);
+    let failed =
+        |cluster: &Cluster| cluster.log().matches("cannot use the keys of public IDs in").count();
+    let mut files = 0;
+    each_bad(&mut cluster, |cluster, what, reason| {
         cluster.reload();
-        eventually("the worker has read the file", || failed() > at);
+        eventually("the worker has read the file", || failed(cluster) > files);
+        files += 1;
         assert_said(&cluster.log(), what, reason);
         assert!(cluster.log().contains("The keys from before remain in use."));
         assert_eq!(name(&mut client), before, "{what}");
         let (ok, detail) = check(&mut client);
         assert!(!ok && detail.contains("They are from before"), "{what}: {detail}");
-    }
-    assert_eq!(failed(), BAD.len(), "one line for each reload");
-    clear(&cluster);
-    write(&cluster, ONE);
-    cluster.reload();
+    });
+    assert_eq!(failed(&cluster), files, "one line for each reload");
+    give(&cluster, ONE);
     eventually("the file is good again", || check(&mut client).0);
     assert_eq!(name(&mut client), before);
 }
@@ -238,18 +173,17 @@ fn a_bad_file_changes_nothing_on_a_reload() {
 fn keys_change_on_a_reload_without_a_restart() {
     let cluster = Cluster::builder().public_keys(ONE).start();
     let mut client = cluster.connect();
-    let one = format!("There is 1 key. The fingerprint of the first is {FINGERPRINT_OF_ONE}.");
+    let one = format!("There is 1 key. The fingerprint of the first is {OF_ONE}.");
     assert_eq!(check(&mut client), (true, one));
     let first = name(&mut client);
 
     // The file is replaced by a rename, and then removed: the server keeps what it has read.
-    write(&cluster, format!("{TWO}{ONE}"));
+    cluster.write_public_keys(format!("{TWO}{ONE}"));
     assert_eq!(name(&mut client), first, "nothing is read without a reload");
-    clear(&cluster);
+    fs::remove_file(cluster.public_key_file()).expect("a file");
     assert_eq!(name(&mut client), first, "the file is not looked at");
-    write(&cluster, format!("{TWO}{ONE}"));
-    cluster.reload();
-    eventually("there are two keys", || check(&mut client).1.starts_with("There are 2 keys."));
+    give(&cluster, &format!("{TWO}{ONE}"));
+    wait_for(&cluster, 2, OF_TWO);
     let second = name(&mut client);
     assert_ne!(second, first);
     assert!(reads(&mut client, &first) && reads(&mut client, &second));
@@ -263,7 +197,7 @@ fn the_file_is_chosen_at_the_start() {
     let mut client = cluster.connect();
     assert_eq!(check(&mut client), (true, "There are no keys.".into()));
     assert!(!has_worker(&cluster));
-    write(&cluster, ONE);
+    cluster.write_public_keys(ONE);
     let file = cluster.public_key_file();
     cluster.configure(&[("snowflake.public_key_file", &file.to_string_lossy())]);
     cluster.reload();
@@ -272,16 +206,11 @@ fn the_file_is_chosen_at_the_start() {
     assert_eq!(check(&mut client).1, "There are no keys.");
     let error = error_of(client.batch_execute("SELECT snowflake_to_public(1)"));
     assert!(error.hint().is_some_and(|hint| hint.contains("restart the server")), "{error}");
-    drop(client);
-    cluster.stop();
-    cluster.start_again();
+    cluster.restart_with(&[]);
     let mut client = cluster.connect();
     assert!(check(&mut client).1.starts_with("There is 1 key."));
     assert!(has_worker(&cluster));
-    drop(client);
-    cluster.stop();
-    cluster.configure(&[("snowflake.public_key_file", "")]);
-    cluster.start_again();
+    cluster.restart_with(&[("snowflake.public_key_file", "")]);
     assert_eq!(check(&mut cluster.connect()).1, "There are no keys.");
     assert!(!has_worker(&cluster));
 }
@@ -298,13 +227,13 @@ fn keys_are_read_again_after_a_crash() {
         let builder = Cluster::builder().public_keys(ONE).set("max_worker_processes", workers);
         let cluster = builder.start();
         let first = name(&mut cluster.connect());
-        write(&cluster, format!("{TWO}{ONE}"));
+        cluster.write_public_keys(format!("{TWO}{ONE}"));
         cluster.crash_a_backend();
         let mut client = cluster.connect();
         let second = name(&mut client);
         assert!(second != first && reads(&mut client, &first), "{workers} workers");
 
-        clear(&cluster);
+        fs::remove_file(cluster.public_key_file()).expect("a file");
         cluster.crash_a_backend();
         let mut client = cluster.connect();
         let error = error_of(client.batch_execute("SELECT snowflake_to_public(1)"));
@@ -315,47 +244,30 @@ fn keys_are_read_again_after_a_crash() {
     }
 }
 
+/// A path that leads nowhere any more, and was not read again since, is where it says that the file
+/// was. A link outside is outside then, wherever it led.
 #[test]
 fn a_file_in_the_data_directory_is_a_failing_row() {
+    const INSIDE: &str = "Their file is in the data directory, which backups copy.";
     let mut cluster = Cluster::builder().public_keys(ONE).start();
-    assert!(check_of(&cluster).0);
+    let outside = cluster.public_key_file();
     let inside = cluster.data().join("public.keys");
     let link = cluster.directory().join("link.keys");
-    fs::rename(cluster.public_key_file(), &inside).expect("the same file system");
-    std::os::unix::fs::symlink(&inside, &link).expect("a directory to write to");
-    for path in ["public.keys", &inside.to_string_lossy(), &link.to_string_lossy()] {
-        cluster.configure(&[("snowflake.public_key_file", path)]);
-        cluster.stop();
-        cluster.start_again();
+    symlink(&inside, &link).expect("a directory to write to");
+    for path in [&*outside, Path::new("public.keys"), &inside, &link] {
+        let is_outside = path == outside;
+        if !is_outside {
+            fs::rename(&outside, &inside).expect("the same file system");
+        }
+        cluster.restart_with(&[("snowflake.public_key_file", &path.to_string_lossy())]);
         let (ok, detail) = check_of(&cluster);
-        assert!(
-            !ok && detail.ends_with("Their file is in the data directory, which backups copy."),
-            "{detail}"
-        );
-    }
-}
-
-/// A path that leads nowhere any more, and was not read again since: what counts is where it says that
-/// the file was. A link outside is outside, wherever it led.
-#[test]
-fn a_file_that_is_gone_is_where_its_path_says() {
-    let mut cluster = Cluster::builder().public_keys(ONE).start();
-    fs::remove_file(cluster.public_key_file()).expect("a file");
-    let (ok, detail) = check_of(&cluster);
-    assert!(ok && detail.starts_with("There is 1 key."), "{detail}");
-    write(&cluster, ONE);
-    let inside = cluster.data().join("public.keys");
-    for path in ["public.keys", &inside.to_string_lossy()] {
-        fs::rename(cluster.public_key_file(), &inside).expect("the same file system");
-        cluster.configure(&[("snowflake.public_key_file", path)]);
-        cluster.stop();
-        cluster.start_again();
-        fs::rename(&inside, cluster.public_key_file()).expect("the same file system");
+        assert!(ok == is_outside && detail.ends_with(INSIDE) != ok, "{path:?}: {detail}");
+        fs::remove_file(if is_outside { &outside } else { &inside }).expect("a file");
         let (ok, detail) = check_of(&cluster);
-        assert!(
-            !ok && detail.ends_with("Their file is in the data directory, which backups copy."),
-            "{detail}"
-        );
+        let is_outside = is_outside || path == link;
+        assert!(ok == is_outside && detail.ends_with(INSIDE) != ok, "{path:?}: {detail}");
+        assert!(detail.starts_with("There is 1 key."), "{detail}");
+        cluster.write_public_keys(ONE);
     }
 }
 
@@ -392,44 +304,38 @@ fn a_path_need_not_be_utf8() {
 fn a_statement_keeps_its_keys() {
     let cluster = Cluster::builder().public_keys(ONE).start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE many AS SELECT i::bigint AS id FROM generate_series(1, 400) AS i;
-             ALTER TABLE many SET (parallel_workers = 2);
-             CREATE FUNCTION slowly(id bigint) RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
-                 AS 'SELECT id FROM pg_sleep(0.01)';
-             SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
-             SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
-             ANALYZE many",
-        )
-        .expect("a table");
-    let with_one = name(&mut client);
+    client.run(
+        "CREATE TABLE many AS SELECT i::bigint AS id FROM generate_series(1, 400) AS i;
+         ALTER TABLE many SET (parallel_workers = 2);
+         CREATE FUNCTION slowly(id bigint) RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
+             AS 'SELECT id FROM pg_sleep(0.01)';
+         ALTER DATABASE postgres SET parallel_setup_cost = 0;
+         ALTER DATABASE postgres SET parallel_tuple_cost = 0;
+         ALTER DATABASE postgres SET min_parallel_table_scan_size = 0;
+         ALTER DATABASE postgres SET max_parallel_workers_per_gather = 2;
+         ANALYZE many",
+    );
+    let with_one = vec![name(&mut client)];
     let names = "SELECT DISTINCT snowflake_to_public(slowly(id) * 0 + 1) FROM many";
-    let names_of = |client: &mut Client| -> Vec<String> {
-        client.query(names, &[]).expect("names").iter().map(|row| row.get(0)).collect()
-    };
-    thread::scope(|scope| {
-        let statement = scope.spawn(|| names_of(&mut client));
-        thread::sleep(Duration::from_millis(500));
-        write(&cluster, format!("{TWO}{ONE}"));
-        cluster.reload();
-        let mut other = cluster.connect();
-        eventually("others have the new key", || name(&mut other) != with_one);
-        assert_eq!(statement.join().expect("the statement ends"), std::slice::from_ref(&with_one));
-    });
-    let after = names_of(&mut client);
-    assert!(after.len() == 1 && after[0] != with_one, "{after:?}");
+    assert_eq!(reloaded_during(&cluster, names, &format!("{TWO}{ONE}")), with_one);
+    let after: Vec<String> = values(&mut client, names);
+    assert!(after.len() == 1 && after != with_one, "{after:?}");
     // One that makes its first name after the reload began before it, too.
+    let late = "SELECT snowflake_to_public(1) FROM pg_sleep(3)";
+    assert_eq!(reloaded_during(&cluster, late, &format!("{ONE}{TWO}")), after);
+}
+
+/// The names that a query makes, while others come to make other ones by these keys.
+fn reloaded_during(cluster: &Cluster, query: &str, keys: &str) -> Vec<String> {
+    let mut other = cluster.connect();
+    let before = name(&mut other);
     thread::scope(|scope| {
-        let late = "SELECT snowflake_to_public(1) FROM pg_sleep(3)";
-        let statement = scope.spawn(|| -> String { client.query_one(late, &[]).unwrap().get(0) });
+        let statement = scope.spawn(|| values(&mut cluster.connect(), query));
         thread::sleep(Duration::from_millis(500));
-        write(&cluster, format!("{ONE}{TWO}"));
-        cluster.reload();
-        let mut other = cluster.connect();
-        eventually("others have the old key again", || name(&mut other) == with_one);
-        assert_eq!(statement.join().expect("the statement ends"), after[0]);
-    });
+        give(cluster, keys);
+        eventually("others have the new key", || name(&mut other) != before);
+        statement.join().expect("the statement ends")
+    })
 }
 
 /// What is shown to whom, with everything that a server can log: no key.
@@ -446,11 +352,10 @@ fn nothing_shows_a_key() {
         .set("debug_print_parse", "on")
         .start();
     let mut client = cluster.connect();
-    client.batch_execute("CREATE ROLE ordinary LOGIN").expect("a role");
+    client.run("CREATE ROLE ordinary LOGIN");
     let mut ordinary = cluster.connect_as("ordinary", "postgres");
-    write(&cluster, format!("{TWO}{ONE}"));
-    cluster.reload();
-    eventually("there are two keys", || check(&mut client).1.starts_with("There are 2 keys."));
+    give(&cluster, &format!("{TWO}{ONE}"));
+    wait_for(&cluster, 2, OF_TWO);
     let mut shown = String::new();
     for query in [
         "SELECT snowflake_to_public(1, 'ord'), snowflake_from_public('x', 'ord')",
@@ -511,10 +416,7 @@ fn the_commands_of_the_page_make_and_add_a_key() {
         all.replace("/etc/snowflake", &directory.path().display().to_string())
     };
     let [make, add] = of_keys.map(commands).collect::<Vec<_>>().try_into().expect("two blocks");
-    let run = |commands: &str| {
-        let status = Command::new("sh").args(["-ec", commands]).status().expect("sh runs");
-        assert!(status.success(), "{commands}");
-    };
+    let run = |commands: &str| _ = output(Command::new("sh").args(["-ec", commands]));
     run(&make);
     let mut cluster = Cluster::builder().create();
     let file = directory.path().join("public.keys");

@@ -1,21 +1,11 @@
 //! Who follows README.md gets a server that is well, and whose clones do not issue its IDs.
 
 use std::fs;
-use std::path::Path;
 
-use snowflake_e2e::{Cluster, bigint};
-
-use snowflake_repository::{Block, page};
+use snowflake_e2e::{Cluster, bigint, values};
+use snowflake_repository::page;
 
 use super::documents::run_block;
-
-/// Where the README puts the identity, outside the data directory.
-const PLACE: &str = "/etc/snowflake";
-
-/// The text with `PLACE` at a directory.
-fn at(directory: &Path, text: &str) -> String {
-    text.replace(PLACE, &directory.display().to_string())
-}
 
 /// A server that was initialized by hand, so that `postgresql.conf` is in its data directory, and
 /// that was configured as the README says.
@@ -26,25 +16,19 @@ fn installed() -> Cluster {
         .unset("snowflake.datacenter_id")
         .unset("snowflake.worker_id")
         .create();
-    for block in page("README.md").section("Install").blocks() {
-        if block.language == "ini" {
-            configure(&cluster, &block);
-        }
+    // One block is for `postgresql.conf`, and one for the file that it includes.
+    let directory = cluster.directory().display().to_string();
+    let section = page("README.md").section("Install");
+    for block in section.blocks().iter().filter(|block| block.language == "ini") {
+        let is_main = block.text.contains("shared_preload_libraries");
+        let file = if is_main { "data/postgresql.conf" } else { "identity.conf" };
+        let path = cluster.directory().join(file);
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        let text = block.text.replace("/etc/snowflake", &directory);
+        fs::write(path, before + &text).expect("a file to write to");
     }
     cluster.start_again();
     cluster
-}
-
-/// The block that preloads the library is for `postgresql.conf`, and another one for the file that
-/// it includes.
-fn configure(cluster: &Cluster, block: &Block) {
-    let is_main = block.text.contains("shared_preload_libraries");
-    let path = match is_main {
-        true => cluster.data().join("postgresql.conf"),
-        false => cluster.directory().join("identity.conf"),
-    };
-    let before = if is_main { fs::read_to_string(&path).expect("a file") } else { String::new() };
-    fs::write(path, before + &at(cluster.directory(), &block.text)).expect("a file to write to");
 }
 
 #[test]
@@ -52,15 +36,12 @@ fn the_installation_ends_with_a_check_in_which_every_row_is_ok() {
     let cluster = installed();
     let section = page("README.md").section("Install");
     let blocks = section.blocks();
-    for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.language == "sql") {
-        let next = blocks.get(index + 1);
-        run_block(&section, block, next, &cluster, cluster.directory());
+    for index in (0..blocks.len()).filter(|index| blocks[*index].language == "sql") {
+        run_block(&section, index, &cluster, cluster.directory());
     }
     let mut client = cluster.connect();
     let failed = "SELECT name || ': ' || detail FROM snowflake_check() WHERE NOT ok";
-    let failed = client.query(failed, &[]).expect("rows");
-    let failed: Vec<String> = failed.iter().map(|row| row.get(0)).collect();
-    assert!(failed.is_empty(), "{failed:?}");
+    assert_eq!(values::<String>(&mut client, failed), [""; 0]);
     let worker = "SELECT snowflake_worker_id(snowflake_nextval())::bigint";
     assert_eq!(bigint(&mut client, worker), 1);
 }

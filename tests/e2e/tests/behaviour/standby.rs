@@ -1,46 +1,38 @@
 //! A standby decodes, and does not generate.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, error_of, eventually};
+use snowflake_e2e::{Cluster, INSERT, bigint, create_orders, error_of, eventually};
 
 #[test]
 fn a_standby_does_not_generate() {
     let primary = Cluster::start();
-    let mut client = primary.connect();
-    client
-        .batch_execute("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval()); INSERT INTO orders DEFAULT VALUES")
-        .expect("a row");
+    create_orders(&primary);
+    let last = bigint(&mut primary.connect(), INSERT);
     let standby = primary.standby();
     let mut reader = standby.connect();
-    eventually("the row reaches the standby", || {
-        reader.query_one("SELECT count(*) FROM orders", &[]).expect("a count").get::<_, i64>(0) == 1
-    });
-    let error = error_of(reader.query("SELECT snowflake_nextval()", &[]));
-    assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION);
-    assert_eq!(error.message(), "cannot generate snowflake IDs during recovery");
-    let error = error_of(reader.query("SELECT snowflake_nextval(10)", &[]));
-    assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION);
-    for (query, message) in [
-        ("SELECT snowflake_set_floor(now())", "cannot set the floor of snowflake IDs"),
-        ("SELECT snowflake_confirm('clock')", "cannot confirm a change for snowflake IDs"),
-        ("SELECT snowflake_claim_node('db-1')", "cannot claim and release nodes"),
-        ("SELECT snowflake_release_node('db-1', now())", "cannot claim and release nodes"),
+    let rows = "SELECT count(*) FROM orders";
+    eventually("the row reaches the standby", || bigint(&mut reader, rows) == 1);
+    for (call, message) in [
+        ("snowflake_nextval()", "cannot generate snowflake IDs"),
+        ("snowflake_nextval(10)", "cannot generate snowflake IDs"),
+        ("snowflake_observe(1)", "cannot observe snowflake IDs"),
+        ("snowflake_horizon()", "cannot return the horizon of snowflake IDs"),
+        ("snowflake_set_floor(now())", "cannot set the floor of snowflake IDs"),
+        ("snowflake_confirm('clock')", "cannot confirm a change for snowflake IDs"),
+        ("snowflake_claim_node('db-1')", "cannot claim and release nodes"),
+        ("snowflake_release_node('db-1', now())", "cannot claim and release nodes"),
     ] {
-        let error = error_of(reader.query(query, &[]));
+        let error = error_of(reader.query(&format!("SELECT {call}"), &[]));
         assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION, "{error}");
         assert_eq!(error.message(), format!("{message} during recovery"));
         assert!(error.hint().expect("a hint").contains("on the primary"), "{error:?}");
     }
-    let worker: i32 = reader
-        .query_one("SELECT snowflake_worker_id(id) FROM orders", &[])
-        .expect("decoded")
-        .get(0);
-    assert_eq!(worker, 9);
+    let worker = "SELECT snowflake_worker_id(id)::bigint FROM orders";
+    assert_eq!(bigint(&mut reader, worker), 9);
+    let status = "SELECT count(*) FROM snowflake_status WHERE in_recovery AND last_id IS NULL";
+    assert_eq!(bigint(&mut reader, status), 1);
 
     // Once promoted, it does.
-    reader.batch_execute("SELECT pg_promote()").expect("promoted");
-    let above = reader
-        .query_one("SELECT snowflake_nextval() > max(id) FROM orders", &[])
-        .expect("the promoted standby generates");
-    assert!(above.get::<_, bool>(0));
+    standby.promote();
+    assert!(bigint(&mut reader, INSERT) > last);
 }

@@ -1,11 +1,10 @@
 //! The tarball of `make release`, whose `install.sh` looks whether the library fits.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use snowflake_e2e::{Programs, output};
+use snowflake_e2e::{Programs, output, put_first};
 
 /// The tarball, unpacked below `tarball`, and a directory in place of the file system of a server.
 struct Tarball {
@@ -42,20 +41,13 @@ impl Tarball {
 
     /// Runs it, with a program of this text found before all others.
     fn install_with(&self, name: &str, text: &str) -> Output {
-        let programs = self.directory.path().join("programs");
-        fs::create_dir_all(&programs).expect("a directory");
-        let program = programs.join(name);
-        fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("a file");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("our own");
-        let path = std::env::var("PATH").expect("a PATH");
-        let output = self.install(|command| {
-            command.env("PATH", format!("{}:{path}", programs.display()));
+        let programs = self.directory.path().join(name);
+        self.install(|command| {
+            put_first(command, &programs, &[(name, text)]);
             if name == "pg_config" {
                 command.env_remove("PG_CONFIG");
             }
-        });
-        fs::remove_file(program).expect("our own");
-        output
+        })
     }
 
     fn destination(&self) -> PathBuf {

@@ -8,11 +8,10 @@
 //!
 //! So these tests set all of these traps, and do everything that the extension can do.
 
-use std::fs;
-use std::path::Path;
+use std::process::Command;
 
-use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, bigint, error_of};
+use postgres::Client;
+use snowflake_e2e::{Cluster, Run, bigint, error_of, output, value};
 
 use crate::extension_update::releases;
 
@@ -190,72 +189,48 @@ const CONVERT: &str = "
     SELECT * FROM ids.snowflake_revert('shop.orders', 'id', dry_run => false)";
 
 /// The words of all scripts and queries, those of former releases included.
-fn words(directory: &Path, words: &mut Vec<String>) {
-    for file in fs::read_dir(directory).expect("a directory") {
-        let path = file.expect("a file").path();
-        if path.is_dir() {
-            self::words(&path, words);
-        } else {
-            let text = fs::read_to_string(&path).expect("UTF-8").to_lowercase();
-            words.extend(
-                text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(str::to_owned),
-            );
-        }
-    }
-}
+const WORDS: &str = "find sql src tests/upgrade -type f -exec cat {} + |
+    tr A-Z a-z | tr -cs a-z0-9_ '\\n' | sort -u";
 
-/// A database of `app` with traps in `ids` and in `first`, and with the extension if it is one of a
-/// former release. Returns the number of traps.
-fn database(cluster: &Cluster, name: &str, release: Option<&str>) -> i64 {
-    cluster
-        .connect()
-        .batch_execute(&format!("CREATE DATABASE {name} OWNER app"))
-        .expect("a database");
-    let mut client = cluster.connect_to(name);
-    client.batch_execute(SCHEMAS).expect("schemas");
-    client.batch_execute(SHOP).expect("tables");
+/// A cluster whose database `app` has traps in `ids` and in `first`, and the extension if it is one
+/// of a former release.
+fn start(release: Option<&str>) -> Cluster {
+    let cluster = Cluster::start();
+    cluster.run("CREATE ROLE app LOGIN");
+    cluster.run("CREATE DATABASE app OWNER app");
+    let mut client = cluster.connect_to("app");
+    client.run(SCHEMAS);
+    client.run(SHOP);
     if let Some(release) = release {
-        let create = format!(
-            "SET ROLE app; CREATE EXTENSION snowflake SCHEMA ids VERSION '{release}'; RESET ROLE"
-        );
-        client.batch_execute(&create).expect("created");
+        let create = format!("CREATE EXTENSION snowflake SCHEMA ids VERSION '{release}'");
+        client.run(&format!("SET ROLE app; {create}; RESET ROLE"));
     }
-    let (root, mut found) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), Vec::new());
-    for directory in ["sql", "src", "tests/upgrade"] {
-        words(&root.join(directory), &mut found);
-    }
-    found.sort_unstable();
-    found.dedup();
-    client.batch_execute(ACCEPTED).expect("types");
-    client.batch_execute(&SIGNATURES.replace("$words", &found.join(" "))).expect("signatures");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let words = output(Command::new("sh").args(["-c", WORDS]).current_dir(root));
+    client.run(ACCEPTED);
+    client.run(&SIGNATURES.replace("$words", &words.replace('\n', " ")));
     for (schema, with_exact) in [("ids", "false"), ("first", "true")] {
         let set = SET_TRAPS.replace("$schema", schema).replace("$with_exact", with_exact);
-        client.batch_execute(&set).expect("traps");
+        client.run(&set);
     }
     // As autovacuum would, in time: some queries join large parts of the catalog.
-    client.batch_execute("ANALYZE").expect("statistics");
-    bigint(&mut client, "SELECT count(*) * 2 - count(*) FILTER (WHERE is_exact) FROM traps")
+    client.run("ANALYZE");
+    let traps = "SELECT count(*) * 2 - count(*) FILTER (WHERE is_exact) FROM traps";
+    let traps = bigint(&mut client, traps);
+    assert!(traps > 70_000, "{traps} traps");
+    cluster
 }
 
 fn session(cluster: &Cluster, user: &str, database: &str) -> Client {
-    let mut client =
-        cluster.config().user(user).dbname(database).connect(NoTls).expect("a session");
-    client.batch_execute(PATH).expect("a path");
+    let mut client = cluster.connect_as(user, database);
+    client.run(PATH);
     client
 }
 
 fn sprung(cluster: &Cluster) -> Vec<String> {
     let log = cluster.log();
-    log.lines()
-        .filter_map(|line| line.split_once("LOG:  trap sprung: "))
-        .map(|(_, trap)| trap.to_owned())
-        .collect()
-}
-
-fn start() -> Cluster {
-    let cluster = Cluster::start();
-    cluster.connect().batch_execute("CREATE ROLE app LOGIN").expect("a role");
-    cluster
+    let sprung = log.lines().filter_map(|line| line.split_once("LOG:  trap sprung: "));
+    sprung.map(|(_, trap)| trap.to_owned()).collect()
 }
 
 #[test]
@@ -278,18 +253,12 @@ fn check(release: Option<&str>, install: &str) {
         WHERE classid <> 'pg_operator'::regclass
         AND (refclassid = 'pg_operator'::regclass AND refobjid IN (SELECT oid FROM pg_operator WHERE oprnamespace <> 11)
              OR refclassid = 'pg_proc'::regclass AND refobjid IN (SELECT oid FROM pg_proc WHERE prosrc LIKE '%traps.spring(%'))";
-    let cluster = start();
-    let traps = database(&cluster, "app", release);
-    assert!(traps > 70_000, "{traps} traps");
-    let copy = "CREATE DATABASE copy OWNER app TEMPLATE app";
-    cluster.connect().batch_execute(copy).expect("a copy");
+    let cluster = start(release);
+    cluster.run("CREATE DATABASE copy OWNER app TEMPLATE app");
     for (user, database) in [("app", "app"), ("postgres", "copy")] {
         let mut client = session(&cluster, user, database);
         let act = |client: &mut Client, statements: &str| {
-            for statement in statements.split(';') {
-                let done = client.batch_execute(statement);
-                done.unwrap_or_else(|error| panic!("{user}: {statement}: {error:?}"));
-            }
+            statements.split(';').for_each(|statement| client.run(statement));
         };
         act(&mut client, install);
         act(&mut client, USE);
@@ -300,10 +269,9 @@ fn check(release: Option<&str>, install: &str) {
         act(&mut client, CONVERT);
         act(&mut client, ADOPT);
         let mut plain = cluster.connect_to(database);
-        assert!(plain.query_one(ADOPTED, &[]).expect("a row").get::<_, bool>(0), "{user}");
-        let caught = plain.query_one(CAUGHT, &[]).expect("a row");
-        assert_eq!(caught.get::<_, Option<String>>(0), None, "{user}");
-        client.batch_execute("DROP EXTENSION snowflake CASCADE").expect("dropped");
+        assert!(value::<bool>(&mut plain, ADOPTED), "{user}");
+        assert_eq!(value::<Option<String>>(&mut plain, CAUGHT), None, "{user}");
+        client.run("DROP EXTENSION snowflake CASCADE");
     }
     assert_eq!(sprung(&cluster), [""; 0]);
 }
@@ -311,37 +279,29 @@ fn check(release: Option<&str>, install: &str) {
 /// Without this, the tests above could not fail.
 #[test]
 fn a_trap_takes_the_place_of_postgresqls_own() {
-    let cluster = start();
-    database(&cluster, "trapped", None);
-    let mut client = session(&cluster, "postgres", "trapped");
-    let (in_script, of_caller) = ("SET search_path = ids, pg_temp", PATH);
+    let cluster = start(None);
+    let mut client = session(&cluster, "postgres", "app");
+    let (script, caller) = ("SET search_path = ids, pg_temp", PATH);
+    let of_class = "FROM pg_class WHERE oid";
     for (path, query, trap) in [
+        (script, &*format!("SELECT {of_class} = 'pg_class'::regclass"), "ids.=(oid, regclass)"),
+        (script, "SELECT FROM pg_roles WHERE pg_get_userbyid(oid) = rolname::text AND false", ""),
         (
-            in_script,
-            "SELECT FROM pg_class WHERE oid = 'pg_class'::regclass",
-            "ids.=(oid, regclass)",
-        ),
-        (
-            in_script,
-            "SELECT FROM pg_roles WHERE pg_get_userbyid(oid) = rolname::text AND false",
-            "",
-        ),
-        (
-            in_script,
-            "SELECT format('%s', relnamespace, relname) FROM pg_class WHERE oid > 4294967294",
+            script,
+            &format!("SELECT format('%s', relnamespace, relname) {of_class} > 4294967294"),
             "ids.format(text, oid, name)",
         ),
         (
-            in_script,
+            script,
             "SELECT pg_describe_object('pg_class'::regclass, 1259, 0)",
             "ids.pg_describe_object(regclass, integer, integer)",
         ),
-        (in_script, "SELECT 1 = 1", ""),
-        (of_caller, "SELECT 1 = 1", "first.=(integer, integer)"),
-        (of_caller, "SELECT now()", "first.now()"),
+        (script, "SELECT 1 = 1", ""),
+        (caller, "SELECT 1 = 1", "first.=(integer, integer)"),
+        (caller, "SELECT now()", "first.now()"),
     ] {
         let before = sprung(&cluster).len();
-        client.batch_execute(path).expect("a path");
+        client.run(path);
         let result = client.batch_execute(query);
         let sprung = sprung(&cluster).split_off(before);
         if trap.is_empty() {

@@ -1,7 +1,7 @@
 //! Without shared_preload_libraries, what a reload reads counts in the sessions that begin after it.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, ClusterBuilder, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, ClusterBuilder, bigint, error_of, eventually, value};
 
 fn unloaded() -> ClusterBuilder {
     Cluster::builder().unset("shared_preload_libraries")
@@ -13,20 +13,15 @@ fn a_bad_epoch_is_an_error_each_time() {
     cluster.configure(&[("snowflake.epoch", "yesterday")]);
     cluster.reload();
     let mut client = cluster.connect();
-    snowflake_e2e::eventually("the session has the setting", || {
-        client
-            .query_one("SELECT current_setting('snowflake.epoch', true)", &[])
-            .expect("a row")
-            .get::<_, Option<&str>>(0)
-            == Some("yesterday")
+    let epoch = "SELECT current_setting('snowflake.epoch', true)";
+    eventually("the session has the setting", || {
+        value::<Option<String>>(&mut client, epoch).as_deref() == Some("yesterday")
     });
     for _ in 0..3 {
         let error = error_of(client.query("SELECT snowflake_timestamp(1268118639732232192)", &[]));
         assert_eq!(error.code(), &SqlState::INVALID_PARAMETER_VALUE);
-        assert_eq!(
-            error.message(),
-            "invalid value for parameter \"snowflake.epoch\": \"yesterday\""
-        );
+        let message = "invalid value for parameter \"snowflake.epoch\": \"yesterday\"";
+        assert_eq!(error.message(), message);
     }
 }
 
@@ -34,10 +29,9 @@ fn a_bad_epoch_is_an_error_each_time() {
 fn a_reload_keeps_the_configured_epoch() {
     let cluster = unloaded().set("snowflake.epoch", "1420070400000").start();
     cluster.configure(&[("work_mem", "5MB")]);
-    cluster.connect().batch_execute("SELECT pg_reload_conf()").expect("reloaded");
+    cluster.reload();
     let reloaded = "SELECT (current_setting('work_mem') = '5MB')::int::bigint";
     eventually("a new session has it", || bigint(&mut cluster.connect(), reloaded) == 1);
     let decode = "SELECT snowflake_timestamp(175928847299117063)::text";
-    let timestamp: String = cluster.connect().query_one(decode, &[]).expect("decoded").get(0);
-    assert_eq!(timestamp, "2016-04-30 11:18:25.796+00");
+    assert_eq!(value::<String>(&mut cluster.connect(), decode), "2016-04-30 11:18:25.796+00");
 }

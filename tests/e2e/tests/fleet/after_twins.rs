@@ -4,7 +4,7 @@
 use std::io;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, check, eventually, execute, text};
+use snowflake_e2e::{Cluster, Run, bigint, check, eventually, value};
 
 use crate::twins::{server, subscribe, twins, two_that_follow_each_other, wait_for_rows, watch};
 
@@ -18,7 +18,7 @@ fn wait_for_equal_rows(servers: &[Cluster], count: i64) {
     all(servers, |client| wait_for_rows(client, count));
     let contents = "SELECT string_agg(orders::text, ',' ORDER BY id) FROM orders";
     eventually("the rows are the same", || {
-        let tables = all(servers, |client| text(client, contents));
+        let tables = all(servers, |client| value::<String>(client, contents));
         tables[0] == tables[1]
     });
 }
@@ -35,7 +35,7 @@ fn subscriptions(client: &mut Client) -> (bool, String) {
 fn a_restart_of_the_publisher_disables_a_subscription() {
     let (mut publisher, subscriber) = (server("8", "'id'"), server("9", "'id'"));
     let mut client = subscriber.connect();
-    execute(&mut client, "CREATE ROLE ordinary LOGIN");
+    client.run("CREATE ROLE ordinary LOGIN");
     let mut ordinary = subscriber.connect_as("ordinary", "postgres");
     for (kills, disables) in [(false, true), (false, false), (true, true), (true, false)] {
         let options = format!("copy_data = false, disable_on_error = {disables}");
@@ -53,14 +53,14 @@ fn a_restart_of_the_publisher_disables_a_subscription() {
             for client in [&mut client, &mut ordinary] {
                 assert_eq!(subscriptions(client), (false, detail.to_owned()));
             }
-            execute(&mut client, "ALTER SUBSCRIPTION s ENABLE");
+            client.run("ALTER SUBSCRIPTION s ENABLE");
         }
         assert!(subscriptions(&mut ordinary).0);
-        publisher.execute("INSERT INTO orders VALUES (1)");
+        publisher.run("INSERT INTO orders VALUES (1)");
         wait_for_rows(&mut client, 1);
-        execute(&mut client, "DROP SUBSCRIPTION s");
-        publisher.execute("TRUNCATE orders");
-        subscriber.execute("TRUNCATE orders");
+        client.run("DROP SUBSCRIPTION s");
+        publisher.run("TRUNCATE orders");
+        subscriber.run("TRUNCATE orders");
     }
 }
 
@@ -69,7 +69,7 @@ fn a_restart_of_the_publisher_disables_a_subscription() {
 #[test]
 fn rows_with_equal_keys_are_kept() {
     let Some(mut servers) = two_that_follow_each_other(["9", "9"]) else { return };
-    servers[0].execute("INSERT INTO orders SELECT snowflake_nextval(10), 'early'");
+    servers[0].run("INSERT INTO orders SELECT snowflake_nextval(10), 'early'");
     wait_for_equal_rows(&servers, 10);
     // In the same milliseconds, both issue the same IDs.
     let rows = "INSERT INTO orders (item) SELECT 'own' FROM generate_series(1, 30);
@@ -77,7 +77,7 @@ fn rows_with_equal_keys_are_kept() {
         SELECT snowflake_make('2026-11-21 12:00+00', 5, 9, n), current_setting('data_directory')
         FROM generate_series(1, 20) AS n";
     switch_subscriptions(&servers, "DISABLE");
-    all(&servers, |client| execute(client, rows));
+    all(&servers, |client| client.run(rows));
     switch_subscriptions(&servers, "ENABLE");
     for server in &servers {
         eventually("the keys collide", || server.log().contains("\"orders_pkey\""));
@@ -89,15 +89,14 @@ fn rows_with_equal_keys_are_kept() {
     servers[1].start_again();
     let mut clients = servers.each_ref().map(Cluster::connect);
     let [one, other] = &mut clients;
-    execute(one, "CREATE TABLE theirs (LIKE orders)");
+    one.run("CREATE TABLE theirs (LIKE orders)");
     copy(other, "orders", one, "theirs");
-    execute(
-        one,
+    one.run(
         "CREATE TABLE equal_keys AS
              SELECT id FROM orders AS o JOIN theirs AS t USING (id)
              WHERE ROW(o.*) IS DISTINCT FROM ROW(t.*)",
     );
-    execute(other, "CREATE TABLE equal_keys (id bigint)");
+    other.run("CREATE TABLE equal_keys (id bigint)");
     copy(one, "equal_keys", other, "equal_keys");
     for client in [one, other] {
         let renumber = "UPDATE orders SET id = snowflake_nextval()
@@ -109,9 +108,9 @@ fn rows_with_equal_keys_are_kept() {
 
     // Nothing else is under way, so the triggers can refuse rows again.
     for client in &mut clients {
-        execute(client, "SELECT snowflake_stat_reset()");
-        execute(client, &watch("'id', 'refuse'"));
-        execute(client, "INSERT INTO orders (item) VALUES ('later')");
+        client.run("SELECT snowflake_stat_reset()");
+        client.run(&watch("'id', 'refuse'"));
+        client.run("INSERT INTO orders (item) VALUES ('later')");
     }
     wait_for_equal_rows(&servers, 112);
     assert_eq!(all(&servers, twins), [0, 0]);
@@ -120,7 +119,7 @@ fn rows_with_equal_keys_are_kept() {
 /// Enables or disables what each of the two follows.
 fn switch_subscriptions(servers: &[Cluster; 2], action: &str) {
     for (server, other) in servers.iter().zip([1, 0]) {
-        server.execute(&format!("ALTER SUBSCRIPTION from_{other} {action}"));
+        server.run(&format!("ALTER SUBSCRIPTION from_{other} {action}"));
     }
 }
 
@@ -140,33 +139,33 @@ fn a_member_is_filled_again() {
     for is_restored in [false, true] {
         let Some(servers) = two_that_follow_each_other(["8", "9"]) else { return };
         let insert = "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 50)";
-        all(&servers, |client| execute(client, insert));
+        all(&servers, |client| client.run(insert));
         wait_for_equal_rows(&servers, 100);
         let [other, member] = &servers;
         if is_restored {
-            member.execute(&watch("'id', 'refuse'"));
-            other.execute("ALTER SUBSCRIPTION from_1 DISABLE");
+            member.run(&watch("'id', 'refuse'"));
+            other.run("ALTER SUBSCRIPTION from_1 DISABLE");
             let inactive = "SELECT count(*) FROM pg_replication_slots WHERE NOT active";
             let mut client = member.connect();
             eventually("nobody follows it", || bigint(&mut client, inactive) == 1);
-            execute(&mut client, "SELECT pg_drop_replication_slot('from_1')");
+            client.run("SELECT pg_drop_replication_slot('from_1')");
             let lost = "SELECT id FROM orders ORDER BY id LIMIT 30";
-            execute(&mut client, &format!("DELETE FROM orders WHERE id IN ({lost})"));
-            other.execute("ALTER SUBSCRIPTION from_1 SET (slot_name = NONE)");
-            other.execute("DROP SUBSCRIPTION from_1");
+            client.run(&format!("DELETE FROM orders WHERE id IN ({lost})"));
+            other.run("ALTER SUBSCRIPTION from_1 SET (slot_name = NONE)");
+            other.run("DROP SUBSCRIPTION from_1");
         }
-        member.execute("DROP SUBSCRIPTION from_0");
-        member.execute("ALTER PUBLICATION orders DROP TABLE orders");
-        member.execute("TRUNCATE orders");
-        member.execute("ALTER PUBLICATION orders ADD TABLE orders");
+        member.run("DROP SUBSCRIPTION from_0");
+        member.run("ALTER PUBLICATION orders DROP TABLE orders");
+        member.run("TRUNCATE orders");
+        member.run("ALTER PUBLICATION orders ADD TABLE orders");
         // What the other one inserts meanwhile is copied, too.
-        other.execute(insert);
+        other.run(insert);
         subscribe(member, other, "from_0", "origin = none, copy_data = true");
         if is_restored {
             subscribe(other, member, "from_1", "origin = none, copy_data = false");
         }
         wait_for_equal_rows(&servers, 150);
-        all(&servers, |client| execute(client, insert));
+        all(&servers, |client| client.run(insert));
         wait_for_equal_rows(&servers, 250);
         assert_eq!(all(&servers, twins), [0, 0]);
     }

@@ -4,7 +4,7 @@
 use std::thread;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Means, bigint, eventually, execute, lacks, publishing};
+use snowflake_e2e::{Cluster, Means, Run, bigint, eventually, lacks, publishing};
 
 const TABLES: &str = "
     CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
@@ -30,10 +30,10 @@ fn unconnected(behind: &str, max_observed_lead: &str, with_trigger: bool) -> [Cl
         let builder = publishing(worker).set("snowflake.max_observed_lead", max_observed_lead);
         builder.fake_clock().start()
     });
-    servers.iter().for_each(|server| server.execute(TABLES));
+    servers.iter().for_each(|server| server.run(TABLES));
     servers[1].set_clock(behind);
     if with_trigger {
-        servers[1].execute(TRIGGER);
+        servers[1].run(TRIGGER);
     }
     servers
 }
@@ -71,10 +71,10 @@ fn older(servers: &[Cluster; 2], posts: i64) -> i64 {
     thread::scope(|scope| {
         scope.spawn(|| {
             let hundred = "INSERT INTO posts SELECT snowflake_nextval(100)";
-            (0..posts / 100).for_each(|_| execute(&mut asks, hundred));
+            (0..posts / 100).for_each(|_| asks.run(hundred));
         });
         eventually("all posts are answered", || {
-            execute(&mut answers, ANSWER);
+            answers.run(ANSWER);
             rows(&mut answers, "answers") == posts
         });
     });
@@ -156,10 +156,10 @@ fn answers_are_not_older_after_a_failover_of_the_other_server() {
         drop(posts);
         standby.promote();
         standby.wait_until_primary();
-        answers.execute("ALTER SUBSCRIPTION posts DISABLE");
-        answers.execute("ALTER SUBSCRIPTION posts SET (slot_name = NONE)");
-        answers.execute("DROP SUBSCRIPTION posts; TRUNCATE posts");
-        standby.execute("TRUNCATE posts");
+        answers.run("ALTER SUBSCRIPTION posts DISABLE");
+        answers.run("ALTER SUBSCRIPTION posts SET (slot_name = NONE)");
+        answers.run("DROP SUBSCRIPTION posts; TRUNCATE posts");
+        standby.run("TRUNCATE posts");
         subscribe(&answers, &standby, "posts", "WITH (slot_name = posts_again)");
         let post = last_post(&standby, &[&answers]);
         assert_eq!(is_newer(&answers, post), is_followed, "{limit}");
@@ -171,7 +171,7 @@ fn answers_are_not_older_after_a_failover_of_the_other_server() {
 fn the_first_copy_of_a_table_is_observed() {
     for with_trigger in [false, true] {
         let [posts, answers] = unconnected(A_MINUTE, ALLOWED, with_trigger);
-        posts.execute("INSERT INTO posts SELECT snowflake_nextval(10000)");
+        posts.run("INSERT INTO posts SELECT snowflake_nextval(10000)");
         let newest = last_post(&posts, &[]);
         subscribe(&answers, &posts, "posts", "");
         assert_eq!(rows(&mut answers.connect(), "posts"), 10_001);
@@ -191,7 +191,7 @@ fn a_parallel_apply_worker_observes() {
     subscribe(&answers, &posts, "posts", "WITH (streaming = parallel)");
     let mut client = posts.connect();
     for _ in 0..5 {
-        execute(&mut client, "INSERT INTO posts SELECT snowflake_nextval(50000)");
+        client.run("INSERT INTO posts SELECT snowflake_nextval(50000)");
         let newest = bigint(&mut client, "SELECT max(id) FROM posts");
         let mut client = answers.connect();
         let arrived = format!("posts WHERE id = {newest}");

@@ -10,7 +10,7 @@ use std::thread;
 use postgres::Client;
 use snowflake_e2e::{
     Cluster, ClusterBuilder, INSERT, Journal, Means, NEXT, Register, StopOnDrop, bigint,
-    create_orders, eventually, lacks, output, server_with, text,
+    create_orders, eventually, lacks, output, server_with, value,
 };
 
 /// The largest ID that the register promises to be above.
@@ -23,7 +23,7 @@ pub fn start_with_identity_outside(builder: ClusterBuilder) -> Cluster {
     // They might be on already.
     let _ = pg_checksums(&cluster, "--enable").output();
     cluster.start_again();
-    cluster.execute("CREATE EXTENSION snowflake");
+    cluster.run("CREATE EXTENSION snowflake");
     create_orders(&cluster);
     cluster
 }
@@ -55,7 +55,7 @@ pub fn assert_all_is_well(client: &mut Client) {
     // A copy that has the identity of its original is told so.
     let doubts = "SELECT coalesce(string_agg(name || ': ' || detail, ' '), '')
                   FROM snowflake_check() WHERE NOT ok AND name <> 'restored copy'";
-    assert_eq!(text(client, doubts), "");
+    assert_eq!(value::<String>(client, doubts), "");
 }
 
 /// Asserts that the register of a server is above every row.
@@ -197,7 +197,7 @@ fn pg_checksums_finds_a_damaged_register() {
     // A page that was not written by a checkpoint since it was created.
     fs::remove_file(Register::path(&cluster)).expect("the register");
     cluster.start_again();
-    cluster.execute("SELECT snowflake_set_floor(now() + interval '10 s')");
+    cluster.run("SELECT snowflake_set_floor(now() + interval '10 s')");
     cluster.stop();
     let damaged = "global/4294965250\", block 0";
     assert_finds_damage(&cluster, || pg_checksums(&cluster, "--check"), damaged);

@@ -6,8 +6,8 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, Journal, Means, StopOnDrop, assert_distinct, bigint, bigints,
-    eventually, execute, explain, lacks,
+    Cluster, ClusterBuilder, Journal, Means, Run, StopOnDrop, assert_distinct, bigint, bigints,
+    eventually, explain, lacks,
 };
 
 use crate::foreign_tables::{INSERT, workers};
@@ -27,9 +27,9 @@ fn citus() -> Option<Citus> {
     }
     let coordinator = start(node(1));
     let host = host(&coordinator);
-    coordinator.execute(&format!("SELECT citus_set_coordinator_host('{host}', 5432)"));
+    coordinator.run(&format!("SELECT citus_set_coordinator_host('{host}', 5432)"));
     // Citus creates the extension on each node that is added.
-    coordinator.execute("CREATE EXTENSION snowflake");
+    coordinator.run("CREATE EXTENSION snowflake");
     let mut citus = Citus { coordinator, nodes: Vec::new() };
     [2, 3].into_iter().for_each(|worker| citus.add(start(node(worker))));
     Some(citus)
@@ -53,13 +53,13 @@ fn start(builder: ClusterBuilder) -> Cluster {
     let mut node = builder.create();
     node.configure(&[("citus.local_hostname", &host(&node))]);
     node.start_again();
-    node.execute("CREATE EXTENSION citus");
+    node.run("CREATE EXTENSION citus");
     node
 }
 
 impl Citus {
     fn add(&mut self, node: Cluster) {
-        self.coordinator.execute(&format!("SELECT citus_add_node('{}', 5432)", host(&node)));
+        self.coordinator.run(&format!("SELECT citus_add_node('{}', 5432)", host(&node)));
         self.nodes.push(node);
     }
 
@@ -70,7 +70,7 @@ impl Citus {
 
     /// Orders that are distributed by ID.
     fn orders(&self) -> Client {
-        self.coordinator.execute(
+        self.coordinator.run(
             "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
              SELECT create_distributed_table('orders', 'id', shard_count => 4)",
         );
@@ -80,7 +80,7 @@ impl Citus {
     /// Lines and notes that are distributed by tenant, and on the same node for each tenant.
     fn lines_and_notes(&self) -> Client {
         for table in ["lines", "notes"] {
-            self.coordinator.execute(&format!(
+            self.coordinator.run(&format!(
                 "CREATE TABLE {table} (
                      tenant_id bigint, id bigint DEFAULT snowflake_nextval(), item text,
                      PRIMARY KEY (tenant_id, id)
@@ -95,7 +95,7 @@ impl Citus {
 /// Fills the table of lines from the coordinator.
 fn insert_lines(client: &mut Client, count: u32) {
     let insert = "INSERT INTO lines (tenant_id) SELECT generate_series";
-    execute(client, &format!("{insert}(1, {count})"));
+    client.run(&format!("{insert}(1, {count})"));
 }
 
 fn ids(client: &mut Client, table: &str) -> Vec<i64> {
@@ -139,19 +139,19 @@ fn ids_are_of_the_node_that_was_asked() {
     let mut client = citus.orders();
     for (node, worker) in citus.all().zip(1_i64..) {
         let mut client = node.connect();
-        execute(&mut client, "TRUNCATE orders");
-        execute(&mut client, INSERT);
-        execute(&mut client, "COPY orders (item) FROM PROGRAM 'seq 50'");
+        client.run("TRUNCATE orders");
+        client.run(INSERT);
+        client.run("COPY orders (item) FROM PROGRAM 'seq 50'");
         let one = bigint(&mut client, "INSERT INTO orders (item) VALUES ('x') RETURNING id");
         let found = format!("SELECT count(*) FROM orders WHERE id = {one}");
         assert_eq!(bigint(&mut client, &found), 1);
         assert_eq!(workers(&mut client, "orders"), [worker]);
     }
-    execute(&mut client, "TRUNCATE orders");
+    client.run("TRUNCATE orders");
     thread::scope(|scope| {
         for node in citus.all() {
             let mut client = node.connect();
-            scope.spawn(move || (0..STATEMENTS).for_each(|_| execute(&mut client, INSERT)));
+            scope.spawn(move || (0..STATEMENTS).for_each(|_| client.run(INSERT)));
         }
     });
     let ids = ids(&mut client, "orders");
@@ -165,13 +165,12 @@ fn ids_are_of_the_node_that_was_asked() {
 fn a_reference_table_has_the_same_ids_everywhere() {
     let Some(citus) = citus() else { return };
     let mut client = citus.coordinator.connect();
-    execute(
-        &mut client,
+    client.run(
         "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
          SELECT create_reference_table('orders')",
     );
-    citus.all().for_each(|node| node.execute(INSERT));
-    execute(&mut client, "INSERT INTO orders (item) SELECT item FROM orders");
+    citus.all().for_each(|node| node.run(INSERT));
+    client.run("INSERT INTO orders (item) SELECT item FROM orders");
     let expected = ids(&mut client, "orders");
     assert_eq!(expected.len(), 2 * 3 * ROWS);
     assert_distinct(expected.clone());
@@ -194,11 +193,11 @@ fn a_select_takes_the_ids_of_the_nodes_with_the_shards() {
     let plan = explain(&mut client, insert);
     assert!(plan.contains("INSERT/SELECT method: repartition"), "{plan}");
     assert!(plan.contains("Query: SELECT tenant_id, public.snowflake_nextval() AS id"), "{plan}");
-    execute(&mut client, insert);
+    client.run(insert);
     assert_eq!(workers(&mut client, "notes"), [2, 3]);
     // Into orders, the rows move to other nodes.
     let mut client = citus.orders();
-    execute(&mut client, "INSERT INTO orders (item) SELECT item FROM lines");
+    client.run("INSERT INTO orders (item) SELECT item FROM lines");
     assert_eq!(workers(&mut client, "orders"), [2, 3]);
     let mut all = ["lines", "notes", "orders"].map(|table| ids(&mut client, table)).concat();
     // Without rows.
@@ -216,7 +215,7 @@ fn a_select_takes_the_ids_of_the_nodes_with_the_shards() {
 fn times_are_sent_to_the_shards_as_ids() {
     let Some(citus) = citus() else { return };
     let mut client = citus.orders();
-    execute(&mut client, INSERT);
+    client.run(INSERT);
     for (query, condition) in [
         (
             "SELECT * FROM orders WHERE snowflake_within(id, '2026-01-01+00', '2027-01-01+00')",
@@ -243,7 +242,7 @@ fn times_are_sent_to_the_shards_as_ids() {
 fn moving_shards_leaves_ids_alone() {
     let Some(mut citus) = citus() else { return };
     let mut client = citus.orders();
-    (0..20).for_each(|_| execute(&mut client, INSERT));
+    (0..20).for_each(|_| client.run(INSERT));
     let before = ids(&mut client, "orders");
     citus.add(start(node(4)));
     let journals = [(); 4].map(|()| Journal::new());
@@ -259,15 +258,12 @@ fn moving_shards_leaves_ids_alone() {
             let [from, to] = [0, 2].map(|node| host(&citus.nodes[node]));
             let shard = format!("SELECT min(shardid) FROM citus_shards WHERE nodename = '{from}'");
             let places = format!("'{from}', 5432, '{to}', 5432, '{mode}'");
-            execute(
-                &mut client,
-                &format!("SELECT citus_move_shard_placement(({shard}), {places})"),
-            );
+            client.run(&format!("SELECT citus_move_shard_placement(({shard}), {places})"));
             assert_eq!(shards_of(&citus.nodes[2], &mut client), shards + 1);
             journals.iter().for_each(|journal| journal.wait_for(20));
         }
         let first = host(&citus.nodes[0]);
-        execute(&mut client, &format!("SELECT citus_drain_node('{first}', 5432, 'block_writes')"));
+        client.run(&format!("SELECT citus_drain_node('{first}', 5432, 'block_writes')"));
         assert_eq!(shards_of(&citus.nodes[0], &mut client), 0);
         journals.iter().for_each(|journal| journal.wait_for(20));
     });
@@ -290,7 +286,7 @@ fn shards_of(node: &Cluster, client: &mut Client) -> i64 {
 /// How many IDs of notes are duplicates, after another note on each line. No constraint is
 /// violated: the key of a row has the tenant, too.
 fn duplicates(client: &mut Client) -> i64 {
-    execute(client, "INSERT INTO notes (tenant_id) SELECT tenant_id FROM lines");
+    client.run("INSERT INTO notes (tenant_id) SELECT tenant_id FROM lines");
     let count = bigint(client, "SELECT count(*) - count(DISTINCT id) FROM notes");
     println!("{count} of {} IDs are duplicates", bigint(client, "SELECT count(*) FROM notes"));
     count
@@ -316,7 +312,7 @@ fn promote_clone(client: &mut Client, original: &Cluster, clone: &Cluster) {
     let (clone, original) = (host(clone), host(original));
     let add = format!("SELECT citus_add_clone_node('{clone}', 5432, '{original}', 5432)::bigint");
     let number = bigint(client, &add);
-    execute(client, &format!("SELECT citus_promote_clone_and_rebalance({number})"));
+    client.run(&format!("SELECT citus_promote_clone_and_rebalance({number})"));
 }
 
 /// A clone of a node runs beside its original. With a worker ID of its own, set before it is
@@ -350,11 +346,11 @@ fn distributed_columns_are_converted() {
              SELECT create_distributed_table('{table}', 'tenant_id', shard_count => 4);
              INSERT INTO {table} (tenant_id, id) SELECT n, n FROM generate_series(1, 50) AS n"
         );
-        execute(&mut client, &create);
+        client.run(&create);
         let convert = format!("SELECT snowflake_convert('{table}', 'id', dry_run => false)");
-        execute(&mut client, &convert);
+        client.run(&convert);
         for node in citus.all() {
-            node.execute(&format!("INSERT INTO {table} (tenant_id) VALUES (51), (52)"));
+            node.run(&format!("INSERT INTO {table} (tenant_id) VALUES (51), (52)"));
         }
         assert_eq!(workers(&mut client, &format!("{table} WHERE tenant_id > 50")), [1, 2, 3]);
         let old = ids(&mut client, &format!("{table} WHERE tenant_id <= 50"));

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use snowflake_e2e::{
-    Cluster, NEXT, assert_increasing, bigint, bigints, eventually, execute, publishing,
+    Cluster, NEXT, Run, assert_increasing, bigint, bigints, eventually, publishing,
 };
 
 const SERVERS: usize = 3;
@@ -13,7 +13,7 @@ const SERVERS: usize = 3;
 /// A server with the tables of the recipe.
 fn server(number: usize) -> Cluster {
     let cluster = publishing(&number.to_string()).start();
-    cluster.execute(
+    cluster.run(
         "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
          CREATE TABLE horizons (server integer PRIMARY KEY, horizon bigint NOT NULL);
          CREATE PUBLICATION jobs FOR TABLE jobs, horizons",
@@ -37,7 +37,7 @@ fn replicate(servers: &[Cluster]) -> usize {
     }
     servers[..complete].iter().for_each(|server| server.wait_for_the_copy("postgres"));
     for (number, server) in servers.iter().enumerate() {
-        server.execute(&format!("INSERT INTO horizons VALUES ({number}, 0)"));
+        server.run(&format!("INSERT INTO horizons VALUES ({number}, 0)"));
     }
     for server in &servers[..complete] {
         let mut client = server.connect();
@@ -58,9 +58,9 @@ fn a_feed_of_several_servers_is_complete_and_in_order() {
         let write = |writer: usize| {
             let mut client = servers[writer % SERVERS].connect();
             for round in 0..100 {
-                execute(&mut client, "BEGIN; INSERT INTO jobs DEFAULT VALUES");
+                client.run("BEGIN; INSERT INTO jobs DEFAULT VALUES");
                 thread::sleep(Duration::from_millis((round * 7 + writer as u64) % 11));
-                execute(&mut client, "COMMIT");
+                client.run("COMMIT");
             }
         };
         let consume = |server: &Cluster| {
@@ -90,7 +90,7 @@ fn a_feed_of_several_servers_is_complete_and_in_order() {
                 let mut client = server.connect();
                 while !done.load(SeqCst) {
                     bigint(&mut client, NEXT);
-                    execute(&mut client, &format!("{horizon} {number}"));
+                    client.run(&format!("{horizon} {number}"));
                     thread::sleep(Duration::from_millis(50));
                 }
             });

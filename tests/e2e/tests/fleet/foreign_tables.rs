@@ -5,7 +5,7 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, Means, assert_distinct, bigint, bigints, execute, explain, lacks, publishing,
+    Cluster, Means, Run, assert_distinct, bigint, bigints, explain, lacks, publishing,
 };
 
 const STATEMENTS: usize = 100;
@@ -24,10 +24,10 @@ fn fleet(by: &str, bounds: [&str; 2]) -> Option<Fleet> {
     }
     let [parent, one, other] = ["1", "2", "3"].map(|worker| publishing(worker).start());
     let table = "CREATE TABLE orders (id bigint DEFAULT snowflake_nextval(), item text)";
-    parent.execute(&format!("CREATE EXTENSION postgres_fdw; {table} PARTITION BY {by}"));
+    parent.run(&format!("CREATE EXTENSION postgres_fdw; {table} PARTITION BY {by}"));
     for ((number, shard), bounds) in [(2, &one), (3, &other)].into_iter().zip(bounds) {
-        shard.execute(&format!("{table}; ALTER TABLE orders ADD PRIMARY KEY (id)"));
-        parent.execute(&format!(
+        shard.run(&format!("{table}; ALTER TABLE orders ADD PRIMARY KEY (id)"));
+        parent.run(&format!(
             "CREATE SERVER shard{number} FOREIGN DATA WRAPPER postgres_fdw
                  OPTIONS (host '{}', port '5432', dbname 'postgres');
              CREATE USER MAPPING FOR CURRENT_USER SERVER shard{number} OPTIONS (user 'postgres');
@@ -45,7 +45,7 @@ impl Fleet {
         thread::scope(|scope| {
             for server in [&self.parent, &self.shards[0], &self.shards[1]] {
                 let mut client = server.connect();
-                scope.spawn(move || (0..STATEMENTS).for_each(|_| execute(&mut client, INSERT)));
+                scope.spawn(move || (0..STATEMENTS).for_each(|_| client.run(INSERT)));
             }
         });
         let ids = bigints(&mut self.parent.connect(), "SELECT id FROM orders");
@@ -78,11 +78,11 @@ fn rows_inserted_at_the_shards_are_lost_to_a_parent_that_hashes() {
     let bounds = ["WITH (MODULUS 2, REMAINDER 0)", "WITH (MODULUS 2, REMAINDER 1)"];
     let Some(fleet) = fleet("HASH (id)", bounds) else { return };
     let mut parent = fleet.parent.connect();
-    execute(&mut parent, INSERT);
-    execute(&mut parent, "COPY orders (item) FROM PROGRAM 'seq 50'");
+    parent.run(INSERT);
+    parent.run("COPY orders (item) FROM PROGRAM 'seq 50'");
     for shard in &fleet.shards {
         assert_eq!(workers(&mut shard.connect(), "orders"), [1]);
-        shard.execute("TRUNCATE orders");
+        shard.run("TRUNCATE orders");
     }
     fleet.insert_everywhere();
     assert_eq!(workers(&mut parent, "orders"), [1, 2, 3]);
@@ -96,7 +96,7 @@ fn a_parent_that_partitions_by_worker_finds_the_rows_of_its_shards() {
     let by = "LIST (snowflake_worker_id(id))";
     let Some(fleet) = fleet(by, ["IN (2)", "IN (3)"]) else { return };
     let mut parent = fleet.parent.connect();
-    execute(&mut parent, "CREATE TABLE orders_1 PARTITION OF orders FOR VALUES IN (1)");
+    parent.run("CREATE TABLE orders_1 PARTITION OF orders FOR VALUES IN (1)");
     fleet.insert_everywhere();
     for (table, worker) in [("orders_1", 1), ("orders_2", 2), ("orders_3", 3)] {
         assert_eq!(workers(&mut parent, table), [worker]);

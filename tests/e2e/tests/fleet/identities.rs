@@ -7,19 +7,19 @@ use std::thread;
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, NEXT, bigint, dump_and_restore, error_of, eventually, execute, output, server_with,
-    signal, text,
+    Cluster, NEXT, Run, bigint, dump_and_restore, error_of, eventually, output, server_with,
+    signal, value,
 };
 
 fn claim(registry: &Cluster, name: &str) -> String {
-    text(&mut registry.connect(), &format!("SELECT snowflake_claim_node('{name}')"))
+    value::<String>(&mut registry.connect(), &format!("SELECT snowflake_claim_node('{name}')"))
 }
 
 /// A server whose clock can be moved, and that has this fragment in its configuration.
 fn server(fragment: &str) -> Cluster {
     let mut server = server_with(Cluster::builder().fake_clock(), fragment);
     server.start_again();
-    server.execute("CREATE EXTENSION snowflake");
+    server.run("CREATE EXTENSION snowflake");
     server
 }
 
@@ -56,11 +56,11 @@ fn an_identity_is_handed_over_with_its_floor() {
     old.set_clock("+1h");
     let mut client = old.connect();
     let last = bigint(&mut client, "SELECT max(id) FROM snowflake_nextval(100000) AS id");
-    let floor = text(&mut client, "SELECT snowflake_floor()::text");
+    let floor = value::<String>(&mut client, "SELECT snowflake_floor()::text");
     drop((client, old));
 
-    registry.execute(&format!("SELECT snowflake_release_node('old', floor => '{floor}')"));
-    registry.execute("SELECT snowflake_claim_node('new', 0, 0)");
+    registry.run(&format!("SELECT snowflake_release_node('old', floor => '{floor}')"));
+    registry.run("SELECT snowflake_claim_node('new', 0, 0)");
     let fragment = claim(&registry, "new");
     let first = bigint(&mut server(&fragment).connect(), NEXT);
     assert!(first > last, "{first} is not above {last}");
@@ -76,19 +76,17 @@ fn an_identity_is_handed_over_with_its_floor() {
 #[test]
 fn an_ordinary_owner_dumps_and_restores_the_claims() {
     let cluster = Cluster::builder().set("wal_level", "logical").start();
-    cluster.execute("CREATE ROLE owner LOGIN CREATEDB");
+    cluster.run("CREATE ROLE owner LOGIN CREATEDB");
     let as_owner = |database: &str| cluster.connect_as("owner", database);
     let program = |name: &str, arguments: &[&str]| {
         output(cluster.client_program(name).env("PGUSER", "owner").args(arguments))
     };
-    execute(&mut as_owner("postgres"), "CREATE DATABASE original");
-    execute(
-        &mut cluster.connect_to("original"),
+    as_owner("postgres").run("CREATE DATABASE original");
+    cluster.connect_to("original").run(
         "CREATE PUBLICATION everything FOR ALL TABLES; GRANT CREATE ON SCHEMA public TO owner",
     );
     let mut original = as_owner("original");
-    execute(
-        &mut original,
+    original.run(
         "CREATE EXTENSION snowflake;
          SELECT snowflake_claim_node('db-' || n) FROM generate_series(1, 5) AS n;
          SELECT snowflake_release_node('db-2', issued_until => clock_timestamp(), fenced => true);
@@ -96,8 +94,8 @@ fn an_ordinary_owner_dumps_and_restores_the_claims() {
          SELECT snowflake_claim_node('db-3')",
     );
     let nodes = "SELECT string_agg(n::text, E'\\n' ORDER BY n::text) FROM snowflake_nodes AS n";
-    let expected = text(&mut original, nodes);
-    execute(&mut as_owner("postgres"), "CREATE DATABASE restored");
+    let expected = value::<String>(&mut original, nodes);
+    as_owner("postgres").run("CREATE DATABASE restored");
     // Publications of all tables belong to superusers.
     let dump = program("pg_dump", &["--no-publications", "original"]);
     let file = cluster.directory().join("dump");
@@ -105,9 +103,9 @@ fn an_ordinary_owner_dumps_and_restores_the_claims() {
     let file = file.to_str().expect("UTF-8");
     program("psql", &["-Xq", "-v", "ON_ERROR_STOP=1", "-f", file, "restored"]);
     let mut restored = as_owner("restored");
-    assert_eq!(text(&mut restored, nodes), expected);
+    assert_eq!(value::<String>(&mut restored, nodes), expected);
     // It goes on from there.
-    let next = text(&mut restored, "SELECT snowflake_claim_node('db-6')");
+    let next = value::<String>(&mut restored, "SELECT snowflake_claim_node('db-6')");
     assert!(next.ends_with("worker_id = 5"), "{next}");
 }
 
@@ -116,15 +114,14 @@ fn an_ordinary_owner_dumps_and_restores_the_claims() {
 #[test]
 fn whoever_owns_the_database_dumps_it() {
     let cluster = Cluster::start();
-    cluster.execute("CREATE ROLE bob LOGIN; CREATE ROLE zoe LOGIN");
+    cluster.run("CREATE ROLE bob LOGIN; CREATE ROLE zoe LOGIN");
     for (owner, creator) in [("bob", "postgres"), ("zoe", "zoe")] {
         let database = format!("of_{owner}");
-        cluster.execute(&format!("CREATE DATABASE {database} OWNER {owner}"));
+        cluster.run(&format!("CREATE DATABASE {database} OWNER {owner}"));
         let create = "CREATE EXTENSION snowflake; SELECT snowflake_claim_node('db-1')";
-        execute(&mut cluster.connect_as(creator, &database), create);
+        cluster.connect_as(creator, &database).run(create);
     }
-    execute(
-        &mut cluster.connect_to("of_zoe"),
+    cluster.connect_to("of_zoe").run(
         "ALTER DATABASE of_zoe OWNER TO bob; REASSIGN OWNED BY zoe TO bob;
          DROP OWNED BY zoe; DROP ROLE zoe",
     );
@@ -135,26 +132,24 @@ fn whoever_owns_the_database_dumps_it() {
         dump_and_restore(&cluster, database, &format!("{database}_restored"));
     }
     // The new owner of the extension goes on where the old one stopped.
-    execute(&mut cluster.connect_as("bob", "of_zoe"), "SELECT snowflake_claim_node('db-2')");
+    cluster.connect_as("bob", "of_zoe").run("SELECT snowflake_claim_node('db-2')");
 }
 
 /// A claim that waits for a release sees it, and gives the identity to nobody else.
 #[test]
 fn a_claim_that_waits_for_a_release_sees_it() {
     let registry = Cluster::start();
-    registry.execute("SELECT snowflake_claim_node('old')");
+    registry.run("SELECT snowflake_claim_node('old')");
     thread::scope(|scope| {
         let mut operator = registry.connect();
-        execute(
-            &mut operator,
-            "BEGIN;
+        operator.run("BEGIN;
              SELECT snowflake_release_node('old', issued_until => clock_timestamp(), fenced => true);
              SELECT snowflake_claim_node('new', 0, 0)",
         );
         let waiting = scope.spawn(|| claim(&registry, "old"));
         let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
         eventually("the claim waits", || bigint(&mut operator, waits) > 0);
-        execute(&mut operator, "COMMIT");
+        operator.run("COMMIT");
         let fragment = waiting.join().expect("a session");
         assert!(fragment.contains("worker_id = 1"), "{fragment}");
     });
@@ -197,7 +192,7 @@ fn a_claim_outlives_a_synchronous_failover_of_its_database() {
         let claim = || scope.spawn(|| claim(&registry, "db-1"));
         let canceled = claim();
         wait_for_a_wait(&mut operator);
-        execute(&mut operator, CANCEL);
+        operator.run(CANCEL);
         canceled.join().expect("committed here alone");
         let again = claim();
         wait_for_a_wait(&mut operator);
@@ -222,19 +217,19 @@ fn a_claim_that_is_prepared_waits_for_synchronous_standbys() {
         .set("synchronous_standby_names", "nobody")
         .start();
     let mut operator = registry.connect();
-    execute(&mut operator, "BEGIN; SELECT snowflake_claim_node('db-1')");
-    let prepared = thread::spawn(move || execute(&mut operator, "PREPARE TRANSACTION 'p'"));
+    operator.run("BEGIN; SELECT snowflake_claim_node('db-1')");
+    let prepared = thread::spawn(move || operator.run("PREPARE TRANSACTION 'p'"));
     let mut watcher = registry.connect();
     wait_for_a_wait(&mut watcher);
-    execute(&mut watcher, CANCEL);
+    watcher.run(CANCEL);
     prepared.join().expect("prepared, with a warning");
 
-    execute(&mut watcher, "SET lock_timeout = '100ms'");
+    watcher.run("SET lock_timeout = '100ms'");
     let error = error_of(watcher.batch_execute("SELECT snowflake_claim_node('db-2')"));
     assert_eq!(error.code(), &SqlState::LOCK_NOT_AVAILABLE, "{error}");
-    execute(&mut watcher, "COMMIT PREPARED 'p'");
-    execute(&mut watcher, "BEGIN");
-    let next = text(&mut watcher, "SELECT snowflake_claim_node('db-2')");
+    watcher.run("COMMIT PREPARED 'p'");
+    watcher.run("BEGIN");
+    let next = value::<String>(&mut watcher, "SELECT snowflake_claim_node('db-2')");
     assert!(next.ends_with("worker_id = 1"), "that of db-1");
 }
 
@@ -255,13 +250,13 @@ fn after_an_asynchronous_failover_running_servers_enter_themselves() {
     standby.promote();
     standby.wait_until_primary();
     // What would happen otherwise.
-    execute(&mut operator, "BEGIN");
-    let careless = text(&mut operator, "SELECT snowflake_claim_node('db-3')");
+    operator.run("BEGIN");
+    let careless = value::<String>(&mut operator, "SELECT snowflake_claim_node('db-3')");
     assert!(careless.ends_with("worker_id = 1"), "that of db-2");
-    execute(&mut operator, "ROLLBACK");
+    operator.run("ROLLBACK");
 
-    execute(&mut operator, "SELECT snowflake_claim_node('db-1', 0, 0)");
-    execute(&mut operator, "SELECT snowflake_claim_node('db-2', 0, 1)");
+    operator.run("SELECT snowflake_claim_node('db-1', 0, 0)");
+    operator.run("SELECT snowflake_claim_node('db-2', 0, 1)");
     let error = error_of(operator.batch_execute("SELECT snowflake_claim_node('db-3', 0, 1)"));
     assert_eq!(error.code(), &SqlState::OBJECT_IN_USE, "{error}");
     assert!(claim(&standby, "db-3").ends_with("worker_id = 2"));

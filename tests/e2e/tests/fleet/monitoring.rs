@@ -149,9 +149,9 @@ impl Watched {
     /// A primary that has taken an ID. The role that README.md creates has the search path that
     /// the documentation of the exporter recommends.
     fn primary(cluster: Cluster) -> Watched {
-        cluster.execute("CREATE EXTENSION IF NOT EXISTS snowflake; SELECT snowflake_nextval()");
-        cluster.execute(&block("sql"));
-        cluster.execute("ALTER USER prometheus SET search_path TO prometheus, pg_catalog");
+        cluster.run("CREATE EXTENSION IF NOT EXISTS snowflake; SELECT snowflake_nextval()");
+        cluster.run(&block("sql"));
+        cluster.run("ALTER USER prometheus SET search_path TO prometheus, pg_catalog");
         Watched::new(cluster)
     }
 
@@ -377,7 +377,7 @@ fn prometheus_finds_twins_and_who_is_not_well() {
     assert_alerts_and_dashboard_have_data(&prometheus, &exported);
 
     subscribe(&other.cluster, &one.cluster, "s", "copy_data = false");
-    one.cluster.execute(INSERT);
+    one.cluster.run(INSERT);
     let row = format!("SnowflakeTwinRow 5 9 {}", other.instance());
     let received = [row.clone(), other.fails("twins")];
     prometheus.wait_for(&[&[twins(), origin(&one), origin(&other)][..], &received].concat());

@@ -1,7 +1,7 @@
 //! A server's own rows that another one sends back. They carry its identity, and nobody is its twin.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, eventually, execute};
+use snowflake_e2e::{Cluster, Run, bigint, eventually};
 
 use crate::twins::{partitioned, rows, server, subscribe, twins, wait_for_rows};
 
@@ -29,12 +29,12 @@ impl Pair {
 
     fn with_rows(arguments: &str, statements: [&str; 2], insert: &str, rows: i64) -> Pair {
         let [home, other] = ["9", "8"].map(|worker| server(worker, arguments));
-        home.execute(statements[0]);
-        other.execute(statements[1]);
+        home.run(statements[0]);
+        other.run(statements[1]);
         subscribe(&other, &home, "from_home", "copy_data = false");
-        home.execute(insert);
+        home.run(insert);
         wait_for_rows(&mut other.connect(), rows);
-        other.execute("DROP SUBSCRIPTION from_home");
+        other.run("DROP SUBSCRIPTION from_home");
         subscribe(&home, &other, "from_other", "copy_data = false");
         Pair { home, other, rows }
     }
@@ -42,7 +42,7 @@ impl Pair {
     /// The other one changes rows, until the condition holds at home for all of them.
     #[track_caller]
     fn change(&self, statements: &[&str], condition: &str) {
-        statements.iter().for_each(|statement| self.other.execute(statement));
+        statements.iter().for_each(|statement| self.other.run(statement));
         let mut home = self.home.connect();
         let changed = format!("SELECT count(*) FROM orders WHERE {condition}");
         eventually("the change arrives", || {
@@ -84,14 +84,14 @@ fn rows_that_are_deleted_and_inserted_again_pass() {
     let at_once = format!("BEGIN; {DELETE}; {}; COMMIT", insert("again"));
     pair.change(&[SAVE, &at_once], "item = 'again'");
     pair.change(&[DELETE, &insert("once more")], "item = 'once more'");
-    pair.other.execute(DELETE);
+    pair.other.run(DELETE);
     let mut home = pair.home.connect();
     wait_for_rows(&mut home, 0);
     let worker = |client: &mut Client| {
         bigint(client, "SELECT coalesce(max(pid), 0)::bigint FROM pg_stat_subscription")
     };
     let first = worker(&mut home);
-    execute(&mut home, &format!("SELECT pg_terminate_backend({first})"));
+    home.run(&format!("SELECT pg_terminate_backend({first})"));
     eventually("another worker", || ![0, first].contains(&worker(&mut home)));
     pair.change(&[&insert("by the next one")], "item = 'by the next one'");
 }
@@ -101,7 +101,7 @@ fn rows_that_are_deleted_and_inserted_again_pass() {
 #[test]
 fn rows_that_a_large_transaction_deletes_and_a_small_one_inserts_again_pass() {
     let pair = Pair::new("", "", FRESH);
-    pair.other.execute(SAVE);
+    pair.other.run(SAVE);
     let mut kinds = vec!["off", "on"];
     if pair.home.programs().major() >= 16 {
         kinds.push("parallel");
@@ -110,7 +110,7 @@ fn rows_that_a_large_transaction_deletes_and_a_small_one_inserts_again_pass() {
     let delete = format!("BEGIN; {large}; {DELETE}; COMMIT");
     for streaming in kinds {
         let set = format!("ALTER SUBSCRIPTION from_other SET (streaming = {streaming})");
-        pair.home.execute(&set);
+        pair.home.run(&set);
         let insert = format!("INSERT INTO orders SELECT id, '{streaming}' FROM saved");
         pair.change(&[&delete, &insert], &format!("item = '{streaming}'"));
     }
@@ -122,12 +122,12 @@ fn rows_that_a_large_transaction_deletes_and_a_small_one_inserts_again_pass() {
 fn rows_beyond_what_is_kept_pass_and_a_twin_is_noticed() {
     let insert = "INSERT INTO orders (item) SELECT 'x' FROM generate_series(1, 100000)";
     let pair = Pair::with_rows("'id'", [""; 2], insert, 100_000);
-    pair.other.execute(SAVE);
-    pair.other.execute(DELETE);
+    pair.other.run(SAVE);
+    pair.other.run(DELETE);
     let mut home = pair.home.connect();
     wait_for_rows(&mut home, 0);
     pair.change(&["INSERT INTO orders TABLE saved"], "true");
-    pair.other.execute("INSERT INTO orders VALUES (snowflake_make(clock_timestamp(), 5, 9, 0))");
+    pair.other.run("INSERT INTO orders VALUES (snowflake_make(clock_timestamp(), 5, 9, 0))");
     eventually("the twin is noticed", || twins(&mut home) == 1);
 }
 
@@ -141,6 +141,6 @@ fn old_rows_pass() {
     let filtered = "ALTER TABLE orders REPLICA IDENTITY FULL;
         ALTER PUBLICATION orders SET TABLE orders WHERE (item = 'film')";
     let pair = Pair::new("", filtered, OLD);
-    pair.home.execute(DELETE);
+    pair.home.run(DELETE);
     pair.change(&["UPDATE orders SET item = 'film'"], "item = 'film'");
 }

@@ -20,7 +20,7 @@ use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{
     Request, StopOnDrop, bigint, bigints, check, error_of, eventually, fleet_program,
-    listening_ports, output, text,
+    listening_ports, output, value,
 };
 
 use fleet::{Fleet, Identity};
@@ -133,7 +133,7 @@ fn nobody_gets_power_over_a_fleet_without_its_password() {
             let (status, _) = Request::new(method, path, body).ask(member.api).expect("an answer");
             assert_eq!(status, 401, "{method} {path} of {}", member.name);
         }
-        assert_eq!(text(&mut member.connect(), "SHOW unix_socket_permissions"), "0700");
+        assert_eq!(value::<String>(&mut member.connect(), "SHOW unix_socket_permissions"), "0700");
     }
     assert_eq!(listening_ports(fleet.etcd.service.pid()), [fleet.etcd.port].into());
     // The key "a".

@@ -8,8 +8,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use snowflake_e2e::{
-    Cluster, Journal, Means, NEXT, archive_wal, assert_increasing, bigint, bigints, check,
-    create_orders, eventually, execute, fleet_program, fleet_program_path, lacks, output, skip,
+    Cluster, Journal, Means, NEXT, Run, archive_wal, assert_increasing, bigint, bigints, check,
+    create_orders, eventually, fleet_program, fleet_program_path, lacks, output, skip,
 };
 
 use super::backups::{FLOOR, assert_all_is_well, start_with_identity_outside, take, under_load};
@@ -183,11 +183,11 @@ fn take_at_once(clusters: [&Cluster; 2]) -> [Vec<i64>; 2] {
     let barrier = Barrier::new(clusters.len());
     let take = |cluster: &Cluster| {
         let mut client = cluster.connect();
-        execute(&mut client, NEXT);
+        client.run(NEXT);
         barrier.wait();
         // Not straight to the client, which would hold the server up.
         let taken = format!("CREATE TEMP TABLE taken AS SELECT snowflake_nextval({AT_ONCE}) AS id");
-        execute(&mut client, &taken);
+        client.run(&taken);
         let ids = bigints(&mut client, "SELECT id FROM taken");
         assert_increasing(&ids);
         ids

@@ -19,7 +19,7 @@ fn identity(lines: &str, arguments: &[&str]) -> (i32, i32) {
     let mut server = server_with(Cluster::builder().unset("shared_preload_libraries"), lines);
     let preloads = ["-c", "shared_preload_libraries=snowflake_pg"];
     server.start_with(&[&preloads, arguments].concat()).expect("a start");
-    server.execute("CREATE EXTENSION snowflake");
+    server.run("CREATE EXTENSION snowflake");
     let mut client = server.connect();
     let parts = "SELECT datacenter_id, worker_id FROM snowflake_parse(snowflake_nextval())";
     let row = client.query_one(parts, &[]).expect("an ID");
@@ -34,7 +34,7 @@ fn cloud_init_gives_a_server_its_identity() {
         return;
     }
     let registry = Cluster::start();
-    registry.execute(&block("CREATE ROLE provisioner"));
+    registry.run(&block("CREATE ROLE provisioner"));
     let home = registry.directory().display();
     let mut text = block("#cloud-config");
     for (printed, here) in [

@@ -1,9 +1,7 @@
 //! Sequences that PostgreSQL 19 replicates, beside tables that were converted.
 
 use postgres::Client;
-use snowflake_e2e::{
-    Means, assert_distinct, bigint, bigints, eventually, execute, lacks, publishing,
-};
+use snowflake_e2e::{Means, Run, assert_distinct, bigint, bigints, eventually, lacks, publishing};
 
 /// A serial column and an identity that will be converted, and a serial column that stays.
 const TABLES: &str = "
@@ -16,13 +14,13 @@ const CONVERTED: [&str; 2] = ["orders", "invoices"];
 fn insert(client: &mut Client) {
     for table in NAMES {
         let rows = format!("INSERT INTO {table} (item) SELECT 'book' FROM generate_series(1, 100)");
-        execute(client, &rows);
+        client.run(&rows);
     }
 }
 
 fn on_converted(client: &mut Client, function: &str) {
     for table in CONVERTED {
-        execute(client, &format!("SELECT {function}('{table}', 'id', dry_run => false)"));
+        client.run(&format!("SELECT {function}('{table}', 'id', dry_run => false)"));
     }
 }
 
@@ -46,10 +44,10 @@ fn sequences_follow_beside_converted_tables() {
     }
     let [publisher, subscriber] = ["8", "9"].map(|worker| publishing(worker).start());
     let (mut sender, mut receiver) = (publisher.connect(), subscriber.connect());
-    execute(&mut receiver, TABLES);
-    execute(&mut sender, TABLES);
-    execute(&mut sender, "CREATE PUBLICATION everything FOR TABLE orders, invoices, countries");
-    execute(&mut sender, "CREATE PUBLICATION sequences FOR ALL SEQUENCES");
+    receiver.run(TABLES);
+    sender.run(TABLES);
+    sender.run("CREATE PUBLICATION everything FOR TABLE orders, invoices, countries");
+    sender.run("CREATE PUBLICATION sequences FOR ALL SEQUENCES");
     insert(&mut sender);
     subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION everything, sequences");
     subscriber.wait_for_the_copy("postgres");
@@ -62,13 +60,13 @@ fn sequences_follow_beside_converted_tables() {
     on_converted(&mut sender, "snowflake_convert");
     insert(&mut sender);
     eventually("the rows arrive", || rows(&mut receiver) == [200; 3]);
-    execute(&mut receiver, "ALTER SUBSCRIPTION s REFRESH PUBLICATION");
-    execute(&mut receiver, "ALTER SUBSCRIPTION s REFRESH SEQUENCES");
+    receiver.run("ALTER SUBSCRIPTION s REFRESH PUBLICATION");
+    receiver.run("ALTER SUBSCRIPTION s REFRESH SEQUENCES");
     subscriber.wait_for_the_copy("postgres");
     eventually("the sequence follows", || position(&mut receiver, "countries") == 200);
 
     // The subscriber takes over.
-    execute(&mut receiver, "ALTER SUBSCRIPTION s DISABLE");
+    receiver.run("ALTER SUBSCRIPTION s DISABLE");
     insert(&mut receiver);
     insert(&mut sender);
     for table in CONVERTED {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, Means, assert_distinct, bigint, bigints, eventually, execute, lacks, publishing,
+    Cluster, Means, Run, assert_distinct, bigint, bigints, eventually, lacks, publishing,
 };
 
 pub const INSERT: &str = "INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 100)";
@@ -19,7 +19,7 @@ pub fn server(worker_id: &str, arguments: &str) -> Cluster {
     let table =
         "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
                  CREATE PUBLICATION orders FOR TABLE orders";
-    server.execute(&format!("{table}; {}", watch(arguments)));
+    server.run(&format!("{table}; {}", watch(arguments)));
     server
 }
 
@@ -79,10 +79,10 @@ fn rows_of_a_twin_are_counted_and_logged() {
         (without_ids, "", "'id', 'refuse'", 0),
     ] {
         let (publisher, subscriber) = (server("9", "'id'"), server("9", arguments));
-        publisher.execute(at_publisher);
-        subscriber.execute(at_subscriber);
+        publisher.run(at_publisher);
+        subscriber.run(at_subscriber);
         subscribe(&subscriber, &publisher, "from_other", "copy_data = false");
-        publisher.execute(INSERT);
+        publisher.run(INSERT);
         let mut client = subscriber.connect();
         wait_for_rows(&mut client, 100);
         assert_eq!(twins(&mut client), noticed, "{at_publisher}");
@@ -91,7 +91,7 @@ fn rows_of_a_twin_are_counted_and_logged() {
         let named = log.contains("came through subscription \"from_other\" with ID ");
         assert_eq!(named, noticed > 0, "{log}");
         // What the subscriber makes itself, and what another server has made, is none of it.
-        execute(&mut client, INSERT);
+        client.run(INSERT);
         assert_eq!(twins(&mut client), noticed);
         assert_eq!(twins(&mut publisher.connect()), 0);
     }
@@ -104,10 +104,10 @@ fn a_twin_is_noticed_however_late_its_rows_arrive() {
     let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id', 'log', '1s'"));
     subscribe(&subscriber, &publisher, "s", "copy_data = false");
     let mut client = subscriber.connect();
-    execute(&mut client, "ALTER SUBSCRIPTION s DISABLE");
-    publisher.execute(INSERT);
+    client.run("ALTER SUBSCRIPTION s DISABLE");
+    publisher.run(INSERT);
     thread::sleep(Duration::from_millis(1500));
-    execute(&mut client, "ALTER SUBSCRIPTION s ENABLE");
+    client.run("ALTER SUBSCRIPTION s ENABLE");
     wait_for_rows(&mut client, 100);
     assert_eq!(twins(&mut client), 100);
 }
@@ -131,11 +131,11 @@ fn a_refused_row_is_not_lost() {
             let is_prepared = kind == "two_phase = true";
             let reset = "SELECT snowflake_stat_reset()";
             let watch = |action| watch(&format!("'id', '{action}', '1s'"));
-            execute(&mut client, &format!("{}; TRUNCATE orders; {reset}", watch("refuse")));
+            client.run(&format!("{}; TRUNCATE orders; {reset}", watch("refuse")));
             let options = format!("copy_data = false, disable_on_error = {disables}, {kind}");
             subscribe(&subscriber, &publisher, "s", &options);
             let mut sender = publisher.connect();
-            execute(&mut sender, if is_prepared { &prepared } else { many });
+            sender.run(if is_prepared { &prepared } else { many });
             if disables {
                 let enabled = "SELECT count(*) FROM pg_subscription WHERE subenabled";
                 eventually("it is disabled", || bigint(&mut client, enabled) == 0);
@@ -145,15 +145,15 @@ fn a_refused_row_is_not_lost() {
             }
             assert_eq!(rows(&mut client), 0);
             // While the trigger is replaced, no row is applied, and counted.
-            execute(&mut client, &format!("{}; {reset}", watch("log")));
-            execute(&mut client, "ALTER SUBSCRIPTION s ENABLE");
+            client.run(&format!("{}; {reset}", watch("log")));
+            client.run("ALTER SUBSCRIPTION s ENABLE");
             if is_prepared {
                 eventually("the transaction is prepared", || twins(&mut client) == 3000);
-                execute(&mut sender, "COMMIT PREPARED 'p'");
+                sender.run("COMMIT PREPARED 'p'");
             }
             eventually(kind, || rows(&mut client) == 3000);
             assert_eq!(twins(&mut client), 3000, "{kind}");
-            execute(&mut client, "DROP SUBSCRIPTION s");
+            client.run("DROP SUBSCRIPTION s");
         }
         let log = subscriber.log();
         let error = "ERROR:  row was issued by another server with the identity of this one: \
@@ -168,24 +168,24 @@ fn a_refused_row_is_not_lost() {
 fn copies_of_a_table_pass() {
     let (publisher, subscriber) = (server("8", "'id'"), server("9", "'id', 'refuse'"));
     subscribe(&publisher, &subscriber, "from_9", "copy_data = false");
-    subscriber.execute(INSERT);
+    subscriber.run(INSERT);
     let (mut copied, mut client) = (publisher.connect(), subscriber.connect());
     wait_for_rows(&mut copied, 100);
-    execute(&mut copied, "DROP SUBSCRIPTION from_9");
-    execute(&mut client, "TRUNCATE orders");
+    copied.run("DROP SUBSCRIPTION from_9");
+    client.run("TRUNCATE orders");
     subscribe(&subscriber, &publisher, "from_8", "copy_data = true");
     assert_eq!((rows(&mut client), twins(&mut client)), (100, 0));
     // Once more, for a table that was taken out of the publication and put back.
     for change in ["DROP", "ADD"] {
-        execute(&mut copied, &format!("ALTER PUBLICATION orders {change} TABLE orders"));
-        execute(&mut client, "TRUNCATE orders");
-        execute(&mut client, "ALTER SUBSCRIPTION from_8 REFRESH PUBLICATION");
+        copied.run(&format!("ALTER PUBLICATION orders {change} TABLE orders"));
+        client.run("TRUNCATE orders");
+        client.run("ALTER SUBSCRIPTION from_8 REFRESH PUBLICATION");
     }
     subscriber.wait_for_the_copy("postgres");
     wait_for_rows(&mut client, 100);
     assert_eq!(twins(&mut client), 0);
     // After the copy, it watches.
-    execute(&mut copied, "INSERT INTO orders VALUES (snowflake_make(now(), 5, 9, 0))");
+    copied.run("INSERT INTO orders VALUES (snowflake_make(now(), 5, 9, 0))");
     eventually("the twin is noticed", || twins(&mut client) > 0);
 }
 
@@ -193,10 +193,9 @@ fn copies_of_a_table_pass() {
 #[test]
 fn rows_sent_during_the_copy_are_watched() {
     let (publisher, subscriber) = (server("9", "'id'"), server("9", "'id'"));
-    publisher.execute(INSERT);
+    publisher.run(INSERT);
     let mut client = subscriber.connect();
-    execute(
-        &mut client,
+    client.run(
         "CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$
          BEGIN PERFORM pg_sleep(0.03); RETURN NEW; END $$;
          CREATE TRIGGER linger BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION linger();
@@ -206,7 +205,7 @@ fn rows_sent_during_the_copy_are_watched() {
     // The state of the subscription says so before the publisher's snapshot is taken.
     let copying = "SELECT count(*) FROM pg_stat_progress_copy WHERE tuples_processed > 0";
     eventually("it is being copied", || bigint(&mut client, copying) == 1);
-    publisher.execute(INSERT);
+    publisher.run(INSERT);
     wait_for_rows(&mut client, 200);
     assert_eq!(twins(&mut client), 100);
 }
@@ -218,8 +217,8 @@ fn a_failover_with_a_shared_identity_makes_no_twin() {
     let (mut publisher, mut subscriber) = (server("8", "'id'"), server("9", "'id', 'refuse'"));
     subscribe(&subscriber, &publisher, "s", "copy_data = false");
     let (new_publisher, new_subscriber) = (publisher.standby(), subscriber.standby());
-    publisher.execute(INSERT);
-    subscriber.execute(INSERT);
+    publisher.run(INSERT);
+    subscriber.run(INSERT);
     for (server, standby, count) in
         [(&publisher, &new_publisher, 100), (&subscriber, &new_subscriber, 200)]
     {
@@ -229,17 +228,17 @@ fn a_failover_with_a_shared_identity_makes_no_twin() {
     subscriber.kill();
     new_subscriber.promote();
     let mut client = new_subscriber.connect();
-    publisher.execute(INSERT);
+    publisher.run(INSERT);
     wait_for_rows(&mut client, 300);
     publisher.kill();
     new_publisher.promote();
-    new_publisher.execute("SELECT pg_create_logical_replication_slot('s', 'pgoutput')");
+    new_publisher.run("SELECT pg_create_logical_replication_slot('s', 'pgoutput')");
     let connection = new_publisher.connection("postgres");
     let follow = format!("ALTER SUBSCRIPTION s CONNECTION '{connection} user=postgres'");
-    execute(&mut client, &follow);
-    new_publisher.execute(INSERT);
+    client.run(&follow);
+    new_publisher.run(INSERT);
     eventually("rows of the new publisher arrive", || rows(&mut client) >= 400);
-    execute(&mut client, INSERT);
+    client.run(INSERT);
     assert_eq!(twins(&mut client), 0);
     assert_distinct(bigints(&mut client, "SELECT id FROM orders"));
 }
@@ -261,7 +260,7 @@ pub fn two_that_follow_each_other(workers: [&str; 2]) -> Option<[Cluster; 2]> {
 /// the rows of the other one, and notices so many twins.
 fn insert_one_after_the_other(clients: &mut [Client], noticed: i64) {
     for client in &mut *clients {
-        execute(client, INSERT);
+        client.run(INSERT);
         thread::sleep(Duration::from_millis(5));
     }
     for client in clients {
@@ -286,14 +285,14 @@ fn without_the_trigger_a_key_collides() {
         let Some(servers) = two_that_follow_each_other(workers) else { return };
         let mut clients = servers.each_ref().map(Cluster::connect);
         for client in &mut clients {
-            execute(client, "DROP TRIGGER watch_twins ON orders");
+            client.run("DROP TRIGGER watch_twins ON orders");
         }
         insert_one_after_the_other(&mut clients, 0);
         let mut insert_on_both = || {
             let many = "INSERT INTO orders SELECT snowflake_nextval(400000)";
             thread::scope(|scope| {
                 for client in &mut clients {
-                    scope.spawn(|| execute(client, many));
+                    scope.spawn(|| client.run(many));
                 }
             });
         };
@@ -324,7 +323,7 @@ fn own_rows_that_come_back_are_no_twin() {
     let options = "copy_data = false, disable_on_error = true";
     subscribe(&servers[1], &servers[0], "from_0", options);
     let mut client = servers[1].connect();
-    execute(&mut client, INSERT);
+    client.run(INSERT);
     let enabled = "SELECT count(*) FROM pg_subscription WHERE subenabled";
     eventually("the rows come back", || bigint(&mut client, enabled) == 0);
     assert!(servers[1].log().contains("\"orders_pkey\""));

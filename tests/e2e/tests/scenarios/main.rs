@@ -23,6 +23,8 @@
 //!   one is expected.
 //! - `\as ROLE`, `\in DATABASE`, `\session NAME` and `\options -c NAME=VALUE` choose the session, which
 //!   is connected at its first statement. The same choice is the same session.
+//! - `errors_of(statements)` is a function of each database: it executes statements, one a line, and
+//!   returns of each how it fails, `SQLSTATE: message | detail | hint`, or `nothing`.
 //! - `\needs` knows `PostgreSQL VERSION`, `extension NAME` and `collation NAME`; without them, the file
 //!   is skipped. Other databases and roles are dropped when it ends.
 //! - `\set public_keys = KEY` gives the server a key of public IDs.
@@ -101,6 +103,22 @@ impl Clusters {
     }
 }
 
+/// What several files ask: see above. Each statement is in a subtransaction.
+const ERRORS_OF: &str = "
+    CREATE FUNCTION errors_of(statements text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+    DECLARE statement text; detail text; hint text;
+    BEGIN
+        FOREACH statement IN ARRAY string_to_array(btrim(statements, E' \\n'), E'\\n') LOOP
+            BEGIN
+                EXECUTE statement;
+                RETURN NEXT 'nothing';
+            EXCEPTION WHEN OTHERS THEN
+                GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+                RETURN NEXT concat_ws(' | ', sqlstate || ': ' || sqlerrm, nullif(detail, ''), nullif(hint, ''));
+            END;
+        END LOOP;
+    END $$";
+
 /// Starts a cluster. A server ends with the thread that started it, so this thread stays.
 fn start(settings: &Settings) -> Cluster {
     // A backtrace would show in the errors.
@@ -111,7 +129,9 @@ fn start(settings: &Settings) -> Cluster {
     });
     let (sender, started) = mpsc::channel();
     thread::spawn(move || {
-        sender.send(new.start()).expect("the test waits");
+        let cluster = new.start();
+        cluster.run(ERRORS_OF);
+        sender.send(cluster).expect("the test waits");
         loop {
             thread::park();
         }

@@ -2,9 +2,9 @@
 
 use postgres::NoTls;
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, bigint, error_of, interruption};
+use snowflake_e2e::{Cluster, Run, at_once, bigint, error_of, eventually, interruption};
 
-use super::{assert_left, listening, server, take};
+use super::{assert_left, listening, server};
 
 /// A server that has lost the library executes every statement that creates something.
 #[test]
@@ -12,23 +12,20 @@ fn without_the_library_the_setting_has_no_effect() {
     // The directory outlives the cluster, whose server is in it.
     let directory = snowflake_e2e::new_directory();
     let (mut cluster, mut client) = server();
-    client.batch_execute("CREATE TABLE adopted (id bigserial PRIMARY KEY)").expect("a table");
-    drop(client);
+    client.run("CREATE TABLE adopted (id bigserial PRIMARY KEY)");
     cluster.stop();
     cluster.configure(&[("shared_preload_libraries", "")]);
     cluster.use_programs(cluster.programs().without_the_extension(directory.path()));
     cluster.start_again();
-    let (mut client, heard) = listening(&cluster);
-    client
-        .batch_execute(
-            "SET snowflake.adopted_schemas = 'blog, public';
-             CREATE TABLE one (id bigserial PRIMARY KEY, other bigint REFERENCES adopted);
-             ALTER TABLE one ADD COLUMN name text; CREATE SCHEMA two; DROP SCHEMA two; ALTER TABLE adopted ADD COLUMN more text;
-             INSERT INTO one DEFAULT VALUES",
-        )
-        .expect("statements");
+    let (mut client, notices) = listening(&cluster);
+    client.run(
+        "SET snowflake.adopted_schemas = 'blog, public';
+         CREATE TABLE one (id bigserial PRIMARY KEY, other bigint REFERENCES adopted);
+         ALTER TABLE one ADD COLUMN name text; CREATE SCHEMA two; DROP SCHEMA two; ALTER TABLE adopted ADD COLUMN more text;
+         INSERT INTO one DEFAULT VALUES",
+    );
     assert_left(&mut client, "one", "id", "bigint");
-    assert_eq!(take(&heard), [""; 0]);
+    assert_eq!(notices.try_iter().collect::<Vec<_>>(), []);
     let error = error_of(client.batch_execute("INSERT INTO adopted DEFAULT VALUES"));
     assert_eq!(error.code(), &SqlState::UNDEFINED_FILE, "{error}");
     let options = "-c snowflake.adopted_schemas=blog";
@@ -38,68 +35,99 @@ fn without_the_library_the_setting_has_no_effect() {
 #[test]
 fn the_end_of_the_session_ends_the_statement() {
     let (cluster, mut other) = server();
-    other
-        .batch_execute(
-            "CREATE FUNCTION public.wait() RETURNS event_trigger LANGUAGE plpgsql AS $$
-             BEGIN
-                 IF current_query() ~ 'bigserial' AND tg_tag = 'ALTER TABLE' THEN PERFORM pg_sleep(60); END IF;
-             END $$;
-             CREATE EVENT TRIGGER wait ON ddl_command_start EXECUTE FUNCTION public.wait()",
-        )
-        .expect("an event trigger");
-    let (mut client, heard) = listening(&cluster);
-    let session: i32 = client.query_one("SELECT pg_backend_pid()", &[]).expect("a number").get(0);
+    other.run(
+        "CREATE FUNCTION public.wait() RETURNS event_trigger LANGUAGE plpgsql AS $$
+         BEGIN
+             IF current_query() ~ 'bigserial' AND tg_tag = 'ALTER TABLE' THEN PERFORM pg_sleep(60); END IF;
+         END $$;
+         CREATE EVENT TRIGGER wait ON ddl_command_start EXECUTE FUNCTION public.wait()",
+    );
+    let (mut client, notices) = listening(&cluster);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let sleeps = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-            snowflake_e2e::eventually("it sleeps", || bigint(&mut other, sleeps) == 1);
-            other.execute("SELECT pg_terminate_backend($1)", &[&session]).expect("terminated");
+            let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                WHERE wait_event = 'PgSleep'";
+            eventually("it sleeps", || bigint(&mut other, end) == 1);
         });
         let create = "CREATE TABLE posts (id bigserial PRIMARY KEY)";
         let error = client.execute(create, &[]).expect_err("the session has ended");
         assert_eq!(interruption(&error), &SqlState::ADMIN_SHUTDOWN, "{error}");
     });
-    assert_eq!(take(&heard), [""; 0]);
+    assert_eq!(notices.try_iter().collect::<Vec<_>>(), []);
 }
 
 #[test]
 fn sessions_that_create_and_drop_do_not_deadlock() {
     let cluster = Cluster::builder().set("log_lock_waits", "on").start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE EXTENSION IF NOT EXISTS snowflake; ALTER DATABASE postgres SET snowflake.adopted_schemas = 'blog';
-             CREATE SCHEMA blog; CREATE SCHEMA other;
-             CREATE TABLE blog.users (id bigserial PRIMARY KEY); CREATE TABLE other.users (id bigserial PRIMARY KEY);
-             INSERT INTO blog.users DEFAULT VALUES",
-        )
-        .expect("set up");
-    std::thread::scope(|scope| {
-        for session in 0..12 {
-            let cluster = &cluster;
-            scope.spawn(move || {
-                let mut client = cluster.connect();
-                let schema = if session % 4 == 3 { "other" } else { "blog" };
-                let key = if session % 2 == 0 { "bigserial" } else { "bigint GENERATED ALWAYS AS IDENTITY" };
-                for round in 0..6 {
-                    let table = format!("{schema}.posts_{session}");
-                    client
-                        .batch_execute(&format!(
-                            "CREATE TABLE {table} (id {key} PRIMARY KEY, author bigint REFERENCES {schema}.users);
-                             SELECT count(*) FROM {schema}.users;
-                             DROP TABLE {table}"
-                        ))
-                        .unwrap_or_else(|error| panic!("session {session}, round {round}: {error:?}"));
-                }
-            });
+    client.run(
+        "CREATE EXTENSION IF NOT EXISTS snowflake; ALTER DATABASE postgres SET snowflake.adopted_schemas = 'blog';
+         CREATE SCHEMA blog; CREATE SCHEMA other;
+         CREATE TABLE blog.users (id bigserial PRIMARY KEY); CREATE TABLE other.users (id bigserial PRIMARY KEY);
+         INSERT INTO blog.users DEFAULT VALUES",
+    );
+    at_once(12, |session| {
+        let mut client = cluster.connect();
+        let schema = ["blog", "blog", "blog", "other"][session % 4];
+        let key = ["bigserial", "bigint GENERATED ALWAYS AS IDENTITY"][session % 2];
+        let table = format!("{schema}.posts_{session}");
+        for _ in 0..6 {
+            client.run(&format!(
+                "CREATE TABLE {table} (id {key} PRIMARY KEY, author bigint REFERENCES {schema}.users);
+                 SELECT count(*) FROM {schema}.users;
+                 DROP TABLE {table}"
+            ));
         }
     });
     assert!(!cluster.log().contains("deadlock detected"), "{}", cluster.log());
 }
 
 #[test]
-fn a_value_that_is_no_list_stops_the_start() {
-    let start = Cluster::builder().set("snowflake.adopted_schemas", "a,,b").try_start();
-    let log = start.err().expect("no start");
-    assert!(log.contains("invalid value for parameter \"snowflake.adopted_schemas\""), "{log}");
+fn tables_of_extensions_are_left_alone() {
+    let (cluster, _client) = server();
+    let extensions = cluster.programs().extensions();
+    let write = |name: &str, text: &str| {
+        std::fs::write(extensions.join(name), text).expect("a file of an extension");
+    };
+    write("with_a_table.control", "default_version = '1'\n");
+    write("with_a_table--1.sql", "CREATE TABLE @extschema@.theirs (id bigserial PRIMARY KEY);\n");
+    let (mut client, notices) = listening(&cluster);
+    client.run("CREATE EXTENSION with_a_table SCHEMA blog");
+    assert_left(&mut client, "theirs", "id", "bigint");
+    assert_eq!(notices.try_iter().collect::<Vec<_>>(), []);
+}
+
+/// ALTER TABLE ONLY does not lock partitions of partitions, so others can drop them meanwhile. The server
+/// goes on, whatever was found of them.
+#[test]
+fn partitions_that_are_dropped_meanwhile_do_no_harm() {
+    let (cluster, mut client) = server();
+    client.run(
+        "CREATE TABLE events (id bigint GENERATED ALWAYS AS IDENTITY) PARTITION BY hash (id);
+         CREATE TABLE part PARTITION OF events FOR VALUES WITH (MODULUS 1, REMAINDER 0)
+             PARTITION BY hash (id);
+         DO $$ BEGIN FOR i IN 0..399 LOOP
+             EXECUTE format('CREATE TABLE leaf%s PARTITION OF part
+                                 FOR VALUES WITH (MODULUS 400, REMAINDER %s)', i, i);
+         END LOOP; END $$",
+    );
+    let mut other = cluster.connect();
+    std::thread::scope(|scope| {
+        let drops = scope.spawn(move || {
+            for number in (0..400).rev() {
+                // It might be what ends a deadlock.
+                let _ = other.batch_execute(&format!("DROP TABLE blog.leaf{number}"));
+            }
+        });
+        eventually("all are dropped", || {
+            let adopt = "BEGIN; ALTER TABLE ONLY events ADD PRIMARY KEY (id); ROLLBACK";
+            if let Err(error) = client.batch_execute(adopt) {
+                assert!(error.as_db_error().is_some(), "the server ended: {error}");
+                client.run("ROLLBACK");
+            }
+            drops.is_finished()
+        });
+        drops.join().expect("a session");
+    });
+    client.run("SELECT");
 }

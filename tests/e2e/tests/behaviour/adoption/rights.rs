@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint};
+use snowflake_e2e::{Cluster, Run, bigint};
 
 /// How many columns of tables in a schema have defaults that call the library's function, and no
 /// other function.
@@ -25,19 +25,15 @@ fn called(client: &mut Client, schema: &str) -> i64 {
 fn schemas_that_are_swapped_under_a_statement_change_nothing() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
+    client.run(
             "DROP EXTENSION IF EXISTS snowflake; CREATE ROLE mallory LOGIN; GRANT CREATE ON DATABASE postgres TO mallory",
-        )
-        .expect("a role");
+    );
     let mut mallory = cluster.connect_as("mallory", "postgres");
-    mallory
-        .batch_execute(
-            "CREATE SCHEMA m; CREATE EXTENSION snowflake SCHEMA m; CREATE SCHEMA m_2; CREATE SCHEMA app; CREATE SCHEMA app_2;
-             CREATE FUNCTION m_2.snowflake_nextval() RETURNS bigint LANGUAGE plpgsql AS $$
-             BEGIN EXECUTE 'ALTER ROLE mallory SUPERUSER'; RETURN 1; END $$",
-        )
-        .expect("schemas");
+    mallory.run(
+        "CREATE SCHEMA m; CREATE EXTENSION snowflake SCHEMA m; CREATE SCHEMA m_2; CREATE SCHEMA app; CREATE SCHEMA app_2;
+         CREATE FUNCTION m_2.snowflake_nextval() RETURNS bigint LANGUAGE plpgsql AS $$
+         BEGIN EXECUTE 'ALTER ROLE mallory SUPERUSER'; RETURN 1; END $$",
+    );
     let is_over = AtomicBool::new(false);
     let swaps = std::thread::scope(|scope| {
         let swapping = scope.spawn(|| {
@@ -51,7 +47,7 @@ fn schemas_that_are_swapped_under_a_statement_change_nothing() {
                     );
                     match mallory.batch_execute(&swap) {
                         Ok(()) => swaps += 1,
-                        Err(_) => mallory.batch_execute("ROLLBACK").expect("over"),
+                        Err(_) => mallory.run("ROLLBACK"),
                     }
                 }
             }

@@ -1,7 +1,6 @@
 //! The reference has everything that the extension has, and its examples are real.
 
-use snowflake_e2e::{Cluster, bigint};
-
+use snowflake_e2e::{Cluster, bigint, value};
 use snowflake_repository::page;
 
 /// The items of lists that begin with a name in code.
@@ -78,26 +77,21 @@ fn the_settings_of_the_reference_are_real() {
             "session" => "user",
             other => panic!("{name} needs {other}"),
         };
-        if name == "snowflake.public_key_file" {
-            // This machine does not have the file.
-            examples.push((name.to_owned(), String::new(), default.to_owned(), context));
-            continue;
-        }
+        // This machine does not have the file.
+        let value = if name == "snowflake.public_key_file" { "" } else { value };
         builder = builder.set(name, value);
-        examples.push((name.to_owned(), value.to_owned(), default.to_owned(), context));
+        examples.push((name, value, default, context));
     }
     let (configured, fresh) = (builder.start(), Cluster::start());
-    let show = |cluster: &Cluster, name: &str| -> String {
-        cluster.connect().query_one(&format!("SHOW {name}"), &[]).expect("a setting").get(0)
-    };
+    let ask = |cluster: &Cluster, query: &str| -> String { value(&mut cluster.connect(), query) };
     for (name, value, default, context) in &examples {
-        assert_eq!(&show(&configured, name), value, "{name}");
+        let show = format!("SHOW {name}");
+        assert_eq!(&ask(&configured, &show), value, "{name}");
         let of_setting = format!("SELECT context FROM pg_settings WHERE name = '{name}'");
-        let real: String = fresh.connect().query_one(&of_setting, &[]).expect("a setting").get(0);
-        assert_eq!(&real, context, "the context of {name}");
+        assert_eq!(&ask(&fresh, &of_setting), context, "the context of {name}");
         if !name.ends_with("er_id") {
-            let default = if default == "empty" { "" } else { default };
-            assert_eq!(show(&fresh, name), default, "the default of {name}");
+            let default = if *default == "empty" { "" } else { default };
+            assert_eq!(ask(&fresh, &show), default, "the default of {name}");
         }
     }
     let settings = "SELECT count(*) FROM pg_settings WHERE name LIKE 'snowflake.%'";

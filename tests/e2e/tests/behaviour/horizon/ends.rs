@@ -1,16 +1,15 @@
 //! A transaction that has taken an ID holds the horizon back until it has ended, however it ends.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually, signal};
+use snowflake_e2e::{Cluster, INSERT, NEXT, Run, bigint, error_of, eventually, signal};
 
-use super::{HORIZON, INSERT, Poller, begin, create_jobs, jobs};
+use super::{HORIZON, Poller, begin, start};
 
 /// Another session commits a later ID meanwhile.
 #[track_caller]
 fn assert_held(cluster: &Cluster, first: i64) {
     let mut other = cluster.connect();
-    let later = bigint(&mut other, INSERT);
-    assert!(later > first);
+    assert!(bigint(&mut other, INSERT) > first);
     assert_eq!(bigint(&mut other, HORIZON), first - 1);
 }
 
@@ -23,49 +22,47 @@ fn assert_not_held(cluster: &Cluster) {
 
 #[test]
 fn each_transaction_of_a_procedure_is_one_of_its_own() {
-    let cluster = jobs();
+    let cluster = start(Cluster::builder(), "20");
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
-             BEGIN
-                 INSERT INTO jobs DEFAULT VALUES;
-                 COMMIT;
-                 PERFORM pg_advisory_lock(1);
-                 INSERT INTO jobs DEFAULT VALUES;
-                 PERFORM pg_advisory_lock(2);
-             END $$",
-        )
-        .expect("a procedure");
-    client.batch_execute("SELECT pg_advisory_lock(1), pg_advisory_lock(2)").expect("locks");
+    client.run(
+        "CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
+         BEGIN
+             INSERT INTO orders DEFAULT VALUES;
+             COMMIT;
+             PERFORM pg_advisory_lock(1);
+             INSERT INTO orders DEFAULT VALUES;
+             PERFORM pg_advisory_lock(2);
+         END $$",
+    );
+    client.run("SELECT pg_advisory_lock(1), pg_advisory_lock(2)");
     std::thread::scope(|scope| {
         let mut worker = cluster.connect();
-        scope.spawn(move || worker.batch_execute("CALL work()").expect("work"));
-        let waits = |client: &mut postgres::Client, lock: i32| {
-            let query = format!(
-                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = {lock} \
+        scope.spawn(move || worker.run("CALL work()"));
+        let wait_for = |lock: i32| {
+            let waits = format!(
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = {lock}
                  AND NOT granted"
             );
-            eventually("it waits", || bigint(client, &query) == 1);
+            eventually("it waits", || bigint(&mut cluster.connect(), &waits) == 1);
         };
-        waits(&mut client, 1);
+        wait_for(1);
         assert_not_held(&cluster);
         let before = bigint(&mut client, NEXT);
-        client.batch_execute("SELECT pg_advisory_unlock(1)").expect("unlocked");
-        waits(&mut client, 2);
+        client.run("SELECT pg_advisory_unlock(1)");
+        wait_for(2);
         bigint(&mut client, INSERT);
         let horizon = bigint(&mut client, HORIZON);
         assert!(horizon >= before && horizon < bigint(&mut client, NEXT));
         let first = bigint(&mut client, "SELECT first_id FROM snowflake_horizon_holders");
         assert_eq!(horizon, first - 1);
-        client.batch_execute("SELECT pg_advisory_unlock(2)").expect("unlocked");
+        client.run("SELECT pg_advisory_unlock(2)");
     });
     assert_not_held(&cluster);
 }
 
 #[test]
 fn a_killed_backend_holds_nothing_back() {
-    let cluster = jobs();
+    let cluster = start(Cluster::builder(), "20");
     let (mut client, first) = begin(&cluster);
     assert_held(&cluster, first);
     let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
@@ -86,39 +83,34 @@ fn a_killed_backend_holds_nothing_back() {
 /// Nobody knows which IDs such a transaction has taken.
 #[test]
 fn a_transaction_prepared_before_the_start_is_named() {
-    let mut cluster = jobs();
+    let mut cluster = start(Cluster::builder(), "20");
     let (mut client, first) = begin(&cluster);
-    client.batch_execute("PREPARE TRANSACTION 'the old one'").expect("prepared");
-    drop(client);
-    cluster.stop();
-    cluster.start_again();
+    client.run("PREPARE TRANSACTION 'the old one'");
+    cluster.restart_with(&[]);
     let mut client = cluster.connect();
     for _ in 0..2 {
         let error = error_of(client.query(HORIZON, &[]));
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
         let named = "\"the old one\" of role postgres in database postgres";
         assert!(error.detail().expect("a detail").contains(named), "{error:?}");
-        assert!(
-            error.hint().expect("a hint").contains("ROLLBACK PREPARED 'the old one'"),
-            "{error:?}"
-        );
+        let remedy = "ROLLBACK PREPARED 'the old one'";
+        assert!(error.hint().expect("a hint").contains(remedy), "{error:?}");
         bigint(&mut client, INSERT);
     }
     // A new one does not hide it.
     let (mut other, _) = begin(&cluster);
-    other.batch_execute("PREPARE TRANSACTION 'new'").expect("prepared");
+    other.run("PREPARE TRANSACTION 'new'");
     let error = error_of(client.query(HORIZON, &[]));
     assert!(!error.detail().expect("a detail").contains("new"), "{error:?}");
-    other.batch_execute("COMMIT PREPARED 'new'").expect("committed");
-    client.batch_execute("COMMIT PREPARED 'the old one'").expect("committed");
+    other.run("COMMIT PREPARED 'new'");
+    client.run("COMMIT PREPARED 'the old one'");
     assert!(Poller::new(&cluster).poll().contains(&first));
     assert_not_held(&cluster);
 }
 
 #[test]
 fn without_prepared_transactions_there_are_no_holders() {
-    let cluster = Cluster::builder().set("max_prepared_transactions", "0").start();
-    create_jobs(&cluster);
+    let cluster = start(Cluster::builder(), "0");
     let (mut client, first) = begin(&cluster);
     error_of(client.batch_execute("PREPARE TRANSACTION 'two'"));
     assert_not_held(&cluster);
@@ -131,10 +123,9 @@ fn without_prepared_transactions_there_are_no_holders() {
 /// Before the first ID after a start, it is where IDs begin.
 #[test]
 fn after_a_start_it_is_where_ids_begin() {
-    let mut cluster = jobs();
+    let mut cluster = start(Cluster::builder(), "20");
     let id = bigint(&mut cluster.connect(), INSERT);
-    cluster.stop();
-    cluster.start_again();
+    cluster.restart_with(&[]);
     let mut client = cluster.connect();
     let horizon = bigint(&mut client, HORIZON);
     assert!(horizon > id);

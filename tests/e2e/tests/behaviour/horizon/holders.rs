@@ -1,9 +1,9 @@
 //! Who holds the horizon back, and who may see it.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, check};
+use snowflake_e2e::{Cluster, Run, bigint, check};
 
-use super::{begin, create_jobs, jobs};
+use super::{begin, start};
 
 fn row(client: &mut Client) -> (Option<i32>, Option<String>, bool, Option<i64>) {
     let query =
@@ -15,11 +15,9 @@ fn row(client: &mut Client) -> (Option<i32>, Option<String>, bool, Option<i64>) 
 
 #[test]
 fn the_view_names_processes_and_prepared_transactions() {
-    let mut cluster = jobs();
+    let mut cluster = start(Cluster::builder(), "20");
     let mut superuser = cluster.connect();
-    superuser
-        .batch_execute("CREATE ROLE guest LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor")
-        .expect("roles");
+    superuser.run("CREATE ROLE guest LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor");
     let (mut client, first) = begin(&cluster);
     let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint") as i32;
     let (mut guest, mut monitor) =
@@ -28,55 +26,46 @@ fn the_view_names_processes_and_prepared_transactions() {
     assert_eq!(row(&mut monitor), (Some(pid), None, true, Some(first)));
     // As in pg_stat_activity.
     assert_eq!(row(&mut guest), (Some(pid), None, false, None));
-    client.batch_execute("PREPARE TRANSACTION 'two'").expect("prepared");
+    client.run("PREPARE TRANSACTION 'two'");
     let two = || Some("two".to_owned());
     assert_eq!(row(&mut superuser), (None, two(), true, Some(first)));
     assert_eq!(row(&mut monitor), (None, two(), true, Some(first)));
     assert_eq!(row(&mut guest), (None, two(), false, None));
     // One without an ID holds nothing back.
-    client
-        .batch_execute("BEGIN; INSERT INTO jobs VALUES (1); PREPARE TRANSACTION 'without'")
-        .expect("prepared");
+    client.run("BEGIN; INSERT INTO orders VALUES (1); PREPARE TRANSACTION 'without'");
     assert_eq!(row(&mut superuser), (None, two(), true, Some(first)));
-    client.batch_execute("ROLLBACK PREPARED 'without'").expect("rolled back");
-    drop((client, superuser, guest, monitor));
-    cluster.stop();
-    cluster.start_again();
+    client.run("ROLLBACK PREPARED 'without'");
+    cluster.restart_with(&[]);
     // From before the start: nothing is known of it.
     assert_eq!(row(&mut cluster.connect()), (None, two(), false, None));
-    cluster.connect().batch_execute("COMMIT PREPARED 'two'").expect("committed");
+    cluster.run("COMMIT PREPARED 'two'");
     let count = "SELECT count(*) FROM snowflake_horizon_holders";
     assert_eq!(bigint(&mut cluster.connect(), count), 0);
 }
 
 #[test]
 fn the_check_names_what_holds_it_back_for_more_than_a_minute() {
-    let mut cluster = Cluster::builder().set("max_prepared_transactions", "5").fake_clock().start();
-    create_jobs(&cluster);
-    cluster.connect().batch_execute("CREATE ROLE guest LOGIN").expect("a role");
+    let mut cluster = start(Cluster::builder().fake_clock(), "5");
+    cluster.run("CREATE ROLE guest LOGIN");
     let (mut client, _) = begin(&cluster);
     let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
     let mut other = cluster.connect();
-    let (ok, detail, _) = check(&mut other, "horizon");
-    assert!(ok, "{detail}");
+    assert_row(&mut other, true, "");
     cluster.set_clock("+90s");
-    let (ok, detail, _) = check(&mut other, "horizon");
-    assert!(!ok && detail.contains(&format!("process {pid}")), "{detail}");
-    let mut guest = cluster.connect_as("guest", "postgres");
-    let (ok, detail, _) = check(&mut guest, "horizon");
-    assert!(ok && detail.starts_with("Not checked"), "{detail}");
-    client.batch_execute("PREPARE TRANSACTION 'slow'").expect("prepared");
-    let (ok, detail, _) = check(&mut other, "horizon");
-    assert!(!ok && detail.contains("\"slow\""), "{detail}");
-    drop((client, other, guest));
-    cluster.stop();
-    cluster.start_again();
-    let (ok, detail, _) = check(&mut cluster.connect(), "horizon");
-    assert!(
-        !ok && detail.contains("slow of role postgres") && detail.contains("not known"),
-        "{detail}"
-    );
-    cluster.connect().batch_execute("ROLLBACK PREPARED 'slow'").expect("rolled back");
-    let (ok, detail, _) = check(&mut cluster.connect(), "horizon");
-    assert!(ok, "{detail}");
+    assert_row(&mut other, false, &format!("process {pid}"));
+    assert_row(&mut cluster.connect_as("guest", "postgres"), true, "Not checked");
+    client.run("PREPARE TRANSACTION 'slow'");
+    assert_row(&mut other, false, "\"slow\"");
+    cluster.restart_with(&[]);
+    assert_row(&mut cluster.connect(), false, "slow of role postgres");
+    assert_row(&mut cluster.connect(), false, "not known");
+    cluster.run("ROLLBACK PREPARED 'slow'");
+    assert_row(&mut cluster.connect(), true, "");
+}
+
+/// Asserts that the row of the check is well or not, and that it names something.
+#[track_caller]
+fn assert_row(client: &mut Client, is_well: bool, named: &str) {
+    let (ok, detail, _) = check(client, "horizon");
+    assert!(ok == is_well && detail.contains(named), "{detail}");
 }

@@ -10,19 +10,14 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, StopOnDrop, assert_increasing, bigint, bigints, eventually, interruption,
+    Cluster, INSERT, Run, StopOnDrop, assert_increasing, bigint, bigints, eventually, interruption,
+    meanwhile,
 };
 
-use super::{INSERT, Poller, jobs};
+use super::{Poller, start};
 
 const WRITERS: u64 = 16;
 const POLLERS: usize = 3;
-
-/// How long the writers write: `SNOWFLAKE_HORIZON_SECONDS`, or a few seconds.
-fn duration() -> Duration {
-    let seconds = env::var("SNOWFLAKE_HORIZON_SECONDS").ok();
-    Duration::from_secs(seconds.map_or(5, |seconds| seconds.parse().expect("a number of seconds")))
-}
 
 /// One transaction, of a kind that a number chooses.
 fn write(client: &mut Client, name: &str, random: &mut u64) -> Result<(), postgres::Error> {
@@ -32,7 +27,7 @@ fn write(client: &mut Client, name: &str, random: &mut u64) -> Result<(), postgr
         *random ^= *random << 17;
         *random % limit
     };
-    const INSERT: &str = "INSERT INTO jobs DEFAULT VALUES";
+    const INSERT: &str = "INSERT INTO orders DEFAULT VALUES";
     let wait = format!("SELECT pg_sleep({})", below(20) as f64 / 1000.0);
     match below(10) {
         0..3 => client.batch_execute(INSERT),
@@ -43,7 +38,7 @@ fn write(client: &mut Client, name: &str, random: &mut u64) -> Result<(), postgr
         5 => client.batch_execute(&format!("BEGIN; {INSERT}; {wait}; ROLLBACK")),
         6 => client.batch_execute(&format!(
             "BEGIN; CREATE TEMP TABLE IF NOT EXISTS taken (id bigint) ON COMMIT DELETE ROWS; {wait}; \
-             INSERT INTO taken SELECT snowflake_nextval(3); {wait}; INSERT INTO jobs SELECT id FROM taken; COMMIT"
+             INSERT INTO taken SELECT snowflake_nextval(3); {wait}; INSERT INTO orders SELECT id FROM taken; COMMIT"
         )),
         7 => {
             client.batch_execute(&format!("BEGIN; {INSERT}; PREPARE TRANSACTION '{name}'; {wait}"))?;
@@ -54,34 +49,34 @@ fn write(client: &mut Client, name: &str, random: &mut u64) -> Result<(), postgr
         _ => client.batch_execute(
             "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; \
              BEGIN; CREATE TEMP TABLE of_workers ON COMMIT DROP AS SELECT snowflake_nextval() AS id FROM many; \
-             INSERT INTO jobs SELECT id FROM of_workers; COMMIT",
+             INSERT INTO orders SELECT id FROM of_workers; COMMIT",
         ),
     }
 }
 
 fn session(cluster: &Cluster) -> Client {
     let mut client = cluster.connect();
-    client.batch_execute("SET synchronous_commit = off").expect("a setting");
+    client.run("SET synchronous_commit = off");
     client
 }
 
 #[test]
 fn pollers_by_the_primary_key_get_every_row_once() {
-    let cluster = jobs();
-    cluster
-        .connect()
-        .batch_execute(
-            "CREATE TABLE many AS SELECT generate_series(1, 50) AS n;
-             CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
-             BEGIN
-                 INSERT INTO jobs DEFAULT VALUES; COMMIT;
-                 PERFORM pg_sleep(0.002);
-                 INSERT INTO jobs DEFAULT VALUES; COMMIT;
-             END $$",
-        )
-        .expect("set up");
+    let cluster = start(Cluster::builder(), "20");
+    cluster.run(
+        "CREATE TABLE many AS SELECT generate_series(1, 50) AS n;
+         CREATE PROCEDURE work() LANGUAGE plpgsql AS $$
+         BEGIN
+             INSERT INTO orders DEFAULT VALUES; COMMIT;
+             PERFORM pg_sleep(0.002);
+             INSERT INTO orders DEFAULT VALUES; COMMIT;
+         END $$",
+    );
     let done = AtomicBool::new(false);
-    let deadline = Instant::now() + duration();
+    // SNOWFLAKE_HORIZON_SECONDS, or a few seconds.
+    let seconds = env::var("SNOWFLAKE_HORIZON_SECONDS").ok();
+    let seconds = seconds.map_or(5, |seconds| seconds.parse().expect("a number of seconds"));
+    let deadline = Instant::now() + Duration::from_secs(seconds);
     let pids = Mutex::new(Vec::new());
     let got: Vec<Vec<i64>> = thread::scope(|scope| {
         let (cluster, done, pids) = (&cluster, &done, &pids);
@@ -98,13 +93,11 @@ fn pollers_by_the_primary_key_get_every_row_once() {
                         pids.lock().expect("no panic").push(pid);
                         let mut killed = false;
                         while !killed && Instant::now() < deadline {
-                            killed = match write(&mut client, &name, &mut random) {
-                                Ok(()) => false,
-                                Err(error) if *interruption(&error) == SqlState::ADMIN_SHUTDOWN => {
-                                    true
-                                }
-                                Err(error) => panic!("{error:?}"),
-                            };
+                            if let Err(error) = write(&mut client, &name, &mut random) {
+                                let why = interruption(&error);
+                                assert_eq!(*why, SqlState::ADMIN_SHUTDOWN, "{error:?}");
+                                killed = true;
+                            }
                         }
                         client = session(cluster);
                         let runs = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND pid <> pg_backend_pid()");
@@ -112,8 +105,7 @@ fn pollers_by_the_primary_key_get_every_row_once() {
                         // What it had prepared when it was killed.
                         let left = "SELECT count(*) FROM pg_prepared_xacts WHERE gid = '$'";
                         if bigint(&mut client, &left.replace('$', &name)) == 1 {
-                            let end = format!("COMMIT PREPARED '{name}'");
-                            client.batch_execute(&end).expect("committed");
+                            client.run(&format!("COMMIT PREPARED '{name}'"));
                         }
                     }
                 })
@@ -130,11 +122,11 @@ fn pollers_by_the_primary_key_get_every_row_once() {
                         let is_last = done.load(SeqCst);
                         if number == 0 {
                             // One that reads in snapshots that are older than its reading.
-                            poller.client.batch_execute(old).expect("a snapshot");
+                            poller.client.run(old);
                         }
                         let ids = poller.poll();
                         if number == 0 {
-                            poller.client.batch_execute("COMMIT").expect("committed");
+                            poller.client.run("COMMIT");
                         }
                         if is_last && ids.is_empty() {
                             return got;
@@ -147,21 +139,17 @@ fn pollers_by_the_primary_key_get_every_row_once() {
         let mut killer = cluster.connect();
         while Instant::now() < deadline {
             thread::sleep(Duration::from_millis(300));
-            let pid = pids.lock().expect("no panic").pop();
-            if let Some(pid) = pid {
-                let kill = format!("SELECT pg_terminate_backend({pid})");
-                killer.batch_execute(&kill).expect("asked");
+            if let Some(pid) = pids.lock().expect("no panic").pop() {
+                killer.run(&format!("SELECT pg_terminate_backend({pid})"));
             }
         }
-        for writer in writers {
-            writer.join().expect("a writer");
-        }
+        writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
         let open = "SELECT count(*) FROM snowflake_horizon_holders";
         eventually("all have ended", || bigint(&mut killer, open) == 0);
         drop(stop);
         pollers.into_iter().map(|poller| poller.join().expect("a poller")).collect()
     });
-    let all = bigints(&mut cluster.connect(), "SELECT id FROM jobs ORDER BY id");
+    let all = bigints(&mut cluster.connect(), "SELECT id FROM orders ORDER BY id");
     println!("{} rows", all.len());
     assert!(all.len() > 100);
     for (number, ids) in got.iter().enumerate() {
@@ -176,26 +164,20 @@ fn pollers_by_the_primary_key_get_every_row_once() {
 /// statement there is one answer.
 #[test]
 fn a_statement_has_one_horizon() {
-    let cluster = jobs();
+    let cluster = start(Cluster::builder(), "20");
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE FUNCTION wrapped() RETURNS bigint LANGUAGE plpgsql STABLE
-             AS 'BEGIN RETURN snowflake_horizon(); END'",
-        )
-        .expect("a function");
-    thread::scope(|scope| {
-        let writers: Vec<_> = (0..2)
-            .map(|_| {
-                let mut writer = cluster.connect();
-                scope.spawn(move || (0..500).for_each(|_| _ = bigint(&mut writer, INSERT)))
-            })
-            .collect();
-        while !writers.iter().all(|writer| writer.is_finished()) {
-            let horizons = "SELECT count(DISTINCT h) FROM (
-                SELECT snowflake_horizon() AS h FROM generate_series(1, 20000)
-                UNION ALL SELECT wrapped() FROM generate_series(1, 2000)) AS horizons";
-            assert_eq!(bigint(&mut client, horizons), 1);
-        }
+    client.run(
+        "CREATE FUNCTION wrapped() RETURNS bigint LANGUAGE plpgsql STABLE
+         AS 'BEGIN RETURN snowflake_horizon(); END'",
+    );
+    let write = |_| {
+        let mut writer = cluster.connect();
+        (0..500).for_each(|_| _ = bigint(&mut writer, INSERT));
+    };
+    meanwhile(2, write, || {
+        let horizons = "SELECT count(DISTINCT h) FROM (
+            SELECT snowflake_horizon() AS h FROM generate_series(1, 20000)
+            UNION ALL SELECT wrapped() FROM generate_series(1, 2000)) AS horizons";
+        assert_eq!(bigint(&mut client, horizons), 1);
     });
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use postgres::Config;
 use postgres::config::TargetSessionAttrs;
 use snowflake_e2e::{
-    Means, bigint, bigints, eventually, execute, lacks, new_directory, new_password,
-    set_clock_of_file, signal, text,
+    Means, Run, bigint, bigints, eventually, lacks, new_directory, new_password, set_clock_of_file,
+    signal, value,
 };
 use tempfile::TempDir;
 
@@ -78,8 +78,7 @@ impl Fleet {
             fleet.members.push(member);
         }
         fleet.wait_for_standbys(0);
-        execute(
-            &mut fleet.members[0].connect(),
+        fleet.members[0].connect().run(
             "CREATE EXTENSION snowflake;
              CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())",
         );
@@ -213,7 +212,7 @@ postgresql:
     pub fn wait_for_standbys(&self, primary: usize) {
         let mut client = self.members[primary].connect();
         let timeline = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)";
-        let timeline = text(&mut client, timeline);
+        let timeline = value::<String>(&mut client, timeline);
         for member in self.others(primary) {
             let member = &self.members[member];
             eventually("the others stream", || {
@@ -250,7 +249,7 @@ postgresql:
                           WHERE NOT ok";
             let mut before = but_for.clone();
             eventually("snowflake_check() is content", || {
-                let names = text(&mut client, doubts);
+                let names = value::<String>(&mut client, doubts);
                 if names != before {
                     println!("doubtful on {}: {names}", member.name);
                     before.clone_from(&names);
