@@ -23,7 +23,7 @@ use pgrx::fcinfo::pg_getarg_datum_raw;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::generate::snowflake_nextval;
+use crate::generate::nextval;
 use crate::utility::{self, Statement};
 
 const ORIGINAL: &str = "snowflake_nextval";
@@ -94,7 +94,7 @@ unsafe extern "C-unwind" fn snowflake_nextval_in_copy(
     if function.fn_extra.is_null() || utility::innermost() == Some(Statement::AlterTable) {
         check_call(function);
     }
-    snowflake_nextval(fcinfo)
+    nextval()
 }
 
 /// Checks once for each call in an expression, as PostgreSQL checks the right to execute.

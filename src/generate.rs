@@ -41,7 +41,14 @@ CREATE FUNCTION snowflake_nextval() RETURNS bigint
 /// when the register does not allow a start; 25006 on a standby; 2200H at the end of the timestamp
 /// field.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn snowflake_nextval(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+extern "C-unwind" fn snowflake_nextval(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    nextval()
+}
+
+/// The function above, for calls from within this library: another one that is loaded before might
+/// have a function of the same name, which the linker would choose.
+#[inline(always)]
+pub fn nextval() -> pg_sys::Datum {
     let fixed = settings::fixed();
     let id = match take_at_once(fixed, 1) {
         Some(taken) => taken.first,

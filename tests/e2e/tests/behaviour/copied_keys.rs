@@ -1,10 +1,13 @@
-//! The keys of what COPY reads, by the default, are in the order of the input from each source in each
-//! format.
+//! The keys of what COPY reads, by the default: they are in the order of the input from each source in
+//! each format, and are this library's.
 
 use std::fs;
 use std::io::Write;
+use std::process::Command;
 
-use snowflake_e2e::{Cluster, NEXT, Run, assert_increasing, bigint, bigints, create_orders};
+use snowflake_e2e::{
+    Cluster, NEXT, Run, assert_increasing, bigint, bigints, create_orders, new_directory,
+};
 
 /// How many rows each file has: more than COPY keeps for one insertion.
 const ROWS: u64 = 2500;
@@ -36,4 +39,20 @@ fn keys_are_in_the_order_of_the_input_from_each_source_in_each_format() {
             client.run("TRUNCATE orders");
         }
     }
+}
+
+/// pgEdge's library has a function of the same name, and might be loaded before.
+#[test]
+fn keys_are_not_those_of_a_library_that_is_loaded_before() {
+    let directory = new_directory();
+    let [source, library] = ["other.c", "other.so"].map(|name| directory.path().join(name));
+    fs::write(&source, "long snowflake_nextval(void *call) { return 7; }").expect("a file");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+    assert!(cc.status().expect("cc runs").success());
+    let before = format!("LD_PRELOAD={}", library.display());
+    let cluster = Cluster::builder().environment(before).start();
+    create_orders(&cluster);
+    cluster.run("COPY orders (item) FROM PROGRAM 'echo book'");
+    assert_ne!(bigint(&mut cluster.connect(), "SELECT id FROM orders"), 7);
 }
