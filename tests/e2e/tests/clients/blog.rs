@@ -12,7 +12,6 @@
 
 mod go;
 mod javascript;
-mod published;
 mod python;
 mod ruby;
 mod rust;
