@@ -3,9 +3,6 @@ require "json"
 
 # The connection is that of the environment: PGHOST and others, or what is set here.
 ActiveRecord::Base.establish_connection(adapter: "postgresql")
-ActiveRecord::Base.connection.execute(<<~SQL)
-  CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text NOT NULL)
-SQL
 
 class Order < ActiveRecord::Base
   # One query for many orders, with the name of each.

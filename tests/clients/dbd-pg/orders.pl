@@ -5,13 +5,6 @@ use DBI;
 
 # The connection is that of the environment: PGHOST and others, or what is set here.
 my $database = DBI->connect('dbi:Pg:', undef, undef, { RaiseError => 1, AutoCommit => 1 });
-$database->do(
-    'CREATE TABLE orders (
-         id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-         item text NOT NULL
-     )'
-);
-
 my $insert = 'INSERT INTO orders (item) VALUES (?) RETURNING id';
 for my $item (qw(tea milk sugar)) {
     my ($id) = $database->selectrow_array($insert, undef, $item);

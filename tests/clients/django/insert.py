@@ -7,7 +7,8 @@ from orders.models import Cup, Order  # noqa: E402: after the set-up
 order = Order(item="tea")
 order.save()
 print(order.item, order.id)
-print(type(order.id), type(order.created_at), order.created_at.isoformat())
+print(type(order.id).__name__)
+print("issued at", round(order.created_at.timestamp() * 1000))
 
 # Many rows with one statement: the objects have their IDs afterwards, so that others can refer to
 # them.

@@ -3,11 +3,6 @@ import pg from 'pg';
 // The connection is that of the environment: PGHOST and others, or what is set here.
 const client = new pg.Client();
 await client.connect();
-await client.query(`
-  CREATE TABLE orders (
-    id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-    item text NOT NULL
-  )`);
 const insert = 'INSERT INTO orders (item) VALUES ($1) RETURNING id';
 
 // An ID is a string, unless the program says otherwise. As a number, it is another one.

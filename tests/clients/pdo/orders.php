@@ -2,13 +2,6 @@
 
 // The connection is that of the environment: PGHOST and others, or what is set here.
 $database = new PDO('pgsql:');
-$database->exec(
-    'CREATE TABLE orders (
-         id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-         item text NOT NULL
-     )'
-);
-
 $insert = $database->prepare('INSERT INTO orders (item) VALUES (?) RETURNING id');
 foreach (['tea', 'milk'] as $item) {
     $insert->execute([$item]);

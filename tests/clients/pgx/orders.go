@@ -21,11 +21,6 @@ func main() {
 	conn, err := pgx.Connect(ctx, "")
 	check(err)
 	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, `CREATE TABLE orders (
-		id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-		item text NOT NULL
-	)`)
-	check(err)
 
 	const insert = "INSERT INTO orders (item) VALUES ($1) RETURNING id, snowflake_timestamp(id)"
 	var id int64

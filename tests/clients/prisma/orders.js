@@ -3,11 +3,6 @@ import { PrismaClient } from '@prisma/client';
 
 // The connection is that of the environment: PGHOST and others, or what is set here.
 const prisma = new PrismaClient({ adapter: new PrismaPg({}) });
-await prisma.$executeRaw`
-  CREATE TABLE orders (
-    id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-    item text NOT NULL
-  )`;
 
 const order = await prisma.order.create({ data: { item: 'tea' } });
 console.log(order.item, String(order.id));

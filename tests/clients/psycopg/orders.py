@@ -2,17 +2,11 @@ import psycopg
 
 # The connection is that of the environment: PGHOST and others, or what is set here.
 with psycopg.connect(autocommit=True) as connection:
-    connection.execute(
-        """CREATE TABLE orders (
-               id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-               item text NOT NULL
-           )"""
-    )
-
     insert = "INSERT INTO orders (item) VALUES (%s) RETURNING id, snowflake_timestamp(id)"
     order_id, issued_at = connection.execute(insert, ["tea"]).fetchone()
     print("tea", order_id)
-    print(type(order_id), type(issued_at), issued_at.isoformat())
+    print(type(order_id).__name__)
+    print("issued at", round(issued_at.timestamp() * 1000))
 
     # Many rows, whose IDs are wanted: one result for each row, in order.
     items = ["milk", "sugar"]

@@ -3,8 +3,6 @@ library(RPostgreSQL)
 # The connection is that of the environment: PGHOST and others, or what is set here.
 connection <- dbConnect(PostgreSQL(), host = Sys.getenv("PGHOST"), user = Sys.getenv("PGUSER"),
                         dbname = Sys.getenv("PGDATABASE"))
-invisible(dbExecute(connection, "
-    CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text NOT NULL)"))
 
 # Read as text, an ID is right. As a number, it is a double.
 inserted <- dbGetQuery(connection, "

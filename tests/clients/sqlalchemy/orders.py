@@ -1,21 +1,6 @@
-from sqlalchemy import BigInteger, create_engine, insert, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
-
-
-class Base(DeclarativeBase):
-    pass
-
-
-class Order(Base):
-    __tablename__ = "orders"
-    id: Mapped[int] = mapped_column(
-        BigInteger,
-        primary_key=True,
-        autoincrement=False,
-        server_default=text("snowflake_nextval()"),
-    )
-    item: Mapped[str]
-
+from models import Base, Order
+from sqlalchemy import create_engine, insert
+from sqlalchemy.orm import Session
 
 # The connection is that of the environment: PGHOST and others, or what is set here.
 engine = create_engine("postgresql+psycopg://")

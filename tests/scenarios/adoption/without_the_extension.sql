@@ -19,3 +19,7 @@ SELECT data_type, replace(column_default, table_name, 'T'), string_agg(table_nam
 -- Nothing is said of statements that create no key.
 ALTER TABLE shop.one ADD COLUMN name text;
 CREATE TABLE shop.keyless (a integer);
+
+-- The transaction that creates tables may create it first.
+BEGIN; CREATE EXTENSION snowflake SCHEMA public; CREATE TABLE public.four (id bigserial PRIMARY KEY); COMMIT;
+SELECT column_default FROM information_schema.columns WHERE table_name = 'four'; --> snowflake_nextval()

@@ -19,7 +19,6 @@ class User(Base):
     __tablename__ = "users"
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str]
-    posts: Mapped[list["Post"]] = relationship(back_populates="author", foreign_keys="Post.author_id")
 
 
 class Tag(Base):
@@ -33,26 +32,17 @@ class Post(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     author_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     editor_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))  # second
+    editor: Mapped[User | None] = relationship(foreign_keys=editor_id)  # second
     title: Mapped[str]
-    subtitle: Mapped[str | None]  # second
-    author: Mapped[User] = relationship(back_populates="posts", foreign_keys=author_id)
-    tags: Mapped[list[Tag]] = relationship(secondary=posts_tags)
-    comments: Mapped[list["Comment"]] = relationship(back_populates="post")
+    author: Mapped[User] = relationship(foreign_keys=author_id)
+    tags: Mapped[list[Tag]] = relationship(secondary=posts_tags, order_by=Tag.name)
 
 
+# second
 class Comment(Base):
     __tablename__ = "comments"
     id: Mapped[int] = mapped_column(primary_key=True)
     post_id: Mapped[int] = mapped_column(ForeignKey("posts.id"))
     author_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
-    parent_id: Mapped[int | None] = mapped_column(ForeignKey("comments.id"))
     body: Mapped[str]
-    post: Mapped[Post] = relationship(back_populates="comments")
-
-
-# second
-class Like(Base):
-    __tablename__ = "likes"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    post_id: Mapped[int] = mapped_column(ForeignKey("posts.id"))
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    post: Mapped[Post] = relationship()

@@ -1,48 +1,38 @@
 import { relations } from 'drizzle-orm';
-import { bigint, bigserial, pgTable, primaryKey, text, varchar } from 'drizzle-orm/pg-core';
+import { bigint, bigserial, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+
+const reference = (name, to) => bigint(name, { mode: 'bigint' }).references(() => to().id);
 
 export const users = pgTable('users', {
   id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
-  name: varchar({ length: 255 }).notNull(),
+  name: text().notNull(),
 });
 
 export const posts = pgTable('posts', {
   id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
-  title: varchar({ length: 255 }).notNull(),
-  subtitle: varchar({ length: 255 }), // second
-  authorId: bigint('author_id', { mode: 'bigint' }).notNull().references(() => users.id),
-  editorId: bigint('editor_id', { mode: 'bigint' }).references(() => users.id), // second
-});
-
-export const comments = pgTable('comments', {
-  id: bigserial({ mode: 'bigint' }).primaryKey(),
-  body: text().notNull(),
-  postId: bigint('post_id', { mode: 'bigint' }).notNull().references(() => posts.id, { onDelete: 'cascade' }),
-  authorId: bigint('author_id', { mode: 'bigint' }).references(() => users.id),
+  title: text().notNull(),
+  authorId: reference('author_id', () => users).notNull(),
+  editorId: reference('editor_id', () => users), // second
 });
 
 export const tags = pgTable('tags', {
   id: bigserial({ mode: 'bigint' }).primaryKey(),
-  name: varchar({ length: 255 }).notNull().unique(),
+  name: text().notNull().unique(),
 });
 
-export const postsToTags = pgTable('posts_to_tags', {
-  postId: bigint('post_id', { mode: 'bigint' }).notNull().references(() => posts.id),
-  tagId: bigint('tag_id', { mode: 'bigint' }).notNull().references(() => tags.id),
+export const postsTags = pgTable('posts_tags', {
+  postId: reference('post_id', () => posts).notNull(),
+  tagId: reference('tag_id', () => tags).notNull(),
 }, (t) => [primaryKey({ columns: [t.postId, t.tagId] })]);
 
-export const usersRelations = relations(users, ({ many }) => ({ posts: many(posts) }));
-export const postsRelations = relations(posts, ({ one, many }) => ({
+export const postsRelations = relations(posts, ({ one }) => ({
   author: one(users, { fields: [posts.authorId], references: [users.id] }),
-  comments: many(comments),
-}));
-export const commentsRelations = relations(comments, ({ one }) => ({
-  post: one(posts, { fields: [comments.postId], references: [posts.id] }),
 }));
 
 // second
-export const likes = pgTable('likes', {
+export const comments = pgTable('comments', {
   id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
-  postId: bigint('post_id', { mode: 'bigint' }).notNull().references(() => posts.id),
-  userId: bigint('user_id', { mode: 'bigint' }).notNull().references(() => users.id),
+  body: text().notNull(),
+  postId: reference('post_id', () => posts).notNull(),
+  authorId: reference('author_id', () => users).notNull(),
 });

@@ -20,48 +20,30 @@ type Tag struct {
 	Name string
 }
 
-type Post struct {
+// A post as it was before the second migration.
+type First struct {
 	ID       uint
 	Title    string
-	Subtitle string
 	AuthorID uint
 	Author   User
+	Tags     []Tag `gorm:"many2many:posts_tags;joinForeignKey:PostID"`
+}
+
+func (First) TableName() string { return "posts" }
+
+type Post struct {
+	First    `gorm:"embedded"`
 	EditorID *uint
 	Editor   *User
-	Tags     []Tag `gorm:"many2many:posts_tags"`
 	Comments []Comment
 }
 
 type Comment struct {
-	ID     uint
-	PostID uint
-	Body   string
-}
-
-type Like struct {
-	ID     uint
-	PostID uint
-	Post   Post
-	UserID uint
-	User   User
-}
-
-// The models as they were before the second migration.
-func firstModels() []any {
-	type Comment struct {
-		ID     uint
-		PostID uint
-		Body   string
-	}
-	type Post struct {
-		ID       uint
-		Title    string
-		AuthorID uint
-		Author   User
-		Tags     []Tag `gorm:"many2many:posts_tags"`
-		Comments []Comment
-	}
-	return []any{&User{}, &Tag{}, &Post{}, &Comment{}}
+	ID       uint
+	PostID   uint
+	AuthorID uint
+	Author   User
+	Body     string
 }
 
 // A model with keys of 32 bits.
@@ -82,46 +64,40 @@ func check(err error) {
 	}
 }
 
-func write(db *gorm.DB) {
-	alice, bob := User{Name: "Alice"}, User{Name: "Bob"}
-	check(db.Create(&alice).Error)
-	check(db.Create(&bob).Error)
-	post := Post{
-		Title:    "Tea",
-		AuthorID: alice.ID,
-		EditorID: &bob.ID,
-		Tags:     []Tag{{Name: "drinks"}, {Name: "kitchen"}},
-		Comments: []Comment{{Body: "How long?"}},
-	}
-	check(db.Create(&post).Error)
-	like := Like{PostID: post.ID, UserID: bob.ID}
-	check(db.Create(&like).Error)
-
-	fmt.Println("users", alice.ID)
-	fmt.Println("users", bob.ID)
-	fmt.Println("posts", post.ID)
-	for _, tag := range post.Tags {
-		fmt.Println("tags", tag.ID)
-	}
-	fmt.Println("comments", post.Comments[0].ID)
-	fmt.Println("likes", like.ID)
-
-	var read Post
-	check(db.Joins("Author").Joins("Editor").Preload("Tags").Preload("Comments").First(&read, post.ID).Error)
-	fmt.Printf("%s by %s, edited by %s: %d tags, %q\n",
-		read.Title, read.Author.Name, read.Editor.Name, len(read.Tags), read.Comments[0].Body)
-}
-
 func main() {
 	db, err := gorm.Open(postgres.Open(""), &gorm.Config{})
 	check(err)
 	switch os.Args[1] {
 	case "first":
-		check(db.AutoMigrate(firstModels()...))
-	case "second":
-		check(db.AutoMigrate(&User{}, &Tag{}, &Post{}, &Comment{}, &Like{}))
+		check(db.AutoMigrate(&User{}, &Tag{}, &First{}))
 	case "write":
-		write(db)
+		users := []User{{Name: "Ann"}, {Name: "Bob"}}
+		check(db.Create(&users).Error)
+		tags := []Tag{{Name: "drinks"}, {Name: "kitchen"}, {Name: "garden"}}
+		check(db.Create(&tags).Error)
+		post := First{Title: "Tea", AuthorID: users[0].ID, Tags: tags[:2]}
+		check(db.Create(&post).Error)
+		fmt.Printf("users %d\nusers %d\nposts %d\n", users[0].ID, users[1].ID, post.ID)
+		for _, tag := range tags {
+			fmt.Println("tags", tag.ID)
+		}
+		var read First
+		check(db.Joins("Author").Preload("Tags").First(&read, post.ID).Error)
+		fmt.Printf("%s by %s: %s, %s\n", read.Title, read.Author.Name, read.Tags[0].Name, read.Tags[1].Name)
+	case "second":
+		check(db.AutoMigrate(&User{}, &Tag{}, &Post{}, &Comment{}))
+	case "comment":
+		var bob User
+		check(db.First(&bob, "name = ?", "Bob").Error)
+		var post Post
+		check(db.First(&post).Error)
+		comment := Comment{PostID: post.ID, AuthorID: bob.ID, Body: "How long?"}
+		check(db.Create(&comment).Error)
+		fmt.Println("comments", comment.ID)
+		check(db.Model(&post).Update("editor_id", bob.ID).Error)
+		var read Post
+		check(db.Joins("Editor").Preload("Comments").First(&read, post.ID).Error)
+		fmt.Printf("%s, edited by %s: %s\n", read.Title, read.Editor.Name, read.Comments[0].Body)
 	case "narrow":
 		check(db.AutoMigrate(&Category{}))
 	case "automatic":

@@ -2,11 +2,10 @@ import 'reflect-metadata';
 import { DataSource } from 'typeorm';
 import * as entities from './entities.js';
 
-const { PGHOST: host, PGPORT: port, PGUSER: username, PGDATABASE: database } = process.env;
+const { PGHOST: host, PGUSER: username, PGDATABASE: database } = process.env;
 export const AppDataSource = new DataSource({
   type: 'postgres',
   host,
-  port: port && Number(port),
   username,
   database,
   entities: Object.values(entities),

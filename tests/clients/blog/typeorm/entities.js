@@ -1,70 +1,32 @@
 import { EntitySchema } from 'typeorm';
 
+const id = { type: 'bigint', primary: true, generated: 'increment' };
+const reference = (target, name) =>
+  ({ type: 'many-to-one', target, nullable: name === 'editor_id', joinColumn: { name } });
+
 export const UserEntity = new EntitySchema({
-  name: 'user',
-  tableName: 'users',
-  columns: {
-    id: { type: 'bigint', primary: true, generated: 'increment' },
-    name: { type: String },
-  },
-  relations: {
-    posts: { type: 'one-to-many', target: 'post', inverseSide: 'author' },
-  },
+  name: 'user', tableName: 'users', columns: { id, name: { type: String } },
 });
 
 export const PostEntity = new EntitySchema({
   name: 'post',
   tableName: 'posts',
-  columns: {
-    id: { type: 'bigint', primary: true, generated: 'increment' },
-    title: { type: String },
-    subtitle: { type: String, nullable: true }, // second
-  },
+  columns: { id, title: { type: String } },
   relations: {
-    author: {
-      type: 'many-to-one', target: 'user', inverseSide: 'posts', nullable: false,
-      joinColumn: { name: 'author_id' },
-    },
-    editor: { type: 'many-to-one', target: 'user', joinColumn: { name: 'editor_id' } }, // second
-    comments: { type: 'one-to-many', target: 'comment', inverseSide: 'post' },
+    author: reference('user', 'author_id'),
+    editor: reference('user', 'editor_id'), // second
     tags: { type: 'many-to-many', target: 'tag', joinTable: true },
   },
 });
 
-export const CommentEntity = new EntitySchema({
-  name: 'comment',
-  tableName: 'comments',
-  columns: {
-    id: { type: 'bigint', primary: true, generated: 'increment' },
-    body: { type: String },
-  },
-  relations: {
-    post: {
-      type: 'many-to-one', target: 'post', inverseSide: 'comments', nullable: false,
-      joinColumn: { name: 'post_id' },
-    },
-    author: { type: 'many-to-one', target: 'user', joinColumn: { name: 'author_id' } },
-  },
-});
-
 export const TagEntity = new EntitySchema({
-  name: 'tag',
-  tableName: 'tags',
-  columns: {
-    id: { type: 'bigint', primary: true, generated: 'increment' },
-    name: { type: String, unique: true },
-  },
+  name: 'tag', tableName: 'tags', columns: { id, name: { type: String, unique: true } },
 });
 
 // second
-export const LikeEntity = new EntitySchema({
-  name: 'like',
-  tableName: 'likes',
-  columns: {
-    id: { type: 'bigint', primary: true, generated: 'increment' },
-  },
-  relations: {
-    post: { type: 'many-to-one', target: 'post', nullable: false, joinColumn: { name: 'post_id' } },
-    user: { type: 'many-to-one', target: 'user', nullable: false, joinColumn: { name: 'user_id' } },
-  },
+export const CommentEntity = new EntitySchema({
+  name: 'comment',
+  tableName: 'comments',
+  columns: { id, body: { type: String } },
+  relations: { post: reference('post', 'post_id'), author: reference('user', 'author_id') },
 });

@@ -1,4 +1,4 @@
-use diesel::{connection::SimpleConnection, prelude::*};
+use diesel::prelude::*;
 
 diesel::table! {
     orders (id) {
@@ -22,12 +22,6 @@ struct Order {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The connection is that of the environment: PGHOST and others.
     let mut connection = PgConnection::establish("")?;
-    connection.batch_execute(
-        "CREATE TABLE orders (
-             id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-             item text NOT NULL
-         )",
-    )?;
     let new = ["tea", "milk", "sugar"].map(|item| NewOrder { item });
     let inserted: Vec<Order> = diesel::insert_into(orders::table)
         .values(&new)

@@ -5,13 +5,6 @@ use postgres::{Client, Error, NoTls};
 fn main() -> Result<(), Error> {
     let url = std::env::var("DATABASE_URL").expect("DATABASE_URL is set");
     let mut client = Client::connect(&url, NoTls)?;
-    client.batch_execute(
-        "CREATE TABLE orders (
-             id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-             item text NOT NULL
-         )",
-    )?;
-
     let insert = "INSERT INTO orders (item) VALUES ($1) RETURNING id, snowflake_timestamp(id)";
     let row = client.query_one(insert, &[&"tea"])?;
     let (id, issued_at): (i64, SystemTime) = (row.get(0), row.get(1));

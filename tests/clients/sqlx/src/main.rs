@@ -4,11 +4,6 @@ use sqlx::postgres::{PgConnectOptions, PgPool};
 async fn main() -> Result<(), sqlx::Error> {
     // The options are those of the environment: PGHOST and others, or what is set here.
     let pool = PgPool::connect_with(PgConnectOptions::new()).await?;
-    let table = "CREATE TABLE orders (
-                     id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-                     item text NOT NULL
-                 )";
-    sqlx::query(table).execute(&pool).await?;
     for item in ["tea", "milk", "sugar"] {
         let insert = "INSERT INTO orders (item) VALUES ($1) RETURNING id";
         let id: i64 = sqlx::query_scalar(insert).bind(item).fetch_one(&pool).await?;

@@ -1,21 +1,12 @@
-//! Clients that read numbers as doubles, which have 53 bits for the digits: pandas where some values
-//! are NULL, and R. (JavaScript has a file of its own.)
+//! Clients that read numbers as doubles, which have 53 bits for the digits: pandas where some
+//! values are NULL, and R. (JavaScript has a file of its own.)
 
 use snowflake_e2e::bigint;
 
-use crate::program::{Program, row, stdout};
+use crate::program::{Program, row};
 
-/// pandas and polars: what `to_sql()` inserts takes the default, and references are read as integers.
-#[test]
-fn pandas_and_polars() {
-    let program = Program::of("pandas");
-    let printed = program.python(&["orders.py"]);
-    assert_eq!(program.assert_orders(&printed), 4);
-    assert!(printed.ends_with("\nInt64 Int64\nInt64 Int64\n"), "{printed}");
-}
-
-/// Orders, and cups that refer to four of them and to none. The IDs of these four, rounded to what a
-/// double holds, are those of other orders.
+/// Orders, and cups that refer to four of them and to none. The IDs of these four, rounded to what
+/// a double holds, are those of other orders.
 const CUPS: &str = "
     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text);
     CREATE TABLE cups (
@@ -26,9 +17,11 @@ const CUPS: &str = "
     INSERT INTO cups (order_id) (
         SELECT o.id FROM orders AS o JOIN orders AS other ON other.id = o.id::float8::bigint
         WHERE other.id <> o.id ORDER BY o.id LIMIT 4
-    ) UNION ALL SELECT NULL;";
+    ) UNION ALL SELECT NULL;
+    CREATE TABLE copies (id bigint, order_id bigint)";
 
-/// How many of the copies refer to the same order as the cup, to another one that exists, and to none.
+/// How many of the copies refer to the same order as the cup, to another one that exists, and to
+/// none.
 const COPIES: &str = "
     SELECT format(
         '%s %s %s', count(*) FILTER (WHERE copies.order_id = cups.order_id),
@@ -38,37 +31,38 @@ const COPIES: &str = "
     )
     FROM copies JOIN cups USING (id)";
 
-/// Reads the cups, and writes them as `copies`, as the statements of Python do it.
-#[track_caller]
-fn copies(read_and_write: &str) -> [String; 2] {
-    let program = Program::of("pandas");
-    let mut client = program.cluster.connect();
-    client.batch_execute(CUPS).expect("orders and cups");
-    client.batch_execute("CREATE TABLE copies (id bigint, order_id bigint)").expect("a table");
-    let prelude = "import io, pandas, polars
+const PRELUDE: &str = "import io, pandas, polars
 from sqlalchemy import create_engine, text
 engine = create_engine('postgresql+psycopg://')
-cups = 'SELECT id, order_id FROM cups'\n";
-    let printed = program.python(&["-c", &[prelude, read_and_write].concat()]);
-    let became = client.query_one(COPIES, &[]).expect("copies").get(0);
-    [printed.trim_end().to_owned(), became]
-}
+cups = 'SELECT id, order_id FROM cups'
+";
 
-/// A column of IDs in which some are NULL is one of doubles for pandas, and what it writes refers to
-/// other orders, which exist.
+/// A column of IDs in which some are NULL is one of doubles for pandas, and what it writes refers
+/// to other orders, which exist.
 #[test]
 fn pandas_rounds_nullable_references() {
-    const WRITE: &str = "print(frame.order_id.dtype)
+    const WRITE: &str = "
+print(frame.order_id.dtype)
 frame.to_sql('copies', engine, if_exists='append', index=False)";
-    let read = |more| copies(&format!("frame = pandas.read_sql(cups, engine{more})\n{WRITE}"));
-    assert_eq!(read(""), ["float64", "0 4 1"]);
-    assert_eq!(read(", dtype_backend='numpy_nullable'"), ["Int64", "4 0 1"]);
-    let polars = "frame = polars.read_database(cups, engine)
+    const POLARS: &str = "frame = polars.read_database(cups, engine)
 print(frame.schema['order_id'])
 with engine.begin() as connection:
     insert = text('INSERT INTO copies VALUES (:id, :order_id)')
     connection.execute(insert, frame.to_dicts())";
-    assert_eq!(copies(polars), ["Int64", "4 0 1"]);
+    let program = Program::of("pandas");
+    program.sql(CUPS);
+    for (read, of_type, became) in [
+        ("frame = pandas.read_sql(cups, engine)", "float64", "0 4 1"),
+        ("frame = pandas.read_sql(cups, engine, dtype_backend='numpy_nullable')", "Int64", "4 0 1"),
+        (POLARS, "Int64", "4 0 1"),
+    ] {
+        program.sql("TRUNCATE copies");
+        let write = if read == POLARS { "" } else { WRITE };
+        let printed = program.eval("python -c", &[PRELUDE, read, write].concat());
+        assert_eq!(printed.trim_end(), of_type, "{read}");
+        let copies = program.cluster.connect().query_one(COPIES, &[]).expect("copies");
+        assert_eq!(copies.get::<_, &str>(0), became, "{read}");
+    }
 }
 
 /// Frames that are joined in pandas have the same fault: the rows without a partner make the column
@@ -76,8 +70,7 @@ with engine.begin() as connection:
 /// `dtype_backend`, because pandas parses it as doubles first.
 #[test]
 fn pandas_rounds_what_it_joins_and_parses() {
-    let [printed, _] = copies(
-        r#"
+    const PARSE: &str = r#"
 cups = pandas.read_sql(cups + " WHERE order_id IS NOT NULL", engine).rename(columns={"id": "cup"})
 orders = pandas.read_sql("SELECT id FROM orders", engine)
 print(orders.merge(cups, how="left", left_on="id", right_on="order_id").cup.dtype)
@@ -89,23 +82,25 @@ print(pandas.read_csv(io.StringIO(lines)).order_id.dtype)
 print(pandas.read_csv(io.StringIO(lines), dtype_backend="numpy_nullable").order_id[0])
 lines = '[{"order_id": 2125623701600374785}, {"order_id": null}]'
 print(pandas.read_json(io.StringIO(lines), dtype_backend="numpy_nullable").order_id[0])
-"#,
-    );
-    let expected =
-        ["float64", "Int64", "float64", "2125623701600374785", "2125623701600374784"].join("\n");
+"#;
+    let program = Program::of("pandas");
+    program.sql(CUPS);
+    let printed = program.eval("python -c", &[PRELUDE, PARSE].concat());
+    let expected = "float64\nInt64\nfloat64\n2125623701600374785\n2125623701600374784\n";
     assert_eq!(printed, expected);
 }
 
-/// R has no integers of 64 bits, so RPostgreSQL gives doubles, of which three are equal here. IDs of
-/// different milliseconds would not be, and an INSERT can begin in one and end in the next.
+/// R has no integers of 64 bits, so RPostgreSQL gives doubles, of which three are equal here. IDs
+/// of different milliseconds would not be, and an INSERT can begin in one and end in the next.
 #[test]
 fn r_reads_doubles() {
     let program = Program::of("r");
     let mut client = program.cluster.connect();
     let milliseconds = "SELECT count(DISTINCT snowflake_timestamp(id)) FROM orders";
+    program.create_orders();
     let mut of_one_millisecond = || {
-        client.batch_execute("DROP TABLE IF EXISTS orders").expect("no table");
-        let printed = stdout(program.run("Rscript", &["orders.R"]));
+        program.sql("TRUNCATE orders");
+        let printed = program.run("Rscript orders.R");
         (bigint(&mut client, milliseconds) == 1).then_some(printed)
     };
     let printed = (0..20).find_map(|_| of_one_millisecond()).expect("IDs of one millisecond");
@@ -114,8 +109,5 @@ fn r_reads_doubles() {
     let first = row(ids.lines().next().expect("an order")).expect("an ID").1;
     let distinct = "SELECT count(DISTINCT id::double precision) FROM orders";
     assert_eq!(bigint(&mut client, distinct), 1);
-    assert_eq!(
-        doubles.trim_end(),
-        [first.to_string(), first.to_string(), first.to_string()].join(" ")
-    );
+    assert_eq!(doubles.trim_end(), format!("{first} {first} {first}"));
 }

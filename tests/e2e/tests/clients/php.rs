@@ -2,33 +2,22 @@
 
 use postgres::error::SqlState;
 
-use crate::program::{Program, stdout};
+use crate::program::Program;
 
-/// PDO: an ID is an integer of 64 bits, and RETURNING reads it.
-#[test]
-fn pdo() {
-    let program = Program::of("pdo");
-    let printed = stdout(program.php(&["orders.php"]));
-    assert_eq!(program.assert_orders(&printed), 4);
-    assert!(printed.contains("\ninteger\n"), "{printed}");
-    let last = program.ids("orders")[3];
-    assert!(printed.ends_with(&format!("{{\"id\":\"{last}\"}}\n")), "{printed}");
-}
-
-/// `lastInsertId()` asks for the last value of a sequence of the session: there is none, or it is that
-/// of another table, into which a trigger has inserted a row.
+/// `lastInsertId()` asks for the last value of a sequence of the session: there is none, or it is
+/// that of another table, into which a trigger has inserted a row.
 #[test]
 fn pdo_returns_the_key_of_another_table_or_raises() {
     let program = Program::of("pdo");
-    stdout(program.php(&["orders.php"]));
+    program.create_orders();
     let insert = "try {
         $database = new PDO('pgsql:');
         $database->exec(\"INSERT INTO orders (item) VALUES ('cake')\");
         echo $database->lastInsertId();
     } catch (PDOException $error) { echo $error->getCode(); }";
-    let asked = || stdout(program.php(&["-r", insert]));
+    let asked = || program.eval("php -r", insert);
     assert_eq!(asked(), SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE.code());
-    program.cluster.connect().batch_execute(AUDIT).expect("a trigger");
+    program.sql(AUDIT);
     assert_eq!(asked(), "1");
 }
 
@@ -40,17 +29,6 @@ const AUDIT: &str = "
 
 /// As `tools/test-clients` calls them.
 const VERSIONS: [&str; 2] = ["doctrine", "doctrine2"];
-
-/// Doctrine creates the table with the default, and a generator of the program takes IDs.
-#[test]
-fn doctrine() {
-    for version in VERSIONS {
-        let program = Program::of_version(version, "doctrine");
-        assert_eq!(program.assert_orders(&stdout(program.php(&["orders.php"]))), 3);
-        let insert = "INSERT INTO orders (item) VALUES ('by the default')";
-        program.cluster.connect().batch_execute(insert).expect("a default");
-    }
-}
 
 /// The strategies that leave the key to the database ask for a sequence afterwards, or before.
 #[test]
@@ -65,8 +43,8 @@ fn doctrine_looks_for_a_sequence() {
         ("doctrine2", "AUTO", no_sequence),
         ("doctrine2", "SEQUENCE", no_sequence),
     ] {
-        let program = Program::of_version(version, "doctrine");
-        stdout(program.php(&["orders.php"]));
+        let program = Program::with(version, "doctrine");
+        program.run("php orders.php");
         program.replace("Order.php", "'CUSTOM'", &format!("'{strategy}'"));
         let generator = "    #[ORM\\CustomIdGenerator(class: SnowflakeGenerator::class)]\n";
         program.replace("Order.php", generator, "");
@@ -76,7 +54,7 @@ fn doctrine_looks_for_a_sequence() {
             $order->item = 'cake';
             try { $manager->persist($order); $manager->flush(); }
             catch (Throwable $error) { echo $error->getMessage(); }";
-        let said = stdout(program.php(&["-r", insert]));
+        let said = program.eval("php -r", insert);
         assert!(said.contains(message), "{version}, {strategy}: {said}");
         assert_eq!(program.ids("orders").len(), 3, "{version}, {strategy}");
     }
@@ -111,18 +89,17 @@ const DIFFERENCES: &str = "
 #[test]
 fn doctrine_compares_schemas() {
     for version in VERSIONS {
-        let program = Program::of_version(version, "doctrine");
-        stdout(program.php(&["orders.php"]));
+        let program = Program::with(version, "doctrine");
+        program.run("php orders.php");
         let public = "down CREATE SCHEMA public\n";
-        assert_eq!(stdout(program.php(&["-r", DIFFERENCES])), public, "{version}");
+        assert_eq!(program.eval("php -r", DIFFERENCES), public, "{version}");
         let factory =
             "$configuration->setSchemaManagerFactory(new SnowflakeSchemaManagerFactory());\n";
         program.replace("connect.php", factory, "");
         let both = ["down CREATE SCHEMA snowflake_internal\n", public].concat();
-        assert_eq!(stdout(program.php(&["-r", DIFFERENCES])), both, "{version}");
-        let drop = "DROP EXTENSION snowflake CASCADE";
-        program.cluster.connect().batch_execute(drop).expect("no extension");
-        let without = stdout(program.php(&["-r", DIFFERENCES]));
+        assert_eq!(program.eval("php -r", DIFFERENCES), both, "{version}");
+        program.sql("DROP EXTENSION snowflake CASCADE");
+        let without = program.eval("php -r", DIFFERENCES);
         assert!(without.contains(public) && !without.contains("internal"), "{version}: {without}");
     }
 }
@@ -131,11 +108,11 @@ fn doctrine_compares_schemas() {
 #[test]
 fn doctrine_drops_a_default_that_is_not_declared() {
     for version in VERSIONS {
-        let program = Program::of_version(version, "doctrine");
-        stdout(program.php(&["orders.php"]));
+        let program = Program::with(version, "doctrine");
+        program.run("php orders.php");
         let default = ", options: ['default' => 'snowflake_nextval()']";
         program.replace("Order.php", default, "");
-        let said = stdout(program.php(&["-r", DIFFERENCES]));
+        let said = program.eval("php -r", DIFFERENCES);
         assert!(said.contains("up ALTER TABLE orders ALTER id DROP DEFAULT"), "{version}: {said}");
     }
 }

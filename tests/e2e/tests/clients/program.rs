@@ -12,120 +12,105 @@ use tempfile::TempDir;
 /// The keys of public IDs of the server.
 pub const KEYS: &str = "000102030405060708090a0b0c0d0e0f\n2b7e151628aed2a6abf7158809cf4f3c\n";
 
-/// A client, such as `psycopg`, and a server for it.
+/// A client, such as `psycopg`, and a server for it, which logs the statements that it gets.
 pub struct Program {
     pub cluster: Cluster,
-    /// A copy of `tests/clients/<name>`, because some clients write beside their programs.
-    directory: TempDir,
-    /// What `tools/test-clients` installed for it.
-    installed: PathBuf,
+    /// A copy of the program, because some clients write beside their programs.
+    pub directory: TempDir,
+    /// What `tools/test-clients` installed for all clients.
+    clients: PathBuf,
+    client: String,
 }
 
 impl Program {
-    /// The client, and a server that logs the statements that it gets.
+    /// The client, with the program `tests/clients/<client>`.
     pub fn of(client: &str) -> Program {
-        Program::with(client, &source(client))
+        Program::with(client, client)
     }
 
-    /// The client with the program of another one, of which it is another version.
-    pub fn of_version(client: &str, of: &str) -> Program {
-        Program::with(client, &source(of))
-    }
-
-    /// The client with the program of this directory.
-    pub fn with(client: &str, source: &Path) -> Program {
-        let installed = env::var("SNOWFLAKE_CLIENTS");
-        let installed = installed.expect("SNOWFLAKE_CLIENTS is set: run make test-clients");
-        let installed = Path::new(&installed).join(client);
+    /// The client, with another program of `tests/clients`.
+    pub fn with(client: &str, program: &str) -> Program {
+        let clients = env::var("SNOWFLAKE_CLIENTS");
+        let clients = PathBuf::from(clients.expect("SNOWFLAKE_CLIENTS: run make test-clients"));
         let directory = tempfile::tempdir().expect("a directory for temporary files");
-        let mut copy = Command::new("cp");
-        copy.args(["-r", "--no-target-directory"]).arg(source).arg(directory.path());
-        assert!(copy.status().expect("cp runs").success(), "cannot copy {client}");
+        copy(&source(program), directory.path());
         for name in ["node_modules", "package.json"] {
-            let (link, target) = (directory.path().join(name), installed.join(name));
+            let (link, target) = (directory.path().join(name), clients.join(client).join(name));
             if target.exists() && !link.exists() {
                 symlink(target, link).expect("a directory to write to");
             }
         }
         let cluster = Cluster::builder().set("log_statement", "all").public_keys(KEYS).start();
-        Program { cluster, directory, installed }
+        Program { cluster, directory, clients, client: client.to_owned() }
     }
 
-    /// What Python prints with these arguments, in the client's environment.
+    /// What a command prints, such as `python orders.py`.
     #[track_caller]
-    pub fn python(&self, arguments: &[&str]) -> String {
-        stdout(self.output(&self.installed("bin/python"), arguments))
+    pub fn run(&self, line: &str) -> String {
+        stdout(self.output(line, None))
     }
 
-    /// What a program of a package in Python does.
-    pub fn tool(&self, name: &str, arguments: &[&str]) -> Output {
-        self.output(&self.installed.join("bin").join(name), arguments)
-    }
-
-    /// What a program in JavaScript prints.
+    /// What a command prints with another argument, such as statements after `python -c`.
     #[track_caller]
-    pub fn node(&self, file: &str) -> String {
-        stdout(self.output(Path::new("node"), &[file]))
+    pub fn eval(&self, line: &str, code: &str) -> String {
+        stdout(self.output(line, Some(code)))
     }
 
-    /// What a program of a package in `node_modules` does.
-    pub fn package(&self, name: &str, arguments: &[&str]) -> Output {
-        let program = self.directory.path().join("node_modules/.bin").join(name);
-        self.output(&program, arguments)
-    }
-
-    /// What PHP does with these arguments, with the client's classes.
-    pub fn php(&self, arguments: &[&str]) -> Output {
-        let classes = format!("include_path=.:{}", self.installed("usr/share/php").display());
-        // E_ALL without E_DEPRECATED, of which Doctrine has some.
-        let options = ["-d", &classes, "-d", "error_reporting=8191"];
-        self.output(Path::new("php"), &[&options, arguments].concat())
-    }
-
-    /// What another program does, which the machine has.
-    pub fn run(&self, program: &str, arguments: &[&str]) -> Output {
-        self.output(Path::new(program), arguments)
-    }
-
-    /// What Ruby does with these arguments, with the client's libraries.
-    pub fn ruby(&self, arguments: &[&str]) -> Output {
-        let libraries = self.installed.join("lib");
-        let libraries = ["-I", libraries.to_str().expect("a path of UTF-8")];
-        self.output(Path::new("ruby"), &[&libraries, arguments].concat())
-    }
-
-    /// What the client's program in Rust prints.
+    /// What a command says that fails.
     #[track_caller]
-    pub fn rust(&self, name: &str) -> String {
-        stdout(self.output(&self.built(name), &[]))
+    pub fn error(&self, line: &str) -> String {
+        error(self.output(line, None))
     }
 
-    /// A file that `tools/test-clients` installed.
-    pub fn installed(&self, file: &str) -> PathBuf {
-        self.installed.join(file)
+    /// What a command says that fails with another argument.
+    #[track_caller]
+    pub fn error_of(&self, line: &str, code: &str) -> String {
+        error(self.output(line, Some(code)))
     }
 
-    /// A program in Rust that it built.
-    pub fn built(&self, name: &str) -> PathBuf {
-        self.installed.parent().expect("the clients").join("cargo/debug").join(name)
+    /// What a command does.
+    pub fn output(&self, line: &str, code: Option<&str>) -> Output {
+        let output = self.command(line).args(code).output();
+        output.unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
-    fn output(&self, program: &Path, arguments: &[&str]) -> Output {
-        let output = self.command(program, arguments).output();
-        output.unwrap_or_else(|error| panic!("{}: {error}", program.display()))
-    }
-
-    /// A program with these arguments, beside the client's programs.
-    pub fn command(&self, program: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
+    /// A command beside the program. It is one of the client, of the server, or of the machine.
+    pub fn command(&self, line: &str) -> Command {
+        let installed = self.clients.join(&self.client);
+        let own = [
+            self.directory.path().join("node_modules/.bin"),
+            installed.join("bin"),
+            self.clients.join("cargo/debug"),
+            self.cluster.programs().bin().to_owned(),
+        ];
+        let of_machine = env::var_os("PATH").expect("a PATH");
+        let path = own.into_iter().chain(env::split_paths(&of_machine));
+        let path = env::join_paths(path).expect("paths without colons");
+        // A shell finds the command in this path.
+        let mut command = Command::new("env");
         self.cluster.set_connection(&mut command);
         let host = self.cluster.directory().display();
         command
+            .args(line.split_whitespace())
+            .env("PATH", path)
             .env("DATABASE_URL", format!("postgresql:///postgres?host={host}&user=postgres"))
             .env("DJANGO_SETTINGS_MODULE", "settings")
+            .env("RUBYLIB", installed.join("lib"))
+            .env("PHP_CLASSES", installed.join("usr/share/php"))
             .current_dir(self.directory.path());
-        command.args(arguments);
         command
+    }
+
+    /// Executes SQL.
+    #[track_caller]
+    pub fn sql(&self, statements: &str) {
+        let done = self.cluster.connect().batch_execute(statements);
+        done.unwrap_or_else(|error| panic!("{statements}: {error}"));
+    }
+
+    /// Creates the table `orders`.
+    pub fn create_orders(&self) {
+        self.sql(include_str!("../../../clients/sqlc/schema.sql"));
     }
 
     /// Replaces a file of the program, or creates it.
@@ -144,8 +129,10 @@ impl Program {
     }
 
     /// A file beside the program.
+    #[track_caller]
     pub fn read(&self, file: &str) -> String {
-        fs::read_to_string(self.directory.path().join(file)).expect("a file of the program")
+        let text = fs::read_to_string(self.directory.path().join(file));
+        text.unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
     /// The IDs of a table, in order.
@@ -158,11 +145,8 @@ impl Program {
     #[track_caller]
     pub fn assert_orders(&self, printed: &str) -> usize {
         let printed: Vec<(String, i64)> = printed.lines().filter_map(row).collect();
-        let query = "SELECT item, id, snowflake_datacenter_id(id) = 5
-                 AND snowflake_worker_id(id) = 9
-                 AND snowflake_timestamp(id) BETWEEN pg_postmaster_start_time() AND snowflake_floor()
-             FROM orders ORDER BY id";
-        let rows = self.cluster.connect().query(query, &[]).expect("the table orders");
+        let query = format!("SELECT item, id, {ISSUED} FROM orders ORDER BY id");
+        let rows = self.cluster.connect().query(&query, &[]).expect("the table orders");
         assert!(rows.iter().all(|row| row.get(2)), "the server did not issue these: {printed:?}");
         let rows: Vec<(String, i64)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         assert_eq!(printed, rows);
@@ -171,11 +155,15 @@ impl Program {
 
     /// How many statements that insert into the table the server has got.
     pub fn inserts(&self, table: &str) -> usize {
-        let log = self.cluster.log();
+        let log = self.cluster.log().replace('"', "").replace("INTO public.", "INTO ");
         let statement = format!(": INSERT INTO {table} ");
         log.lines().filter(|line| line.contains(" LOG: ") && line.contains(&statement)).count()
     }
 }
+
+/// Whether the server issued an ID.
+pub const ISSUED: &str = "snowflake_datacenter_id(id) = 5 AND snowflake_worker_id(id) = 9
+    AND snowflake_timestamp(id) BETWEEN pg_postmaster_start_time() AND snowflake_floor()";
 
 /// Creates the extension anew in a schema of its own. The table goes with the former default.
 pub fn use_own_schema(cluster: &Cluster) {
@@ -185,9 +173,16 @@ pub fn use_own_schema(cluster: &Cluster) {
     cluster.connect().batch_execute(statements).expect("the extension is created there");
 }
 
-/// The directory of a client's program.
-pub fn source(client: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients").join(client)
+/// The path of a program, or of a file.
+pub fn source(program: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients").join(program)
+}
+
+/// Copies the files of a directory into another one.
+pub fn copy(from: &Path, to: &Path) {
+    let mut copy = Command::new("cp");
+    copy.args(["-r", "--no-target-directory"]).arg(from).arg(to);
+    assert!(copy.status().expect("cp runs").success(), "cannot copy {}", from.display());
 }
 
 /// A line of the form `item ID`.
@@ -199,17 +194,19 @@ pub fn row(line: &str) -> Option<(String, i64)> {
 /// What a program prints that succeeds.
 #[track_caller]
 pub fn stdout(output: Output) -> String {
-    let [stdout, stderr] =
-        [output.stdout, output.stderr].map(|said| String::from_utf8(said).expect("UTF-8"));
+    let [stdout, stderr] = said(&output);
     assert!(output.status.success(), "{stdout}\n{stderr}");
     stdout
 }
 
 /// What a program says that fails.
 #[track_caller]
-pub fn error(output: Output) -> String {
-    let [stdout, stderr] =
-        [output.stdout, output.stderr].map(|said| String::from_utf8(said).expect("UTF-8"));
+fn error(output: Output) -> String {
+    let [stdout, stderr] = said(&output);
     assert!(!output.status.success(), "{stdout}\n{stderr}");
     stderr
+}
+
+fn said(output: &Output) -> [String; 2] {
+    [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said).into_owned())
 }

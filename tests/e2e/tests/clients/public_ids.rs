@@ -1,7 +1,6 @@
 //! Public IDs that programs make and read: without the database, and in Django and Rails.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use postgres::Client;
@@ -9,18 +8,14 @@ use snowflake_e2e::bigints;
 
 use crate::program::{KEYS, Program, stdout};
 
-const PREFIXES: [&str; 3] = ["", "ord", "order_line"];
-
-/// What a program of `tests/clients/public-ids/` makes of these lines.
-fn converted(program: &mut Command, arguments: [&str; 2], lines: &[String]) -> Vec<String> {
-    program.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = program.spawn().expect("the program runs");
+/// What a program of `tests/clients/public-ids/` makes of these lines, `to` or `from` names.
+fn converted(mut command: Command, direction: &str, prefix: &str, lines: &[String]) -> Vec<String> {
+    command.args([direction, prefix]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the program runs");
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
     child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("the program reads");
     let printed = stdout(child.wait_with_output().expect("the program ends"));
-    let printed: Vec<_> = printed.lines().map(str::to_owned).collect();
-    assert_eq!(printed.len(), lines.len());
-    printed
+    printed.lines().map(str::to_owned).collect()
 }
 
 /// What the server makes of them.
@@ -36,70 +31,50 @@ fn ids(client: &mut Client, names: &[String], prefix: &str) -> Vec<String> {
 }
 
 /// A program and the server make the same names, read each other's, and refuse the same forgeries.
-fn agrees_with_the_server(program: &Program, command: impl Fn() -> Command) {
-    program.write("keys", KEYS);
-    let mut client = program.cluster.connect();
-    let mut some = vec![0, 1, -1, i64::MIN, i64::MAX, 1_268_118_639_732_232_192];
-    some.extend(bigints(&mut client, "SELECT snowflake_nextval(500)"));
-    let lines: Vec<String> = some.iter().map(i64::to_string).collect();
-    for prefix in PREFIXES {
-        let made = names(&mut client, &some, prefix);
-        assert_eq!(converted(&mut command(), ["to", prefix], &lines), made);
-        assert_eq!(converted(&mut command(), ["from", prefix], &made), lines);
-        assert_eq!(ids(&mut client, &made, prefix), lines);
-        let forged: Vec<String> = made
-            .iter()
-            .flat_map(|name| {
+#[test]
+fn programs_agree_with_the_server() {
+    for command in ["python convert.py", "node convert.mjs", "public-ids"] {
+        println!("{command}");
+        let program = Program::of("public-ids");
+        let convert = |direction, prefix, lines: &[String]| {
+            converted(program.command(command), direction, prefix, lines)
+        };
+        program.write("keys", KEYS);
+        let mut client = program.cluster.connect();
+        let mut some = vec![0, 1, -1, i64::MIN, i64::MAX, 1_268_118_639_732_232_192];
+        some.extend(bigints(&mut client, "SELECT snowflake_nextval(500)"));
+        let lines: Vec<String> = some.iter().map(i64::to_string).collect();
+        for prefix in ["", "ord", "order_line"] {
+            let made = names(&mut client, &some, prefix);
+            assert_eq!(convert("to", prefix, &lines), made);
+            assert_eq!(convert("from", prefix, &made), lines);
+            assert_eq!(ids(&mut client, &made, prefix), lines);
+            let mut forged: Vec<String> =
+                ["", "ord_", "zzzzzzzzzzzzzzzzzzzzzz", "ord_7n42DGM5Tflk9n8mt7Fhc8", "ö"]
+                    .map(Into::into)
+                    .into();
+            for name in &made {
                 let (start, end) = name.split_at(name.len() - 1);
                 let other = if end == "0" { "1" } else { "0" };
-                [
-                    format!("{start}{other}"),
-                    format!(" {name}"),
-                    format!("{name} "),
-                    format!("x{name}"),
-                    start.into(),
-                ]
-            })
-            .chain(
-                ["", "ord_", "zzzzzzzzzzzzzzzzzzzzzz", "ord_7n42DGM5Tflk9n8mt7Fhc8", "ö"]
-                    .map(Into::into),
-            )
-            .collect();
-        let nobodys = vec!["nobody's".to_owned(); forged.len()];
-        assert_eq!(converted(&mut command(), ["from", prefix], &forged), nobodys);
-        assert_eq!(ids(&mut client, &forged, prefix), nobodys);
+                forged.extend([format!("{start}{other}"), start.into()]);
+                forged.extend([format!(" {name}"), format!("{name} "), format!("x{name}")]);
+            }
+            let nobodys = vec!["nobody's".to_owned(); forged.len()];
+            assert_eq!(convert("from", prefix, &forged), nobodys);
+            assert_eq!(ids(&mut client, &forged, prefix), nobodys);
+        }
+        // Names of the second key, which makes none as long as it is second.
+        let (first, second) = KEYS.trim().split_once('\n').expect("two keys");
+        program.write("keys", &format!("{second}\n{first}\n"));
+        let made = convert("to", "ord", &lines);
+        program.write("keys", KEYS);
+        assert_eq!(convert("from", "ord", &made), lines);
+        assert_eq!(ids(&mut client, &made, "ord"), lines);
     }
-    // Names of the second key, which makes none as long as it is second.
-    let (first, second) = KEYS.trim().split_once('\n').expect("two keys");
-    let [old, new] = [KEYS.to_owned(), format!("{second}\n{first}\n")];
-    program.write("keys", &new);
-    let made = converted(&mut command(), ["to", "ord"], &lines);
-    program.write("keys", &old);
-    assert_eq!(converted(&mut command(), ["from", "ord"], &made), lines);
-    assert_eq!(ids(&mut client, &made, "ord"), lines);
 }
 
-#[test]
-fn python() {
-    let program = Program::of("public-ids");
-    agrees_with_the_server(&program, || {
-        program.command(&program.installed("bin/python"), &["convert.py"])
-    });
-}
-
-#[test]
-fn javascript() {
-    let program = Program::of("public-ids");
-    agrees_with_the_server(&program, || program.command(Path::new("node"), &["convert.mjs"]));
-}
-
-#[test]
-fn rust() {
-    let program = Program::of("public-ids");
-    agrees_with_the_server(&program, || program.command(&program.built("public-ids"), &[]));
-}
-
-/// What a program of a framework prints: the names of its orders, and what it finds by the first one.
+/// What a program of a framework prints: the names of its orders, and what it finds by the first
+/// one.
 fn serializes(printed: &str, program: &Program) {
     let lines: Vec<&str> = printed.lines().collect();
     let orders: Vec<serde_json::Value> = serde_json::from_str(lines[0]).expect("JSON");
@@ -113,13 +88,14 @@ fn serializes(printed: &str, program: &Program) {
 #[test]
 fn django() {
     let program = Program::of("django");
-    program.python(&["manage.py", "makemigrations", "orders"]);
-    program.python(&["manage.py", "migrate"]);
-    serializes(&program.python(&["public_ids.py"]), &program);
+    program.run("python -m django makemigrations orders");
+    program.run("python -m django migrate");
+    serializes(&program.run("python public_ids.py"), &program);
 }
 
 #[test]
 fn rails() {
     let program = Program::of("activerecord");
-    serializes(&stdout(program.ruby(&["public_ids.rb"])), &program);
+    program.create_orders();
+    serializes(&program.run("ruby public_ids.rb"), &program);
 }

@@ -3,6 +3,7 @@ require "active_record/fixtures"
 
 # What Rails does at its start, as far as it is of Active Record.
 root = File.expand_path("..", __dir__)
+ENV.delete("DATABASE_URL")
 ENV["RAILS_ENV"] ||= "development"
 tasks = ActiveRecord::Tasks::DatabaseTasks
 tasks.root = root

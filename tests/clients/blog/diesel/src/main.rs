@@ -1,111 +1,74 @@
 //! A blog, with keys and relations as Diesel's guides write them. The argument says what it does.
 
-mod models;
 mod schema;
 
 use std::env;
-use std::error::Error;
 
 use diesel::prelude::*;
-use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
-use models::*;
-use schema::{comments, likes, posts, posts_tags, tags, users};
+use schema::{comments, posts, posts_tags, tags, users};
 
-const MIGRATIONS: EmbeddedMigrations = embed_migrations!();
-
-fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut connection = PgConnection::establish(&env::var("DATABASE_URL")?)?;
     match env::args().nth(1).as_deref() {
-        // Before the migration that adds likes.
-        Some("first") => {
-            while connection.pending_migrations(MIGRATIONS)?.len() > 1 {
-                println!("{}", connection.run_next_migration(MIGRATIONS)?);
-            }
-        }
-        Some("migrate") => {
-            for version in connection.run_pending_migrations(MIGRATIONS)? {
-                println!("{version}");
-            }
-            println!("pending: {}", connection.has_pending_migration(MIGRATIONS)?);
-        }
         Some("write") => write(&mut connection)?,
-        Some("like") => like(&mut connection)?,
-        argument => panic!("no such argument: {argument:?}"),
+        _ => comment(&mut connection)?,
     }
     Ok(())
 }
 
-/// Writes a post, and reads it with what belongs to it.
 fn write(connection: &mut PgConnection) -> QueryResult<()> {
-    let users: Vec<User> = diesel::insert_into(users::table)
+    let users: Vec<i64> = diesel::insert_into(users::table)
         .values(&["Ann", "Bob"].map(|name| users::name.eq(name)))
-        .returning(User::as_returning())
+        .returning(users::id)
         .get_results(connection)?;
-    users.iter().for_each(|user| println!("users {}", user.id));
-    let [ann, bob] = &users[..] else { panic!("two users") };
-
-    let text = (posts::title.eq("Tea"), posts::body.eq("Let it draw."));
-    let post: Post = diesel::insert_into(posts::table)
-        .values((posts::author_id.eq(ann.id), text))
-        .returning(Post::as_returning())
+    let post: i64 = diesel::insert_into(posts::table)
+        .values((posts::author_id.eq(users[0]), posts::title.eq("Tea")))
+        .returning(posts::id)
         .get_result(connection)?;
-    println!("posts {}", post.id);
-
-    let by = (comments::post_id.eq(post.id), comments::author_id.eq(bob.id));
-    let comment: Comment = diesel::insert_into(comments::table)
-        .values((by, comments::body.eq("How long?")))
-        .returning(Comment::as_returning())
-        .get_result(connection)?;
-    println!("comments {}", comment.id);
-
-    let tags: Vec<Tag> = diesel::insert_into(tags::table)
-        .values(&["drinks", "kitchen"].map(|name| tags::name.eq(name)))
-        .returning(Tag::as_returning())
+    let tags: Vec<i64> = diesel::insert_into(tags::table)
+        .values(&["drinks", "kitchen", "garden"].map(|name| tags::name.eq(name)))
+        .returning(tags::id)
         .get_results(connection)?;
-    tags.iter().for_each(|tag| println!("tags {}", tag.id));
-    let new: Vec<PostTag> =
-        tags.iter().map(|tag| PostTag { post_id: post.id, tag_id: tag.id }).collect();
-    diesel::insert_into(posts_tags::table).values(&new).execute(connection)?;
+    let joined = [tags[0], tags[1]];
+    diesel::insert_into(posts_tags::table)
+        .values(&joined.map(|tag| (posts_tags::post_id.eq(post), posts_tags::tag_id.eq(tag))))
+        .execute(connection)?;
+    for (table, ids) in [("users", users), ("posts", vec![post]), ("tags", tags)] {
+        ids.iter().for_each(|id| println!("{table} {id}"));
+    }
 
-    let post: Post = posts::table.find(post.id).select(Post::as_select()).first(connection)?;
-    let tagged: Vec<Tag> = PostTag::belonging_to(&post)
+    let (title, author): (String, String) = posts::table
+        .inner_join(users::table.on(posts::author_id.eq(users::id)))
+        .filter(posts::id.eq(post))
+        .select((posts::title, users::name))
+        .first(connection)?;
+    let tagged: Vec<String> = posts_tags::table
         .inner_join(tags::table)
-        .order(tags::id)
-        .select(Tag::as_select())
+        .filter(posts_tags::post_id.eq(post))
+        .order(tags::name)
+        .select(tags::name)
         .load(connection)?;
-    let commented: Vec<(Comment, User)> = Comment::belonging_to(&post)
-        .inner_join(users::table)
-        .select((Comment::as_select(), User::as_select()))
-        .load(connection)?;
-    for tag in tagged {
-        println!("{}: {}", post.title, tag.name);
-    }
-    for (comment, user) in commented {
-        println!("{}: {} ({})", post.title, comment.body, user.name);
-    }
+    println!("{title} by {author}: {}", tagged.join(", "));
     Ok(())
 }
 
-/// Likes the newest post, and makes the newest user its editor.
-fn like(connection: &mut PgConnection) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let post: Post =
-        posts::table.order(posts::id.desc()).select(Post::as_select()).first(connection)?;
-    let user: User =
-        users::table.order(users::id.desc()).select(User::as_select()).first(connection)?;
-    let like: Like = diesel::insert_into(likes::table)
-        .values((likes::post_id.eq(post.id), likes::user_id.eq(user.id)))
-        .returning(Like::as_returning())
+fn comment(connection: &mut PgConnection) -> QueryResult<()> {
+    let post: i64 = posts::table.select(posts::id).first(connection)?;
+    let bob: i64 =
+        users::table.filter(users::name.eq("Bob")).select(users::id).first(connection)?;
+    let by_bob = (comments::post_id.eq(post), comments::author_id.eq(bob));
+    let id: i64 = diesel::insert_into(comments::table)
+        .values((by_bob, comments::body.eq("How long?")))
+        .returning(comments::id)
         .get_result(connection)?;
-    println!("likes {}", like.id);
-
-    diesel::update(&post)
-        .set((posts::subtitle.eq("A start"), posts::editor_id.eq(user.id)))
-        .execute(connection)?;
-    let (title, subtitle, editor): (String, Option<String>, String) = posts::table
+    println!("comments {id}");
+    diesel::update(posts::table.find(post)).set(posts::editor_id.eq(bob)).execute(connection)?;
+    let (title, editor, body): (String, String, String) = posts::table
         .inner_join(users::table.on(posts::editor_id.eq(users::id.nullable())))
-        .select((posts::title, posts::subtitle, users::name))
+        .inner_join(comments::table)
+        .select((posts::title, users::name, comments::body))
         .first(connection)?;
-    println!("{title}: {}, edited by {editor}", subtitle.unwrap_or_default());
+    println!("{title}, edited by {editor}: {body}");
     Ok(())
 }

@@ -10,21 +10,10 @@ diesel::table! {
 }
 
 diesel::table! {
-    likes (id) {
-        id -> Int8,
-        post_id -> Int8,
-        user_id -> Int8,
-    }
-}
-
-diesel::table! {
     posts (id) {
         id -> Int8,
         author_id -> Int8,
         title -> Varchar,
-        body -> Text,
-        published -> Bool,
-        subtitle -> Nullable<Varchar>,
         editor_id -> Nullable<Int8>,
     }
 }
@@ -52,9 +41,7 @@ diesel::table! {
 
 diesel::joinable!(comments -> posts (post_id));
 diesel::joinable!(comments -> users (author_id));
-diesel::joinable!(likes -> posts (post_id));
-diesel::joinable!(likes -> users (user_id));
 diesel::joinable!(posts_tags -> posts (post_id));
 diesel::joinable!(posts_tags -> tags (tag_id));
 
-diesel::allow_tables_to_appear_in_same_query!(comments, likes, posts, posts_tags, tags, users,);
+diesel::allow_tables_to_appear_in_same_query!(comments, posts, posts_tags, tags, users,);

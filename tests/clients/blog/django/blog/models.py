@@ -16,9 +16,8 @@ class Tag(models.Model):
 
 class Post(models.Model):
     author = models.ForeignKey(User, on_delete=models.CASCADE)
-    editor = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="edited")  # second
+    editor = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="edited")  # second
     title = models.CharField(max_length=200)
-    subtitle = models.CharField(max_length=200, blank=True, default="")  # second
     tags = models.ManyToManyField(Tag, blank=True)
 
     class Meta:
@@ -28,20 +27,11 @@ class Post(models.Model):
         return self.title
 
 
+# second
 class Comment(models.Model):
     post = models.ForeignKey(Post, on_delete=models.CASCADE)
     author = models.ForeignKey(User, on_delete=models.CASCADE)
-    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE)
     body = models.TextField()
 
     class Meta:
         db_table = "comments"
-
-
-# second
-class Like(models.Model):
-    post = models.ForeignKey(Post, on_delete=models.CASCADE)
-    user = models.ForeignKey(User, on_delete=models.CASCADE)
-
-    class Meta:
-        db_table = "likes"

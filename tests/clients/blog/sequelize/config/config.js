@@ -1,8 +1,4 @@
-const { PGHOST: host, PGPORT: port, PGUSER: username, PGDATABASE: database } = process.env;
+const { PGHOST: host, PGUSER: username, PGDATABASE: database } = process.env;
+const define = { underscored: true, timestamps: false };
 
-module.exports = {
-  development: {
-    dialect: 'postgres', host, port, username, database, logging: false,
-    define: { underscored: true, timestamps: false },
-  },
-};
+module.exports = { development: { dialect: 'postgres', host, username, database, logging: false, define } };

@@ -1,14 +1,12 @@
 module.exports = {
-  async up(queryInterface, Sequelize) {
-    const reference = (model, rest) => ({
-      type: Sequelize.BIGINT, references: { model, key: 'id' }, ...rest,
+  async up(queryInterface, { BIGINT, TEXT }) {
+    const reference = (model) => ({ type: BIGINT, references: { model, key: 'id' } });
+    await queryInterface.createTable('comments', {
+      id: { allowNull: false, autoIncrement: true, primaryKey: true, type: BIGINT },
+      body: { type: TEXT },
+      post_id: reference('posts'),
+      author_id: reference('users'),
     });
-    await queryInterface.createTable('likes', {
-      id: { allowNull: false, autoIncrement: true, primaryKey: true, type: Sequelize.BIGINT },
-      post_id: reference('posts', { allowNull: false }),
-      user_id: reference('users', { allowNull: false }),
-    });
-    await queryInterface.addColumn('posts', 'subtitle', Sequelize.STRING);
     await queryInterface.addColumn('posts', 'editor_id', reference('users'));
   },
 };

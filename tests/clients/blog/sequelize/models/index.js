@@ -1,42 +1,25 @@
-'use strict';
-
 const { DataTypes, Sequelize } = require('sequelize');
 const config = require('../config/config.js');
 
 const sequelize = new Sequelize(config.development);
-
-const id = { type: DataTypes.BIGINT, autoIncrement: true, primaryKey: true };
-const User = sequelize.define('user', {
-  id: { ...id },
-  name: { type: DataTypes.STRING, allowNull: false },
-});
-const Post = sequelize.define('post', {
-  id: { ...id },
-  title: { type: DataTypes.STRING, allowNull: false },
-  subtitle: DataTypes.STRING, // second
-});
-const Comment = sequelize.define('comment', {
-  id: { ...id },
-  body: { type: DataTypes.TEXT, allowNull: false },
-});
-const Tag = sequelize.define('tag', {
-  id: { ...id },
-  name: { type: DataTypes.STRING, allowNull: false, unique: true },
+const define = (name, columns) => sequelize.define(name, {
+  id: { type: DataTypes.BIGINT, autoIncrement: true, primaryKey: true }, ...columns,
 });
 
+const name = { type: DataTypes.STRING, allowNull: false, unique: true };
+const User = define('user', { name: { ...name } });
+const Post = define('post', { title: DataTypes.STRING });
+const Tag = define('tag', { name: { ...name } });
 User.hasMany(Post, { as: 'posts', foreignKey: { name: 'authorId', allowNull: false } });
 Post.belongsTo(User, { as: 'author' });
 Post.belongsTo(User, { as: 'editor' }); // second
-Post.hasMany(Comment, { onDelete: 'CASCADE', foreignKey: { allowNull: false } });
-Comment.belongsTo(Post);
-Comment.belongsTo(User, { as: 'author' });
 Post.belongsToMany(Tag, { through: 'posts_tags' });
 Tag.belongsToMany(Post, { through: 'posts_tags' });
 
-module.exports = { Sequelize, sequelize, User, Post, Comment, Tag };
+module.exports = { Sequelize, sequelize, User, Post, Tag };
 
 // second
-const Like = sequelize.define('like', { id: { ...id } });
-Like.belongsTo(Post, { foreignKey: { allowNull: false } });
-Like.belongsTo(User, { foreignKey: { allowNull: false } });
-module.exports.Like = Like;
+const Comment = define('comment', { body: DataTypes.TEXT });
+Comment.belongsTo(Post);
+Comment.belongsTo(User, { as: 'author' });
+module.exports.Comment = Comment;

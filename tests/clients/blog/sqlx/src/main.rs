@@ -7,103 +7,54 @@ use std::path::Path;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgPool;
 
-static MIGRATOR: Migrator = sqlx::migrate!();
-
-#[derive(sqlx::FromRow)]
-struct Post {
-    id: i64,
-    title: String,
-}
-
-#[derive(sqlx::FromRow)]
-struct Tag {
-    id: i64,
-    name: String,
-}
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let pool = PgPool::connect(&env::var("DATABASE_URL")?).await?;
     match env::args().nth(1).as_deref() {
-        // Before the migration that adds likes.
-        Some("first") => {
-            let first = MIGRATOR.iter().next().expect("a migration");
-            MIGRATOR.run_to(first.version, &pool).await?;
-        }
-        Some("migrate") => MIGRATOR.run(&pool).await?,
-        Some("migrate-from-files") => {
-            Migrator::new(Path::new("migrations")).await?.run(&pool).await?;
-        }
+        Some("migrate") => Migrator::new(Path::new("migrations")).await?.run(&pool).await?,
         Some("write") => write(&pool).await?,
-        Some("like") => like(&pool).await?,
-        argument => panic!("no such argument: {argument:?}"),
+        _ => comment(&pool).await?,
     }
     Ok(())
 }
 
-/// Writes a post, and reads it with what belongs to it.
 async fn write(pool: &PgPool) -> Result<(), sqlx::Error> {
     let insert = "INSERT INTO users (name) SELECT unnest($1::text[]) RETURNING id";
     let users: Vec<i64> = sqlx::query_scalar(insert).bind(["Ann", "Bob"]).fetch_all(pool).await?;
-    users.iter().for_each(|id| println!("users {id}"));
-
-    let insert = "INSERT INTO posts (author_id, title, body) VALUES ($1, $2, $3) RETURNING *";
-    let post: Post = sqlx::query_as(insert)
-        .bind(users[0])
-        .bind("Tea")
-        .bind("Let it draw.")
-        .fetch_one(pool)
-        .await?;
-    println!("posts {}", post.id);
-
-    let insert = "INSERT INTO comments (post_id, author_id, body) VALUES ($1, $2, $3) RETURNING id";
-    let id: i64 = sqlx::query_scalar(insert)
-        .bind(post.id)
-        .bind(users[1])
-        .bind("How long?")
-        .fetch_one(pool)
-        .await?;
-    println!("comments {id}");
-
-    for name in ["drinks", "kitchen"] {
-        let insert = "INSERT INTO tags (name) VALUES ($1) RETURNING *";
-        let tag: Tag = sqlx::query_as(insert).bind(name).fetch_one(pool).await?;
-        println!("tags {}", tag.id);
-        let insert = "INSERT INTO posts_tags (post_id, tag_id) VALUES ($1, $2)";
-        sqlx::query(insert).bind(post.id).bind(tag.id).execute(pool).await?;
+    let insert = "INSERT INTO posts (author_id, title) VALUES ($1, $2) RETURNING id";
+    let post: i64 = sqlx::query_scalar(insert).bind(users[0]).bind("Tea").fetch_one(pool).await?;
+    let insert = "INSERT INTO tags (name) SELECT unnest($1::text[]) RETURNING id";
+    let names = ["drinks", "kitchen", "garden"];
+    let tags: Vec<i64> = sqlx::query_scalar(insert).bind(names).fetch_all(pool).await?;
+    let insert = "INSERT INTO posts_tags (post_id, tag_id) SELECT $1, unnest($2)";
+    sqlx::query(insert).bind(post).bind(&tags[..2]).execute(pool).await?;
+    for (table, ids) in [("users", users), ("posts", vec![post]), ("tags", tags)] {
+        ids.iter().for_each(|id| println!("{table} {id}"));
     }
 
-    let tags = "SELECT tags.* FROM tags JOIN posts_tags ON tag_id = tags.id
-                WHERE post_id = $1 ORDER BY tags.id";
-    let tags: Vec<Tag> = sqlx::query_as(tags).bind(post.id).fetch_all(pool).await?;
-    for tag in tags {
-        println!("{}: {}", post.title, tag.name);
-    }
-    let comments = "SELECT body, name FROM comments JOIN users ON author_id = users.id
-                    WHERE post_id = $1";
-    let comments: Vec<(String, String)> =
-        sqlx::query_as(comments).bind(post.id).fetch_all(pool).await?;
-    for (body, name) in comments {
-        println!("{}: {body} ({name})", post.title);
-    }
+    let read = "SELECT title, users.name, array_agg(tags.name ORDER BY tags.name) FROM posts
+                JOIN users ON users.id = author_id
+                JOIN posts_tags ON post_id = posts.id JOIN tags ON tags.id = tag_id
+                WHERE posts.id = $1 GROUP BY posts.id, users.id";
+    let (title, author, tags): (String, String, Vec<String>) =
+        sqlx::query_as(read).bind(post).fetch_one(pool).await?;
+    println!("{title} by {author}: {}", tags.join(", "));
     Ok(())
 }
 
-/// Likes the newest post, and makes the newest user its editor.
-async fn like(pool: &PgPool) -> Result<(), sqlx::Error> {
-    let newest = "SELECT id, title FROM posts ORDER BY id DESC LIMIT 1";
-    let post: Post = sqlx::query_as(newest).fetch_one(pool).await?;
-    let newest = "SELECT max(id) FROM users";
-    let user: i64 = sqlx::query_scalar(newest).fetch_one(pool).await?;
-    let insert = "INSERT INTO likes (post_id, user_id) VALUES ($1, $2) RETURNING id";
-    let id: i64 = sqlx::query_scalar(insert).bind(post.id).bind(user).fetch_one(pool).await?;
-    println!("likes {id}");
-
-    let update = "UPDATE posts SET subtitle = 'A start', editor_id = $2 WHERE id = $1";
-    sqlx::query(update).bind(post.id).bind(user).execute(pool).await?;
-    let edited = "SELECT title, subtitle, name FROM posts JOIN users ON editor_id = users.id";
-    let (title, subtitle, editor): (String, String, String) =
-        sqlx::query_as(edited).fetch_one(pool).await?;
-    println!("{title}: {subtitle}, edited by {editor}");
+async fn comment(pool: &PgPool) -> Result<(), sqlx::Error> {
+    let of_both = "SELECT posts.id, users.id FROM posts, users WHERE name = 'Bob'";
+    let (post, bob): (i64, i64) = sqlx::query_as(of_both).fetch_one(pool).await?;
+    let insert = "INSERT INTO comments (post_id, author_id, body) VALUES ($1, $2, $3) RETURNING id";
+    let comment = sqlx::query_scalar(insert).bind(post).bind(bob).bind("How long?");
+    let id: i64 = comment.fetch_one(pool).await?;
+    println!("comments {id}");
+    let update = "UPDATE posts SET editor_id = $2 WHERE id = $1";
+    sqlx::query(update).bind(post).bind(bob).execute(pool).await?;
+    let read = "SELECT title, name, body FROM posts JOIN users ON users.id = editor_id
+                JOIN comments ON comments.post_id = posts.id";
+    let (title, editor, body): (String, String, String) =
+        sqlx::query_as(read).fetch_one(pool).await?;
+    println!("{title}, edited by {editor}: {body}");
     Ok(())
 }

@@ -1,150 +1,57 @@
 //! Active Record, the part of Rails that uses the database.
 
-use std::fs;
-use std::path::Path;
-use std::process::Output;
-
 use snowflake_e2e::bigint;
 
-use super::{
-    FIRST, LIKED, SECOND, WRITTEN, assert_adopted, assert_no_warning, assert_story, blog, hinted,
-};
-use crate::program::{Program, error, source, stdout};
-
-/// The migrations of the application.
-const MIGRATIONS: [&str; 2] =
-    ["db/migrate/20260105090000_create_blog.rb", "db/migrate/20260202090000_add_likes.rb"];
-
-/// The argument of rake that ends a migration before likes.
-const FIRST_ONLY: &str = "VERSION=20260105090000";
+use super::{Blog, SECOND};
+use crate::program::use_own_schema;
 
 const INITIALIZER: &str = "config/initializers/snowflake.rb";
 
-/// The application, with the initializer of the page.
-fn application() -> Program {
-    let program = blog("activerecord");
-    let initializer = fs::read_to_string(source("activerecord").join("snowflake.rb"));
-    program.write(INITIALIZER, &initializer.expect("the initializer of the page"));
-    program
+/// Begins a program that uses the application, as `rails runner` does.
+const RUNNER: &str = "ruby -r ./config/environment -e";
+
+/// The same, in the environment `test`.
+const RUNNER_OF_TESTS: &str = "RAILS_ENV=test ruby -r ./config/environment -e";
+
+/// The application after its first migration.
+fn application() -> Blog {
+    let blog = Blog::of("activerecord");
+    blog.migrate("first");
+    blog
 }
 
-/// What Ruby does with these arguments, in an environment of Rails: `development`, whose database
-/// is adopted, or `test`.
-fn ruby(program: &Program, environment: &str, arguments: &[&str]) -> Output {
-    let libraries = program.installed("lib");
-    let libraries = ["-I", libraries.to_str().expect("a path of UTF-8")];
-    let path = std::env::var("PATH").expect("a PATH");
-    let servers = program.cluster.programs().bin();
-    program
-        .command(Path::new("ruby"), &[&libraries, arguments].concat())
-        .env_remove("DATABASE_URL")
-        .env("RAILS_ENV", environment)
-        .env("PATH", format!("{}:{path}", servers.display()))
-        .output()
-        .expect("ruby runs")
-}
-
-/// What a task of rake does in the environment `development`, for example `db:migrate`.
-fn rake(program: &Program, arguments: &[&str]) -> Output {
-    ruby(program, "development", &[&["-S", "rake"], arguments].concat())
-}
-
-/// What a program prints that uses the application, as `rails runner` does.
-#[track_caller]
-fn runner(program: &Program, environment: &str, arguments: &[&str]) -> String {
-    stdout(ruby(program, environment, &[&["-r", "./config/environment"], arguments].concat()))
-}
-
-/// What such a program says that fails.
-#[track_caller]
-fn error_of_runner(program: &Program, environment: &str, text: &str) -> String {
-    let failed = ruby(program, environment, &["-r", "./config/environment", "-e", text]);
-    error(failed)
-}
-
-/// Creates the tables of the first migration, one post, and the tables of the second migration.
-fn migrate_with_rows(program: &Program) -> String {
-    stdout(rake(program, &["db:migrate", FIRST_ONLY]));
-    let written = runner(program, "development", &["db/seeds.rb"]);
-    stdout(rake(program, &["db:migrate"]));
-    written
-}
-
-/// The migrations of Rails declare keys as `bigserial` and references as `bigint`. Rails knows
-/// which migrations are pending.
+/// Rails knows which migrations are pending, and undoes and repeats one.
 #[test]
-fn activerecord() {
-    let program = application();
-    stdout(rake(&program, &["db:migrate", FIRST_ONLY]));
-    assert_adopted(&program.cluster, FIRST);
-    let check = "ActiveRecord::Migration.check_all_pending!; puts 'none'";
-    let said = error_of_runner(&program, "development", check);
-    assert!(said.contains("20260202090000_add_likes.rb"), "{said}");
-    stdout(rake(&program, &["db:migrate"]));
-    assert_adopted(&program.cluster, SECOND);
-    assert_eq!(runner(&program, "development", &["-e", check]), "none\n");
-    assert_eq!(stdout(rake(&program, &["db:migrate"])), "");
-    stdout(rake(&program, &["db:migrate:redo"]));
-    assert_adopted(&program.cluster, SECOND);
-
-    let written = runner(&program, "development", &["db/seeds.rb"]);
-    let liked = runner(&program, "development", &["db/like.rb"]);
-    assert_story(&program, &written, &liked);
-    let joined = "SELECT count(*) FROM posts_tags";
-    assert_eq!(bigint(&mut program.cluster.connect(), joined), 2);
+fn activerecord_repeats_a_migration() {
+    let blog = application();
+    blog.use_second();
+    let said = blog.error("rake db:abort_if_pending_migrations");
+    assert!(said.contains("to update your database"), "{said}");
+    blog.migrate("second");
+    blog.run("rake db:migrate:redo");
+    blog.assert_adopted(SECOND);
 }
 
-/// Because references are `bigint`, they can be added to a table that has rows, and there is no
-/// warning.
-#[test]
-fn activerecord_adds_a_reference_to_a_table_with_rows() {
-    let program = application();
-    let written = migrate_with_rows(&program);
-    assert_adopted(&program.cluster, SECOND);
-    let liked = runner(&program, "development", &["db/like.rb"]);
-    assert_story(&program, &written, &liked);
-    assert_no_warning(&program);
-}
-
-/// Migrations that began before Rails 5.1 declare keys as `serial` and references as `integer`. They
-/// stay, and the application works as without adoption, its join table included.
-#[test]
-fn activerecord_keeps_keys_of_integers() {
-    let program = application();
-    for migration in MIGRATIONS {
-        program.replace(migration, "[7.2]", "[5.0]");
-    }
-    stdout(rake(&program, &["db:migrate"]));
-    let narrow = "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'public'
-                  AND column_name = 'id' AND data_type = 'integer'";
-    assert_eq!(bigint(&mut program.cluster.connect(), narrow), 5);
-    let written = runner(&program, "development", &["db/seeds.rb"]);
-    assert!(written.ends_with(WRITTEN), "{written}");
-    let liked = runner(&program, "development", &["db/like.rb"]);
-    assert!(liked.ends_with(LIKED), "{liked}");
-    assert_no_warning(&program);
-}
-
-/// Rails prints the warning of an `integer` reference to a snowflake ID. A migration with the statement
-/// of its hint mends it.
+/// Rails prints the warning of an `integer` reference to a snowflake ID. A migration with the
+/// statement of its hint mends it.
 #[test]
 fn activerecord_prints_the_warning_of_a_narrow_reference() {
-    let program = application();
-    stdout(rake(&program, &["db:migrate", FIRST_ONLY]));
-    let written = runner(&program, "development", &["db/seeds.rb"]);
+    let blog = application();
+    blog.step("write");
+    blog.use_second();
     let editor = "add_reference :posts, :editor,";
-    program.replace(MIGRATIONS[1], editor, &[editor, " type: :integer,"].concat());
-
-    let migrated = rake(&program, &["db:migrate"]);
-    let said = String::from_utf8(migrated.stderr.clone()).expect("UTF-8");
-    stdout(migrated);
+    let second = "db/migrate/20260202090000_second.rb";
+    blog.replace(second, editor, &[editor, " type: :integer,"].concat());
+    let migrated = blog.output("rake db:migrate", None);
+    assert!(migrated.status.success());
+    let said = String::from_utf8(migrated.stderr).expect("UTF-8");
     let warning = "column editor_id of table public.posts cannot hold the snowflake IDs";
     assert!(said.contains(warning), "{said}");
-    let edit = "Post.last.update!(editor: User.last)";
-    let refused = error_of_runner(&program, "development", edit);
+    let refused = blog.error_of(RUNNER, "Post.last.update!(editor: User.last)");
     assert!(refused.contains("is out of range for ActiveModel::Type::Integer"), "{refused}");
 
-    let statement = hinted(&said);
+    let statement = "ALTER TABLE public.posts ALTER COLUMN editor_id TYPE bigint";
+    assert!(said.contains(&format!("Run {statement}.")), "{said}");
     let migration = format!(
         "class ChangeEditor < ActiveRecord::Migration[7.2]
            def up
@@ -152,21 +59,20 @@ fn activerecord_prints_the_warning_of_a_narrow_reference() {
            end
          end"
     );
-    program.write("db/migrate/20260202090001_change_editor.rb", &migration);
-    stdout(rake(&program, &["db:migrate"]));
-    assert_adopted(&program.cluster, SECOND);
-    let liked = runner(&program, "development", &["db/like.rb"]);
-    assert_story(&program, &written, &liked);
+    blog.write("db/migrate/20260202090001_change_editor.rb", &migration);
+    blog.run("rake db:migrate");
+    blog.assert_adopted(SECOND);
+    blog.step("comment");
+    blog.assert_printed(SECOND);
 }
 
-/// schema.rb has the extension and the defaults. The test database is created with it, is dumped as the
-/// same, and needs no further maintenance. Migrations that are run there later are adopted as well,
-/// because the setting is the role's.
+/// schema.rb has the extension and the defaults. The test database is created with it, is dumped as
+/// the same, and needs no further maintenance. Migrations that are run there later are adopted as
+/// well, because the setting is the role's.
 #[test]
 fn activerecord_dumps_an_adopted_schema() {
-    let program = application();
-    stdout(rake(&program, &["db:migrate", FIRST_ONLY]));
-    let schema = program.read("db/schema.rb");
+    let blog = application();
+    let schema = blog.read("db/schema.rb");
     for line in [
         "  enable_extension \"snowflake\"\n",
         "  create_table \"users\", id: :bigint, default: -> { \"snowflake_nextval()\" }, force",
@@ -176,108 +82,116 @@ fn activerecord_dumps_an_adopted_schema() {
     }
     assert!(!schema.contains("create_schema"), "{schema}");
 
-    stdout(rake(&program, &["db:test:prepare"]));
-    stdout(ruby(&program, "test", &["-S", "rake", "db:schema:dump"]));
-    assert_eq!(program.read("db/schema.rb"), schema);
-    stdout(rake(&program, &["db:migrate"]));
-    stdout(ruby(&program, "test", &["-S", "rake", "db:migrate"]));
-    let of_likes = "SELECT count(*) FROM pg_attrdef WHERE adrelid = 'likes'::regclass
-                    AND pg_get_expr(adbin, adrelid) = 'snowflake_nextval()'";
-    assert_eq!(bigint(&mut program.cluster.connect_to("blog_test"), of_likes), 1);
+    blog.run("rake db:test:prepare");
+    blog.run("RAILS_ENV=test rake db:schema:dump");
+    assert_eq!(blog.read("db/schema.rb"), schema);
+    blog.migrate_to_second();
+    blog.run("RAILS_ENV=test rake db:migrate");
+    assert_default_in_test(&blog, "comments");
 
-    stdout(rake(&program, &["db:test:prepare"]));
+    blog.run("rake db:test:prepare");
     let maintain = "ActiveRecord::Migration.maintain_test_schema!
                     puts User.create!(name: 'Ann').id";
-    let id = runner(&program, "test", &["-e", maintain]);
+    let id = blog.eval(RUNNER_OF_TESTS, maintain);
     assert!(id.trim().parse::<i64>().expect("an ID") > 1 << 40, "{id}");
 }
 
-/// Without the initializer, schema.rb creates the schema of the extension's tables, and cannot be
-/// loaded.
-#[test]
-fn activerecord_dumps_the_schema_of_the_extension() {
-    let program = application();
-    program.write(INITIALIZER, "");
-    stdout(rake(&program, &["db:migrate"]));
-    let schema = program.read("db/schema.rb");
-    assert!(schema.contains("  create_schema \"snowflake_internal\"\n"), "{schema}");
-    let said = error(rake(&program, &["db:test:prepare"]));
-    assert!(said.contains("schema \"snowflake_internal\" already exists"), "{said}");
+/// Asserts that the key of the table has the default in the test database.
+#[track_caller]
+fn assert_default_in_test(blog: &Blog, table: &str) {
+    let default = "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
+                   WHERE adrelid = $1::text::regclass AND adnum = 1";
+    let mut client = blog.cluster.connect_to("blog_test");
+    let default: String = client.query_one(default, &[&table]).expect("a default").get(0);
+    assert_eq!(default, "snowflake_nextval()", "{table}");
 }
 
-/// `structure.sql` has the extension and the defaults. A table of a later migration is adopted, because
-/// the setting is the role's.
+/// Without the initializer, schema.rb creates the schema of the extension's tables, and cannot be
+/// loaded. It does not say that the extension is in a schema of its own.
+#[test]
+fn activerecord_dumps_a_schema_that_cannot_be_loaded() {
+    let blog = Blog::of("activerecord");
+    let initializer = blog.read(INITIALIZER);
+    blog.write(INITIALIZER, "");
+    blog.migrate("first");
+    let schema = blog.read("db/schema.rb");
+    assert!(schema.contains("  create_schema \"snowflake_internal\"\n"), "{schema}");
+    let said = blog.error("rake db:test:prepare");
+    assert!(said.contains("schema \"snowflake_internal\" already exists"), "{said}");
+
+    blog.write(INITIALIZER, &initializer);
+    blog.sql("DROP EXTENSION snowflake CASCADE; DROP TABLE users, posts, tags CASCADE");
+    blog.sql("CREATE EXTENSION snowflake");
+    use_own_schema(&blog.cluster);
+    blog.sql("CREATE TABLE users (id bigint PRIMARY KEY DEFAULT tools.snowflake_nextval())");
+    blog.sql("ALTER DATABASE postgres RESET search_path");
+    blog.run("rake db:schema:dump");
+    let schema = blog.read("db/schema.rb");
+    assert!(schema.contains("enable_extension \"snowflake\"\n"), "{schema}");
+    let said = blog.error("rake db:test:prepare");
+    assert!(said.contains("function tools.snowflake_nextval() does not exist"), "{said}");
+}
+
+/// `structure.sql` has the extension and the defaults, without the initializer. A table of a later
+/// migration is adopted, because the setting is the role's. With schemas that are named, it lacks
+/// the extension.
 #[test]
 fn activerecord_adopts_what_comes_after_structure_sql() {
-    let program = application();
-    program.write(INITIALIZER, "ActiveRecord.schema_format = :sql\n");
-    stdout(rake(&program, &["db:migrate", FIRST_ONLY]));
-    stdout(rake(&program, &["db:test:prepare"]));
-    stdout(ruby(&program, "test", &["-S", "rake", "db:migrate"]));
-    let mut client = program.cluster.connect_to("blog_test");
-    for table in ["users", "likes"] {
-        let default = "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
-                       WHERE adrelid = $1::text::regclass AND adnum = 1";
-        let default: String = client.query_one(default, &[&table]).expect("a default").get(0);
-        assert_eq!(default, "snowflake_nextval()", "{table}");
+    let blog = Blog::of("activerecord");
+    blog.write(INITIALIZER, "ActiveRecord.schema_format = :sql\n");
+    blog.migrate("first");
+    blog.run("rake db:test:prepare");
+    blog.use_second();
+    blog.run("RAILS_ENV=test rake db:migrate");
+    for table in ["users", "comments"] {
+        assert_default_in_test(&blog, table);
     }
+    assert!(blog.read("db/structure.sql").contains("CREATE EXTENSION"));
+    let database = "database: postgres";
+    let named = [database, "\n  schema_search_path: public"].concat();
+    blog.replace("config/database.yml", database, &named);
+    blog.run("rake db:schema:dump");
+    assert!(!blog.read("db/structure.sql").contains("CREATE EXTENSION"));
 }
 
 /// Fixtures give rows IDs that are hashes of names, and reset sequences. In the adopted database, a
 /// key still owns its sequence, so this needs no initializer. In the test database, which is made
 /// of schema.rb, there is no sequence, and it needs one.
 #[test]
-fn activerecord_loads_fixtures_of_a_blog() {
-    let program = application();
-    stdout(rake(&program, &["db:migrate"]));
-    let load = ["-S", "rake", "db:fixtures:load"];
+fn activerecord_loads_fixtures() {
+    let blog = application();
     let read = "puts Post.find_by!(title: 'Tea').tags.pluck(:name).sort, User.first.posts.count";
-    stdout(rake(&program, &["db:test:prepare"]));
-    let initializer = program.read(INITIALIZER);
-    for environment in ["development", "test"] {
-        program.write(INITIALIZER, &initializer);
-        stdout(ruby(&program, environment, &load));
-        assert_eq!(runner(&program, environment, &["-e", read]), "drinks\nkitchen\n1\n");
-        program.write(INITIALIZER, "");
-        let without = ruby(&program, environment, &load);
-        if environment == "development" {
-            stdout(without);
-        } else {
-            let said = error(without);
-            assert!(said.contains("relation \"public\" does not exist"), "{said}");
-        }
+    blog.run("rake db:test:prepare");
+    for (environment, runner) in [("development", RUNNER), ("test", RUNNER_OF_TESTS)] {
+        blog.run(&format!("RAILS_ENV={environment} rake db:fixtures:load"));
+        assert_eq!(blog.eval(runner, read), "drinks\nkitchen\n1\n");
     }
+    blog.write(INITIALIZER, "");
+    blog.run("rake db:fixtures:load");
+    let said = blog.error("RAILS_ENV=test rake db:fixtures:load");
+    assert!(said.contains("relation \"public\" does not exist"), "{said}");
     // Rows that are created later have snowflake IDs, which are greater than those of fixtures.
     let create = "puts User.create!(name: 'Bob').id > User.find_by!(name: 'Ann').id";
-    assert_eq!(runner(&program, "development", &["-e", create]), "true\n");
+    assert_eq!(blog.eval(RUNNER, create), "true\n");
 }
 
 /// `default_sequence_name` and `reset_pk_sequence!` find the sequence of a converted key, which
-/// gives out no keys any more.
+/// gives out no keys any more. With `insert_returning: false`, Rails asks it for the key of a row,
+/// and fails.
 #[test]
-fn activerecord_resets_the_sequence_of_a_converted_key() {
-    let program = application();
-    stdout(rake(&program, &["db:migrate"]));
+fn activerecord_finds_the_sequence_of_a_converted_key() {
+    let blog = application();
     const RESET: &str = "
         connection = ActiveRecord::Base.lease_connection
         puts connection.default_sequence_name('users')
         user = User.create!(name: 'Ann')
         puts connection.reset_pk_sequence!('users') == user.id
         puts User.create!(name: 'Bob').id > user.id";
-    assert_eq!(
-        runner(&program, "development", &["-e", RESET]),
-        "public.users_id_seq\ntrue\ntrue\n"
-    );
-}
-
-/// With `insert_returning: false`, Rails asks the sequence for the key of a row, and fails.
-#[test]
-fn activerecord_needs_returning() {
-    let program = application();
-    stdout(rake(&program, &["db:migrate"]));
+    assert_eq!(blog.eval(RUNNER, RESET), "public.users_id_seq\ntrue\ntrue\n");
     let database = "database: postgres";
     let without = [database, "\n  insert_returning: false"].concat();
-    program.replace("config/database.yml", database, &without);
-    let said = error_of_runner(&program, "development", "User.create!(name: 'Ann')");
+    blog.replace("config/database.yml", database, &without);
+    let said = blog.error_of(RUNNER, "User.create!(name: 'Eve')");
     assert!(said.contains("currval of sequence \"users_id_seq\" is not yet defined"), "{said}");
+    assert_eq!(bigint(&mut blog.cluster.connect(), "SELECT count(*) FROM users"), 2);
 }

@@ -6,16 +6,7 @@ CREATE TABLE users (
 CREATE TABLE posts (
   id BIGSERIAL PRIMARY KEY,
   author_id BIGINT NOT NULL REFERENCES users (id),
-  title VARCHAR NOT NULL,
-  body TEXT NOT NULL,
-  published BOOLEAN NOT NULL DEFAULT FALSE
-);
-
-CREATE TABLE comments (
-  id BIGSERIAL PRIMARY KEY,
-  post_id BIGINT NOT NULL REFERENCES posts (id),
-  author_id BIGINT NOT NULL REFERENCES users (id),
-  body TEXT NOT NULL
+  title VARCHAR NOT NULL
 );
 
 CREATE TABLE tags (

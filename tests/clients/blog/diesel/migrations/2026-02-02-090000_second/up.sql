@@ -1,8 +1,8 @@
-CREATE TABLE likes (
+CREATE TABLE comments (
   id BIGSERIAL PRIMARY KEY,
   post_id BIGINT NOT NULL REFERENCES posts (id),
-  user_id BIGINT NOT NULL REFERENCES users (id)
+  author_id BIGINT NOT NULL REFERENCES users (id),
+  body TEXT NOT NULL
 );
 
-ALTER TABLE posts ADD COLUMN subtitle VARCHAR;
 ALTER TABLE posts ADD COLUMN editor_id BIGINT REFERENCES users (id);
