@@ -25,48 +25,20 @@ fn the_design_holds() {
     checker.assert_properties();
 }
 
-#[track_caller]
-fn assert_found(design: Design) {
-    let checker = check(Bounds::new(design), HasDiscoveries::AnyOf([PROMISES].into()));
-    assert!(checker.discovery(PROMISES).is_some(), "nothing was found wrong with {design:?}");
-}
-
 #[test]
-fn a_slot_that_is_cleared_before_the_row_is_visible_is_found() {
-    assert_found(Design::ClearedBeforeVisible);
-}
-
-#[test]
-fn a_slot_that_is_written_after_the_claim_is_found() {
-    assert_found(Design::WrittenAfterTheClaim);
-}
-
-#[test]
-fn a_last_id_that_is_read_after_the_slots_is_found() {
-    assert_found(Design::LastReadAfterTheSlots);
-}
-
-#[test]
-fn a_worker_that_forgets_its_leader_is_found() {
-    assert_found(Design::LeaderForgotten);
-}
-
-#[test]
-fn a_slot_that_is_cleared_before_the_holder_is_written_is_found() {
-    assert_found(Design::ClearedBeforeHeld);
-}
-
-#[test]
-fn a_reader_that_ignores_the_snapshot_is_found() {
-    assert_found(Design::SnapshotIgnored);
-}
-
-#[test]
-fn a_place_that_is_taken_without_a_trace_is_found() {
-    assert_found(Design::TakenWithoutATrace);
-}
-
-#[test]
-fn a_prepared_transaction_without_a_holder_is_found() {
-    assert_found(Design::NotHeld);
+fn every_wrong_design_is_found() {
+    use Design::*;
+    for design in [
+        ClearedBeforeVisible,
+        WrittenAfterTheClaim,
+        LastReadAfterTheSlots,
+        LeaderForgotten,
+        ClearedBeforeHeld,
+        SnapshotIgnored,
+        TakenWithoutATrace,
+        NotHeld,
+    ] {
+        let checker = check(Bounds::new(design), HasDiscoveries::AnyOf([PROMISES].into()));
+        assert!(checker.discovery(PROMISES).is_some(), "nothing was found wrong with {design:?}");
+    }
 }

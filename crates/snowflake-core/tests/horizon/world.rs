@@ -9,13 +9,19 @@ pub const PROMISES: &str = "no row appears up to a horizon, and no horizon falls
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Design {
     Sound,
+    /// A slot is cleared before the row is visible.
     ClearedBeforeVisible,
+    /// A slot is written after the claim.
     WrittenAfterTheClaim,
     LastReadAfterTheSlots,
+    /// A worker does not write into the slot of its leader.
     LeaderForgotten,
+    /// A slot is cleared before the holder is written.
     ClearedBeforeHeld,
     SnapshotIgnored,
+    /// A place does not know from whom it was taken.
     TakenWithoutATrace,
+    /// A prepared transaction has no holder.
     NotHeld,
 }
 
