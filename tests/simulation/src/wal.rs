@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 use snowflake_core::promise::Position;
-use snowflake_core::register::{LENGTH, Record};
+use snowflake_core::register::Record;
 
 use crate::machine::MILLISECOND;
 
@@ -17,14 +17,7 @@ pub(crate) struct Entry {
     pub(crate) durable_at: i64,
     pub(crate) timeline: u32,
     /// The register after this entry.
-    register: Option<[u8; LENGTH]>,
-}
-
-impl Entry {
-    /// The register after this entry.
-    pub(crate) fn record(&self) -> Option<Record> {
-        self.register.map(|bytes| Record::decode(&bytes).expect("it was written whole"))
-    }
+    pub(crate) record: Option<Record>,
 }
 
 /// Entries, the oldest first. There is always one.
@@ -37,7 +30,7 @@ pub(crate) struct Wal {
 impl Wal {
     /// The WAL of a server that has no register yet.
     pub(crate) fn beginning(at: i64) -> Wal {
-        let first = Entry { durable_at: at, timeline: 1, register: None };
+        let first = Entry { durable_at: at, timeline: 1, record: None };
         Wal { entries: VecDeque::from([first]), forgotten: 0 }
     }
 
@@ -65,8 +58,8 @@ impl Wal {
     }
 
     /// Writes a record, which is durable at this time, and returns its position.
-    pub(crate) fn log(&mut self, durable_at: i64, timeline: u32, record: &Record) -> Position {
-        self.entries.push_back(Entry { durable_at, timeline, register: Some(record.encode()) });
+    pub(crate) fn log(&mut self, durable_at: i64, timeline: u32, record: Record) -> Position {
+        self.entries.push_back(Entry { durable_at, timeline, record: Some(record) });
         if self.entries.len() > KEPT {
             self.entries.pop_front();
             self.forgotten += 1;
@@ -103,7 +96,7 @@ impl Wal {
 
     /// A timeline begins, with the register as it is.
     pub(crate) fn begin_timeline(&mut self, at: i64, timeline: u32) {
-        let register = self.last().register;
-        self.entries.push_back(Entry { durable_at: at, timeline, register });
+        let record = self.last().record;
+        self.entries.push_back(Entry { durable_at: at, timeline, record });
     }
 }

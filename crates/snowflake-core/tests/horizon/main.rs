@@ -10,16 +10,15 @@ mod world;
 
 use stateright::{Checker, HasDiscoveries, Model};
 
-use world::{Bounds, Design, PROMISES};
+use world::{Design, PROMISES};
 
-fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
-    bounds.checker().threads(2).finish_when(finish).spawn_bfs().join()
+fn check(design: Design, finish: HasDiscoveries) -> impl Checker<Design> {
+    design.checker().threads(2).finish_when(finish).spawn_bfs().join()
 }
 
 #[test]
 fn the_design_holds() {
-    let bounds = Bounds::new(Design::Sound);
-    let checker = check(bounds, HasDiscoveries::All);
+    let checker = check(Design::Sound, HasDiscoveries::All);
     println!("{} states", checker.unique_state_count());
     assert!(checker.unique_state_count() > 10_000);
     checker.assert_properties();
@@ -38,7 +37,7 @@ fn every_wrong_design_is_found() {
         TakenWithoutATrace,
         NotHeld,
     ] {
-        let checker = check(Bounds::new(design), HasDiscoveries::AnyOf([PROMISES].into()));
+        let checker = check(design, HasDiscoveries::AnyOf([PROMISES].into()));
         assert!(checker.discovery(PROMISES).is_some(), "nothing was found wrong with {design:?}");
     }
 }

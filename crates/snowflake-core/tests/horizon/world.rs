@@ -25,22 +25,12 @@ pub enum Design {
     NotHeld,
 }
 
-/// What is checked, and how much of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    pub design: Design,
-    sessions: usize,
-    ids: i64,
-    transactions: u64,
-    places: usize,
-    readings: usize,
-}
-
-impl Bounds {
-    pub fn new(design: Design) -> Bounds {
-        Bounds { design, sessions: 2, ids: 2, transactions: 2, places: 1, readings: 1 }
-    }
-}
+/// How much is checked.
+const SESSIONS: usize = 2;
+const IDS: i64 = 2;
+const TRANSACTIONS: u64 = 2;
+const PLACES: usize = 1;
+const READINGS: usize = 2;
 
 /// A session, and its transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -118,7 +108,7 @@ pub enum Action {
     Read,
 }
 
-impl Model for Bounds {
+impl Model for Design {
     type State = World;
     type Action = Action;
 
@@ -134,11 +124,11 @@ impl Model for Bounds {
         vec![World {
             last: 0,
             next: 1,
-            sessions: vec![session; self.sessions],
+            sessions: vec![session; SESSIONS],
             running: Vec::new(),
             prepared: Vec::new(),
-            holders: vec![Row { xid: 0, first: NO_ID }; self.sessions],
-            places: vec![Place::EMPTY; self.places],
+            holders: vec![Row { xid: 0, first: NO_ID }; SESSIONS],
+            places: vec![Place::EMPTY; PLACES],
             visible: Vec::new(),
             reader: None,
             readings: 0,
@@ -160,7 +150,7 @@ impl Model for Bounds {
                 actions.push(Action::Write(number));
                 continue;
             }
-            if world.last < self.ids {
+            if world.last < IDS {
                 actions.push(Action::Take(number, false));
                 if session.xid == 0 {
                     // Workers begin before there is a transaction ID, or use that of the leader:
@@ -168,7 +158,7 @@ impl Model for Bounds {
                     actions.push(Action::Take(number, true));
                 }
             }
-            if session.xid == 0 && world.next <= self.transactions {
+            if session.xid == 0 && world.next <= TRANSACTIONS {
                 actions.push(Action::Identify(number));
             }
             if session.xid != 0 || session.first != NO_ID {
@@ -185,7 +175,7 @@ impl Model for Bounds {
         }
         match world.reader {
             Some(_) => actions.push(Action::Read),
-            None if world.readings < self.readings => actions.push(Action::Look),
+            None if world.readings < READINGS => actions.push(Action::Look),
             None => {}
         }
     }
@@ -193,7 +183,7 @@ impl Model for Bounds {
     fn next_state(&self, before: &World, action: Action) -> Option<World> {
         let mut world = before.clone();
         match action {
-            Action::Take(number, by_worker) => world.take(self.design, number, by_worker),
+            Action::Take(number, by_worker) => world.take(*self, number, by_worker),
             Action::Write(number) => {
                 let session = &mut world.sessions[number];
                 let id = session.claimed.take()?;
@@ -206,7 +196,7 @@ impl Model for Bounds {
             }
             Action::Commit(number) => {
                 world.begin(number, Phase::PreCommit, Event::PreCommit.acts());
-                if self.design == Design::ClearedBeforeVisible {
+                if *self == Design::ClearedBeforeVisible {
                     world.sessions[number].acts.push(Act::Clear);
                 }
             }
@@ -218,13 +208,13 @@ impl Model for Bounds {
             Action::Prepare(number) => {
                 world.begin(number, Phase::PrePrepare, Event::PrePrepare.acts());
                 let acts = &mut world.sessions[number].acts;
-                match self.design {
+                match self {
                     Design::ClearedBeforeHeld => acts.insert(1, Act::Clear),
                     Design::NotHeld => acts.retain(|act| *act != Act::GiveHolder),
                     _ => {}
                 }
             }
-            Action::Act(number) => world.act(self, number),
+            Action::Act(number) => world.act(*self, number),
             Action::CommitPrepared(number) => {
                 let row = world.prepared.remove(number);
                 world.running.retain(|running| *running != row.xid);
@@ -239,7 +229,7 @@ impl Model for Bounds {
                 let mut running: Vec<u32> = world.running.iter().map(|xid| *xid as u32).collect();
                 running.retain(|xid| *xid < later);
                 running.sort_unstable();
-                if self.design == Design::SnapshotIgnored {
+                if *self == Design::SnapshotIgnored {
                     (running, later) = (Vec::new(), world.next as u32);
                 }
                 let snapshot = Snapshot { running, later };
@@ -249,7 +239,7 @@ impl Model for Bounds {
                 world.reader = Some(Reading { reader, saw });
                 world.readings += 1;
             }
-            Action::Read => world.read(self),
+            Action::Read => world.read(*self),
         }
         if let Some((horizon, saw)) = &world.found {
             let mut unseen = world.visible.iter().filter(|row| !saw.contains(&row.xid));
@@ -258,7 +248,7 @@ impl Model for Bounds {
         Some(world)
     }
 
-    fn properties(&self) -> Vec<Property<Bounds>> {
+    fn properties(&self) -> Vec<Property<Design>> {
         vec![Property::always(PROMISES, |_, world: &World| !world.broken)]
     }
 }
@@ -282,7 +272,7 @@ impl World {
         session.acts = acts.to_vec();
     }
 
-    fn act(&mut self, bounds: &Bounds, number: usize) {
+    fn act(&mut self, design: Design, number: usize) {
         let session = &mut self.sessions[number];
         let row = Row { xid: session.xid, first: session.first };
         if session.acts.is_empty() {
@@ -291,9 +281,9 @@ impl World {
         match session.acts.remove(0) {
             Act::Clear => session.slot = NO_ID,
             Act::Put => {
-                let place = &mut self.places[(row.xid % bounds.places as u64) as usize];
+                let place = &mut self.places[(row.xid % PLACES as u64) as usize];
                 if place.wants(row.xid, session.slot) {
-                    if bounds.design == Design::TakenWithoutATrace {
+                    if design == Design::TakenWithoutATrace {
                         *place = Place::EMPTY;
                     }
                     place.put(row.xid, session.slot);
@@ -342,9 +332,9 @@ impl World {
         ended.map_or(1, |xid| xid as u32 + 1)
     }
 
-    fn read(&mut self, bounds: &Bounds) {
+    fn read(&mut self, design: Design) {
         let Some(Reading { reader, saw }) = &mut self.reader else { return };
-        let last_at_the_end = bounds.design == Design::LastReadAfterTheSlots;
+        let last_at_the_end = design == Design::LastReadAfterTheSlots;
         match reader.step() {
             Step::Last if last_at_the_end => reader.last(NO_ID),
             Step::Last => reader.last(self.last),

@@ -346,12 +346,12 @@ pub fn observed(design: Design) -> Bounds {
 /// An ID of a server whose clock is beside this one's, and unused IDs after a small step back.
 pub fn observed_with_reuse(design: Design) -> Bounds {
     Bounds {
-        clock_moves: 3,
-        moves: &[1, -2],
+        ids: 2,
+        clock_moves: 2,
         crashes: 0,
         switches: 0,
         administrations: 1,
-        observed: &[1, 0, -1],
+        observed: &[1, -1],
         max_observed_lead: 10,
         ..reuse(design)
     }
