@@ -10,18 +10,22 @@ mod world;
 
 use stateright::{Checker, HasDiscoveries, Model};
 
-use world::{Design, PROMISES};
+use world::{Bounds, Design, PROMISES};
 
-fn check(design: Design, finish: HasDiscoveries) -> impl Checker<Design> {
-    design.checker().threads(2).finish_when(finish).spawn_bfs().join()
+fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
+    bounds.checker().threads(2).finish_when(finish).spawn_bfs().join()
 }
 
 #[test]
 fn the_design_holds() {
-    let checker = check(Design::Sound, HasDiscoveries::All);
-    println!("{} states", checker.unique_state_count());
-    assert!(checker.unique_state_count() > 10_000);
-    checker.assert_properties();
+    // Two sessions and two readings would be 4,500,145 states.
+    for (sessions, readings) in [(2, 1), (1, 2)] {
+        let bounds = Bounds { design: Design::Sound, sessions, readings };
+        let checker = check(bounds, HasDiscoveries::All);
+        println!("{} states of {bounds:?}", checker.unique_state_count());
+        assert!(checker.unique_state_count() > 10_000);
+        checker.assert_properties();
+    }
 }
 
 #[test]
@@ -37,7 +41,8 @@ fn every_wrong_design_is_found() {
         TakenWithoutATrace,
         NotHeld,
     ] {
-        let checker = check(design, HasDiscoveries::AnyOf([PROMISES].into()));
+        let bounds = Bounds { design, sessions: 2, readings: 1 };
+        let checker = check(bounds, HasDiscoveries::AnyOf([PROMISES].into()));
         assert!(checker.discovery(PROMISES).is_some(), "nothing was found wrong with {design:?}");
     }
 }

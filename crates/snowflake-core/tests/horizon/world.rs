@@ -25,12 +25,17 @@ pub enum Design {
     NotHeld,
 }
 
-/// How much is checked.
-const SESSIONS: usize = 2;
+/// What is checked, and how much of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub design: Design,
+    pub sessions: usize,
+    pub readings: usize,
+}
+
 const IDS: i64 = 2;
 const TRANSACTIONS: u64 = 2;
 const PLACES: usize = 1;
-const READINGS: usize = 2;
 
 /// A session, and its transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -108,7 +113,7 @@ pub enum Action {
     Read,
 }
 
-impl Model for Design {
+impl Model for Bounds {
     type State = World;
     type Action = Action;
 
@@ -124,10 +129,10 @@ impl Model for Design {
         vec![World {
             last: 0,
             next: 1,
-            sessions: vec![session; SESSIONS],
+            sessions: vec![session; self.sessions],
             running: Vec::new(),
             prepared: Vec::new(),
-            holders: vec![Row { xid: 0, first: NO_ID }; SESSIONS],
+            holders: vec![Row { xid: 0, first: NO_ID }; self.sessions],
             places: vec![Place::EMPTY; PLACES],
             visible: Vec::new(),
             reader: None,
@@ -175,7 +180,7 @@ impl Model for Design {
         }
         match world.reader {
             Some(_) => actions.push(Action::Read),
-            None if world.readings < READINGS => actions.push(Action::Look),
+            None if world.readings < self.readings => actions.push(Action::Look),
             None => {}
         }
     }
@@ -183,7 +188,7 @@ impl Model for Design {
     fn next_state(&self, before: &World, action: Action) -> Option<World> {
         let mut world = before.clone();
         match action {
-            Action::Take(number, by_worker) => world.take(*self, number, by_worker),
+            Action::Take(number, by_worker) => world.take(self.design, number, by_worker),
             Action::Write(number) => {
                 let session = &mut world.sessions[number];
                 let id = session.claimed.take()?;
@@ -196,7 +201,7 @@ impl Model for Design {
             }
             Action::Commit(number) => {
                 world.begin(number, Phase::PreCommit, Event::PreCommit.acts());
-                if *self == Design::ClearedBeforeVisible {
+                if self.design == Design::ClearedBeforeVisible {
                     world.sessions[number].acts.push(Act::Clear);
                 }
             }
@@ -208,13 +213,13 @@ impl Model for Design {
             Action::Prepare(number) => {
                 world.begin(number, Phase::PrePrepare, Event::PrePrepare.acts());
                 let acts = &mut world.sessions[number].acts;
-                match self {
+                match self.design {
                     Design::ClearedBeforeHeld => acts.insert(1, Act::Clear),
                     Design::NotHeld => acts.retain(|act| *act != Act::GiveHolder),
                     _ => {}
                 }
             }
-            Action::Act(number) => world.act(*self, number),
+            Action::Act(number) => world.act(self.design, number),
             Action::CommitPrepared(number) => {
                 let row = world.prepared.remove(number);
                 world.running.retain(|running| *running != row.xid);
@@ -229,7 +234,7 @@ impl Model for Design {
                 let mut running: Vec<u32> = world.running.iter().map(|xid| *xid as u32).collect();
                 running.retain(|xid| *xid < later);
                 running.sort_unstable();
-                if *self == Design::SnapshotIgnored {
+                if self.design == Design::SnapshotIgnored {
                     (running, later) = (Vec::new(), world.next as u32);
                 }
                 let snapshot = Snapshot { running, later };
@@ -239,7 +244,7 @@ impl Model for Design {
                 world.reader = Some(Reading { reader, saw });
                 world.readings += 1;
             }
-            Action::Read => world.read(*self),
+            Action::Read => world.read(self.design),
         }
         if let Some((horizon, saw)) = &world.found {
             let mut unseen = world.visible.iter().filter(|row| !saw.contains(&row.xid));
@@ -248,7 +253,7 @@ impl Model for Design {
         Some(world)
     }
 
-    fn properties(&self) -> Vec<Property<Design>> {
+    fn properties(&self) -> Vec<Property<Bounds>> {
         vec![Property::always(PROMISES, |_, world: &World| !world.broken)]
     }
 }
