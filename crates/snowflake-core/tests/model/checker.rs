@@ -8,7 +8,7 @@ use stateright::{Model, Property};
 use crate::bounds::{Bounds, Design, Rows, layouts};
 use crate::driver::Failure;
 use crate::relative::START;
-use crate::world::{BACKENDS, Counts, Entry, Session, World, idle, unstarted};
+use crate::world::{ADMINISTRATOR, BACKENDS, Counts, Entry, Session, World, idle, unstarted};
 
 pub const PROMISES: &str = "IDs increase, and every wait has a reason";
 
@@ -25,13 +25,12 @@ pub enum Action {
     Rush(i64),
     /// Commits wait for this standby from now on.
     Require(Option<usize>),
-    Backend(usize),
-    /// What the administrator does next, and the steps that it takes.
+    /// What the administrator does next.
     Administer(Session),
-    Administrator,
-    /// What a session does with the lock held fails.
-    FailBackend(usize, Failure),
-    FailAdministrator(Failure),
+    /// A session's next step.
+    Step(usize),
+    /// What it does with the lock held fails.
+    Fail(usize, Failure),
     FlushWal,
     Checkpoint,
     /// With or without the part of the WAL that nobody had flushed.
@@ -70,8 +69,7 @@ impl Model for Bounds {
             generator: unstarted(),
             ring: Ring::new(),
             issued_with_reuse: Vec::new(),
-            backends: idle(),
-            administrator: Session::Idle,
+            sessions: idle(),
             latest_reading: i64::MIN,
             judged_by: i64::MIN,
             buffer: None,
@@ -115,9 +113,9 @@ impl Model for Bounds {
                 actions.extend(others.map(Action::Require));
             }
             if self.rushes.is_empty() {
-                actions.extend((0..BACKENDS).map(Action::Backend));
-                if world.administrator != Session::Idle {
-                    actions.push(Action::Administrator);
+                actions.extend((0..BACKENDS).map(Action::Step));
+                if world.sessions[ADMINISTRATOR] != Session::Idle {
+                    actions.push(Action::Step(ADMINISTRATOR));
                 } else if world.counts.administrations < self.administrations {
                     actions.extend(self.wishes(world.clock).map(Action::Administer));
                 }
@@ -190,25 +188,17 @@ impl Model for Bounds {
                 next.counts.requirements += 1;
                 next.release();
             }
-            Action::Backend(backend) => {
-                next.backends[backend] = next.step(self, world.backends[backend].clone())?;
-            }
             Action::Administer(session) => {
-                next.administrator = session;
+                next.sessions[ADMINISTRATOR] = session;
                 next.counts.administrations += 1;
                 (next.latest_reading, next.judged_by) = (next.clock, i64::MIN);
             }
-            Action::Administrator => {
-                next.administrator = next.step(self, world.administrator.clone())?;
+            Action::Step(number) => {
+                next.sessions[number] = next.step(self, world.sessions[number].clone())?;
             }
-            Action::FailBackend(backend, how) => {
-                let Session::Do(wish, effect) = world.backends[backend] else { return None };
-                next.backends[backend] = next.fail(self, wish, effect, how);
-                next.counts.failures += 1;
-            }
-            Action::FailAdministrator(how) => {
-                let Session::Do(wish, effect) = world.administrator else { return None };
-                next.administrator = next.fail(self, wish, effect, how);
+            Action::Fail(number, how) => {
+                let Session::Do(wish, effect) = world.sessions[number] else { return None };
+                next.sessions[number] = next.fail(self, wish, effect, how);
                 next.counts.failures += 1;
             }
             Action::FlushWal => next.flushed = next.wal.len(),
@@ -359,17 +349,9 @@ impl Bounds {
 
 /// What a session does with the lock held might fail, before it is done or after.
 fn failures(world: &World) -> impl Iterator<Item = Action> {
-    let backends = (0..BACKENDS).map(Some).chain([None]).filter(|backend| {
-        let session = backend.map_or(&world.administrator, |backend| &world.backends[backend]);
-        matches!(session, Session::Do(..))
-    });
-    backends.flat_map(|backend| {
-        [(false, true), (true, true), (true, false)].map(|(is_done, is_told)| {
-            let how = Failure { is_done, is_told };
-            match backend {
-                Some(backend) => Action::FailBackend(backend, how),
-                None => Action::FailAdministrator(how),
-            }
-        })
+    let acts = |number: &usize| matches!(world.sessions[*number], Session::Do(..));
+    (0..world.sessions.len()).filter(acts).flat_map(|number| {
+        [(false, true), (true, true), (true, false)]
+            .map(|(is_done, is_told)| Action::Fail(number, Failure { is_done, is_told }))
     })
 }

@@ -50,7 +50,7 @@ impl World {
     pub fn take_everything(&mut self, bounds: &Bounds, by: i64) -> Option<()> {
         let end = self.clock + by;
         let mut session = Session::Read { seen: Seen::NOTHING };
-        self.backends = idle();
+        self.sessions = idle();
         loop {
             // A wait ends when the clock has gone on.
             if let Session::Read { seen } = session

@@ -14,6 +14,7 @@ use crate::bounds::{Bounds, Design};
 use crate::relative::{BOOT, Relative, START, position};
 
 pub const BACKENDS: usize = 2;
+pub const ADMINISTRATOR: usize = BACKENDS;
 
 pub type Id = (i64, u32);
 
@@ -77,9 +78,9 @@ pub struct World {
     pub ring: Ring<2>,
     /// All IDs that were issued, if reuse is on.
     pub issued_with_reuse: Vec<Id>,
-    pub backends: [Session; BACKENDS],
-    /// Sets a floor, confirms, or observes an ID.
-    pub administrator: Session,
+    /// The backends, which take IDs, and the administrator, who sets a floor, confirms, or observes an
+    /// ID.
+    pub sessions: [Session; BACKENDS + 1],
     /// The latest reading that the clock has had since the administrator was told of an ID, or last
     /// waited for a flush.
     pub latest_reading: i64,
@@ -182,7 +183,7 @@ impl World {
     /// Whether the administrator has been told of an ID, and has not followed it yet.
     fn observes(&self) -> bool {
         use Session::{Do, Look, Observe, Want};
-        match self.administrator {
+        match self.sessions[ADMINISTRATOR] {
             Look { .. } | Observe { .. } => true,
             Want(wish) | Do(wish, _) => is_to_observe(wish),
             _ => false,
@@ -191,8 +192,7 @@ impl World {
 
     /// Whether a session has the lock.
     pub fn is_locked(&self) -> bool {
-        let mut sessions = self.backends.iter().chain([&self.administrator]);
-        sessions.any(|session| matches!(session, Session::Do(..)))
+        self.sessions.iter().any(|session| matches!(session, Session::Do(..)))
     }
 
     /// The timeline that whoever has so much of the WAL knows of.
@@ -255,8 +255,7 @@ impl World {
         self.busy = 0;
         self.generator = unstarted();
         self.ring = Ring::new();
-        self.backends = idle();
-        self.administrator = Session::Idle;
+        self.sessions = idle();
         self.buffer = None;
     }
 
@@ -284,8 +283,7 @@ impl Hash for World {
             generator,
             ring,
             issued_with_reuse,
-            backends,
-            administrator,
+            sessions,
             latest_reading,
             judged_by,
             buffer,
@@ -311,15 +309,16 @@ impl Hash for World {
         } = self;
         let (boot, durable) = (BOOT + elapsed, position(*flushed));
         let hasher = &mut Relative { hasher, wall: *clock, boot, durable };
-        (promise, generator, ring, issued_with_reuse, administrator, buffer).hash(hasher);
+        (promise, generator, ring, issued_with_reuse, buffer).hash(hasher);
+        sessions[ADMINISTRATOR].hash(hasher);
         // The backends are alike, so that their order means nothing.
-        let backends = backends.each_ref().map(|backend| {
+        let backends = sessions[..BACKENDS].iter().map(|backend| {
             let hasher = DefaultHasher::new();
             let mut relative = Relative { hasher, wall: *clock, boot, durable };
             backend.hash(&mut relative);
             relative.finish()
         });
-        let sum = backends.into_iter().fold(0, u64::wrapping_add);
+        let sum = backends.fold(0, u64::wrapping_add);
         // It is no position.
         hasher.hasher.write_u64(sum);
         let ahead = self.ahead();
@@ -357,6 +356,8 @@ pub fn unstarted() -> Generator {
     Generator::starting_after(0, 0, Layout::TWITTER.last_timestamp())
 }
 
-pub fn idle() -> [Session; BACKENDS] {
-    [const { Session::Read { seen: Seen::NOTHING } }; BACKENDS]
+/// Backends that take IDs, and an administrator who does nothing yet.
+pub fn idle() -> [Session; BACKENDS + 1] {
+    let reads = Session::Read { seen: Seen::NOTHING };
+    [reads.clone(), reads, Session::Idle]
 }
