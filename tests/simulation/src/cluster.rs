@@ -311,8 +311,8 @@ impl Cluster {
         let received = self.wal.durable_at(at - lag);
         std::mem::swap(&mut self.machine, &mut self.standby);
         let received = self.within_the_formula(at, received, highest, None);
-        let is_lossy = received < self.wal.len();
-        self.wal.truncate(received);
+        let is_lossy = received < self.wal.entries.len();
+        self.wal.entries.truncate(received);
         self.begin_timeline(at, self.wal.last().timeline + 1);
         self.memory = Memory::new(upstream);
         is_lossy
@@ -322,10 +322,10 @@ impl Cluster {
     /// knows all timelines.
     pub fn restore(&mut self, rng: &mut Rng, at: i64, highest: Option<i64>) {
         self.crash(at, false);
-        let received = rng.usize(1..=self.wal.len());
+        let received = rng.usize(1..=self.wal.entries.len());
         let timeline = self.newest_timeline + 1;
         let received = self.within_the_formula(at, received, highest, Some(timeline));
-        self.wal.truncate(received);
+        self.wal.entries.truncate(received);
         self.begin_timeline(at, timeline);
     }
 
@@ -346,10 +346,12 @@ impl Cluster {
         timeline: Option<u32>,
     ) -> usize {
         let Some(highest) = highest else { return received };
-        if received == self.wal.len() || (self.ignored == Ignored::Formula && timeline.is_none()) {
+        if received == self.wal.entries.len()
+            || (self.ignored == Ignored::Formula && timeline.is_none())
+        {
             return received;
         }
-        let entry = self.wal.entry(received - 1);
+        let entry = &self.wal.entries[received - 1];
         let timeline = timeline.unwrap_or(entry.timeline + 1);
         let by_record = entry.record.is_some_and(|record| {
             highest <= record.floor + MARGIN * i64::from(timeline - record.timeline)
@@ -361,7 +363,7 @@ impl Cluster {
             // The clock has to be ahead when the first ID is issued.
             self.fence = Some(highest);
         } else {
-            return self.wal.len();
+            return self.wal.entries.len();
         }
         received
     }

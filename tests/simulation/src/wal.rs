@@ -22,7 +22,7 @@ pub(crate) struct Entry {
 
 /// Entries, the oldest first. There is always one.
 pub(crate) struct Wal {
-    entries: VecDeque<Entry>,
+    pub(crate) entries: VecDeque<Entry>,
     /// How many there were before these.
     forgotten: usize,
 }
@@ -42,16 +42,6 @@ impl Wal {
         self.entries.back_mut().expect("the WAL is never empty")
     }
 
-    /// How many entries there are.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// The entry of this number, counted from 0.
-    pub(crate) fn entry(&self, number: usize) -> &Entry {
-        &self.entries[number]
-    }
-
     /// How many entries were durable at this time, at least one.
     pub(crate) fn durable_at(&self, at: i64) -> usize {
         self.entries.partition_point(|entry| entry.durable_at <= at).max(1)
@@ -64,7 +54,7 @@ impl Wal {
             self.entries.pop_front();
             self.forgotten += 1;
         }
-        (self.forgotten + self.len()) as Position
+        (self.forgotten + self.entries.len()) as Position
     }
 
     /// Up to where everything is durable at this time.
@@ -87,11 +77,6 @@ impl Wal {
         } else if last.durable_at > at {
             self.entries.pop_back();
         }
-    }
-
-    /// Only so many entries are left.
-    pub(crate) fn truncate(&mut self, count: usize) {
-        self.entries.truncate(count);
     }
 
     /// A timeline begins, with the register as it is.

@@ -335,6 +335,7 @@ pub fn observed(design: Design) -> Bounds {
         reservations: 2,
         clock_moves: 1,
         moves: &[-3 * RESERVATION],
+        crashes: 2,
         checkpoints: 0,
         administrations: 1,
         observed: &[2 * RESERVATION],
