@@ -56,8 +56,7 @@ fn the_field_ends_without_a_wrap() {
 /// The trap of the first Snowflake: after a refused call it handed out the same millisecond again.
 #[test]
 fn a_refused_call_forgets_nothing() {
-    let limits = STRICT;
-    let mut world = World::new(limits);
+    let mut world = World::new(STRICT);
     assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START, first: 0, count: 2 }));
     world.move_clock(-5);
     assert_eq!(world.insist(1), Decision::Refuse { timestamp: START, lead: 5, until: START });
@@ -67,26 +66,20 @@ fn a_refused_call_forgets_nothing() {
 
 #[test]
 fn the_state_says_what_was_issued() {
-    let limits = Limits { max_backward_step: 100, ..STRICT };
-    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
-    assert_eq!(generator.last(), None);
-    assert_eq!((generator.timestamp(), generator.floor()), (START - 1, START - 1));
-    raise_floor(&mut generator, START + RESERVATION);
-    assert_eq!(generator.floor(), START + RESERVATION);
+    let mut world = World::new(Limits { max_backward_step: 100, ..STRICT });
+    assert_eq!((world.generator.last(), world.generator.timestamp()), (None, START - 1));
     for sequence in 0..3 {
-        generator.take(&mut no_reuse(), Reading { now: START, seen: Seen::NOTHING }, ONE, &limits);
-        assert_eq!((generator.last(), generator.hold()), (Some((START, sequence)), 0));
+        world.insist(1);
+        assert_eq!((world.generator.last(), world.generator.hold()), (Some((START, sequence)), 0));
     }
     // A step back of 40 ms is held, and melts as the clock comes back.
-    let reading = Reading { now: START - 40, seen: Seen::NOTHING };
-    let Decision::Reread { seen } = generator.take(&mut no_reuse(), reading, ONE, &limits) else {
-        panic!()
-    };
-    let held = generator.take(&mut no_reuse(), Reading { seen, ..reading }, ONE, &limits);
-    assert!(matches!(held, Decision::Hold { lead: 40, .. }));
-    assert_eq!((generator.hold(), generator.timestamp()), (40, START));
-    generator.take(&mut no_reuse(), Reading { now: START - 10, seen }, ONE, &limits);
-    assert_eq!((generator.hold(), generator.last()), (10, Some((START, 3))));
+    world.move_clock(-40);
+    assert!(matches!(world.take(0, ONE).1, Decision::Reread { .. }));
+    assert!(matches!(world.take(0, ONE).1, Decision::Hold { lead: 40, .. }));
+    assert_eq!((world.generator.hold(), world.generator.timestamp()), (40, START));
+    world.move_clock(30);
+    world.insist(1);
+    assert_eq!((world.generator.hold(), world.generator.last()), (10, Some((START, 3))));
 }
 
 /// What an old reading asked for is needed only if the clock is there, or the next millisecond is.
@@ -106,7 +99,6 @@ fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
 /// While it is frozen, every request of a later millisecond asks for a reservation.
 #[test]
 fn a_frozen_generator_issues_nothing_later() {
-    let limits = STRICT;
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     raise_floor(&mut generator, START + RESERVATION);
     assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
@@ -115,7 +107,7 @@ fn a_frozen_generator_issues_nothing_later() {
     assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
     assert_eq!(generator.take_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
     let reading = Reading { now: START + 1, seen: Seen::NOTHING };
-    let refused = generator.take(&mut no_reuse(), reading, ONE, &limits);
+    let refused = generator.take(&mut no_reuse(), reading, ONE, &STRICT);
     assert_eq!(refused, Decision::Reserve { timestamp: START + 1 });
     raise_floor(&mut generator, START + RESERVATION);
     assert_eq!(generator.floor(), START + RESERVATION);

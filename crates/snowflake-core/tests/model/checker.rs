@@ -168,17 +168,11 @@ impl Model for Bounds {
                 next.set_reuse(self, on);
                 next.counts.switches += 1;
             }
-            Action::MoveClock(by) => {
+            Action::MoveClock(by) | Action::Pass(by) => {
                 next.clock += by;
+                next.elapsed += if matches!(action, Action::Pass(_)) { by } else { 0 };
                 next.counts.clock_moves += 1;
                 next.set_back |= by < 0;
-                next.latest_reading = next.latest_reading.max(next.clock);
-                next.lag = None;
-            }
-            Action::Pass(by) => {
-                next.clock += by;
-                next.elapsed += by;
-                next.counts.clock_moves += 1;
                 next.latest_reading = next.latest_reading.max(next.clock);
                 next.lag = None;
             }
