@@ -30,9 +30,10 @@ fn a_record_that_is_not_durable_is_not_published() {
     };
     assert_eq!(reserve_early(&mut promise, position - 1), [Effect::AskFlushed]);
     let published = reserve_early(&mut promise, position);
-    assert!(
-        matches!(published[..], [Effect::AskFlushed, Effect::Raise { floor, .. }] if floor == record.floor)
-    );
+    let [Effect::AskFlushed, Effect::Raise { floor, .. }] = published[..] else {
+        panic!("{published:?}")
+    };
+    assert_eq!(floor, record.floor);
 }
 
 #[test]
