@@ -18,7 +18,7 @@ pub struct History {
     /// The first ID of each run, and in the lowest bits, how many of its millisecond follow.
     runs: Vec<u64>,
     others: HashSet<u64>,
-    highest: Option<i64>,
+    highest: Option<u64>,
 }
 
 impl History {
@@ -27,7 +27,7 @@ impl History {
 
     /// The highest timestamp that was ever issued.
     pub fn highest(&self) -> Option<i64> {
-        self.highest
+        self.highest.map(|id| (id >> BITS) as i64 + History::BASE)
     }
 
     /// Keeps the IDs of the run, and says how many of them had been issued before.
@@ -37,18 +37,19 @@ impl History {
         assert!(is_in_field, "a run is beyond its fields");
         let first = (timestamp << BITS) + u64::from(run.first);
         let more = u64::from(run.count - 1);
-        self.highest = self.highest.max(Some(run.timestamp));
+        let is_above = self.highest.is_none_or(|highest| first > highest);
+        self.highest = self.highest.max(Some(first + more));
+        if !is_above {
+            let came_before = |id: &u64| {
+                let after = self.runs.partition_point(|run| run >> BITS <= *id);
+                let is_in_run = after > 0 && *id <= last(self.runs[after - 1]);
+                is_in_run || !self.others.insert(*id)
+            };
+            return (first..=first + more).filter(came_before).count() as u64;
+        }
         match self.runs.last_mut() {
             // The next sequences of the same millisecond.
             Some(end) if first == last(*end) + 1 && run.first > 0 => *end += more + 1,
-            Some(end) if first <= last(*end) => {
-                let came_before = |id: &u64| {
-                    let after = self.runs.partition_point(|run| run >> BITS <= *id);
-                    let is_in_run = after > 0 && *id <= last(self.runs[after - 1]);
-                    is_in_run || !self.others.insert(*id)
-                };
-                return (first..=first + more).filter(came_before).count() as u64;
-            }
             _ => self.runs.push((first << BITS) + more),
         }
         0
