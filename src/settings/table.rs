@@ -3,14 +3,13 @@
 use std::ffi::{CStr, CString};
 
 use pgrx::GucSetting;
-use snowflake_core::layout::Layout;
+use snowflake_core::defaults;
+use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::ring;
 
 use super::integer::{Int, NO_LIMIT};
 use super::text::{Text, check_hook};
 use super::valid;
-
-const DAY: i32 = 24 * 60 * 60 * 1000;
 
 /// The widths of the parts of an ID, which are fixed with the epoch.
 pub static WIDTHS: [&Int; 3] = [&DATACENTER_BITS, &WORKER_BITS, &SEQUENCE_BITS];
@@ -27,14 +26,29 @@ pub static LIMITS: [&Int; 8] = [
     &SEQUENCE_JITTER,
 ];
 
-static DATACENTER_BITS: Int =
-    Int::of_bits(c"snowflake.datacenter_bits", c"Bits of an ID that hold the datacenter.", 5, 0);
+/// With the default epoch, they are those of Twitter's layout.
+const DEFAULT_WIDTHS: Widths = Layout::TWITTER.widths();
 
-static WORKER_BITS: Int =
-    Int::of_bits(c"snowflake.worker_bits", c"Bits of an ID that hold the worker.", 5, 0);
+static DATACENTER_BITS: Int = Int::of_bits(
+    c"snowflake.datacenter_bits",
+    c"Bits of an ID that hold the datacenter.",
+    DEFAULT_WIDTHS.datacenter as i32,
+    0,
+);
 
-static SEQUENCE_BITS: Int =
-    Int::of_bits(c"snowflake.sequence_bits", c"Bits of an ID that hold the sequence.", 12, 1);
+static WORKER_BITS: Int = Int::of_bits(
+    c"snowflake.worker_bits",
+    c"Bits of an ID that hold the worker.",
+    DEFAULT_WIDTHS.worker as i32,
+    0,
+);
+
+static SEQUENCE_BITS: Int = Int::of_bits(
+    c"snowflake.sequence_bits",
+    c"Bits of an ID that hold the sequence.",
+    DEFAULT_WIDTHS.sequence as i32,
+    1,
+);
 
 /// The epoch, in milliseconds since the Unix epoch.
 pub static EPOCH: Text<i64> = Text {
@@ -125,7 +139,7 @@ pub static MAX_BURST: Int = Int::of_milliseconds(
     c"How far a burst of IDs may run ahead of the clock.",
     c"With 0, a call waits for the next millisecond when a sequence is used up; with -1, there is \
         no limit.",
-    0,
+    defaults::LIMITS.max_burst as i32,
     NO_LIMIT..=i32::MAX,
 );
 
@@ -135,7 +149,7 @@ pub static REUSE_WINDOW: Int = Int::of_milliseconds(
     c"The largest step back of the clock after which unused IDs of repeated milliseconds are \
         issued.",
     c"IDs might be smaller than earlier ones until the clock has passed these. 0 is off.",
-    0,
+    defaults::LIMITS.reuse_window as i32,
     0..=ring::MILLISECONDS as i32,
 );
 
@@ -144,7 +158,7 @@ pub static MAX_BACKWARD_STEP: Int = Int::of_milliseconds(
     c"snowflake.max_backward_step",
     c"The largest step back of the clock that is held: IDs continue from the last timestamp.",
     c"With 0, no step is held; with -1, all are.",
-    DAY,
+    defaults::LIMITS.max_backward_step as i32,
     NO_LIMIT..=i32::MAX,
 );
 
@@ -153,7 +167,7 @@ pub static MAX_WAIT: Int = Int::of_milliseconds(
     c"snowflake.max_wait",
     c"The longest wait for a clock that is behind by more than max_backward_step.",
     c"With 0, a call is refused at once; with -1, there is no limit.",
-    1000,
+    defaults::LIMITS.max_wait as i32,
     NO_LIMIT..=i32::MAX,
 );
 
@@ -164,7 +178,7 @@ pub static MAX_FORWARD_STEP: Int = Int {
         c"snowflake.max_forward_step",
         c"The largest jump ahead of the clock that IDs follow.",
         c"A larger one is refused until a superuser confirms it; with -1, none is refused.",
-        DAY,
+        defaults::MAX_FORWARD_STEP as i32,
         NO_LIMIT..=i32::MAX,
     )
 };
@@ -174,7 +188,7 @@ pub static FAILOVER_MARGIN: Int = Int::of_milliseconds(
     c"snowflake.failover_margin",
     c"How far beyond the floor a server starts after a change of timeline.",
     c"For what a primary might have issued that never reached this server.",
-    5000,
+    defaults::FAILOVER_MARGIN as i32,
     0..=i32::MAX,
 );
 

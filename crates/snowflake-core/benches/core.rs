@@ -4,18 +4,18 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use snowflake_core::generator::{Generator, Limits, Reading, Request, Seen};
+use snowflake_core::defaults::LIMITS;
+use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request, Seen};
 use snowflake_core::layout::Layout;
 use snowflake_core::ring::Ring;
 use snowflake_core::text::{from_base62, iso8601, to_base62};
 
 const NOW: i64 = 1_800_000_000_000;
 const ID: i64 = 1_268_118_639_732_232_192;
-const LIMITS: Limits =
-    Limits { max_burst: 0, reuse_window: 0, max_backward_step: 86_400_000, max_wait: 1000 };
 
 /// One ID of the default layout, and one of a sequence that has no end.
-const ONE: Request = Request { first: 0, want: 1, last_sequence: 4095, leave: 0 };
+const ONE: Request =
+    Request { first: 0, want: 1, last_sequence: Layout::TWITTER.last_sequence(), leave: 0 };
 const ENDLESS: Request = Request { last_sequence: u32::MAX - 1, ..ONE };
 
 fn ready() -> Generator {
@@ -48,7 +48,7 @@ fn generator(criterion: &mut Criterion) {
         bencher.iter(|| {
             let reading = Reading { now: black_box(NOW - 1000), seen };
             let decision = behind.take(&mut ring, reading, ENDLESS, &limits);
-            if let snowflake_core::generator::Decision::Reread { seen: now_seen } = decision {
+            if let Decision::Reread { seen: now_seen } = decision {
                 seen = now_seen;
             }
             decision

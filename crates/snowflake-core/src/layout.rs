@@ -148,7 +148,7 @@ impl Layout {
     }
 
     /// The widths of the parts below the timestamp.
-    pub fn widths(&self) -> Widths {
+    pub const fn widths(&self) -> Widths {
         self.widths
     }
 
@@ -178,7 +178,7 @@ impl Layout {
     }
 
     /// The largest sequence.
-    pub fn last_sequence(&self) -> u32 {
+    pub const fn last_sequence(&self) -> u32 {
         ones(self.widths.sequence) as u32
     }
 

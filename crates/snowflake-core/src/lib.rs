@@ -4,6 +4,7 @@
 //! nothing of PostgreSQL. The caller reads the clock, holds the lock, waits and raises errors; what
 //! to do next is decided here, where it can be tested exhaustively.
 //!
+//! - [`defaults`]: what settings are if nobody sets them.
 //! - [`deleted`]: the IDs of rows that were deleted.
 //! - [`layout`]: how a timestamp, a datacenter, a worker and a sequence make up 63 bits.
 //! - [`epoch`]: the written form of the instant that timestamps count from.
@@ -19,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod defaults;
 pub mod deleted;
 pub mod epoch;
 pub mod generator;

@@ -6,7 +6,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt::Write;
 
 use fastrand::Rng;
 use snowflake_core::layout::Ids;
@@ -14,7 +13,6 @@ use snowflake_core::layout::Ids;
 use crate::cluster::{Cluster, LAYOUT};
 use crate::machine::{MILLISECOND, Machine, SECOND};
 use crate::options::{BEGIN, NODES};
-use crate::report::grouped;
 
 /// Questions of a measurement.
 const QUESTIONS: usize = 1_000_000;
@@ -29,121 +27,90 @@ const UNDER_WAY: std::ops::Range<i64> = 200..5 * MILLISECOND;
 /// clock, in milliseconds: the sequence of a millisecond might be used up.
 const BEYOND: i64 = 10;
 
-/// What was found at one error of the clocks.
+/// The errors of clocks that are measured, in milliseconds.
+pub const SPREADS: [i64; 5] = [1, 3, 10, 30, 100];
+
+/// What was found.
+#[derive(Clone, Copy, Debug)]
 pub struct Answers {
     /// How far a clock is off at most, ms.
     pub spread: i64,
     /// How many servers have a clock that is an hour ahead.
     pub wrong: usize,
-    /// How many answers there were.
-    pub answers: usize,
-    /// How many are older than their question, without observation and with it.
-    pub older: [usize; 2],
+    /// How far a server may be taken ahead of its clock, ms; `None` where servers do not observe.
+    pub limit: Option<i64>,
+    /// How many answers are older than their question.
+    pub older: usize,
     /// How many questions were not followed.
     pub refused: usize,
-    /// The farthest that a server with a right clock was ahead of it, with observation, and how far it
-    /// may be, ms.
+    /// The farthest that a server with a right clock was ahead of it, ms.
     pub lead: i64,
-    /// See there.
-    pub limit: i64,
 }
 
-/// The errors of clocks that are measured, in milliseconds.
-const SPREADS: [i64; 5] = [1, 3, 10, 30, 100];
-
-/// Measures answers at each error of the clocks, and with a clock that is an hour ahead.
-pub fn measure(seed: u64) -> Vec<Answers> {
-    let right = SPREADS.iter().map(|spread| of(seed, *spread, 0));
-    right.chain([of(seed, 10, 1)]).collect()
-}
-
-/// Answers where clocks are off by up to `spread` ms, and so many servers are an hour ahead.
-pub fn of(seed: u64, spread: i64, wrong: usize) -> Answers {
-    let limit = 2 * spread + BEYOND;
-    let [without, with] =
-        [None, Some(limit)].map(|limit| Fleet::new(seed, spread, wrong).run(limit));
-    assert_eq!(without.answers, with.answers);
-    Answers {
-        spread,
-        wrong,
-        answers: with.answers,
-        older: [without.older, with.older],
-        refused: with.refused,
-        lead: with.lead,
-        limit,
+impl Answers {
+    /// The part of all answers that is older.
+    pub fn part(&self) -> f64 {
+        self.older as f64 / QUESTIONS as f64
     }
 }
 
-/// What a run has counted.
-#[derive(Default)]
-struct Run {
-    answers: usize,
-    older: usize,
-    refused: usize,
-    lead: i64,
+/// Measures answers where clocks are off by up to `spread` ms, so many servers are an hour ahead, and
+/// servers observe what they are told of, or do not.
+pub fn measure(seed: u64, spread: i64, wrong: usize, observe: bool) -> Answers {
+    let mut rng = Rng::with_seed(seed);
+    let workers = LAYOUT.last_worker_id() + 1;
+    let server = |node: usize| {
+        let [mut machine, standby] =
+            [0; 2].map(|_| Machine::new(&mut rng, BEGIN, spread * MILLISECOND, 0));
+        if node < wrong {
+            machine.set(BEGIN, 3600 * SECOND);
+        }
+        let node = node as u32;
+        let ids = LAYOUT.ids(node / workers, node % workers).expect("an identity");
+        (Cluster::new(&mut rng, BEGIN, machine, standby, false), ids)
+    };
+    let servers = (0..NODES).map(server).collect();
+    let limit = observe.then_some(2 * spread + BEYOND);
+    let found = Answers { spread, wrong, limit, older: 0, refused: 0, lead: 0 };
+    let mut fleet = Fleet { rng, servers, under_way: BinaryHeap::new(), found };
+    for question in 0..QUESTIONS {
+        let at = BEGIN + question as i64 * PAUSE;
+        fleet.answer_until(at);
+        let [from, to] = [0; 2].map(|_| fleet.rng.usize(0..NODES));
+        let (id, at) = fleet.take(from, at);
+        let arrives = at + fleet.rng.i64(UNDER_WAY);
+        fleet.under_way.push(Reverse((arrives, to, id)));
+    }
+    fleet.answer_until(i64::MAX);
+    fleet.found
 }
 
 struct Fleet {
     rng: Rng,
     servers: Vec<(Cluster, Ids)>,
-    wrong: usize,
+    /// When each question arrives, where, and its ID.
+    under_way: BinaryHeap<Reverse<(i64, usize, i64)>>,
+    found: Answers,
 }
 
 impl Fleet {
-    fn new(seed: u64, spread: i64, wrong: usize) -> Fleet {
-        let mut rng = Rng::with_seed(seed);
-        let workers = LAYOUT.last_worker_id() + 1;
-        let servers = (0..NODES as u32)
-            .map(|node| {
-                let [mut machine, standby] =
-                    [0; 2].map(|_| Machine::new(&mut rng, BEGIN, spread * MILLISECOND, 0));
-                if (node as usize) < wrong {
-                    machine.set(BEGIN, 3600 * SECOND);
-                }
-                let cluster = Cluster::new(&mut rng, BEGIN, machine, standby, false);
-                let ids = LAYOUT.ids(node / workers, node % workers).expect("an identity");
-                (cluster, ids)
-            })
-            .collect();
-        Fleet { rng, servers, wrong }
-    }
-
-    /// Asks all questions. With a limit, servers observe what they are told of.
-    fn run(mut self, limit: Option<i64>) -> Run {
-        let mut counted = Run::default();
-        let mut under_way = BinaryHeap::new();
-        for question in 0..QUESTIONS {
-            let at = BEGIN + question as i64 * PAUSE;
-            while let Some(Reverse((arrives, _, _))) = under_way.peek()
-                && *arrives <= at
-            {
-                let Some(Reverse((arrives, to, id))) = under_way.pop() else { break };
-                self.answer(to, id, arrives, limit, &mut counted);
+    /// Answers all questions that arrive until then.
+    fn answer_until(&mut self, until: i64) {
+        let timestamp = |id| LAYOUT.decompose(id).expect("an ID").timestamp;
+        while self.under_way.peek().is_some_and(|question| question.0.0 <= until) {
+            let Some(Reverse((mut at, to, question))) = self.under_way.pop() else { return };
+            if let Some(limit) = self.found.limit {
+                let cluster = &mut self.servers[to].0;
+                let is_followed =
+                    cluster.observe(&mut self.rng, &mut at, timestamp(question), limit);
+                self.found.refused += usize::from(!is_followed);
             }
-            let [from, to] = [0; 2].map(|_| self.rng.usize(0..NODES));
-            let (id, at) = self.take(from, at);
-            under_way.push(Reverse((at + self.rng.i64(UNDER_WAY), to, id)));
-        }
-        for Reverse((arrives, to, id)) in under_way.into_sorted_vec().into_iter().rev() {
-            self.answer(to, id, arrives, limit, &mut counted);
-        }
-        counted
-    }
-
-    fn answer(&mut self, to: usize, question: i64, at: i64, limit: Option<i64>, counted: &mut Run) {
-        let mut at = at;
-        if let Some(limit) = limit {
-            let asked = LAYOUT.decompose(question).expect("an ID").timestamp;
-            let cluster = &mut self.servers[to].0;
-            let is_followed = cluster.observe(&mut self.rng, &mut at, asked, limit);
-            counted.refused += usize::from(!is_followed);
-        }
-        let (answer, at) = self.take(to, at);
-        counted.answers += 1;
-        counted.older += usize::from(answer < question);
-        if to >= self.wrong {
-            let timestamp = LAYOUT.decompose(answer).expect("an ID").timestamp;
-            counted.lead = counted.lead.max(timestamp - self.servers[to].0.machine.wall(at));
+            let (answer, at) = self.take(to, at);
+            self.found.older += usize::from(answer < question);
+            if to >= self.found.wrong {
+                let lead = timestamp(answer) - self.servers[to].0.machine.wall(at);
+                self.found.lead = self.found.lead.max(lead);
+            }
         }
     }
 
@@ -153,29 +120,4 @@ impl Fleet {
         let run = cluster.take(&mut self.rng, &mut at, None, 1).expect("nothing goes wrong");
         (ids.compose(run.timestamp, run.first), at)
     }
-}
-
-/// What was found, as a table.
-pub fn table(all: &[Answers]) -> String {
-    let mut text = String::from(
-        "Answers that are older than their question, on another server; a message takes 0.2 to 5 ms.\n",
-    );
-    let line = |text: &mut String, name: &str, cells: [String; 5]| {
-        write!(text, "{name:<31}").expect("a string");
-        cells.iter().for_each(|cell| write!(text, " {cell:>10}").expect("a string"));
-        text.push('\n');
-    };
-    let titles = ["answers", "without", "with", "refused", "lead, ms"].map(str::to_owned);
-    line(&mut text, "", titles);
-    for Answers { spread, wrong, answers, older: [without, with], refused, lead, limit } in all {
-        let name = match wrong {
-            0 => format!("clocks right within {spread} ms"),
-            _ => format!("the same, {spread} ms, one 1 h ahead"),
-        };
-        let numbers = [answers, without, with, refused].map(|number| grouped(*number as u64));
-        let [answers, without, with, refused] = numbers;
-        let lead = format!("{lead} of {limit}");
-        line(&mut text, &name, [answers, without, with, refused, lead]);
-    }
-    text
 }

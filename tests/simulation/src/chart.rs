@@ -10,10 +10,9 @@ use plotters::prelude::*;
 #[path = "../../../bench/src/picture.rs"]
 mod picture;
 
-use crate::answers::Answers;
-use crate::inversions::Order;
+use crate::answers;
+use crate::inversions;
 use crate::machine::MILLISECOND;
-use crate::report::grouped;
 use picture::{BLUE, GRAY, GRID, INK, ORANGE};
 
 /// A line: its name, color and points, and where the name begins, on the axes, beside the line.
@@ -28,51 +27,45 @@ const POINTS: usize = 400;
 const LEAST: f64 = 0.01;
 const MOST: f64 = 100.0;
 
-/// Draws the chart of the order of IDs into an SVG file.
-pub fn draw(path: &Path, orders: &[Order]) {
+/// Measures, and draws inversions.svg and answers.svg into a directory.
+pub fn draw(directory: &Path, seed: u64) {
     let step = (TO / FROM).powf(1.0 / POINTS as f64);
-    let line = |((order, color), name_at)| {
-        let order: &Order = order;
-        let points = (0..=POINTS).map(|point| {
-            let ms = FROM * step.powi(point as i32);
-            (ms, order.beyond((ms * MILLISECOND as f64) as i64) * 100.0)
-        });
-        // The line ends at the bottom of the chart.
-        let above = points.clone().take_while(|(_, percent)| *percent >= LEAST);
-        let end = points.clone().find(|(_, percent)| *percent < LEAST);
-        (order.name, color, above.chain(end.map(|(ms, _)| (ms, LEAST))).collect(), name_at)
-    };
+    let orders = inversions::measure(seed);
     let names_at = [(3.3, 0.035), (120.0, 0.035), (260.0, 65.0)];
-    let lines: Vec<Line> =
-        orders.iter().zip([BLUE, ORANGE, GRAY]).zip(names_at).map(line).collect();
+    let lines =
+        orders.iter().zip([BLUE, ORANGE, GRAY]).zip(names_at).map(|((order, color), at)| {
+            let points = (0..=POINTS).map(|point| {
+                let ms = FROM * step.powi(point as i32);
+                (ms, order.beyond((ms * MILLISECOND as f64) as i64) * 100.0)
+            });
+            // The line ends at the bottom of the chart.
+            let above = points.clone().take_while(|(_, percent)| *percent >= LEAST);
+            let end = points.clone().find(|(_, percent)| *percent < LEAST);
+            (order.name, color, above.chain(end.map(|(ms, _)| (ms, LEAST))).collect(), at)
+        });
     draw_lines(
-        path,
+        &directory.join("inversions.svg"),
         "How far out of order can IDs of two servers be?",
         ("milliseconds by which the greater ID is the older one", FROM..TO),
         ("pairs that are further out of order", (LEAST..MOST).log_scale()),
-        &lines,
+        &lines.collect::<Vec<Line>>(),
     );
-}
-
-/// Draws the chart of answers into an SVG file.
-pub fn draw_answers(path: &Path, all: &[Answers]) {
-    let right: Vec<&Answers> = all.iter().filter(|answers| answers.wrong == 0).collect();
-    let spread = |answers: &Answers| answers.spread as f64;
-    let points = |which: usize| {
-        let older = |answers: &&Answers| answers.older[which] as f64 / answers.answers as f64;
-        right.iter().map(|answers| (spread(answers), older(answers) * 100.0)).collect()
+    let spreads = answers::SPREADS;
+    let points = |observe| {
+        let part = |spread| answers::measure(seed, spread, 0, observe).part() * 100.0;
+        spreads.map(|spread| (spread as f64, part(spread))).to_vec()
     };
     draw_lines(
-        path,
+        &directory.join("answers.svg"),
         "How many answers are older than their question?",
         (
             "milliseconds by which clocks are wrong at most",
-            spread(right[0])..spread(right[right.len() - 1]),
+            spreads[0] as f64..spreads[spreads.len() - 1] as f64,
         ),
         ("answers that are older", -1.0..60.0),
         &[
-            ("without observation", ORANGE, points(0), (12.0, 30.0)),
-            ("with observation", BLUE, points(1), (12.0, 4.0)),
+            ("without observation", ORANGE, points(false), (12.0, 30.0)),
+            ("with observation", BLUE, points(true), (12.0, 4.0)),
         ],
     );
 }
@@ -100,7 +93,10 @@ fn draw_lines<Y>(
             .light_line_style(TRANSPARENT)
             .bold_line_style(GRID)
             .axis_style(INK)
-            .x_label_formatter(&|ms| if *ms < 1.0 { format!("{ms}") } else { grouped(*ms as u64) })
+            .x_label_formatter(&|ms| match *ms {
+                1000.0.. => format!("{},000", ms / 1000.0),
+                _ => ms.to_string(),
+            })
             .y_label_formatter(&|percent| format!("{percent} %"))
             .x_desc(format!("{x_name}, logarithmic scale"))
             .y_desc(y_name)

@@ -1,6 +1,7 @@
 //! A server with its standby: what the extension does around the rules.
 
 use fastrand::Rng;
+use snowflake_core::defaults;
 use snowflake_core::generator::{
     Decision, Generator, Limits, Observation, Reading, Request, Run, Seen, WaitReason,
 };
@@ -11,22 +12,16 @@ use snowflake_core::register::{Issuer, Writer};
 use snowflake_core::ring::Ring;
 
 use crate::machine::{MILLISECOND, Machine, SECOND};
+use crate::options::Ignored;
 use crate::wal::Wal;
 
 /// The layout of all servers.
 pub const LAYOUT: Layout = Layout::TWITTER;
 
-/// `snowflake.failover_margin`, in milliseconds: its default.
-pub const MARGIN: i64 = 5000;
+const MARGIN: i64 = defaults::FAILOVER_MARGIN;
 
 /// How far a standby may lag so that one margin covers it, in microseconds.
 pub const COVERED_LAG: i64 = MARGIN * MILLISECOND + SECOND;
-
-/// `snowflake.max_backward_step` and `snowflake.max_forward_step`, in milliseconds: their default.
-pub const LARGEST_STEP: i64 = 24 * 60 * 60 * 1000;
-
-/// `snowflake.max_wait`, in milliseconds: its default.
-const MAX_WAIT: i64 = 1000;
 
 /// How often the worker of a standby looks for messages, in milliseconds.
 const LOOK: i64 = 200;
@@ -37,15 +32,11 @@ const PATIENCE: i64 = 10_000;
 /// Why a server issues no ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// `snowflake.start_after` is too far ahead of its clock.
-    StartAfter,
-    /// Its clock has jumped ahead, before its first reservation or after.
-    ClockAhead {
-        /// Whether it has reserved nothing since it started.
-        at_start: bool,
-    },
-    /// Its clock was set back too far.
-    ClockBehind,
+    /// Its clock has jumped ahead before its first reservation, or `snowflake.start_after` is too
+    /// far ahead of it.
+    Start,
+    /// Its clock has jumped ahead since, or was set back too far.
+    Clock,
     /// Its operator waits for the clock before he lets it issue.
     Fenced,
 }
@@ -83,10 +74,8 @@ pub struct Cluster {
     pub machine: Machine,
     /// The machine of the standby.
     pub standby: Machine,
-    /// Starts begin from the clock alone. Wrong, and there to be noticed.
-    pub ignores_record: bool,
-    /// Whatever a failover loses is lost, also where the formula does not cover it.
-    pub ignores_formula: bool,
+    /// A rule that is left out.
+    pub ignored: Ignored,
     /// `snowflake.start_after`.
     start_after: Option<i64>,
     system_identifier: u64,
@@ -115,15 +104,9 @@ impl Cluster {
             machine,
             standby,
             start_after: None,
-            ignores_record: false,
-            ignores_formula: false,
+            ignored: Ignored::Nothing,
             system_identifier: rng.u64(..),
-            limits: Limits {
-                max_burst,
-                reuse_window: 0,
-                max_backward_step: LARGEST_STEP,
-                max_wait: MAX_WAIT,
-            },
+            limits: Limits { max_burst, ..defaults::LIMITS },
             jitter: if unusual && rng.u8(0..4) == 0 { 1023 } else { 0 },
             timeline: 1,
             newest_timeline: 1,
@@ -198,12 +181,15 @@ impl Cluster {
             let request = self.request(rng, want);
             let decision = self.memory.generator.take(&mut no_reuse(), reading, request, &limits);
             let seen = match decision {
-                Decision::Issue(run) | Decision::Reuse { run, .. } => return Ok(self.issue(run)),
-                Decision::IssueAndReserve(run) => {
-                    // The IDs are the session's only if this succeeds.
-                    self.achieve(rng, at, Wish::ReserveEarly)?;
-                    return Ok(self.issue(run));
+                Decision::Issue(run) | Decision::IssueAndReserve(run) => {
+                    if matches!(decision, Decision::IssueAndReserve(_)) {
+                        // The IDs are the session's only if this succeeds.
+                        self.achieve(rng, at, Wish::ReserveEarly)?;
+                    }
+                    self.fence = None;
+                    return Ok(run);
                 }
+                Decision::Reuse { .. } => unreachable!("reuse is off"),
                 Decision::Reread { seen } | Decision::Hold { seen, .. } => seen,
                 Decision::Wait { seen, until, reason } => {
                     if reason == WaitReason::ClockBehind {
@@ -216,38 +202,31 @@ impl Cluster {
                     self.achieve(rng, at, Wish::Reserve { timestamp, lead: 0 })?;
                     Seen::NOTHING
                 }
-                Decision::Refuse { .. } => return Err(Refusal::ClockBehind),
+                Decision::Refuse { .. } => return Err(Refusal::Clock),
                 Decision::EndOfField => panic!("the field does not end in this century"),
             };
             if let Some(since) = behind_since {
-                limits.max_wait = MAX_WAIT - (*at - since) / MILLISECOND;
+                limits.max_wait = self.limits.max_wait - (*at - since) / MILLISECOND;
             }
             reading = Reading { now: self.machine.wall(*at), seen };
         }
-    }
-
-    fn issue(&mut self, run: Run) -> Run {
-        self.fence = None;
-        run
     }
 
     /// Does what the machine asks for until the wish has come to its end, as a session does with the
     /// lock held.
     fn achieve(&mut self, rng: &mut Rng, at: &mut i64, wish: Wish) -> Result<(), Refusal> {
         let issuer = self.issuer();
-        let Cluster { machine, memory, wal, ignores_record, timeline, .. } = self;
+        let Cluster { machine, memory, wal, ignored, timeline, .. } = self;
         let Memory { promise, generator, reserved } = memory;
         let has_begun = promise.has_begun();
         let last = promise.drive(&issuer, Event::Wanted(wish), |effect| {
             Some(match effect {
                 Effect::ReadClocks => Event::Clocks(machine.clocks(*at)),
                 Effect::Look => Event::Looked(*generator),
-                Effect::Read if *ignores_record => Event::Read(Ok(None)),
-                Effect::Read => Event::Read(Ok(wal.last().record())),
+                Effect::Read if *ignored == Ignored::Record => Event::Read(Ok(None)),
+                Effect::Read => Event::Read(Ok(wal.last().record)),
                 Effect::Create(record) => {
-                    if !*ignores_record {
-                        wal.log(*at, *timeline, &record);
-                    }
+                    wal.log(*at, *timeline, record);
                     Event::Done
                 }
                 Effect::Write(record) => {
@@ -257,7 +236,7 @@ impl Cluster {
                         Wish::ReserveEarly => *at + rng.i64(0..LOOK * MILLISECOND),
                         _ => i64::MAX,
                     };
-                    Event::Written(wal.log(durable_at, *timeline, &record))
+                    Event::Written(wal.log(durable_at, *timeline, record))
                 }
                 Effect::Flush(_) => {
                     wal.flush(rng, at);
@@ -281,18 +260,11 @@ impl Cluster {
                 *reserved |= matches!(outcome, Outcome::Reserved { .. });
                 Ok(())
             }
-            Effect::Refuse(refusal) => Err(self.refused(refusal)),
-            effect => unreachable!("nothing fails: {effect:?}"),
-        }
-    }
-
-    fn refused(&self, refusal: promise::Refusal) -> Refusal {
-        match refusal {
-            promise::Refusal::ClockAhead(_) => {
-                Refusal::ClockAhead { at_start: !self.memory.reserved }
-            }
-            promise::Refusal::StartAfterAhead { .. } => Refusal::StartAfter,
-            refusal => panic!("a server was refused its own record: {refusal:?}"),
+            Effect::Refuse(promise::Refusal::ClockAhead(_)) if *reserved => Err(Refusal::Clock),
+            Effect::Refuse(
+                promise::Refusal::ClockAhead(_) | promise::Refusal::StartAfterAhead { .. },
+            ) => Err(Refusal::Start),
+            effect => unreachable!("nothing fails, and the record is its own: {effect:?}"),
         }
     }
 
@@ -303,34 +275,30 @@ impl Cluster {
             layout: LAYOUT,
             writer: Writer { datacenter_id: 0, worker_id: 0, machine: self.machine.number },
             failover_margin: MARGIN,
-            max_backward_step: LARGEST_STEP,
-            max_forward_step: Some(LARGEST_STEP),
-            start_after: self.start_after.filter(|_| !self.ignores_record),
+            max_backward_step: self.limits.max_backward_step,
+            max_forward_step: Some(defaults::MAX_FORWARD_STEP),
+            start_after: self.start_after.filter(|_| self.ignored != Ignored::Record),
         }
     }
 
-    /// The server is killed, with or without the part of the WAL that nobody had flushed.
+    /// The server is killed, with or without the part of the WAL that nobody had flushed, or is shut
+    /// down, which flushes it.
     pub fn crash(&mut self, at: i64, keeps_unflushed: bool) {
         self.wal.crash(at, keeps_unflushed);
         self.memory = Memory::new(None);
-    }
-
-    /// The server is shut down, which flushes its WAL.
-    pub fn shut_down(&mut self, at: i64) {
-        self.crash(at, true);
     }
 
     /// What `snowflake_floor()` returns, for another server to start after. `None` where that does
     /// not cover all IDs of the identity: before the first ID after a promotion, only a clock that
     /// is ahead may keep lost IDs from coming again.
     pub fn floor(&self) -> Option<i64> {
-        let floor = self.issuer().floor(self.wal.last().record().as_ref());
+        let floor = self.issuer().floor(self.wal.last().record.as_ref());
         floor.filter(|_| self.fence.is_none())
     }
 
     /// Gives the server, which is down, another identity, and the floor that comes with it.
-    pub fn take_identity(&mut self, floor: Option<i64>) {
-        self.start_after = floor;
+    pub fn take_identity(&mut self, floor: i64) {
+        self.start_after = Some(floor).filter(|_| self.ignored != Ignored::Floor);
         self.fence = None;
     }
 
@@ -343,8 +311,8 @@ impl Cluster {
         let received = self.wal.durable_at(at - lag);
         std::mem::swap(&mut self.machine, &mut self.standby);
         let received = self.within_the_formula(at, received, highest, None);
-        let is_lossy = received < self.wal.len();
-        self.wal.truncate(received);
+        let is_lossy = received < self.wal.entries.len();
+        self.wal.entries.truncate(received);
         self.begin_timeline(at, self.wal.last().timeline + 1);
         self.memory = Memory::new(upstream);
         is_lossy
@@ -354,10 +322,10 @@ impl Cluster {
     /// knows all timelines.
     pub fn restore(&mut self, rng: &mut Rng, at: i64, highest: Option<i64>) {
         self.crash(at, false);
-        let received = rng.usize(1..=self.wal.len());
+        let received = rng.usize(1..=self.wal.entries.len());
         let timeline = self.newest_timeline + 1;
         let received = self.within_the_formula(at, received, highest, Some(timeline));
-        self.wal.truncate(received);
+        self.wal.entries.truncate(received);
         self.begin_timeline(at, timeline);
     }
 
@@ -378,12 +346,14 @@ impl Cluster {
         timeline: Option<u32>,
     ) -> usize {
         let Some(highest) = highest else { return received };
-        if received == self.wal.len() || (self.ignores_formula && timeline.is_none()) {
+        if received == self.wal.entries.len()
+            || (self.ignored == Ignored::Formula && timeline.is_none())
+        {
             return received;
         }
-        let entry = self.wal.entry(received - 1);
+        let entry = &self.wal.entries[received - 1];
         let timeline = timeline.unwrap_or(entry.timeline + 1);
-        let by_record = entry.record().is_some_and(|record| {
+        let by_record = entry.record.is_some_and(|record| {
             highest <= record.floor + MARGIN * i64::from(timeline - record.timeline)
         });
         let by_setting = self.start_after.is_some_and(|start_after| highest <= start_after);
@@ -393,7 +363,7 @@ impl Cluster {
             // The clock has to be ahead when the first ID is issued.
             self.fence = Some(highest);
         } else {
-            return self.wal.len();
+            return self.wal.entries.len();
         }
         received
     }

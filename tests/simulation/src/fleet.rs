@@ -1,51 +1,36 @@
 //! All identities, and how true time passes for them.
 //!
-//! True time passes in slices, and each identity goes through a slice by itself: servers have
-//! nothing in common but the identities that they hand on, which happens between slices. Each
+//! True time passes in slices of a second, and each identity goes through a slice by itself: servers
+//! have nothing in common but the identities that they hand on, which happens between slices. Each
 //! identity has random numbers of its own, so a seed gives the same run on every machine.
 
 use crate::machine::SECOND;
 use crate::options::{BEGIN, NIGHT, Options};
-use crate::report::{Counts, Issued, Report, grouped};
+use crate::report::Counts;
 use crate::seat::Seat;
 
-const SLICE: i64 = SECOND;
+/// After so many seconds comes a night, in which nobody takes IDs.
+const DAY: i64 = 200;
 
-/// After so many slices comes a night, in which nobody takes IDs.
-const SLICES_OF_A_DAY: i64 = 200;
-
-/// Runs the fleet. `watch` is told of all IDs.
-pub fn run(options: &Options, mut watch: impl FnMut(Issued)) -> Report {
+/// Runs the fleet. `watch` is told of the first ID of each call, and of the time.
+pub fn run(options: &Options, mut watch: impl FnMut(i64, i64)) -> Counts {
     let mut seats: Vec<Seat> = (0..options.nodes).map(|node| Seat::new(options, node)).collect();
     let mut until = BEGIN;
-    let mut slices = 0;
     let mut counts = Counts::default();
-    let mut reported = 0;
     while counts.ids < options.ids {
-        if slices > 0 && slices % SLICES_OF_A_DAY == 0 {
+        if counts.seconds > 0 && counts.seconds % DAY == 0 {
             until += NIGHT;
             seats.iter_mut().for_each(|seat| seat.sleep(until));
         }
-        until += SLICE;
-        slices += 1;
+        until += SECOND;
+        counts.seconds += 1;
         for seat in &mut seats {
-            seat.advance(until, &mut watch);
+            seat.advance(until, &mut counts, &mut watch);
         }
         hand_over(&mut seats, until);
-        counts = Counts::default();
-        seats.iter().for_each(|seat| counts.add(&seat.counts));
-        let tenth = counts.ids * 10 / options.ids;
-        if options.progress && tenth > reported {
-            reported = tenth;
-            println!(
-                "{:>15} IDs, {:>6} s of activity, {} duplicates",
-                grouped(counts.ids),
-                grouped(slices as u64),
-                grouped(counts.duplicates)
-            );
-        }
+        seats.iter_mut().for_each(|seat| seat.take_over(until, &mut counts));
     }
-    Report { nodes: options.nodes, seconds: slices, counts }
+    counts
 }
 
 /// Gives the identities that were released to others: to a new server, or two that were released at
@@ -66,5 +51,4 @@ fn hand_over(seats: &mut [Seat], at: i64) {
             }
         }
     }
-    seats.iter_mut().for_each(|seat| seat.take_over(at));
 }

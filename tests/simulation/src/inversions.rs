@@ -4,12 +4,9 @@
 //! another server. The pair is inverted if the greater ID was issued earlier, in true time. How much
 //! earlier is what is measured.
 
-use std::fmt::Write;
-
 use crate::fleet;
 use crate::machine::MILLISECOND;
-use crate::options::{Options, Steps, World};
-use crate::report::{Issued, grouped};
+use crate::options::{NODES, Options, Steps, World};
 
 /// IDs of a measurement, at least.
 const IDS: u64 = 20_000_000;
@@ -43,30 +40,21 @@ pub struct Order {
 }
 
 impl Order {
-    fn of(name: &'static str, mut issued: Vec<Issued>) -> Order {
-        issued.sort_unstable_by_key(|issued| (issued.first, issued.at));
-        let node = |issued: &Issued| issued.first >> SEQUENCE_BITS & 1023;
-        let by: Vec<i64> = issued
-            .windows(2)
-            .filter(|pair| node(&pair[0]) != node(&pair[1]))
-            .map(|pair| pair[0].at - pair[1].at)
-            .collect();
-        let pairs = by.len();
-        let mut inverted: Vec<i64> = by.into_iter().filter(|by| *by > 0).collect();
+    /// Of IDs, and when each was issued.
+    fn of(name: &'static str, mut issued: Vec<(i64, i64)>) -> Order {
+        issued.sort_unstable();
+        let node = |issued: &(i64, i64)| issued.0 >> SEQUENCE_BITS & (NODES as i64 - 1);
+        let pairs = issued.windows(2).filter(|pair| node(&pair[0]) != node(&pair[1]));
+        let by: Vec<i64> = pairs.map(|pair| pair[0].1 - pair[1].1).collect();
+        let mut inverted: Vec<i64> = by.iter().copied().filter(|by| *by > 0).collect();
         inverted.sort_unstable();
-        Order { name, pairs, inverted }
+        Order { name, pairs: by.len(), inverted }
     }
 
     /// The part of all pairs that is inverted by more than so many microseconds.
     pub fn beyond(&self, by: i64) -> f64 {
         let within = self.inverted.partition_point(|inverted| *inverted <= by);
         (self.inverted.len() - within) as f64 / self.pairs as f64
-    }
-
-    /// By how many microseconds pairs are inverted at most, but for this part of them all.
-    fn percentile(&self, rest: f64) -> i64 {
-        let beyond = (self.pairs as f64 * rest) as usize;
-        self.inverted.len().checked_sub(beyond + 1).map_or(0, |index| self.inverted[index])
     }
 }
 
@@ -75,33 +63,8 @@ pub fn measure(seed: u64) -> Vec<Order> {
     let order = |(name, world)| {
         let mut issued = Vec::new();
         let options = Options { world, ..Options::new(IDS, seed) };
-        fleet::run(&options, |one| issued.push(one));
+        fleet::run(&options, |id, at| issued.push((id, at)));
         Order::of(name, issued)
     };
     WORLDS.into_iter().map(order).collect()
-}
-
-/// How the pairs are distributed.
-pub fn table(orders: &[Order]) -> String {
-    let mut text = String::from(
-        "Neighbours among all IDs, of different servers: how much earlier the greater ID was \
-         issued, in ms,\nat most, but for the given part of the pairs.\n",
-    );
-    let titles = ["pairs", "inverted", "10 %", "1 %", "0.1 %", "none"];
-    let line = |text: &mut String, name: &str, cells: [String; 6]| {
-        write!(text, "{name:<31}").expect("a string");
-        cells.iter().for_each(|cell| write!(text, " {cell:>10}").expect("a string"));
-        text.push('\n');
-    };
-    line(&mut text, "", titles.map(str::to_owned));
-    for order in orders {
-        let but_for =
-            |rest: f64| format!("{:.1}", order.percentile(rest) as f64 / MILLISECOND as f64);
-        let inverted = format!("{:.1} %", order.beyond(0) * 100.0);
-        let pairs = grouped(order.pairs as u64);
-        let [tenth, hundredth, thousandth, none] = [0.1, 0.01, 0.001, 0.0].map(but_for);
-        let cells = [pairs, inverted, tenth, hundredth, thousandth, none];
-        line(&mut text, order.name, cells);
-    }
-    text
 }

@@ -60,28 +60,27 @@ pub struct Options {
     pub nodes: usize,
     /// What goes wrong.
     pub world: World,
+    /// A rule that is left out.
+    pub ignored: Ignored,
+}
+
+/// A rule that is left out. Wrong, and there to be noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// None is.
+    Nothing,
     /// Starts begin from the clock alone.
-    pub ignore_record: bool,
+    Record,
     /// Whoever takes over an identity does not start after the floor of the one before.
-    pub ignore_floor: bool,
-    /// Failovers lose WAL of up to the margin and a second, and nobody looks at the formula.
-    pub ignore_formula: bool,
-    /// Print how it goes on.
-    pub progress: bool,
+    Floor,
+    /// Failovers lose WAL of up to the margin and a second, also where the formula does not cover
+    /// that.
+    Formula,
 }
 
 impl Options {
     /// As many IDs, from the whole fleet, in the worst world.
     pub fn new(ids: u64, seed: u64) -> Options {
-        Options {
-            ids,
-            seed,
-            nodes: NODES,
-            world: World::WORST,
-            ignore_record: false,
-            ignore_floor: false,
-            ignore_formula: false,
-            progress: false,
-        }
+        Options { ids, seed, nodes: NODES, world: World::WORST, ignored: Ignored::Nothing }
     }
 }

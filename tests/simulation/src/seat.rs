@@ -1,14 +1,15 @@
 //! An identity, the server that has it and its clients, and what happens to them.
 
 use fastrand::Rng;
+use snowflake_core::defaults;
 use snowflake_core::generator::Run;
 use snowflake_core::layout::Ids;
 
-use crate::cluster::{COVERED_LAG, Cluster, LARGEST_STEP, LAYOUT, Refusal};
+use crate::cluster::{COVERED_LAG, Cluster, LAYOUT, Refusal};
 use crate::history::History;
 use crate::machine::{MILLISECOND, Machine, SECOND};
-use crate::options::{BEGIN, NIGHT, Options, Steps, World};
-use crate::report::{Counts, Issued};
+use crate::options::{BEGIN, Ignored, NIGHT, Options, Steps, World};
+use crate::report::Counts;
 
 /// IDs of one call at most, as in the extension.
 const LONGEST_RUN: u32 = 4096;
@@ -30,7 +31,6 @@ enum Load {
 /// An identity, and the server that has it.
 pub(crate) struct Seat {
     world: World,
-    ignore_floor: bool,
     ids: Ids,
     pub(crate) cluster: Cluster,
     history: History,
@@ -47,7 +47,7 @@ pub(crate) struct Seat {
     start_refused: bool,
     /// The floor that the next server has to start after.
     pub(crate) released: Option<i64>,
-    pub(crate) counts: Counts,
+    counts: Counts,
 }
 
 impl Seat {
@@ -59,11 +59,9 @@ impl Seat {
         let machine = machine(&mut rng, &options.world, BEGIN);
         let standby = machine_beside(&mut rng, &options.world, BEGIN);
         let mut cluster = Cluster::new(&mut rng, BEGIN, machine, standby, options.world.unusual);
-        cluster.ignores_record = options.ignore_record;
-        cluster.ignores_formula = options.ignore_formula;
+        cluster.ignored = options.ignored;
         let mut seat = Seat {
             world: options.world,
-            ignore_floor: options.ignore_floor,
             ids: LAYOUT.ids(datacenter, worker).expect("an identity of the layout"),
             cluster,
             history: History::default(),
@@ -82,7 +80,13 @@ impl Seat {
         seat
     }
 
-    pub(crate) fn advance(&mut self, until: i64, watch: &mut impl FnMut(Issued)) {
+    pub(crate) fn advance(
+        &mut self,
+        until: i64,
+        counts: &mut Counts,
+        watch: &mut impl FnMut(i64, i64),
+    ) {
+        self.counts = *counts;
         while self.released.is_none() {
             if self.event_at.min(self.take_at) >= until {
                 break;
@@ -96,9 +100,10 @@ impl Seat {
                 self.take(watch);
             }
         }
+        *counts = self.counts;
     }
 
-    fn take(&mut self, watch: &mut impl FnMut(Issued)) {
+    fn take(&mut self, watch: &mut impl FnMut(i64, i64)) {
         let want = match self.load {
             Load::Burst { want } => want,
             _ => self.rng.u32(1..=8),
@@ -108,13 +113,12 @@ impl Seat {
         match self.cluster.take(&mut self.rng, &mut at, old, want) {
             Ok(run) => {
                 self.keep(run);
-                watch(Issued { first: self.ids.compose(run.timestamp, run.first), at });
+                watch(self.ids.compose(run.timestamp, run.first), at);
                 self.take_at = at + self.pause();
             }
             Err(refusal) => {
                 self.counts.refused_takes += u64::from(refusal != Refusal::Fenced);
-                let is_start =
-                    matches!(refusal, Refusal::StartAfter | Refusal::ClockAhead { at_start: true });
+                let is_start = refusal == Refusal::Start;
                 self.counts.refused_starts += u64::from(is_start && !self.start_refused);
                 self.start_refused |= is_start;
                 self.take_at = at + self.rng.i64(50..500) * MILLISECOND;
@@ -200,7 +204,7 @@ impl Seat {
             self.step_to(self.cluster.machine.ahead(at))
         };
         self.set(at, false, ahead);
-        if ahead.abs() > LARGEST_STEP * MILLISECOND {
+        if ahead.abs() > defaults::MAX_FORWARD_STEP * MILLISECOND {
             // Somebody notices.
             self.event_at = self.event_at.min(at + self.rng.i64(0..5 * SECOND));
         }
@@ -220,7 +224,7 @@ impl Seat {
 
     /// How far ahead of true time a step leaves a clock.
     fn step_to(&mut self, ahead: i64) -> i64 {
-        const DAY: i64 = LARGEST_STEP * MILLISECOND;
+        const DAY: i64 = defaults::MAX_FORWARD_STEP * MILLISECOND;
         if self.world.steps == Steps::Small {
             return self.rng.i64(-SECOND..=SECOND);
         }
@@ -270,7 +274,7 @@ impl Seat {
     }
 
     fn restart(&mut self, at: i64) {
-        self.cluster.shut_down(at);
+        self.cluster.crash(at, true);
         self.counts.restarts += 1;
         self.live_again(at, SECOND);
     }
@@ -280,7 +284,7 @@ impl Seat {
             0..3 => 0,
             3..6 => self.rng.i64(0..20 * MILLISECOND),
             6..9 => self.rng.i64(0..=COVERED_LAG),
-            _ if self.cluster.ignores_formula => 0,
+            _ if self.cluster.ignored == Ignored::Formula => 0,
             _ => self.rng.i64(0..60 * SECOND),
         };
         let highest = self.history.highest();
@@ -307,7 +311,7 @@ impl Seat {
     /// The server gives its identity back, with the floor up to which it might have issued IDs.
     fn release(&mut self, at: i64) {
         if let Some(floor) = self.cluster.floor() {
-            self.cluster.shut_down(at);
+            self.cluster.crash(at, true);
             self.released = Some(floor);
         }
     }
@@ -316,17 +320,16 @@ impl Seat {
     pub(crate) fn found_cluster(&mut self, at: i64) {
         let machine = machine_beside(&mut self.rng, &self.world, at);
         let standby = machine_beside(&mut self.rng, &self.world, at);
-        let Cluster { ignores_record, ignores_formula, .. } = self.cluster;
+        let ignored = self.cluster.ignored;
         self.cluster = Cluster::new(&mut self.rng, at, machine, standby, self.world.unusual);
-        self.cluster.ignores_record = ignores_record;
-        self.cluster.ignores_formula = ignores_formula;
+        self.cluster.ignored = ignored;
     }
 
     /// The server that is here now has the identity.
-    pub(crate) fn take_over(&mut self, at: i64) {
+    pub(crate) fn take_over(&mut self, at: i64, counts: &mut Counts) {
         let Some(floor) = self.released.take() else { return };
-        self.cluster.take_identity(Some(floor).filter(|_| !self.ignore_floor));
-        self.counts.hand_overs += 1;
+        self.cluster.take_identity(floor);
+        counts.hand_overs += 1;
         self.event_at = self.event_at.max(at);
         self.live_again(at, 5 * SECOND);
     }

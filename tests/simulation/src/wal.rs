@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 use snowflake_core::promise::Position;
-use snowflake_core::register::{LENGTH, Record};
+use snowflake_core::register::Record;
 
 use crate::machine::MILLISECOND;
 
@@ -17,19 +17,12 @@ pub(crate) struct Entry {
     pub(crate) durable_at: i64,
     pub(crate) timeline: u32,
     /// The register after this entry.
-    register: Option<[u8; LENGTH]>,
-}
-
-impl Entry {
-    /// The register after this entry.
-    pub(crate) fn record(&self) -> Option<Record> {
-        self.register.map(|bytes| Record::decode(&bytes).expect("it was written whole"))
-    }
+    pub(crate) record: Option<Record>,
 }
 
 /// Entries, the oldest first. There is always one.
 pub(crate) struct Wal {
-    entries: VecDeque<Entry>,
+    pub(crate) entries: VecDeque<Entry>,
     /// How many there were before these.
     forgotten: usize,
 }
@@ -37,7 +30,7 @@ pub(crate) struct Wal {
 impl Wal {
     /// The WAL of a server that has no register yet.
     pub(crate) fn beginning(at: i64) -> Wal {
-        let first = Entry { durable_at: at, timeline: 1, register: None };
+        let first = Entry { durable_at: at, timeline: 1, record: None };
         Wal { entries: VecDeque::from([first]), forgotten: 0 }
     }
 
@@ -49,29 +42,19 @@ impl Wal {
         self.entries.back_mut().expect("the WAL is never empty")
     }
 
-    /// How many entries there are.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// The entry of this number, counted from 0.
-    pub(crate) fn entry(&self, number: usize) -> &Entry {
-        &self.entries[number]
-    }
-
     /// How many entries were durable at this time, at least one.
     pub(crate) fn durable_at(&self, at: i64) -> usize {
         self.entries.partition_point(|entry| entry.durable_at <= at).max(1)
     }
 
     /// Writes a record, which is durable at this time, and returns its position.
-    pub(crate) fn log(&mut self, durable_at: i64, timeline: u32, record: &Record) -> Position {
-        self.entries.push_back(Entry { durable_at, timeline, register: Some(record.encode()) });
+    pub(crate) fn log(&mut self, durable_at: i64, timeline: u32, record: Record) -> Position {
+        self.entries.push_back(Entry { durable_at, timeline, record: Some(record) });
         if self.entries.len() > KEPT {
             self.entries.pop_front();
             self.forgotten += 1;
         }
-        (self.forgotten + self.len()) as Position
+        (self.forgotten + self.entries.len()) as Position
     }
 
     /// Up to where everything is durable at this time.
@@ -96,14 +79,9 @@ impl Wal {
         }
     }
 
-    /// Only so many entries are left.
-    pub(crate) fn truncate(&mut self, count: usize) {
-        self.entries.truncate(count);
-    }
-
     /// A timeline begins, with the register as it is.
     pub(crate) fn begin_timeline(&mut self, at: i64, timeline: u32) {
-        let register = self.last().register;
-        self.entries.push_back(Entry { durable_at: at, timeline, register });
+        let record = self.last().record;
+        self.entries.push_back(Entry { durable_at: at, timeline, record });
     }
 }

@@ -1,23 +1,24 @@
 //! The rules hold in a fleet, and a rule that is left out shows.
 
+use std::collections::HashSet;
+
 use fastrand::Rng;
-use snowflake_core::jump::{BootClock, Clocks};
-use snowflake_core::register::{Issuer, Writer};
-use snowflake_simulation::cluster::{Cluster, LARGEST_STEP, LAYOUT, MARGIN};
+use snowflake_core::generator::Run;
+use snowflake_simulation::cluster::Cluster;
 use snowflake_simulation::fleet;
 use snowflake_simulation::history::History;
 use snowflake_simulation::machine::{MILLISECOND, Machine, SECOND};
-use snowflake_simulation::options::{NODES, Options, Steps, World};
-use snowflake_simulation::report::Report;
+use snowflake_simulation::options::{Ignored, Options, Steps, World};
+use snowflake_simulation::report::Counts;
 use snowflake_simulation::{answers, inversions};
 
 const SEED: u64 = 1;
 const IDS: u64 = 10_000_000;
 
-fn run(options: Options) -> Report {
-    let report = fleet::run(&options, |_| {});
-    println!("seed {}\n{report}", options.seed);
-    report
+fn run(options: Options) -> Counts {
+    let counts = fleet::run(&options, |_, _| {});
+    println!("{options:?}\n{counts:?}");
+    counts
 }
 
 /// Few identities, so that much happens to each.
@@ -28,9 +29,7 @@ fn few(ids: u64) -> Options {
 /// Whatever goes wrong in the fleet, no ID comes twice.
 #[test]
 fn no_id_comes_twice() {
-    let report = run(Options::new(IDS, SEED));
-    let counts = report.counts;
-    assert_eq!(report.nodes, NODES);
+    let counts = run(Options::new(IDS, SEED));
     assert!(counts.ids >= IDS);
     assert!(counts.is_sound());
     for happened in [counts.crashes, counts.failovers, counts.restores, counts.hand_overs] {
@@ -41,7 +40,7 @@ fn no_id_comes_twice() {
 /// The same, for identities to which a hundred things happen each.
 #[test]
 fn no_id_comes_twice_over_a_long_time() {
-    let counts = run(few(4 * IDS)).counts;
+    let counts = run(few(4 * IDS));
     assert!(counts.is_sound());
     assert!(counts.lossy > 0 && counts.refused_starts > 0 && counts.refused_takes > 0);
 }
@@ -49,16 +48,14 @@ fn no_id_comes_twice_over_a_long_time() {
 /// A start that looks at the clock alone issues IDs again.
 #[test]
 fn ignoring_the_record_is_found() {
-    let report = run(Options { ignore_record: true, ..few(IDS) });
-    assert!(report.counts.duplicates > 0);
+    assert!(run(Options { ignored: Ignored::Record, ..few(IDS) }).duplicates > 0);
 }
 
 /// A server that takes over an identity without its floor issues IDs again where its clock is
 /// behind, or where the IDs were ahead of the clock.
 #[test]
 fn ignoring_the_floor_is_found() {
-    let report = run(Options { ignore_floor: true, ..few(IDS) });
-    assert!(report.counts.duplicates > 0);
+    assert!(run(Options { ignored: Ignored::Floor, ..few(IDS) }).duplicates > 0);
 }
 
 /// What the formula of a failover excludes does return, although no standby lags by more than the
@@ -66,10 +63,9 @@ fn ignoring_the_floor_is_found() {
 #[test]
 fn ignoring_the_formula_is_found() {
     let world = World { steps: Steps::None, ..World::WORST };
-    let sound = run(Options { world, ..few(4 * IDS) });
-    assert!(sound.counts.is_sound());
-    let report = run(Options { world, ignore_formula: true, ..few(4 * IDS) });
-    assert!(report.counts.duplicates > 0);
+    let options = Options { world, ..few(4 * IDS) };
+    assert!(run(options).is_sound());
+    assert!(run(Options { ignored: Ignored::Formula, ..options }).duplicates > 0);
 }
 
 /// One way for that to happen: after an idle time, the floor of a standby is behind the IDs that
@@ -82,7 +78,7 @@ fn a_short_lag_after_an_idle_time_is_not_covered() {
     let [machine, mut standby] = [0; 2].map(|_| Machine::new(rng, at, 0, 0));
     standby.set(at, -SECOND);
     let mut cluster = Cluster::new(rng, at, machine, standby, false);
-    cluster.ignores_formula = true;
+    cluster.ignored = Ignored::Formula;
     let mut history = History::default();
     history.add(cluster.take(rng, &mut at, None, 1).expect("an ID"));
     at += 3600 * SECOND;
@@ -96,50 +92,19 @@ fn a_short_lag_after_an_idle_time_is_not_covered() {
     assert_eq!(duplicates, 1);
 }
 
-/// After a promotion, and before the first ID, the register lacks the margin. The floor that the
-/// server says of itself does not, so it can be handed on.
-#[test]
-fn a_floor_from_before_the_first_id_has_the_margin() {
-    const NOW: i64 = 1_800_000_000_000;
-    let clocks = |wall| Clocks { wall, boot: BootClock { boot: 1, elapsed: 0 } };
-    let primary = Issuer {
-        system_identifier: 1,
-        timeline: 1,
-        layout: LAYOUT,
-        writer: Writer { datacenter_id: 0, worker_id: 0, machine: 1 },
-        failover_margin: MARGIN,
-        max_backward_step: LARGEST_STEP,
-        max_forward_step: Some(LARGEST_STEP),
-        start_after: None,
-    };
-    let received = primary.reservation(NOW, NOW, clocks(NOW), 0).record;
-    let lost = received.floor + 1000;
-    let promoted = Issuer { timeline: 2, ..primary };
-    let behind = lost - 10_000;
-    let start_of_next = |start_after| {
-        let next = Issuer { system_identifier: 2, timeline: 1, start_after, ..primary };
-        next.first_start(behind).expect("within the limits").after
-    };
-    assert!(start_of_next(promoted.floor(Some(&received))) >= lost);
-    assert!(start_of_next(Some(received.floor)) < lost);
-}
-
 /// A seed gives the same run.
 #[test]
 fn a_seed_gives_the_same_run() {
-    let options = Options { ignore_record: true, ..few(IDS / 10) };
-    assert_eq!(fleet::run(&options, |_| {}), fleet::run(&options, |_| {}));
-    let other = Options { seed: SEED + 1, ..options };
-    assert_ne!(fleet::run(&options, |_| {}), fleet::run(&other, |_| {}));
+    let options = Options { ignored: Ignored::Record, ..few(IDS / 10) };
+    assert_eq!(run(options), run(options));
+    assert_ne!(run(options), run(Options { seed: SEED + 1, ..options }));
 }
 
 /// Without steps and faults, IDs of different servers are in order within what their clocks differ
 /// by, and a millisecond.
 #[test]
 fn order_between_servers_is_that_of_their_clocks() {
-    let orders = inversions::measure(SEED);
-    println!("{}", inversions::table(&orders));
-    for (order, spread) in orders.iter().zip([1, 50]) {
+    for (order, spread) in inversions::measure(SEED).iter().zip([1, 50]) {
         assert!(order.pairs > 100_000);
         assert!(order.beyond((spread * 2 - 1) * MILLISECOND) > 0.0);
         assert_eq!(order.beyond((spread * 2 + 1) * MILLISECOND), 0.0);
@@ -149,20 +114,38 @@ fn order_between_servers_is_that_of_their_clocks() {
 /// Where servers observe what they are told of, no answer is older than its question.
 #[test]
 fn no_answer_is_older_than_its_question() {
-    let all = answers::measure(SEED);
-    println!("{}", answers::table(&all));
-    for found in all.iter().filter(|found| found.wrong == 0) {
-        assert!(found.older[0] > 0, "clocks that differ by {} ms show nothing", found.spread);
-        assert_eq!((found.older[1], found.refused), (0, 0), "{} ms", found.spread);
-        assert!(found.lead <= found.limit);
+    for spread in answers::SPREADS {
+        let [without, with] =
+            [false, true].map(|observe| answers::measure(SEED, spread, 0, observe));
+        assert!(without.older > 0, "{without:?}");
+        assert_eq!((with.older, with.refused), (0, 0), "{with:?}");
+        assert!(Some(with.lead) <= with.limit, "{with:?}");
     }
 }
 
 /// One clock that is an hour ahead takes nobody along.
 #[test]
 fn a_clock_that_is_an_hour_ahead_takes_nobody_along() {
-    let found = answers::of(SEED, 10, 1);
-    assert!(found.refused > 0 && found.lead <= found.limit, "{} ms", found.lead);
+    let found = answers::measure(SEED, 10, 1, true);
+    assert!(found.refused > 0 && Some(found.lead) <= found.limit, "{found:?}");
     // Answers to its own questions are older than these, and no others are.
-    assert_eq!(found.older[1], found.refused);
+    assert_eq!(found.older, found.refused);
+}
+
+/// How IDs are kept, against a set of them: random runs, most of them ahead and some far back.
+#[test]
+fn a_history_counts_as_a_set_does() {
+    let mut rng = Rng::with_seed(7);
+    for _ in 0..200 {
+        let (mut history, mut set) = (History::default(), HashSet::new());
+        let mut timestamp = History::BASE + 1000;
+        for _ in 0..500 {
+            timestamp += rng.i64(0..3) - if rng.u8(..) < 5 { rng.i64(0..100) } else { 0 };
+            let first = rng.u32(0..20);
+            let run = Run { timestamp, first, count: rng.u32(1..6) };
+            let ids = (first..first + run.count).map(|sequence| (timestamp, sequence));
+            let again = ids.filter(|id| !set.insert(*id)).count() as u64;
+            assert_eq!(history.add(run), again);
+        }
+    }
 }

@@ -1,8 +1,6 @@
 //! What a property does not show: the ends of what is reserved and of the field, and known traps.
 
-use snowflake_core::generator::{
-    Decision, Generator, Limits, RESERVATION, Reading, Run, Seen, WaitReason,
-};
+use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Run, Seen};
 use snowflake_core::ring::Ring;
 
 use crate::world::{LAST_SEQUENCE, ONE, START, STRICT, World};
@@ -15,51 +13,6 @@ fn no_reuse() -> Ring<1> {
 /// A reservation that asks for the next one when half of it is left.
 fn raise_floor(generator: &mut Generator, floor: i64) {
     generator.raise_floor(floor, floor - RESERVATION / 2);
-}
-
-/// 7: where a reservation takes no longer than a quarter of what it reserves, nobody ever waits for
-/// it.
-#[test]
-fn a_reservation_is_asked_for_early() {
-    let limits = STRICT;
-    let mut generator = Generator::starting_after(START - 1, 0, i64::MAX);
-    raise_floor(&mut generator, START + RESERVATION);
-    let mut reservation = None;
-    let mut asked = 0;
-    for now in START..START + 100 * RESERVATION {
-        if let Some((done, floor)) = reservation
-            && done <= now
-        {
-            raise_floor(&mut generator, floor);
-            reservation = None;
-        }
-        if generator.take_at_once(&mut no_reuse(), now, ONE, || 0).is_some() {
-            continue;
-        }
-        match generator.take(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
-            Decision::IssueAndReserve(_) => {
-                asked += 1;
-                reservation.get_or_insert((now + RESERVATION / 4, now + RESERVATION));
-            }
-            decision => panic!("{decision:?} at {now}"),
-        }
-    }
-    assert!((100..=400).contains(&asked), "asked {asked} times");
-}
-
-/// A hold that a start explains is no step, and melts as any other.
-#[test]
-fn a_start_ahead_of_the_clock_is_no_step() {
-    let limits = STRICT;
-    let mut world = World::new(limits);
-    world.generator = Generator::starting_after(START + 99, 100, START * 2);
-    world.floor = START + 99;
-    for _ in 0..100 {
-        world.move_clock(1);
-        assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp >= START + 100));
-    }
-    world.move_clock(-2);
-    assert!(matches!(world.insist(1), Decision::Refuse { .. }));
 }
 
 /// 5: the timestamp is the one that the reader had seen, but a later reading has let the hold melt
@@ -103,8 +56,7 @@ fn the_field_ends_without_a_wrap() {
 /// The trap of the first Snowflake: after a refused call it handed out the same millisecond again.
 #[test]
 fn a_refused_call_forgets_nothing() {
-    let limits = STRICT;
-    let mut world = World::new(limits);
+    let mut world = World::new(STRICT);
     assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START, first: 0, count: 2 }));
     world.move_clock(-5);
     assert_eq!(world.insist(1), Decision::Refuse { timestamp: START, lead: 5, until: START });
@@ -112,44 +64,22 @@ fn a_refused_call_forgets_nothing() {
     assert_eq!(world.insist(9), Decision::Issue(Run { timestamp: START, first: 2, count: 2 }));
 }
 
-/// 11: `max_burst` is lowered while IDs are ahead of the clock by as much as it allowed.
-#[test]
-fn a_lead_of_a_burst_is_no_step() {
-    let mut world = World::new(Limits { max_burst: 100, ..STRICT });
-    world.drain();
-    let lead = world.generator.timestamp() - world.clock;
-    assert_eq!((lead, world.generator.hold()), (100, 100));
-    world.limits.max_burst = 0;
-    for _ in 0..200 {
-        let waits = world.insist(1);
-        assert!(matches!(waits, Decision::Wait { reason: WaitReason::NextMillisecond, .. }));
-        world.move_clock(1);
-        assert_eq!(world.drain(), LAST_SEQUENCE + 1);
-    }
-}
-
 #[test]
 fn the_state_says_what_was_issued() {
-    let limits = Limits { max_backward_step: 100, ..STRICT };
-    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
-    assert_eq!(generator.last(), None);
-    assert_eq!((generator.timestamp(), generator.floor()), (START - 1, START - 1));
-    raise_floor(&mut generator, START + RESERVATION);
-    assert_eq!(generator.floor(), START + RESERVATION);
+    let mut world = World::new(Limits { max_backward_step: 100, ..STRICT });
+    assert_eq!((world.generator.last(), world.generator.timestamp()), (None, START - 1));
     for sequence in 0..3 {
-        generator.take(&mut no_reuse(), Reading { now: START, seen: Seen::NOTHING }, ONE, &limits);
-        assert_eq!((generator.last(), generator.hold()), (Some((START, sequence)), 0));
+        world.insist(1);
+        assert_eq!((world.generator.last(), world.generator.hold()), (Some((START, sequence)), 0));
     }
     // A step back of 40 ms is held, and melts as the clock comes back.
-    let reading = Reading { now: START - 40, seen: Seen::NOTHING };
-    let Decision::Reread { seen } = generator.take(&mut no_reuse(), reading, ONE, &limits) else {
-        panic!()
-    };
-    let held = generator.take(&mut no_reuse(), Reading { seen, ..reading }, ONE, &limits);
-    assert!(matches!(held, Decision::Hold { lead: 40, .. }));
-    assert_eq!((generator.hold(), generator.timestamp()), (40, START));
-    generator.take(&mut no_reuse(), Reading { now: START - 10, seen }, ONE, &limits);
-    assert_eq!((generator.hold(), generator.last()), (10, Some((START, 3))));
+    world.move_clock(-40);
+    assert!(matches!(world.take(0, ONE).1, Decision::Reread { .. }));
+    assert!(matches!(world.take(0, ONE).1, Decision::Hold { lead: 40, .. }));
+    assert_eq!((world.generator.hold(), world.generator.timestamp()), (40, START));
+    world.move_clock(30);
+    world.insist(1);
+    assert_eq!((world.generator.hold(), world.generator.last()), (10, Some((START, 3))));
 }
 
 /// What an old reading asked for is needed only if the clock is there, or the next millisecond is.
@@ -169,7 +99,6 @@ fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
 /// While it is frozen, every request of a later millisecond asks for a reservation.
 #[test]
 fn a_frozen_generator_issues_nothing_later() {
-    let limits = STRICT;
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     raise_floor(&mut generator, START + RESERVATION);
     assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
@@ -178,7 +107,7 @@ fn a_frozen_generator_issues_nothing_later() {
     assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
     assert_eq!(generator.take_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
     let reading = Reading { now: START + 1, seen: Seen::NOTHING };
-    let refused = generator.take(&mut no_reuse(), reading, ONE, &limits);
+    let refused = generator.take(&mut no_reuse(), reading, ONE, &STRICT);
     assert_eq!(refused, Decision::Reserve { timestamp: START + 1 });
     raise_floor(&mut generator, START + RESERVATION);
     assert_eq!(generator.floor(), START + RESERVATION);
@@ -187,40 +116,44 @@ fn a_frozen_generator_issues_nothing_later() {
 
 /// Whether a request at this time asks for a reservation.
 fn asks(generator: &mut Generator, now: i64) -> bool {
-    let limits = STRICT;
-    match generator.take(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &limits) {
-        Decision::Issue(_) => false,
+    if generator.take_at_once(&mut no_reuse(), now, ONE, || 0).is_some() {
+        return false;
+    }
+    match generator.take(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &STRICT) {
         Decision::IssueAndReserve(_) => true,
-        decision => panic!("{decision:?}"),
+        decision => panic!("{decision:?} at {now}"),
     }
 }
 
+/// 7: when half of a reservation is left, and again after a quarter of a second. Nobody has to wait.
 #[test]
-fn a_reservation_is_asked_for_again_after_a_quarter_of_a_second() {
+fn a_reservation_is_asked_for_early() {
     let mut generator = Generator::starting_after(START - 1, 0, START * 2);
     raise_floor(&mut generator, START + RESERVATION);
-    let asked: Vec<i64> =
-        (0..=RESERVATION).filter(|passed| asks(&mut generator, START + passed)).collect();
-    assert_eq!(asked, [1001, 1252, 1503, 1754]);
+    let mut asked = Vec::new();
+    for passed in 0..RESERVATION + 1500 {
+        if asks(&mut generator, START + passed) {
+            asked.push(passed);
+        }
+        // The third one that is asked makes one.
+        if passed == 1503 {
+            raise_floor(&mut generator, START + passed + RESERVATION);
+        }
+    }
+    assert_eq!(asked, [1001, 1252, 1503, 2504, 2755, 3006, 3257]);
 }
 
-/// Even where the clock jumps to it: nobody has to wait for a reservation, and the field ends after it.
+/// Even where the clock jumps to it: nobody has to wait for a reservation, and the field ends there.
 #[test]
-fn the_last_millisecond_of_a_reservation_is_used() {
+fn the_last_millisecond_of_a_reservation_and_of_the_field_is_used() {
     let floor = START + RESERVATION;
-    for last_timestamp in [START * 2, floor] {
+    for (last_timestamp, now, early) in
+        [(START * 2, floor, true), (floor, floor, true), (START, START, false)]
+    {
         let mut generator = Generator::starting_after(START - 1, 0, last_timestamp);
         raise_floor(&mut generator, floor);
-        assert!(asks(&mut generator, floor));
-        assert_eq!(generator.last(), Some((floor, 0)));
+        assert_eq!(generator.floor(), now);
+        assert_eq!(asks(&mut generator, now), early);
+        assert_eq!(generator.last(), Some((now, 0)));
     }
-}
-
-#[test]
-fn the_last_millisecond_of_the_field_is_used() {
-    let mut generator = Generator::starting_after(START - 1, 0, START);
-    raise_floor(&mut generator, START + RESERVATION);
-    assert_eq!(generator.floor(), START);
-    asks(&mut generator, START);
-    assert_eq!(generator.last(), Some((START, 0)));
 }

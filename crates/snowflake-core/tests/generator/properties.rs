@@ -3,139 +3,31 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request, Run, WaitReason};
+use snowflake_core::generator::{Decision, Limits, Observation, Run, WaitReason};
 
-use crate::world::{LAST_SEQUENCE, ONE, SESSIONS, START, STRICT, World};
+use crate::world::{
+    Event, Happened::Observed, Happened::Took, LARGEST_BURST, LAST_SEQUENCE, START, STRICT, World,
+    events, limits, observations, reloads, reuse_is_switched, run, small_steps, steps,
+};
 
-/// One thing that happens.
-#[derive(Clone, Debug)]
-enum Event {
-    /// The clock moves by this much: it ticks, or somebody sets it.
-    Clock(i64),
-    /// A session reads the clock, and takes an ID only later.
-    Read(usize),
-    /// A session takes IDs, with the reading it has, or else with a new one.
-    Take { session: usize, request: Request },
-    /// A reservation switches reuse on or off. Other sessions might not have seen the change.
-    SetReuse(bool),
-    /// A reload changes `max_burst`.
-    SetMaxBurst(i64),
+/// A window that can be larger than the ring.
+fn window() -> std::ops::Range<i64> {
+    1..20
 }
 
-fn limit(finite: impl Strategy<Value = i64>) -> impl Strategy<Value = i64> {
-    prop_oneof![3 => finite, 1 => Just(i64::MAX)]
-}
-
-fn limits() -> impl Strategy<Value = Limits> {
-    (limit(0..10i64), limit(prop_oneof![Just(0), 1..30i64]), limit(0..30i64)).prop_map(
-        |(max_burst, max_backward_step, max_wait)| Limits {
-            max_burst,
-            reuse_window: 0,
-            max_backward_step,
-            max_wait,
-        },
-    )
-}
-
-/// With a window that can be larger than the ring.
-fn limits_with_reuse() -> impl Strategy<Value = Limits> {
-    (limits(), 1..20i64).prop_map(|(limits, reuse_window)| Limits { reuse_window, ..limits })
-}
-
-fn ticks() -> impl Strategy<Value = Event> {
-    prop_oneof![3 => 0..3i64, 1 => 0..50i64].prop_map(Event::Clock)
-}
-
-/// A request of more than one ID might leave some to others.
-fn requests() -> impl Strategy<Value = Event> {
-    (
-        0..SESSIONS,
-        prop_oneof![2 => Just(0), 1 => 0..=LAST_SEQUENCE],
-        prop_oneof![3 => Just(1), 1 => 1..9u32],
-        0..=LAST_SEQUENCE,
-    )
-        .prop_map(|(session, first, want, leave)| {
-            let leave = if want == 1 { 0 } else { leave };
-            Event::Take { session, request: Request { first, want, leave, ..ONE } }
-        })
-}
-
-/// The largest `max_burst` of a reload.
-const LARGEST_BURST: i64 = 10;
-
-/// Everything but a clock that is set back.
-fn calm_events() -> impl Strategy<Value = Vec<Event>> {
-    prop::collection::vec(
-        prop_oneof![
-            8 => ticks(),
-            8 => (0..SESSIONS).prop_map(Event::Read),
-            32 => requests(),
-            1 => (0..=LARGEST_BURST).prop_map(Event::SetMaxBurst),
-        ],
-        0..400,
-    )
-}
-
-/// Everything.
-fn events() -> impl Strategy<Value = Vec<Event>> {
-    let steps = prop_oneof![3 => -20..20i64, 1 => -2000..2000i64].prop_map(Event::Clock);
-    prop::collection::vec(
-        prop_oneof![2 => ticks(), 1 => steps, 2 => (0..SESSIONS).prop_map(Event::Read), 9 => requests()],
-        0..400,
-    )
-}
-
-/// Everything, and reuse that is switched on and off.
 fn events_with_reuse() -> impl Strategy<Value = Vec<Event>> {
-    let small_steps = (-20..20i64).prop_map(Event::Clock);
-    let requests =
-        (0..SESSIONS, 0..2u32, 1..3u32, 0..2u32).prop_map(|(session, first, want, leave)| {
-            Event::Take { session, request: Request { first, want, leave, ..ONE } }
-        });
-    prop::collection::vec(
-        prop_oneof![
-            4 => ticks(),
-            4 => small_steps,
-            2 => (0..SESSIONS).prop_map(Event::Read),
-            1 => any::<bool>().prop_map(Event::SetReuse),
-            20 => requests,
-        ],
-        0..400,
-    )
-}
-
-/// Runs the events; `check` sees the world after each request, with the reading and the decision.
-fn run(
-    mut world: World,
-    events: Vec<Event>,
-    mut check: impl FnMut(&World, Reading, Decision) -> Result<(), TestCaseError>,
-) -> Result<(), TestCaseError> {
-    for event in events {
-        match event {
-            Event::Clock(by) => world.move_clock(by),
-            Event::Read(session) => {
-                world.read(session);
-            }
-            Event::Take { session, request } => {
-                let (reading, decision) = world.take(session, request);
-                check(&world, reading, decision)?;
-            }
-            Event::SetReuse(on) => world.generator.set_reuse(&mut world.ring, on),
-            Event::SetMaxBurst(max_burst) => world.limits.max_burst = max_burst,
-        }
-    }
-    Ok(())
+    events(&[small_steps(), reuse_is_switched()])
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// 1.
     #[test]
-    fn ids_strictly_increase(limits in limits(), events in events()) {
+    fn ids_strictly_increase(limits in limits(Just(0)), events in events(&[steps()])) {
         let mut last = (i64::MIN, 0);
-        run(World::new(limits), events, |_, _, decision| {
-            if let Decision::Issue(Run { timestamp, first, count }) = decision {
+        run(World::new(limits), events, |_, _, happened| {
+            if let Took(Decision::Issue(Run { timestamp, first, count })) = happened {
                 prop_assert!(count >= 1);
                 prop_assert!((timestamp, first) > last, "{:?} after {last:?}", (timestamp, first));
                 prop_assert!(first + (count - 1) <= LAST_SEQUENCE);
@@ -145,12 +37,17 @@ proptest! {
         })?;
     }
 
-    /// 1, with reuse, also where it is switched on and off, and the ring is shorter than the step.
+    /// 1, with reuse, also where it is switched on and off, the ring is shorter than the step, and IDs
+    /// of other servers are observed.
     #[test]
-    fn what_is_reused_is_distinct(limits in limits_with_reuse(), events in events_with_reuse()) {
+    fn what_is_reused_is_distinct(
+        limits in limits(window()),
+        max_lead in prop_oneof![Just(-1000), Just(15)],
+        events in events(&[small_steps(), reuse_is_switched(), (1, observations().1)]),
+    ) {
         let mut issued = HashSet::new();
-        run(World::new(limits), events, |_, _, decision| {
-            if let Decision::Issue(run) | Decision::Reuse { run, .. } = decision {
+        run(World { max_lead, ..World::new(limits) }, events, |_, _, happened| {
+            if let Took(Decision::Issue(run) | Decision::Reuse { run, .. }) = happened {
                 prop_assert!(run.count >= 1);
                 prop_assert!(run.first + (run.count - 1) <= LAST_SEQUENCE);
                 for sequence in run.first..run.first + run.count {
@@ -165,12 +62,12 @@ proptest! {
     /// 1, with reuse: a request that finds the clock beyond all IDs gets the highest one.
     #[test]
     fn ids_increase_again_once_the_clock_has_passed_them(
-        limits in limits_with_reuse(),
+        limits in limits(window()),
         events in events_with_reuse(),
     ) {
         let mut highest = (i64::MIN, 0);
-        run(World::new(limits), events, |_, reading, decision| {
-            if let Decision::Issue(run) | Decision::Reuse { run, .. } = decision {
+        run(World::new(limits), events, |_, reading, happened| {
+            if let Took(decision @ (Decision::Issue(run) | Decision::Reuse { run, .. })) = happened {
                 if reading.now > highest.0 || matches!(decision, Decision::Issue(_)) {
                     prop_assert!((run.timestamp, run.first) > highest);
                 }
@@ -182,10 +79,10 @@ proptest! {
 
     /// 10.
     #[test]
-    fn reuse_keeps_to_its_window(limits in limits_with_reuse(), events in events_with_reuse()) {
+    fn reuse_keeps_to_its_window(limits in limits(window()), events in events_with_reuse()) {
         let mut step = None;
-        run(World::new(limits), events, |world, reading, decision| {
-            if let Decision::Reuse { run, lead, is_first, .. } = decision {
+        run(World::new(limits), events, |world, reading, happened| {
+            if let Took(Decision::Reuse { run, lead, is_first, .. }) = happened {
                 prop_assert_eq!(run.timestamp, reading.now);
                 prop_assert_eq!(lead, world.generator.timestamp() - reading.now);
                 prop_assert!(lead > limits.max_burst.max(world.generator.hold()));
@@ -199,9 +96,9 @@ proptest! {
 
     /// 2.
     #[test]
-    fn an_id_is_never_behind_its_reading(limits in limits(), events in events()) {
-        run(World::new(limits), events, |_, reading, decision| {
-            if let Decision::Issue(run) = decision {
+    fn an_id_is_never_behind_its_reading(limits in limits(Just(0)), events in events(&[steps()])) {
+        run(World::new(limits), events, |_, reading, happened| {
+            if let Took(Decision::Issue(run)) = happened {
                 prop_assert!(run.timestamp >= reading.now);
             }
             Ok(())
@@ -210,11 +107,14 @@ proptest! {
 
     /// 3, for sessions in any order.
     #[test]
-    fn lead_is_explained_by_steps_and_max_burst(limits in limits(), events in events()) {
+    fn lead_is_explained_by_steps_and_max_burst(
+        limits in limits(Just(0)),
+        events in events(&[steps()]),
+    ) {
         let mut set_back = 0;
-        run(World::new(limits), events, |world, _, decision| {
+        run(World::new(limits), events, |world, _, happened| {
             set_back = world.set_back.max(set_back);
-            if let Decision::Issue(run) = decision {
+            if let Took(Decision::Issue(run)) = happened {
                 let lead = run.timestamp - world.clock;
                 prop_assert!(lead <= limits.max_burst.saturating_add(set_back), "lead {lead}");
                 set_back = world.set_back;
@@ -225,7 +125,7 @@ proptest! {
 
     /// 3, to the millisecond, where every reading is fresh.
     #[test]
-    fn lead_never_grows_by_itself(limits in limits(), events in events()) {
+    fn lead_never_grows_by_itself(limits in limits(Just(0)), events in events(&[steps()])) {
         let mut world = World::new(limits);
         let mut allowed = 0;
         for event in events {
@@ -234,14 +134,14 @@ proptest! {
                     world.move_clock(by);
                     allowed += (-by).max(0);
                 }
-                Event::Read(_) | Event::SetReuse(_) | Event::SetMaxBurst(_) => {}
-                Event::Take { request, .. } => {
+                Event::Take(_, request) => {
                     if let Decision::Issue(run) = world.insist(request.want) {
                         let lead = run.timestamp - world.clock;
                         prop_assert!(lead <= limits.max_burst.max(allowed), "lead {lead}, {allowed} explained");
                         allowed = lead;
                     }
                 }
+                _ => {}
             }
         }
     }
@@ -289,37 +189,38 @@ proptest! {
         prop_assert!(last - world.clock >= max_burst, "lead {}", last - world.clock);
     }
 
-    /// 5 and 11, also where a start has left a lead over the clock, which melts.
+    /// 5, 11 and 12: without a step of the clock, nothing is held and nothing refused, whatever has
+    /// explained the lead: a start, a burst before `max_burst` was lowered, or an observation. Each
+    /// melts. A wait is for the next millisecond, and decided on a fresh reading.
     #[test]
-    fn a_stale_reading_is_no_step(limits in limits(), lead in 0..30i64, events in calm_events()) {
-        let mut world = World::new(limits);
-        world.generator = Generator::starting_after(START + lead, lead, START * 2);
-        world.floor = START + lead;
-        run(world, events, |world, _, decision| {
-            match decision {
-                Decision::Hold { .. }
-                | Decision::Refuse { .. }
-                | Decision::Wait { reason: WaitReason::ClockBehind, .. } => {
-                    prop_assert!(false, "{decision:?} without a step");
+    fn without_a_step_nothing_is_held_or_refused(
+        limits in limits(0..20i64),
+        start_lead in 0..30i64,
+        max_lead in 0..15i64,
+        events in events(&[reloads(), observations()]),
+    ) {
+        let mut explained = limits.max_burst.max(LARGEST_BURST).max(start_lead);
+        let world = World { max_lead, ..World::ahead_by(start_lead, limits) };
+        run(world, events, |world, reading, happened| {
+            match happened {
+                Took(Decision::Wait { seen, until, reason: WaitReason::NextMillisecond }) => {
+                    prop_assert_eq!(until, reading.now + 1);
+                    prop_assert_eq!(reading.seen, seen);
                 }
-                Decision::Issue(run) => {
-                    let explained = limits.max_burst.max(LARGEST_BURST).max(lead);
-                    prop_assert!(run.timestamp - world.clock <= explained);
+                Took(decision @ (Decision::Hold { .. }
+                    | Decision::Refuse { .. }
+                    | Decision::Reuse { .. }
+                    | Decision::Wait { .. }),
+                ) => prop_assert!(false, "{decision:?} without a step"),
+                Took(Decision::Issue(run)) => {
+                    let lead = run.timestamp - world.clock;
+                    prop_assert!(lead <= explained, "lead {lead}");
+                }
+                // A reading that was old explains more, by as much as it was old.
+                Observed { observation: Observation::Followed { lead }, .. } => {
+                    explained = explained.max(lead);
                 }
                 _ => {}
-            }
-            Ok(())
-        })?;
-    }
-
-    /// 5: a wait for the next millisecond is decided on a fresh reading.
-    #[test]
-    fn a_wait_is_for_a_time_that_has_not_come(limits in limits(), events in calm_events()) {
-        run(World::new(limits), events, |_, reading, decision| {
-            if let Decision::Wait { seen, until, .. } = decision {
-                // Without a step, it is for the next millisecond.
-                prop_assert_eq!(until, reading.now + 1);
-                prop_assert_eq!(reading.seen, seen);
             }
             Ok(())
         })?;
@@ -328,19 +229,21 @@ proptest! {
     /// 6.
     #[test]
     fn nothing_beyond_the_reservation_or_the_field(
-        limits in limits(),
-        events in events(),
+        limits in limits(Just(0)),
+        events in events(&[steps()]),
         field in 0..100i64,
     ) {
         let last_timestamp = START + field;
-        run(World::ending_at(last_timestamp, limits), events, |world, reading, decision| {
-            match decision {
-                Decision::Issue(run) => {
+        run(World::ending_at(last_timestamp, limits), events, |world, reading, happened| {
+            match happened {
+                Took(Decision::Issue(run)) => {
                     prop_assert!(run.timestamp <= world.floor);
                     prop_assert!(run.timestamp <= last_timestamp);
                     prop_assert!(reading.now <= last_timestamp);
                 }
-                Decision::Reserve { timestamp } => prop_assert!(timestamp <= last_timestamp),
+                Took(Decision::Reserve { timestamp }) => {
+                    prop_assert!(timestamp <= last_timestamp);
+                }
                 _ => {}
             }
             Ok(())

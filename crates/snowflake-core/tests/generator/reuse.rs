@@ -75,20 +75,14 @@ fn reuse_begins_where_it_is_switched_on() {
     assert!(world.generator.reuses());
     world.move_clock(2);
     assert!(matches!(world.insist(1), Decision::Issue(_)));
+    // Every reservation passes on the setting as it is, which forgets nothing.
+    world.generator.set_reuse(&mut world.ring, true);
     for (clock, is_known) in [(START, false), (START + 4, false), (START + 5, true)] {
         world.move_clock(clock - world.clock);
         assert_eq!(matches!(world.insist(1), Decision::Reuse { .. }), is_known, "{clock}");
     }
     world.generator.set_reuse(&mut world.ring, false);
     assert!(matches!(world.insist(1), Decision::Refuse { .. }));
-}
-
-/// Every reservation passes on the setting as it is.
-#[test]
-fn switching_reuse_on_again_forgets_nothing() {
-    let mut world = stepped_back(START + 4, REUSE);
-    world.generator.set_reuse(&mut world.ring, true);
-    assert!(matches!(world.insist(1), Decision::Reuse { .. }));
 }
 
 /// It would cost every millisecond a store.

@@ -1,6 +1,8 @@
-//! The world that the tests act in.
+//! The world that the tests act in, and what can happen in it.
 
-use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request, Seen};
+use proptest::prelude::*;
+use proptest::strategy::Union;
+use snowflake_core::generator::{Decision, Generator, Limits, Observation, Reading, Request, Seen};
 use snowflake_core::ring::Ring;
 
 pub const START: i64 = 1_000_000;
@@ -20,6 +22,8 @@ pub struct World {
     /// Shorter than the steps of the clock.
     pub ring: Ring<8>,
     pub limits: Limits,
+    /// How far ahead of the clock an ID is that is followed.
+    pub max_lead: i64,
     pub clock: i64,
     /// By how much the clock has been set back since a request last found it caught up with every ID,
     /// and a millisecond for each reading in flight then: its session sees the hold, but not yet
@@ -48,11 +52,18 @@ impl World {
             generator,
             ring,
             limits,
+            max_lead: 0,
             clock: START,
             set_back: 0,
             floor: START - 1,
             sessions: [Session { seen: Seen::NOTHING, reading: None }; SESSIONS],
         }
+    }
+
+    /// A start explains this lead over the clock.
+    pub fn ahead_by(lead: i64, limits: Limits) -> World {
+        let generator = Generator::starting_after(START + lead, lead, START * 2);
+        World { generator, floor: START + lead, ..World::new(limits) }
     }
 
     pub fn move_clock(&mut self, by: i64) {
@@ -100,9 +111,7 @@ impl World {
             | Decision::Refuse { .. }
             | Decision::EndOfField => Seen::NOTHING,
             Decision::Reserve { timestamp } => {
-                assert!(timestamp > self.floor, "{timestamp} was reserved already");
-                self.floor = timestamp + 5;
-                self.generator.raise_floor(self.floor, self.floor);
+                self.reserve(timestamp);
                 reading.seen
             }
         };
@@ -114,6 +123,32 @@ impl World {
             self.set_back = 0;
         }
         (reading, decision)
+    }
+
+    fn reserve(&mut self, timestamp: i64) {
+        assert!(timestamp > self.floor, "{timestamp} was reserved already");
+        self.floor = timestamp + 5;
+        self.generator.raise_floor(self.floor, self.floor);
+    }
+
+    /// A session observes a timestamp, and reserves what it has to.
+    pub fn observe(&mut self, session: usize, timestamp: i64) -> (Reading, Observation) {
+        loop {
+            let reading = self.read(session);
+            self.sessions[session].reading = None;
+            let before = (self.generator, self.ring);
+            let generator = &mut self.generator;
+            match generator.observe(&mut self.ring, timestamp, reading.now, self.max_lead) {
+                Observation::Reserve { timestamp } => self.reserve(timestamp),
+                observation => {
+                    if matches!(observation, Observation::Refused { .. }) {
+                        let after = (self.generator, self.ring);
+                        assert_eq!(after, before, "what was refused changed something");
+                    }
+                    return (reading, observation);
+                }
+            }
+        }
     }
 
     /// Takes IDs as one session that gets what it wants: reads again when told to, until it has an ID
@@ -139,4 +174,122 @@ impl World {
         }
         issued
     }
+}
+
+/// One thing that can happen.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The clock moves by this much: it ticks, or somebody sets it.
+    Clock(i64),
+    /// A session reads the clock, and does something only later.
+    Read(usize),
+    /// A session takes IDs, with the reading it has, or else with a new one.
+    Take(usize, Request),
+    /// A session observes an ID whose time is so far from the clock.
+    Observe(usize, i64),
+    /// A reservation switches reuse on or off. Other sessions might not have seen the change.
+    SetReuse(bool),
+    /// A reload changes `max_burst`.
+    SetMaxBurst(i64),
+}
+
+/// What came of it, where IDs were taken or observed.
+#[derive(Clone, Copy, Debug)]
+pub enum Happened {
+    Took(Decision),
+    /// `before` is the generator's timestamp.
+    Observed {
+        timestamp: i64,
+        before: i64,
+        observation: Observation,
+    },
+}
+
+/// Runs the events; `check` sees the world after each request and each observation, with the
+/// reading.
+pub fn run(
+    mut world: World,
+    events: Vec<Event>,
+    mut check: impl FnMut(&World, Reading, Happened) -> Result<(), TestCaseError>,
+) -> Result<(), TestCaseError> {
+    for event in events {
+        match event {
+            Event::Clock(by) => world.move_clock(by),
+            Event::Read(session) => drop(world.read(session)),
+            Event::Take(session, request) => {
+                let (reading, decision) = world.take(session, request);
+                check(&world, reading, Happened::Took(decision))?;
+            }
+            Event::Observe(session, by) => {
+                let timestamp = (world.clock + by).max(0);
+                let before = world.generator.timestamp();
+                let (reading, observation) = world.observe(session, timestamp);
+                check(&world, reading, Happened::Observed { timestamp, before, observation })?;
+            }
+            Event::SetReuse(on) => world.generator.set_reuse(&mut world.ring, on),
+            Event::SetMaxBurst(max_burst) => world.limits.max_burst = max_burst,
+        }
+    }
+    Ok(())
+}
+
+/// Limits of all sizes, and none.
+pub fn limits(reuse_window: impl Strategy<Value = i64>) -> impl Strategy<Value = Limits> {
+    fn limit(finite: impl Strategy<Value = i64>) -> impl Strategy<Value = i64> {
+        prop_oneof![3 => finite, 1 => Just(i64::MAX)]
+    }
+    let back = limit(prop_oneof![Just(0), 1..30i64]);
+    (limit(0..10i64), reuse_window, back, limit(0..30i64)).prop_map(
+        |(max_burst, reuse_window, max_backward_step, max_wait)| Limits {
+            max_burst,
+            reuse_window,
+            max_backward_step,
+            max_wait,
+        },
+    )
+}
+
+/// Time that passes, sessions that take IDs, and the others, each with how often it happens.
+pub fn events(others: &[(u32, BoxedStrategy<Event>)]) -> impl Strategy<Value = Vec<Event>> + use<> {
+    // A request of more than one ID might leave some to others.
+    let requests = (
+        0..SESSIONS,
+        prop_oneof![2 => Just(0), 1 => 0..=LAST_SEQUENCE],
+        prop_oneof![3 => Just(1), 1 => 1..9u32],
+        0..=LAST_SEQUENCE,
+    )
+        .prop_map(|(session, first, want, leave)| {
+            let leave = if want == 1 { 0 } else { leave };
+            Event::Take(session, Request { first, want, leave, ..ONE })
+        });
+    let ticks = prop_oneof![3 => 0..3i64, 1 => 0..50i64].prop_map(Event::Clock);
+    let reads = (0..SESSIONS).prop_map(Event::Read);
+    let always = [(4, ticks.boxed()), (4, reads.boxed()), (18, requests.boxed())];
+    prop::collection::vec(Union::new_weighted([&always, others].concat()), 0..400)
+}
+
+/// Somebody sets the clock.
+pub fn steps() -> (u32, BoxedStrategy<Event>) {
+    (2, prop_oneof![3 => -20..20i64, 1 => -2000..2000i64].prop_map(Event::Clock).boxed())
+}
+
+/// Somebody sets the clock, by a little.
+pub fn small_steps() -> (u32, BoxedStrategy<Event>) {
+    (4, (-20..20i64).prop_map(Event::Clock).boxed())
+}
+
+pub fn observations() -> (u32, BoxedStrategy<Event>) {
+    let observe = (0..SESSIONS, -10..20i64).prop_map(|(session, by)| Event::Observe(session, by));
+    (6, observe.boxed())
+}
+
+pub fn reuse_is_switched() -> (u32, BoxedStrategy<Event>) {
+    (1, any::<bool>().prop_map(Event::SetReuse).boxed())
+}
+
+/// The largest `max_burst` of a reload.
+pub const LARGEST_BURST: i64 = 10;
+
+pub fn reloads() -> (u32, BoxedStrategy<Event>) {
+    (1, (0..=LARGEST_BURST).prop_map(Event::SetMaxBurst).boxed())
 }

@@ -9,13 +9,19 @@ pub const PROMISES: &str = "no row appears up to a horizon, and no horizon falls
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Design {
     Sound,
+    /// A slot is cleared before the row is visible.
     ClearedBeforeVisible,
+    /// A slot is written after the claim.
     WrittenAfterTheClaim,
     LastReadAfterTheSlots,
+    /// A worker does not write into the slot of its leader.
     LeaderForgotten,
+    /// A slot is cleared before the prepared slot is written.
     ClearedBeforeHeld,
     SnapshotIgnored,
+    /// A place does not know from whom it was taken.
     TakenWithoutATrace,
+    /// A prepared transaction has no prepared slot.
     NotHeld,
 }
 
@@ -23,18 +29,13 @@ pub enum Design {
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub design: Design,
-    sessions: usize,
-    ids: i64,
-    transactions: u64,
-    places: usize,
-    readings: usize,
+    pub sessions: usize,
+    pub readings: usize,
 }
 
-impl Bounds {
-    pub fn new(design: Design) -> Bounds {
-        Bounds { design, sessions: 2, ids: 2, transactions: 2, places: 1, readings: 1 }
-    }
-}
+const IDS: i64 = 2;
+const TRANSACTIONS: u64 = 2;
+const PLACES: usize = 1;
 
 /// A session, and its transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -132,7 +133,7 @@ impl Model for Bounds {
             running: Vec::new(),
             prepared: Vec::new(),
             prepared_slots: vec![Row { xid: 0, first: NO_ID }; self.sessions],
-            places: vec![Place::EMPTY; self.places],
+            places: vec![Place::EMPTY; PLACES],
             visible: Vec::new(),
             reader: None,
             readings: 0,
@@ -154,7 +155,7 @@ impl Model for Bounds {
                 actions.push(Action::Write(number));
                 continue;
             }
-            if world.last < self.ids {
+            if world.last < IDS {
                 actions.push(Action::Take(number, false));
                 if session.xid == 0 {
                     // Workers begin before there is a transaction ID, or use that of the leader:
@@ -162,7 +163,7 @@ impl Model for Bounds {
                     actions.push(Action::Take(number, true));
                 }
             }
-            if session.xid == 0 && world.next <= self.transactions {
+            if session.xid == 0 && world.next <= TRANSACTIONS {
                 actions.push(Action::Identify(number));
             }
             if session.xid != 0 || session.first != NO_ID {
@@ -218,7 +219,7 @@ impl Model for Bounds {
                     _ => {}
                 }
             }
-            Action::Act(number) => world.act(self, number),
+            Action::Act(number) => world.act(self.design, number),
             Action::CommitPrepared(number) => {
                 let row = world.prepared.remove(number);
                 world.running.retain(|running| *running != row.xid);
@@ -243,7 +244,7 @@ impl Model for Bounds {
                 world.reader = Some(Reading { reader, saw });
                 world.readings += 1;
             }
-            Action::Read => world.read(self),
+            Action::Read => world.read(self.design),
         }
         if let Some((horizon, saw)) = &world.found {
             let mut unseen = world.visible.iter().filter(|row| !saw.contains(&row.xid));
@@ -276,7 +277,7 @@ impl World {
         session.acts = acts.to_vec();
     }
 
-    fn act(&mut self, bounds: &Bounds, number: usize) {
+    fn act(&mut self, design: Design, number: usize) {
         let session = &mut self.sessions[number];
         let row = Row { xid: session.xid, first: session.first };
         if session.acts.is_empty() {
@@ -285,9 +286,9 @@ impl World {
         match session.acts.remove(0) {
             Act::Clear => session.slot = NO_ID,
             Act::Put => {
-                let place = &mut self.places[(row.xid % bounds.places as u64) as usize];
+                let place = &mut self.places[(row.xid % PLACES as u64) as usize];
                 if place.wants(row.xid, session.slot) {
-                    if bounds.design == Design::TakenWithoutATrace {
+                    if design == Design::TakenWithoutATrace {
                         *place = Place::EMPTY;
                     }
                     place.put(row.xid, session.slot);
@@ -336,9 +337,9 @@ impl World {
         ended.map_or(1, |xid| xid as u32 + 1)
     }
 
-    fn read(&mut self, bounds: &Bounds) {
+    fn read(&mut self, design: Design) {
         let Some(Reading { reader, saw }) = &mut self.reader else { return };
-        let last_at_the_end = bounds.design == Design::LastReadAfterTheSlots;
+        let last_at_the_end = design == Design::LastReadAfterTheSlots;
         match reader.lookup() {
             Lookup::Last if last_at_the_end => reader.last(NO_ID),
             Lookup::Last => reader.last(self.last),

@@ -33,7 +33,7 @@ fn of_another() -> Record {
 }
 
 /// What comes of an effect where nothing fails.
-fn answer(effect: Effect, found: Found, now: Clocks) -> Event {
+pub fn answer(effect: Effect, found: Found, now: Clocks) -> Event {
     match effect {
         Effect::ReadClocks => Event::Clocks(now),
         Effect::Look | Effect::Freeze => Event::Looked(generator(NOW)),
@@ -60,7 +60,7 @@ fn effects_of(promise: &mut Promise, wish: Wish, found: Found, now: Clocks) -> V
 }
 
 /// One that has begun, from its own record.
-fn begun() -> Promise {
+pub fn begun() -> Promise {
     let mut promise = Promise::default();
     let reserve = Wish::Reserve { timestamp: NOW, lead: 0 };
     let began = effects_of(&mut promise, reserve, Ok(Some(own())), wall(LATER));

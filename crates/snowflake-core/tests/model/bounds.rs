@@ -44,6 +44,11 @@ pub enum Design {
     NothingWasUsedBefore,
     /// What is reused is not recorded.
     ReuseAgain,
+    /// What the ring knows of milliseconds up to an observed one is not forgotten.
+    KeepTheRing,
+    /// The limit of an observation is judged before the wait for the lock and the flush, and not
+    /// again.
+    JudgeBeforeTheLock,
 }
 
 /// What IDs are taken for.
@@ -320,5 +325,35 @@ pub fn changes(design: Design) -> Bounds {
         observed: &[],
         changes: 1,
         ..interrupted(design)
+    }
+}
+
+/// An ID of a server whose clock is further ahead than a reservation reaches, and failovers.
+pub fn observed(design: Design) -> Bounds {
+    Bounds {
+        ids: 2,
+        reservations: 2,
+        clock_moves: 1,
+        moves: &[-3 * RESERVATION],
+        crashes: 2,
+        checkpoints: 0,
+        administrations: 1,
+        observed: &[2 * RESERVATION],
+        max_observed_lead: 3 * RESERVATION,
+        ..everything(design)
+    }
+}
+
+/// An ID of a server whose clock is beside this one's, and unused IDs after a small step back.
+pub fn observed_with_reuse(design: Design) -> Bounds {
+    Bounds {
+        ids: 2,
+        clock_moves: 2,
+        crashes: 0,
+        switches: 0,
+        administrations: 1,
+        observed: &[1, -1],
+        max_observed_lead: 10,
+        ..reuse(design)
     }
 }

@@ -8,7 +8,7 @@ use stateright::{Model, Property};
 use crate::bounds::{Bounds, Design, Rows, layouts};
 use crate::driver::Failure;
 use crate::relative::START;
-use crate::world::{BACKENDS, Entry, Session, World, idle, unstarted};
+use crate::world::{ADMINISTRATOR, BACKENDS, Counts, Entry, Session, World, idle, unstarted};
 
 pub const PROMISES: &str = "IDs increase, and every wait has a reason";
 
@@ -25,13 +25,12 @@ pub enum Action {
     Rush(i64),
     /// Commits wait for this standby from now on.
     Require(Option<usize>),
-    Backend(usize),
-    /// What the administrator does next, and the steps that it takes.
+    /// What the administrator does next.
     Administer(Session),
-    Administrator,
-    /// What a session does with the lock held fails.
-    FailBackend(usize, Failure),
-    FailAdministrator(Failure),
+    /// A session's next step.
+    Step(usize),
+    /// What it does with the lock held fails.
+    Fail(usize, Failure),
     FlushWal,
     Checkpoint,
     /// With or without the part of the WAL that nobody had flushed.
@@ -62,21 +61,17 @@ impl Model for Bounds {
             ahead_then: 0,
             accepted: 0,
             confirmed: None,
-            clock_moves: 0,
             set_back: false,
             up: true,
             timeline: 1,
             system_identifier: 1,
             layout: 0,
-            changes: 0,
             generator: unstarted(),
             ring: Ring::new(),
             issued_with_reuse: Vec::new(),
-            switches: 0,
-            backends: idle(),
-            administrator: Session::Idle,
-            administrations: 0,
-            failures: 0,
+            sessions: idle(),
+            latest_reading: i64::MIN,
+            judged_by: i64::MIN,
             buffer: None,
             disk: None,
             redo: 0,
@@ -84,7 +79,6 @@ impl Model for Bounds {
             flushed: 0,
             standbys: [0, 1].map(|standby| (standby < self.standbys).then_some(0)),
             required: None,
-            requirements: 0,
             base_of_primary: None,
             returned: [None; 2],
             waiting: Vec::new(),
@@ -95,10 +89,8 @@ impl Model for Bounds {
             lag: None,
             highest: None,
             highest_number: -1,
-            issued: 0,
-            reservations: 0,
-            crashes: self.crashes,
-            checkpoints: 0,
+            seen: i64::MIN,
+            counts: Counts { crashes: self.crashes, ..Counts::default() },
             broken: None,
         })]
     }
@@ -107,46 +99,46 @@ impl Model for Bounds {
         if world.broken.is_some() {
             return;
         }
-        if world.clock_moves < self.clock_moves {
+        if world.counts.clock_moves < self.clock_moves {
             actions.extend(self.moves.iter().map(|by| Action::MoveClock(*by)));
             actions.extend(self.passes.iter().map(|by| Action::Pass(*by)));
         }
         if world.up {
-            if world.switches < self.switches {
+            if world.counts.switches < self.switches {
                 actions.extend([true, false].map(Action::SetReuse));
             }
-            if world.requirements < self.requirements && world.may_crash() {
+            if world.counts.requirements < self.requirements && world.may_crash() {
                 let others =
                     [None, Some(0), Some(1)].into_iter().filter(|to| *to != world.required);
                 actions.extend(others.map(Action::Require));
             }
             if self.rushes.is_empty() {
-                actions.extend((0..BACKENDS).map(Action::Backend));
-                if world.administrator != Session::Idle {
-                    actions.push(Action::Administrator);
-                } else if world.administrations < self.administrations {
+                actions.extend((0..BACKENDS).map(Action::Step));
+                if world.sessions[ADMINISTRATOR] != Session::Idle {
+                    actions.push(Action::Step(ADMINISTRATOR));
+                } else if world.counts.administrations < self.administrations {
                     actions.extend(self.wishes(world.clock).map(Action::Administer));
                 }
-                if world.failures < self.failures {
+                if world.counts.failures < self.failures {
                     actions.extend(failures(world));
                 }
-            } else if world.clock_moves < self.clock_moves {
+            } else if world.counts.clock_moves < self.clock_moves {
                 actions.extend(self.rushes.iter().map(|by| Action::Rush(*by)));
             }
             if world.flushed < world.wal.len() {
                 actions.push(Action::FlushWal);
             }
-            if world.checkpoints < self.checkpoints && world.may_crash() {
+            if world.counts.checkpoints < self.checkpoints && world.may_crash() {
                 actions.push(Action::Checkpoint);
             }
-            if world.crashes > 0 {
+            if world.counts.crashes > 0 {
                 actions.push(Action::Crash { keeps_unflushed: false });
                 actions.push(Action::Crash { keeps_unflushed: true });
             }
         } else {
             let (layout, system_identifier) = (world.layout, world.system_identifier);
             actions.push(Action::Restart { layout, system_identifier });
-            if world.changes < self.changes {
+            if world.counts.changes < self.changes {
                 let others = (0..layouts().len()).filter(|other| *other != layout);
                 actions.extend(others.map(|layout| Action::Restart { layout, system_identifier }));
                 let system_identifier = system_identifier + 1;
@@ -174,45 +166,34 @@ impl Model for Bounds {
         match action {
             Action::SetReuse(on) => {
                 next.set_reuse(self, on);
-                next.switches += 1;
+                next.counts.switches += 1;
             }
-            Action::MoveClock(by) => {
+            Action::MoveClock(by) | Action::Pass(by) => {
                 next.clock += by;
-                next.clock_moves += 1;
+                next.elapsed += if matches!(action, Action::Pass(_)) { by } else { 0 };
+                next.counts.clock_moves += 1;
                 next.set_back |= by < 0;
-                next.lag = None;
-            }
-            Action::Pass(by) => {
-                next.clock += by;
-                next.elapsed += by;
-                next.clock_moves += 1;
+                next.latest_reading = next.latest_reading.max(next.clock);
                 next.lag = None;
             }
             Action::Rush(by) => next.take_everything(self, by)?,
             Action::Require(standby) => {
                 next.required = standby;
-                next.requirements += 1;
+                next.counts.requirements += 1;
                 next.release();
             }
-            Action::Backend(backend) => {
-                next.backends[backend] = next.step(self, world.backends[backend].clone())?;
-            }
             Action::Administer(session) => {
-                next.administrator = session;
-                next.administrations += 1;
+                next.sessions[ADMINISTRATOR] = session;
+                next.counts.administrations += 1;
+                (next.latest_reading, next.judged_by) = (next.clock, i64::MIN);
             }
-            Action::Administrator => {
-                next.administrator = next.step(self, world.administrator.clone())?;
+            Action::Step(number) => {
+                next.sessions[number] = next.step(self, world.sessions[number].clone())?;
             }
-            Action::FailBackend(backend, how) => {
-                let Session::Do(wish, effect) = world.backends[backend] else { return None };
-                next.backends[backend] = next.fail(self, wish, effect, how);
-                next.failures += 1;
-            }
-            Action::FailAdministrator(how) => {
-                let Session::Do(wish, effect) = world.administrator else { return None };
-                next.administrator = next.fail(self, wish, effect, how);
-                next.failures += 1;
+            Action::Fail(number, how) => {
+                let Session::Do(wish, effect) = world.sessions[number] else { return None };
+                next.sessions[number] = next.fail(self, wish, effect, how);
+                next.counts.failures += 1;
             }
             Action::FlushWal => next.flushed = next.wal.len(),
             Action::Checkpoint => {
@@ -220,20 +201,20 @@ impl Model for Bounds {
                 next.flushed = next.wal.len();
                 next.disk = next.buffer;
                 next.redo = next.wal.len();
-                next.checkpoints += 1;
+                next.counts.checkpoints += 1;
             }
             Action::Crash { keeps_unflushed } => {
                 if !keeps_unflushed {
                     next.wal.truncate(next.flushed);
                 }
                 next.up = false;
-                next.crashes -= 1;
+                next.counts.crashes -= 1;
                 next.lose_memory();
             }
             Action::Restart { layout, system_identifier } => {
                 let is_other =
                     (layout, system_identifier) != (world.layout, world.system_identifier);
-                next.changes += u8::from(is_other);
+                next.counts.changes += u8::from(is_other);
                 (next.layout, next.system_identifier) = (layout, system_identifier);
                 next.recover();
                 next.up = true;
@@ -284,6 +265,7 @@ impl Model for Bounds {
                     Some(lost) if lost.0 <= floor.saturating_add(self.margin) => Some(lost),
                     _ => row,
                 };
+                next.seen = next.seen.min(next.highest.map_or(i64::MIN, |highest| highest.0));
             }
         }
         Some(next)
@@ -303,9 +285,9 @@ impl Model for Bounds {
                 "a server issues IDs after a crash",
                 |bounds: &Bounds, world: &State| {
                     bounds.crashes == 0
-                        || (world.crashes < bounds.crashes
+                        || (world.counts.crashes < bounds.crashes
                             && world.promise.has_begun()
-                            && world.issued > 1)
+                            && world.counts.issued > 1)
                 },
             ),
             Property::sometimes(
@@ -326,10 +308,20 @@ impl Model for Bounds {
                 },
             ),
             Property::sometimes(
+                "an ID is issued after one that was observed",
+                |bounds: &Bounds, world: &State| {
+                    let last = world.generator.last();
+                    bounds.observed.is_empty()
+                        || (world.seen > i64::MIN && last.is_some_and(|last| last.0 > world.seen))
+                },
+            ),
+            Property::sometimes(
                 "a promoted server issues IDs",
                 |bounds: &Bounds, world: &State| {
                     bounds.standbys == 0
-                        || (world.timeline > 1 && world.promise.has_begun() && world.issued > 1)
+                        || (world.timeline > 1
+                            && world.promise.has_begun()
+                            && world.counts.issued > 1)
                 },
             ),
         ]
@@ -351,17 +343,9 @@ impl Bounds {
 
 /// What a session does with the lock held might fail, before it is done or after.
 fn failures(world: &World) -> impl Iterator<Item = Action> {
-    let backends = (0..BACKENDS).map(Some).chain([None]).filter(|backend| {
-        let session = backend.map_or(&world.administrator, |backend| &world.backends[backend]);
-        matches!(session, Session::Do(..))
-    });
-    backends.flat_map(|backend| {
-        [(false, true), (true, true), (true, false)].map(|(is_done, is_told)| {
-            let how = Failure { is_done, is_told };
-            match backend {
-                Some(backend) => Action::FailBackend(backend, how),
-                None => Action::FailAdministrator(how),
-            }
-        })
+    let acts = |number: &usize| matches!(world.sessions[*number], Session::Do(..));
+    (0..world.sessions.len()).filter(acts).flat_map(|number| {
+        [(false, true), (true, true), (true, false)]
+            .map(|(is_done, is_told)| Action::Fail(number, Failure { is_done, is_told }))
     })
 }

@@ -8,7 +8,7 @@ use snowflake_core::register::{Issuer, Record, Writer};
 
 use crate::bounds::{Bounds, Design, Steps, layouts};
 use crate::relative::{BOOT, START, position};
-use crate::world::{Entry, Session, World};
+use crate::world::{Entry, Session, World, is_to_observe};
 
 /// How an effect, or the session that does it, fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl World {
         let is_seen = |effect| matches!(effect, Effect::Flush(_) | Effect::Raise { .. });
         let pauses = |effect| bounds.steps == Steps::Each || is_seen(effect);
         match self.drive(bounds, wish, event, pauses) {
-            Effect::Finish(outcome, news) => return self.finish(wish, outcome, news),
+            Effect::Finish(outcome, news) => return self.finish(bounds, wish, outcome, news),
             Effect::Refuse(Refusal::ClockAhead(_))
                 if wish.is_reservation() && self.confirmed == Some(self.ahead_then) =>
             {
@@ -63,7 +63,7 @@ impl World {
             Effect::Refuse(_) | Effect::Stop => {}
             effect => return Session::Do(wish, effect),
         }
-        self.leave(wish)
+        self.leave(bounds, wish)
     }
 
     /// Up to an effect before which others may come.
@@ -97,22 +97,31 @@ impl World {
             // What is left to be done cannot fail.
             self.drive(bounds, wish, Event::Failed, |_| false);
         }
-        self.leave(wish)
+        self.leave(bounds, wish)
     }
 
     /// The lock is released.
-    fn leave(&mut self, wish: Wish) -> Session {
+    fn leave(&mut self, bounds: &Bounds, wish: Wish) -> Session {
         self.ahead_then = 0;
         match wish {
             Wish::Reserve { lead: 0, .. } | Wish::ReserveEarly => {
                 Session::Read { seen: Seen::NOTHING }
+            }
+            Wish::Reserve { timestamp, .. } if bounds.design == Design::JudgeBeforeTheLock => {
+                Session::Observe { timestamp, now: self.judged_by }
             }
             Wish::Reserve { timestamp, .. } => Session::Look { timestamp },
             _ => Session::Idle,
         }
     }
 
-    fn finish(&mut self, wish: Wish, outcome: Outcome, news: Option<News>) -> Session {
+    fn finish(
+        &mut self,
+        bounds: &Bounds,
+        wish: Wish,
+        outcome: Outcome,
+        news: Option<News>,
+    ) -> Session {
         if let Some(News::Began { .. } | News::Created { .. }) = news {
             self.began = self.elapsed;
             self.base_of_primary.get_or_insert(self.generator.timestamp());
@@ -126,7 +135,7 @@ impl World {
             }
             _ => {}
         }
-        self.leave(wish)
+        self.leave(bounds, wish)
     }
 
     fn perform(&mut self, bounds: &Bounds, wish: Wish, effect: Effect) -> Event {
@@ -166,6 +175,9 @@ impl World {
             }
             Effect::Write(record) => self.write(bounds, wish, record),
             Effect::Flush(position) => {
+                if is_to_observe(wish) {
+                    self.latest_reading = self.clock;
+                }
                 if bounds.design != Design::PublishBeforeFlush {
                     self.flushed = self.wal.len();
                 }
@@ -190,6 +202,7 @@ impl World {
     fn lower(&mut self, wish: Wish, floor: i64) {
         if let Wish::SetFloor { force: true, .. } = wish {
             self.highest = self.highest.min(Some((floor, u32::MAX)));
+            self.seen = self.seen.min(floor);
         }
     }
 
@@ -211,10 +224,10 @@ impl World {
     fn write(&mut self, bounds: &Bounds, wish: Wish, mut record: Record) -> Event {
         match wish {
             _ if wish.is_reservation() && self.promise.has_begun() => {
-                if self.reservations >= bounds.reservations {
+                if self.counts.reservations >= bounds.reservations {
                     return Event::Failed;
                 }
-                self.reservations += 1;
+                self.counts.reservations += 1;
                 if bounds.design == Design::TakeBackWhatIsReserved {
                     record.floor = record.written.wall + RESERVATION;
                 }

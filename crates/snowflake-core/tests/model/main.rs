@@ -1,7 +1,7 @@
 //! A model checker over the machine of the promise and the generator, which are those of the
 //! extension: every interleaving of two backends, an administrator, standbys, synchronous or not,
-//! reservations, clock steps, checkpoints, crashes, restarts, promotions, effects that fail and
-//! sessions that end between two effects, within small bounds.
+//! reservations, clock steps, checkpoints, crashes, restarts, promotions, IDs of other servers that
+//! are observed, effects that fail and sessions that end between two effects, within small bounds.
 //!
 //! [`Design`] switches to designs that are wrong, each in one way: most are sessions that do what the
 //! machine asks for in a wrong way. The checker has to find what each of them breaks. What is broken
@@ -10,7 +10,6 @@
 mod bounds;
 mod checker;
 mod driver;
-#[path = "../relative/mod.rs"]
 mod relative;
 mod session;
 mod world;
@@ -20,7 +19,7 @@ use stateright::{Checker, HasDiscoveries, Model};
 
 use bounds::{
     Bounds, Design, changes, clock_only, confirmed, everything, failovers, interrupted, jumps,
-    lags, promotions, refused, reuse, synchronous,
+    lags, observed, observed_with_reuse, promotions, refused, reuse, synchronous,
 };
 use checker::PROMISES;
 
@@ -31,6 +30,11 @@ fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
 #[test]
 fn the_design_holds() {
     assert_sound(&[everything, clock_only, jumps, failovers, synchronous, lags, promotions, reuse]);
+}
+
+#[test]
+fn whoever_has_seen_an_id_issues_greater_ones() {
+    assert_sound(&[observed, observed_with_reuse]);
 }
 
 #[test]
@@ -58,121 +62,46 @@ fn assert_sound(worlds: &[fn(Design) -> Bounds]) {
     }
 }
 
-#[track_caller]
-fn assert_found(bounds: Bounds, broken: Option<&'static str>) {
-    let checker = check(bounds, HasDiscoveries::AnyOf([PROMISES].into()));
-    let path = checker
-        .discovery(PROMISES)
-        .unwrap_or_else(|| panic!("nothing was found wrong with {:?}", bounds.design));
-    assert_eq!(path.last_state().broken, broken);
-}
-
-const AGAIN: Option<&str> = Some("an ID came again, or did not increase");
-
 #[test]
-fn publishing_before_the_flush_is_found() {
-    assert_found(everything(Design::PublishBeforeFlush), AGAIN);
-}
-
-#[test]
-fn starting_at_the_record_is_found() {
+fn every_wrong_design_is_found() {
+    use Design::*;
+    const AGAIN: &str = "an ID came again, or did not increase";
+    const TWICE: &str = "an ID was issued twice";
+    const JUMPED: &str = "a record follows a clock that jumped, unconfirmed";
+    let takes_back = "a record took back what an earlier one had promised (I2)";
+    let no_step = "a clock that nobody set back was taken to have stepped";
+    let no_burst = "a burst was not allowed as far as max_burst";
+    let is_confirmed = "a clock that was confirmed is refused";
+    let out_of_date = "a record follows a reading that is out of date";
+    let not_greater = "an ID is not greater than one that was observed";
+    let too_far = "an ID was followed that was too far ahead of the clock";
     // The clock reaches the last millisecond that is reserved.
-    let bounds =
-        Bounds { moves: &[RESERVATION, -2 * RESERVATION], ..everything(Design::StartAtTheRecord) };
-    assert_found(bounds, AGAIN);
-}
-
-#[test]
-fn a_standby_without_the_register_is_found() {
-    assert_found(everything(Design::StandbyWithoutRegister), AGAIN);
-}
-
-#[test]
-fn a_record_that_takes_back_is_found() {
-    assert_found(
-        everything(Design::TakeBackWhatIsReserved),
-        Some("a record took back what an earlier one had promised (I2)"),
-    );
-}
-
-#[test]
-fn judging_by_stale_readings_is_found() {
-    assert_found(
-        clock_only(Design::JudgeStaleReadings),
-        Some("a clock that nobody set back was taken to have stepped"),
-    );
-}
-
-#[test]
-fn a_hold_that_switches_max_burst_off_is_found() {
-    assert_found(
-        clock_only(Design::HoldReplacesBurst),
-        Some("a burst was not allowed as far as max_burst"),
-    );
-}
-
-#[test]
-fn a_start_that_forgets_the_clocks_is_found() {
-    assert_found(
-        jumps(Design::ForgetTheClocks),
-        Some("a record follows a clock that jumped, unconfirmed"),
-    );
-}
-
-#[test]
-fn a_confirmation_that_is_forgotten_is_found() {
-    assert_found(jumps(Design::ConfirmInMemory), Some("a clock that was confirmed is refused"));
-}
-
-#[test]
-fn reserving_for_old_readings_is_found() {
-    assert_found(
-        jumps(Design::ReserveForOldReadings),
-        Some("a record follows a reading that is out of date"),
-    );
-}
-
-#[test]
-fn a_margin_that_is_lost_over_two_failovers_is_found() {
-    assert_found(failovers(Design::OneMargin), AGAIN);
-}
-
-#[test]
-fn an_id_that_no_standby_knows_of_is_found() {
-    assert_found(synchronous(Design::ForgetTheSynchronousStandby), AGAIN);
-}
-
-#[test]
-fn an_acknowledgement_that_outlives_the_set_of_standbys_is_found() {
-    assert_found(synchronous(Design::KeepAcknowledgements), AGAIN);
-}
-
-#[test]
-fn a_reservation_that_reaches_little_is_found() {
-    assert_found(lags(Design::ReachLittle), AGAIN);
-}
-
-#[test]
-fn a_promotion_that_forgets_its_upstream_is_found() {
-    assert_found(
-        promotions(Design::ForgetTheUpstream),
-        Some("a record follows a clock that jumped, unconfirmed"),
-    );
-}
-
-const TWICE: Option<&str> = Some("an ID was issued twice");
-
-#[test]
-fn reuse_of_what_nobody_recorded_is_found() {
-    assert_found(reuse(Design::ForgetWhatWasUsed), TWICE);
-}
-
-#[test]
-fn reuse_from_before_it_was_switched_on_is_found() {
-    assert_found(reuse(Design::NothingWasUsedBefore), TWICE);
-}
-
-#[test]
-fn issuing_what_was_reused_again_is_found() {
-    assert_found(reuse(Design::ReuseAgain), TWICE);
+    let at_the_record =
+        Bounds { moves: &[RESERVATION, -2 * RESERVATION], ..everything(StartAtTheRecord) };
+    for (bounds, broken) in [
+        (everything(PublishBeforeFlush), AGAIN),
+        (at_the_record, AGAIN),
+        (everything(StandbyWithoutRegister), AGAIN),
+        (everything(TakeBackWhatIsReserved), takes_back),
+        (clock_only(JudgeStaleReadings), no_step),
+        (clock_only(HoldReplacesBurst), no_burst),
+        (jumps(ForgetTheClocks), JUMPED),
+        (jumps(ConfirmInMemory), is_confirmed),
+        (jumps(ReserveForOldReadings), out_of_date),
+        (failovers(OneMargin), AGAIN),
+        (synchronous(ForgetTheSynchronousStandby), AGAIN),
+        (synchronous(KeepAcknowledgements), AGAIN),
+        (lags(ReachLittle), AGAIN),
+        (promotions(ForgetTheUpstream), JUMPED),
+        (reuse(ForgetWhatWasUsed), TWICE),
+        (reuse(NothingWasUsedBefore), TWICE),
+        (reuse(ReuseAgain), TWICE),
+        (observed_with_reuse(KeepTheRing), not_greater),
+        (observed(JudgeBeforeTheLock), too_far),
+    ] {
+        let design = bounds.design;
+        let path = check(bounds, HasDiscoveries::AnyOf([PROMISES].into())).discovery(PROMISES);
+        let path = path.unwrap_or_else(|| panic!("nothing was found wrong with {design:?}"));
+        assert_eq!(path.last_state().broken, Some(broken), "{design:?}");
+    }
 }

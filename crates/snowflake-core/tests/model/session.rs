@@ -14,7 +14,7 @@ impl World {
         Some(match session {
             Session::Idle => return None,
             Session::Read { seen } => Session::Take(Reading { now: self.clock, seen }),
-            Session::Take(_) if self.issued >= bounds.ids => return None,
+            Session::Take(_) if self.counts.issued >= bounds.ids => return None,
             Session::Take(reading) => self.take(bounds, reading),
             Session::Look { timestamp } => Session::Observe { timestamp, now: self.clock },
             Session::Observe { timestamp, now } => self.observe(bounds, timestamp, now),
@@ -50,7 +50,7 @@ impl World {
     pub fn take_everything(&mut self, bounds: &Bounds, by: i64) -> Option<()> {
         let end = self.clock + by;
         let mut session = Session::Read { seen: Seen::NOTHING };
-        self.backends = idle();
+        self.sessions = idle();
         loop {
             // A wait ends when the clock has gone on.
             if let Session::Read { seen } = session
@@ -62,13 +62,13 @@ impl World {
                 self.clock += 1;
                 self.elapsed += 1;
             }
-            self.issued = 0;
+            self.counts.issued = 0;
             session = self.step(bounds, session)?;
         }
         // The WAL writer does not wait for a crash.
         self.flushed = self.wal.len();
-        self.issued = bounds.ids;
-        self.clock_moves += 1;
+        self.counts.issued = bounds.ids;
+        self.counts.clock_moves += 1;
         self.busy += by;
         self.lag = self.lag.map(|lag| lag + by);
         Some(())
@@ -85,17 +85,29 @@ impl World {
 
     /// Follows an ID of another server, which the transaction that brought it commits.
     fn observe(&mut self, bounds: &Bounds, timestamp: i64, now: i64) -> Session {
-        if !self.promise.has_begun() {
-            return Session::Want(Wish::Reserve { timestamp, lead: bounds.max_observed_lead });
-        }
         let max_lead = bounds.max_observed_lead;
-        match self.generator.observe(&mut self.ring, timestamp, now, max_lead) {
+        if bounds.design == Design::JudgeBeforeTheLock {
+            self.judged_by = now;
+        }
+        if !self.promise.has_begun() {
+            return Session::Want(Wish::Reserve { timestamp, lead: max_lead });
+        }
+        let (before, ring) = (self.generator.timestamp(), self.ring);
+        let observation = self.generator.observe(&mut self.ring, timestamp, now, max_lead);
+        if bounds.design == Design::KeepTheRing {
+            self.ring = ring;
+        }
+        match observation {
             Observation::Reserve { timestamp } => {
                 Session::Want(Wish::Reserve { timestamp, lead: max_lead })
             }
             Observation::Refused { .. } => Session::Idle,
             Observation::Followed { .. } => {
+                if timestamp > before && timestamp - self.latest_reading > max_lead {
+                    self.broken = Some("an ID was followed that was too far ahead of the clock");
+                }
                 let id = (timestamp, u32::MAX);
+                self.seen = self.seen.max(timestamp);
                 self.highest = self.highest.max(Some(id));
                 if bounds.rows == Rows::Each {
                     self.wal.push(Entry::Commit(id));
@@ -137,11 +149,13 @@ impl World {
             self.issued_with_reuse.push(id);
         }
         match decision {
-            Decision::Reuse { .. } => {
+            Decision::Reuse { run, .. } => {
                 if !self.set_back {
                     self.broken = Some("a clock that nobody set back was taken to have stepped");
+                } else if run.timestamp <= self.seen {
+                    self.broken = Some("an ID is not greater than one that was observed");
                 }
-                self.issued += 1;
+                self.counts.issued += 1;
                 Session::Read { seen: Seen::NOTHING }
             }
             Decision::Issue(run) | Decision::IssueAndReserve(run) => {
@@ -154,7 +168,7 @@ impl World {
                 }
                 self.highest = Some(id);
                 self.highest_number = number.unwrap_or(self.highest_number);
-                self.issued += 1;
+                self.counts.issued += 1;
                 match bounds.rows {
                     Rows::Each => self.wal.push(Entry::Commit(id)),
                     Rows::None => self.commit(bounds, id),

@@ -14,6 +14,7 @@ use crate::bounds::{Bounds, Design};
 use crate::relative::{BOOT, Relative, START, position};
 
 pub const BACKENDS: usize = 2;
+pub const ADMINISTRATOR: usize = BACKENDS;
 
 pub type Id = (i64, u32);
 
@@ -66,27 +67,26 @@ pub struct World {
     pub accepted: i64,
     /// How far it was ahead when somebody confirmed it last.
     pub confirmed: Option<i64>,
-    pub clock_moves: u8,
     pub set_back: bool,
     pub up: bool,
     pub timeline: u32,
     pub system_identifier: u64,
     /// Which of `layouts()` is configured.
     pub layout: usize,
-    /// Restarts with another configuration or system identifier.
-    pub changes: u8,
     /// Shared memory: gone after a crash.
     pub generator: Generator,
     pub ring: Ring<2>,
     /// All IDs that were issued, if reuse is on.
     pub issued_with_reuse: Vec<Id>,
-    pub switches: u8,
-    pub backends: [Session; BACKENDS],
-    /// Sets a floor, confirms, or observes an ID.
-    pub administrator: Session,
-    /// What the administrator has done, and how often something has failed.
-    pub administrations: u8,
-    pub failures: u8,
+    /// The backends, which take IDs, and the administrator, who sets a floor, confirms, or observes an
+    /// ID.
+    pub sessions: [Session; BACKENDS + 1],
+    /// The latest reading that the clock has had since the administrator was told of an ID, or last
+    /// waited for a flush.
+    pub latest_reading: i64,
+    /// By which reading the administrator has judged the ID, before the wait, for a design that keeps
+    /// to it.
+    pub judged_by: i64,
     /// The page in the buffer pool, and on disk.
     pub buffer: Option<Record>,
     pub disk: Option<Record>,
@@ -98,7 +98,6 @@ pub struct World {
     pub standbys: [Option<usize>; 2],
     /// The standby that commits wait for.
     pub required: Option<usize>,
-    pub requirements: u8,
     /// Where this primary began, in its first life.
     pub base_of_primary: Option<i64>,
     /// The highest ID whose commit returned while it had to be on this standby.
@@ -120,12 +119,25 @@ pub struct World {
     pub highest: Option<Id>,
     /// As a number, if layouts change.
     pub highest_number: i64,
+    /// The highest timestamp that was observed, unless it was lost with a primary.
+    pub seen: i64,
+    pub counts: Counts,
+    pub broken: Option<&'static str>,
+}
+
+/// How often something has happened that has bounds; how many crashes are left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Counts {
+    pub clock_moves: u8,
+    pub changes: u8,
+    pub switches: u8,
+    pub administrations: u8,
+    pub failures: u8,
+    pub requirements: u8,
     pub issued: usize,
     pub reservations: u8,
-    /// How many can still happen.
     pub crashes: u8,
     pub checkpoints: u8,
-    pub broken: Option<&'static str>,
 }
 
 impl World {
@@ -168,42 +180,53 @@ impl World {
         }
     }
 
+    /// Whether the administrator has been told of an ID, and has not followed it yet.
+    fn observes(&self) -> bool {
+        use Session::{Do, Look, Observe, Want};
+        match self.sessions[ADMINISTRATOR] {
+            Look { .. } | Observe { .. } => true,
+            Want(wish) | Do(wish, _) => is_to_observe(wish),
+            _ => false,
+        }
+    }
+
     /// Whether a session has the lock.
     pub fn is_locked(&self) -> bool {
-        let mut sessions = self.backends.iter().chain([&self.administrator]);
-        sessions.any(|session| matches!(session, Session::Do(..)))
+        self.sessions.iter().any(|session| matches!(session, Session::Do(..)))
     }
 
     /// The timeline that whoever has so much of the WAL knows of.
     pub fn known_timeline(&self, received: usize) -> u32 {
-        let timelines = self.wal[..received].iter().rev().find_map(|entry| match entry {
+        let timeline = |entry: &Entry| match entry {
             Entry::Timeline(timeline) => Some(*timeline),
             _ => None,
-        });
-        timelines.unwrap_or(1)
+        };
+        self.wal[..received].iter().rev().find_map(timeline).unwrap_or(1)
     }
 
-    /// The last row in so much of the WAL.
+    /// The highest row in so much of the WAL. One that was observed might be behind the last one.
     pub fn last_row(&self, received: usize) -> Option<Id> {
-        self.wal[..received].iter().rev().find_map(|entry| match entry {
+        let row = |entry: &Entry| match entry {
             Entry::Commit(id) => Some(*id),
-            Entry::Reservation(_) | Entry::Timeline(_) => None,
-        })
+            _ => None,
+        };
+        self.wal[..received].iter().filter_map(row).max()
     }
 
     /// What recovery finds in the register, if it begins at this entry of the WAL and ends at that
     /// one.
     pub fn recovered(&self, redo: usize, end: usize) -> Option<Record> {
-        let last = self.wal[redo..end].iter().rev().find_map(|entry| match entry {
+        let record = |entry: &Entry| match entry {
             Entry::Reservation(record) => Some(*record),
-            Entry::Commit(_) | Entry::Timeline(_) => None,
-        });
+            _ => None,
+        };
+        let last = self.wal[redo..end].iter().rev().find_map(record);
         last.or(self.disk.filter(|_| redo == self.redo))
     }
 
     /// Whether anything but memory will ever be read again.
     pub fn may_crash(&self) -> bool {
-        self.crashes > 0 || !self.up
+        self.counts.crashes > 0 || !self.up
     }
 
     pub fn log_durably(&mut self, record: Record) {
@@ -232,8 +255,7 @@ impl World {
         self.busy = 0;
         self.generator = unstarted();
         self.ring = Ring::new();
-        self.backends = idle();
-        self.administrator = Session::Idle;
+        self.sessions = idle();
         self.buffer = None;
     }
 
@@ -253,21 +275,17 @@ impl Hash for World {
             ahead_then,
             accepted,
             confirmed,
-            clock_moves,
             set_back,
             up,
             timeline,
             system_identifier,
             layout,
-            changes,
             generator,
             ring,
             issued_with_reuse,
-            switches,
-            backends,
-            administrator,
-            administrations,
-            failures,
+            sessions,
+            latest_reading,
+            judged_by,
             buffer,
             disk: _,
             redo,
@@ -275,7 +293,6 @@ impl Hash for World {
             flushed,
             standbys,
             required,
-            requirements,
             base_of_primary,
             returned,
             waiting,
@@ -286,31 +303,30 @@ impl Hash for World {
             lag,
             highest,
             highest_number,
-            issued,
-            reservations,
-            crashes,
-            checkpoints,
+            seen,
+            counts,
             broken,
         } = self;
         let (boot, durable) = (BOOT + elapsed, position(*flushed));
         let hasher = &mut Relative { hasher, wall: *clock, boot, durable };
-        (promise, generator, ring, issued_with_reuse, administrator, buffer).hash(hasher);
+        (promise, generator, ring, issued_with_reuse, buffer).hash(hasher);
+        sessions[ADMINISTRATOR].hash(hasher);
         // The backends are alike, so that their order means nothing.
-        let backends = backends.each_ref().map(|backend| {
+        let backends = sessions[..BACKENDS].iter().map(|backend| {
             let hasher = DefaultHasher::new();
             let mut relative = Relative { hasher, wall: *clock, boot, durable };
             backend.hash(&mut relative);
             relative.finish()
         });
-        let sum = backends.into_iter().fold(0, u64::wrapping_add);
+        let sum = backends.fold(0, u64::wrapping_add);
         // It is no position.
         hasher.hasher.write_u64(sum);
         let ahead = self.ahead();
         let has_read = self.is_locked().then(|| ahead_then - ahead);
         (has_read, accepted - ahead, confirmed.map(|confirmed| confirmed - ahead)).hash(hasher);
-        (clock_moves, set_back, up, timeline, system_identifier, layout, changes).hash(hasher);
-        (switches, administrations, failures, required, requirements).hash(hasher);
-        (highest, highest_number, issued, reservations, crashes, checkpoints, broken).hash(hasher);
+        let observes = self.observes().then_some((latest_reading, judged_by));
+        (set_back, up, timeline, system_identifier, layout, observes).hash(hasher);
+        (required, highest, highest_number, seen, counts, broken).hash(hasher);
         (elapsed - began, busy, lag).hash(hasher);
         // What would be recovered, and by whom.
         (self.recovered(*redo, *flushed), *flushed < wal.len()).hash(hasher);
@@ -331,10 +347,17 @@ impl Hash for World {
     }
 }
 
+/// Whether the reservation is for a timestamp that is observed.
+pub fn is_to_observe(wish: Wish) -> bool {
+    matches!(wish, Wish::Reserve { lead: 1.., .. })
+}
+
 pub fn unstarted() -> Generator {
     Generator::starting_after(0, 0, Layout::TWITTER.last_timestamp())
 }
 
-pub fn idle() -> [Session; BACKENDS] {
-    [const { Session::Read { seen: Seen::NOTHING } }; BACKENDS]
+/// Backends that take IDs, and an administrator who does nothing yet.
+pub fn idle() -> [Session; BACKENDS + 1] {
+    let reads = Session::Read { seen: Seen::NOTHING };
+    [reads.clone(), reads, Session::Idle]
 }

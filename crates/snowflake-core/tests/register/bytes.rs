@@ -51,20 +51,9 @@ fn a_record_without_a_confirmed_layout_is_112_bytes_long() {
     assert_eq!(bytes[108..112], crc32fast::hash(&bytes[..108]).to_le_bytes());
 }
 
-/// The bytes of version 1, which had 64 of them, with a checksum that is right.
-fn of_version_1() -> [u8; LENGTH] {
-    let mut bytes = [0; LENGTH];
-    bytes[..60].copy_from_slice(&own().encode()[..60]);
-    bytes[8..12].copy_from_slice(&1u32.to_le_bytes());
-    let checksum = crc32fast::hash(&bytes[..60]);
-    bytes[60..64].copy_from_slice(&checksum.to_le_bytes());
-    bytes
-}
-
-/// No release wrote such a record. It is refused by its number, and never misread.
+/// No release wrote one. It is refused by its number, and never misread.
 #[test]
 fn a_record_of_an_older_version_is_refused() {
-    assert_eq!(Record::decode(&of_version_1()), Err(RecordError::OlderVersion(1)));
     for version in 0..VERSION {
         let mut older = own().encode();
         older[8..12].copy_from_slice(&version.to_le_bytes());

@@ -115,18 +115,13 @@ fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservatio
     assert!(confirmed.start(&record, NOW).is_err());
 }
 
-/// `own()` with a confirmed layout of larger IDs, and the issuer that it was confirmed on.
-fn confirmed_on(timeline: u32) -> (Record, Issuer) {
-    let widths = Widths { sequence: 13, ..Layout::TWITTER.widths() };
-    let layout = Layout::new(TWITTER_EPOCH, widths).expect("a valid layout");
-    let issuer = Issuer { layout, timeline, ..issuer(&own()) };
-    (issuer.confirm_layout(&own()).expect("larger IDs").expect("a change"), issuer)
-}
-
 /// It is that of the IDs that were issued, or, where those of the confirmed one might be lost, that one.
 #[test]
 fn a_refusal_names_the_layout_that_is_in_the_way() {
-    let (record, confirmed) = confirmed_on(3);
+    let widths = Widths { sequence: 13, ..Layout::TWITTER.widths() };
+    let layout = Layout::new(TWITTER_EPOCH, widths).expect("a valid layout");
+    let confirmed = Issuer { layout, ..issuer(&own()) };
+    let record = confirmed.confirm_layout(&own()).expect("larger IDs").expect("a change");
     let third = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a valid layout");
     let third = Issuer { layout: third, ..confirmed };
     let recorded = Layout::TWITTER;
@@ -136,15 +131,6 @@ fn a_refusal_names_the_layout_that_is_in_the_way() {
     assert_eq!(promoted.start(&record, NOW), Err(StartError::ConfirmedLayout { confirmed }));
     assert_eq!(record.other_than(promoted.layout), confirmed);
     assert_eq!(record.other_than(confirmed), promoted.layout);
-}
-
-/// The record is of the new timeline from then on, so that its start adds no margin any more.
-#[test]
-fn a_confirmation_after_a_promotion_keeps_the_margin() {
-    let (record, promoted) = confirmed_on(4);
-    assert_eq!((record.timeline, record.floor), (4, NOW + 5000));
-    let start = promoted.start(&record, NOW).expect("its own record");
-    assert_eq!((start.after, start.margin), (NOW + 5000, 0));
 }
 
 /// A server whose timeline is new might have lost records of another one, which are up to a margin
@@ -170,17 +156,19 @@ fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
 #[test]
 fn a_layout_of_larger_ids_may_follow_another() {
     let record = own();
-    let may = |epoch, datacenter, worker, sequence| {
-        let layout =
-            Layout::new(epoch, Widths { datacenter, worker, sequence }).expect("a valid layout");
-        Issuer { layout, ..issuer(&record) }.confirm_layout(&record).is_ok()
-    };
-    // Wider parts, or an earlier epoch: larger IDs.
-    assert!(may(TWITTER_EPOCH, 5, 5, 14));
-    assert!(may(0, 5, 5, 12));
-    // Narrower parts, or a later epoch: IDs that were issued before.
-    assert!(!may(TWITTER_EPOCH, 5, 5, 10));
-    assert!(!may(TWITTER_EPOCH + 86_400_000, 5, 5, 12));
-    // The same sum of widths means the same IDs, whatever the parts are called.
-    assert!(may(TWITTER_EPOCH, 0, 10, 12));
+    for (epoch, datacenter, worker, sequence, may) in [
+        // Wider parts, or an earlier epoch: larger IDs.
+        (TWITTER_EPOCH, 5, 5, 14, true),
+        (0, 5, 5, 12, true),
+        // Narrower parts, or a later epoch: IDs that were issued before.
+        (TWITTER_EPOCH, 5, 5, 10, false),
+        (TWITTER_EPOCH + 86_400_000, 5, 5, 12, false),
+        // The same sum of widths means the same IDs, whatever the parts are called.
+        (TWITTER_EPOCH, 0, 10, 12, true),
+    ] {
+        let widths = Widths { datacenter, worker, sequence };
+        let layout = Layout::new(epoch, widths).expect("a valid layout");
+        let issuer = Issuer { layout, ..issuer(&record) };
+        assert_eq!(issuer.confirm_layout(&record).is_ok(), may, "{layout:?}");
+    }
 }

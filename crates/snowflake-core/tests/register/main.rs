@@ -7,4 +7,3 @@ mod layouts;
 mod records;
 mod reservations;
 mod starts;
-mod upstream;

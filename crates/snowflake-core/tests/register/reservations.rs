@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use snowflake_core::generator::{
-    Decision, Generator, Limits, RESERVATION, Reading, Request, Seen, WaitReason,
+    Decision, Generator, Limits, RESERVATION, Reading, Request, Run, Seen, WaitReason,
 };
 use snowflake_core::register::{Issuer, Record, Reservation};
 use snowflake_core::ring::Ring;
@@ -99,12 +99,17 @@ impl Life<'_> {
         let end = self.now + age;
         loop {
             let reading = Reading { now: self.now, seen };
-            seen = match self.generator.take(&mut Ring::<1>::new(), reading, request, &limits) {
+            let decision = self.generator.take(&mut Ring::<1>::new(), reading, request, &limits);
+            seen = match decision {
                 Decision::Issue(_) => Seen::NOTHING,
-                Decision::IssueAndReserve(_) => {
-                    match pending.take() {
-                        Some(published) => self.publish(published),
-                        None => pending = Some(self.write(self.generator.timestamp())),
+                Decision::IssueAndReserve(Run { timestamp, .. })
+                | Decision::Reserve { timestamp } => {
+                    if pending.is_some() || matches!(decision, Decision::Reserve { .. }) {
+                        let Reservation { record, next_after } =
+                            pending.take().unwrap_or_else(|| self.write(timestamp));
+                        self.generator.raise_floor(record.floor, next_after);
+                    } else {
+                        pending = Some(self.write(timestamp));
                     }
                     Seen::NOTHING
                 }
@@ -117,15 +122,6 @@ impl Life<'_> {
                     self.now = until;
                     seen
                 }
-                Decision::Reserve { timestamp } => {
-                    if let Some(published) = pending.take() {
-                        self.publish(published);
-                    } else {
-                        let published = self.write(timestamp);
-                        self.publish(published);
-                    }
-                    Seen::NOTHING
-                }
                 decision => return Err(TestCaseError::fail(format!("{decision:?}"))),
             };
         }
@@ -136,9 +132,5 @@ impl Life<'_> {
         let written = self.issuer.reservation(timestamp, floor, wall(self.now), age);
         self.record = written.record;
         written
-    }
-
-    fn publish(&mut self, reservation: Reservation) {
-        self.generator.raise_floor(reservation.record.floor, reservation.next_after);
     }
 }

@@ -2,11 +2,9 @@
 
 use proptest::prelude::*;
 use snowflake_core::generator::RESERVATION;
-use snowflake_core::jump::Verdict;
+use snowflake_core::jump::{BootClock, Clocks, Reference};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH};
-use snowflake_core::register::{
-    Issuer, NO_TIMELINE, Record, Start, StartAfterAhead, StartError, Writer,
-};
+use snowflake_core::register::{Issuer, NO_TIMELINE, Record, StartAfterAhead, StartError, Writer};
 
 use crate::fixtures::{DAY, NOW, WRITER, issuer, own, wall};
 use crate::records::records;
@@ -30,27 +28,29 @@ proptest! {
         prop_assert_eq!(start.after, (record.floor + start.margin).min(record.layout.last_timestamp()));
         prop_assert_eq!(start.margin == 0, timeline == record.timeline);
         prop_assert_eq!(issuer.floor(Some(&record)), Some(start.after));
-        // It explains no more than the lead that there is; on its own timeline, no more than the
-        // record had.
-        prop_assert!(start.hold >= 0);
-        prop_assert!(start.hold <= (start.after - now).max(0));
-        if timeline == record.timeline {
-            prop_assert!(start.hold <= (record.floor - record.written.wall).max(0));
-        }
+        // It explains the lead that there is; on its own timeline, no more than the record had.
+        let lead = (start.after - now).max(0);
+        let explained = if timeline == record.timeline {
+            lead.min((record.floor - record.written.wall).max(0))
+        } else {
+            lead
+        };
+        prop_assert_eq!(start.hold, explained);
     }
 
     /// Each timeline adds a margin: a server that began on one of them might have been lost before a
-    /// record of its own was received.
+    /// record of its own was received. A record of no timeline adds one.
     #[test]
     fn every_timeline_adds_a_margin(
-        timeline in 1..1000u32,
+        timeline in prop_oneof![Just(NO_TIMELINE), 1..1000u32],
         more in 1..100u32,
         margin in 0..100_000i64,
     ) {
         let record = Record { timeline, ..own() };
         let issuer = Issuer { timeline: timeline + more, failover_margin: margin, ..issuer(&record) };
         let start = issuer.start(&record, NOW).expect("its own record");
-        prop_assert_eq!(start.margin, i64::from(more) * margin);
+        let timelines = if timeline == NO_TIMELINE { 1 } else { more };
+        prop_assert_eq!(start.margin, i64::from(timelines) * margin);
         prop_assert_eq!(start.after, NOW + start.margin);
     }
 
@@ -65,14 +65,17 @@ proptest! {
         prop_assert_eq!(start.hold, explained);
     }
 
-    /// Every start begins above start_after, which explains its own lead, or is refused.
+    /// Every start begins above start_after, which explains its own lead, or is refused. One that the
+    /// floor has reached changes nothing: whoever set it to the floor that was handed over need not
+    /// take it back.
     #[test]
     fn a_start_begins_above_start_after(
-        after in NOW - 2 * DAY..NOW + 3 * DAY,
-        ahead in -DAY..DAY,
+        lead in prop::option::of(prop_oneof![-3 * DAY..3 * DAY, Just(DAY), Just(DAY + 1)]),
+        ahead in -2 * DAY..2 * DAY,
         timeline in 3..5u32,
     ) {
         let now = NOW + ahead;
+        let after = lead.map_or(NOW, |lead| now + lead);
         let issuer = Issuer {
             start_after: Some(after), timeline, max_backward_step: DAY, ..issuer(&own())
         };
@@ -90,7 +93,10 @@ proptest! {
             }
         }
         match issuer.first_start(now) {
-            Ok(start) => prop_assert_eq!(start.after, after.max(now - 1)),
+            Ok(start) => {
+                prop_assert_eq!(start.after, after.max(now - 1));
+                prop_assert!(after - now <= DAY);
+            }
             Err(_) => prop_assert!(after - now > DAY),
         }
     }
@@ -113,63 +119,6 @@ fn an_identity_is_the_datacenter_and_the_worker() {
     assert!(!WRITER.has_identity_of(&Writer { worker_id: 3, ..WRITER }));
 }
 
-#[test]
-fn a_start_holds_what_it_explains() {
-    let issuer = issuer(&own());
-    for (now, hold) in [(NOW + 1, 0), (NOW, 0), (NOW - 1500, 1500), (NOW - 3_600_000, RESERVATION)]
-    {
-        assert_eq!(
-            issuer.start(&own(), now),
-            Ok(Start { after: NOW, hold, margin: 0 }),
-            "at {now}"
-        );
-    }
-}
-
-/// An ID of another server has taken this one far ahead of its clock. The record explains that lead to
-/// the next start, and a floor that leads is no jump of the clock.
-#[test]
-fn a_start_explains_an_observed_lead() {
-    const LEAD: i64 = DAY - 10_000;
-    let before = own();
-    let observed = NOW + LEAD;
-    let record = issuer(&before).reservation(observed, before.floor, wall(NOW), 0).record;
-    let later = NOW + 1000;
-    let issuer = Issuer { max_backward_step: 0, ..issuer(&record) };
-    let start = issuer.start(&record, later).expect("its own record");
-    assert!(start.after >= observed);
-    assert_eq!(start.hold, start.after - later);
-    let (verdict, _) =
-        wall(later).judge(&issuer.reference(&record, None), start.after, Some(RESERVATION));
-    assert_eq!(verdict, Verdict::Accept);
-}
-
-#[test]
-fn a_record_of_no_timeline_adds_one_margin() {
-    let record = Record { timeline: NO_TIMELINE, ..own() };
-    let issuer = Issuer { timeline: 7, ..issuer(&record) };
-    assert_eq!(issuer.start(&record, NOW).expect("its own record").margin, 5000);
-}
-
-#[test]
-fn start_after_may_be_as_far_ahead_as_a_step_that_is_held() {
-    let issuer = Issuer { start_after: Some(NOW + DAY), max_backward_step: DAY, ..issuer(&own()) };
-    let start = Start { after: NOW + DAY, hold: DAY, margin: 0 };
-    assert_eq!(issuer.start(&own(), NOW), Ok(start));
-    assert_eq!(issuer.start(&own(), NOW - 1), Err(StartAfterAhead { lead: DAY + 1 }.into()));
-}
-
-/// Whoever set it to the floor that was handed over has reached it since: it refuses nothing.
-#[test]
-fn a_start_after_that_the_floor_has_reached_changes_nothing() {
-    let issuer = Issuer { max_backward_step: 0, ..issuer(&own()) };
-    let plain = issuer.start(&own(), NOW - DAY).expect("its own record");
-    for start_after in [NOW - 1, NOW] {
-        let told = Issuer { start_after: Some(start_after), ..issuer };
-        assert_eq!(told.start(&own(), NOW - DAY), Ok(plain));
-    }
-}
-
 /// What a server says of itself before its first ID is where that ID will start.
 #[test]
 fn a_floor_is_above_start_after_too() {
@@ -179,4 +128,31 @@ fn a_floor_is_above_start_after_too() {
     assert_eq!(at(Some(NOW)).floor(None), Some(NOW));
     assert_eq!(at(Some(NOW + 1)).floor(Some(&record)), Some(NOW + 1));
     assert_eq!(at(Some(NOW - 1)).floor(Some(&record)), Some(NOW));
+}
+
+/// On its own timeline, a server goes on from its own clock, whatever it heard before.
+#[test]
+fn a_promotion_is_compared_with_its_upstream() {
+    let upstream = wall(NOW + 1);
+    let promoted = Issuer { timeline: 4, ..issuer(&own()) };
+    let of_record = Reference::record(own().written);
+    let of_both = Reference { upstream: Some(upstream), ..of_record };
+    assert_eq!(promoted.reference(&own(), Some(upstream)), of_both);
+    assert_eq!(promoted.reference(&own(), None), of_record);
+    assert_eq!(issuer(&own()).reference(&own(), Some(upstream)), of_record);
+}
+
+/// Only where the upstream's clock alone is in the way.
+#[test]
+fn a_refusal_that_the_upstream_is_the_reason_for_is_kept() {
+    let issuer = Issuer { timeline: 4, ..issuer(&own()) };
+    let at = |wall| Clocks { wall, boot: BootClock { boot: 1, elapsed: 1000 } };
+    let kept = |now: i64, upstream: i64| {
+        let reference = issuer.reference(&own(), Some(at(upstream)));
+        issuer.record_of_refusal(&own(), &reference, &at(now))
+    };
+    let refused = Record { written: at(NOW), ..own() };
+    assert_eq!(kept(NOW + 40 * DAY, NOW), Some(refused));
+    assert_eq!(kept(NOW + 1000, NOW), None);
+    assert_eq!(kept(NOW + 800 * DAY, NOW), None);
 }

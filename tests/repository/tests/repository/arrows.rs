@@ -11,14 +11,13 @@ use std::path::{Path, PathBuf};
 use snowflake_repository::{page, tree};
 
 /// The directory of each crate, and of each test that has more than one file.
-const CRATES: [&str; 20] = [
+const CRATES: [&str; 19] = [
     "src",
     "crates/snowflake-core/src",
     "crates/snowflake-core/tests/generator",
     "crates/snowflake-core/tests/horizon",
     "crates/snowflake-core/tests/machine",
     "crates/snowflake-core/tests/model",
-    "crates/snowflake-core/tests/order",
     "crates/snowflake-core/tests/register",
     "bench/src",
     "tests/e2e/src",

@@ -1,0 +1,15 @@
+//! Defaults of settings, in milliseconds, for the server and for what is tested without one.
+
+use crate::generator::Limits;
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// Those of `snowflake.max_burst`, `reuse_window`, `max_backward_step` and `max_wait`.
+pub const LIMITS: Limits =
+    Limits { max_burst: 0, reuse_window: 0, max_backward_step: DAY, max_wait: 1000 };
+
+/// That of `snowflake.max_forward_step`.
+pub const MAX_FORWARD_STEP: i64 = DAY;
+
+/// That of `snowflake.failover_margin`.
+pub const FAILOVER_MARGIN: i64 = 5000;
