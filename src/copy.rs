@@ -83,7 +83,7 @@ unsafe fn simplify(request: *mut pg_sys::SupportRequestSimplify) -> Option<*mut 
     }
 }
 
-/// The next ID, as [`snowflake_nextval`]. 42501 without the right to execute that function; 55000
+/// The next ID, as [`nextval`]. 42501 without the right to execute that function; 55000
 /// within ALTER TABLE.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn snowflake_nextval_in_copy(
