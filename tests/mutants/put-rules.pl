@@ -30,13 +30,13 @@ for my $list (qw(core promises shell)) {
         next unless @tests;
         $number++;
         print "$list | $number | $_ | $lines[0]\n" for @tests;
-        break_one($number, splice @lines, 0, 2) while @lines;
+        break_one($list, $number, splice @lines, 0, 2) while @lines;
     }
 }
 
 # Puts beside the source what breaks it.
 sub break_one {
-    my ($number, $sound, $broken) = @_;
+    my ($list, $number, $sound, $broken) = @_;
     # White space is left out where it says nothing, and a name is the same one wherever it stands.
     my (%seen, $pattern);
     for my $token ($sound =~ /\[\[|\]\]|\$\w+|\w+|\S/g) {
@@ -54,7 +54,7 @@ sub break_one {
     my @found = grep { $text{$_} =~ /$pattern/ } keys %text;
     my $places = 0;
     for (@found) { my $t = $text{$_}; $places++ while $t =~ /$pattern/g }
-    die "this rule is in $places places: $sound\n" unless $places == 1;
+    die "tests/mutants/$list: this rule is in $places places, not in one: $sound\n" unless $places == 1;
     $text{$found[0]} =~ /$pattern/;
     my ($from, $length) = ($-[0], $+[0] - $-[0]);
     my ($all, %name) = ($+{all}, %+);

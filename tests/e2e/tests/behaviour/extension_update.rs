@@ -153,9 +153,9 @@ fn an_update_leads_to_what_is_installed_anew() {
         client.run("SELECT * FROM pg_stat_snowflake");
         client.run(DROP_OTHERS);
         let updated = catalog(&mut client);
-        for (there, here) in [(&new, &updated), (&updated, &new)] {
+        for (there, here, only) in [(&new, &updated, "installed"), (&updated, &new, "updated")] {
             let lacking: Vec<_> = there.iter().filter(|fact| !here.contains(fact)).collect();
-            assert!(lacking.is_empty(), "{name}: {lacking:#?}");
+            assert!(lacking.is_empty(), "{name}: only the {only} extension has {lacking:#?}");
         }
     }
 }
