@@ -2,7 +2,7 @@
 
 use crate::generator::Limits;
 
-const DAY: i64 = 24 * 60 * 60 * 1000;
+const DAY: i64 = 86_400_000;
 
 /// Those of `snowflake.max_burst`, `reuse_window`, `max_backward_step` and `max_wait`.
 pub const LIMITS: Limits =
