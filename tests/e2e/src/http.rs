@@ -13,16 +13,14 @@ pub struct Request<'a> {
     pub method: &'a str,
     /// What it asks for, such as `/metrics`.
     pub path: &'a str,
-    /// Who asks: the value of the header `Authorization`.
-    pub authorization: Option<&'a str>,
     /// What it sends.
     pub body: &'a str,
 }
 
 impl<'a> Request<'a> {
-    /// A request of nobody in particular that sends this.
+    /// A request that sends this.
     pub fn new(method: &'a str, path: &'a str, body: &'a str) -> Request<'a> {
-        Request { method, path, authorization: None, body }
+        Request { method, path, body }
     }
 
     /// What the program at a port answers: the status and the body. `None` while there is none.
@@ -38,11 +36,10 @@ impl<'a> Request<'a> {
     }
 
     fn send(self, mut stream: impl Read + Write) -> Option<(u16, String)> {
-        let Request { method, path, authorization, body } = self;
-        let who = authorization.map(|value| format!("Authorization: {value}\r\n"));
-        let (who, length) = (who.unwrap_or_default(), body.len());
+        let Request { method, path, body } = self;
+        let length = body.len();
         // Version 1.0: the answer is in one piece, and ends with the connection.
-        let head = format!("{method} {path} HTTP/1.0\r\n{who}Content-Length: {length}\r\n\r\n");
+        let head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n");
         stream.write_all((head + body).as_bytes()).ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
