@@ -298,15 +298,22 @@ impl Cluster {
 
     /// A standby of this cluster that follows it by streaming, with the same settings.
     pub fn standby(&self) -> Cluster {
-        let mut standby = self.base_backup(&["--write-recovery-conf"]);
-        standby.start_again();
-        standby
+        self.standby_after(|_| ())
     }
 
     /// The same, whose clock is moved by `offset`.
     pub fn standby_at(&self, offset: &str) -> Cluster {
+        self.standby_after(|standby| standby.set_clock(offset))
+    }
+
+    /// The same, with these settings of its own.
+    pub fn standby_with(&self, settings: &[(&str, &str)]) -> Cluster {
+        self.standby_after(|standby| standby.configure(settings))
+    }
+
+    fn standby_after(&self, prepare: impl FnOnce(&Cluster)) -> Cluster {
         let mut standby = self.base_backup(&["--write-recovery-conf"]);
-        standby.set_clock(offset);
+        prepare(&standby);
         standby.start_again();
         standby
     }

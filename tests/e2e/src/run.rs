@@ -51,15 +51,6 @@ impl Cluster {
         self.connect_to(database).run(statements);
     }
 
-    /// A standby that follows this cluster by streaming, with these settings of its own.
-    #[track_caller]
-    pub fn standby_with(&self, settings: &[(&str, &str)]) -> Cluster {
-        let mut standby = self.base_backup(&["--write-recovery-conf"]);
-        standby.configure(settings);
-        standby.start_again();
-        standby
-    }
-
     /// Runs a client program, such as pg_restore, on a database as this user.
     pub fn run_client(
         &self,

@@ -4,7 +4,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, Run, bigint, error_of, eventually, seconds_after, value};
+use snowflake_e2e::{
+    Cluster, NEXT, Run, bigint, error_of, eventually, process, seconds_after, value,
+};
 
 #[test]
 fn a_step_back_beyond_max_backward_step_is_refused() {
@@ -76,7 +78,7 @@ fn a_wait_shows_its_event_and_can_be_canceled_and_terminated() {
         ("pg_terminate_backend", "FATAL:  terminating connection due to administrator command"),
     ] {
         let mut client = cluster.connect();
-        let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+        let pid = process(&mut client);
         let event_of = format!(
             "SELECT concat(wait_event_type, ' ', wait_event) FROM pg_stat_activity WHERE pid = {pid}"
         );

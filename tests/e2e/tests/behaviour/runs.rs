@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually};
+use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually, process};
 
 /// Resident memory of a process that is not shared with others, in kB.
 fn private_memory(pid: i64) -> i64 {
@@ -18,7 +18,7 @@ fn private_memory(pid: i64) -> i64 {
 fn a_billion_can_be_canceled_at_once_and_uses_no_memory() {
     let cluster = Cluster::builder().set("snowflake.max_burst", "-1").start();
     let mut client = cluster.connect();
-    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+    let pid = process(&mut client);
     let before = bigint(&mut client, NEXT);
     let billion = "SELECT count(*) FROM (SELECT snowflake_nextval(1000000000)) AS ids";
     let cancel = client.cancel_token();

@@ -104,8 +104,7 @@ impl Program {
     /// Executes SQL.
     #[track_caller]
     pub fn sql(&self, statements: &str) {
-        let done = self.cluster.connect().batch_execute(statements);
-        done.unwrap_or_else(|error| panic!("{statements}: {error}"));
+        self.cluster.run(statements);
     }
 
     /// Creates the table `orders`.

@@ -1,7 +1,7 @@
 //! A transaction that has taken an ID holds the horizon back until it has ended, however it ends.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, INSERT, NEXT, Run, bigint, error_of, eventually, signal};
+use snowflake_e2e::{Cluster, INSERT, NEXT, Run, bigint, error_of, eventually, process, signal};
 
 use super::{HORIZON, Poller, begin, start};
 
@@ -65,7 +65,7 @@ fn a_killed_backend_holds_nothing_back() {
     let cluster = start(Cluster::builder(), "20");
     let (mut client, first) = begin(&cluster);
     assert_held(&cluster, first);
-    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+    let pid = process(&mut client);
     signal(pid, "TERM");
     let mut other = cluster.connect();
     eventually("it is gone", || bigint(&mut other, HORIZON) > first);

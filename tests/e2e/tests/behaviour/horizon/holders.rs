@@ -1,7 +1,7 @@
 //! Who holds the horizon back, and who may see it.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Run, bigint, check};
+use snowflake_e2e::{Cluster, Run, bigint, check, process};
 
 use super::{begin, start};
 
@@ -19,7 +19,7 @@ fn the_view_names_processes_and_prepared_transactions() {
     let mut superuser = cluster.connect();
     superuser.run("CREATE ROLE guest LOGIN; CREATE ROLE monitor LOGIN IN ROLE pg_monitor");
     let (mut client, first) = begin(&cluster);
-    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint") as i32;
+    let pid = process(&mut client) as i32;
     let (mut guest, mut monitor) =
         (cluster.connect_as("guest", "postgres"), cluster.connect_as("monitor", "postgres"));
     assert_eq!(row(&mut superuser), (Some(pid), None, true, Some(first)));
@@ -48,7 +48,7 @@ fn the_check_names_what_holds_it_back_for_more_than_a_minute() {
     let mut cluster = start(Cluster::builder().fake_clock(), "5");
     cluster.run("CREATE ROLE guest LOGIN");
     let (mut client, _) = begin(&cluster);
-    let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+    let pid = process(&mut client);
     let mut other = cluster.connect();
     assert_row(&mut other, true, "");
     cluster.set_clock("+90s");

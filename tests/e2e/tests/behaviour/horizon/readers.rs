@@ -11,7 +11,7 @@ use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
     Cluster, INSERT, Run, StopOnDrop, assert_increasing, bigint, bigints, eventually, interruption,
-    meanwhile,
+    meanwhile, process,
 };
 
 use super::{Poller, start};
@@ -89,7 +89,7 @@ fn pollers_by_the_primary_key_get_every_row_once() {
                     let mut random = 0x9e37_79b9_7f4a_7c15 ^ (number + 1);
                     let mut client = session(cluster);
                     while Instant::now() < deadline {
-                        let pid = bigint(&mut client, "SELECT pg_backend_pid()::bigint");
+                        let pid = process(&mut client);
                         pids.lock().expect("no panic").push(pid);
                         let mut killed = false;
                         while !killed && Instant::now() < deadline {
