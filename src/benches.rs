@@ -22,6 +22,7 @@ mod benches {
     use pgrx_bench::{Bencher, black_box};
 
     use crate::clock;
+    use crate::generator::shared;
     use crate::{generate, settings};
 
     /// A function that returns a constant, with the wrapper of `pg_extern`.
@@ -47,11 +48,22 @@ mod benches {
         clock::unix_ms().into()
     }
 
+    /// The same, and the generator's lock taken and released.
+    #[unsafe(no_mangle)]
+    extern "C-unwind" fn clock_reading_and_lock(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+        let now = clock::unix_ms();
+        shared::count(|_| ());
+        now.into()
+    }
+
     called_directly!(pg_finfo_clock_reading);
+    called_directly!(pg_finfo_clock_reading_and_lock);
     extension_sql!(
         "
 CREATE FUNCTION benches.clock() RETURNS bigint
     LANGUAGE c VOLATILE PARALLEL SAFE AS 'MODULE_PATHNAME', 'clock_reading';
+CREATE FUNCTION benches.clock_and_lock() RETURNS bigint
+    LANGUAGE c VOLATILE PARALLEL SAFE AS 'MODULE_PATHNAME', 'clock_reading_and_lock';
 ",
         name = "clock_reading",
         requires = [benches]

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use postgres::Client;
-use snowflake_e2e::bigint;
+use snowflake_e2e::{bigint, output};
 
 use crate::effort::Effort;
 use crate::keys::{self, NEXT_ID, SNOWFLAKE, UUIDV7};
@@ -49,6 +49,12 @@ const NOTHING: &str = "pg_backend_pid()";
 /// The baseline of sets.
 const CONSTANTS: &str = "benches.constants($n)";
 
+/// What an ID cannot cost less than.
+const CLOCK: &str = "benches.clock()";
+const CLOCK_AND_LOCK: &str = "benches.clock_and_lock()";
+
+const MILLISECONDS_OF_NOW: &str = "max(call) BETWEEN extract(epoch FROM now()) * 1000 - 60000 AND \
+                                   extract(epoch FROM clock_timestamp()) * 1000";
 const ALWAYS_THE_SAME: &str = "count(DISTINCT call) = 1";
 const NEVER_THE_SAME: &str = "count(DISTINCT call) = count(*)";
 const OF_WORKER_7: &str =
@@ -59,6 +65,7 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Costs {
     let keys = keys(effort, report);
     decoding(effort, report);
     observing(effort, report);
+    hosted(effort);
     keys
 }
 
@@ -71,11 +78,8 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
             "clock_timestamp()",
             "bool_and(call BETWEEN now() - interval '1 minute' AND clock_timestamp())",
         ),
-        candidate(
-            "benches.clock()",
-            "max(call) BETWEEN extract(epoch FROM now()) * 1000 - 60000 AND extract(epoch FROM \
-             clock_timestamp()) * 1000",
-        ),
+        candidate(CLOCK, MILLISECONDS_OF_NOW),
+        candidate(CLOCK_AND_LOCK, MILLISECONDS_OF_NOW),
         candidate("benches.constant()", ALWAYS_THE_SAME),
         candidate(CONSTANTS, ALWAYS_THE_SAME),
         candidate("snowflake_nextval($n)", OF_WORKER_7),
@@ -103,16 +107,20 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         effort.call_rounds,
         effort.calls
     );
+    let name = |call: &'static str| match call {
+        CLOCK => "one reading of the clock",
+        CLOCK_AND_LOCK => "one reading of the clock, and a lock",
+        "benches.constant()" => "a pgrx function that returns a constant",
+        "snowflake_nextval($n)" => "snowflake_nextval(count)",
+        call => keys.iter().find(|key| key.call == call).map_or(call, |key| key.name),
+    };
     let mut table = Table::new(title, &["call", "ns", "of snowflake_nextval()"]);
     let mut calls = Vec::new();
     for Candidate { call, .. } in &candidates {
-        let name = match *call {
-            NOTHING | CONSTANTS => continue,
-            "benches.clock()" => "one reading of the clock",
-            "benches.constant()" => "a pgrx function that returns a constant",
-            "snowflake_nextval($n)" => "snowflake_nextval(count)",
-            call => keys.iter().find(|key| key.call == call).map_or(call, |key| key.name),
-        };
+        if [NOTHING, CONSTANTS].contains(call) {
+            continue;
+        }
+        let name = name(call);
         let cost = above(call);
         table.row(format!("`{name}`"), [format!("{cost:.1}"), format!("{:.2}", cost / own)]);
         if !call.starts_with("benches.") && !returns_set(call) {
@@ -120,13 +128,12 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         }
     }
     table.print();
-    let mut peers = vec![("clock_timestamp()", 1.25), ("nextval('plain')", 1.0 / 5.0)];
+    let mut peers = vec![(CLOCK_AND_LOCK, 1.25), ("nextval('plain')", 1.0 / 5.0)];
     if times.has(UUIDV7) {
         peers.push((UUIDV7, 1.0 / 30.0));
     }
     for (peer, limit) in peers {
-        let what = format!("{SNOWFLAKE} / {}", peer.replace("'plain'", ""));
-        report.at_most(what, own / above(peer), limit);
+        report.at_most(format!("{SNOWFLAKE} / {}", name(peer)), own / above(peer), limit);
     }
     report.at_most(
         "snowflake_nextval(count), ns, less a set of constants",
@@ -226,6 +233,29 @@ fn observing(effort: &Effort, report: &mut Report) {
     table.row("`snowflake_observe(id)`", [format!("{observe:.1}"), format!("{ratio:.2}")]);
     table.print();
     report.at_most("snowflake_observe() / snowflake_nextval()", ratio, 1.5);
+}
+
+/// The functions of `sql/hosted.sql`, in a database without the extension.
+fn hosted(effort: &Effort) {
+    let cluster = cluster().start();
+    cluster.run("CREATE DATABASE hosted TEMPLATE template0");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../sql/hosted.sql");
+    let mut psql = cluster.client_program("psql");
+    psql.args(["-qXd", "hosted", "-v", "datacenter_id=1", "-v", "worker_id=1", "-f", script]);
+    output(&mut psql);
+    let mut client = cluster.connect_to("hosted");
+    client.batch_execute("CREATE SEQUENCE plain").expect("a sequence");
+    let candidates = [NOTHING, "nextval('plain')", SNOWFLAKE].map(|call| {
+        candidate(call, if call == NOTHING { ALWAYS_THE_SAME } else { NEVER_THE_SAME })
+    });
+    let times = Times::measure(&mut client, &candidates, effort);
+    let title =
+        "Time of a call of sql/hosted.sql, less that of a built-in function that does nothing";
+    let mut table = Table::new(title, &["call", "ns"]);
+    for Candidate { call, .. } in &candidates[1..] {
+        table.row(format!("`{call}`"), [format!("{:.0}", times.above(call, NOTHING))]);
+    }
+    table.print();
 }
 
 /// Nanoseconds for a call, that of its query included: one time for each candidate and round.
