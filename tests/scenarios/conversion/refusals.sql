@@ -1,5 +1,5 @@
 -- What PostgreSQL would do, but a conversion does not, with the reason.
-CREATE DOMAIN key AS integer; CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
+CREATE DOMAIN key AS integer; CREATE FOREIGN DATA WRAPPER none; CREATE SERVER far FOREIGN DATA WRAPPER none;
 CREATE TABLE plain (id integer PRIMARY KEY, word text, number serial);
 CREATE TABLE computed (id bigint PRIMARY KEY DEFAULT nextval('plain_number_seq') * 10);
 CREATE TABLE other_default (id bigint PRIMARY KEY DEFAULT 42, twice bigint GENERATED ALWAYS AS (7) STORED);

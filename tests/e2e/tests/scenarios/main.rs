@@ -76,11 +76,20 @@ impl Clusters {
         scenario: Scenario,
         limit: Duration,
     ) -> Result<Option<Report>, Failed> {
+        let lacks = |server: &mut Client| {
+            let missing = scenario.missing(server);
+            missing.inspect(|missing| skip_test(missing, name)).is_some()
+        };
+        // No server starts with a library that it lacks.
+        if scenario.settings.contains_key("shared_preload_libraries")
+            && lacks(&mut Cluster::start().connect())
+        {
+            return Ok(None);
+        }
         let cluster = self.take(&scenario.settings);
         // Database postgres has the extension, and is copied.
         let mut admin = cluster.connect_to("template1");
-        if let Some(missing) = scenario.missing(&mut admin) {
-            skip_test(missing, name);
+        if lacks(&mut admin) {
             self.give_back(scenario.settings, cluster);
             return Ok(None);
         }
