@@ -38,7 +38,7 @@ mod scenario;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 use std::{env, fs, thread};
 
@@ -50,15 +50,20 @@ use scenario::{Report, Scenario};
 
 type Settings = BTreeMap<String, String>;
 
-/// The clusters that no file uses at the moment.
 #[derive(Clone, Default)]
-struct Clusters(Arc<Mutex<Vec<(Settings, Cluster)>>>);
+struct Clusters {
+    /// Those that no file uses at the moment.
+    idle: Arc<Mutex<Vec<(Settings, Cluster)>>>,
+    /// One without settings, which tells what the server has: with a library that is missing, it
+    /// would not start.
+    plain: Arc<OnceLock<Cluster>>,
+}
 
 impl Clusters {
     /// A cluster with these settings. The files come in the order of their settings, so those with
     /// others are not needed any more.
     fn take(&self, settings: &Settings) -> Cluster {
-        let mut idle = self.0.lock().expect("not poisoned");
+        let mut idle = self.idle.lock().expect("not poisoned");
         idle.retain(|(others, _)| others == settings);
         let cluster = idle.pop();
         drop(idle);
@@ -66,7 +71,7 @@ impl Clusters {
     }
 
     fn give_back(&self, settings: Settings, cluster: Cluster) {
-        self.0.lock().expect("not poisoned").push((settings, cluster));
+        self.idle.lock().expect("not poisoned").push((settings, cluster));
     }
 
     /// Runs a scenario in a new database; `None` if the server lacks what it needs.
@@ -76,23 +81,14 @@ impl Clusters {
         scenario: Scenario,
         limit: Duration,
     ) -> Result<Option<Report>, Failed> {
-        let lacks = |server: &mut Client| {
-            let missing = scenario.missing(server);
-            missing.inspect(|missing| skip_test(missing, name)).is_some()
-        };
-        // No server starts with a library that it lacks.
-        if scenario.settings.contains_key("shared_preload_libraries")
-            && lacks(&mut Cluster::start().connect())
-        {
+        let plain = || self.plain.get_or_init(|| start(&Settings::new())).connect();
+        if let Some(missing) = scenario.missing(plain) {
+            skip_test(missing, name);
             return Ok(None);
         }
         let cluster = self.take(&scenario.settings);
         // Database postgres has the extension, and is copied.
         let mut admin = cluster.connect_to("template1");
-        if lacks(&mut admin) {
-            self.give_back(scenario.settings, cluster);
-            return Ok(None);
-        }
         let create = "CREATE DATABASE scenario TEMPLATE postgres STRATEGY FILE_COPY";
         admin.batch_execute(create)?;
         // The file may copy template1.

@@ -105,8 +105,9 @@ impl Scenario {
         Ok(())
     }
 
-    /// What the server lacks that the file needs.
-    pub fn missing(&self, client: &mut Client) -> Option<&str> {
+    /// What the server lacks that the file needs. It is asked only if the file needs something.
+    pub fn missing(&self, connect: impl FnOnce() -> Client) -> Option<&str> {
+        let mut client = (!self.needs.is_empty()).then(connect)?;
         let is_missing = |need: &&String| {
             let (kind, value) = need.split_once(' ').expect("a kind and a name");
             let (_, query) = NEEDS.iter().find(|(known, _)| *known == kind).expect("a kind");

@@ -10,11 +10,10 @@ fn the_shell_commands_of_every_document_are_run_by_a_test() {
     for document in documents() {
         for block in document.blocks().into_iter().filter(|block| block.language == "sh") {
             for line in block.text.lines().filter(|line| *line != "make install") {
+                let measures = ["make bench", "make latency"].contains(&line);
+                let line = if measures { format!("{line} QUICK=1") } else { line.to_owned() };
                 assert!(
-                    ci.lines().any(|other| {
-                        let other = other.trim().trim_start_matches("exec ");
-                        other == line || other.strip_suffix(" QUICK=1") == Some(line)
-                    }),
+                    ci.lines().any(|other| other.trim().trim_start_matches("exec ") == line),
                     "{}: neither .ci/run nor .ci/nightly runs {line}",
                     document.name
                 );
