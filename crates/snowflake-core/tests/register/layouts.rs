@@ -134,7 +134,7 @@ fn a_refusal_names_the_layout_that_is_in_the_way() {
 }
 
 /// A server whose timeline is new might have lost records of another one, which are up to a margin
-/// above the one that it has.
+/// above the one that it has. The record says that it counted the margin.
 #[test]
 fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
     let record = own();
@@ -150,7 +150,9 @@ fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
     // That it was confirmed before the promotion makes no difference.
     assert_eq!(promoted.confirm_layout(&confirmed), Err(GoesBack));
     let layout = Layout::new(epoch - 5000, widths).expect("a valid layout");
-    assert!(Issuer { layout, ..promoted }.confirm_layout(&record).is_ok());
+    let (confirmed, floor, timeline) = (Some(layout), record.floor + 5000, promoted.timeline);
+    let above = Record { confirmed, floor, timeline, ..record };
+    assert_eq!(Issuer { layout, ..promoted }.confirm_layout(&record), Ok(Some(above)));
 }
 
 #[test]
