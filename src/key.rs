@@ -140,17 +140,25 @@ pub fn of_primary_key(table: pg_sys::Oid) -> Vec<i16> {
 /// What PostgreSQL subtracts from the number of a column in a set.
 const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
 
-/// Whether the ranges or lists of partitions are those of a column, or computed from it.
-pub fn is_partitioned_by(table: &Table, column: i16) -> bool {
-    const BY_HASH: c_char = b'h' as c_char;
-    // SAFETY: the relation is open, and the cache is one of these rows.
+/// Whether a column is part of the key of a partitioned table's partitions, or that is computed from it.
+pub fn is_in_partition_key(table: &Table, column: i16) -> bool {
+    // SAFETY: the relation is open.
     unsafe {
         let column = pg_sys::bms_make_singleton(i32::from(column) - OFFSET);
         pg_sys::has_partition_attrs(table.relation.as_ptr(), column, std::ptr::null_mut())
-            && row(PARTRELID, table.oid, |row| {
+    }
+}
+
+/// Whether the ranges or lists of partitions are those of a column, or computed from it.
+pub fn is_partitioned_by(table: &Table, column: i16) -> bool {
+    const BY_HASH: c_char = b'h' as c_char;
+    // SAFETY: the cache is one of these rows.
+    is_in_partition_key(table, column)
+        && unsafe {
+            row(PARTRELID, table.oid, |row| {
                 (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_partitioned_table>()).partstrat
             }) != Some(BY_HASH)
-    }
+        }
 }
 
 /// A table, its partitions and the tables that inherit from it. Others can drop them at any time.

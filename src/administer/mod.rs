@@ -50,11 +50,9 @@ fn snowflake_set_floor(
         && floor < issued
     {
         let issued = time::display(issued);
-        let report =
-            report::new(PgSqlErrorCode::ERRCODE_WARNING, "the floor of snowflake IDs was lowered")
-                .set_detail(format!(
-                    "IDs up to {issued} might have been issued, and might be issued again."
-                ));
+        let report = report::warning("the floor of snowflake IDs was lowered").set_detail(format!(
+            "IDs up to {issued} might have been issued, and might be issued again."
+        ));
         report::send(report, PgLogLevel::WARNING);
     }
     timestamptz(floor)

@@ -26,7 +26,7 @@ pub fn attempt(what: &str, act: impl FnOnce() -> Result<(), String>) {
         Err(message_of(&error))
     });
     if let Err(reason) = failure {
-        let warning = report::message(what).set_detail(report::sentences(&reason, None)).set_hint(
+        let warning = report::warning(what).set_detail(report::sentences(&reason, None)).set_hint(
             "The statement itself was executed. After you have removed the cause, call \
                  snowflake_convert().",
         );

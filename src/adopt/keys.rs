@@ -78,7 +78,8 @@ fn ready() -> Option<Function> {
         let report = error.report();
         (report::sentences(report.message(), None), report.hint().unwrap_or_default().to_owned())
     };
-    let (reason, hint) = match Function::of("snowflake_nextval") {
+    let function = Function::of("snowflake_nextval");
+    let (reason, hint) = match &function {
         _ if !fixed.preloaded => missing(settings::Error::NotPreloaded),
         _ if fixed.identity.is_none() => missing(fixed.no_identity()),
         None => (
@@ -87,9 +88,13 @@ fn ready() -> Option<Function> {
                 .into(),
             "If it is missing, execute CREATE EXTENSION snowflake.".into(),
         ),
-        function => return function,
+        Some(function) if !function.is_allowed() => (
+            "The role may not execute snowflake_nextval().".into(),
+            "Grant EXECUTE on it to this role and to those that insert.".into(),
+        ),
+        Some(_) => return function,
     };
-    let warning = report::message("keys of new tables were not converted to snowflake IDs");
+    let warning = report::warning("keys of new tables were not converted to snowflake IDs");
     report::send(warning.set_detail(reason).set_hint(hint), PgLogLevel::WARNING);
     None
 }

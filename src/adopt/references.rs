@@ -68,7 +68,7 @@ impl Narrow {
         let top = tops.iter_oid().last().unwrap_or(self.table);
         let (column, of) = (column_name(self.table, self.column), type_name(self.of));
         let [table, other, top] = [self.table, self.other, top].map(relation_name);
-        let warning = report::message(format!(
+        let warning = report::warning(format!(
             "column {column} of table {table} cannot hold the snowflake IDs that it refers to"
         ))
         .set_detail(format!(

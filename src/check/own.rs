@@ -70,7 +70,9 @@ pub fn register(facts: &Facts) -> Finding {
             return Finding {
                 state: State::Blocking,
                 detail: sentences(message, None),
-                hint: None,
+                hint: Some(
+                    "Correct what the detail says. Then the next ID reads the register.".into(),
+                ),
             };
         }
         Err(NoPreview::Refused(_)) => return Finding::well("It can be read."),

@@ -7,7 +7,9 @@ use pgrx::pg_sys::SysCacheIdentifier::RELOID;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::key::{Source, heirs, is_integer, is_partitioned_by, is_reference, of_primary_key};
+use crate::key::{
+    Source, heirs, is_in_partition_key, is_integer, is_partitioned_by, is_reference, of_primary_key,
+};
 use crate::server::encoding::encode;
 use crate::server::ours::Function;
 use crate::server::report;
@@ -56,16 +58,33 @@ impl Column {
         NARROW.contains(&self.types()[1])
     }
 
-    /// 42804 for a domain that is narrow, whose type PostgreSQL cannot change.
-    fn refuse_domain(self) -> Result<(), ErrorReport> {
+    /// What PostgreSQL cannot make bigint, whatever uses it: 42804 for a domain, 42809 for a column of a
+    /// typed table, and 42P16 for one of a partition key.
+    fn refuse_fixed_type(self) -> Result<(), ErrorReport> {
         let [of, base] = self.types();
-        if of == base || !NARROW.contains(&base) {
-            return Ok(());
+        if of != base {
+            let reason = format!("It is of type {}.", type_name(of));
+            return Err(self
+                .refused(ERRCODE_DATATYPE_MISMATCH, reason)
+                .set_hint("Change the type of the column to integer first."));
         }
-        let reason = format!("It is of type {}.", type_name(of));
-        Err(self
-            .refused(ERRCODE_DATATYPE_MISMATCH, reason)
-            .set_hint("Change the type of the column to integer first."))
+        // SAFETY: the relation is open.
+        let row_type = unsafe { (*Table::read(self.table()).relation.rd_rel).reloftype };
+        if row_type != pg_sys::InvalidOid {
+            let reason = format!("The table is of type {}.", type_name(row_type));
+            return Err(self
+                .refused(ERRCODE_WRONG_OBJECT_TYPE, reason)
+                .set_hint("Detach the table from the type with ALTER TABLE ... NOT OF first."));
+        }
+        if heirs(self.table()).into_iter().any(|heir| is_in(heir, self, is_in_partition_key)) {
+            return Err(self.partitioned());
+        }
+        Ok(())
+    }
+
+    fn partitioned(self) -> ErrorReport {
+        self.refused(ERRCODE_INVALID_TABLE_DEFINITION, "The table is partitioned by it.")
+            .set_hint("Create a table that has partitions for snowflake IDs, and copy the rows.")
     }
 
     fn of_row(row: &Row, first: usize) -> Column {
@@ -203,11 +222,11 @@ impl Key {
             Source::Other => refused(UNREADY, "It has another default.")
                 .set_hint("Change the default with ALTER TABLE."),
             _ if is_row_security_forced(&table) => refused(UNREADY, FORCED),
-            _ if heirs(column.table()).into_iter().any(|heir| is_partitioned(heir, column)) => {
-                refused(ERRCODE_INVALID_TABLE_DEFINITION, "The table is partitioned by it.")
-                    .set_hint(
-                        "Create a table that has partitions for snowflake IDs, and copy the rows.",
-                    )
+            _ if heirs(column.table())
+                .into_iter()
+                .any(|heir| is_in(heir, column, is_partitioned_by)) =>
+            {
+                column.partitioned()
             }
             _ => return Ok(Key { column, source }),
         })
@@ -224,12 +243,12 @@ pub fn is_row_security_forced(table: &Table) -> bool {
 pub const FORCED: &str =
     "Row-level security is forced on the owner of the table, who might not see the largest key.";
 
-/// Whether an heir of the column's table is partitioned by it into ranges or lists.
-fn is_partitioned(heir: pg_sys::Oid, column: Column) -> bool {
+/// Whether an heir of the column's table is a partitioned one, of whose partitions the column decides.
+fn is_in(heir: pg_sys::Oid, column: Column, decides: impl Fn(&Table, i16) -> bool) -> bool {
     // SAFETY: looks for the relation by its OID.
     let kind = unsafe { pg_sys::get_rel_relkind(heir) } as u8;
     kind == pg_sys::RELKIND_PARTITIONED_TABLE
-        && is_partitioned_by(&Table::read(heir), number_in(heir, column))
+        && decides(&Table::read(heir), number_in(heir, column))
 }
 
 /// The number that a column has in a table that inherits it.
@@ -319,7 +338,7 @@ impl References {
         let narrow: BTreeSet<_> = family.into_iter().filter(|column| column.is_narrow()).collect();
         let owner = owner_of(key.table());
         for column in &narrow {
-            column.refuse_domain()?;
+            column.refuse_fixed_type()?;
             for table in heirs(column.table()) {
                 if owner_of(table) != owner {
                     let reason = format!(

@@ -223,7 +223,8 @@ impl Key {
                 "The next snowflake ID, {next_id}, is not above the largest key, {largest}."
             );
             return Err(column.refused(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, reason).set_hint(
-                "Choose an earlier epoch, or give the rows with these keys other ones.",
+                "Give the rows with these keys other ones. If no ID has been issued yet, an earlier epoch \
+                 makes IDs larger.",
             ));
         }
         if let Source::Identity(sequence) = source {

@@ -123,7 +123,7 @@ impl Report for Error {
             }
             Error::Name(name) => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("invalid node name: \"{}\"", name.escape_default()),
+                format!("invalid node name: \"{}\"", name.escape_debug()),
             )
             .set_detail(
                 "A node name must not be empty, longer than 255 bytes, or contain control \

@@ -36,6 +36,22 @@ impl Function {
         }
     }
 
+    /// Whether the present role may execute it.
+    pub fn is_allowed(&self) -> bool {
+        let execute = pg_sys::AclMode::from(pg_sys::ACL_EXECUTE);
+        // SAFETY: looks for the function by its OID.
+        let allowed = unsafe {
+            let role = pg_sys::GetUserId();
+            #[cfg(feature = "pg15")]
+            let allowed = pg_sys::pg_proc_aclcheck(self.oid, role, execute);
+            #[cfg(not(feature = "pg15"))]
+            let allowed =
+                pg_sys::object_aclcheck(pg_sys::ProcedureRelationId, self.oid, role, execute);
+            allowed
+        };
+        allowed == pg_sys::AclResult::ACLCHECK_OK
+    }
+
     /// Its OID, for a query; NULL if this database does not have it.
     pub fn argument(symbol: &str) -> Argument {
         (Function::of(symbol).map(|function| function.oid.into()), pg_sys::OIDOID)

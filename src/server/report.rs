@@ -92,6 +92,12 @@ pub fn message(message: impl Into<String>) -> ErrorReport {
     new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
 }
 
+/// A warning to add a detail and a hint to.
+#[track_caller]
+pub fn warning(message: impl Into<String>) -> ErrorReport {
+    new(PgSqlErrorCode::ERRCODE_WARNING, message)
+}
+
 /// The message and the detail of an error as sentences.
 pub fn sentences(message: &str, detail: Option<&str>) -> String {
     let mut sentences = format!("{message}.");

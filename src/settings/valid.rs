@@ -40,7 +40,11 @@ pub fn id(text: &str, last: fn(&Layout) -> u32) -> Result<Option<u32>, String> {
     let last = FIXED.get().map(|fixed| last(&fixed.layout));
     let rule = || match last {
         Some(last) => id_rule(last),
-        None => "The valid values are decimal numbers, and -1 for none.".to_owned(),
+        None => {
+            "The valid values are the decimal numbers that its bits can hold, by default from 0 to \
+                 31, and -1 for none."
+                .to_owned()
+        }
     };
     if text == "-1" {
         return Ok(None);

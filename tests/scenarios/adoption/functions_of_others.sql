@@ -46,3 +46,12 @@ REFRESH MATERIALIZED VIEW mallory.seen;
 SELECT data_type, column_default FROM information_schema.columns
     WHERE (table_schema, table_name, column_name) = ('mallory', 'one', 'id');
 --> bigint | nextval('mallory.one_id_seq'::regclass)
+
+-- A role that may not take IDs keeps its sequences.
+REVOKE EXECUTE ON FUNCTION snowflake_nextval() FROM PUBLIC;
+\as mallory
+CREATE TABLE mallory.two (id bigserial PRIMARY KEY);
+--> WARNING: keys of new tables were not converted to snowflake IDs
+--> DETAIL: The role may not execute snowflake_nextval().
+--> HINT: Grant EXECUTE on it to this role and to those that insert.
+INSERT INTO mallory.two DEFAULT VALUES RETURNING id; --> 1

@@ -11,6 +11,8 @@ CREATE TABLE ranges (id bigserial PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE TABLE lists (id bigserial, day integer) PARTITION BY LIST (day);
 CREATE TABLE lists_1 PARTITION OF lists FOR VALUES IN (1) PARTITION BY LIST (id);
 CREATE TABLE hashed (id bigserial PRIMARY KEY) PARTITION BY HASH (id);
+CREATE TABLE hashed_integers (id serial PRIMARY KEY) PARTITION BY HASH (id);
+CREATE TYPE film AS (id integer); CREATE TABLE typed OF film (id PRIMARY KEY DEFAULT nextval('plain_number_seq'));
 CREATE TABLE large (id bigserial PRIMARY KEY); INSERT INTO large VALUES (9223372036854775807);
 CREATE TABLE forced (id bigserial PRIMARY KEY); ALTER TABLE forced ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE FOREIGN TABLE foreign_table (id bigint DEFAULT nextval('plain_number_seq')) SERVER far;
@@ -22,7 +24,7 @@ CREATE TABLE photos (id bigint PRIMARY KEY);
 INSERT INTO photos VALUES (snowflake_make(now(), 0, 5, 0, '2011-08-24 21:07:01.721+00', 0, 13, 10));
 SELECT errors_of(format('SELECT snowflake_convert(%s)', arguments)) FROM unnest(ARRAY[
     '''plain'', ''word''', '''plain'', ''none''', '''plain'', ''ctid''', '''plain''', '''computed'', ''id''', '''other_default'', ''id''', '''other_default'', ''twice''',
-    '''of_domain'', ''id''', '''films'', ''id''', '''details'', ''id''', '''ranges'', ''id''', '''lists'', ''id''', '''large'', ''id''', '''photos'', ''id''', '''forced'', ''id''',
+    '''of_domain'', ''id''', '''films'', ''id''', '''details'', ''id''', '''ranges'', ''id''', '''lists'', ''id''', '''hashed_integers'', ''id''', '''typed'', ''id''', '''large'', ''id''', '''photos'', ''id''', '''forced'', ''id''',
     '''foreign_table'', ''id''', '''view'', ''id''', '''short'', ''id''', '''plain_number_seq'', ''last_value''']) AS arguments;
 --> 42804: column word of table public.plain cannot be converted | It is of type text.
 --> 42703: column "none" of relation public.plain does not exist
@@ -36,8 +38,10 @@ SELECT errors_of(format('SELECT snowflake_convert(%s)', arguments)) FROM unnest(
 --> 55000: column id of table public.details cannot be converted | It refers to another column. | Convert what it refers to. That makes this column bigint, too.
 --> 42P16: column id of table public.ranges cannot be converted | The table is partitioned by it. | Create a table that has partitions for snowflake IDs, and copy the rows.
 --> 42P16: column id of table public.lists cannot be converted | The table is partitioned by it. | Create a table that has partitions for snowflake IDs, and copy the rows.
---> 55000: column id of table public.large cannot be converted | The next snowflake ID, ..., is not above the largest key, 9223372036854775807. | Choose an earlier epoch, or give the rows with these keys other ones.
---> 55000: column id of table public.photos cannot be converted | The next snowflake ID, ..., is not above the largest key, .... | Choose an earlier epoch, or give the rows with these keys other ones.
+--> 42P16: column id of table public.hashed_integers cannot be converted | The table is partitioned by it. | Create a table that has partitions for snowflake IDs, and copy the rows.
+--> 42809: column id of table public.typed cannot be converted | The table is of type film. | Detach the table from the type with ALTER TABLE ... NOT OF first.
+--> 55000: column id of table public.large cannot be converted | The next snowflake ID, ..., is not above the largest key, 9223372036854775807. | Give the rows with these keys other ones. If no ID has been issued yet, an earlier epoch makes IDs larger.
+--> 55000: column id of table public.photos cannot be converted | The next snowflake ID, ..., is not above the largest key, .... | Give the rows with these keys other ones. If no ID has been issued yet, an earlier epoch makes IDs larger.
 --> 55000: column id of table public.forced cannot be converted | Row-level security is forced on the owner of the table, who might not see the largest key.
 --> 42809: column id of table public.foreign_table cannot be converted | The relation is not a table, or it is temporary or foreign.
 --> 42809: column id of table public.view cannot be converted | The relation is not a table, or it is temporary or foreign.

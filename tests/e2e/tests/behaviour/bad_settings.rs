@@ -11,7 +11,7 @@ fn worker(cluster: &Cluster) -> i32 {
 fn a_bad_value_stops_the_start() {
     for (settings, rule) in [
         ("worker_id = 32", "The valid values are the decimal numbers from 0 to 31"),
-        ("worker_id = -2", "The valid values are decimal numbers, and -1 for none."),
+        ("worker_id = -2", "The valid values are the decimal numbers that its bits can hold"),
         ("datacenter_id = five", "The valid values are decimal numbers"),
         ("datacenter_id = ", "The valid values are decimal numbers"),
         ("worker_id = 7.6", "The valid values are decimal numbers"),
