@@ -7,9 +7,9 @@ use pgrx::pg_sys::NodeTag::{T_CoerceToDomain, T_Const, T_FuncExpr, T_RelabelType
 use pgrx::pg_sys::SysCacheIdentifier::PARTRELID;
 use pgrx::{PgList, pg_sys};
 
-use crate::server::encoding::encode;
+use crate::server::encoding::{encode, text_attribute};
 use crate::server::ours::Function;
-use crate::table::{NARROW, Table, row};
+use crate::table::{NARROW, Table, columns, row};
 
 /// Where the values of a column come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,25 +140,33 @@ pub fn of_primary_key(table: pg_sys::Oid) -> Vec<i16> {
 /// What PostgreSQL subtracts from the number of a column in a set.
 const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
 
-/// Whether a column is part of the key of a partitioned table's partitions, or that is computed from it.
-pub fn is_in_partition_key(table: &Table, column: i16) -> bool {
-    // SAFETY: the relation is open.
-    unsafe {
-        let column = pg_sys::bms_make_singleton(i32::from(column) - OFFSET);
-        pg_sys::has_partition_attrs(table.relation.as_ptr(), column, std::ptr::null_mut())
-    }
+/// Whether the partitions of a table are those of a column, or computed from it.
+pub fn is_in_partition_key(table: pg_sys::Oid, column: i16) -> bool {
+    partition_strategy(table, column).is_some()
 }
 
-/// Whether the ranges or lists of partitions are those of a column, or computed from it.
-pub fn is_partitioned_by(table: &Table, column: i16) -> bool {
+/// The same, of partitions that are ranges or lists.
+pub fn is_partitioned_by(table: pg_sys::Oid, column: i16) -> bool {
     const BY_HASH: c_char = b'h' as c_char;
-    // SAFETY: the cache is one of these rows.
-    is_in_partition_key(table, column)
-        && unsafe {
-            row(PARTRELID, table.oid, |row| {
-                (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_partitioned_table>()).partstrat
-            }) != Some(BY_HASH)
-        }
+    partition_strategy(table, column).is_some_and(|strategy| strategy != BY_HASH)
+}
+
+/// How a table is partitioned, if by a column or by what is computed from it. Takes no lock, which
+/// whoever converts another key might wait for.
+fn partition_strategy(table: pg_sys::Oid, column: i16) -> Option<c_char> {
+    // SAFETY: the cache is one of these rows, whose columns are as many as they say.
+    let (strategy, mut numbers, expressions) = unsafe {
+        row(PARTRELID, table, |row| {
+            let key = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_partitioned_table>();
+            let numbers = key.partattrs.values.as_slice(key.partnatts as usize).to_vec();
+            let expressions = pg_sys::Anum_pg_partitioned_table_partexprs;
+            (key.partstrat, numbers, text_attribute(PARTRELID, row, expressions))
+        })
+    }?;
+    numbers.retain(|number| *number != 0);
+    // 0 is the whole row.
+    numbers.extend(expressions.iter().flat_map(|text| columns(text)));
+    numbers.iter().any(|number| [0, column].contains(number)).then_some(strategy)
 }
 
 /// A table, its partitions and the tables that inherit from it. Others can drop them at any time.

@@ -4,9 +4,9 @@
 use std::ffi::{CStr, c_char};
 use std::slice;
 
-use crate::server::encoding::{decode, encode};
+use crate::server::encoding::{decode, encode, text_attribute};
 use crate::server::report::{self, Report};
-use pgrx::pg_sys::SysCacheIdentifier::INDEXRELID;
+use pgrx::pg_sys::SysCacheIdentifier::{INDEXRELID, RELOID};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{PgList, PgRelation};
@@ -24,11 +24,23 @@ impl Table {
         Table { oid, relation: unsafe { PgRelation::open(oid) } }
     }
 
-    /// A relation that the transaction might not have locked: it is until it is closed.
+    /// A relation that the transaction might not have locked: it is until it is closed. 42P01 if it was
+    /// dropped.
     pub fn read(oid: pg_sys::Oid) -> Table {
-        // SAFETY: the lock keeps it as it is.
-        let relation = unsafe { PgRelation::with_lock(oid, pg_sys::AccessShareLock as _) };
-        Table { oid, relation }
+        Table::read_if_there(oid).unwrap_or_else(|| Dropped(oid).raise())
+    }
+
+    /// As [`Table::read`]; `None` if it was dropped.
+    pub fn read_if_there(oid: pg_sys::Oid) -> Option<Table> {
+        const LOCK: i32 = pg_sys::AccessShareLock as _;
+        // SAFETY: the lock keeps the relation as it is, and waits for whoever drops it.
+        unsafe {
+            pg_sys::LockRelationOid(oid, LOCK);
+            let is_there = row(RELOID, oid, |_| ()).is_some();
+            let relation = is_there.then(|| PgRelation::with_lock(oid, LOCK));
+            pg_sys::UnlockRelationOid(oid, LOCK);
+            relation.map(|relation| Table { oid, relation })
+        }
     }
 
     /// The defaults with the numbers of their columns, among them the expressions of generated columns;
@@ -53,16 +65,7 @@ impl Table {
         // SAFETY: looks for the rows of indexes by their OIDs. The attributes are texts, or NULL.
         let of_index = |index| unsafe {
             row(INDEXRELID, index, |row| {
-                ATTRIBUTES.map(|attribute| {
-                    let mut is_null = false;
-                    let value = pg_sys::SysCacheGetAttr(
-                        INDEXRELID as _,
-                        row,
-                        attribute as i16,
-                        &raw mut is_null,
-                    );
-                    (!is_null).then(|| text(pg_sys::text_to_cstring(value.cast_mut_ptr())))
-                })
+                ATTRIBUTES.map(|attribute| text_attribute(INDEXRELID, row, attribute))
             })
         };
         // SAFETY: the relation is open, and the list is one of OIDs.

@@ -177,7 +177,7 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
         Some(sequence) if others.iter().any(|other| other.contains(&constant(sequence))) => {
             "another column uses its sequence"
         }
-        _ if is_partitioned_by(table, number) => "the table is partitioned by it",
+        _ if is_partitioned_by(table.oid, number) => "the table is partitioned by it",
         _ if others.iter().chain(&table.indexes()).any(computes)
             || checks.iter().any(|check| limits(check, number)) =>
         {

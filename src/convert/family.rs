@@ -12,9 +12,9 @@ use crate::key::{
 };
 use crate::server::encoding::encode;
 use crate::server::ours::Function;
-use crate::server::report;
+use crate::server::report::{self, Report};
 use crate::server::spi::{Argument, Row, query};
-use crate::table::{NARROW, Table, column_name, relation_name, row, type_name};
+use crate::table::{Dropped, NARROW, Table, column_name, relation_name, row, type_name};
 
 /// A column of the table that it is not inherited from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +49,9 @@ impl Column {
         // SAFETY: look for the column by its number, and for the type by its OID.
         unsafe {
             let of = pg_sys::get_atttype(self.table(), self.number);
+            if of == pg_sys::InvalidOid {
+                Dropped(self.table()).raise();
+            }
             [of, pg_sys::getBaseType(of)]
         }
     }
@@ -68,8 +71,7 @@ impl Column {
                 .refused(ERRCODE_DATATYPE_MISMATCH, reason)
                 .set_hint("Change the type of the column to integer first."));
         }
-        // SAFETY: the relation is open.
-        let row_type = unsafe { (*Table::read(self.table()).relation.rd_rel).reloftype };
+        let row_type = of_row(self.table(), |class| class.reloftype);
         if row_type != pg_sys::InvalidOid {
             let reason = format!("The table is of type {}.", type_name(row_type));
             return Err(self
@@ -112,9 +114,13 @@ impl Asked {
         };
         let mut keys = BTreeSet::new();
         for oid in tables {
-            // 42P01, where opening it would say less.
-            relation_name(oid);
-            let table = Table::read(oid);
+            let table = match self {
+                Asked::Schema(_) => match Table::read_if_there(oid) {
+                    Some(table) => table,
+                    None => continue,
+                },
+                _ => Table::read(oid),
+            };
             let is_key = |number: &i16| {
                 let source = Source::of(&table, *number, Some(function));
                 (source.is_sequence() || source == Source::Ids) && !is_reference(&table, *number)
@@ -244,11 +250,8 @@ pub const FORCED: &str =
     "Row-level security is forced on the owner of the table, who might not see the largest key.";
 
 /// Whether an heir of the column's table is a partitioned one, of whose partitions the column decides.
-fn is_in(heir: pg_sys::Oid, column: Column, decides: impl Fn(&Table, i16) -> bool) -> bool {
-    // SAFETY: looks for the relation by its OID.
-    let kind = unsafe { pg_sys::get_rel_relkind(heir) } as u8;
-    kind == pg_sys::RELKIND_PARTITIONED_TABLE
-        && decides(&Table::read(heir), number_in(heir, column))
+fn is_in(heir: pg_sys::Oid, column: Column, decides: fn(pg_sys::Oid, i16) -> bool) -> bool {
+    decides(heir, number_in(heir, column))
 }
 
 /// The number that a column has in a table that inherits it.
@@ -262,13 +265,14 @@ pub fn number_in(heir: pg_sys::Oid, column: Column) -> i16 {
 
 /// The owner of a table.
 pub fn owner_of(table: pg_sys::Oid) -> pg_sys::Oid {
+    of_row(table, |class| class.relowner)
+}
+
+/// An OID in a table's row of the catalog; 0 if it was dropped.
+fn of_row(table: pg_sys::Oid, read: fn(&pg_sys::FormData_pg_class) -> pg_sys::Oid) -> pg_sys::Oid {
     // SAFETY: the cache is one of these rows.
-    let owner = unsafe {
-        row(RELOID, table, |row| {
-            (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_class>()).relowner
-        })
-    };
-    owner.unwrap_or(pg_sys::InvalidOid)
+    let oid = unsafe { row(RELOID, table, |row| read(&*pg_sys::GETSTRUCT(row).cast())) };
+    oid.unwrap_or(pg_sys::InvalidOid)
 }
 
 /// The owner of a column's table; 42501 unless the caller has his privileges.

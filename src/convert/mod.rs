@@ -26,7 +26,7 @@ use crate::server::context::with_context;
 use crate::server::encoding::{encode, text_of_name};
 use crate::server::ours::Function;
 use crate::server::report::{self, OrRaise};
-use crate::server::spi::execute_here;
+use crate::server::spi::{execute_here, query};
 use crate::server::subtransaction::rolled_back;
 use crate::server::transaction;
 use crate::server::user::as_owner;
@@ -94,7 +94,36 @@ fn snowflake_revert(
     let plan = || reversion(column(relation, &name)?, function.as_ref());
     let plan = changed(plan, |plan| &plan.revert, function.as_ref(), dry_run == Some(true));
     let plan = plan.or_raise();
+    for (column, source) in plan.keys {
+        if let Source::Sequence(sequence) = source {
+            warn_of_roles(column.table(), sequence);
+        }
+    }
     TableIterator::new(rows("revert", plan.revert))
+}
+
+/// Warns of roles that may insert into a table, but take no values of the sequence: they needed no right
+/// to it before, because an identity needs none, or because the sequence is new.
+fn warn_of_roles(table: pg_sys::Oid, sequence: pg_sys::Oid) {
+    const ROLES: &str = "
+        SELECT string_agg(DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END, ', ')
+        FROM (
+            SELECT relacl FROM pg_class WHERE oid = $1
+            UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = $1
+        ) AS privileges (acl), aclexplode(acl)
+        WHERE privilege_type = 'INSERT'
+          AND NOT CASE grantee WHEN 0 THEN has_sequence_privilege('public', $2, 'USAGE, UPDATE')
+                               ELSE has_sequence_privilege(grantee, $2, 'USAGE, UPDATE') END";
+    let arguments = [table, sequence].map(|oid| (Some(oid.into()), pg_sys::OIDOID));
+    let Some(roles) = query(ROLES, &arguments).swap_remove(0).swap_remove(0) else { return };
+    let [table, sequence] = [table, sequence].map(relation_name);
+    let warning = report::warning(format!(
+        "roles that may insert into table {table} may not use its sequence"
+    ));
+    let warning = warning
+        .set_detail(format!("An INSERT by {roles} fails if it takes the default."))
+        .set_hint(format!("Run GRANT USAGE ON SEQUENCE {sequence} TO {roles}."));
+    report::send(warning, PgLogLevel::WARNING);
 }
 
 /// The column that is named, unless it is NULL.

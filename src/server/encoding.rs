@@ -7,7 +7,9 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::RangeInclusive;
 
-use pgrx::pg_sys;
+use pgrx::{PgSqlErrorCode, pg_sys};
+
+use crate::server::report::{self, Report};
 
 /// Decodes a text of the database.
 pub fn decode(text: &CStr) -> String {
@@ -61,7 +63,12 @@ fn raw(byte: u8) -> char {
     char::from_u32(*RAW.start() as u32 | u32::from(byte)).expect("a character")
 }
 
-/// The text argument with this number, counted from 0. It must not be NULL.
+/// No valid text, of an argument or of a setting, has more bytes. Longer ones are refused before they
+/// are copied, because Rust ends the process where memory is short, and PostgreSQL only the statement.
+pub const LONGEST: usize = 65_536;
+
+/// The text argument with this number, counted from 0. It must not be NULL. 54000 for a text that is
+/// longer than any valid one.
 ///
 /// # Safety
 ///
@@ -70,7 +77,32 @@ pub unsafe fn text_argument(fcinfo: pg_sys::FunctionCallInfo, number: usize) -> 
     // SAFETY: the argument is a text; the copy is PostgreSQL's, and read at once.
     unsafe {
         let text = pgrx::fcinfo::pg_getarg_datum_raw(fcinfo, number);
+        let length = pg_sys::toast_raw_datum_size(text) - pg_sys::VARHDRSZ;
+        if length > LONGEST {
+            let message = format!("a text of {length} bytes is too long");
+            report::new(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+                .set_detail(format!("No valid value has more than {LONGEST} bytes."))
+                .raise();
+        }
         decode(CStr::from_ptr(pg_sys::text_to_cstring(text.cast_mut_ptr())))
+    }
+}
+
+/// An attribute of a row of a cache; `None` for NULL.
+///
+/// # Safety
+///
+/// The row is one of the cache, and the attribute a text.
+pub unsafe fn text_attribute(
+    cache: pg_sys::SysCacheIdentifier::Type,
+    row: pg_sys::HeapTuple,
+    attribute: u32,
+) -> Option<String> {
+    let mut is_null = false;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let value = pg_sys::SysCacheGetAttr(cache as _, row, attribute as i16, &raw mut is_null);
+        (!is_null).then(|| decode(CStr::from_ptr(pg_sys::text_to_cstring(value.cast_mut_ptr()))))
     }
 }
 

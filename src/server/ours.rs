@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys;
 
-use crate::server::encoding::decode;
+use crate::server::encoding::{decode, text_attribute};
 use crate::server::spi::Argument;
 
 /// A function of the library.
@@ -67,12 +67,7 @@ unsafe fn of_row(row: pg_sys::HeapTuple, symbol: &str) -> Option<Function> {
     unsafe {
         let &pg_sys::FormData_pg_proc { oid, pronamespace, proowner, prolang, .. } =
             &*pg_sys::heap_tuple_get_struct(row);
-        let text = |attribute: u32| {
-            let cache = pg_sys::SysCacheIdentifier::PROCOID;
-            let mut is_null = false;
-            let text = pg_sys::SysCacheGetAttr(cache as _, row, attribute as i16, &raw mut is_null);
-            (!is_null).then(|| decode(CStr::from_ptr(pg_sys::text_to_cstring(text.cast_mut_ptr()))))
-        };
+        let text = |attribute| text_attribute(pg_sys::SysCacheIdentifier::PROCOID, row, attribute);
         let is_ours = prolang == pg_sys::Oid::from(pg_sys::ClanguageId)
             && text(pg_sys::Anum_pg_proc_prosrc).is_some_and(|found| found == symbol)
             && text(pg_sys::Anum_pg_proc_probin).is_some_and(|path| {
@@ -80,7 +75,9 @@ unsafe fn of_row(row: pg_sys::HeapTuple, symbol: &str) -> Option<Function> {
             })
             && pg_sys::superuser_arg(proowner)
             && pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, oid) != pg_sys::InvalidOid;
-        let schema = || decode(CStr::from_ptr(pg_sys::get_namespace_name(pronamespace)));
-        is_ours.then(|| Function { oid, schema: schema() })
+        // Another session might have dropped both since the function was found.
+        let schema = pg_sys::get_namespace_name(pronamespace);
+        (is_ours && !schema.is_null())
+            .then(|| Function { oid, schema: decode(CStr::from_ptr(schema)) })
     }
 }

@@ -5,6 +5,8 @@ use std::ffi::{CStr, CString, c_char};
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 
+use crate::server::encoding::LONGEST;
+
 use super::error::{Error, explain};
 use super::placeholder;
 
@@ -78,7 +80,11 @@ impl<T> Text<T> {
         }
         // SAFETY: a string that lives through the call.
         let text = unsafe { CStr::from_ptr(*value) };
-        (self.parse)(&text.to_string_lossy()).map_err(explain).is_ok()
+        let valid = match text.count_bytes() {
+            0..=LONGEST => (self.parse)(&text.to_string_lossy()).map(|_| ()),
+            _ => Err(format!("No valid value has more than {LONGEST} bytes.")),
+        };
+        valid.map_err(explain).is_ok()
     }
 }
 

@@ -32,7 +32,10 @@ SELECT count(*) AS misplaced FROM (
     FROM (SELECT (random() * 9223372036854774784)::bigint AS id FROM generate_series(1, 100000)) AS ids
 ) AS ids WHERE before > id; --> 0
 
--- Malformed text: which character, and where.
+-- Malformed text: which character, and where. A text that no memory might be left for is not looked at.
+SELECT snowflake_from_base62(repeat('x', 65537));
+--> ERROR 54000: a text of 65537 bytes is too long
+--> DETAIL: No valid value has more than 65536 bytes.
 SELECT snowflake_to_base62(-1);
 --> ERROR 22023: a snowflake ID is never negative
 --> DETAIL: The value is -1.

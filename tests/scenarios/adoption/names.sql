@@ -33,6 +33,8 @@ SELECT adopted('public, *'); --> public "My Schema" "My" my "a,b" "*"
 SET snowflake.adopted_schemas = 'nowhere';
 
 -- A value that is no list is refused, wherever it comes from.
+SELECT right(errors_of(format('SET snowflake.adopted_schemas = %L', repeat('a,', 32768) || 'a')), 43);
+--> | No valid value has more than 65536 bytes.
 SELECT count(*), errors_of(format('%s SET snowflake.adopted_schemas = %L', place, value)) FROM unnest(ARRAY['', 'ALTER ROLE postgres', 'ALTER DATABASE scenario']) AS place,
     unnest(ARRAY['a,,b', 'a b', '"a', ',']) AS value GROUP BY 2;
 --> 3 | 22023: invalid value for parameter "snowflake.adopted_schemas": "," | The valid values are lists of names, separated by commas and quoted where needed, as in search_path.

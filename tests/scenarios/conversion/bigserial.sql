@@ -39,3 +39,19 @@ SELECT count(*) FROM snowflake_convert('marks', dry_run => false);
 INSERT INTO marks VALUES (1);
 SELECT count(*) FROM snowflake_revert('marks', 'id', dry_run => false);
 INSERT INTO marks DEFAULT VALUES RETURNING id; --> 2
+
+-- An identity needs no privilege on its sequence, and a default does: those who insert are named.
+CREATE ROLE app; CREATE ROLE "Old App"; CREATE TABLE cards (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, word text);
+GRANT INSERT, SELECT ON cards TO app; GRANT INSERT (word) ON cards TO "Old App";
+SELECT count(*) FROM snowflake_convert('cards', dry_run => false);
+SELECT count(*) FROM snowflake_revert('cards', 'id', dry_run => false);
+--> WARNING: roles that may insert into table public.cards may not use its sequence
+--> DETAIL: An INSERT by "Old App", app fails if it takes the default.
+--> HINT: Run GRANT USAGE ON SEQUENCE public.cards_id_seq TO "Old App", app.
+--> 2
+SET ROLE app; INSERT INTO cards DEFAULT VALUES; --> ERROR 42501
+RESET ROLE; GRANT USAGE ON SEQUENCE public.cards_id_seq TO "Old App", app;
+SET ROLE app; INSERT INTO cards DEFAULT VALUES RETURNING id; --> 1
+RESET ROLE; SELECT count(*) FROM snowflake_convert('cards', dry_run => false);
+REVOKE USAGE ON SEQUENCE cards_id_seq FROM app; GRANT USAGE ON SEQUENCE cards_id_seq TO PUBLIC; GRANT INSERT ON cards TO PUBLIC;
+SELECT count(*) FROM snowflake_revert('cards', 'id'); --> 2

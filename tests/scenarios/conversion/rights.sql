@@ -83,7 +83,11 @@ CREATE FUNCTION public.more(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS 
 CREATE OPERATOR public.>= (FUNCTION = public.more, LEFTARG = bigint, RIGHTARG = bigint);
 \as postgres
 SET search_path = public, pg_catalog;
-SELECT count(*) FROM snowflake_revert('shop.orders', 'id', dry_run => false); --> 3
+SELECT count(*) FROM snowflake_revert('shop.orders', 'id', dry_run => false);
+--> WARNING: roles that may insert into table shop.orders may not use its sequence
+--> DETAIL: An INSERT by clerk fails if it takes the default.
+--> HINT: Run GRANT USAGE ON SEQUENCE shop.orders_id_seq TO clerk.
+--> 3
 SELECT count(*) FROM snowflake_convert('shop.orders', 'id', dry_run => false); --> 3
 
 -- An overload in the extension's schema makes the default ambiguous, and runs nothing.
@@ -92,6 +96,10 @@ CREATE FUNCTION public.snowflake_nextval(x integer DEFAULT 1) RETURNS bigint LAN
 --> ERROR 42723: function "snowflake_nextval" already exists with same argument types
 CREATE FUNCTION public.snowflake_nextval(x text DEFAULT '1') RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE WARNING $w$trapped$w$; RETURN 1; END';
 \as postgres
-SELECT count(*) FROM snowflake_revert('shop.orders', 'id', dry_run => false); --> 2
+SELECT count(*) FROM snowflake_revert('shop.orders', 'id', dry_run => false);
+--> WARNING: roles that may insert into table shop.orders may not use its sequence
+--> DETAIL: An INSERT by clerk fails if it takes the default.
+--> HINT: Run GRANT USAGE ON SEQUENCE shop.orders_id_seq TO clerk.
+--> 2
 SELECT snowflake_convert('shop.orders', 'id', dry_run => false);
 --> ERROR 42725: function public.snowflake_nextval() is not unique

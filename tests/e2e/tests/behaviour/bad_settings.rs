@@ -9,15 +9,16 @@ fn worker(cluster: &Cluster) -> i32 {
 
 #[test]
 fn a_bad_value_stops_the_start() {
+    const HELD: &str = "The valid values are the decimal numbers that its bits can hold";
     for (settings, rule) in [
         ("worker_id = 32", "The valid values are the decimal numbers from 0 to 31"),
-        ("worker_id = -2", "The valid values are the decimal numbers that its bits can hold"),
-        ("datacenter_id = five", "The valid values are decimal numbers"),
-        ("datacenter_id = ", "The valid values are decimal numbers"),
-        ("worker_id = 7.6", "The valid values are decimal numbers"),
-        ("worker_id = 1e1", "The valid values are decimal numbers"),
-        ("worker_id = 0x10", "The valid values are decimal numbers"),
-        ("worker_id = 99999999999", "The valid values are decimal numbers"),
+        ("worker_id = -2", HELD),
+        ("datacenter_id = five", HELD),
+        ("datacenter_id = ", HELD),
+        ("worker_id = 7.6", HELD),
+        ("worker_id = 1e1", HELD),
+        ("worker_id = 0x10", HELD),
+        ("worker_id = 99999999999", HELD),
         ("start_after = tomorrow", "it is neither an ISO 8601 instant with an offset"),
         // Seconds, and a year.
         ("start_after = 1795300647", "is before the epoch, 2010-11-04 01:42:54.657"),

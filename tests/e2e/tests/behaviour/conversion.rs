@@ -44,7 +44,7 @@ fn all_tables_are_locked_before_the_first_statement() {
     let narrow =
         "SELECT count(*) FROM pg_attribute WHERE attrelid IN ('one'::regclass, 'two'::regclass)
         AND atttypid = 'integer'::regtype";
-    let conversion = behind(&cluster, "two", || {
+    let conversion = behind(&cluster, "two", CONVERT, || {
         // A SELECT plans with the columns of the tables as they are.
         assert_eq!(bigint(&mut cluster.connect(), narrow), 4);
         reader.run("COMMIT");
@@ -54,9 +54,9 @@ fn all_tables_are_locked_before_the_first_statement() {
 }
 
 /// A conversion that waits for a table, until others end what it waits for.
-fn behind(cluster: &Cluster, table: &str, end: impl FnOnce()) -> Result<Row, Error> {
+fn behind(cluster: &Cluster, table: &str, convert: &str, end: impl FnOnce()) -> Result<Row, Error> {
     std::thread::scope(|scope| {
-        let conversion = scope.spawn(|| cluster.connect().query_one(CONVERT, &[]));
+        let conversion = scope.spawn(|| cluster.connect().query_one(convert, &[]));
         let mut other = cluster.connect();
         let waits = format!(
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '{table}'::regclass"
@@ -81,11 +81,31 @@ fn what_was_committed_while_a_conversion_waited_is_seen() {
         let mut writer = cluster.connect();
         writer.run(before);
         writer.run(&format!("BEGIN; {change}"));
-        let error = error_of(behind(&cluster, "one", || writer.run("COMMIT")));
+        let error = error_of(behind(&cluster, "one", CONVERT, || writer.run("COMMIT")));
         assert_eq!(error.code().code(), code, "{error}");
         assert!(error.detail().unwrap_or_default().contains(detail), "{error:?}");
         if code == "40001" {
             assert_eq!(bigint(&mut writer, CONVERT), 6);
+        }
+    }
+}
+
+/// Of a schema, the other keys are converted.
+#[test]
+fn a_table_that_is_dropped_while_a_conversion_waits_is_not_there() {
+    for (arguments, converted) in [("schema => 'public'", Some(1)), ("'one'", None)] {
+        let cluster = ring();
+        let mut other = cluster.connect();
+        other.run("BEGIN; DROP TABLE one CASCADE");
+        let convert =
+            "SELECT count(*) FROM snowflake_convert(?, dry_run => false) WHERE step = 'convert'";
+        let convert = convert.replace('?', arguments);
+        match (behind(&cluster, "one", &convert, || other.run("COMMIT")), converted) {
+            (Ok(row), Some(count)) => assert_eq!(row.get::<_, i64>(0), count),
+            (outcome, None) => {
+                assert_eq!(error_of(outcome).code(), &SqlState::UNDEFINED_TABLE);
+            }
+            (Err(error), Some(_)) => panic!("{error}"),
         }
     }
 }

@@ -131,3 +131,37 @@ fn partitions_that_are_dropped_meanwhile_do_no_harm() {
     });
     client.run("SELECT");
 }
+
+/// A session finds the function, and then waits for the names of schemas, which VACUUM FULL locks, until
+/// another one has dropped the extension with its schema. The server goes on.
+#[test]
+fn an_extension_that_is_dropped_with_its_schema_meanwhile_does_no_harm() {
+    let (cluster, mut client) = server();
+    client.run(
+        "DROP EXTENSION snowflake; CREATE SCHEMA ours; CREATE EXTENSION snowflake SCHEMA ours",
+    );
+    let (mut dropping, mut reading) = (cluster.connect(), cluster.connect());
+    // What a CREATE TABLE reads of pg_namespace is in the session's caches then.
+    client.run(
+        "RESET search_path; SET snowflake.adopted_schemas = '';
+         CREATE TABLE blog.zero (id bigserial PRIMARY KEY); SET snowflake.adopted_schemas = 'blog'",
+    );
+    dropping.run("BEGIN; DROP EXTENSION snowflake; DROP SCHEMA ours");
+    reading.run("BEGIN; SELECT FROM pg_namespace");
+    // In another database, where nothing waits for names.
+    let mut watching = cluster.connect_as("postgres", "template1");
+    let mut wait_for = |waiting| {
+        let query = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 2615";
+        eventually("they wait", || bigint(&mut watching, query) == waiting);
+    };
+    let mut vacuum = cluster.connect();
+    std::thread::scope(|scope| {
+        scope.spawn(move || vacuum.run("VACUUM FULL pg_namespace"));
+        wait_for(1);
+        scope.spawn(|| client.run("CREATE TABLE blog.one (id bigserial PRIMARY KEY)"));
+        wait_for(2);
+        dropping.run("COMMIT");
+        reading.run("COMMIT");
+    });
+    assert_left(&mut client, "blog.one", "id", "bigint");
+}
