@@ -2,7 +2,7 @@
 
 mod error;
 
-use crate::server::encoding::text_argument;
+use crate::server::argument::text_argument;
 use crate::server::in_recovery;
 use crate::server::report::{self, OrRaise, Report};
 use crate::server::time::{self, timestamptz};

@@ -1,6 +1,6 @@
 //! An ID for those who cannot read 64-bit numbers: JSON, and a short text.
 
-use crate::server::encoding::text_argument;
+use crate::server::argument::text_argument;
 use crate::server::report::OrRaise;
 use pgrx::JsonB;
 use pgrx::prelude::*;

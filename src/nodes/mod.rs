@@ -11,7 +11,8 @@ mod claims;
 mod error;
 mod node;
 
-use crate::server::encoding::{encode, text_argument};
+use crate::server::argument::text_argument;
+use crate::server::encoding::encode;
 use crate::server::report::{self, OrRaise};
 use crate::server::time::from_raw;
 use pgrx::datum::TimestampWithTimeZone;

@@ -24,11 +24,13 @@
 //! - `trigger`: what trigger functions look at.
 //! - `direct`: functions that PostgreSQL calls without a wrapper.
 //! - `worker`: background workers.
+//! - `argument`: arguments that are texts.
 //! - `report`: how errors and log entries reach PostgreSQL.
 //! - `time`: PostgreSQL's times and ours.
 //! - `unguarded`: every function of the server that is called without the guard of pgrx.
 //! - `encoding`: texts of the database, and texts of ours.
 
+pub mod argument;
 pub mod context;
 mod direct;
 pub mod encoding;

@@ -1,10 +1,10 @@
-//! pg_partman, with partitions of a day each. The tests are skipped where the server has no
+//! pg_partman, with partitions of a day each. The test is skipped where the server has no
 //! pg_partman of version 5.3 or later.
 
 use std::fs;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Means, bigint, error_of, lacks, skip};
+use snowflake_e2e::{Cluster, Means, bigint, lacks, skip};
 
 use crate::program::source;
 
@@ -80,20 +80,4 @@ fn partitions_of_a_day_begin_at_midnight() {
     assert!(kept.len() < second.len() && second.ends_with(&kept), "{kept:?} of {second:?}");
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM events"), 1, "the first day is gone");
     assert_eq!(bigint(&mut client, stray), 0);
-}
-
-/// pg_partman takes functions that encode times for keys of text and UUIDs only.
-#[test]
-fn an_encoder_is_refused_for_a_bigint() {
-    let Some(cluster) = cluster() else { return };
-    let mut client = cluster.connect();
-    let table = "CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY RANGE (id)";
-    client.batch_execute(table).expect("a table");
-    let error = error_of(client.batch_execute(
-        "SELECT partman.create_parent('public.events', 'id', '1 day',
-             p_time_encoder => 'public.snowflake_min', p_time_decoder => 'public.snowflake_timestamp')",
-    ));
-    let message = "p_time_encoder and p_time_decoder can only be used with text/uuid type control \
-                   column.";
-    assert!(error.message().starts_with(message), "{error}");
 }

@@ -13,5 +13,4 @@ mod patroni;
 mod pgbackrest;
 mod poolers;
 mod provisioning;
-mod replicated_sequences;
 mod twins;
