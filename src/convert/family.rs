@@ -78,10 +78,15 @@ impl Column {
                 .refused(ERRCODE_WRONG_OBJECT_TYPE, reason)
                 .set_hint("Detach the table from the type with ALTER TABLE ... NOT OF first."));
         }
-        if heirs(self.table()).into_iter().any(|heir| is_in(heir, self, is_in_partition_key)) {
+        if self.decides_partitions(is_in_partition_key) {
             return Err(self.partitioned());
         }
         Ok(())
+    }
+
+    /// Whether it is such a key of partitions, in its table or in one that inherits it.
+    fn decides_partitions(self, is_key: fn(pg_sys::Oid, i16) -> bool) -> bool {
+        heirs(self.table()).into_iter().any(|heir| is_key(heir, number_in(heir, self)))
     }
 
     fn partitioned(self) -> ErrorReport {
@@ -228,12 +233,7 @@ impl Key {
             Source::Other => refused(UNREADY, "It has another default.")
                 .set_hint("Change the default with ALTER TABLE."),
             _ if is_row_security_forced(&table) => refused(UNREADY, FORCED),
-            _ if heirs(column.table())
-                .into_iter()
-                .any(|heir| is_in(heir, column, is_partitioned_by)) =>
-            {
-                column.partitioned()
-            }
+            _ if column.decides_partitions(is_partitioned_by) => column.partitioned(),
             _ => return Ok(Key { column, source }),
         })
     }
@@ -248,11 +248,6 @@ pub fn is_row_security_forced(table: &Table) -> bool {
 
 pub const FORCED: &str =
     "Row-level security is forced on the owner of the table, who might not see the largest key.";
-
-/// Whether an heir of the column's table is a partitioned one, of whose partitions the column decides.
-fn is_in(heir: pg_sys::Oid, column: Column, decides: fn(pg_sys::Oid, i16) -> bool) -> bool {
-    decides(heir, number_in(heir, column))
-}
 
 /// The number that a column has in a table that inherits it.
 pub fn number_in(heir: pg_sys::Oid, column: Column) -> i16 {
