@@ -7,7 +7,7 @@
 use std::iter;
 use std::time::Instant;
 
-use crate::server::report::{self, OrRaise, Report};
+use crate::server::report::{self, OrRaise, Report, wraps};
 use crate::server::{called_directly, time};
 use pgrx::check_for_interrupts;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -229,11 +229,7 @@ pub enum Error {
     NegativeCount(i32),
 }
 
-impl From<promise::Error> for Error {
-    fn from(error: promise::Error) -> Error {
-        Error::Promise(error)
-    }
-}
+wraps!(Promise(promise::Error));
 
 impl Report for Error {
     fn report(self) -> ErrorReport {

@@ -128,6 +128,8 @@ pub fn is_reference(table: &Table, column: i16) -> bool {
 
 /// The columns of a table's primary key, by their numbers.
 pub fn of_primary_key(table: pg_sys::Oid) -> Vec<i16> {
+    // What PostgreSQL subtracts from the number of a column in a set.
+    const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
     // SAFETY: looks for the constraint of a table by its OID, and reads the set that it gives.
     unsafe {
         let key = pg_sys::get_primary_key_attnos(table, true, &mut pg_sys::InvalidOid.clone());
@@ -136,9 +138,6 @@ pub fn of_primary_key(table: pg_sys::Oid) -> Vec<i16> {
         std::iter::successors(after(&-1), after).map(|member| (member + OFFSET) as i16).collect()
     }
 }
-
-/// What PostgreSQL subtracts from the number of a column in a set.
-const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
 
 /// Whether the partitions of a table are those of a column, or computed from it.
 pub fn is_in_partition_key(table: pg_sys::Oid, column: i16) -> bool {
@@ -155,18 +154,17 @@ pub fn is_partitioned_by(table: pg_sys::Oid, column: i16) -> bool {
 /// whoever converts another key might wait for.
 fn partition_strategy(table: pg_sys::Oid, column: i16) -> Option<c_char> {
     // SAFETY: the cache is one of these rows, whose columns are as many as they say.
-    let (strategy, mut numbers, expressions) = unsafe {
+    let (strategy, is_named, expressions) = unsafe {
         row(PARTRELID, table, |row| {
             let key = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_partitioned_table>();
-            let numbers = key.partattrs.values.as_slice(key.partnatts as usize).to_vec();
+            let is_named = key.partattrs.values.as_slice(key.partnatts as usize).contains(&column);
             let expressions = pg_sys::Anum_pg_partitioned_table_partexprs;
-            (key.partstrat, numbers, text_attribute(PARTRELID, row, expressions))
+            (key.partstrat, is_named, text_attribute(PARTRELID, row, expressions))
         })
     }?;
-    numbers.retain(|number| *number != 0);
     // 0 is the whole row.
-    numbers.extend(expressions.iter().flat_map(|text| columns(text)));
-    numbers.iter().any(|number| [0, column].contains(number)).then_some(strategy)
+    let uses_it = |text: String| columns(&text).iter().any(|number| [0, column].contains(number));
+    (is_named || expressions.is_some_and(uses_it)).then_some(strategy)
 }
 
 /// A table, its partitions and the tables that inherit from it. Others can drop them at any time.

@@ -1,6 +1,6 @@
 //! Errors of administration.
 
-use crate::server::report::{self, Report};
+use crate::server::report::{self, Report, wraps};
 use crate::server::time;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -27,11 +27,7 @@ pub enum Error {
     NoSuchConfirmation(String),
 }
 
-impl From<promise::Error> for Error {
-    fn from(error: promise::Error) -> Error {
-        Error::Promise(error)
-    }
-}
+wraps!(Promise(promise::Error));
 
 impl Report for Error {
     fn report(self) -> ErrorReport {

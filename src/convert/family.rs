@@ -65,23 +65,20 @@ impl Column {
     /// typed table, and 42P16 for one of a partition key.
     fn refuse_fixed_type(self) -> Result<(), ErrorReport> {
         let [of, base] = self.types();
-        if of != base {
-            let reason = format!("It is of type {}.", type_name(of));
-            return Err(self
-                .refused(ERRCODE_DATATYPE_MISMATCH, reason)
-                .set_hint("Change the type of the column to integer first."));
-        }
         let row_type = of_row(self.table(), |class| class.reloftype);
-        if row_type != pg_sys::InvalidOid {
+        Err(if of != base {
+            let reason = format!("It is of type {}.", type_name(of));
+            self.refused(ERRCODE_DATATYPE_MISMATCH, reason)
+                .set_hint("Change the type of the column to integer first.")
+        } else if row_type != pg_sys::InvalidOid {
             let reason = format!("The table is of type {}.", type_name(row_type));
-            return Err(self
-                .refused(ERRCODE_WRONG_OBJECT_TYPE, reason)
-                .set_hint("Detach the table from the type with ALTER TABLE ... NOT OF first."));
-        }
-        if self.decides_partitions(is_in_partition_key) {
-            return Err(self.partitioned());
-        }
-        Ok(())
+            self.refused(ERRCODE_WRONG_OBJECT_TYPE, reason)
+                .set_hint("Detach the table from the type with ALTER TABLE ... NOT OF first.")
+        } else if self.decides_partitions(is_in_partition_key) {
+            self.partitioned()
+        } else {
+            return Ok(());
+        })
     }
 
     /// Whether it is such a key of partitions, in its table or in one that inherits it.
@@ -119,12 +116,10 @@ impl Asked {
         };
         let mut keys = BTreeSet::new();
         for oid in tables {
-            let table = match self {
-                Asked::Schema(_) => match Table::read_if_there(oid) {
-                    Some(table) => table,
-                    None => continue,
-                },
-                _ => Table::read(oid),
+            let table = match (self, Table::read_if_there(oid)) {
+                (_, Some(table)) => table,
+                (Asked::Schema(_), None) => continue,
+                _ => Dropped(oid).raise(),
             };
             let is_key = |number: &i16| {
                 let source = Source::of(&table, *number, Some(function));

@@ -117,10 +117,8 @@ fn warn_of_roles(table: pg_sys::Oid, sequence: pg_sys::Oid) {
     let arguments = [table, sequence].map(|oid| (Some(oid.into()), pg_sys::OIDOID));
     let Some(roles) = query(ROLES, &arguments).swap_remove(0).swap_remove(0) else { return };
     let [table, sequence] = [table, sequence].map(relation_name);
-    let warning = report::warning(format!(
-        "roles that may insert into table {table} may not use its sequence"
-    ));
-    let warning = warning
+    let message = format!("roles that may insert into table {table} may not use its sequence");
+    let warning = report::warning(message)
         .set_detail(format!("An INSERT by {roles} fails if it takes the default."))
         .set_hint(format!("Run GRANT USAGE ON SEQUENCE {sequence} TO {roles}."));
     report::send(warning, PgLogLevel::WARNING);

@@ -1,6 +1,6 @@
 //! Why an ID or a time cannot be decoded, composed or bounded.
 
-use crate::server::report::{self, Report};
+use crate::server::report::{self, Report, wraps};
 use crate::server::time::display_timestamptz;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -47,17 +47,7 @@ pub enum Error {
     PartsType,
 }
 
-impl From<promise::Error> for Error {
-    fn from(error: promise::Error) -> Error {
-        Error::Promise(error)
-    }
-}
-
-impl From<PartsError> for Error {
-    fn from(error: PartsError) -> Error {
-        Error::Parts(error)
-    }
-}
+wraps!(Promise(promise::Error), Parts(PartsError));
 
 impl Report for Error {
     fn report(self) -> ErrorReport {

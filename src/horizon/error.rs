@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 
 use super::holders::Prepared;
 use crate::promise;
-use crate::server::report::{self, Report};
+use crate::server::report::{self, Report, wraps};
 
 /// Why there is no horizon.
 #[derive(Debug)]
@@ -24,11 +24,7 @@ pub enum Error {
     OtherSnapshot,
 }
 
-impl From<promise::Error> for Error {
-    fn from(error: promise::Error) -> Error {
-        Error::Promise(error)
-    }
-}
+wraps!(Promise(promise::Error));
 
 impl Report for Error {
     fn report(self) -> ErrorReport {

@@ -1,7 +1,7 @@
 //! Why an identity is not given or taken back.
 
 use crate::server::own_table::OthersCode;
-use crate::server::report::{self, Report};
+use crate::server::report::{self, Report, wraps};
 use crate::server::time::{self, display_timestamptz};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -82,17 +82,7 @@ pub enum Error {
     },
 }
 
-impl From<decode::Error> for Error {
-    fn from(error: decode::Error) -> Error {
-        Error::Time(error)
-    }
-}
-
-impl From<OthersCode> for Error {
-    fn from(found: OthersCode) -> Error {
-        Error::OthersCode(found)
-    }
-}
+wraps!(Time(decode::Error), OthersCode(OthersCode));
 
 impl Report for Error {
     fn report(self) -> ErrorReport {

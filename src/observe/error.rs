@@ -1,6 +1,6 @@
 //! What can go wrong with an ID that is observed, and what the log says of it.
 
-use crate::server::report::{self, Report};
+use crate::server::report::{self, Report, wraps};
 use crate::server::time;
 use crate::server::trigger::ColumnError;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -24,23 +24,7 @@ pub enum Error {
     Column(ColumnError),
 }
 
-impl From<decode::Error> for Error {
-    fn from(error: decode::Error) -> Error {
-        Error::Decode(error)
-    }
-}
-
-impl From<promise::Error> for Error {
-    fn from(error: promise::Error) -> Error {
-        Error::Promise(error)
-    }
-}
-
-impl From<ColumnError> for Error {
-    fn from(error: ColumnError) -> Error {
-        Error::Column(error)
-    }
-}
+wraps!(Decode(decode::Error), Promise(promise::Error), Column(ColumnError));
 
 impl Report for Error {
     fn report(self) -> ErrorReport {

@@ -1,6 +1,6 @@
 //! Errors of starts and reservations.
 
-use crate::server::report::{self, Report};
+use crate::server::report::{self, Report, wraps};
 use crate::server::{in_recovery, time};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -27,17 +27,7 @@ pub enum Error {
     Refused(Refusal),
 }
 
-impl From<settings::Error> for Error {
-    fn from(error: settings::Error) -> Error {
-        Error::Settings(error)
-    }
-}
-
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Error {
-        Error::Refused(refusal)
-    }
-}
+wraps!(Settings(settings::Error), Refused(Refusal));
 
 impl From<Unreadable> for Error {
     fn from(error: Unreadable) -> Error {

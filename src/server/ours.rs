@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys;
+use pgrx::{IntoDatum, direct_function_call, pg_sys};
 
 use crate::server::encoding::{decode, text_attribute};
 use crate::server::spi::Argument;
@@ -38,18 +38,9 @@ impl Function {
 
     /// Whether the present role may execute it.
     pub fn is_allowed(&self) -> bool {
-        let execute = pg_sys::AclMode::from(pg_sys::ACL_EXECUTE);
-        // SAFETY: looks for the function by its OID.
-        let allowed = unsafe {
-            let role = pg_sys::GetUserId();
-            #[cfg(feature = "pg15")]
-            let allowed = pg_sys::pg_proc_aclcheck(self.oid, role, execute);
-            #[cfg(not(feature = "pg15"))]
-            let allowed =
-                pg_sys::object_aclcheck(pg_sys::ProcedureRelationId, self.oid, role, execute);
-            allowed
-        };
-        allowed == pg_sys::AclResult::ACLCHECK_OK
+        let arguments = [self.oid.into_datum(), "EXECUTE".into_datum()];
+        // SAFETY: the function has these arguments; it gives NULL if ours was dropped.
+        unsafe { direct_function_call(pg_sys::has_function_privilege_id, &arguments) == Some(true) }
     }
 
     /// Its OID, for a query; NULL if this database does not have it.

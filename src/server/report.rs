@@ -58,6 +58,18 @@ impl Report for ErrorReport {
     }
 }
 
+/// Lets `?` turn other errors into variants of `Error`.
+macro_rules! wraps {
+    ($($variant:ident($error:ty)),+) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Error {
+                Error::$variant(error)
+            }
+        })+
+    };
+}
+pub(crate) use wraps;
+
 /// Takes the value out of a result, or raises its error.
 pub trait OrRaise {
     /// The type of the value.

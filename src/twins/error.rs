@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use crate::server::encoding::decode;
-use crate::server::report::{self, Report};
+use crate::server::report::{self, Report, wraps};
 use crate::server::time;
 use crate::server::trigger::ColumnError;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -84,11 +84,7 @@ pub enum Error {
     Twin(Twin),
 }
 
-impl From<ColumnError> for Error {
-    fn from(error: ColumnError) -> Error {
-        Error::Column(error)
-    }
-}
+wraps!(Column(ColumnError));
 
 impl Report for Error {
     fn report(self) -> ErrorReport {
