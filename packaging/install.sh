@@ -21,7 +21,6 @@ case $server in
 esac
 extension_dir=${DESTDIR:-}$("$pg_config" --sharedir)/extension
 library_dir=${DESTDIR:-}$("$pg_config" --pkglibdir)
-program_dir=${DESTDIR:-}$("$pg_config" --bindir)
 control=$extension_dir/snowflake.control
 here=$(cd "$(dirname "$0")" && pwd)
 library=$here/lib/snowflake_pg.so
@@ -69,14 +68,6 @@ place() {
     echo "    $2/$name"
 }
 
-# Removes what 0.3.0 installed beside the extension: a second one, and a program.
-remove_former() {
-    for file in "$extension_dir"/snowflake_convert.control "$extension_dir"/snowflake_convert--*.sql \
-        "$library_dir/snowflake_convert.so" "$program_dir/snowflake-widen"; do
-        [ ! -e "$file" ] || into "$(dirname "$file")" rm -f "$file"
-    done
-}
-
 case ${1:-install} in
 check) check ;;
 install)
@@ -87,7 +78,6 @@ install)
     place "$library" "$library_dir" 755
     for file in "$here"/share/extension/*; do place "$file" "$extension_dir" 644; done
     if [ -n "$replaced" ]; then
-        remove_former
         cat <<'END'
 
 Installed over another version, or over the same one. A running server keeps the old library until it is restarted.
@@ -123,7 +113,6 @@ uninstall)
             if grep -qs snowflake_pg "$script"; then into "$extension_dir" rm -f "$script"; fi
         done
         into "$extension_dir" rm -f "$control"
-        remove_former
     elif [ -e "$control" ]; then
         echo "    $control belongs to another project, and was not removed."
     fi

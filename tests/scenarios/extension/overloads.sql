@@ -26,7 +26,7 @@ BEGIN
     RESET ROLE;
 END $$;
 -- A new extension. The functions of both versions are known first.
-SELECT note(); DROP EXTENSION snowflake; CREATE EXTENSION snowflake VERSION '0.3.0' SCHEMA ids; SELECT note();
+SELECT note(); DROP EXTENSION snowflake; CREATE EXTENSION snowflake VERSION '0.4.0' SCHEMA ids; SELECT note();
 DROP EXTENSION snowflake;
 SELECT trap();
 SELECT count(*) > 60 FROM pg_proc WHERE pronamespace = 'ids'::regnamespace; --> t
@@ -38,7 +38,7 @@ DROP OWNED BY clerk; GRANT CREATE, USAGE ON SCHEMA ids TO clerk; GRANT SELECT ON
 SELECT ids.snowflake_within(1268118639732232192, '2020-06-03 00:00:00+00', '2020-06-04 00:00:00+00'); --> t
 
 -- An extension that is updated.
-DROP EXTENSION snowflake; CREATE EXTENSION snowflake VERSION '0.3.0' SCHEMA ids;
+DROP EXTENSION snowflake; CREATE EXTENSION snowflake VERSION '0.4.0' SCHEMA ids;
 SELECT trap();
 ALTER EXTENSION snowflake UPDATE;
 SELECT count(*) FROM ids.pg_stat_snowflake, ids.snowflake_status; --> 1

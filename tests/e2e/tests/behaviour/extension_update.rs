@@ -122,10 +122,10 @@ const FILL: &str = "
     INSERT INTO parts SELECT snowflake_parse(next_id());";
 
 /// Functions of others in the schema of the extension, which fit calls of its own, one of them to a
-/// function that 0.3.0 does not have.
+/// function that 0.4.0 does not have.
 const OTHERS: &str = "
     DO $$ DECLARE name text; type text; BEGIN
-        FOR name IN SELECT proname FROM pg_proc WHERE proname ~ '^snowflake_' UNION VALUES ('snowflake_convert') LOOP
+        FOR name IN SELECT proname FROM pg_proc WHERE proname ~ '^snowflake_' UNION VALUES ('snowflake_conversion') LOOP
             FOREACH type IN ARRAY ARRAY['point', 'line'] LOOP
                 EXECUTE format('CREATE FUNCTION %I(a %s DEFAULT NULL) RETURNS int RETURN 1', name, type);
             END LOOP;
@@ -181,40 +181,6 @@ fn what_uses_the_extension_survives_the_update() {
     }
 }
 
-/// The functions of conversions were in an extension of their own in 0.3.0. Its library is gone, so
-/// the update says what to do while this extension is there. Keys that it has converted stay.
-#[test]
-fn an_update_asks_for_the_extension_of_conversions_to_be_dropped() {
-    let directory = new_directory();
-    let programs = Programs::from_env().copy(&directory.path().join("server"));
-    // These stand in for that extension. One of its functions has the signature of a new one.
-    for (name, text) in [
-        ("snowflake_convert.control", "default_version = '0.3.0'\nrequires = 'snowflake'\n"),
-        (
-            "snowflake_convert--0.3.0.sql",
-            "CREATE FUNCTION snowflake_revert(regclass, name, boolean) RETURNS int RETURN 1;\n",
-        ),
-    ] {
-        fs::write(programs.extensions().join(name), text).expect("a directory of ours");
-    }
-    let cluster = Cluster::builder().programs(programs).start();
-    let mut client = database(&cluster, "of_both", Some("0.3.0"));
-    client.run(
-        "CREATE EXTENSION snowflake_convert;
-         CREATE TABLE converted (id bigint PRIMARY KEY DEFAULT snowflake_nextval())",
-    );
-    let error = error_of(client.batch_execute(UPDATE));
-    assert!(error.message().contains("snowflake_convert"), "{error}");
-    let hint = error.hint().expect("a hint");
-    assert!(hint.contains("DROP EXTENSION snowflake_convert"), "{hint}");
-    client.run("DROP EXTENSION snowflake_convert");
-    client.run(UPDATE);
-    client.run(
-        "INSERT INTO converted DEFAULT VALUES; CREATE TABLE orders (id bigserial PRIMARY KEY);
-         SELECT snowflake_convert('orders', 'id', dry_run => false)",
-    );
-}
-
 /// pg_upgrade creates the functions as the old cluster has them, and PostgreSQL looks for the symbols
 /// of all of them. A dump creates the newest version.
 #[test]
@@ -235,10 +201,6 @@ fn pg_upgrade_and_dumps_carry_each_former_release_over() {
         let mut client = new.connect_to(&name);
         client.run(UPDATE);
         client.run(FILL);
-        client.run(
-            "CREATE TABLE plain (id serial PRIMARY KEY);
-             SELECT snowflake_convert('plain', 'id', dry_run => false)",
-        );
     }
 }
 

@@ -50,28 +50,3 @@ fn an_update_before_the_restart_works_or_fails_as_a_whole() {
     assert_eq!(value::<String>(&mut client, installed), expected);
     assert!(bigint(&mut client, NEXT) > 0);
 }
-
-/// The extension of conversions of 0.3.0 is dropped without its library, and before the update. What
-/// it has converted goes on.
-#[test]
-fn a_converted_key_stays_when_the_extension_of_conversions_is_dropped() {
-    const UPDATE: &str = "ALTER EXTENSION snowflake UPDATE";
-    const INSERT: &str = "INSERT INTO converted DEFAULT VALUES RETURNING id";
-    let mut cluster = former_cluster();
-    let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE EXTENSION snowflake_convert; CREATE TABLE converted (id serial PRIMARY KEY);
-             SELECT snowflake_convert('converted', 'id', dry_run => false)",
-        )
-        .expect("converted");
-    let id = bigint(&mut client, INSERT);
-    cluster.stop();
-    start_with_new_library(&mut cluster);
-    let mut client = cluster.connect();
-    let error = error_of(client.batch_execute(UPDATE));
-    assert!(error.hint().is_some_and(|hint| hint.contains("DROP EXTENSION")), "{error:?}");
-    client.batch_execute("DROP EXTENSION snowflake_convert").expect("dropped");
-    client.batch_execute(UPDATE).expect("an update");
-    assert!(bigint(&mut client, INSERT) > id);
-}

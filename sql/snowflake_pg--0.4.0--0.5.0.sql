@@ -1,0 +1,1 @@
+-- From 0.4.0 to 0.5.0 of the extension of snowflake_pg.
