@@ -15,13 +15,13 @@ CREATE TYPE snowflake_parts AS (
 CREATE SCHEMA snowflake_internal;
 
 CREATE FUNCTION snowflake_nextval() RETURNS bigint
-    LANGUAGE c VOLATILE STRICT PARALLEL SAFE
+    LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED
     AS 'MODULE_PATHNAME', 'snowflake_nextval';
 
 CREATE FUNCTION snowflake_internal.snowflake_nextval_support(internal) RETURNS internal
     LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'snowflake_nextval_support';
 CREATE FUNCTION snowflake_internal.snowflake_nextval_in_copy() RETURNS bigint
-    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_nextval_in_copy';
+    LANGUAGE c STABLE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'snowflake_nextval_in_copy';
 ALTER FUNCTION snowflake_nextval() SUPPORT snowflake_internal.snowflake_nextval_support;
 
 CREATE FUNCTION snowflake_timestamp(id bigint) RETURNS timestamptz
@@ -189,7 +189,7 @@ AS 'MODULE_PATHNAME', 'snowflake_min_under_wrapper';
 CREATE FUNCTION "snowflake_nextval"(
     "count" INT
 ) RETURNS SETOF bigint
-STRICT VOLATILE PARALLEL SAFE
+STRICT VOLATILE PARALLEL RESTRICTED
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'snowflake_nextval_count_wrapper';
 

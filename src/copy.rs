@@ -36,7 +36,7 @@ extension_sql!(
 CREATE FUNCTION snowflake_internal.snowflake_nextval_support(internal) RETURNS internal
     LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'snowflake_nextval_support';
 CREATE FUNCTION snowflake_internal.snowflake_nextval_in_copy() RETURNS bigint
-    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_nextval_in_copy';
+    LANGUAGE c STABLE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'snowflake_nextval_in_copy';
 ALTER FUNCTION snowflake_nextval() SUPPORT snowflake_internal.snowflake_nextval_support;
 ",
     name = "copy",

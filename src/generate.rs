@@ -26,11 +26,14 @@ const LONGEST_RUN: u32 = 4096;
 /// A request of more than one ID leaves one in this many of a millisecond's IDs to others.
 const LEFT_TO_OTHERS: u32 = 32;
 
+// What takes IDs is PARALLEL RESTRICTED, so that the leader takes them in the order of the query.
+// Each worker would take those of its own part, before the leader merges the parts. A worker still
+// takes IDs where a user's function is declared PARALLEL SAFE, or the extension was not updated.
 called_directly!(pg_finfo_snowflake_nextval);
 extension_sql!(
     "
 CREATE FUNCTION snowflake_nextval() RETURNS bigint
-    LANGUAGE c VOLATILE STRICT PARALLEL SAFE
+    LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED
     AS 'MODULE_PATHNAME', 'snowflake_nextval';
 ",
     name = "nextval",
@@ -71,7 +74,7 @@ pub fn next_id() -> i64 {
 }
 
 /// The next `count` IDs. 22023 when `count` is negative, else as `snowflake_nextval()`.
-#[pg_extern(name = "snowflake_nextval", volatile, strict, parallel_safe)]
+#[pg_extern(name = "snowflake_nextval", volatile, strict, parallel_restricted)]
 fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
     let mut left = u32::try_from(count).map_err(|_| Error::NegativeCount(count)).or_raise();
     let fixed = settings::fixed();

@@ -26,9 +26,9 @@ ORDER BY p.proname COLLATE "C", p.pronargs;
 --> snowflake_max(timestamp with time zone,timestamp with time zone,integer,integer,integer) | i | t | s | f
 --> snowflake_min(timestamp with time zone) | i | t | s | f
 --> snowflake_min(timestamp with time zone,timestamp with time zone,integer,integer,integer) | i | t | s | f
---> snowflake_nextval() | v | t | s | f
---> snowflake_nextval(integer) | v | t | s | f
---> snowflake_internal.snowflake_nextval_in_copy() | s | t | s | f
+--> snowflake_nextval() | v | t | r | f
+--> snowflake_nextval(integer) | v | t | r | f
+--> snowflake_internal.snowflake_nextval_in_copy() | s | t | r | f
 --> snowflake_internal.snowflake_nextval_support(internal) | v | t | u | f
 --> snowflake_observe(bigint) | v | t | u | f
 --> snowflake_observe_rows() | v | f | u | f

@@ -47,8 +47,8 @@ pub use programs::{
     Programs, Stopped, as_server_user, is_root, kill_server, output, put_first, signal,
 };
 pub use query::{
-    NEXT, PARALLEL, archive_wal, assert_check, bigint, bigints, check, error_of, explain,
-    interruption, process, seconds_after, value,
+    NEXT, PARALLEL, PARALLEL_SAFE, archive_wal, assert_check, bigint, bigints, check, error_of,
+    explain, interruption, process, seconds_after, value,
 };
 pub use register::Register;
 pub use repack::repack_under_inserts;

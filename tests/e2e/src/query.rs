@@ -14,6 +14,9 @@ pub const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2;
     SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
     SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
 
+/// Lets workers take IDs, as before 0.5.0, and as functions that are declared so still do.
+pub const PARALLEL_SAFE: &str = "ALTER FUNCTION snowflake_nextval() PARALLEL SAFE";
+
 /// The single value that a query returns.
 #[track_caller]
 pub fn value<T: FromSqlOwned>(client: &mut Client, query: &str) -> T {

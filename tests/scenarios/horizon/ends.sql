@@ -85,8 +85,9 @@ INSERT INTO jobs SELECT last_value FROM first; COMMIT;
 \session
 CALL commit_next(NULL, NULL); --> f | t
 
--- So do IDs that parallel workers take for their leader, which might take none itself.
+-- So do IDs that parallel workers take for their leader, which might take none itself, as before 0.5.0.
 \session late
+ALTER FUNCTION snowflake_nextval() PARALLEL SAFE;
 CREATE TABLE many AS SELECT generate_series(1, 10000) AS n;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
 EXPLAIN (COSTS OFF) SELECT min(snowflake_nextval()) FROM many;

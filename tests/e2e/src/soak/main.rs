@@ -23,7 +23,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls};
-use snowflake_e2e::{Cluster, Stopped, bigint, bigints, create_orders, eventually, signal};
+use snowflake_e2e::{
+    Cluster, PARALLEL_SAFE, Stopped, bigint, bigints, create_orders, eventually, signal,
+};
 
 use clients::{KINDS, Receipt, Role, SOURCE, Shared, client};
 use sets::{NAMES, STANDBYS, Set, only, required};
@@ -133,6 +135,7 @@ impl Soak {
             .start();
         create_orders(&primary);
         primary.connect().batch_execute(SOURCE).expect("a table");
+        primary.connect().batch_execute(PARALLEL_SAFE).expect("altered");
         let standbys = [0, 1].map(|number| standby_of(&primary, number, 0));
         let shared = Arc::new(Shared::default());
         let clients = (0..CLIENTS)

@@ -13,7 +13,7 @@ use snowflake_e2e::{
     interruption, process,
 };
 
-use super::{Disk, NEXT, PARALLEL, take};
+use super::{Disk, NEXT, PARALLEL, PARALLEL_SAFE, take};
 
 /// A cluster whose clock the test moves on, so that each next ID has to extend the reservation.
 fn cluster() -> Cluster {
@@ -166,6 +166,7 @@ fn begin_and_reserve(before: &str, query: &str, expected: usize) {
     let mut cluster = cluster();
     let source = "CREATE TABLE source AS SELECT generate_series(1, 50000) AS n; ANALYZE source";
     cluster.connect().batch_execute(source).expect("a table");
+    cluster.connect().batch_execute(PARALLEL_SAFE).expect("altered");
     let (mut ids, mut highest) = (Vec::new(), 0);
     for round in 0..4 {
         if round == 2 {

@@ -36,7 +36,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use postgres::Client;
 use postgres::error::{DbError, SqlState};
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, INSERT, Journal, NEXT, PARALLEL, assert_rows, bigint,
+    Cluster, ClusterBuilder, INSERT, Journal, NEXT, PARALLEL, PARALLEL_SAFE, assert_rows, bigint,
     create_directory, create_orders, error_of, eventually, process, value,
 };
 

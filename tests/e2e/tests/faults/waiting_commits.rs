@@ -6,7 +6,7 @@ use std::time::Duration;
 use postgres::Client;
 use snowflake_e2e::{Cluster, explain, within};
 
-use super::{PARALLEL, wait_in_commit};
+use super::{PARALLEL, PARALLEL_SAFE, wait_in_commit};
 
 /// A server whose commits wait for a standby that does not come. Sessions begin with a setting with
 /// which they do not wait.
@@ -34,6 +34,7 @@ fn without_standby() -> Cluster {
         )
         .expect("created");
     let mut client = cluster.connect();
+    client.batch_execute(PARALLEL_SAFE).expect("altered");
     client.batch_execute(PARALLEL).expect("set");
     let plan = explain(&mut client, "SELECT count(snowflake_nextval()) FROM source");
     assert!(plan.contains("Gather"), "{plan}");
