@@ -3,9 +3,9 @@
 mod error;
 
 use crate::server::argument::text_argument;
-use crate::server::in_recovery;
 use crate::server::report::{self, OrRaise, Report};
 use crate::server::time::{self, timestamptz};
+use crate::server::{in_recovery, transaction};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
@@ -34,14 +34,15 @@ fn snowflake_floor() -> Option<TimestampWithTimeZone> {
 /// Makes IDs start after `ts`, cut to the millisecond, and returns the floor. `force` allows to
 /// lower it, to set it further ahead of the clock than `snowflake.max_backward_step`, and to set it
 /// while the clock is refused. Writes the register again if it was deleted while the server runs.
-/// 42501 unless superuser; 55000 for what needs `force`; 25006 on a standby; 22003 when the
-/// timestamp field does not hold `ts`.
+/// 42501 unless superuser; 55000 for what needs `force`; 25006 on a standby and in a read-only
+/// transaction; 22003 when the timestamp field does not hold `ts`.
 #[pg_extern(volatile, strict)]
 fn snowflake_set_floor(
     ts: TimestampWithTimeZone,
     force: default!(bool, false),
 ) -> TimestampWithTimeZone {
     let fixed = authorized("set the floor of snowflake IDs").or_raise();
+    transaction::refuse_read_only(c"snowflake_set_floor()");
     let floor = timestamp_in(fixed.layout, ts).or_raise();
     let outcome = achieve(fixed, Wish::SetFloor { floor, force }).or_raise();
     restored_copy::settle();
@@ -62,13 +63,15 @@ fn snowflake_set_floor(
 /// the risk. Returns false if there is nothing to confirm. `what` is `layout`, `system_identifier`
 /// or `clock`. `force` allows to confirm the system identifier of a copy that has the identity of
 /// its original. 42501 unless superuser; 22023 for anything else; 55000 for a layout that would
-/// issue IDs again, for what needs `force`, and for a copy without an identity; 25006 on a standby.
+/// issue IDs again, for what needs `force`, and for a copy without an identity; 25006 on a standby
+/// and in a read-only transaction.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_confirm(what text, force bool DEFAULT false) RETURNS bool
     LANGUAGE c VOLATILE STRICT AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     let fixed = authorized("confirm a change for snowflake IDs").or_raise();
+    transaction::refuse_read_only(c"snowflake_confirm()");
     // SAFETY: the function is strict, and its arguments are a text and a bool.
     let (what, force) = unsafe { (text_argument(fcinfo, 0), pg_getarg(fcinfo, 1) == Some(true)) };
     let mut is_confirmed = false;

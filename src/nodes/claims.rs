@@ -1,5 +1,7 @@
 //! The table `snowflake_node_claims`: who has which identity.
 
+use std::ffi::CStr;
+
 use crate::server::own_table::OwnTable;
 use crate::server::spi::{self, Argument, Row, text};
 use crate::server::{in_recovery, transaction};
@@ -18,11 +20,12 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Locks the table, if the current role may claim.
-    pub fn locked(fcinfo: pg_sys::FunctionCallInfo) -> Result<Claims, Error> {
+    /// Locks the table for this function, if the current role may claim.
+    pub fn locked(fcinfo: pg_sys::FunctionCallInfo, function: &CStr) -> Result<Claims, Error> {
         if in_recovery() {
             return Err(Error::InRecovery);
         }
+        transaction::refuse_read_only(function);
         if transaction::keeps_snapshot() {
             return Err(Error::OldSnapshot);
         }

@@ -32,9 +32,9 @@ pub use claims::{TABLE, int4, own_identity};
 /// The identity of the node of this name, as lines of `postgresql.conf`. A name gets the same
 /// identity until it is released. Without `datacenter_id` or `worker_id`, the first that nobody has
 /// had is taken. 42501 for roles that may not claim; 25001 in a REPEATABLE READ transaction; 25006
-/// on a standby; 22004 without a name; 22023 for a name or a number that is not valid; 55000 if the
-/// node has another identity; 55006 if another node, or this very server, has this one; 54000 if
-/// there is none left.
+/// on a standby and in a read-only transaction; 22004 without a name; 22023 for a name or a number
+/// that is not valid; 55000 if the node has another identity; 55006 if another node, or this very
+/// server, has this one; 54000 if there is none left.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_claim_node(name text, datacenter_id integer DEFAULT NULL,
                                      worker_id integer DEFAULT NULL)
@@ -67,7 +67,7 @@ fn claim(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Error> {
     let last = [layout.last_datacenter_id(), layout.last_worker_id()];
     let wanted =
         [number(fcinfo, 1, "datacenter_id", last[0])?, number(fcinfo, 2, "worker_id", last[1])?];
-    let claims = Claims::locked(fcinfo)?;
+    let claims = Claims::locked(fcinfo, c"snowflake_claim_node()")?;
     if let Some(node) = claims.node(&name) {
         let agrees = |wanted: Option<i32>, id| wanted.is_none_or(|wanted| wanted == id);
         if !agrees(wanted[0], node.datacenter_id) || !agrees(wanted[1], node.worker_id) {
@@ -111,7 +111,7 @@ fn release(fcinfo: pg_sys::FunctionCallInfo) -> Result<TimestampWithTimeZone, Er
         (None, Some(_)) => return Err(Error::NotFenced),
         _ => return Err(Error::OneTime),
     };
-    let claims = Claims::locked(fcinfo)?;
+    let claims = Claims::locked(fcinfo, c"snowflake_release_node()")?;
     let Some(node) = claims.node(&name) else { return Err(Error::NoNode(name)) };
     if until < node.claimed_at {
         let argument = if floor.is_some() { "floor" } else { "issued_until" };

@@ -1,4 +1,6 @@
-//! Which snapshot a transaction has, and when its commit is durable.
+//! Which snapshot a transaction has, whether it may write, and when its commit is durable.
+
+use std::ffi::CStr;
 
 use pgrx::pg_sys;
 
@@ -8,6 +10,13 @@ use crate::server::settings::set;
 pub fn keeps_snapshot() -> bool {
     // SAFETY: reads a variable of this process.
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
+}
+
+/// Refuses to execute a function in a read-only transaction, as PostgreSQL refuses `setval()`: 25006
+/// with this name.
+pub fn refuse_read_only(function: &CStr) {
+    // SAFETY: in a transaction; raises an error or does nothing.
+    unsafe { pg_sys::PreventCommandIfReadOnly(function.as_ptr()) }
 }
 
 /// Lets the commit of this transaction, or PREPARE TRANSACTION, wait until it is durable, here and
