@@ -92,7 +92,7 @@ fn configured() -> Result<Layout, Error> {
     let epoch = EPOCH.configured()?.unwrap_or(TWITTER_EPOCH);
     let layout = checked_layout(epoch, |width| width.configured(None).unwrap_or_default())?;
     check_configured_identity(layout)?;
-    check_configured_start(epoch)?;
+    check_configured_start(&layout)?;
     IDENTITY_REQUIRES.configured()?;
     ADOPTED_SCHEMAS.configured()?;
     for setting in LIMITS {
@@ -118,11 +118,11 @@ fn defined_identity(layout: Layout) -> Result<Option<Identity>, Error> {
 }
 
 /// Checks what the configuration says, before the layout is fixed.
-fn check_configured_start(epoch: i64) -> Result<(), Error> {
+fn check_configured_start(layout: &Layout) -> Result<(), Error> {
     if let Some(text) = placeholder::configured(START_AFTER.name)
         && let Some(start_after) = START_AFTER.configured()?
     {
-        valid::check_start_after(start_after, epoch).map_err(|rule| Error::Setting {
+        valid::check_start_after(start_after, layout).map_err(|rule| Error::Setting {
             name: START_AFTER.name,
             value: text,
             rule,

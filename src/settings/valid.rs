@@ -126,8 +126,7 @@ const START_RULE: &str = "The valid values are an ISO 8601 instant with an offse
     string.";
 
 /// Reads `snowflake.start_after`, in milliseconds since the Unix epoch; `None` where it is empty.
-/// While the server starts, the layout is not fixed yet, and [`super::define`] compares with its
-/// epoch.
+/// While the server starts, the layout is not fixed yet, and [`super::define`] compares with it.
 pub fn start_after(text: &str) -> Result<Option<i64>, String> {
     if text.trim().is_empty() {
         return Ok(None);
@@ -135,22 +134,25 @@ pub fn start_after(text: &str) -> Result<Option<i64>, String> {
     let time = instant::parse_time(text)
         .map_err(|error| format!("The value is not valid: {error}. {START_RULE}"))?;
     if let Some(fixed) = FIXED.get() {
-        check_start_after(Some(time), fixed.layout.epoch())?;
+        check_start_after(Some(time), &fixed.layout)?;
     }
     Ok(Some(time))
 }
 
-/// Refuses a time before the epoch, which protects from nothing. Most likely it is a number of
-/// seconds.
-pub fn check_start_after(time: Option<i64>, epoch: i64) -> Result<(), String> {
-    match time {
-        Some(time) if time < epoch => Err(format!(
-            "The value is not valid: {} is before the epoch, {}. {START_RULE}",
-            time::display(time),
-            time::display(epoch)
-        )),
-        _ => Ok(()),
-    }
+/// Refuses a time before the epoch, which protects from nothing, and one that no ID can be after.
+/// Most likely it is a number of seconds, or of microseconds.
+pub fn check_start_after(time: Option<i64>, layout: &Layout) -> Result<(), String> {
+    let (epoch, last) = (layout.epoch(), layout.last_timestamp());
+    let why = match time {
+        Some(time) if time < epoch => {
+            format!("{} is before the epoch, {}", time::display(time), time::display(epoch))
+        }
+        Some(time) if time >= last => {
+            format!("no ID is after it, since the timestamp field ends at {}", time::display(last))
+        }
+        _ => return Ok(()),
+    };
+    Err(format!("The value is not valid: {why}. {START_RULE}"))
 }
 
 /// Checks `snowflake.max_forward_step`: -1, or no less than what two clocks can seem to differ by.

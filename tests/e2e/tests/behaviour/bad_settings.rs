@@ -23,6 +23,13 @@ fn a_bad_value_stops_the_start() {
         // Seconds, and a year.
         ("start_after = 1795300647", "is before the epoch, 2010-11-04 01:42:54.657"),
         ("start_after = 2020", "is before the epoch"),
+        // Microseconds, and the last millisecond of the field, after which there is no ID.
+        (
+            "start_after = 1795300647000000",
+            "no ID is after it, since the timestamp field ends at 2080-07-10 17:30:30.208",
+        ),
+        ("start_after = 9223372036854775807", "no ID is after it"),
+        ("start_after = 2080-07-10T17:30:30.208Z, max_backward_step = -1", "no ID is after it"),
         (
             "epoch = yesterday",
             "it is neither an ISO 8601 instant with an offset nor a number of milliseconds",
