@@ -214,6 +214,14 @@ pub fn raise_floor(floor: i64, reserve_after: i64) {
     generator.set_reuse(ring, reuse);
 }
 
+/// Switches reuse off. The caller holds the lock of [`crate::promise::reservation`], so that nobody
+/// puts back a generator from before. The library must have been preloaded.
+pub fn end_reuse() {
+    let mut locked = lock();
+    let Protected { generator, ring, .. } = &mut *locked;
+    generator.set_reuse(ring, false);
+}
+
 /// The generator as it is now. The library must have been preloaded.
 pub fn generator() -> Generator {
     lock().generator

@@ -38,10 +38,7 @@ impl Report for Error {
             Error::Promise(error) => error.report(),
             Error::Reuse => unknown("while snowflake.reuse_window is on")
                 .set_detail("After a step back of the clock, smaller IDs can follow.")
-                .set_hint(
-                    "Set snowflake.reuse_window to 0 and reload the server. The setting is in force \
-                     from the next reservation on.",
-                ),
+                .set_hint("Set snowflake.reuse_window to 0 and reload the server."),
             Error::Prepared(all) => {
                 let places: Vec<_> = all.iter().map(|one| one.place.as_str()).collect();
                 let ends: Vec<_> = all.iter().map(|one| one.end.as_str()).collect();

@@ -47,6 +47,9 @@ pub fn horizon() -> Result<i64, Error> {
         // Nothing was issued since the server started: the horizon is where IDs begin.
         reservation::reserve(fixed, i64::MIN, 0)?;
     }
+    if settings::REUSE_WINDOW.get() == 0 && shared::generator().reuses() {
+        reservation::end_reuse()?;
+    }
     refuse_unknown()?;
     let horizon = read(fixed, snapshot)?;
     KNOWN.set(Some((key, horizon)));

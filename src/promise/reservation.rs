@@ -101,6 +101,14 @@ pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
     achieve(fixed, Wish::ReserveEarly, Closed::NOTHING).map(|_| ())
 }
 
+/// Switches reuse off now, and not with the next reservation.
+pub fn end_reuse() -> Result<(), Error> {
+    locked(|_, _| {
+        shared::end_reuse();
+        Ok(())
+    })
+}
+
 /// Does what an administrator wants.
 pub fn administer(fixed: &Fixed, wish: Wish) -> Result<Outcome, Error> {
     let closed = match wish {

@@ -4,7 +4,9 @@ use std::thread;
 use std::time::Duration;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, ClusterBuilder, Journal, assert_distinct, bigint, eventually};
+use snowflake_e2e::{
+    Cluster, ClusterBuilder, Journal, assert_distinct, bigint, error_of, eventually,
+};
 
 use super::NEXT;
 
@@ -111,6 +113,27 @@ fn under_load_no_id_is_issued_twice() {
         journal.misplaced(),
         runs.count()
     );
+}
+
+/// Nobody takes an ID, and nobody makes a reservation.
+#[test]
+fn on_an_idle_server_the_horizon_is_known_when_reuse_is_off() {
+    let cluster = with_reuse().start();
+    let mut client = cluster.connect();
+    let last = bigint(&mut client, NEXT);
+    let error = error_of(client.query("SELECT snowflake_horizon()", &[]));
+    let message = "the horizon of snowflake IDs is not known while snowflake.reuse_window is on";
+    assert_eq!(error.message(), message);
+    cluster.reload_with(&[("snowflake.reuse_window", "0")]);
+    let is_off = "SELECT (current_setting('snowflake.reuse_window') = '0')::int::bigint";
+    eventually("the session has the setting", || bigint(&mut client, is_off) == 1);
+    assert_eq!(bigint(&mut client, "SELECT snowflake_horizon()"), last);
+    // The milliseconds are not issued again.
+    use_the_clock(&mut client, &Journal::new());
+    let before = bigint(&mut client, NEXT);
+    cluster.set_clock("-0.25");
+    assert!(bigint(&mut client, NEXT) > before);
+    assert_eq!(steps_reused(&mut client), 0);
 }
 
 #[test]
