@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::server::encoding::encode;
+use crate::server::encoding::encode_file_name;
 use crate::server::own_table::OwnTable;
 use crate::server::{spi, time};
 use pgrx::prelude::*;
@@ -164,7 +164,7 @@ fn data_directory() -> PathBuf {
 
 fn is_below(file: &str, directory: &Path) -> bool {
     // The name as the server has it, whatever the encoding of the database.
-    let name = encode(file);
+    let name = encode_file_name(file);
     let path = Path::new(OsStr::from_bytes(name.as_bytes()));
     fs::canonicalize(path).is_ok_and(|file| file.starts_with(directory))
 }

@@ -5,7 +5,7 @@
 //! PostgreSQL calls when it finishes a report, puts the texts into the database's encoding.
 
 use std::cell::UnsafeCell;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -158,26 +158,25 @@ type Texts = [*mut c_char; 3];
 /// The texts of a report in the encoding of the database; `None` if they need no conversion.
 fn in_server_encoding(report: &ErrorReport) -> Option<*mut Texts> {
     let texts = [Some(report.message()), report.detail(), report.hint()];
+    let encoded = texts.map(|text| text.map(encoding::encode));
+    let is_same = |(text, encoded): (&Option<&str>, &Option<CString>)| {
+        text.map(str::as_bytes) == encoded.as_deref().map(CStr::to_bytes)
+    };
     // SAFETY: reads variables of this process.
-    let (database, encoding) = unsafe { (pg_sys::MyDatabaseId, pg_sys::GetDatabaseEncoding()) };
-    if database == pg_sys::InvalidOid
-        || encoding == pg_sys::pg_enc::PG_UTF8 as c_int
-        || texts.iter().flatten().all(|text| text.is_ascii())
+    let (database, memory) = unsafe { (pg_sys::MyDatabaseId, pg_sys::TopTransactionContext) };
+    if database == pg_sys::InvalidOid || memory.is_null() || texts.iter().zip(&encoded).all(is_same)
     {
         return None;
     }
-    let texts: Texts = texts.map(|text| {
+    let texts: Texts = encoded.map(|text| {
         // SAFETY: copies a string into memory of the transaction.
         text.map_or(ptr::null_mut(), |text| unsafe {
-            pg_sys::MemoryContextStrdup(
-                pg_sys::TopTransactionContext,
-                encoding::encode(text).as_ptr(),
-            )
+            pg_sys::MemoryContextStrdup(memory, text.as_ptr())
         })
     });
     // SAFETY: memory of the transaction, of the right size, for a value that owns nothing.
     unsafe {
-        let copy = pg_sys::MemoryContextAlloc(pg_sys::TopTransactionContext, size_of_val(&texts));
+        let copy = pg_sys::MemoryContextAlloc(memory, size_of_val(&texts));
         let copy = copy.cast::<Texts>();
         copy.write(texts);
         Some(copy)

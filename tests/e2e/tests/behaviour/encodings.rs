@@ -1,7 +1,9 @@
 //! Databases whose encoding is not UTF-8.
 
+use std::fs;
+
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, Run, error_of, values};
+use snowflake_e2e::{Cluster, NEXT, Run, check, error_of, values};
 
 #[test]
 fn names_and_texts_beyond_ascii_are_quoted_as_they_are() {
@@ -105,4 +107,17 @@ fn a_notice_quotes_a_name_beyond_ascii() {
     assert_eq!(notices.len(), 2);
     let index = "index public.\"Größe\"";
     assert!(notices[0].detail().expect("a detail").contains(index), "{notices:?}");
+}
+
+/// The name of a file is bytes, which need not be a text of the database.
+#[test]
+fn a_file_whose_name_a_database_cannot_hold_is_found_and_shown_escaped() {
+    let mut cluster = Cluster::start();
+    fs::write(cluster.data().join("größe.conf"), "snowflake.worker_id = 9\n").expect("a file");
+    cluster.restart_with(&[("include", "größe.conf")]);
+    cluster.run("CREATE DATABASE euc_jp ENCODING 'EUC_JP' LOCALE 'C' TEMPLATE template0");
+    cluster.run_in("euc_jp", "CREATE EXTENSION snowflake");
+    let (ok, detail, _) = check(&mut cluster.connect_to("euc_jp"), "origin of the identity");
+    assert!(!ok && detail.contains("This is inside the data directory"), "{detail}");
+    assert!(detail.contains(r"\xC3\x9Fe.conf, line 1"), "{detail}");
 }
