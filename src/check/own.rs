@@ -2,13 +2,15 @@
 
 use crate::server::ours::Function;
 use crate::server::report::{Report, sentences};
-use crate::server::{spi, time};
+use crate::server::{spi, time, transaction};
+use pgrx::pg_sys;
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::jump::{NOTABLE, Verdict};
 use snowflake_core::promise::Refusal;
 
 use super::facts::{Facts, NoPreview};
 use super::finding::{Finding, State};
+use super::rights::is_true;
 use crate::database_layout::{self, Recorded};
 use crate::generate;
 use crate::generator::shared;
@@ -27,12 +29,12 @@ const OF_A_WORKER: &str = "It starts again after 5 seconds, unless max_worker_pr
 /// allow it.
 const NOTABLE_LEAD: i64 = 60_000;
 
-/// A table of this database that is not empty, and has a default that takes snowflake IDs.
-const TABLE_WITH_KEYS: &str = "SELECT a.adrelid::regclass::text
+/// The tables of this database that have a default that takes snowflake IDs.
+const TABLES_WITH_KEYS: &str = "SELECT DISTINCT a.adrelid, a.adrelid::regclass::text
     FROM pg_depend AS d JOIN pg_attrdef AS a ON a.oid = d.objid
     WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = $1
-      AND d.classid = 'pg_attrdef'::regclass AND pg_relation_size(a.adrelid) > 0
-    ORDER BY 1 LIMIT 1";
+      AND d.classid = 'pg_attrdef'::regclass
+    ORDER BY 2";
 
 /// Whether the library is preloaded.
 pub fn preloading(_: &Facts) -> Finding {
@@ -93,15 +95,34 @@ fn without_register(facts: &Facts) -> Finding {
     if let Some(start_after) = facts.fixed.start_after {
         return Finding::well(format!("{first}, and is after {}.", time::display(start_after)));
     }
-    let tables = spi::query(TABLE_WITH_KEYS, &[Function::argument("snowflake_nextval")]);
-    match tables.first().and_then(|row| row[0].as_deref()) {
+    let mut locked = None;
+    for row in spi::query(TABLES_WITH_KEYS, &[Function::argument("snowflake_nextval")]) {
+        let [oid, name] = [0, 1].map(|column: usize| row[column].clone().expect("not NULL"));
+        let table = pg_sys::Oid::from(oid.parse::<u32>().expect("an OID"));
+        let has_pages = || is_true(&format!("pg_relation_size({oid}) > 0"));
+        match transaction::locked_at_once(table, has_pages) {
+            Some(true) => {
+                return Finding::doubtful(
+                    format!(
+                        "{first}. But the table {name}, whose default is a snowflake ID, is not \
+                         empty."
+                    ),
+                    "If its keys were issued before this server was upgraded, or restored from a \
+                     dump, a superuser sets a floor above them: SELECT snowflake_set_floor('...').",
+                );
+            }
+            Some(false) => {}
+            None => locked = locked.or(Some(name)),
+        }
+    }
+    match locked {
         None => Finding::well(format!("{first}.")),
         Some(table) => Finding::doubtful(
             format!(
-                "{first}. But the table {table}, whose default is a snowflake ID, is not empty."
+                "{first}. The table {table}, whose default is a snowflake ID, was not looked at, \
+                 because another session locks it."
             ),
-            "If its keys were issued before this server was upgraded, or restored from a dump, \
-             a superuser sets a floor above them: SELECT snowflake_set_floor('...').",
+            "Check again when the other session has ended its transaction.",
         ),
     }
 }

@@ -6,6 +6,7 @@ use pgrx::prelude::*;
 
 use crate::server::report::{self, Report};
 use crate::server::spi::{self, Argument, Row, query, text};
+use crate::server::transaction;
 use crate::server::user::as_owner;
 
 /// A table of the extension. It is in the schema in which only the extension's script creates
@@ -29,6 +30,11 @@ pub enum OthersCode {
         table: String,
         /// What it has.
         found: String,
+    },
+    /// Another session locks the table, so that it was not looked at.
+    Locked {
+        /// The table.
+        table: String,
     },
     /// This name is not that of the table any more.
     Replaced {
@@ -111,21 +117,26 @@ impl OwnTable {
     /// Lets nobody else change the table, its triggers or its rules until the transaction ends.
     /// Then [`OwnTable::write`] runs no code but the extension's.
     pub fn lock(&self) -> Result<(), OthersCode> {
-        self.lock_as(pg_sys::ShareRowExclusiveLock)?;
+        // SAFETY: the relation exists, or the lock does no harm.
+        unsafe {
+            pg_sys::LockRelationOid(self.relation, pg_sys::ShareRowExclusiveLock as i32);
+        }
+        self.check_name()?;
         self.check()
     }
 
     /// Lets nobody drop or rename the table until the transaction ends, so that its name can be read
-    /// as the current user.
+    /// as the current user, without a wait.
     pub fn keep_name(&self) -> Result<(), OthersCode> {
-        self.lock_as(pg_sys::AccessShareLock)
+        if !transaction::lock_at_once(self.relation) {
+            return Err(OthersCode::Locked { table: self.name.clone() });
+        }
+        self.check_name()
     }
 
-    /// Locks the table. Who owns the extension can drop it while this waits, and put something else
-    /// in the place of the table, so its name is looked at again. Only superusers rename its schema.
-    fn lock_as(&self, mode: u32) -> Result<(), OthersCode> {
-        // SAFETY: the relation exists, or the lock does no harm.
-        unsafe { pg_sys::LockRelationOid(self.relation, mode as i32) };
+    /// Who owns the extension can drop it before the table is locked, and put something else in its
+    /// place, so its name is looked at again. Only superusers rename its schema.
+    fn check_name(&self) -> Result<(), OthersCode> {
         let owner = (Some(self.owner.into()), pg_sys::OIDOID);
         match spi::query_now(IS_SAME, &[self.argument(), text(&self.name), owner]).is_empty() {
             true => Err(OthersCode::Replaced { table: self.name.clone() }),
@@ -159,6 +170,10 @@ impl Report for OthersCode {
                  {found}."
             ))
             .set_hint("Drop these objects first."),
+            OthersCode::Locked { table } => report::new(
+                ERRCODE_LOCK_NOT_AVAILABLE,
+                format!("not checked, because another session locks table {table}"),
+            ),
             OthersCode::Replaced { table } => report::new(
                 ERRCODE_T_R_SERIALIZATION_FAILURE,
                 format!("table {table} was replaced meanwhile"),

@@ -1,4 +1,5 @@
-//! Which snapshot a transaction has, whether it may write, and when its commit is durable.
+//! Which snapshot a transaction has, whether it may write, what it has locked, and when its commit is
+//! durable.
 
 use std::ffi::CStr;
 
@@ -17,6 +18,22 @@ pub fn keeps_snapshot() -> bool {
 pub fn refuse_read_only(function: &CStr) {
     // SAFETY: in a transaction; raises an error or does nothing.
     unsafe { pg_sys::PreventCommandIfReadOnly(function.as_ptr()) }
+}
+
+/// Locks a table for reading until the transaction ends; false if that would have to wait.
+pub fn lock_at_once(table: pg_sys::Oid) -> bool {
+    // SAFETY: in a transaction. The table exists, or the lock does no harm.
+    unsafe { pg_sys::ConditionalLockRelationOid(table, pg_sys::AccessShareLock as i32) }
+}
+
+/// Acts while a table is locked for reading; `None` if that would have to wait.
+pub fn locked_at_once<T>(table: pg_sys::Oid, act: impl FnOnce() -> T) -> Option<T> {
+    lock_at_once(table).then(|| {
+        let done = act();
+        // SAFETY: the lock is held.
+        unsafe { pg_sys::UnlockRelationOid(table, pg_sys::AccessShareLock as i32) };
+        done
+    })
 }
 
 /// Lets the commit of this transaction, or PREPARE TRANSACTION, wait until it is durable, here and
