@@ -96,7 +96,12 @@ const STANDBYS: &str = "SELECT r.application_name, r.sync_state FROM pg_stat_rep
 
 /// Whether IDs of another server with this identity came by replication or were observed.
 pub fn twins(facts: &Facts) -> Finding {
-    let idle = spi::query(IDLE_WATCHES, &[Function::argument(WATCH)]);
+    let subscribed = match may_read("pg_subscription_rel") {
+        true => "EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = t.tgrelid)",
+        false => "false",
+    };
+    let query = IDLE_WATCHES.replace("{subscribed}", subscribed);
+    let idle = spi::query(&query, &[Function::argument(WATCH)]).swap_remove(0);
     let received = if facts.fixed.preloaded { shared::statistics().1.twins } else { 0 };
     if received > 0 {
         Finding::doubtful(
@@ -108,7 +113,7 @@ pub fn twins(facts: &Facts) -> Finding {
              the two servers another identity, and restart it. Then call snowflake_stat_reset(), \
              which resets all counters.",
         )
-    } else if let Some(tables) = idle[0][0].as_deref() {
+    } else if let Some(tables) = &idle[0] {
         Finding::doubtful(
             format!(
                 "The trigger of snowflake_watch_twins() is not fired by replicated rows of: \
@@ -117,7 +122,15 @@ pub fn twins(facts: &Facts) -> Finding {
             "Enable the trigger with ALTER TABLE ... ENABLE REPLICA TRIGGER.",
         )
     } else {
-        Finding::well("No replicated row with the identity of this server was noticed.")
+        let none = "No replicated row with the identity of this server was noticed.";
+        Finding::well(match &idle[1] {
+            None => none.to_owned(),
+            Some(owners) => format!(
+                "{none} Idle triggers of these roles are not counted, because they lack the rights \
+                 of the owner of the database, and no subscription brings rows to their tables: \
+                 {owners}."
+            ),
+        })
     }
 }
 
@@ -126,9 +139,16 @@ const WATCH: &str = "snowflake_watch_twins_wrapper";
 
 /// The tables of this database whose trigger `snowflake_watch_twins()` fires for local rows alone,
 /// for which it does nothing. Disabled triggers are left out, because PostgreSQL disables none by
-/// itself.
-const IDLE_WATCHES: &str = "SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ')
-    FROM pg_trigger AS t WHERE t.tgfoid = $1 AND t.tgenabled = 'O'";
+/// itself. Any role can create the trigger on a table of its own, so that of a role that may not
+/// judge for the database counts only where a subscription brings rows. Of the others, the owners.
+const IDLE_WATCHES: &str = "
+    SELECT string_agg(DISTINCT format('%s (owner %s)', t.tgrelid::regclass, owner), ', ')
+               FILTER (WHERE counts),
+           string_agg(DISTINCT owner, ', ') FILTER (WHERE NOT counts)
+    FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid,
+        quote_ident(pg_get_userbyid(c.relowner)) AS owner,
+        LATERAL (SELECT pg_has_role(c.relowner, 'pg_database_owner', 'USAGE') OR {subscribed}) AS o (counts)
+    WHERE t.tgfoid = $1 AND t.tgenabled = 'O'";
 
 /// Whether the subscriptions that bring rows to watched tables are enabled. With
 /// `disable_on_error`, PostgreSQL disables one by itself.

@@ -7,10 +7,33 @@ CREATE TRIGGER watch_twins AFTER INSERT OR DELETE ON watched
 SELECT snowflake_stat_reset();
 -- Without this, it never fires for them, and the check says so.
 SELECT ok, detail, hint FROM snowflake_check() WHERE name = 'twins';
---> f | The trigger of snowflake_watch_twins() is not fired by replicated rows of: public.watched. | Enable the trigger with ALTER TABLE ... ENABLE REPLICA TRIGGER.
+--> f | The trigger of snowflake_watch_twins() is not fired by replicated rows of: public.watched (owner postgres). | Enable the trigger with ALTER TABLE ... ENABLE REPLICA TRIGGER.
 ALTER TABLE watched ENABLE REPLICA TRIGGER watch_twins;
 SELECT ok, detail FROM snowflake_check() WHERE name = 'twins';
 --> t | No replicated row with the identity of this server was noticed.
+-- A role that may not judge for the database makes nothing fail by a trigger on its own table, unless a subscription brings rows to it.
+CREATE ROLE plain LOGIN; CREATE SCHEMA AUTHORIZATION plain; CREATE ROLE keeper LOGIN; CREATE SCHEMA AUTHORIZATION keeper;
+\as plain
+CREATE TABLE plain.mine (id bigint);
+CREATE TRIGGER watch_twins AFTER INSERT ON plain.mine FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('nonsense');
+\as postgres
+SELECT ok, detail FROM snowflake_check() WHERE name = 'twins';
+--> t | No replicated row with the identity of this server was noticed. Idle triggers of these roles are not counted, because they lack the rights of the owner of the database, and no subscription brings rows to their tables: plain.
+SET LOCAL client_min_messages = error; CREATE SUBSCRIPTION brings CONNECTION '' PUBLICATION p WITH (connect = false, slot_name = NONE);
+INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate) SELECT oid, 'plain.mine'::regclass, 'r' FROM pg_subscription WHERE subname = 'brings';
+\as plain
+SELECT ok, detail FROM snowflake_check() WHERE name = 'twins';
+--> f | The trigger of snowflake_watch_twins() is not fired by replicated rows of: plain.mine (owner plain).
+\as postgres
+DROP SUBSCRIPTION brings;
+\as keeper
+CREATE TABLE keeper.mine (id bigint);
+CREATE TRIGGER watch_twins AFTER INSERT ON keeper.mine FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id');
+\as postgres
+GRANT postgres TO keeper;
+SELECT ok, detail FROM snowflake_check() WHERE name = 'twins';
+--> f | The trigger of snowflake_watch_twins() is not fired by replicated rows of: keeper.mine (owner keeper).
+DROP OWNED BY keeper, plain; DROP ROLE keeper, plain;
 
 -- What this server inserts, and what fills a gap: nothing is replayed.
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0));
