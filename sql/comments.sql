@@ -80,3 +80,47 @@ COMMENT ON FUNCTION snowflake_internal.snowflake_nextval_in_copy()
 COMMENT ON FUNCTION snowflake_horizon() IS 'snowflake ID up to which no row can still appear';
 COMMENT ON FUNCTION snowflake_internal.snowflake_horizon_held() IS 'for snowflake_horizon_holders';
 COMMENT ON VIEW snowflake_horizon_holders IS 'transactions that hold back snowflake_horizon()';
+
+-- Last, because all functions are there. What ALTER DEFAULT PRIVILEGES has taken from PUBLIC is given back:
+-- defaults, views and snowflake_within() call functions as the role that uses them. What it has given to
+-- others of the functions that not every role may execute is taken back.
+DO LANGUAGE plpgsql $$
+DECLARE
+    change text;
+BEGIN
+    FOR change IN
+        WITH members AS (
+            -- a row: an object of the extension
+            SELECT d.classid, d.objid
+            FROM pg_catalog.pg_depend AS d
+            JOIN pg_catalog.pg_extension AS e ON e.oid OPERATOR(pg_catalog.=) d.refobjid
+            WHERE e.extname OPERATOR(pg_catalog.=) 'snowflake'::pg_catalog.name
+              AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+              AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char"
+        ), functions AS (
+            -- a row: a function of the extension with privileges that are not those of every new function
+            SELECT p.oid, p.proowner, p.proacl, p.proname OPERATOR(pg_catalog.=) ANY (ARRAY[
+                'snowflake_stat_reset', 'snowflake_observe', 'snowflake_observe_rows', 'snowflake_guard_claims',
+                'snowflake_guard_layout']::pg_catalog.name[]) AS is_restricted
+            FROM pg_catalog.pg_proc AS p
+            JOIN members AS m ON m.objid OPERATOR(pg_catalog.=) p.oid
+             AND m.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+            WHERE p.proacl IS NOT NULL
+        )
+        SELECT pg_catalog.format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', f.oid::pg_catalog.regprocedure)
+        FROM functions AS f WHERE NOT f.is_restricted
+        UNION ALL
+        SELECT pg_catalog.format('REVOKE ALL ON FUNCTION %s FROM %I CASCADE', f.oid::pg_catalog.regprocedure,
+            pg_catalog.pg_get_userbyid(a.grantee))
+        FROM functions AS f, pg_catalog.aclexplode(f.proacl) AS a
+        WHERE f.is_restricted AND a.grantee OPERATOR(pg_catalog.<>) f.proowner
+        UNION ALL
+        SELECT pg_catalog.format('GRANT USAGE ON TYPE %s TO PUBLIC', t.oid::pg_catalog.regtype)
+        FROM pg_catalog.pg_type AS t
+        JOIN members AS m ON m.objid OPERATOR(pg_catalog.=) t.oid
+         AND m.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass
+        WHERE t.typacl IS NOT NULL
+    LOOP
+        EXECUTE change;
+    END LOOP;
+END $$;

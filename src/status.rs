@@ -2,8 +2,10 @@
 //! `snowflake_status` show.
 
 use crate::server::in_recovery;
+use crate::server::ours::Function;
 use crate::server::report::{self, OrRaise};
 use crate::server::time::{self, from_raw, timestamptz};
+use crate::server::user::reads_statistics_of;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
@@ -126,13 +128,21 @@ fn snowflake_status() -> TableIterator<
         widths.worker as i32,
         widths.sequence as i32,
         timestamptz(layout.last_timestamp()),
-        last.map(|(timestamp, sequence)| fixed.ids.compose(timestamp, sequence)),
+        last.filter(|_| may_see_ids())
+            .map(|(timestamp, sequence)| fixed.ids.compose(timestamp, sequence)),
         last.map(|(timestamp, _)| timestamptz(timestamp)),
         floor.map(timestamptz),
         generator.map(lead),
         fixed.preloaded,
         in_recovery(),
     ))
+}
+
+/// Whether this role may take IDs, or reads all statistics: others do not see the last value of a
+/// sequence, either.
+fn may_see_ids() -> bool {
+    Function::of("snowflake_nextval").is_some_and(|function| function.is_allowed())
+        || reads_statistics_of(pg_sys::ROLE_PG_READ_ALL_STATS.into())
 }
 
 /// By how much the last ID, or what was observed, is ahead of the clock, in milliseconds; 0 when it

@@ -8,6 +8,7 @@ use snowflake_core::horizon::NO_ID;
 use crate::generator::horizon_memory;
 use crate::server::spi;
 use crate::server::time::timestamptz;
+use crate::server::user::reads_statistics_of;
 use crate::settings;
 
 /// A transaction that has taken an ID, and might not have ended.
@@ -34,7 +35,7 @@ pub fn held() -> Vec<Held> {
             ((*process).pid, (*process).roleId)
         };
         let is_held = first != NO_ID && pid != 0;
-        let details = Some(details).filter(|_| is_held && may_see(role));
+        let details = Some(details).filter(|_| is_held && reads_statistics_of(role));
         is_held.then_some(Held { pid: Some(pid), xid: None, details })
     });
     let prepared = (0..horizon_memory::prepared_slot_count())
@@ -42,7 +43,7 @@ pub fn held() -> Vec<Held> {
         .filter(|held| held.xid != 0);
     let prepared = prepared.map(|held| {
         let details = Some((held.first, held.since));
-        let details = details.filter(|_| held.first == NO_ID || may_see(held.role));
+        let details = details.filter(|_| held.first == NO_ID || reads_statistics_of(held.role));
         Held { pid: None, xid: Some(held.xid as u32), details }
     });
     processes.chain(prepared).collect()
@@ -73,16 +74,6 @@ pub fn prepared() -> Vec<Prepared> {
         Some(Prepared { xid: xid?.parse().ok()?, name: name?, place: place?, end: end? })
     })
     .collect()
-}
-
-/// Whether the current user may see what a transaction of this role does.
-fn may_see(role: pg_sys::Oid) -> bool {
-    // SAFETY: looks into the catalog, in a transaction.
-    unsafe {
-        let user = pg_sys::GetUserId();
-        let all: pg_sys::Oid = pg_sys::ROLE_PG_READ_ALL_STATS.into();
-        pg_sys::has_privs_of_role(user, all) || pg_sys::has_privs_of_role(user, role)
-    }
 }
 
 /// The rows of `snowflake_horizon_holders`, before it looks for the names of prepared transactions.

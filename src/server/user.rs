@@ -4,6 +4,16 @@ use pgrx::pg_sys;
 
 use crate::server::settings::with_settings;
 
+/// Whether the current role has the rights of this one, or reads the statistics of all.
+pub fn reads_statistics_of(role: pg_sys::Oid) -> bool {
+    // SAFETY: looks into the catalog, in a transaction.
+    unsafe {
+        let user = pg_sys::GetUserId();
+        let all: pg_sys::Oid = pg_sys::ROLE_PG_READ_ALL_STATS.into();
+        pg_sys::has_privs_of_role(user, all) || pg_sys::has_privs_of_role(user, role)
+    }
+}
+
 /// Runs `act` as the owner of what it reads or changes, and puts settings back afterwards. The
 /// operation is restricted in the way that REINDEX and VACUUM are, so that code of that user cannot
 /// become another user, and can leave nothing behind in the session.
