@@ -11,10 +11,12 @@
 //! - `rights`: what the role that checks may read.
 //! - `own`: what this server is configured with, and what its next ID would find.
 //! - `origin`: where its identity comes from, and whether another server might have it.
-//! - `others`: what it knows of other servers.
+//! - `clocks`: whether its clock and those of other servers agree.
+//! - `others`: what else it knows of other servers.
 //! - `adoption`: whether keys in adopted schemas take snowflake IDs.
 
 mod adoption;
+mod clocks;
 mod facts;
 mod finding;
 mod guards;
@@ -46,8 +48,8 @@ const ROWS: [(&str, Evaluate); 20] = [
     ("layout of the database", own::layout_of_database),
     ("guards", guards::guards),
     ("lead", own::lead),
-    ("clock", own::clock),
-    ("clocks of standbys", others::clocks_of_standbys),
+    ("clock", clocks::clock),
+    ("clocks of standbys", clocks::of_standbys),
     ("synchronous standbys", others::synchronous_standbys),
     ("observation", own::observation),
     ("horizon", horizon::horizon),

@@ -1,53 +1,13 @@
 //! What this server knows of other servers.
 
 use crate::server::ours::Function;
-use crate::server::{spi, time};
-use snowflake_core::jump::NOTABLE;
+use crate::server::spi;
 
 use super::facts::Facts;
 use super::finding::Finding;
 use super::rights::{is_true, may_read};
 use crate::generator::shared;
 use crate::promise::replication;
-
-/// A standby that does not answer for longer than this is late, or its clock is behind, ms.
-const LATE: i64 = 60_000;
-
-/// What the answers of standbys say about their clocks.
-pub fn clocks_of_standbys(_: &Facts) -> Finding {
-    if !may_read("pg_stat_replication") {
-        return Finding::well("Not checked: this role may not read pg_stat_replication.");
-    }
-    let rows = spi::query(
-        "SELECT r.application_name,
-                (extract(epoch FROM r.reply_time - clock_timestamp()) * 1000)::bigint
-         FROM pg_stat_replication AS r
-         WHERE r.state = 'streaming' AND r.reply_time IS NOT NULL ORDER BY r.application_name",
-        &[],
-    );
-    let mut wrong = Vec::new();
-    for row in &rows {
-        let standby = row[0].as_deref().unwrap_or_default();
-        match row[1].as_deref().and_then(|by| by.parse::<i64>().ok()) {
-            Some(by) if by > NOTABLE => {
-                wrong.push(format!("that of {standby} is {} ahead", time::interval(by)))
-            }
-            Some(by) if by < -LATE => wrong.push(format!(
-                "{standby} answered {} ago by its own clock, which might be behind",
-                time::interval(-by)
-            )),
-            _ => {}
-        }
-    }
-    match (rows.len(), wrong.is_empty()) {
-        (0, _) => Finding::well("No standby is seen to stream from this server."),
-        (_, true) => Finding::well("They agree with the clock of this server."),
-        _ => Finding::doubtful(
-            format!("Compared with the clock of this server, {}.", wrong.join("; ")),
-            "Set the clocks right before one of these standbys is promoted.",
-        ),
-    }
-}
 
 /// The standbys that commits wait for, and whether there are enough of them.
 pub fn synchronous_standbys(facts: &Facts) -> Finding {

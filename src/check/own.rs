@@ -5,7 +5,6 @@ use crate::server::report::{Report, sentences};
 use crate::server::{spi, time, transaction};
 use pgrx::pg_sys;
 use snowflake_core::generator::RESERVATION;
-use snowflake_core::jump::{NOTABLE, Verdict};
 use snowflake_core::promise::Refusal;
 
 use super::facts::{Facts, NoPreview};
@@ -16,13 +15,13 @@ use crate::generate;
 use crate::generator::shared;
 use crate::promise::Error::Refused;
 use crate::promise::preview::Preview;
-use crate::promise::{reservation, upstream};
+use crate::promise::reservation;
 use crate::public;
 use crate::settings::{self, Identity};
 use crate::status::{DAY, LITTLE_TIME};
 
 /// What to do about a background worker that does not run.
-const OF_A_WORKER: &str = "It starts again after 5 seconds, unless max_worker_processes was too \
+pub const OF_A_WORKER: &str = "It starts again after 5 seconds, unless max_worker_processes was too \
                            small when the server started. Then raise it, and restart the server.";
 
 /// A lead of more than this, in milliseconds, is not one that a start leaves, unless the settings
@@ -213,43 +212,6 @@ pub fn lead(facts: &Facts) -> Finding {
          observed, or several promotions added snowflake.failover_margin each. If the clock is \
          behind, set it right. Otherwise, the lead shrinks as the clock goes on.",
     )
-}
-
-/// Whether the clock contradicts the register, or the clock of the upstream.
-pub fn clock(facts: &Facts) -> Finding {
-    let preview = match &facts.preview {
-        Ok(preview) => preview,
-        Err(NoPreview::Refused(Refused(refusal @ Refusal::ClockBeforeEpoch { .. }))) => {
-            return Finding::blocking(Refused(*refusal).report());
-        }
-        Err(_) => return Finding::unknown(),
-    };
-    if let (Verdict::Refuse, jump) = preview.verdict {
-        return Finding::blocking(Refused(Refusal::ClockAhead(jump)).report());
-    }
-    match preview.ahead_of_upstream {
-        Some(by) if by.abs() > NOTABLE => Finding::doubtful(
-            format!(
-                "It is {} {} that of the server that this one follows.",
-                time::interval(by.abs()),
-                if by > 0 { "ahead of" } else { "behind" }
-            ),
-            "Set the clock right before this server is promoted.",
-        ),
-        _ if facts.in_recovery && facts.fixed.preloaded && !upstream::has_worker() => {
-            Finding::doubtful(
-                "The background worker that follows the clock of the upstream server does not run, so \
-                 a promotion would not notice that this clock is wrong.",
-                OF_A_WORKER,
-            )
-        }
-        Some(_) => Finding::well("It agrees with that of the server that this one follows."),
-        None if facts.in_recovery => Finding::well(
-            "It does not contradict the register. Nothing is known of the clock of the server \
-             that this one follows, because no message has come since this server started.",
-        ),
-        None => Finding::well("It does not contradict the register."),
-    }
 }
 
 /// How far IDs of other servers have taken this one.

@@ -90,7 +90,8 @@ fn a_standby_whose_clock_is_two_days_behind_shows() {
     // The primary sees the clock of the standby in its answers.
     let mut client = primary.connect();
     eventually("the primary sees it", || !check(&mut client, "clocks of standbys").0);
-    assert_not_well(&mut client, "clocks of standbys", "which might be behind", "Set the clocks");
+    let advice = "Compare both with a third";
+    assert_not_well(&mut client, "clocks of standbys", "which might be behind", advice);
     assert_shown_before_it_fails(&standby, "lead", " behind the last snowflake ID", "set it right");
 }
 
@@ -100,13 +101,40 @@ fn a_standby_whose_clock_is_ahead_shows_on_both_sides() {
     let standby = primary.standby();
     let mut client = primary.connect();
     eventually("the primary sees it", || !check(&mut client, "clocks of standbys").0);
-    assert_not_well(&mut client, "clocks of standbys", " ahead", "Set the clocks right");
+    assert_not_well(&mut client, "clocks of standbys", " ahead", "Compare both with a third");
     client.run("CREATE TABLE message ()");
     let mut client = standby.connect();
     eventually("the standby sees it", || !check(&mut client, "clock").0);
-    assert_not_well(&mut client, "clock", "ahead of that of the server", "before this server");
+    assert_not_well(&mut client, "clock", "ahead of that of the server", "before a promotion");
     // It would issue IDs, and log the difference.
     assert_well(&mut client, VERDICT);
+}
+
+/// The rows about clocks compare all that a server knows of, and blame the one that most differ from.
+#[test]
+fn the_clock_that_differs_from_most_others_is_blamed() {
+    const STANDBYS: &str = "clocks of standbys";
+    let primary = primary("-3h");
+    let standby = primary.standby();
+    let mut client = primary.connect();
+    eventually("the primary sees it", || !check(&mut client, STANDBYS).0);
+    let two = "differs from 1 of 1 others, so nothing says which is wrong";
+    assert_not_well(&mut client, STANDBYS, two, "Compare both with a third");
+    client.run("CREATE TABLE message ()");
+    let mut on_standby = standby.connect();
+    eventually("the standby sees it", || !check(&mut on_standby, "clock").0);
+    assert_not_well(&mut on_standby, "clock", two, "Compare both with a third");
+
+    let _another = primary.standby();
+    let outvoted = "differs from 2 of 2 others, which agree with each other, so it is likelier";
+    eventually("the primary sees both", || check(&mut client, STANDBYS).1.contains(outvoted));
+    assert_not_well(&mut client, STANDBYS, outvoted, "Set the clock of this server right");
+
+    let _cascaded = standby.standby();
+    let agrees = "agrees with 1 of 2 others, so those that differ are likelier wrong";
+    eventually("the standby has one", || check(&mut on_standby, "clock").1.contains(agrees));
+    assert_not_well(&mut on_standby, "clock", "ahead of that", "Set the clocks that differ right");
+    assert_well(&mut on_standby, STANDBYS);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use snowflake_e2e::{
     lacks, listening_ports, output, skip,
 };
 use snowflake_repository::{page, tree};
+use tempfile::TempDir;
 
 use crate::twins::{INSERT, server, subscribe};
 
@@ -65,48 +66,132 @@ fn the_alerts_pass_their_unit_tests() {
     }
 }
 
+/// Alertmanager, configured as `alertmanager.yaml` says.
+struct Alertmanager {
+    // Goes first: its log is in the directory.
+    _service: Service,
+    _directory: TempDir,
+    port: u16,
+}
+
+impl Alertmanager {
+    /// Starts it; `None` where it is not installed.
+    fn start() -> Option<Alertmanager> {
+        if lacks(&[Means::Program("prometheus-alertmanager"), Means::Program("amtool")]) {
+            return None;
+        }
+        // Debian's program reads them from there, and does not start without them.
+        if !Path::new("/usr/share/prometheus/alertmanager/default.tmpl").exists() {
+            skip(Means::Other("templates of Alertmanager"));
+            return None;
+        }
+        let directory = tempfile::tempdir().expect("a directory for temporary files");
+        fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("permissions");
+        let mut command = fleet_program("prometheus-alertmanager");
+        command
+            .arg(format!("--config.file={}", path("alertmanager.yaml").display()))
+            .arg(format!("--storage.path={}", directory.path().join("data").display()))
+            .arg("--cluster.listen-address=");
+        let (port, _service) = start(command, directory.path().join("log"));
+        eventually("Alertmanager is ready", || http_get(port, "/-/ready").is_some());
+        Some(Alertmanager { _service, _directory: directory, port })
+    }
+
+    /// Waits until it has this many alerts, and makes a notification for each of these, the alert
+    /// that it begins with, and no other.
+    fn wait_for(&self, alerts: usize, notifications: &[&str]) {
+        let ask = |path| -> Value {
+            let answer = http_get(self.port, path).expect("an answer");
+            serde_json::from_str(&answer).expect("JSON")
+        };
+        eventually("it has all alerts", || elements(&ask("/api/v2/alerts")).len() == alerts);
+        let mut expected = notifications.to_vec();
+        expected.sort_unstable();
+        eventually("one notification for each cause is left", || {
+            let groups = ask("/api/v2/alerts/groups?inhibited=false");
+            let first = |group: &Value| {
+                let name = group["alerts"][0]["labels"]["alertname"].as_str();
+                name.unwrap_or_default().to_owned()
+            };
+            let mut got: Vec<_> = elements(&groups).iter().map(first).collect();
+            got.sort_unstable();
+            got == expected
+        });
+    }
+}
+
 /// What fires when the clock is set back by two days, when two servers are twins of which one gets
-/// rows of the other, and when a transaction is left open; and what is left of it.
+/// rows of the other, when a transaction is left open, and when the clock of a primary is hours or
+/// seconds behind those of its two standbys; and what is left of it.
 #[test]
 fn one_cause_makes_one_alert() {
-    if lacks(&[Means::Program("prometheus-alertmanager"), Means::Program("amtool")]) {
-        return;
-    }
-    // Debian's program reads them from there, and does not start without them.
-    if !Path::new("/usr/share/prometheus/alertmanager/default.tmpl").exists() {
-        return skip(Means::Other("templates of Alertmanager"));
-    }
-    const CAUSES: [(&str, &[&str]); 3] = [
+    const CAUSES: [(&str, &[&str]); 5] = [
         (
             "SnowflakeStepsRefused a",
             &["SnowflakeIssuesNoIds a", "SnowflakeLead a", "SnowflakeCheckFails a lead"],
         ),
         ("SnowflakeTwins", &["SnowflakeTwinRow b", "SnowflakeCheckFails b twins"]),
         ("SnowflakeHorizonHeld c", &["SnowflakeCheckFails c horizon"]),
+        (
+            "SnowflakeLead d",
+            &[
+                "SnowflakeCheckFails d lead",
+                "SnowflakeCheckFails d clocks of standbys",
+                "SnowflakeCheckFails e clock",
+                "SnowflakeCheckFails f clock",
+            ],
+        ),
+        ("SnowflakeCheckFails g clock", &["SnowflakeCheckFails h clock"]),
     ];
-    let directory = tempfile::tempdir().expect("a directory for temporary files");
-    fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("permissions");
-    let mut command = fleet_program("prometheus-alertmanager");
-    command
-        .arg(format!("--config.file={}", path("alertmanager.yaml").display()))
-        .arg(format!("--storage.path={}", directory.path().join("data").display()))
-        .arg("--cluster.listen-address=");
-    let (port, _service) = start(command, directory.path().join("log"));
-    eventually("Alertmanager is ready", || http_get(port, "/-/ready").is_some());
-    for alert in CAUSES.iter().flat_map(|(cause, follow)| iter::once(cause).chain(*follow)) {
-        let labels = ["alertname", "instance", "name"].iter().zip(alert.splitn(3, ' '));
-        let labels = labels.map(|(label, value)| format!("{label}={value}"));
-        let mut amtool = fleet_program("amtool");
-        amtool.arg(format!("--alertmanager.url=http://127.0.0.1:{port}")).args(["alert", "add"]);
-        output(amtool.args(["datacenter_id=5", "worker_id=9"]).args(labels));
+    let Some(alertmanager) = Alertmanager::start() else { return };
+    for (system, (cause, follow)) in CAUSES.iter().enumerate() {
+        for alert in iter::once(cause).chain(*follow) {
+            let labels = ["alertname", "instance", "name"].iter().zip(alert.splitn(3, ' '));
+            let labels = labels.map(|(label, value)| format!("{label}={value}"));
+            let mut amtool = fleet_program("amtool");
+            amtool.arg(format!("--alertmanager.url=http://127.0.0.1:{}", alertmanager.port));
+            amtool.args(["alert", "add", "datacenter_id=5", "worker_id=9"]).args(labels);
+            output(amtool.arg(format!("system_identifier={system}")));
+        }
     }
-    let causes = CAUSES.map(|(cause, _)| cause.split(' ').next().unwrap_or_default());
-    eventually("one alert for each cause is left", || {
-        let left = http_get(port, "/api/v2/alerts?inhibited=false").expect("alerts");
-        let left: Value = serde_json::from_str(&left).expect("JSON");
-        let names = elements(&left).iter().map(|alert| alert["labels"]["alertname"].as_str());
-        names.flatten().collect::<BTreeSet<_>>() == BTreeSet::from(causes)
+    let alerts = CAUSES.iter().map(|(_, follow)| 1 + follow.len()).sum();
+    alertmanager
+        .wait_for(alerts, &CAUSES.map(|(cause, _)| cause.split(' ').next().unwrap_or_default()));
+}
+
+/// The clock of a primary is three hours behind. Its standbys notice it, too, and the dashboard goes
+/// by the clock of each server.
+#[test]
+fn a_clock_that_is_wrong_makes_one_notification() {
+    let alertmanager = Alertmanager::start();
+    if lacks(PROGRAMS) {
+        return;
+    }
+    let Some(alertmanager) = alertmanager else { return };
+    let mut primary = Cluster::builder().fake_clock().create();
+    start_well(&mut primary, &[]);
+    let primary = Watched::primary(primary);
+    let standbys = [(); 2].map(|()| {
+        let mut standby = primary.cluster.base_backup(&["--write-recovery-conf"]);
+        start_well(&mut standby, &[]);
+        Watched::new(standby)
     });
+    let servers: Vec<_> = iter::once(&primary).chain(&standbys).collect();
+    let to = format!(
+        "alerting:\n  alertmanagers:\n    - static_configs:\n        - targets: ['127.0.0.1:{}']\n",
+        alertmanager.port
+    );
+    let prometheus = Prometheus::start(primary.cluster.directory(), &servers, &to);
+    primary.cluster.set_clock("-3h");
+    primary.cluster.run("CREATE TABLE message (id bigint DEFAULT snowflake_nextval())");
+    primary.cluster.run("INSERT INTO message DEFAULT VALUES");
+
+    let rows = [primary.fails("lead"), primary.fails("clocks of standbys")];
+    let theirs = standbys.each_ref().map(|standby| standby.fails("clock"));
+    prometheus.wait_for(&[&[primary.alert("SnowflakeLead")], &rows[..], &theirs].concat());
+    alertmanager.wait_for(5, &["SnowflakeLead"]);
+    let ahead = prometheus.panel("Floor and last ID, against the clock");
+    assert!(ahead.len() == 2 && ahead.iter().all(|ahead| *ahead > 3600.0), "{ahead:?}");
 }
 
 /// A server with an exporter.
@@ -209,7 +294,7 @@ fn who_comes_to_the_ports_can_only_read() {
         return;
     }
     let server = Watched::primary(Cluster::start());
-    let prometheus = Prometheus::start(server.cluster.directory(), &[&server]);
+    let prometheus = Prometheus::start(server.cluster.directory(), &[&server], "");
     server.metrics();
     let log = server.exporter.log();
     // Version 0.17 writes it in capitals.
@@ -235,18 +320,23 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts it with the configuration that README.md gives. Alerts fire after seconds.
-    fn start(directory: &Path, servers: &[&Watched]) -> Prometheus {
+    /// Starts it with the configuration that README.md gives, and more lines. Alerts fire after
+    /// seconds.
+    fn start(directory: &Path, servers: &[&Watched], more: &str) -> Prometheus {
         let instances: Vec<_> = servers.iter().map(|server| server.instance()).collect();
         let targets = "['db-1:9187', 'db-2:9187']";
         let configuration = block("yaml");
         assert!(configuration.contains(targets));
+        let configuration = configuration.replace(targets, &format!("{instances:?}"));
         let global = "global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\n";
-        let configuration =
-            configuration.replace("global:\n", global).replace(targets, &format!("{instances:?}"));
         let file = directory.join("prometheus.yml");
-        fs::write(&file, configuration).expect("a directory to write to");
-        let alerts = text("alerts.yaml");
+        fs::write(&file, [global, &configuration, more].concat()).expect("a directory to write to");
+        let mut copy = Command::new("sh");
+        copy.arg("-c")
+            .arg(block("console").replace("/etc/prometheus", &directory.to_string_lossy()));
+        output(copy.current_dir(tree().join("monitoring")));
+        let alerts = fs::read_to_string(directory.join("snowflake/alerts.yaml")).expect("alerts");
+        assert!(!alerts.contains("git.example.com"), "an address of nobody is left");
         let lines = alerts.lines().map(|line| match line.split_once("for: ") {
             Some((indent, _)) => format!("{indent}for: 2s\n"),
             None => format!("{line}\n"),
@@ -267,6 +357,27 @@ impl Prometheus {
         let answer = http_get(self.port, &format!("/api/v1/{path}"));
         let answer = answer.unwrap_or_else(|| panic!("Prometheus refuses {path}"));
         serde_json::from_str::<Value>(&answer).expect("JSON")["data"].take()
+    }
+
+    /// What an expression of the dashboard gives for these servers.
+    fn result(&self, expression: &str) -> Value {
+        let query = expression.replace("$instance", ".*").replace("$__rate_interval", "3s");
+        let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        self.api(&format!("query?query={encoded}"))["result"].take()
+    }
+
+    /// The numbers that the panel of this title shows.
+    fn panel(&self, title: &str) -> Vec<f64> {
+        let panel = panels().into_iter().find(|panel| panel["title"] == title).expect(title);
+        let shown = elements(&panel["targets"]).iter().flat_map(|target| {
+            let result = self.result(target["expr"].as_str().expect("an expression"));
+            elements(&result).to_vec()
+        });
+        let numbers = shown.map(|shown| shown["value"][1].as_str().expect("a value").to_owned());
+        numbers
+            .map(|number| number.parse().expect("a number"))
+            .filter(|it: &f64| !it.is_nan())
+            .collect()
     }
 
     /// Waits until these alerts fire, and no other. Each has the labels that tell them apart.
@@ -296,7 +407,14 @@ fn elements(value: &Value) -> &[Value] {
     value.as_array().expect("an array")
 }
 
-/// The metrics of snowflake_pg that an expression names, of which all have to be exported.
+/// The panels of the dashboard.
+fn panels() -> Vec<Value> {
+    let dashboard: Value = serde_json::from_str(&text("dashboard.json")).expect("JSON");
+    elements(&dashboard["panels"]).to_vec()
+}
+
+/// The metrics of snowflake_pg that an expression names, of which all have to be exported. It might
+/// ask who answers instead.
 #[track_caller]
 fn metrics_of(expression: &Value, exported: &BTreeSet<String>) -> BTreeSet<String> {
     let expression = expression.as_str().expect("an expression");
@@ -305,7 +423,8 @@ fn metrics_of(expression: &Value, exported: &BTreeSet<String>) -> BTreeSet<Strin
         ["snowflake_", "pg_stat_snowflake_"].iter().any(|prefix| word.starts_with(prefix))
     };
     let metrics: BTreeSet<_> = words.filter(is_ours).map(str::to_owned).collect();
-    assert!(!metrics.is_empty() && metrics.is_subset(exported), "{expression}");
+    let asks_who_answers = expression.starts_with("up{") || expression.starts_with("pg_up{");
+    assert!(metrics.is_empty() == asks_who_answers && metrics.is_subset(exported), "{expression}");
     metrics
 }
 
@@ -319,16 +438,11 @@ fn assert_alerts_and_dashboard_have_data(prometheus: &Prometheus, exported: &BTr
         assert_eq!(rule["health"], "ok", "{rule}");
         metrics_of(&rule["query"], exported);
     }
-    let dashboard: Value = serde_json::from_str(&text("dashboard.json")).expect("JSON");
     let mut shown = BTreeSet::new();
-    let panels = elements(&dashboard["panels"]).iter();
-    for target in panels.flat_map(|panel| elements(&panel["targets"])) {
+    for target in panels().iter().flat_map(|panel| elements(&panel["targets"])) {
         shown.extend(metrics_of(&target["expr"], exported));
         let expression = target["expr"].as_str().expect("an expression");
-        let query = expression.replace("$instance", ".*").replace("$__rate_interval", "10s");
-        let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        let query = format!("query?query={encoded}");
-        eventually(expression, || !elements(&prometheus.api(&query)["result"]).is_empty());
+        eventually(expression, || !elements(&prometheus.result(expression)).is_empty());
     }
     assert_eq!(exported, &shown, "on the dashboard");
 }
@@ -369,7 +483,7 @@ fn prometheus_finds_twins_and_who_is_not_well() {
     let (well, mut standby) = well_pair();
     let exported = well.names();
     let directory = well.cluster.directory();
-    let prometheus = Prometheus::start(directory, &[&one, &other, &well, &standby]);
+    let prometheus = Prometheus::start(directory, &[&one, &other, &well, &standby], "");
 
     let twins = || "SnowflakeTwins 5 9".to_owned();
     let origin = |server: &Watched| server.fails("origin of the identity");
@@ -382,9 +496,18 @@ fn prometheus_finds_twins_and_who_is_not_well() {
     let received = [row.clone(), other.fails("twins")];
     prometheus.wait_for(&[&[twins(), origin(&one), origin(&other)][..], &received].concat());
 
+    // The alert fires until the counters are reset, and so long the dashboard shows the row.
+    let increase = "increase(pg_stat_snowflake_twins_total[$__rate_interval]) > 0";
+    eventually("the row is old", || elements(&prometheus.result(increase)).is_empty());
+    let rows = prometheus.panel("Twin rows since the last reset");
+    assert_eq!(rows.iter().filter(|rows| **rows > 0.0).count(), 1, "{rows:?}");
+
+    assert!(!prometheus.panel("Servers that answer").contains(&0.0));
     other.cluster.stop();
     let remain = [origin(&one), other.alert("SnowflakeMetricsMissing")];
     prometheus.wait_for(&remain);
+    let answers = prometheus.panel("Servers that answer");
+    assert_eq!(answers.iter().filter(|answers| **answers == 0.0).count(), 1, "{answers:?}");
 
     standby.cluster.stop();
     start_well(&mut standby.cluster, &["-c", "shared_preload_libraries="]);

@@ -1,0 +1,187 @@
+//! Whether the clock of this server and those of other servers agree.
+
+use std::cmp::Ordering;
+
+use crate::server::report::Report;
+use crate::server::{spi, time};
+use snowflake_core::jump::{NOTABLE, Verdict};
+use snowflake_core::promise::Refusal;
+
+use super::facts::{Facts, NoPreview};
+use super::finding::Finding;
+use super::own::OF_A_WORKER;
+use super::rights::may_read;
+use crate::promise::Error::Refused;
+use crate::promise::upstream;
+
+/// A standby that does not answer for longer than this is late, or its clock is behind, ms.
+const LATE: i64 = 60_000;
+
+/// Whether the clock contradicts the register, or the clock of the upstream.
+pub fn clock(facts: &Facts) -> Finding {
+    let preview = match &facts.preview {
+        Ok(preview) => preview,
+        Err(NoPreview::Refused(Refused(refusal @ Refusal::ClockBeforeEpoch { .. }))) => {
+            return Finding::blocking(Refused(*refusal).report());
+        }
+        Err(_) => return Finding::unknown(),
+    };
+    if let (Verdict::Refuse, jump) = preview.verdict {
+        return Finding::blocking(Refused(Refusal::ClockAhead(jump)).report());
+    }
+    match preview.ahead_of_upstream {
+        Some(by) if by.abs() > NOTABLE => {
+            let others = Others::of(facts, &answers());
+            Finding::doubtful(
+                format!(
+                    "It is {} {} that of the server that this one follows. {}",
+                    time::interval(by.abs()),
+                    if by > 0 { "ahead of" } else { "behind" },
+                    others.verdict()
+                ),
+                &format!(
+                    "{} The row \"clocks of standbys\" of the server that this one follows compares \
+                     those of all its standbys.",
+                    others.hint()
+                ),
+            )
+        }
+        _ if facts.in_recovery && facts.fixed.preloaded && !upstream::has_worker() => {
+            Finding::doubtful(
+                "The background worker that follows the clock of the upstream server does not run, so \
+                 a promotion would not notice that this clock is wrong.",
+                OF_A_WORKER,
+            )
+        }
+        Some(_) => Finding::well("It agrees with that of the server that this one follows."),
+        None if facts.in_recovery => Finding::well(
+            "It does not contradict the register. Nothing is known of the clock of the server \
+             that this one follows, because no message has come since this server started.",
+        ),
+        None => Finding::well("It does not contradict the register."),
+    }
+}
+
+/// What the answers of standbys say about their clocks.
+pub fn of_standbys(facts: &Facts) -> Finding {
+    if !may_read("pg_stat_replication") {
+        return Finding::well("Not checked: this role may not read pg_stat_replication.");
+    }
+    let answers = answers();
+    let differing: Vec<_> = answers
+        .iter()
+        .filter(|(_, by)| differs(*by))
+        .map(|(standby, by)| match by {
+            1.. => format!("that of {standby} is {} ahead", time::interval(*by)),
+            _ => format!(
+                "{standby} answered {} ago by its own clock, which might be behind",
+                time::interval(-by)
+            ),
+        })
+        .collect();
+    match (answers.len(), differing.len()) {
+        (0, _) => Finding::well("No standby is seen to stream from this server."),
+        (_, 0) => Finding::well("They agree with the clock of this server."),
+        _ => {
+            let others = Others::of(facts, &answers);
+            Finding::doubtful(
+                format!(
+                    "Compared with the clock of this server, {}. {}",
+                    differing.join("; "),
+                    others.verdict()
+                ),
+                others.hint(),
+            )
+        }
+    }
+}
+
+/// The standbys that answer, and how far their clocks are ahead of this one, as far as the answers
+/// say.
+fn answers() -> Vec<(String, i64)> {
+    if !may_read("pg_stat_replication") {
+        return Vec::new();
+    }
+    let rows = spi::query(
+        "SELECT r.application_name,
+                (extract(epoch FROM r.reply_time - clock_timestamp()) * 1000)::bigint
+         FROM pg_stat_replication AS r
+         WHERE r.state = 'streaming' AND r.reply_time IS NOT NULL ORDER BY r.application_name",
+        &[],
+    );
+    let answer = |row: spi::Row| {
+        let [standby, by] = row.try_into().ok()?;
+        Some((standby.unwrap_or_default(), by?.parse().ok()?))
+    };
+    rows.into_iter().filter_map(answer).collect()
+}
+
+/// Whether a standby that answered with this time has another clock.
+fn differs(by: i64) -> bool {
+    !(-LATE..=NOTABLE).contains(&by)
+}
+
+/// The clocks that this one is compared with.
+struct Others {
+    /// How many there are.
+    all: usize,
+    /// How many of them agree with this one.
+    agree: usize,
+    /// The most of the others that agree with each other.
+    against: usize,
+}
+
+impl Others {
+    /// Those of the standbys, and that of the server that this one follows.
+    fn of(facts: &Facts, answers: &[(String, i64)]) -> Others {
+        let upstream = facts.preview.as_ref().ok().and_then(|preview| preview.ahead_of_upstream);
+        let standbys = answers.iter().map(|(_, by)| (*by, differs(*by)));
+        let all: Vec<(i64, bool)> =
+            standbys.chain(upstream.map(|by| (-by, by.abs() > NOTABLE))).collect();
+        let differing: Vec<i64> =
+            all.iter().filter(|(_, differs)| *differs).map(|(by, _)| *by).collect();
+        let agreeing = |by: &i64| differing.iter().filter(|it| (*it - by).abs() <= LATE).count();
+        Others {
+            all: all.len(),
+            agree: all.len() - differing.len(),
+            against: differing.iter().map(agreeing).max().unwrap_or_default(),
+        }
+    }
+
+    /// By how many clocks agree, this one included.
+    fn majority(&self) -> Ordering {
+        (self.agree + 1).cmp(&self.against)
+    }
+
+    /// Which clock is likelier wrong.
+    fn verdict(&self) -> String {
+        let Others { all, agree, against } = self;
+        match self.majority() {
+            Ordering::Greater => format!(
+                "The clock of this server agrees with {agree} of {all} others, so those that differ \
+                 are likelier wrong."
+            ),
+            Ordering::Less => format!(
+                "The clock of this server differs from {against} of {all} others, which agree with \
+                 each other, so it is likelier wrong itself."
+            ),
+            Ordering::Equal => format!(
+                "The clock of this server differs from {} of {all} others, so nothing says which is \
+                 wrong.",
+                all - agree
+            ),
+        }
+    }
+
+    /// What to do.
+    fn hint(&self) -> &'static str {
+        match self.majority() {
+            Ordering::Greater => "Set the clocks that differ right before a promotion.",
+            Ordering::Less => "Set the clock of this server right before a promotion.",
+            Ordering::Equal => {
+                "Compare both with a third, such as that of a time server, and set the wrong one \
+                 right before a promotion."
+            }
+        }
+    }
+}
