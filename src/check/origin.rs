@@ -97,8 +97,20 @@ pub fn restored_copy(facts: &Facts) -> Finding {
     )
 }
 
-/// Whether the claims of this database agree that this server has its identity.
+/// Whether the claims of this database agree that this server has its identity, and no other
+/// database gives out identities, too.
 pub fn claims(facts: &Facts) -> Finding {
+    let databases = if may_read("pg_shdepend") { nodes::with_claims() } else { Vec::new() };
+    if databases.len() > 1 {
+        return Finding::doubtful(
+            format!(
+                "Databases of this server that have claims: {}. Each gives out the same identities.",
+                databases.join(", ")
+            ),
+            "Compare snowflake_nodes of these databases. Claim in one of them alone, where every \
+             server is entered, and drop the extension, or the database, where it is not needed.",
+        );
+    }
     let table = OwnTable::of(facts.function, nodes::TABLE).filter(|table| table.is_readable);
     let Some(table) = table else {
         return Finding::well(format!("Not checked: this role cannot read {}.", nodes::TABLE));

@@ -7,6 +7,7 @@ use crate::server::spi::{self, Argument, Row, text};
 use crate::server::{in_recovery, transaction};
 use pgrx::prelude::*;
 
+use super::databases;
 use super::error::Error;
 use super::node::Node;
 use crate::settings;
@@ -83,6 +84,8 @@ impl Claims {
     /// synchronous standbys, because the wait of the session that made it might have been canceled.
     /// Locking the row is a change, so there is something to wait for.
     pub fn keep(&self, name: &str) {
+        // pg_upgrade carries the rows over, and not what is noted of them.
+        databases::note(&self.table);
         let table = &self.table.name;
         let query = format!(
             "SELECT FROM {table} AS c WHERE c.released_at IS NULL AND c.name = $1 FOR UPDATE"

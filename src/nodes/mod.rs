@@ -4,10 +4,12 @@
 //! to another one. A released identity is given out again with the floor of the server that had it.
 //!
 //! - `claims`: the table.
+//! - `databases`: which databases of this server have claims.
 //! - `node`: what is said to a node.
 //! - `error`: why an identity is not given or taken back.
 
 mod claims;
+mod databases;
 mod error;
 mod node;
 
@@ -28,6 +30,7 @@ use claims::{Claims, table_of};
 use error::Error;
 
 pub use claims::{TABLE, int4, own_identity};
+pub use databases::with_claims;
 
 /// The identity of the node of this name, as lines of `postgresql.conf`. A name gets the same
 /// identity until it is released. Without `datacenter_id` or `worker_id`, the first that nobody has
@@ -189,5 +192,9 @@ CREATE FUNCTION snowflake_internal.snowflake_guard_claims() RETURNS trigger
 ", requires = ["internal"])]
 fn snowflake_guard_claims(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     static GUARD: Guard = Guard::new("snowflake_guard_claims", claims::TABLE);
-    GUARD.row(fcinfo, |trigger| table_of(trigger.trigger().tgfoid).map(|_| true))
+    GUARD.row(fcinfo, |trigger| {
+        let table = table_of(trigger.trigger().tgfoid)?;
+        databases::note(&table);
+        Ok::<_, Error>(true)
+    })
 }

@@ -12,7 +12,8 @@ use crate::server::user::as_owner;
 /// A table of the extension. It is in the schema in which only the extension's script creates
 /// objects, and belongs to the extension.
 pub struct OwnTable {
-    relation: pg_sys::Oid,
+    /// Its OID.
+    pub relation: pg_sys::Oid,
     /// Its name, qualified.
     pub name: String,
     owner: pg_sys::Oid,
