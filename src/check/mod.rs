@@ -9,6 +9,7 @@
 //! - `guards`: whether the extension's tables are guarded.
 //! - `horizon`: which transactions hold back the horizon.
 //! - `rights`: what the role that checks may read.
+//! - `version`: whether the library, its files and the extension are of one release.
 //! - `own`: what this server is configured with, and what its next ID would find.
 //! - `origin`: where its identity comes from, and whether another server might have it.
 //! - `clocks`: whether its clock and those of other servers agree.
@@ -25,6 +26,7 @@ mod origin;
 mod others;
 mod own;
 mod rights;
+mod version;
 
 use crate::server::encoding::encode;
 use crate::server::subtransaction::by_itself;
@@ -37,8 +39,9 @@ use finding::{Finding, State};
 type Evaluate = fn(&Facts) -> Finding;
 
 /// What is checked, in the order of the rows. The verdict follows.
-const ROWS: [(&str, Evaluate); 20] = [
+const ROWS: [(&str, Evaluate); 21] = [
     ("preloading", own::preloading),
+    ("version", version::version),
     ("identity", own::identity),
     ("origin of the identity", origin::of_identity),
     ("restored copy", origin::restored_copy),

@@ -5,7 +5,7 @@ use std::fs;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, INSERT, Programs, Run, assert_increasing, bigint, bigints, call_everything,
+    Cluster, INSERT, Programs, Run, assert_increasing, bigint, bigints, call_everything, check,
     dump_and_restore, error_of, eventually, new_directory, value, values,
 };
 
@@ -160,6 +160,11 @@ fn an_update_leads_to_what_is_installed_anew() {
     }
 }
 
+/// What says that this database has claims.
+const NOTED: &str = "FROM pg_shdepend WHERE refclassid = 'pg_database'::regclass
+    AND objid = 'snowflake_internal.snowflake_node_claims'::regclass
+    AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
 /// Whatever uses the extension goes on before the update, with this library, and after it.
 #[test]
 fn what_uses_the_extension_survives_the_update() {
@@ -168,6 +173,8 @@ fn what_uses_the_extension_survives_the_update() {
         client.run(USED);
         client.run(FILL);
         client.run("SELECT snowflake_claim_node('db-1')");
+        // The library of the release noted nothing.
+        client.run(&format!("DELETE {NOTED}"));
         client.run("SELECT * FROM state, identity, recent");
         client.run(UPDATE);
         client.run(FILL);
@@ -178,7 +185,46 @@ fn what_uses_the_extension_survives_the_update() {
             "SELECT has_function_privilege('pg_monitor', 'snowflake_stat_reset()', 'EXECUTE')";
         assert!(value::<bool>(&mut client, allowed));
         assert_eq!(bigint(&mut client, "SELECT count(*) FROM snowflake_nodes"), 1);
+        assert_eq!(bigint(&mut client, &format!("SELECT count(*) {NOTED}")), 1);
     }
+}
+
+/// The row `version` compares the library that runs, the files, and the extension of the database.
+#[test]
+fn the_check_says_which_versions_there_are() {
+    let directory = new_directory();
+    let programs = Programs::from_env().copy(directory.path());
+    let control = programs.extensions().join("snowflake.control");
+    let text = fs::read_to_string(&control).expect("a control file");
+    let cluster = Cluster::builder().programs(programs).start();
+    let mut client = database(&cluster, "orders", None);
+    let version = |client: &mut Client| check(client, "version");
+    let own: String =
+        value(&mut client, "SELECT extversion FROM pg_extension WHERE extname = 'snowflake'");
+    let well = format!("The library, its files and the extension are {own}.");
+    assert_eq!(version(&mut client), (true, well, String::new()));
+
+    let [former] = &releases()[..] else { panic!("one former release") };
+    let (ok, detail, hint) = version(&mut database(&cluster, "former", Some(former)));
+    assert!(!ok && detail.ends_with(&format!("this database is {former}.")), "{detail}");
+    assert!(hint.starts_with("Execute ALTER EXTENSION snowflake UPDATE"), "{hint}");
+
+    // The files of a later release are there, before the restart.
+    fs::write(&control, text.replace(&own, "99.0.0")).expect("a copy of ours");
+    let (ok, detail, hint) = version(&mut client);
+    assert!(!ok && detail.contains(&format!("{own}, the files are 99.0.0")), "{detail}");
+    assert!(hint.starts_with("Restart") && hint.contains("ALTER EXTENSION"), "{hint}");
+    // The database was updated too early.
+    client.run("UPDATE pg_extension SET extversion = '99.0.0' WHERE extname = 'snowflake'");
+    let (ok, _, hint) = version(&mut client);
+    assert!(!ok && hint.starts_with("Restart") && !hint.contains("ALTER"), "{hint}");
+    // The files of this release again, as on a standby that is upgraded last.
+    fs::write(&control, &text).expect("a copy of ours");
+    let (ok, _, hint) = version(&mut client);
+    assert!(!ok && hint.starts_with("Install release 99.0.0"), "{hint}");
+    fs::remove_file(&control).expect("a copy of ours");
+    let (ok, detail, _) = version(&mut client);
+    assert!(!ok && detail.ends_with("the extension has no control file."), "{detail}");
 }
 
 /// pg_upgrade creates the functions as the old cluster has them, and PostgreSQL looks for the symbols
