@@ -3,6 +3,7 @@
 mod addresses;
 mod arrows;
 mod commands;
+mod figures;
 mod links;
 mod make_help;
 mod runbook;
