@@ -117,6 +117,32 @@ fn uuid_keys_are_replaced_while_a_client_inserts() {
     assert_eq!(bigint(&mut client, joined), 5);
 }
 
+/// More rows of one time than a millisecond has IDs, and rows from before the epoch, get keys of their
+/// own in the order of their times.
+#[test]
+fn the_second_key_differs_whatever_the_times_are() {
+    let mut cluster = Cluster::start();
+    follow("From UUID keys", &mut cluster);
+    follow("Add the second key", &mut cluster);
+    let mut client = cluster.connect();
+    client.run(
+        "INSERT INTO customers (created_at, key)
+             SELECT '2001-01-01+00'::timestamptz + n % 7 * interval '1 day', NULL
+             FROM generate_series(1, 5000) AS n;
+         INSERT INTO customers (created_at, key)
+             SELECT '2020-06-03 12:00:00+00', NULL FROM generate_series(1, 10000)",
+    );
+    // Its unique index is built.
+    follow("Fill the second key", &mut cluster);
+    let times = "SELECT count(*) FROM customers
+        WHERE snowflake_timestamp(key) - created_at BETWEEN '-1 ms' AND '2 ms'";
+    assert_eq!(bigint(&mut client, times), 10_003);
+    let back = "SELECT count(*) FROM
+        (SELECT created_at < lag(created_at) OVER (ORDER BY key) AS is_back FROM customers) AS c
+        WHERE is_back";
+    assert_eq!(bigint(&mut client, back), 0);
+}
+
 /// What pgEdge's extension leaves in a database: the schema, a function in the place of its own,
 /// and a table with IDs that it has issued (136169504773246976 is the documentation's example in the
 /// order of bits of later versions; 413334082185859072 is one of Supabase's pull request 2050).

@@ -101,6 +101,20 @@ fn a_poller_by_transaction_sees_every_row_once() {
     read_while_written(&cluster, "jobs", || poller.poll());
 }
 
+/// The query of the page finds rows that its own transaction inserted, whose IDs are after `now()`.
+#[test]
+fn the_last_hour_has_rows_of_this_transaction() {
+    let (_, query) = PAGE.split_once("SELECT line FROM logs").expect("a query");
+    let (condition, _) = query.split_once(';').expect("its end");
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    client.run("CREATE TABLE logs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), line text)");
+    let mut transaction = client.transaction().expect("a transaction");
+    transaction.batch_execute("INSERT INTO logs DEFAULT VALUES").expect("a row");
+    let rows = transaction.query(&format!("SELECT line FROM logs {condition}"), &[]);
+    assert_eq!(rows.expect("rows").len(), 1);
+}
+
 /// With jitter, shards by `id % n` fill evenly at a low rate; without it they do not.
 #[test]
 fn jitter_spreads_over_shards() {
