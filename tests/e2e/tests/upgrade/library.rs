@@ -1,6 +1,6 @@
 //! The library of one release with the SQL of the other: it works, or says what is wrong.
 
-use snowflake_e2e::{Cluster, NEXT, bigint, call_everything, error_of, value};
+use snowflake_e2e::{Cluster, NEXT, bigint, call_everything, value};
 
 use super::{former_cluster, start_with_former_library, start_with_new_library};
 
