@@ -1,9 +1,10 @@
 //! `snowflake.start_after`: a server that takes over an identity begins above the floor of the one
 //! that had it.
 
-use snowflake_e2e::{Cluster, assert_check, bigint, eventually, value};
+use snowflake_e2e::{Cluster, ClusterBuilder, Journal, assert_check, bigint, eventually, value};
+use snowflake_repository::page;
 
-use super::{NEXT, begin, floor, refusal, take};
+use super::{NEXT, begin, floor, refusal, set_clock_back_to, take};
 
 /// The new server's clock is an hour behind. Clients may come as soon as it is up: there is no
 /// moment in which it issues old IDs.
@@ -28,6 +29,37 @@ fn an_identity_that_is_handed_over_issues_nothing_again() {
         new.start_again();
     }
     journal.check();
+}
+
+/// What the page says of it: its name brings the new machine the numbers of the old one, and the floor
+/// only if they were released.
+#[test]
+fn a_machine_that_is_replaced_under_its_name_needs_a_floor() {
+    let page = page("docs/operations.md").section("What survives what").text;
+    let mut rows =
+        page.lines().filter(|row| row.starts_with("[A new data directory, under an old"));
+    assert!(rows.next().is_some_and(|row| row.ends_with("| yes | until a floor is set")));
+    let registry = Cluster::start();
+    let machine = || {
+        let claim = "SELECT snowflake_claim_node('db-4')";
+        let lines: String = value(&mut registry.connect(), claim);
+        let settings = lines.lines().filter_map(|line| line.split_once(" = "));
+        let set = |builder: ClusterBuilder, (name, value): (&str, &str)| {
+            builder.set(name, value.trim_matches('\''))
+        };
+        settings.fold(Cluster::builder().fake_clock(), set).start()
+    };
+    let (mut old, journal) = (machine(), Journal::new());
+    journal.take_times(&old, NEXT, 1000);
+    old.kill();
+    let returned = |new: &Cluster| {
+        set_clock_back_to(new, &journal);
+        journal.returned(&mut new.connect())
+    };
+    assert!(returned(&machine()) > 0);
+    let release = "SELECT snowflake_release_node('db-4', issued_until => now(), fenced => true)";
+    registry.connect().batch_execute(release).expect("a release");
+    assert_eq!(returned(&machine()), 0);
 }
 
 /// A server that has issued nothing yet says of itself where it will start, so that its floor can
