@@ -14,7 +14,7 @@ use snowflake_core::promise::{Outcome, Wish};
 use crate::database_layout;
 use crate::decode::layout::{stored_results, timestamp_in};
 use crate::promise::reservation::{administer, issuer, record, refuse_in_recovery};
-use crate::promise::{self, replication, restored_copy};
+use crate::promise::{self, replication};
 use crate::settings::{self, Fixed};
 use error::Error;
 
@@ -45,7 +45,6 @@ fn snowflake_set_floor(
     transaction::refuse_read_only(c"snowflake_set_floor()");
     let floor = timestamp_in(fixed.layout, ts).or_raise();
     let outcome = achieve(fixed, Wish::SetFloor { floor, force }).or_raise();
-    restored_copy::settle();
     replication::let_commit_wait();
     if let Outcome::FloorSet { issued } = outcome
         && floor < issued

@@ -15,7 +15,6 @@ use super::finding::{Finding, State};
 use super::rights::{is_true, may_read};
 use crate::nodes;
 use crate::promise::preview::Preview;
-use crate::promise::restored_copy;
 use crate::server::report::Report;
 
 /// Where the identity comes from. A file inside the data directory is in every copy of that
@@ -78,22 +77,14 @@ pub fn restored_copy(facts: &Facts) -> Finding {
         Ok(Preview { might_be_a_copy, .. }) if facts.fixed.preloaded => might_be_a_copy,
         _ => return Finding::unknown(),
     };
-    if facts.in_recovery {
-        return Finding::well("Checked on primaries.");
-    }
     if !might_be_a_copy {
         return Finding::well("Nothing says that this server has the identity of an original.");
     }
     Finding::doubtful(
-        if restored_copy::from_backup() {
-            "This server was started from a backup, with the identity of the original."
-        } else {
-            "A recovery to a point in time began the timeline of this server, which has the identity \
-             of the original."
-        },
+        "This server, or one that it is a copy of, was restored, and has the identity of its original.",
         "If the original runs on, give this server a datacenter and worker ID of its own, and \
          restart it. Otherwise, set a floor above every ID that the original has issued: SELECT \
-         snowflake_set_floor('...').",
+         snowflake_set_floor(greatest(snowflake_floor(), '...')).",
     )
 }
 

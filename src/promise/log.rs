@@ -8,7 +8,7 @@ use snowflake_core::promise::News;
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};
 
 use super::error::{deleted, jumped};
-use super::{register, restored_copy, upstream};
+use super::{register, upstream};
 use crate::clock;
 use crate::settings;
 
@@ -70,7 +70,7 @@ impl Began {
             recorded if recorded != timeline => {
                 changes.push(format!("timeline {recorded} to {timeline}"));
             }
-            _ if restored_copy::from_backup() => changes.push("restored from a backup".to_owned()),
+            _ if self.issuer.is_restored => changes.push("restored from a backup".to_owned()),
             _ => {}
         }
         let recorded = self.recorded.writer;
@@ -85,9 +85,10 @@ impl Began {
         changes.join(", ")
     }
 
-    /// Whether this server might be a copy that has the identity of its original.
+    /// Whether this server might be a copy that has the identity of its original. A server that
+    /// recovers by itself, as after a crash under a failover manager, begins a timeline alone, too.
     fn might_be_a_copy(&self) -> bool {
-        (self.is_alone() || restored_copy::from_backup())
+        (self.is_alone() || self.issuer.is_restored)
             && self.issuer.writer.has_identity_of(&self.recorded.writer)
     }
 
@@ -98,19 +99,6 @@ impl Began {
             && !upstream::was_connected()
     }
 
-    /// Whether `snowflake.start_after` is above what the register says.
-    fn is_told(&self) -> bool {
-        self.start.after > self.recorded.floor + self.start.margin
-    }
-
-    /// Whether it is a copy to which nobody has seen. A server that recovers by itself, as after a
-    /// crash under a failover manager, begins a timeline alone, too.
-    pub fn is_doubtful(&self) -> bool {
-        let is_copy =
-            restored_copy::from_backup() || restored_copy::had_target(self.issuer.timeline);
-        is_copy && self.might_be_a_copy() && !self.is_told()
-    }
-
     fn report(&self) -> ErrorReport {
         let Began { recorded, issuer, start, ahead_of_upstream } = self;
         let floor = time::display(recorded.floor);
@@ -119,7 +107,7 @@ impl Began {
             time::display(start.after),
             time::interval(start.margin)
         );
-        if self.is_told() {
+        if start.is_told(recorded) {
             detail += " snowflake.start_after is later than that.";
         }
         match ahead_of_upstream {
@@ -198,10 +186,7 @@ impl LogEntry {
     /// Writes it to the server's log.
     pub fn log(self) {
         report::log(match self {
-            LogEntry::Began(began) => {
-                restored_copy::note(began.is_doubtful());
-                began.report()
-            }
+            LogEntry::Began(began) => began.report(),
             LogEntry::Created { after } => {
                 let report = report::message(format!(
                     "created the register of snowflake IDs, \"{}\"",

@@ -5,9 +5,9 @@
 //!   [`snowflake_core::promise`] asks for it.
 //! - `preview`: what the next ID would find.
 //! - `replication`: synchronous replication.
-//! - `restored_copy`: whether this server might be a copy with the identity of its original.
+//! - `restored_copy`: whether this server was restored.
 //! - `upstream`: what a standby knows of the clock of the server that it follows.
-//! - `background`: the background worker that follows that clock.
+//! - `background`: the background worker that follows that clock, and notes a copy.
 //! - `log`: what of this an administrator finds in the log, and how often.
 
 pub mod background;

@@ -7,9 +7,8 @@ use snowflake_core::promise::{Promise, first_start};
 use snowflake_core::register::Issuer;
 
 use super::error::Error;
-use super::log::Began;
 use super::reservation::{self, issuer, issuer_on};
-use super::{restored_copy, upstream};
+use super::upstream;
 use crate::clock;
 use crate::generator::shared;
 use crate::settings::Fixed;
@@ -32,8 +31,8 @@ pub struct Preview {
     pub ahead_of_upstream: Option<i64>,
     /// Whether this is a standby with the identity of the server that it follows.
     pub shares_identity: bool,
-    /// Whether this server might be a copy, and nobody has seen to it that it issues no ID of its
-    /// original.
+    /// Whether this server might be a copy with the identity of its original, and nobody has seen to
+    /// it that it issues no ID of that.
     pub might_be_a_copy: bool,
 }
 
@@ -56,7 +55,7 @@ pub fn preview(fixed: &Fixed) -> Result<Preview, Error> {
             verdict,
             ahead_of_upstream: None,
             shares_identity: false,
-            might_be_a_copy: restored_copy::is_doubtful() == Some(true),
+            might_be_a_copy: promise.might_be_a_twin(&issuer),
         });
     }
     let record = reservation::record()?;
@@ -76,14 +75,7 @@ pub fn preview(fixed: &Fixed) -> Result<Preview, Error> {
         && record.as_ref().is_some_and(|record| {
             record.timeline == issuer.timeline - 1 && record.writer.has_identity_of(&issuer.writer)
         });
-    let might_be_a_copy = match fixed.preloaded.then(restored_copy::is_doubtful) {
-        Some(Some(is_doubtful)) => is_doubtful,
-        Some(None) if !in_recovery => record.as_ref().is_some_and(|record| {
-            let ahead = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
-            Began::new(*record, &issuer, start, ahead).is_doubtful()
-        }),
-        _ => false,
-    };
+    let copy_of = record.as_ref().and_then(|record| promise.copy_of(&issuer, record, &start));
     Ok(Preview {
         is_first: record.is_none(),
         was_confirmed: record.is_some_and(|record| record.layout != issuer.layout),
@@ -93,7 +85,7 @@ pub fn preview(fixed: &Fixed) -> Result<Preview, Error> {
         verdict: clocks.judge(&reference, start.after, issuer.max_forward_step),
         ahead_of_upstream: promise.upstream().and_then(|upstream| clocks.ahead_of(&upstream)),
         shares_identity,
-        might_be_a_copy,
+        might_be_a_copy: issuer.might_be_a_twin(copy_of),
     })
 }
 

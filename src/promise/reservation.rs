@@ -32,6 +32,7 @@ use snowflake_core::register::{Issuer, Record, RecordError, Writer};
 use super::error::Error;
 use super::log::{LogEntry, Logged};
 use super::register::{self, Closed};
+use super::restored_copy;
 use crate::clock;
 use crate::generator::shared;
 use crate::settings::{self, Fixed, Identity};
@@ -248,5 +249,6 @@ pub(super) fn issuer_on(fixed: &Fixed, timeline: u32) -> Issuer {
         max_backward_step: settings::limits().max_backward_step,
         max_forward_step: settings::MAX_FORWARD_STEP.limit(),
         start_after: fixed.start_after,
+        is_restored: fixed.preloaded && restored_copy::is_restored(),
     }
 }

@@ -1,77 +1,40 @@
-//! Whether this server might be a copy, with the identity of its original: what its start knows.
+//! Whether this server was restored, so that it might be a copy with the identity of its original.
 //!
-//! PostgreSQL cannot tell a copy from its original. But a base backup has the file `backup_label`,
-//! which the first start from it takes away; and the history of a timeline tells whether a recovery
-//! to a point in time began it. What the first ID finds of this is kept until the server starts
-//! again.
+//! PostgreSQL cannot tell a copy from its original, but it says how recovery begins: from a backup,
+//! from an archive, or with the files of a standby. A standby is no copy. The first start takes what
+//! says this away, so that the register has to remember it: see [`super::background`].
 
-use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU8};
 
-use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
+use pgrx::{PgAtomic, pg_shmem_init, pg_sys};
 
 // SAFETY: nobody else names shared memory like this.
-static START: PgAtomic<Start> = unsafe { PgAtomic::new(c"snowflake_restored") };
-
-struct Start {
-    /// Whether the server started from a base backup, and not as a standby.
-    from_backup: AtomicBool,
-    /// What is known of the IDs since: [`OPEN`], [`DOUBTFUL`] or [`SETTLED`].
-    verdict: AtomicU8,
-}
-
-/// No ID was taken yet.
-const OPEN: u8 = 0;
-/// The IDs go on with an identity that another server might have.
-const DOUBTFUL: u8 = 1;
-/// They have an identity of their own, or begin above a floor that was set.
-const SETTLED: u8 = 2;
-
-// SAFETY: no pointers, and nothing that belongs to one process.
-unsafe impl PGRXSharedMemory for Start {}
+static RESTORED: PgAtomic<AtomicBool> = unsafe { PgAtomic::new(c"snowflake_restored") };
 
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
-    pg_shmem_init!(START = Start { from_backup: is_backup().into(), verdict: OPEN.into() });
+    pg_shmem_init!(RESTORED = AtomicBool::new(begins_as_a_copy()));
 }
 
 /// The server is in its data directory, and recovery has not begun.
-fn is_backup() -> bool {
-    Path::new("backup_label").exists() && !Path::new("standby.signal").exists()
+fn begins_as_a_copy() -> bool {
+    let has = |name| Path::new(name).exists();
+    !has("standby.signal") && (has("backup_label") || has("recovery.signal") || was_in_recovery())
 }
 
-/// Whether the server started from a base backup, and not as a standby. The library must have been
-/// preloaded.
-pub fn from_backup() -> bool {
-    START.get().from_backup.load(Relaxed)
+/// Whether the server ended while it recovered from a backup or an archive, or was a standby.
+fn was_in_recovery() -> bool {
+    use pg_sys::DBState::{DB_IN_ARCHIVE_RECOVERY, DB_SHUTDOWNED_IN_RECOVERY};
+    let mut is_intact = false;
+    // SAFETY: the server has read this file before. The answer is in memory of its own.
+    let state = unsafe { (*pg_sys::get_controlfile(pg_sys::DataDir, &raw mut is_intact)).state };
+    is_intact && matches!(state, DB_IN_ARCHIVE_RECOVERY | DB_SHUTDOWNED_IN_RECOVERY)
 }
 
-/// Whether this timeline began with a recovery that had a target, which a failover has not.
-pub fn had_target(timeline: u32) -> bool {
-    let history = fs::read_to_string(format!("pg_wal/{timeline:08X}.history"));
-    let last = history.ok().and_then(|history| history.trim_end().lines().last().map(String::from));
-    last.is_some_and(|line| !line.ends_with("no recovery target specified"))
-}
-
-/// Notes what the first ID found.
-pub fn note(is_doubtful: bool) {
-    let verdict = if is_doubtful { DOUBTFUL } else { SETTLED };
-    // A floor that was set before says more.
-    let _ = START.get().verdict.compare_exchange(OPEN, verdict, Relaxed, Relaxed);
-}
-
-/// Notes that a floor was set.
-pub fn settle() {
-    START.get().verdict.store(SETTLED, Relaxed);
-}
-
-/// Whether somebody should see to it; `None` before the first ID. The library must have been
-/// preloaded.
-pub fn is_doubtful() -> Option<bool> {
-    match START.get().verdict.load(Relaxed) {
-        OPEN => None,
-        verdict => Some(verdict == DOUBTFUL),
-    }
+/// Whether it was restored when it was started, unless it has crashed since. The library must have
+/// been preloaded.
+pub fn is_restored() -> bool {
+    RESTORED.get().load(Relaxed)
 }

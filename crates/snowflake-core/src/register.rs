@@ -14,7 +14,11 @@ pub const MAGIC: [u8; 8] = *b"snowflk1";
 pub const VERSION: u32 = 2;
 
 /// How many bytes a record takes at most.
-pub const LENGTH: usize = 124;
+pub const LENGTH: usize = LENGTH_CONFIRMED + 32;
+
+/// How many bytes a record takes that says nothing of a copy: all that release 0.4.0 reads, and
+/// writes before zeros.
+const LENGTH_CONFIRMED: usize = 124;
 
 /// How many bytes a record takes that has no confirmed layout. The rest are zeros.
 const LENGTH_UNCONFIRMED: usize = 112;
@@ -40,6 +44,9 @@ pub struct Record {
     pub confirmed: Option<Layout>,
     /// Who wrote it.
     pub writer: Writer,
+    /// The original of this server, if it, or one that it was made of, was restored from a copy, and
+    /// no floor was set since.
+    pub copy_of: Option<Writer>,
 }
 
 /// The server that wrote a record.
@@ -57,6 +64,14 @@ impl Writer {
     /// Whether both issue the same IDs.
     pub fn has_identity_of(&self, other: &Writer) -> bool {
         (self.datacenter_id, self.worker_id) == (other.datacenter_id, other.worker_id)
+    }
+
+    fn bytes(&self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..4].copy_from_slice(&self.datacenter_id.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.worker_id.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.machine.to_le_bytes());
+        bytes
     }
 }
 
@@ -95,7 +110,7 @@ impl Record {
     }
 
     /// The record's bytes. A record with a confirmed layout is longer, so its checksum is at
-    /// another place.
+    /// another place. What is said of a copy follows, with a checksum of everything.
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         bytes[0..8].copy_from_slice(&MAGIC);
@@ -109,16 +124,18 @@ impl Record {
         bytes[52..60].copy_from_slice(&self.written.wall.to_le_bytes());
         bytes[60..76].copy_from_slice(&self.written.boot.boot.to_le_bytes());
         bytes[76..84].copy_from_slice(&self.written.boot.elapsed.to_le_bytes());
-        bytes[84..88].copy_from_slice(&self.writer.datacenter_id.to_le_bytes());
-        bytes[88..92].copy_from_slice(&self.writer.worker_id.to_le_bytes());
-        bytes[92..108].copy_from_slice(&self.writer.machine.to_le_bytes());
+        bytes[84..108].copy_from_slice(&self.writer.bytes());
         let mut length = LENGTH_UNCONFIRMED;
         if let Some(layout) = self.confirmed {
-            length = LENGTH;
+            length = LENGTH_CONFIRMED;
             bytes[108..119].copy_from_slice(&bytes_of(layout));
         }
-        let checksum = crc32fast::hash(&bytes[..length - 4]);
-        bytes[length - 4..length].copy_from_slice(&checksum.to_le_bytes());
+        put_checksum(&mut bytes[..length]);
+        if let Some(original) = self.copy_of {
+            bytes[124] = 1;
+            bytes[128..152].copy_from_slice(&original.bytes());
+            put_checksum(&mut bytes);
+        }
         bytes
     }
 
@@ -143,8 +160,11 @@ impl Record {
         let u128_at =
             |at: usize| u128::from_le_bytes(bytes[at..at + 16].try_into().expect("16 bytes"));
         let boot = BootClock { boot: u128_at(60), elapsed: u64_at(76) as i64 };
-        let writer =
-            Writer { datacenter_id: u32_at(84), worker_id: u32_at(88), machine: u128_at(92) };
+        let writer_at = |at: usize| Writer {
+            datacenter_id: u32_at(at),
+            worker_id: u32_at(at + 4),
+            machine: u128_at(at + 8),
+        };
         let record = Record {
             system_identifier: u64_at(16),
             timeline: u32_at(12),
@@ -152,11 +172,18 @@ impl Record {
             written: Clocks { wall: u64_at(52) as i64, boot },
             layout,
             confirmed,
-            writer,
+            writer: writer_at(84),
+            copy_of: (bytes[124] != 0).then(|| writer_at(128)),
         };
         // Encoding the record again checks the checksum, and that no other byte is different.
         if record.encode() == *bytes { Ok(record) } else { Err(RecordError::Damaged) }
     }
+}
+
+/// Lets the last four bytes be a checksum of those before them.
+fn put_checksum(bytes: &mut [u8]) {
+    let (content, checksum) = bytes.split_at_mut(bytes.len() - 4);
+    checksum.copy_from_slice(&crc32fast::hash(content).to_le_bytes());
 }
 
 /// Epoch and widths.
@@ -188,6 +215,13 @@ pub struct Start {
     pub margin: i64,
 }
 
+impl Start {
+    /// Whether `snowflake.start_after` is above what the record says.
+    pub fn is_told(&self, record: &Record) -> bool {
+        self.after > record.floor.saturating_add(self.margin)
+    }
+}
+
 /// The server that starts, and issues IDs by what its register says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Issuer {
@@ -207,6 +241,8 @@ pub struct Issuer {
     pub max_forward_step: Option<i64>,
     /// `snowflake.start_after`, in milliseconds since the Unix epoch.
     pub start_after: Option<i64>,
+    /// Whether it was restored, from a backup for example, when it was started.
+    pub is_restored: bool,
 }
 
 /// A record that raises the floor ahead of use.
@@ -371,7 +407,21 @@ impl Issuer {
             layout: self.layout,
             confirmed: None,
             writer: self.writer,
+            copy_of: None,
         }
+    }
+
+    /// The original of this server, if it is a copy, and has just been restored or has this record
+    /// from one that was. Of two, it is the one whose identity this server has.
+    pub fn copy_of(&self, record: &Record) -> Option<Writer> {
+        let restored_from = Some(record.writer).filter(|_| self.is_restored);
+        let known = record.copy_of.filter(|original| self.writer.has_identity_of(original));
+        known.or(restored_from).or(record.copy_of)
+    }
+
+    /// Whether this server has the identity of its original, and so might issue the same IDs.
+    pub fn might_be_a_twin(&self, copy_of: Option<Writer>) -> bool {
+        copy_of.is_some_and(|original| self.writer.has_identity_of(&original))
     }
 
     /// The reservation that makes `timestamp` available, and more. Its floor is one reservation

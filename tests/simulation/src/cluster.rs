@@ -278,6 +278,7 @@ impl Cluster {
             max_backward_step: self.limits.max_backward_step,
             max_forward_step: Some(defaults::MAX_FORWARD_STEP),
             start_after: self.start_after.filter(|_| self.ignored != Ignored::Record),
+            is_restored: false,
         }
     }
 

@@ -46,6 +46,8 @@ impl Promise {
     ) -> Effect {
         match stage {
             Stage::Writing => {
+                // Whoever sets a floor has seen to it that a copy issues no ID of its original.
+                self.copy_of = Some(None);
                 self.wait(Doing::SettingFloor(Stage::Syncing, setting), Effect::SyncEntry)
             }
             Stage::Syncing => {
@@ -102,12 +104,25 @@ impl Promise {
                 copied(issuer, found, force, has_identity)
             }
             Wish::ConfirmLayout => changed_layout(issuer, found),
+            Wish::NoteCopy => self.noted(issuer, found),
             _ => return self.confirm_clock(issuer, found, clocks, timestamp),
         };
         match changed {
             Ok(changed) => self.wait(Doing::Confirming(None), Effect::Write(changed)),
             Err(then) => self.go_on(then),
         }
+    }
+
+    /// The record that says of which server this one is a copy. What this incarnation has found out is
+    /// in the next record without this.
+    fn noted(&mut self, issuer: &Issuer, found: Found) -> Result<Record, Then> {
+        let Ok(Some(record)) = found else { return Err(nothing_found(found)) };
+        let copy_of = issuer.copy_of(&record);
+        if self.copy_of.is_some() || copy_of == record.copy_of {
+            return Err(NOTHING_TO_CONFIRM);
+        }
+        self.copy_of = Some(copy_of);
+        Ok(Record { copy_of, ..record })
     }
 
     fn confirm_clock(
@@ -187,7 +202,9 @@ fn copied(issuer: &Issuer, found: Found, force: bool, has_identity: bool) -> Res
     } else if issuer.writer.has_identity_of(&record.writer) && !force {
         Err(denied(Denial::IdentityOfOriginal))
     } else {
-        Ok(Record { system_identifier, timeline: NO_TIMELINE, ..record })
+        // By force, its original never runs again.
+        let copy_of = record.copy_of.filter(|_| !force);
+        Ok(Record { system_identifier, timeline: NO_TIMELINE, copy_of, ..record })
     }
 }
 

@@ -40,6 +40,8 @@ pub enum Wish {
         /// Whether this server has an identity at all.
         has_identity: bool,
     },
+    /// Write down that this server was restored, so that its next start knows it, too.
+    NoteCopy,
 }
 
 /// What has happened. Each effect says which event it has.

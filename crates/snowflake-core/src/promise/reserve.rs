@@ -44,6 +44,7 @@ impl Promise {
         let written = self.pending.map_or(published.floor, |pending| pending.floor.floor);
         let least = written.max(published.floor);
         let Reservation { record, next_after } = issuer.reservation(timestamp, least, clocks, age);
+        let record = Record { copy_of: self.copy_of.flatten(), ..record };
         let floor = Floor { floor: record.floor, next_after };
         self.pending = Some(Pending { floor, position: None });
         self.wait(Doing::Writing(wish, clocks, jump), Effect::Write(record))
@@ -97,7 +98,8 @@ impl Promise {
         };
         let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
         let elapsed = clocks.boot.elapsed;
-        let starting = Starting { record, start, reference, ahead_of_upstream, elapsed };
+        let copy_of = record.and_then(|record| self.copy_of(issuer, &record, &start));
+        let starting = Starting { record, start, reference, copy_of, ahead_of_upstream, elapsed };
         match record {
             Some(record) => match issuer.record_of_refusal(&record, &reference, &clocks) {
                 Some(kept) => {
@@ -119,7 +121,7 @@ impl Promise {
         starting: Starting,
         event: Event,
     ) -> Effect {
-        let Starting { record, start, reference, ahead_of_upstream, elapsed } = starting;
+        let Starting { record, start, reference, copy_of, ahead_of_upstream, elapsed } = starting;
         match (stage, event) {
             (Stage::Writing, Event::Written(position)) => {
                 self.wait(Doing::Starting(stage, starting), Effect::Flush(position))
@@ -138,6 +140,7 @@ impl Promise {
                 self.began.get_or_insert(elapsed);
                 self.pending = None;
                 self.reference = Some(reference);
+                self.copy_of = Some(copy_of);
                 let news = match record {
                     Some(record) => News::Began { record, start, ahead_of_upstream },
                     None => News::Created { after: start.after },

@@ -3,7 +3,7 @@
 use super::events::{Effect, News, Outcome, Position, Refusal, Wish};
 use crate::generator::Generator;
 use crate::jump::{Clocks, Jump, Reference, Verdict};
-use crate::register::{Issuer, Record, Start};
+use crate::register::{Issuer, Record, Start, Writer};
 
 /// What the sessions of a server share about the promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,6 +21,9 @@ pub struct Promise {
     pub(super) reference: Option<Reference>,
     /// What the clock of the server that this standby follows said last.
     pub(super) upstream: Option<Clocks>,
+    /// What this incarnation says of the original of this server, in every record; `None` before it
+    /// has begun or was told to write this down.
+    pub(super) copy_of: Option<Option<Writer>>,
     pub(super) doing: Doing,
 }
 
@@ -85,6 +88,7 @@ pub(super) struct Starting {
     pub(super) record: Option<Record>,
     pub(super) start: Start,
     pub(super) reference: Reference,
+    pub(super) copy_of: Option<Writer>,
     /// Of the upstream's clock, and how long the machine runs, in milliseconds.
     pub(super) ahead_of_upstream: Option<i64>,
     pub(super) elapsed: i64,
@@ -180,6 +184,20 @@ impl Promise {
     /// What the clock of the server that this standby follows said last.
     pub fn upstream(&self) -> Option<Clocks> {
         self.upstream
+    }
+
+    /// The original of this server, if it is a copy, and nobody has seen to that, with this start from
+    /// the record.
+    pub fn copy_of(&self, issuer: &Issuer, record: &Record, start: &Start) -> Option<Writer> {
+        let copy_of = self.copy_of.unwrap_or_else(|| issuer.copy_of(record));
+        // Whoever gives it a start above all that it knows of speaks of the identity that it has.
+        let is_settled = start.is_told(record) && issuer.might_be_a_twin(copy_of);
+        copy_of.filter(|_| !is_settled)
+    }
+
+    /// Whether this server, which has begun, might issue the same IDs as its original.
+    pub fn might_be_a_twin(&self, issuer: &Issuer) -> bool {
+        issuer.might_be_a_twin(self.copy_of.flatten())
     }
 
     /// What to do about these clocks, where the generator has this timestamp; `None` before this

@@ -2,6 +2,7 @@
 //! checker visits the orders in which its effects and failures can come.
 
 mod administer;
+mod copies;
 #[path = "../fixtures/mod.rs"]
 mod fixtures;
 mod steps;

@@ -123,6 +123,8 @@ pub struct Bounds {
     pub failures: u8,
     /// How often the server is restarted with another layout or as another system.
     pub changes: u8,
+    /// How often it is restored from a backup.
+    pub restores: u8,
 }
 
 /// Every step back is held. No ID ahead of the clock, nothing reused.
@@ -158,6 +160,7 @@ pub fn everything(design: Design) -> Bounds {
         max_observed_lead: 0,
         failures: 0,
         changes: 0,
+        restores: 0,
     }
 }
 
@@ -324,6 +327,21 @@ pub fn changes(design: Design) -> Bounds {
         ],
         observed: &[],
         changes: 1,
+        ..interrupted(design)
+    }
+}
+
+/// A restore, which the administrator notes, or to which he sees.
+pub fn restored(design: Design) -> Bounds {
+    Bounds {
+        last_sequence: 0,
+        moves: &[2 * RESERVATION],
+        crashes: 2,
+        floors: &[(RESERVATION / 2, false)],
+        confirmations: &[Wish::NoteCopy],
+        observed: &[],
+        failures: 0,
+        restores: 1,
         ..interrupted(design)
     }
 }

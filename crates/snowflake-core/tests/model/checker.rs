@@ -42,6 +42,8 @@ pub enum Action {
         layout: usize,
         system_identifier: u64,
     },
+    /// From a backup of its own.
+    Restore,
     Stream(usize),
     Promote {
         standby: usize,
@@ -66,6 +68,8 @@ impl Model for Bounds {
             timeline: 1,
             system_identifier: 1,
             layout: 0,
+            is_restored: false,
+            is_copy: false,
             generator: unstarted(),
             ring: Ring::new(),
             issued_with_reuse: Vec::new(),
@@ -144,6 +148,9 @@ impl Model for Bounds {
                 let system_identifier = system_identifier + 1;
                 actions.push(Action::Restart { layout, system_identifier });
             }
+            if world.counts.restores < self.restores {
+                actions.push(Action::Restore);
+            }
         }
         for standby in 0..2 {
             let Some(received) = world.standbys[standby] else { continue };
@@ -209,6 +216,7 @@ impl Model for Bounds {
                 }
                 next.up = false;
                 next.counts.crashes -= 1;
+                next.is_restored = false;
                 next.lose_memory();
             }
             Action::Restart { layout, system_identifier } => {
@@ -218,6 +226,12 @@ impl Model for Bounds {
                 (next.layout, next.system_identifier) = (layout, system_identifier);
                 next.recover();
                 next.up = true;
+            }
+            Action::Restore => {
+                next.recover();
+                next.up = true;
+                next.is_restored = next.buffer.is_some();
+                next.counts.restores += 1;
             }
             Action::Stream(standby) => {
                 next.standbys[standby] = Some(next.flushed);
@@ -280,6 +294,10 @@ impl Model for Bounds {
                     || durable.is_some_and(|record| record.floor >= world.generator.floor())
                     // A promoted server begins a margin above what it has.
                     || world.generator.timestamp() == world.generator.floor()
+            }),
+            Property::always("a copy does not forget its original", |_, world: &State| {
+                let durable = world.recovered(world.redo, world.flushed);
+                !world.is_copy || durable.is_some_and(|record| record.copy_of.is_some())
             }),
             Property::sometimes(
                 "a server issues IDs after a crash",

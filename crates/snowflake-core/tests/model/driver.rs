@@ -30,6 +30,7 @@ impl World {
             max_backward_step: i64::MAX,
             max_forward_step: bounds.max_forward_step,
             start_after: None,
+            is_restored: self.is_restored,
         }
     }
 
@@ -130,6 +131,7 @@ impl World {
             (Wish::ConfirmClock, Outcome::Confirmed(true)) => {
                 self.confirmed = Some(self.ahead_then);
             }
+            (Wish::NoteCopy, Outcome::Confirmed(true)) => self.is_copy = true,
             (Wish::SetFloor { floor, .. }, Outcome::FloorSet { issued }) if floor >= issued => {
                 self.highest = self.highest.max(Some((floor, u32::MAX)));
             }
@@ -167,6 +169,8 @@ impl World {
             }
             Effect::Overwrite(record) => {
                 self.lower(wish, record.floor);
+                // Whoever sets a floor has seen to the copy.
+                (self.is_restored, self.is_copy) = (false, false);
                 if self.buffer.is_none() {
                     return self.perform(bounds, wish, Effect::Create(record));
                 }

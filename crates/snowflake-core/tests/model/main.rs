@@ -19,7 +19,7 @@ use stateright::{Checker, HasDiscoveries, Model};
 
 use bounds::{
     Bounds, Design, changes, clock_only, confirmed, everything, failovers, interrupted, jumps,
-    lags, observed, observed_with_reuse, promotions, refused, reuse, synchronous,
+    lags, observed, observed_with_reuse, promotions, refused, restored, reuse, synchronous,
 };
 use checker::PROMISES;
 
@@ -50,6 +50,11 @@ fn a_floor_that_is_set_is_no_confirmation_of_the_clock() {
 #[test]
 fn a_confirmed_layout_or_system_brings_no_id_back() {
     assert_sound(&[changes]);
+}
+
+#[test]
+fn a_copy_does_not_forget_its_original() {
+    assert_sound(&[restored]);
 }
 
 #[track_caller]

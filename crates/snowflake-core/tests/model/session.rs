@@ -166,6 +166,7 @@ impl World {
                 {
                     self.broken = Some("an ID came again, or did not increase");
                 }
+                self.is_copy |= self.is_restored;
                 self.highest = Some(id);
                 self.highest_number = number.unwrap_or(self.highest_number);
                 self.counts.issued += 1;

@@ -73,6 +73,10 @@ pub struct World {
     pub system_identifier: u64,
     /// Which of `layouts()` is configured.
     pub layout: usize,
+    /// Whether this start is one from a backup, and whether it, or one before it, has issued an ID or
+    /// noted that.
+    pub is_restored: bool,
+    pub is_copy: bool,
     /// Shared memory: gone after a crash.
     pub generator: Generator,
     pub ring: Ring<2>,
@@ -130,6 +134,7 @@ pub struct World {
 pub struct Counts {
     pub clock_moves: u8,
     pub changes: u8,
+    pub restores: u8,
     pub switches: u8,
     pub administrations: u8,
     pub failures: u8,
@@ -280,6 +285,8 @@ impl Hash for World {
             timeline,
             system_identifier,
             layout,
+            is_restored,
+            is_copy,
             generator,
             ring,
             issued_with_reuse,
@@ -326,6 +333,7 @@ impl Hash for World {
         (has_read, accepted - ahead, confirmed.map(|confirmed| confirmed - ahead)).hash(hasher);
         let observes = self.observes().then_some((latest_reading, judged_by));
         (set_back, up, timeline, system_identifier, layout, observes).hash(hasher);
+        (is_restored, is_copy).hash(hasher);
         (required, highest, highest_number, seen, counts, broken).hash(hasher);
         (elapsed - began, busy, lag).hash(hasher);
         // What would be recovered, and by whom.

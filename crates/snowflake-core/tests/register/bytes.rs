@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use snowflake_core::layout::TWITTER_EPOCH;
 use snowflake_core::register::{LENGTH, MAGIC, Record, RecordError, VERSION};
 
-use crate::fixtures::{NOW, own};
+use crate::fixtures::{NOW, WRITER, own};
 use crate::records::records;
 
 proptest! {
@@ -24,7 +24,7 @@ proptest! {
 
     #[test]
     fn other_content_is_damage(bytes in prop::array::uniform32(any::<u8>())) {
-        let bytes: [u8; LENGTH] = [bytes; 4].concat()[..LENGTH].try_into().expect("as many bytes");
+        let bytes: [u8; LENGTH] = [bytes; 5].concat()[..LENGTH].try_into().expect("as many bytes");
         prop_assert_eq!(Record::decode(&bytes), Err(RecordError::Damaged));
     }
 }
@@ -43,12 +43,16 @@ fn a_record_holds_the_highest_id_that_it_permits() {
     }
 }
 
-/// Records without a confirmed layout are as they were before there were any with one.
+/// Records without a confirmed layout are as they were before there were any with one. What is said of
+/// a copy is behind all that release 0.4.0 reads, and changes none of it.
 #[test]
 fn a_record_without_a_confirmed_layout_is_112_bytes_long() {
     let bytes = own().encode();
     assert_eq!(bytes[112..], [0; LENGTH - 112]);
     assert_eq!(bytes[108..112], crc32fast::hash(&bytes[..108]).to_le_bytes());
+    let copy = Record { copy_of: Some(WRITER), ..own() }.encode();
+    assert_eq!(copy[..124], bytes[..124]);
+    assert_ne!(copy[124..], bytes[124..]);
 }
 
 /// No release wrote one. It is refused by its number, and never misread.

@@ -23,19 +23,33 @@ pub fn recent_layouts() -> impl Strategy<Value = Layout> {
     })
 }
 
+fn writers() -> impl Strategy<Value = Writer> {
+    (0..1024u32, 0..1024u32, any::<u128>()).prop_map(|(datacenter_id, worker_id, machine)| Writer {
+        datacenter_id,
+        worker_id,
+        machine,
+    })
+}
+
 pub fn records() -> impl Strategy<Value = Record> {
     let boots =
         (any::<u128>(), any::<i64>()).prop_map(|(boot, elapsed)| BootClock { boot, elapsed });
-    let writers =
-        (0..1024u32, 0..1024u32, any::<u128>()).prop_map(|(datacenter_id, worker_id, machine)| {
-            Writer { datacenter_id, worker_id, machine }
-        });
     let layouts = (layouts(), prop::option::of(layouts()));
+    let writers = (writers(), prop::option::of(writers()));
     (any::<u64>(), any::<u32>(), layouts, 0..1_000_000_000i64, -10_000..10_000i64, boots, writers)
-        .prop_map(|(system_identifier, timeline, layouts, since, lead, boot, writer)| {
-            let (layout, confirmed) = layouts;
+        .prop_map(|(system_identifier, timeline, layouts, since, lead, boot, writers)| {
+            let ((layout, confirmed), (writer, copy_of)) = (layouts, writers);
             let floor = layout.epoch() - 1 + since;
             let written = Clocks { wall: floor - lead, boot };
-            Record { system_identifier, timeline, floor, written, layout, confirmed, writer }
+            Record {
+                system_identifier,
+                timeline,
+                floor,
+                written,
+                layout,
+                confirmed,
+                writer,
+                copy_of,
+            }
         })
 }

@@ -1,24 +1,14 @@
 //! What somebody is told who forgets a step: each on a server on which the step was left out, and on
 //! one on which it was not.
 
-use std::fs;
+use snowflake_e2e::{Cluster, assert_check, check, value};
 
-use snowflake_e2e::{Cluster, archive_wal, assert_check, check, value};
-
-use super::{NEXT, archive, floor, recover, wait_until_heard};
-
-const COPY: &str = "restored copy";
+use super::{NEXT, floor};
 
 /// Asserts what a row of the check says. Returns the hint.
 #[track_caller]
 fn assert_row(cluster: &Cluster, name: &str, is_well: bool, part: &str) -> String {
     assert_check(&mut cluster.connect(), name, is_well, part)
-}
-
-#[track_caller]
-fn assert_doubtful(copy: &Cluster, detail: &str) {
-    let hint = assert_row(copy, COPY, false, detail);
-    assert!(hint.contains("of its own") && hint.contains("snowflake_set_floor('...')"), "{hint}");
 }
 
 #[track_caller]
@@ -28,105 +18,6 @@ fn assert_well(copy: &Cluster, name: &str) {
 
 fn take(cluster: &Cluster) {
     cluster.connect().batch_execute(NEXT).expect("an ID");
-}
-
-/// Asserts what the row of copies says, before and after an ID.
-#[track_caller]
-fn assert_copy(copy: &Cluster, doubt: Option<&str>) {
-    for _ in 0..2 {
-        match doubt {
-            Some(doubt) => assert_doubtful(copy, doubt),
-            None => assert_well(copy, COPY),
-        }
-        take(copy);
-    }
-}
-
-const FROM_BACKUP: &str = "was started from a backup, with the identity of the original";
-
-/// Until a floor is set, or the server has an identity of its own.
-#[test]
-fn a_clone_with_the_identity_of_its_original_shows() {
-    let original = Cluster::start();
-    take(&original);
-    let log = original.log();
-    assert!(log.contains("created the register") && log.contains("set a floor above"), "{log}");
-    assert_well(&original, COPY);
-    let copies = [(); 3].map(|()| original.base_backup(&[]));
-    let later = floor(&original);
-    let [mut careless, mut own, mut told] = copies;
-
-    careless.start_again();
-    assert_copy(&careless, Some(FROM_BACKUP));
-    let log = careless.log();
-    let line = "LOG:  snowflake IDs continue after a change: restored from a backup\n";
-    assert!(log.contains(line), "{log}");
-    assert!(log.contains("HINT:  If it was restored from a backup while the original"), "{log}");
-    careless
-        .connect()
-        .batch_execute("SELECT snowflake_set_floor(now() + interval '1 min')")
-        .expect("a floor");
-    assert_copy(&careless, None);
-
-    own.configure(&[("snowflake.worker_id", "10")]);
-    own.start_again();
-    assert_copy(&own, None);
-    assert!(!own.log().contains("HINT:  If it was restored"), "{}", own.log());
-
-    // The time of the floor itself is what the backup says, too.
-    told.configure(&[("snowflake.start_after", &later)]);
-    told.start_again();
-    assert_doubtful(&told, FROM_BACKUP);
-    told.restart();
-    assert_well(&told, COPY);
-}
-
-#[test]
-fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
-    let original = Cluster::builder().set("archive_mode", "on").start();
-    let archive = archive(&original);
-    let mut client = original.connect();
-    client.batch_execute(NEXT).expect("an ID");
-    let copies = [(); 4].map(|()| original.base_backup(&[]));
-    client.batch_execute("SELECT pg_create_restore_point('here')").expect("a restore point");
-    // The floor of the original, after more IDs than what is recovered knows of.
-    client.batch_execute("SELECT pg_sleep(2); SELECT snowflake_nextval()").expect("an ID");
-    let later = floor(&original);
-    archive_wal(&mut client);
-    let [careless, own, told, restarted] = copies;
-    assert_copy(&recover(careless, &archive, &[]), Some(FROM_BACKUP));
-    for (copy, setting, is_told) in [
-        (own, ("snowflake.worker_id", "10"), false),
-        (told, ("snowflake.start_after", &*later), true),
-    ] {
-        let copy = recover(copy, &archive, &[setting]);
-        assert_copy(&copy, None);
-        let says = copy.log().contains("snowflake.start_after is later than that.");
-        assert_eq!(says, is_told, "{}", copy.log());
-    }
-    // The first start has taken the label away, but the history of the timeline tells.
-    let mut restarted = recover(restarted, &archive, &[]);
-    restarted.restart();
-    assert_copy(&restarted, Some("A recovery to a point in time began the timeline"));
-}
-
-/// A standby that has followed its primary is no copy of one that runs on, as far as anybody knows;
-/// nor is a server that a failover manager starts as a standby after a crash, and promotes.
-#[test]
-fn a_promotion_is_no_copy() {
-    let mut primary = Cluster::start();
-    take(&primary);
-    let standby = primary.standby();
-    wait_until_heard(&standby);
-    assert_well(&standby, COPY);
-    primary.kill();
-    standby.promote();
-    assert_copy(&standby, None);
-
-    fs::write(primary.data().join("standby.signal"), "").expect("a file");
-    primary.start_again();
-    primary.promote();
-    assert_copy(&primary, None);
 }
 
 /// An identity that all members share is a choice, so the row is well.

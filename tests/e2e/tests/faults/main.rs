@@ -4,6 +4,7 @@
 //! and that everything increased. `make mutants` runs those that `tests/mutants/promises` lists while
 //! a rule is broken, with which they have to fail.
 
+mod copies;
 mod crash;
 mod creation;
 mod damage;

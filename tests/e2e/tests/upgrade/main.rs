@@ -5,6 +5,8 @@ mod library;
 mod register;
 mod rolling;
 
+use std::fs;
+
 use snowflake_e2e::{Cluster, Programs, check, create_orders};
 
 /// A cluster of the former release, with a table.
@@ -29,4 +31,12 @@ fn start_with_new_library(cluster: &mut Cluster) {
 fn start_with_former_library(cluster: &mut Cluster) {
     cluster.use_programs(Programs::former_release_from_env());
     cluster.start_again();
+}
+
+/// Starts the cluster, which is down, as a standby of another one, with the library of this tree.
+fn follow(cluster: &mut Cluster, primary: &Cluster) {
+    let upstream = primary.connection("postgres") + " user=postgres";
+    cluster.configure(&[("primary_conninfo", &upstream), ("recovery_target_timeline", "latest")]);
+    fs::write(cluster.data().join("standby.signal"), "").expect("root, or the owner");
+    start_with_new_library(cluster);
 }

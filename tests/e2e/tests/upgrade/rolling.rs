@@ -1,10 +1,8 @@
 //! A rolling upgrade: the standby first, then a switchover, then the former primary.
 
-use std::fs;
-
 use snowflake_e2e::{Cluster, INSERT, Journal, bigint, eventually};
 
-use super::{assert_well, former_cluster, start_with_new_library};
+use super::{assert_well, follow, former_cluster, start_with_new_library};
 
 fn rows(cluster: &Cluster) -> i64 {
     bigint(&mut cluster.connect(), "SELECT count(*) FROM orders")
@@ -32,10 +30,7 @@ fn no_id_comes_twice_if_the_standby_is_upgraded_first() {
     let views = "TABLE pg_stat_snowflake; TABLE snowflake_status";
     standby.connect().batch_execute(views).expect("views");
 
-    let upstream = standby.connection("postgres") + " user=postgres";
-    primary.configure(&[("primary_conninfo", &upstream), ("recovery_target_timeline", "latest")]);
-    fs::write(primary.data().join("standby.signal"), "").expect("root, or the owner");
-    start_with_new_library(&mut primary);
+    follow(&mut primary, &standby);
     eventually("the rows reach the former primary", || rows(&primary) == 300);
 
     standby.connect().batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");

@@ -1,0 +1,246 @@
+//! What the register says of a copy, whatever happens: it never forgets its original by itself.
+
+use proptest::prelude::*;
+use snowflake_core::generator::Generator;
+use snowflake_core::promise::{Effect, Event, Outcome, Promise, Wish};
+use snowflake_core::register::{Issuer, NO_TIMELINE, Record};
+
+use crate::fixtures::{DAY, NOW, WRITER, own, wall};
+
+/// A server, what it holds in memory, and its register, in the buffer pool and on disk.
+struct Server {
+    issuer: Issuer,
+    promise: Promise,
+    generator: Generator,
+    register: Record,
+    durable: Record,
+    now: i64,
+}
+
+/// A server that has been restored, and its first call.
+fn restored() -> Server {
+    let issuer = Issuer { is_restored: true, ..crate::fixtures::issuer(&own()) };
+    let generator = Generator::starting_after(NOW, 0, issuer.layout.last_timestamp());
+    Server {
+        issuer,
+        promise: Promise::default(),
+        generator,
+        register: own(),
+        durable: own(),
+        now: NOW + 1000,
+    }
+}
+
+impl Server {
+    /// Does what the wish asks for, but for the effect of this number, which fails. Returns what came
+    /// of it.
+    fn want(&mut self, wish: Wish, failing: Option<usize>) -> Option<Outcome> {
+        let Server { issuer, promise, generator, register, durable, now } = self;
+        let mut effects = 0;
+        let last = promise.drive(issuer, Event::Wanted(wish), |effect| {
+            effects += 1;
+            if failing == Some(effects) {
+                return Some(Event::Failed);
+            }
+            Some(match effect {
+                Effect::ReadClocks => Event::Clocks(wall(*now)),
+                Effect::Look | Effect::Freeze => Event::Looked(*generator),
+                Effect::Read => Event::Read(Ok(Some(*register))),
+                Effect::AskFlushed => Event::Flushed(0),
+                Effect::Write(record) => {
+                    *register = record;
+                    Event::Written(7)
+                }
+                Effect::Overwrite(record) => {
+                    (*register, *durable) = (record, record);
+                    Event::Done
+                }
+                Effect::Flush(position) => {
+                    *durable = *register;
+                    Event::Flushed(position)
+                }
+                Effect::Raise { floor, next_after } => {
+                    generator.raise_floor(floor, next_after);
+                    Event::Done
+                }
+                Effect::Restart(restarted) => {
+                    *generator = restarted;
+                    Event::Done
+                }
+                _ => Event::Done,
+            })
+        });
+        self.now += 1;
+        match last {
+            Effect::Finish(outcome, _) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    fn reserve(&self) -> Wish {
+        let timestamp = self.generator.timestamp().max(self.generator.floor()).max(self.now) + 1;
+        Wish::Reserve { timestamp, lead: DAY }
+    }
+
+    /// Takes an ID, for which it reserves.
+    fn take(&mut self) {
+        for _ in 0..3 {
+            self.want(self.reserve(), None);
+        }
+        assert!(self.promise.has_begun());
+    }
+
+    fn note(&mut self) {
+        self.want(Wish::NoteCopy, None);
+    }
+
+    /// Starts again, with what is durable.
+    fn restart(&mut self) {
+        self.promise = Promise::default();
+        self.register = self.durable;
+        self.issuer = Issuer { is_restored: false, start_after: None, ..self.issuer };
+    }
+
+    fn restart_as(&mut self, worker_id: u32) {
+        self.restart();
+        self.issuer.writer.worker_id = worker_id;
+    }
+
+    fn set_floor(&mut self) {
+        let set = self.want(Wish::SetFloor { floor: self.register.floor, force: false }, None);
+        assert!(matches!(set, Some(Outcome::FloorSet { .. })), "{set:?}");
+    }
+
+    /// Whether the check says so, before the next ID and after it.
+    fn might_be_a_twin(&mut self) -> bool {
+        let Server { issuer, promise, register, now, .. } = self;
+        let start = issuer.start(register, *now).expect("its own record");
+        let foreseen = issuer.might_be_a_twin(promise.copy_of(issuer, register, &start));
+        self.take();
+        assert_eq!(self.promise.might_be_a_twin(&self.issuer), foreseen);
+        foreseen
+    }
+}
+
+/// What can happen to a copy, and does not settle it.
+const EVENTS: [(&str, fn(&mut Server)); 10] = [
+    ("an ID", Server::take),
+    ("a note", Server::note),
+    ("a restart", Server::restart),
+    ("a restore", |server| {
+        server.restart();
+        server.issuer.is_restored = true;
+    }),
+    ("a promotion", |server| {
+        server.restart();
+        server.issuer.timeline += 1;
+    }),
+    ("another identity, and back", |server| {
+        server.restart_as(9);
+        server.take();
+        server.restart_as(WRITER.worker_id);
+    }),
+    ("a start after what it knows", |server| {
+        server.restart();
+        server.issuer.start_after = Some(server.register.floor);
+    }),
+    ("a floor that is too far ahead", |server| {
+        server.issuer.max_backward_step = DAY;
+        let denied =
+            server.want(Wish::SetFloor { floor: server.now + 2 * DAY, force: false }, None);
+        assert!(matches!(denied, Some(Outcome::Denied(_))), "{denied:?}");
+    }),
+    ("confirmations", |server| {
+        let confirm = Wish::ConfirmSystemIdentifier { force: false, has_identity: true };
+        for wish in [Wish::ConfirmClock, Wish::ConfirmLayout, confirm] {
+            server.want(wish, None);
+        }
+    }),
+    ("what fails before a floor is written", |server| {
+        let far = Wish::SetFloor { floor: server.register.floor, force: true };
+        for wish in [server.reserve(), Wish::ReserveEarly, Wish::NoteCopy, far] {
+            for failing in 1..5 {
+                server.want(wish, Some(failing));
+            }
+        }
+    }),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// From its first ID on, or from the end of the recovery.
+    #[test]
+    fn a_copy_does_not_forget_its_original(
+        is_noted in any::<bool>(),
+        events in prop::collection::vec(prop::sample::select(&EVENTS[..]), 0..12),
+    ) {
+        let mut server = restored();
+        if is_noted { server.note() } else { server.take() }
+        for (_, event) in events {
+            event(&mut server);
+            prop_assert_eq!(server.durable.copy_of, Some(WRITER));
+        }
+        prop_assert!(server.might_be_a_twin());
+        server.set_floor();
+        prop_assert!(!server.might_be_a_twin());
+        server.restart();
+        prop_assert!(!server.might_be_a_twin());
+        prop_assert_eq!(server.durable.copy_of, None);
+    }
+}
+
+/// In the same incarnation, and for every later one; also before the first ID.
+#[test]
+fn a_floor_settles_a_copy() {
+    for is_noted in [true, false] {
+        let mut server = restored();
+        if is_noted {
+            server.note();
+        }
+        server.set_floor();
+        server.note();
+        assert!(!server.might_be_a_twin());
+        server.restart();
+        assert!(!server.might_be_a_twin());
+    }
+}
+
+/// Not a start after what the copy knows itself, as the copy's own floor says.
+#[test]
+fn a_start_after_all_that_is_known_settles_a_copy() {
+    for ahead in [0, 1] {
+        let mut server = restored();
+        server.issuer.start_after = Some(server.register.floor + ahead);
+        server.note();
+        assert_eq!(server.might_be_a_twin(), ahead == 0);
+        server.restart();
+        assert_eq!(server.might_be_a_twin(), ahead == 0);
+    }
+}
+
+/// For as long as the copy has it. What it starts after then is no matter of its original.
+#[test]
+fn another_identity_settles_a_copy() {
+    let mut server = restored();
+    server.issuer.writer.worker_id = 9;
+    assert!(!server.might_be_a_twin());
+    server.restart_as(8);
+    server.issuer.start_after = Some(server.register.floor + 1);
+    assert!(!server.might_be_a_twin());
+    server.restart_as(WRITER.worker_id);
+    assert!(server.might_be_a_twin());
+}
+
+/// Its original never runs again.
+#[test]
+fn a_system_identifier_that_is_confirmed_by_force_settles_a_copy() {
+    let mut server = restored();
+    server.take();
+    server.restart();
+    server.issuer.system_identifier = 8;
+    server.want(Wish::ConfirmSystemIdentifier { force: true, has_identity: true }, None);
+    assert_eq!(server.durable, Record { copy_of: None, ..server.durable });
+    assert_eq!(server.durable.timeline, NO_TIMELINE);
+    assert!(!server.might_be_a_twin());
+}
