@@ -64,10 +64,17 @@ COMMENT ON FUNCTION snowflake_claim_node(text, integer, integer)
     IS 'gives a node an identity, as lines of postgresql.conf';
 COMMENT ON FUNCTION snowflake_release_node(text, timestamptz, timestamptz, boolean)
     IS 'takes the identity back from a node';
+COMMENT ON FUNCTION snowflake_conversion(regclass[], regnamespace)
+    IS 'statements that let keys of tables take snowflake IDs';
+COMMENT ON FUNCTION snowflake_reversion(regclass[], regnamespace)
+    IS 'statements that let them take values of sequences again';
+COMMENT ON FUNCTION snowflake_internal.snowflake_line(text, text) IS 'for snowflake_conversion()';
+COMMENT ON FUNCTION snowflake_internal.snowflake_script(
+    oid, oid[], text, regclass[], regnamespace, text)
+    IS 'for snowflake_conversion()';
 COMMENT ON FUNCTION snowflake_convert(regclass, name, regnamespace, boolean)
-    IS 'lets keys that take values of a sequence take snowflake IDs';
-COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean)
-    IS 'lets a key take values of its sequence again';
+    IS 'replaced by snowflake_conversion()';
+COMMENT ON FUNCTION snowflake_revert(regclass, name, boolean) IS 'replaced by snowflake_reversion()';
 COMMENT ON FUNCTION snowflake_floor() IS 'time up to which snowflake IDs might have been issued';
 COMMENT ON FUNCTION snowflake_set_floor(timestamptz, boolean)
     IS 'makes snowflake IDs start after a time';

@@ -78,7 +78,7 @@ CREATE FUNCTION benches.clock_and_lock() RETURNS bigint
 
     #[pg_bench]
     fn next_id(bencher: &mut Bencher) {
-        bencher.iter(generate::next_id);
+        bencher.iter(generate::nextval);
     }
 
     #[pg_bench]

@@ -67,12 +67,6 @@ extern "C-unwind" fn snowflake_nextval_slowly() -> i64 {
     take_slowly(settings::fixed(), 1).or_raise().first
 }
 
-/// The next ID. `snowflake_currval()` does not return it.
-#[inline(always)]
-pub fn next_id() -> i64 {
-    take(settings::fixed(), 1).first
-}
-
 /// The next `count` IDs. 22023 when `count` is negative, else as `snowflake_nextval()`.
 #[pg_extern(name = "snowflake_nextval", volatile, strict, parallel_restricted)]
 fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {

@@ -1,15 +1,16 @@
-//! What a key is: a column that takes values of a sequence, or snowflake IDs. Adoption and conversion
-//! ask here, of PostgreSQL's caches.
+//! What a key is: a column that takes values of a sequence, or snowflake IDs. Adoption asks here,
+//! of PostgreSQL's caches.
 
 use std::ffi::c_char;
 
 use pgrx::pg_sys::NodeTag::{T_CoerceToDomain, T_Const, T_FuncExpr, T_RelabelType};
-use pgrx::pg_sys::SysCacheIdentifier::PARTRELID;
+use pgrx::pg_sys::SysCacheIdentifier::{PARTRELID, SEQRELID};
 use pgrx::{PgList, pg_sys};
 
 use crate::server::encoding::{encode, text_attribute};
 use crate::server::ours::Function;
-use crate::table::{NARROW, Table, columns, row};
+use crate::server::report::Report;
+use crate::table::{Dropped, NARROW, Table, columns, row};
 
 /// Where the values of a column come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +44,6 @@ impl Source {
             Some(default) => of_default(&default, function),
             None => Source::Nothing,
         }
-    }
-
-    /// Whether these are values of a sequence, or computed of them.
-    pub fn is_sequence(self) -> bool {
-        matches!(self, Source::Identity(_) | Source::Sequence(_) | Source::Computed)
     }
 }
 
@@ -111,6 +107,26 @@ pub fn owned_sequences(table: pg_sys::Oid, column: i16, how: u8) -> Vec<pg_sys::
     owned.iter_oid().filter(|sequence| is_owned(sequence)).collect()
 }
 
+/// Whether a sequence is one that `bigserial` makes, or `serial` and `smallserial`, whose column has
+/// become bigint. 42P01 if it was dropped.
+pub fn is_plain(sequence: pg_sys::Oid) -> bool {
+    // SAFETY: the cache is one of these rows.
+    let is_plain = unsafe {
+        row(SEQRELID, sequence, |row| {
+            let of = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_sequence>();
+            let greatest = match of.seqtypid {
+                pg_sys::INT2OID => i16::MAX.into(),
+                pg_sys::INT4OID => i32::MAX.into(),
+                _ => i64::MAX,
+            };
+            (of.seqstart, of.seqincrement, of.seqmin, of.seqcache, of.seqcycle)
+                == (1, 1, 1, 1, false)
+                && of.seqmax == greatest
+        })
+    };
+    is_plain.unwrap_or_else(|| Dropped(sequence).raise())
+}
+
 /// Whether a type is that of a key, or narrower.
 pub fn is_integer(of: pg_sys::Oid) -> bool {
     of == pg_sys::INT8OID || NARROW.contains(&of)
@@ -139,40 +155,27 @@ pub fn of_primary_key(table: pg_sys::Oid) -> Vec<i16> {
     }
 }
 
-/// Whether the partitions of a table are those of a column, or computed from it.
-pub fn is_in_partition_key(table: pg_sys::Oid, column: i16) -> bool {
-    partition_strategy(table, column).is_some()
-}
-
-/// The same, of partitions that are ranges or lists.
+/// Whether the partitions of a table are ranges or lists of a column, or of what is computed from it.
 pub fn is_partitioned_by(table: pg_sys::Oid, column: i16) -> bool {
     const BY_HASH: c_char = b'h' as c_char;
-    partition_strategy(table, column).is_some_and(|strategy| strategy != BY_HASH)
-}
-
-/// How a table is partitioned, if by a column or by what is computed from it. Takes no lock, which
-/// whoever converts another key might wait for.
-fn partition_strategy(table: pg_sys::Oid, column: i16) -> Option<c_char> {
     // SAFETY: the cache is one of these rows, whose columns are as many as they say.
-    let (strategy, is_named, expressions) = unsafe {
+    let key = unsafe {
         row(PARTRELID, table, |row| {
             let key = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_partitioned_table>();
             let is_named = key.partattrs.values.as_slice(key.partnatts as usize).contains(&column);
             let expressions = pg_sys::Anum_pg_partitioned_table_partexprs;
             (key.partstrat, is_named, text_attribute(PARTRELID, row, expressions))
         })
-    }?;
+    };
     // 0 is the whole row.
     let uses_it = |text: String| columns(&text).iter().any(|number| [0, column].contains(number));
-    (is_named || expressions.is_some_and(uses_it)).then_some(strategy)
+    key.is_some_and(|(strategy, is_named, expressions)| {
+        strategy != BY_HASH && (is_named || expressions.is_some_and(uses_it))
+    })
 }
 
-/// A table, its partitions and the tables that inherit from it. Others can drop them at any time.
-pub fn heirs(table: pg_sys::Oid) -> Vec<pg_sys::Oid> {
-    heirs_under(table, pg_sys::NoLock)
-}
-
-/// As [`heirs`], but locked, so that nobody drops them until the transaction ends.
+/// A table, its partitions and the tables that inherit from it, locked, so that nobody drops them until
+/// the transaction ends.
 pub fn heirs_under(table: pg_sys::Oid, lock: u32) -> Vec<pg_sys::Oid> {
     // SAFETY: looks for them by an OID, and the list is one of OIDs.
     unsafe {

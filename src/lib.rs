@@ -9,7 +9,6 @@
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
 //! - `copy`: COPY with the default, at the price of a free key.
 //! - `utility`: the hook that sees each utility statement, and says which one runs.
-//! - `convert`: keys of tables that exist, by ALTER TABLE.
 //! - `adopt`: the keys of new tables in schemas that a setting names.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `horizon`: an ID up to which no row can still appear, and who holds it back.
@@ -29,7 +28,6 @@
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
 //!   identity.
 //! - `key`: which columns are keys, and where their values come from.
-//! - `sequence`: what the catalog says of a sequence.
 //! - `table`: what PostgreSQL's caches say of a table.
 //! - `clock`: the wall clock and the boot clock.
 //! - `server`: what all of these need of PostgreSQL: queries, users, settings, reports, texts and times.
@@ -42,7 +40,6 @@ mod adopt;
 mod benches;
 mod check;
 mod clock;
-mod convert;
 mod copy;
 mod currval;
 mod database_layout;
@@ -57,7 +54,6 @@ mod observe;
 mod promise;
 mod public;
 mod removed_functions;
-mod sequence;
 mod server;
 mod settings;
 mod status;
@@ -102,6 +98,11 @@ extension_sql_file!(
     requires = ["nodes", database_layout::snowflake_guard_layout, status::snowflake_status]
 );
 extension_sql_file!("../sql/privileges.sql", name = "privileges", requires = ["nodes", "layout"]);
+extension_sql_file!(
+    "../sql/conversion.sql",
+    name = "conversion",
+    requires = ["internal", "nextval", decode::range::snowflake_min]
+);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 
 /// Called by PostgreSQL when the library is loaded.

@@ -1,41 +1,44 @@
-//! What the former version of the extension declares, and this one has no longer.
+//! What former versions of the extension did, and this one does not.
 //!
-//! A database that was restored with the catalog of a former version, or that pg_upgrade carries over, has
-//! the functions of that version until it is updated. PostgreSQL creates no function in C whose symbol the
-//! library does not have, so the symbols stay.
+//! The functions stay, because a database that was restored with the catalog of a former version, or that
+//! pg_upgrade carries over, has them until it is updated, and because whoever calls one is told what
+//! replaces it.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::server::called_directly;
 use crate::server::report::{self, Report};
 
-/// A function that the extension has no longer.
-struct Gone;
+/// A function that does nothing any more, and the one that replaces it.
+struct Replaced(&'static str, &'static str);
 
-impl Report for Gone {
+impl Report for Replaced {
     fn report(self) -> ErrorReport {
-        report::new(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            "this function is of a former version of the extension snowflake",
-        )
-        .set_hint("Execute ALTER EXTENSION snowflake UPDATE.")
+        let Replaced(old, new) = self;
+        let message = format!("{old}() does not change tables any more");
+        report::new(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_hint(format!(
+            "SELECT {new}('{{TABLE}}') prints the statements, for the owner of the table to execute."
+        ))
     }
 }
 
-/// Defines the symbols of a function that is no longer here.
-macro_rules! gone {
-    ($finfo:ident, $function:ident) => {
-        called_directly!($finfo);
-
-        #[unsafe(no_mangle)]
-        #[pg_guard]
-        extern "C-unwind" fn $function(_call: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-            Gone.raise()
-        }
-    };
+/// 0A000: `snowflake_conversion()` replaces it.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_convert(relation regclass DEFAULT NULL, column_name name DEFAULT NULL,
+                                  schema regnamespace DEFAULT NULL, dry_run boolean DEFAULT true)
+    RETURNS TABLE (step text, statement text)
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
+fn snowflake_convert() {
+    Replaced("snowflake_convert", "snowflake_conversion").raise()
 }
 
-// Of 0.3.0, for the extension snowflake_convert.
-gone!(pg_finfo_snowflake_internal_next_id_wrapper, snowflake_internal_next_id_wrapper);
-gone!(pg_finfo_snowflake_internal_id_of_now_wrapper, snowflake_internal_id_of_now_wrapper);
+/// 0A000: `snowflake_reversion()` replaces it.
+#[pg_extern(sql = "
+CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run boolean DEFAULT true)
+    RETURNS TABLE (step text, statement text)
+    LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+")]
+fn snowflake_revert() {
+    Replaced("snowflake_revert", "snowflake_reversion").raise()
+}

@@ -4,9 +4,9 @@
 use std::ffi::{CStr, c_char};
 use std::slice;
 
-use crate::server::encoding::{decode, encode, text_attribute};
+use crate::server::encoding::{decode, text_attribute};
 use crate::server::report::{self, Report};
-use pgrx::pg_sys::SysCacheIdentifier::{INDEXRELID, RELOID};
+use pgrx::pg_sys::SysCacheIdentifier::INDEXRELID;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{PgList, PgRelation};
@@ -22,25 +22,6 @@ impl Table {
     pub fn open(oid: pg_sys::Oid) -> Table {
         // SAFETY: the table is locked, so it exists.
         Table { oid, relation: unsafe { PgRelation::open(oid) } }
-    }
-
-    /// A relation that the transaction might not have locked: it is until it is closed. 42P01 if it was
-    /// dropped.
-    pub fn read(oid: pg_sys::Oid) -> Table {
-        Table::read_if_there(oid).unwrap_or_else(|| Dropped(oid).raise())
-    }
-
-    /// As [`Table::read`]; `None` if it was dropped.
-    pub fn read_if_there(oid: pg_sys::Oid) -> Option<Table> {
-        const LOCK: i32 = pg_sys::AccessShareLock as _;
-        // SAFETY: the lock keeps the relation as it is, and waits for whoever drops it.
-        unsafe {
-            pg_sys::LockRelationOid(oid, LOCK);
-            let is_there = row(RELOID, oid, |_| ()).is_some();
-            let relation = is_there.then(|| PgRelation::with_lock(oid, LOCK));
-            pg_sys::UnlockRelationOid(oid, LOCK);
-            relation.map(|relation| Table { oid, relation })
-        }
     }
 
     /// The defaults with the numbers of their columns, among them the expressions of generated columns;
@@ -173,12 +154,6 @@ pub fn column_name(table: pg_sys::Oid, column: i16) -> String {
 pub fn quoted(name: &CStr) -> String {
     // SAFETY: reads the name.
     unsafe { text(pg_sys::quote_identifier(name.as_ptr())) }
-}
-
-/// A text as a literal, which is read as it is whatever `standard_conforming_strings` says.
-pub fn quoted_literal(value: &str) -> String {
-    // SAFETY: reads the text.
-    unsafe { text(pg_sys::quote_literal_cstr(encode(value).as_ptr())) }
 }
 
 /// The types that are too narrow for snowflake IDs.

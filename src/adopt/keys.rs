@@ -13,10 +13,9 @@ use pgrx::prelude::*;
 
 use super::attempt::attempt;
 use crate::key::{
-    Source, heirs_under, is_integer, is_partitioned_by, is_reference, of_primary_key,
+    Source, heirs_under, is_integer, is_partitioned_by, is_plain, is_reference, of_primary_key,
     owned_sequences,
 };
-use crate::sequence::Sequence;
 use crate::settings::{self, adopted_schemas};
 use crate::table::{
     NARROW, Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
@@ -171,9 +170,7 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
     };
     let reason = match sequence {
         None => "its default takes values of a sequence that it does not own",
-        Some(sequence) if !Sequence::of(sequence).is_plain() => {
-            "its sequence has options of its own"
-        }
+        Some(sequence) if !is_plain(sequence) => "its sequence has options of its own",
         Some(sequence) if others.iter().any(|other| other.contains(&constant(sequence))) => {
             "another column uses its sequence"
         }

@@ -127,16 +127,6 @@ pub unsafe fn text_attribute(
     }
 }
 
-/// The text of a value of type name.
-///
-/// # Safety
-///
-/// The value is of this type.
-pub unsafe fn text_of_name(value: pg_sys::Datum) -> String {
-    // SAFETY: the caller's promise.
-    decode(unsafe { CStr::from_ptr((*value.cast_mut_ptr::<pg_sys::NameData>()).data.as_ptr()) })
-}
-
 /// Converts the beginning of a text, and returns how many bytes of it that are: none before what the
 /// other encoding does not have, or what means nothing.
 fn convert(text: &[u8], from: c_int, to: c_int) -> (Vec<u8>, usize) {

@@ -19,7 +19,6 @@
 //! - `user`: as whom code runs.
 //! - `transaction`: which snapshot a transaction has, and when its commit is durable.
 //! - `settings`: the settings under which queries run, `search_path` among them.
-//! - `context`: the context of an error.
 //! - `subtransaction`: subtransactions that are rolled back.
 //! - `trigger`: what trigger functions look at.
 //! - `direct`: functions that PostgreSQL calls without a wrapper.
@@ -31,7 +30,6 @@
 //! - `encoding`: texts of the database, and texts of ours.
 
 pub mod argument;
-pub mod context;
 mod direct;
 pub mod encoding;
 pub mod ours;

@@ -9,6 +9,7 @@ ORDER BY p.proname COLLATE "C", p.pronargs;
 --> snowflake_check() | v | t | u | f
 --> snowflake_claim_node(text,integer,integer) | v | f | u | f
 --> snowflake_confirm(text,boolean) | v | t | u | f
+--> snowflake_conversion(regclass[],regnamespace) | s | f | s | f
 --> snowflake_convert(regclass,name,regnamespace,boolean) | v | f | u | f
 --> snowflake_currval() | v | t | r | f
 --> snowflake_datacenter_id(bigint) | i | t | s | f
@@ -20,6 +21,7 @@ ORDER BY p.proname COLLATE "C", p.pronargs;
 --> snowflake_horizon() | s | t | r | f
 --> snowflake_internal.snowflake_horizon_held() | v | t | r | f
 --> snowflake_json(bigint) | i | t | s | f
+--> snowflake_internal.snowflake_line(text,text) | i | f | s | f
 --> snowflake_make(timestamp with time zone,integer,integer,integer) | i | t | s | f
 --> snowflake_make(timestamp with time zone,integer,integer,integer,timestamp with time zone,integer,integer,integer) | i | t | s | f
 --> snowflake_max(timestamp with time zone) | i | t | s | f
@@ -35,7 +37,9 @@ ORDER BY p.proname COLLATE "C", p.pronargs;
 --> snowflake_parse(bigint) | i | t | s | f
 --> snowflake_parse(bigint,timestamp with time zone,integer,integer,integer) | i | t | s | f
 --> snowflake_release_node(text,timestamp with time zone,timestamp with time zone,boolean) | v | f | u | f
+--> snowflake_reversion(regclass[],regnamespace) | s | f | s | f
 --> snowflake_revert(regclass,name,boolean) | v | t | u | f
+--> snowflake_internal.snowflake_script(oid,oid[],text,regclass[],regnamespace,text) | s | f | s | f
 --> snowflake_sequence(bigint) | i | t | s | f
 --> snowflake_set_floor(timestamp with time zone,boolean) | v | t | u | f
 --> snowflake_internal.snowflake_stat() | v | t | s | f

@@ -14,6 +14,6 @@ ALTER ROLE app SET snowflake.adopted_schemas = 'other, "Old Shop"'; SELECT * FRO
 --> f | Keys in adopted schemas that take values of a sequence: 1 ("Old Shop".orders.id). | Convert them with snowflake_convert(), or take the schema out of snowflake.adopted_schemas.
 ALTER ROLE app RESET snowflake.adopted_schemas; ALTER DATABASE scenario SET snowflake.adopted_schemas = '*'; SELECT detail FROM adoption;
 --> Keys in adopted schemas that take values of a sequence: 5 ("Old Shop".orders.id, blog.logs.id, blog.posts.id, blog.tags.id, public.elsewhere.id).
-SELECT count(*) > 0 FROM snowflake_convert(schema => 'blog', dry_run => false); --> t
+SELECT run(ARRAY(SELECT snowflake_conversion(schema => 'blog')));
 SELECT detail FROM adoption;
---> Keys in adopted schemas that take values of a sequence: 2 ("Old Shop".orders.id, public.elsewhere.id).
+--> Keys in adopted schemas that take values of a sequence: 3 ("Old Shop".orders.id, blog.logs.id, public.elsewhere.id).

@@ -25,6 +25,7 @@
 //!   is connected at its first statement. The same choice is the same session.
 //! - `errors_of(statements)` is a function of each database: it executes statements, one a line, and
 //!   returns of each how it fails, `SQLSTATE: message | detail | hint`, or `nothing`.
+//! - `run(script)` is another one: it executes the lines of a script that was printed.
 //! - `\needs` knows `PostgreSQL VERSION`, `extension NAME` and `collation NAME`; without them, the file
 //!   is skipped. Other databases and roles are dropped when it ends.
 //! - `\set public_keys = KEY` gives the server a key of public IDs.
@@ -108,8 +109,8 @@ impl Clusters {
     }
 }
 
-/// What several files ask: see above. Each statement is in a subtransaction.
-const ERRORS_OF: &str = "
+/// What several files call: see above. In the first, each statement is in a subtransaction.
+const FUNCTIONS: &str = "
     CREATE FUNCTION errors_of(statements text) RETURNS SETOF text LANGUAGE plpgsql AS $$
     DECLARE statement text; detail text; hint text;
     BEGIN
@@ -122,6 +123,11 @@ const ERRORS_OF: &str = "
                 RETURN NEXT concat_ws(' | ', sqlstate || ': ' || sqlerrm, nullif(detail, ''), nullif(hint, ''));
             END;
         END LOOP;
+    END $$;
+    CREATE FUNCTION run(script text[]) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE line text;
+    BEGIN
+        FOREACH line IN ARRAY script LOOP EXECUTE line; END LOOP;
     END $$";
 
 /// Starts a cluster. A server ends with the thread that started it, so this thread stays.
@@ -135,7 +141,7 @@ fn start(settings: &Settings) -> Cluster {
     let (sender, started) = mpsc::channel();
     thread::spawn(move || {
         let cluster = new.start();
-        cluster.run(ERRORS_OF);
+        cluster.run(FUNCTIONS);
         sender.send(cluster).expect("the test waits");
         loop {
             thread::park();
