@@ -31,25 +31,21 @@ pub fn clock(facts: &Facts) -> Finding {
     }
     match preview.ahead_of_upstream {
         Some(by) if by.abs() > NOTABLE => {
-            let others = Others::of(facts, &answers());
+            let (verdict, hint) = verdict(facts, &answers());
+            let side = if by > 0 { "ahead of" } else { "behind" };
+            let by = time::interval(by.abs());
             Finding::doubtful(
-                format!(
-                    "It is {} {} that of the server that this one follows. {}",
-                    time::interval(by.abs()),
-                    if by > 0 { "ahead of" } else { "behind" },
-                    others.verdict()
-                ),
+                format!("It is {by} {side} that of the server that this one follows. {verdict}"),
                 &format!(
-                    "{} The row \"clocks of standbys\" of the server that this one follows compares \
-                     those of all its standbys.",
-                    others.hint()
+                    "{hint} The row \"clocks of standbys\" of the server that this one follows \
+                     compares those of all its standbys."
                 ),
             )
         }
         _ if facts.in_recovery && facts.fixed.preloaded && !upstream::has_worker() => {
             Finding::doubtful(
-                "The background worker that follows the clock of the upstream server does not run, so \
-                 a promotion would not notice that this clock is wrong.",
+                "The background worker that follows the clock of the upstream server does not run, \
+                 so a promotion would not notice that this clock is wrong.",
                 OF_A_WORKER,
             )
         }
@@ -74,7 +70,7 @@ pub fn of_standbys(facts: &Facts) -> Finding {
         .map(|(standby, by)| match by {
             1.. => format!("that of {standby} is {} ahead", time::interval(*by)),
             _ => format!(
-                "{standby} answered {} ago by its own clock, which might be behind",
+                "{standby} answered {} ago by its own clock, which might be behind, or it is late",
                 time::interval(-by)
             ),
         })
@@ -83,14 +79,11 @@ pub fn of_standbys(facts: &Facts) -> Finding {
         (0, _) => Finding::well("No standby is seen to stream from this server."),
         (_, 0) => Finding::well("They agree with the clock of this server."),
         _ => {
-            let others = Others::of(facts, &answers);
+            let (verdict, hint) = verdict(facts, &answers);
+            let differing = differing.join("; ");
             Finding::doubtful(
-                format!(
-                    "Compared with the clock of this server, {}. {}",
-                    differing.join("; "),
-                    others.verdict()
-                ),
-                others.hint(),
+                format!("Compared with the clock of this server, {differing}. {verdict}"),
+                hint,
             )
         }
     }
@@ -121,67 +114,41 @@ fn differs(by: i64) -> bool {
     !(-LATE..=NOTABLE).contains(&by)
 }
 
-/// The clocks that this one is compared with.
-struct Others {
-    /// How many there are.
-    all: usize,
-    /// How many of them agree with this one.
-    agree: usize,
-    /// The most of the others that agree with each other.
-    against: usize,
-}
-
-impl Others {
-    /// Those of the standbys, and that of the server that this one follows.
-    fn of(facts: &Facts, answers: &[(String, i64)]) -> Others {
-        let upstream = facts.preview.as_ref().ok().and_then(|preview| preview.ahead_of_upstream);
-        let standbys = answers.iter().map(|(_, by)| (*by, differs(*by)));
-        let all: Vec<(i64, bool)> =
-            standbys.chain(upstream.map(|by| (-by, by.abs() > NOTABLE))).collect();
-        let differing: Vec<i64> =
-            all.iter().filter(|(_, differs)| *differs).map(|(by, _)| *by).collect();
-        let agreeing = |by: &i64| differing.iter().filter(|it| (*it - by).abs() <= LATE).count();
-        Others {
-            all: all.len(),
-            agree: all.len() - differing.len(),
-            against: differing.iter().map(agreeing).max().unwrap_or_default(),
-        }
-    }
-
-    /// By how many clocks agree, this one included.
-    fn majority(&self) -> Ordering {
-        (self.agree + 1).cmp(&self.against)
-    }
-
-    /// Which clock is likelier wrong.
-    fn verdict(&self) -> String {
-        let Others { all, agree, against } = self;
-        match self.majority() {
-            Ordering::Greater => format!(
-                "The clock of this server agrees with {agree} of {all} others, so those that differ \
-                 are likelier wrong."
+/// Which clock is likelier wrong, and what to do: that of this server is compared with those of the
+/// standbys, and of the server that it follows.
+fn verdict(facts: &Facts, answers: &[(String, i64)]) -> (String, &'static str) {
+    let upstream = facts.preview.as_ref().ok().and_then(|preview| preview.ahead_of_upstream);
+    let standbys = answers.iter().map(|(_, by)| (*by, differs(*by)));
+    let others: Vec<_> = standbys.chain(upstream.map(|by| (-by, by.abs() > NOTABLE))).collect();
+    let all = others.len();
+    let differing: Vec<i64> = others.into_iter().filter(|it| it.1).map(|it| it.0).collect();
+    // The most of them that agree with each other, against those that agree with this one.
+    let alike = |by: &i64| differing.iter().filter(|it| (*it - by).abs() <= LATE).count();
+    let against = differing.iter().map(alike).max().unwrap_or_default();
+    let agree = all - differing.len();
+    match (agree + 1).cmp(&against) {
+        Ordering::Greater => (
+            format!(
+                "The clock of this server agrees with {agree} of {all} others, so those that \
+                 differ are likelier wrong."
             ),
-            Ordering::Less => format!(
+            "Set the clocks that differ right before a promotion.",
+        ),
+        Ordering::Less => (
+            format!(
                 "The clock of this server differs from {against} of {all} others, which agree with \
                  each other, so it is likelier wrong itself."
             ),
-            Ordering::Equal => format!(
-                "The clock of this server differs from {} of {all} others, so nothing says which is \
-                 wrong.",
-                all - agree
+            "Set the clock of this server right before a promotion.",
+        ),
+        Ordering::Equal => (
+            format!(
+                "The clock of this server differs from {} of {all} others, so nothing says which \
+                 is wrong.",
+                differing.len()
             ),
-        }
-    }
-
-    /// What to do.
-    fn hint(&self) -> &'static str {
-        match self.majority() {
-            Ordering::Greater => "Set the clocks that differ right before a promotion.",
-            Ordering::Less => "Set the clock of this server right before a promotion.",
-            Ordering::Equal => {
-                "Compare both with a third, such as that of a time server, and set the wrong one \
-                 right before a promotion."
-            }
-        }
+            "Compare both with a third, such as that of a time server, and set the wrong one right \
+             before a promotion.",
+        ),
     }
 }

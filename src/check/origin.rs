@@ -95,7 +95,8 @@ pub fn claims(facts: &Facts) -> Finding {
     if databases.len() > 1 {
         return Finding::doubtful(
             format!(
-                "Databases of this server that have claims: {}. Each gives out the same identities.",
+                "Databases of this server that have claims: {}. Each gives out the same \
+                 identities.",
                 databases.join(", ")
             ),
             "Compare snowflake_nodes of these databases. Claim in one of them alone, where every \

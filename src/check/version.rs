@@ -41,8 +41,8 @@ pub fn version(facts: &Facts) -> Finding {
     let update = "Execute ALTER EXTENSION snowflake UPDATE in this database, on the primary.";
     Finding::doubtful(
         format!(
-            "The library is {LIBRARY}, the files are {files}, and the extension of this database is \
-             {extension}."
+            "The library is {LIBRARY}, the files are {files}, and the extension of this database \
+             is {extension}."
         ),
         &if files != LIBRARY {
             let restart = "Restart the server, which then loads the library of these files.";
