@@ -107,8 +107,8 @@ BEGIN
         ), functions AS (
             -- a row: a function of the extension with privileges that are not those of every new function
             SELECT p.oid, p.proowner, p.proacl, p.proname OPERATOR(pg_catalog.=) ANY (ARRAY[
-                'snowflake_stat_reset', 'snowflake_observe', 'snowflake_observe_rows', 'snowflake_guard_claims',
-                'snowflake_guard_layout']::pg_catalog.name[]) AS is_restricted
+                'snowflake_stat_reset', 'snowflake_observe', 'snowflake_observe_rows',
+                'snowflake_guard_claims', 'snowflake_guard_layout']::pg_catalog.name[]) AS is_restricted
             FROM pg_catalog.pg_proc AS p
             JOIN members AS m ON m.objid OPERATOR(pg_catalog.=) p.oid
              AND m.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass

@@ -29,16 +29,15 @@ WITH RECURSIVE link AS MATERIALIZED (
     UNION SELECT next, is_up, length + 1 FROM chain JOIN link USING (rel, is_up) WHERE length < 40
 ), ordered AS (
     SELECT concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, c.oid::regclass) AS name,
-        relrowsecurity, count(*) = 82 AS in_circle,
-            row_number() OVER (ORDER BY max(length) FILTER (WHERE is_up),
-            max(length) FILTER (WHERE NOT is_up) DESC, c.oid::regclass::text) AS place
+        relrowsecurity, count(*) = 82 AS in_circle, row_number() OVER (ORDER BY max(length) FILTER
+            (WHERE is_up), max(length) FILTER (WHERE NOT is_up) DESC, c.oid::regclass::text) AS place
     FROM chain JOIN pg_class c ON c.oid = rel GROUP BY c.oid
 )
 SELECT v.* FROM (
     SELECT string_agg(name, ', ' ORDER BY place) AS names, bool_or(relrowsecurity) AS has_policies,
         string_agg(name, ', ' ORDER BY place) FILTER (WHERE in_circle) AS circle,
-        (SELECT least(500, setting::int / 2) FROM pg_settings WHERE name = 'deadlock_timeout') AS ms
-            FROM ordered
+        (SELECT least(500, setting::int / 2) FROM pg_settings s WHERE s.name = 'deadlock_timeout') AS ms
+    FROM ordered
 ) o, LATERAL (VALUES
     (1, '--', format('tables of %s, in one transaction', owner::regrole)),
     (3, '', format('SET LOCAL lock_timeout = %s', ms)),
@@ -69,8 +68,7 @@ use AS NOT MATERIALIZED (
 -- a row: a column that takes values of a sequence, which it owns, or IDs
 key AS (
     SELECT c.*, c.oid AS rel, attnum AS col, attname, atttypid AS type, attidentity <> '' AS is_identity,
-        expr, s.*,
-        coalesce(expr = next_id, false) AS is_ours
+        expr, coalesce(expr = next_id, false) AS is_ours, s.*
     FROM ours, pg_class c JOIN pg_attribute a ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
         LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum) AND attgenerated = ''
         LEFT JOIN LATERAL pg_get_expr(adbin, adrelid) expr ON true
@@ -97,8 +95,7 @@ judged AS (
             THEN 'the table belongs to an extension'
         WHEN NOT EXISTS (SELECT FROM pg_index WHERE indrelid = rel AND indisprimary
             AND col = ANY ((indkey::int2[])[0:indnkeyatts - 1])) THEN 'it is not in the primary key'
-        WHEN type NOT IN ('int4'::regtype, 'int8'::regtype) THEN format('it is of type %s', format_type(type,
-            NULL))
+        WHEN type NOT IN ('int4'::regtype, 'int8'::regtype) THEN concat('it is of type ', type::regtype)
         WHEN is_ours THEN NULL
         WHEN seqrelid IS NULL THEN format('it does not own the sequence of its default, %s', expr)
         WHEN seqincrement < 0 THEN 'its sequence counts down'
@@ -112,9 +109,8 @@ judged AS (
                 SELECT inhrelid FROM pg_inherits WHERE inhparent = rel
                 UNION SELECT relid FROM pg_partition_tree(rel)), false) LIMIT 1
         ), (
-            SELECT format('function %s names its sequence', name) FROM body
-                JOIN pg_class s ON s.oid = seqrelid
-            WHERE strpos(prosrc, s.relname) > 0 LIMIT 1
+            SELECT format('function %s names its sequence', name)
+            FROM body JOIN pg_class s ON s.oid = seqrelid WHERE strpos(prosrc, s.relname) > 0 LIMIT 1
         ), CASE relkind WHEN 'p' THEN (
             SELECT format(CASE WHEN partrelid IS NULL THEN 'partition %s has another default'
                 ELSE '%s is partitioned by it, or by an expression' END, attrelid::regclass)
@@ -122,9 +118,8 @@ judged AS (
                 LEFT JOIN pg_partitioned_table ON partrelid = relid AND (attnum = ANY (partattrs)
                     OR 0 = ANY (partattrs))
                 LEFT JOIN pg_attrdef ON (adrelid, adnum) = (relid, attnum)
-            WHERE partrelid IS NOT NULL OR relid <> rel AND adnum > 0
-                AND pg_get_expr(adbin, relid) IS DISTINCT FROM expr
-            LIMIT 1
+            WHERE partrelid IS NOT NULL
+                OR relid <> rel AND adnum > 0 AND pg_get_expr(adbin, relid) IS DISTINCT FROM expr LIMIT 1
         ) END) END AS reason
     FROM key
 ),
@@ -142,16 +137,15 @@ family (key_rel, key_col, rel, col, attname, type) AS (
 ),
 -- a row: one of these that becomes bigint, in a table and in each of its partitions
 narrow AS (
-    SELECT f.*, member, (SELECT attnum FROM pg_attribute a WHERE (attrelid, a.attname) = (member,
-        f.attname)) AS number
+    SELECT f.*, member,
+        (SELECT attnum FROM pg_attribute a WHERE (attrelid, a.attname) = (member, f.attname)) AS number
     FROM family f, LATERAL (SELECT f.rel UNION SELECT relid FROM pg_partition_tree(f.rel)) t (member)
     WHERE type <> 'int8'::regtype
 ),
--- a row: why the type of such a column stays. Constraints and plain indexes may depend on it, and nothing
--- else.
+-- a row: why its type stays. Constraints and plain indexes may depend on such a column, and nothing else.
 obstacle (key_rel, key_col, reason) AS (
     SELECT key_rel, key_col, CASE WHEN type NOT IN ('int4'::regtype, 'int2'::regtype)
-        THEN format('%s.%I is of type %s', rel::regclass, attname, format_type(type, NULL))
+        THEN format('%s.%I is of type %s', rel::regclass, attname, type::regtype)
         WHEN c.relowner <> k.relowner THEN format('%s belongs to %s', member::regclass, c.relowner::regrole)
         ELSE format('%s is partitioned by it, inherits, or is typed, foreign or of an extension',
             member::regclass) END
@@ -161,8 +155,8 @@ obstacle (key_rel, key_col, reason) AS (
             WHERE partrelid = member AND (number = ANY (partattrs) OR 0 = ANY (partattrs)))
         OR c.relkind = 'f' OR c.relispartition AND member = rel OR NOT c.relispartition AND c.relkind = 'r'
             AND EXISTS (SELECT FROM pg_inherits WHERE member IN (inhparent, inhrelid))
-        OR EXISTS (SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_class'::regclass, member,
-            'e'))
+        OR EXISTS (SELECT FROM pg_depend
+            WHERE (classid, objid, deptype) = ('pg_class'::regclass, member, 'e'))
     UNION SELECT key_rel, key_col, format('%s uses %s.%I', by_whom, member::regclass, attname)
     FROM narrow JOIN use ON (of, refobjsubid) = (member, number)
         LEFT JOIN pg_constraint c ON classid = 'pg_constraint'::regclass AND c.oid = objid
@@ -171,8 +165,7 @@ obstacle (key_rel, key_col, reason) AS (
         LEFT JOIN pg_sequence ON classid = 'pg_class'::regclass AND seqrelid = objid
     WHERE NOT coalesce(contype IN ('p', 'u', 'f', 'n') OR (adrelid, adnum) = (member, number) OR seqrelid > 0
         OR indexrelid > 0 AND indexprs IS NULL AND indpred IS NULL, false)
-    UNION SELECT key_rel, key_col, format('%s is of the type of its rows', pg_describe_object(d.classid,
-        objid, objsubid))
+    UNION SELECT key_rel, key_col, concat(pg_describe_object(d.classid, objid, objsubid), ' has its row type')
     FROM narrow JOIN pg_class c ON c.oid = member JOIN pg_type t ON t.oid = reltype,
         LATERAL (VALUES (t.oid), (typarray)) v (type)
         JOIN pg_depend d ON (refclassid, refobjid, deptype) = ('pg_type'::regclass, v.type, 'n')
@@ -188,36 +181,34 @@ decided AS (
 converted AS (SELECT * FROM decided WHERE stays IS NULL),
 -- a row: a change of a column
 change AS (
-    SELECT rel, col, 1 AS number, format('ALTER %I DROP IDENTITY', attname) AS part FROM converted
-        WHERE is_identity
+    SELECT rel, col, 1 AS number, format('ALTER %I DROP IDENTITY', attname) AS part
+    FROM converted WHERE is_identity
     UNION SELECT n.rel, n.col, 2, format('ALTER %I TYPE bigint', n.attname)
     FROM narrow n JOIN converted c ON (c.rel, c.col) = (key_rel, key_col)
-    UNION SELECT rel, col, 3, format('ALTER %I SET DEFAULT %s', attname, next_id) FROM ours, converted
-        WHERE NOT is_ours
+    UNION SELECT rel, col, 3, format('ALTER %I SET DEFAULT %s', attname, next_id)
+    FROM ours, converted WHERE NOT is_ours
 ),
 -- a row: a table that changes
 altered AS (
-    SELECT c.oid AS rel, relowner, bool_or(number = 2) AS is_retyped, string_agg(part, ', '
-        ORDER BY number = 3, col, number) AS parts,
+    SELECT c.oid AS rel, relowner, bool_or(number = 2) AS is_retyped,
+        string_agg(part, ', ' ORDER BY number = 3, col, number) AS parts,
         concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, c.oid::regclass) AS name
     FROM change JOIN pg_class c ON c.oid = rel GROUP BY c.oid
 ),
--- a row: an owner, with what is locked: what changes, and what a foreign key connects with a type that
--- changes
+-- a row: an owner, with what is locked: what changes, and what foreign keys connect with a type that does
 owner AS (
     SELECT a.relowner, array_agg(DISTINCT other) AS locked FROM (
-        SELECT rel, rel FROM altered UNION SELECT rel, other FROM change JOIN (SELECT rel, col, to_rel
-            FROM reference
-            UNION ALL SELECT to_rel, to_col, rel FROM reference) r (rel, col, other) USING (rel, col)
-                WHERE number = 2
-    ) t (rel, other) JOIN altered a USING (rel) JOIN pg_class c ON c.oid = other
-        AND c.relowner = a.relowner GROUP BY 1
+        SELECT rel, rel FROM altered UNION SELECT rel, other FROM change JOIN (
+            SELECT rel, col, to_rel FROM reference UNION ALL SELECT to_rel, to_col, rel FROM reference
+        ) r (rel, col, other) USING (rel, col) WHERE number = 2
+    ) t (rel, other) JOIN altered a USING (rel)
+        JOIN pg_class c ON c.oid = other AND c.relowner = a.relowner GROUP BY 1
 ),
 -- a row: a statement that changes something
 statement (relowner, step, name, text) AS (
     SELECT relowner, 10, rel::regclass::text, format('ALTER TABLE %s %s', name, parts) FROM altered
-    UNION SELECT relowner, 11, seqrelid::regclass::text, format('ALTER SEQUENCE %s AS bigint NO MAXVALUE',
-        seqrelid::regclass)
+    UNION SELECT relowner, 11, seqrelid::regclass::text,
+        format('ALTER SEQUENCE %s AS bigint NO MAXVALUE', seqrelid::regclass)
     FROM converted WHERE NOT is_identity AND (seqtypid <> 'int8'::regtype OR seqmax = 2147483647)
 ),
 -- a row: a line of the script
@@ -233,127 +224,26 @@ line (relowner, step, name, kind, text) AS (
     UNION ALL SELECT relowner, 2, '', 'DO', format($$IF session_user OPERATOR(pg_catalog.<>) %L THEN
         RAISE insufficient_privilege USING MESSAGE = %L,
             HINT = 'Connect as this role; or, if you trust its functions, take this block out.';
-    END IF;$$, pg_get_userbyid(relowner), format('changing types can run code of %s with your rights',
-        relowner::regrole))
+    END IF;$$, pg_get_userbyid(relowner),
+        format('changing types can run code of %s with your rights', relowner::regrole))
     FROM altered WHERE is_retyped GROUP BY relowner
     UNION ALL SELECT relowner, step, name, '', text FROM statement
     UNION ALL SELECT relowner, v.step, rel::regclass::text, kind, text FROM ours, converted, LATERAL (VALUES
-        (9, '--', CASE WHEN is_identity
-            THEN format('%s.%I loses the sequence %s, with its grants and comment; then INSERT '
-            '... OVERRIDING USER VALUE takes the values that it is given', rel::regclass, attname,
-                seqrelid::regclass) END),
+        (9, '--', CASE WHEN is_identity THEN format('%s.%I loses the sequence %s, with its grants and '
+            'comment; then INSERT ... OVERRIDING USER VALUE takes the values that it is given',
+            rel::regclass, attname, seqrelid::regclass) END),
         (12, 'DO', format($$IF (SELECT pg_catalog.max(%I) FROM %s) OPERATOR(pg_catalog.>=) %s THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = %L,
             HINT = 'Give these rows other keys. Before the first ID, an earlier epoch makes IDs larger.';
-    END IF;$$, attname, concat(CASE WHEN relkind = 'r' AND relhassubclass
-        THEN 'ONLY ' END, rel::regclass), next_id,
-            format('keys of %s are not below the next snowflake ID', rel::regclass))),
-        (13, '--', CASE WHEN EXISTS (SELECT FROM (SELECT rel UNION SELECT relid
-            FROM pg_partition_tree(rel)) t (oid)
-            WHERE pg_relation_size(oid) > 0) THEN format('%s.%I has keys that mean no time: those below %s',
-                rel::regclass,
-            attname, @extschema@.snowflake_min(now())) END)) v (step, kind, text) WHERE NOT is_ours
+    END IF;$$, attname, concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, rel::regclass),
+            next_id, format('keys of %s are not below the next snowflake ID', rel::regclass))),
+        (13, '--', CASE WHEN EXISTS (
+                SELECT FROM (SELECT rel UNION SELECT relid FROM pg_partition_tree(rel)) t (oid)
+                WHERE pg_relation_size(oid) > 0)
+            THEN format('%s.%I has keys that mean no time: those below %s', rel::regclass, attname,
+                snowflake_internal.snowflake_within_min(now())) END)) v (step, kind, text) WHERE NOT is_ours
     UNION ALL SELECT relowner, 14, '', '--', format('after the commit: ANALYZE %s; let clients connect again',
         string_agg(name, ', ' ORDER BY name)) FROM altered WHERE is_retyped GROUP BY relowner
-)
-SELECT snowflake_internal.snowflake_line(kind, text) FROM line WHERE text IS NOT NULL
-ORDER BY relowner NULLS FIRST, step, name, text
-$sql$;
-
--- The other way, by the catalog as it is now. One block sets a sequence and the default, under a lock of
--- its own, so that no value comes twice where somebody forgets the transaction.
-CREATE FUNCTION snowflake_reversion(tables regclass[] DEFAULT NULL, schema regnamespace DEFAULT NULL)
-    RETURNS SETOF text LANGUAGE sql STABLE PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
-WITH RECURSIVE ours AS (SELECT '@extschema@.snowflake_nextval()'::regprocedure AS next_id),
--- a row: a column whose default needs the function, with a sequence that it owns
-key AS (
-    SELECT c.*, c.oid AS rel, attnum AS col, attname, pg_get_expr(adbin,
-        adrelid) = next_id::text AS is_plain, (
-            SELECT seqrelid FROM pg_depend s JOIN pg_sequence ON seqrelid = s.objid AND seqincrement > 0
-            WHERE (s.classid, s.refclassid, s.refobjid, s.refobjsubid, s.deptype)
-                = ('pg_class'::regclass, 'pg_class'::regclass, adrelid, adnum, 'a')
-                    ORDER BY 1 LIMIT 1) AS owned
-    FROM ours JOIN pg_depend d ON (d.classid, refclassid, refobjid) = ('pg_attrdef'::regclass,
-        'pg_proc'::regclass, next_id)
-        JOIN pg_attrdef e ON e.oid = objid JOIN pg_class c ON c.oid = adrelid
-        JOIN pg_attribute ON (attrelid, attnum) = (adrelid, adnum)
-    WHERE adrelid = ANY (tables) OR relnamespace = schema OR tables IS NULL AND schema IS NULL
-        AND relpersistence <> 't'
-),
--- a row: such a column, and one from which it is inherited, directly or not, unless it owns a sequence
-above (rel, attname, owned, top) AS (
-    SELECT rel, attname, owned, rel FROM key WHERE is_plain AND relkind IN ('r', 'p')
-    UNION SELECT a.rel, a.attname, a.owned, inhparent FROM above a JOIN pg_inherits ON inhrelid = top
-        JOIN key k ON (k.rel, k.attname, is_plain) = (inhparent, a.attname, true) WHERE a.owned IS NULL
-),
--- a row: a column with the topmost one, whose sequence it shares; partitions change with their table
-member AS (
-    SELECT DISTINCT ON (rel, attname) key.*, top FROM above a JOIN key USING (rel, attname)
-    WHERE NOT relispartition AND NOT EXISTS (
-        SELECT FROM above b WHERE (b.rel, b.attname) = (a.top, a.attname) AND b.top <> b.rel)
-            ORDER BY rel, attname, top
-),
--- a row: a topmost column, with the sequence that it owns, or the name of a new one: one that is free
-sequence AS (
-    SELECT m.*, CASE WHEN owned > 0 THEN owned::regclass::text
-        ELSE format('%s.%I', relnamespace::regnamespace,
-        CASE WHEN octet_length(usual) < 64 AND row_number() OVER (PARTITION BY relnamespace, usual) = 1
-            AND NOT EXISTS (SELECT FROM pg_class c WHERE (c.relname, c.relnamespace) = (usual,
-                m.relnamespace))
-        THEN usual ELSE format('snowflake_%s_%s_seq', rel, col) END) END AS seq
-    FROM member m, concat(relname, '_', attname, '_seq') usual WHERE top = rel
-),
--- a row: a statement that changes something
-statement (relowner, step, name, kind, text) AS (
-    SELECT relowner, v.step, seq, '', format('%s SEQUENCE %s%s', v.verb, seq, v.rest)
-    FROM sequence, LATERAL (VALUES (10, 'CREATE', ''), (11, 'ALTER', format(' OWNER TO %s',
-        relowner::regrole)),
-        (12, 'ALTER', format(' OWNED BY %s.%I', rel::regclass, attname))) v (step, verb, rest)
-            WHERE owned IS NULL
-    UNION ALL SELECT relowner, 13, seq, '', format('ALTER SEQUENCE %s AS bigint NO MAXVALUE', seq)
-    FROM sequence JOIN pg_sequence ON seqrelid = owned WHERE seqtypid <> 'int8'::regtype
-        OR seqmax < 9223372036854775807
-    UNION ALL SELECT s.relowner, 14, seq, 'DO', format($$LOCK TABLE %1$s IN ACCESS EXCLUSIVE MODE;
-    PERFORM pg_catalog.setval(%2$L, pg_catalog.max(%3$I)) FROM %1$s
-        HAVING pg_catalog.max(%3$I) OPERATOR(pg_catalog.>=) (SELECT last_value FROM %4$s);$$,
-        s.rel::regclass, seq, s.attname,
-            seq) || string_agg(format(E'\n    ALTER TABLE %s%s ALTER %I SET DEFAULT '
-        'pg_catalog.nextval(%L);', CASE WHEN m.relkind = 'r' AND m.relhassubclass
-            THEN 'ONLY ' END, m.rel::regclass,
-        m.attname, seq), '' ORDER BY m.rel::regclass::text)
-    FROM sequence s JOIN member m ON (m.top, m.attname) = (s.rel, s.attname)
-        GROUP BY s.relowner, s.rel, s.attname, seq
-    UNION ALL SELECT s.relowner, 15, seq, '', format('GRANT USAGE ON SEQUENCE %s TO %s', seq,
-        string_agg(DISTINCT
-        CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END, ', '))
-    FROM sequence s JOIN member m ON (m.top, m.attname) = (s.rel, s.attname),
-        LATERAL (SELECT m.rel UNION SELECT relid FROM pg_partition_tree(m.rel)) t (oid)
-            JOIN pg_class c ON c.oid = t.oid,
-        LATERAL (SELECT c.relacl UNION ALL SELECT attacl FROM pg_attribute
-            WHERE attrelid = c.oid) a (acl), aclexplode(acl)
-    WHERE privilege_type = 'INSERT' AND grantee <> s.relowner GROUP BY s.relowner, seq
-),
--- a row: a line of the script
-line (relowner, step, name, kind, text) AS (
-    SELECT NULL::oid, 0, '', '--', format('%s.%I stays: %s', rel::regclass, attname, CASE
-        WHEN NOT is_plain THEN 'its default does more than to call ' || next_id
-        WHEN relispartition THEN format('%s, of which it is a partition, has another default',
-            pg_partition_root(rel))
-        ELSE 'it is a column of a view or of a foreign table' END) FROM ours, key
-    WHERE NOT is_plain OR relkind NOT IN ('r', 'p') OR relispartition AND NOT EXISTS (
-        SELECT FROM above a WHERE (a.rel, a.attname) = (key.rel, key.attname) AND top <> a.rel)
-    UNION ALL SELECT NULL, 0, '', '--', format('%s has no column that takes snowflake IDs', t)
-    FROM unnest(tables) t WHERE t NOT IN (SELECT rel FROM key)
-    UNION ALL SELECT s.relowner, l.step, '', l.kind, l.line FROM (
-        SELECT relowner, md5(string_agg(text, E'\n' ORDER BY step, name)) AS digest FROM statement
-            GROUP BY 1) s,
-        LATERAL (SELECT array_agg(m.rel) AS locked FROM member m
-            JOIN sequence o ON (o.rel, o.attname) = (m.top, m.attname)
-            WHERE o.relowner = s.relowner) m,
-        snowflake_internal.snowflake_script(s.relowner, locked, 'snowflake_reversion', tables, schema,
-            digest) l
-    UNION ALL SELECT * FROM statement
 )
 SELECT snowflake_internal.snowflake_line(kind, text) FROM line WHERE text IS NOT NULL
 ORDER BY relowner NULLS FIRST, step, name, text

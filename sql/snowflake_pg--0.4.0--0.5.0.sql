@@ -46,16 +46,15 @@ WITH RECURSIVE link AS MATERIALIZED (
     UNION SELECT next, is_up, length + 1 FROM chain JOIN link USING (rel, is_up) WHERE length < 40
 ), ordered AS (
     SELECT concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, c.oid::regclass) AS name,
-        relrowsecurity, count(*) = 82 AS in_circle,
-            row_number() OVER (ORDER BY max(length) FILTER (WHERE is_up),
-            max(length) FILTER (WHERE NOT is_up) DESC, c.oid::regclass::text) AS place
+        relrowsecurity, count(*) = 82 AS in_circle, row_number() OVER (ORDER BY max(length) FILTER
+            (WHERE is_up), max(length) FILTER (WHERE NOT is_up) DESC, c.oid::regclass::text) AS place
     FROM chain JOIN pg_class c ON c.oid = rel GROUP BY c.oid
 )
 SELECT v.* FROM (
     SELECT string_agg(name, ', ' ORDER BY place) AS names, bool_or(relrowsecurity) AS has_policies,
         string_agg(name, ', ' ORDER BY place) FILTER (WHERE in_circle) AS circle,
-        (SELECT least(500, setting::int / 2) FROM pg_settings WHERE name = 'deadlock_timeout') AS ms
-            FROM ordered
+        (SELECT least(500, setting::int / 2) FROM pg_settings s WHERE s.name = 'deadlock_timeout') AS ms
+    FROM ordered
 ) o, LATERAL (VALUES
     (1, '--', format('tables of %s, in one transaction', owner::regrole)),
     (3, '', format('SET LOCAL lock_timeout = %s', ms)),
@@ -86,8 +85,7 @@ use AS NOT MATERIALIZED (
 -- a row: a column that takes values of a sequence, which it owns, or IDs
 key AS (
     SELECT c.*, c.oid AS rel, attnum AS col, attname, atttypid AS type, attidentity <> '' AS is_identity,
-        expr, s.*,
-        coalesce(expr = next_id, false) AS is_ours
+        expr, coalesce(expr = next_id, false) AS is_ours, s.*
     FROM ours, pg_class c JOIN pg_attribute a ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
         LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum) AND attgenerated = ''
         LEFT JOIN LATERAL pg_get_expr(adbin, adrelid) expr ON true
@@ -114,8 +112,7 @@ judged AS (
             THEN 'the table belongs to an extension'
         WHEN NOT EXISTS (SELECT FROM pg_index WHERE indrelid = rel AND indisprimary
             AND col = ANY ((indkey::int2[])[0:indnkeyatts - 1])) THEN 'it is not in the primary key'
-        WHEN type NOT IN ('int4'::regtype, 'int8'::regtype) THEN format('it is of type %s', format_type(type,
-            NULL))
+        WHEN type NOT IN ('int4'::regtype, 'int8'::regtype) THEN concat('it is of type ', type::regtype)
         WHEN is_ours THEN NULL
         WHEN seqrelid IS NULL THEN format('it does not own the sequence of its default, %s', expr)
         WHEN seqincrement < 0 THEN 'its sequence counts down'
@@ -129,9 +126,8 @@ judged AS (
                 SELECT inhrelid FROM pg_inherits WHERE inhparent = rel
                 UNION SELECT relid FROM pg_partition_tree(rel)), false) LIMIT 1
         ), (
-            SELECT format('function %s names its sequence', name) FROM body
-                JOIN pg_class s ON s.oid = seqrelid
-            WHERE strpos(prosrc, s.relname) > 0 LIMIT 1
+            SELECT format('function %s names its sequence', name)
+            FROM body JOIN pg_class s ON s.oid = seqrelid WHERE strpos(prosrc, s.relname) > 0 LIMIT 1
         ), CASE relkind WHEN 'p' THEN (
             SELECT format(CASE WHEN partrelid IS NULL THEN 'partition %s has another default'
                 ELSE '%s is partitioned by it, or by an expression' END, attrelid::regclass)
@@ -139,9 +135,8 @@ judged AS (
                 LEFT JOIN pg_partitioned_table ON partrelid = relid AND (attnum = ANY (partattrs)
                     OR 0 = ANY (partattrs))
                 LEFT JOIN pg_attrdef ON (adrelid, adnum) = (relid, attnum)
-            WHERE partrelid IS NOT NULL OR relid <> rel AND adnum > 0
-                AND pg_get_expr(adbin, relid) IS DISTINCT FROM expr
-            LIMIT 1
+            WHERE partrelid IS NOT NULL
+                OR relid <> rel AND adnum > 0 AND pg_get_expr(adbin, relid) IS DISTINCT FROM expr LIMIT 1
         ) END) END AS reason
     FROM key
 ),
@@ -159,16 +154,15 @@ family (key_rel, key_col, rel, col, attname, type) AS (
 ),
 -- a row: one of these that becomes bigint, in a table and in each of its partitions
 narrow AS (
-    SELECT f.*, member, (SELECT attnum FROM pg_attribute a WHERE (attrelid, a.attname) = (member,
-        f.attname)) AS number
+    SELECT f.*, member,
+        (SELECT attnum FROM pg_attribute a WHERE (attrelid, a.attname) = (member, f.attname)) AS number
     FROM family f, LATERAL (SELECT f.rel UNION SELECT relid FROM pg_partition_tree(f.rel)) t (member)
     WHERE type <> 'int8'::regtype
 ),
--- a row: why the type of such a column stays. Constraints and plain indexes may depend on it, and nothing
--- else.
+-- a row: why its type stays. Constraints and plain indexes may depend on such a column, and nothing else.
 obstacle (key_rel, key_col, reason) AS (
     SELECT key_rel, key_col, CASE WHEN type NOT IN ('int4'::regtype, 'int2'::regtype)
-        THEN format('%s.%I is of type %s', rel::regclass, attname, format_type(type, NULL))
+        THEN format('%s.%I is of type %s', rel::regclass, attname, type::regtype)
         WHEN c.relowner <> k.relowner THEN format('%s belongs to %s', member::regclass, c.relowner::regrole)
         ELSE format('%s is partitioned by it, inherits, or is typed, foreign or of an extension',
             member::regclass) END
@@ -178,8 +172,8 @@ obstacle (key_rel, key_col, reason) AS (
             WHERE partrelid = member AND (number = ANY (partattrs) OR 0 = ANY (partattrs)))
         OR c.relkind = 'f' OR c.relispartition AND member = rel OR NOT c.relispartition AND c.relkind = 'r'
             AND EXISTS (SELECT FROM pg_inherits WHERE member IN (inhparent, inhrelid))
-        OR EXISTS (SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_class'::regclass, member,
-            'e'))
+        OR EXISTS (SELECT FROM pg_depend
+            WHERE (classid, objid, deptype) = ('pg_class'::regclass, member, 'e'))
     UNION SELECT key_rel, key_col, format('%s uses %s.%I', by_whom, member::regclass, attname)
     FROM narrow JOIN use ON (of, refobjsubid) = (member, number)
         LEFT JOIN pg_constraint c ON classid = 'pg_constraint'::regclass AND c.oid = objid
@@ -188,8 +182,7 @@ obstacle (key_rel, key_col, reason) AS (
         LEFT JOIN pg_sequence ON classid = 'pg_class'::regclass AND seqrelid = objid
     WHERE NOT coalesce(contype IN ('p', 'u', 'f', 'n') OR (adrelid, adnum) = (member, number) OR seqrelid > 0
         OR indexrelid > 0 AND indexprs IS NULL AND indpred IS NULL, false)
-    UNION SELECT key_rel, key_col, format('%s is of the type of its rows', pg_describe_object(d.classid,
-        objid, objsubid))
+    UNION SELECT key_rel, key_col, concat(pg_describe_object(d.classid, objid, objsubid), ' has its row type')
     FROM narrow JOIN pg_class c ON c.oid = member JOIN pg_type t ON t.oid = reltype,
         LATERAL (VALUES (t.oid), (typarray)) v (type)
         JOIN pg_depend d ON (refclassid, refobjid, deptype) = ('pg_type'::regclass, v.type, 'n')
@@ -205,36 +198,34 @@ decided AS (
 converted AS (SELECT * FROM decided WHERE stays IS NULL),
 -- a row: a change of a column
 change AS (
-    SELECT rel, col, 1 AS number, format('ALTER %I DROP IDENTITY', attname) AS part FROM converted
-        WHERE is_identity
+    SELECT rel, col, 1 AS number, format('ALTER %I DROP IDENTITY', attname) AS part
+    FROM converted WHERE is_identity
     UNION SELECT n.rel, n.col, 2, format('ALTER %I TYPE bigint', n.attname)
     FROM narrow n JOIN converted c ON (c.rel, c.col) = (key_rel, key_col)
-    UNION SELECT rel, col, 3, format('ALTER %I SET DEFAULT %s', attname, next_id) FROM ours, converted
-        WHERE NOT is_ours
+    UNION SELECT rel, col, 3, format('ALTER %I SET DEFAULT %s', attname, next_id)
+    FROM ours, converted WHERE NOT is_ours
 ),
 -- a row: a table that changes
 altered AS (
-    SELECT c.oid AS rel, relowner, bool_or(number = 2) AS is_retyped, string_agg(part, ', '
-        ORDER BY number = 3, col, number) AS parts,
+    SELECT c.oid AS rel, relowner, bool_or(number = 2) AS is_retyped,
+        string_agg(part, ', ' ORDER BY number = 3, col, number) AS parts,
         concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, c.oid::regclass) AS name
     FROM change JOIN pg_class c ON c.oid = rel GROUP BY c.oid
 ),
--- a row: an owner, with what is locked: what changes, and what a foreign key connects with a type that
--- changes
+-- a row: an owner, with what is locked: what changes, and what foreign keys connect with a type that does
 owner AS (
     SELECT a.relowner, array_agg(DISTINCT other) AS locked FROM (
-        SELECT rel, rel FROM altered UNION SELECT rel, other FROM change JOIN (SELECT rel, col, to_rel
-            FROM reference
-            UNION ALL SELECT to_rel, to_col, rel FROM reference) r (rel, col, other) USING (rel, col)
-                WHERE number = 2
-    ) t (rel, other) JOIN altered a USING (rel) JOIN pg_class c ON c.oid = other
-        AND c.relowner = a.relowner GROUP BY 1
+        SELECT rel, rel FROM altered UNION SELECT rel, other FROM change JOIN (
+            SELECT rel, col, to_rel FROM reference UNION ALL SELECT to_rel, to_col, rel FROM reference
+        ) r (rel, col, other) USING (rel, col) WHERE number = 2
+    ) t (rel, other) JOIN altered a USING (rel)
+        JOIN pg_class c ON c.oid = other AND c.relowner = a.relowner GROUP BY 1
 ),
 -- a row: a statement that changes something
 statement (relowner, step, name, text) AS (
     SELECT relowner, 10, rel::regclass::text, format('ALTER TABLE %s %s', name, parts) FROM altered
-    UNION SELECT relowner, 11, seqrelid::regclass::text, format('ALTER SEQUENCE %s AS bigint NO MAXVALUE',
-        seqrelid::regclass)
+    UNION SELECT relowner, 11, seqrelid::regclass::text,
+        format('ALTER SEQUENCE %s AS bigint NO MAXVALUE', seqrelid::regclass)
     FROM converted WHERE NOT is_identity AND (seqtypid <> 'int8'::regtype OR seqmax = 2147483647)
 ),
 -- a row: a line of the script
@@ -250,26 +241,24 @@ line (relowner, step, name, kind, text) AS (
     UNION ALL SELECT relowner, 2, '', 'DO', format($$IF session_user OPERATOR(pg_catalog.<>) %L THEN
         RAISE insufficient_privilege USING MESSAGE = %L,
             HINT = 'Connect as this role; or, if you trust its functions, take this block out.';
-    END IF;$$, pg_get_userbyid(relowner), format('changing types can run code of %s with your rights',
-        relowner::regrole))
+    END IF;$$, pg_get_userbyid(relowner),
+        format('changing types can run code of %s with your rights', relowner::regrole))
     FROM altered WHERE is_retyped GROUP BY relowner
     UNION ALL SELECT relowner, step, name, '', text FROM statement
     UNION ALL SELECT relowner, v.step, rel::regclass::text, kind, text FROM ours, converted, LATERAL (VALUES
-        (9, '--', CASE WHEN is_identity
-            THEN format('%s.%I loses the sequence %s, with its grants and comment; then INSERT '
-            '... OVERRIDING USER VALUE takes the values that it is given', rel::regclass, attname,
-                seqrelid::regclass) END),
+        (9, '--', CASE WHEN is_identity THEN format('%s.%I loses the sequence %s, with its grants and '
+            'comment; then INSERT ... OVERRIDING USER VALUE takes the values that it is given',
+            rel::regclass, attname, seqrelid::regclass) END),
         (12, 'DO', format($$IF (SELECT pg_catalog.max(%I) FROM %s) OPERATOR(pg_catalog.>=) %s THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = %L,
             HINT = 'Give these rows other keys. Before the first ID, an earlier epoch makes IDs larger.';
-    END IF;$$, attname, concat(CASE WHEN relkind = 'r' AND relhassubclass
-        THEN 'ONLY ' END, rel::regclass), next_id,
-            format('keys of %s are not below the next snowflake ID', rel::regclass))),
-        (13, '--', CASE WHEN EXISTS (SELECT FROM (SELECT rel UNION SELECT relid
-            FROM pg_partition_tree(rel)) t (oid)
-            WHERE pg_relation_size(oid) > 0) THEN format('%s.%I has keys that mean no time: those below %s',
-                rel::regclass,
-            attname, @extschema@.snowflake_min(now())) END)) v (step, kind, text) WHERE NOT is_ours
+    END IF;$$, attname, concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, rel::regclass),
+            next_id, format('keys of %s are not below the next snowflake ID', rel::regclass))),
+        (13, '--', CASE WHEN EXISTS (
+                SELECT FROM (SELECT rel UNION SELECT relid FROM pg_partition_tree(rel)) t (oid)
+                WHERE pg_relation_size(oid) > 0)
+            THEN format('%s.%I has keys that mean no time: those below %s', rel::regclass, attname,
+                snowflake_internal.snowflake_within_min(now())) END)) v (step, kind, text) WHERE NOT is_ours
     UNION ALL SELECT relowner, 14, '', '--', format('after the commit: ANALYZE %s; let clients connect again',
         string_agg(name, ', ' ORDER BY name)) FROM altered WHERE is_retyped GROUP BY relowner
 )

@@ -101,8 +101,9 @@ extension_sql_file!("../sql/privileges.sql", name = "privileges", requires = ["n
 extension_sql_file!(
     "../sql/conversion.sql",
     name = "conversion",
-    requires = ["internal", "nextval", decode::range::snowflake_min]
+    requires = ["internal", "nextval", decode::range::snowflake_within_min]
 );
+extension_sql_file!("../sql/reversion.sql", name = "reversion", requires = ["conversion"]);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 
 /// Called by PostgreSQL when the library is loaded.

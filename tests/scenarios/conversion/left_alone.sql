@@ -86,8 +86,8 @@ SELECT snowflake_conversion(schema => 'kinds');
 --> -- kinds.f.id stays: constraint f_id_check on table kinds.f uses kinds.f.id
 --> -- kinds.g.id stays: index kinds.of_g uses kinds.g.id
 --> -- kinds.h.id stays: index kinds.of_h uses kinds.h.id
---> -- kinds.i.id stays: column i of table kinds.row_of_i is of the type of its rows
---> -- kinds.j.id stays: column j of table kinds.rows_of_j is of the type of its rows
+--> -- kinds.i.id stays: column i of table kinds.row_of_i has its row type
+--> -- kinds.j.id stays: column j of table kinds.rows_of_j has its row type
 --> -- kinds.k.id stays: view kinds.of_reference uses kinds.refers_k.k
 --> -- kinds.l.id stays: view kinds.of_partition uses kinds.l_1.id
 --> -- kinds.m.id stays: kinds.lists is partitioned by it, inherits, or is typed, foreign or of an extension

@@ -119,7 +119,8 @@ fn calls_of(text: &str) -> impl Iterator<Item = String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices("snowflake_").filter_map(move |(at, _)| {
         let name: String = text[at..].chars().take_while(|c| is_name(*c)).collect();
-        let is_call = text[at + name.len()..].starts_with('(');
+        let rest = &text[at + name.len()..];
+        let is_call = rest.starts_with('(') && !rest.starts_with("()'::regprocedure");
         let is_own = !text[..at].ends_with("snowflake_internal.") && !text[..at].ends_with(is_name);
         (is_call && is_own).then_some(name)
     })
