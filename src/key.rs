@@ -10,7 +10,7 @@ use pgrx::{PgList, pg_sys};
 use crate::server::encoding::{encode, text_attribute};
 use crate::server::ours::Function;
 use crate::server::report::Report;
-use crate::table::{Dropped, NARROW, Table, columns, row};
+use crate::table::{Dropped, Table, columns, row};
 
 /// Where the values of a column come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,11 +125,6 @@ pub fn is_plain(sequence: pg_sys::Oid) -> bool {
         })
     };
     is_plain.unwrap_or_else(|| Dropped(sequence).raise())
-}
-
-/// Whether a type is that of a key, or narrower.
-pub fn is_integer(of: pg_sys::Oid) -> bool {
-    of == pg_sys::INT8OID || NARROW.contains(&of)
 }
 
 /// Whether a column refers to another one by a foreign key, and so takes its values from there.

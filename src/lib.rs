@@ -113,7 +113,6 @@ pub extern "C-unwind" fn _PG_init() {
     let preloading = unsafe { pg_sys::process_shared_preload_libraries_in_progress };
     settings::init(preloading);
     utility::init();
-    adopt::init();
     if preloading {
         shared::init();
         register::init();

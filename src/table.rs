@@ -6,7 +6,7 @@ use std::slice;
 
 use crate::server::encoding::{decode, text_attribute};
 use crate::server::report::{self, Report};
-use pgrx::pg_sys::SysCacheIdentifier::INDEXRELID;
+use pgrx::pg_sys::SysCacheIdentifier::{INDEXRELID, RELOID};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{PgList, PgRelation};
@@ -22,6 +22,20 @@ impl Table {
     pub fn open(oid: pg_sys::Oid) -> Table {
         // SAFETY: the table is locked, so it exists.
         Table { oid, relation: unsafe { PgRelation::open(oid) } }
+    }
+
+    /// A table that the transaction might not have locked: it is until it is closed. `None` if it was
+    /// dropped.
+    pub fn read(oid: pg_sys::Oid) -> Option<Table> {
+        const LOCK: i32 = pg_sys::AccessShareLock as _;
+        // SAFETY: the lock keeps the relation as it is, and waits for whoever drops it.
+        unsafe {
+            pg_sys::LockRelationOid(oid, LOCK);
+            let is_there = row(RELOID, oid, |_| ()).is_some();
+            let relation = is_there.then(|| PgRelation::with_lock(oid, LOCK));
+            pg_sys::UnlockRelationOid(oid, LOCK);
+            relation.map(|relation| Table { oid, relation })
+        }
     }
 
     /// The defaults with the numbers of their columns, among them the expressions of generated columns;

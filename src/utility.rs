@@ -38,30 +38,50 @@ pub fn init() {
         NEXT_HOOK.get_or_init(|| pg_sys::ProcessUtility_hook);
         pg_sys::ProcessUtility_hook = Some(run);
     }
+    adopt::init(adopting);
 }
 
 /// The innermost utility statement that runs in this process; `None` if none does.
 pub fn innermost() -> Option<Statement> {
+    // SAFETY: a statement that is found is valid while it runs.
+    running().next().map(|begun| unsafe { (*begun).statement })
+}
+
+/// The frame of the innermost one that is not part of another one, as adoption needs it.
+fn adopting() -> *mut adopt::Frame {
+    // SAFETY: as above.
+    let mut frames = running().map(|begun| unsafe { &raw mut (*begun).adoption });
+    // SAFETY: as above.
+    frames.find(|frame| unsafe { !(**frame).is_part() }).unwrap_or(std::ptr::null_mut())
+}
+
+/// The utility statements that run in this process, the innermost first.
+fn running() -> impl Iterator<Item = *mut Begun> {
     // SAFETY: each frame of the stack lives while it is on it, and what [`run`] has pushed has a
     // statement as its argument.
     unsafe {
-        let mut frame = pg_sys::error_context_stack;
-        while let Some(pg_sys::ErrorContextCallback { previous, callback, arg }) = frame.as_ref() {
-            if callback.is_some_and(|callback| std::ptr::fn_addr_eq(callback, MARK)) {
-                return Some(*arg.cast::<Statement>());
-            }
-            frame = *previous;
-        }
+        let frames = std::iter::successors(pg_sys::error_context_stack.as_ref(), |frame| {
+            frame.previous.as_ref()
+        });
+        let is_ours = |frame: &&pg_sys::ErrorContextCallback| {
+            frame.callback.is_some_and(|callback| std::ptr::fn_addr_eq(callback, MARK))
+        };
+        frames.filter(is_ours).map(|frame| frame.arg.cast())
     }
-    None
 }
 
 /// What marks a frame as one of [`run`]'s. The compiler may make several copies of a function, so the
 /// address that is looked for has to be the one that was stored.
-static MARK: unsafe extern "C-unwind" fn(*mut c_void) = add_nothing;
+static MARK: unsafe extern "C-unwind" fn(*mut c_void) = explain;
 
-/// Called for each report that is made while the statement runs.
-unsafe extern "C-unwind" fn add_nothing(_: *mut c_void) {}
+/// Called for each report that is made while the statement runs. One that is part of it has its own.
+unsafe extern "C-unwind" fn explain(begun: *mut c_void) {
+    let begun = begun.cast();
+    if running().next() == Some(begun) {
+        // SAFETY: the argument is what [`run`] has pushed.
+        unsafe { adopt::explain(&(*begun).adoption) }
+    }
+}
 
 /// Executes the statement, marked, then forgets the last ID if the statement says so, and looks at new
 /// keys. An error leaves this frame by `longjmp`, so nothing here might need to be dropped, and what
@@ -81,19 +101,19 @@ unsafe extern "C-unwind" fn run(
     // SAFETY: PostgreSQL calls this, and every argument is passed on. The statement is a valid node
     // when the call begins. The frame is taken off the stack before it goes.
     unsafe {
-        let Begun { mut statement, adoption } = begin((*planned).utilityStmt, context);
+        let mut begun = begin((*planned).utilityStmt, context);
         let mut frame = pg_sys::ErrorContextCallback {
             previous: pg_sys::error_context_stack,
             callback: Some(MARK),
-            arg: (&raw mut statement).cast(),
+            arg: (&raw mut begun).cast(),
         };
         pg_sys::error_context_stack = &raw mut frame;
         next(planned, query, read_only_tree, context, params, environment, destination, completion);
         pg_sys::error_context_stack = frame.previous;
-        if statement == Statement::DiscardSequences {
+        if begun.statement == Statement::DiscardSequences {
             currval::forget();
         }
-        adopt::end(adoption);
+        adopt::end(begun.adoption);
     }
 }
 

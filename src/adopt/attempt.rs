@@ -27,8 +27,8 @@ pub fn attempt(what: &str, act: impl FnOnce() -> Result<(), String>) {
     });
     if let Err(reason) = failure {
         let warning = report::warning(what).set_detail(report::sentences(&reason, None)).set_hint(
-            "The statement itself was executed. After you have removed the cause, call \
-                 snowflake_convert().",
+            "The statement itself was executed. After you have removed the cause, execute what \
+             snowflake_conversion() prints.",
         );
         report::send(warning, PgLogLevel::WARNING);
     }

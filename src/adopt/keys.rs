@@ -13,23 +13,22 @@ use pgrx::prelude::*;
 
 use super::attempt::attempt;
 use crate::key::{
-    Source, heirs_under, is_integer, is_partitioned_by, is_plain, is_reference, of_primary_key,
-    owned_sequences,
+    Source, heirs_under, is_partitioned_by, is_plain, is_reference, of_primary_key, owned_sequences,
 };
 use crate::settings::{self, adopted_schemas};
 use crate::table::{
-    NARROW, Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
+    Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
 };
 
-/// Gives keys of tables that were created, and of columns that were added, snowflake IDs. The
-/// number of a column is 0 for a table.
-pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
+/// Gives keys of tables that were created, and of columns that were added, snowflake IDs, and returns the
+/// tables of these keys. The number of a column is 0 for a table.
+pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) -> Vec<pg_sys::Oid> {
     let schemas = adopted_schemas();
     let mut tables = BTreeMap::<u32, Vec<i16>>::new();
     for (table, column) in created {
         tables.entry(table.to_u32()).or_default().push(column);
     }
-    let mut left = Vec::new();
+    let (mut adopted, mut left) = (Vec::new(), Vec::new());
     let mut function = None;
     for (oid, added) in tables {
         let table = pg_sys::Oid::from(oid);
@@ -48,23 +47,25 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) {
                     left.push(format!("Column {column} of table {name}: {reason}."));
                 } else if let Some(function) = function.get_or_insert_with(ready) {
                     convert(table, number, function)?;
+                    adopted.push(table);
                 }
             }
             Ok(())
         });
     }
     if left.is_empty() {
-        return;
+        return adopted;
     }
     let detail = left.join("\n");
     let hint = if detail.contains(OF_TYPE) {
-        "Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations \
-         have run."
+        "Declare keys as bigint, or execute what snowflake_conversion() prints for the schema when its \
+         migrations have run."
     } else {
-        "Convert a key that is to take snowflake IDs with snowflake_convert()."
+        "If such a key is to take snowflake IDs, execute what snowflake_conversion() prints for it."
     };
     let notice = report::message("not all new keys were converted to snowflake IDs");
     report::send(notice.set_detail(detail).set_hint(hint), PgLogLevel::NOTICE);
+    adopted
 }
 
 const OF_TYPE: &str = "it is of type ";
@@ -147,14 +148,14 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
     let descriptor = table.relation.tuple_desc();
     let column = descriptor.get(number as usize - 1)?;
     let (of, source) = (column.atttypid, Source::of(table, number, None));
-    if !is_integer(of)
-        || column.attinhcount > 0
-        || !matches!(source, Source::Identity(_) | Source::Sequence(_))
-        || is_reference(table, number)
-    {
+    let takes_sequence =
+        matches!(source, Source::Identity(_) | Source::Sequence(_) | Source::Computed);
+    // SAFETY: an open relation has its row of pg_class.
+    let is_partition = unsafe { (*table.relation.rd_rel).relispartition };
+    if is_partition || !takes_sequence || is_reference(table, number) {
         return None;
     }
-    if NARROW.contains(&of) {
+    if of != pg_sys::INT8OID {
         return Some(Some(format!("{OF_TYPE}{}", type_name(of))));
     }
     let (defaults, checks) = table.defaults_and_checks();
@@ -169,10 +170,16 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
         _ => None,
     };
     let reason = match sequence {
+        None if source == Source::Computed => {
+            "its default does more than take the next value of a sequence"
+        }
         None => "its default takes values of a sequence that it does not own",
         Some(sequence) if !is_plain(sequence) => "its sequence has options of its own",
         Some(sequence) if others.iter().any(|other| other.contains(&constant(sequence))) => {
             "another column uses its sequence"
+        }
+        _ if has_another_default_below(table, number, source) => {
+            "a table that inherits it has another default"
         }
         _ if is_partitioned_by(table.oid, number) => "the table is partitioned by it",
         _ if others.iter().chain(&table.indexes()).any(computes)
@@ -183,6 +190,23 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
         _ => return Some(None),
     };
     Some(Some(reason.into()))
+}
+
+/// Whether a column is inherited by a table, not a partition, that takes other values. What the default
+/// is set to reaches all of these tables.
+fn has_another_default_below(table: &Table, number: i16, source: Source) -> bool {
+    // SAFETY: an open relation has its row of pg_class.
+    let has_heirs = unsafe {
+        let row = &*table.relation.rd_rel;
+        row.relhassubclass && row.relkind as u8 == pg_sys::RELKIND_RELATION
+    };
+    let differs = |heir: pg_sys::Oid| {
+        // SAFETY: looks for the column by its number, and for one of the same name.
+        let own =
+            unsafe { pg_sys::get_attnum(heir, pg_sys::get_attname(table.oid, number, false)) };
+        ![source, Source::Nothing].contains(&Source::of(&Table::open(heir), own, None))
+    };
+    has_heirs && heirs_under(table.oid, pg_sys::AccessShareLock).into_iter().any(differs)
 }
 
 /// Makes a column take values of the function, and keep its sequence.

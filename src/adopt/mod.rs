@@ -6,53 +6,65 @@
 //! read by the caches of PostgreSQL, because queries would take longer than the statement.
 //!
 //! - `keys`: what becomes of the keys of a table.
-//! - `references`: integer columns that refer to snowflake IDs.
+//! - `narrow`: integer columns that take or refer to snowflake IDs.
+//! - `identity`: statements that ask of an identity that is a default now.
 //! - `attempt`: what is looked at and done without harm to the statement of the user.
 
 mod attempt;
+mod identity;
 mod keys;
-mod references;
+mod narrow;
 
-use std::cell::{Cell, RefCell};
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
 use std::sync::OnceLock;
 
+use pgrx::PgList;
 use pgrx::prelude::*;
 
+use crate::server::unguarded::{errhint, geterrcode};
 use crate::settings::ADOPTED_SCHEMAS;
-use crate::table::NARROW;
 
-thread_local! {
-    /// What statements that have not returned yet have created: the catalog that has it, its OID, and
-    /// the number of a column that was added. What a statement that failed has left here is gone, and
-    /// does no harm.
-    static CREATED: RefCell<Vec<(pg_sys::Oid, pg_sys::Oid, i16)>> = const { RefCell::new(Vec::new()) };
-    /// Whether the innermost statement is one whose tables are adopted.
-    static IS_COLLECTED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// A statement that is being executed.
+/// A statement that is being executed. Nothing of it is left after an error.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Frame {
     /// Whether it is part of another one, which it belongs to.
     is_part: bool,
-    /// How much others had collected before.
-    begin: usize,
-    /// What [`IS_COLLECTED`] was.
-    was_collected: bool,
+    /// Where `created` is; NULL if what the statement creates is not adopted.
+    memory: pg_sys::MemoryContext,
+    /// What it has created or altered so far, four OIDs each: the catalog that has it, its own, the number
+    /// of a column, and the type that an altered column had.
+    created: *mut pg_sys::List,
+    /// What is said if the statement asks of an identity that is a default now; or NULL.
+    hint: *const c_char,
 }
 
+impl Frame {
+    /// Whether it is part of another one.
+    pub fn is_part(&self) -> bool {
+        self.is_part
+    }
+}
+
+/// Finds the innermost statement of this process that is not part of another one; NULL if there is none.
+type Innermost = unsafe fn() -> *mut Frame;
+
+static INNERMOST: OnceLock<Innermost> = OnceLock::new();
 static NEXT_HOOK: OnceLock<pg_sys::object_access_hook_type> = OnceLock::new();
 
 /// Lets [`collect`] see what is created. Called while the library is loaded.
-pub fn init() {
+pub fn init(innermost: Innermost) {
+    INNERMOST.get_or_init(|| innermost);
     // SAFETY: one process, one thread.
     unsafe {
         NEXT_HOOK.get_or_init(|| pg_sys::object_access_hook);
         pg_sys::object_access_hook = Some(collect);
     }
 }
+
+/// What PostgreSQL raises of a column that is no identity, or has a default.
+const IS_NO_IDENTITY: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 
 /// Begins a utility statement. What is part of another one, such as the elements of CREATE SCHEMA,
 /// belongs to that. What a function does with the rights of its owner is none of the caller's
@@ -66,28 +78,44 @@ pub unsafe fn begin(
     context: pg_sys::ProcessUtilityContext::Type,
 ) -> Frame {
     use pg_sys::NodeTag::{T_AlterTableStmt, T_CreateSchemaStmt, T_CreateStmt};
-    use pg_sys::ProcessUtilityContext::{PROCESS_UTILITY_SUBCOMMAND, PROCESS_UTILITY_TOPLEVEL};
-    if context == PROCESS_UTILITY_SUBCOMMAND {
-        return Frame { is_part: true, begin: 0, was_collected: false };
-    }
-    if context == PROCESS_UTILITY_TOPLEVEL {
-        CREATED.with_borrow_mut(Vec::clear);
-    }
+    use pg_sys::ProcessUtilityContext::PROCESS_UTILITY_SUBCOMMAND;
+    let is_part = context == PROCESS_UTILITY_SUBCOMMAND;
+    let mut frame =
+        Frame { is_part, memory: ptr::null_mut(), created: ptr::null_mut(), hint: ptr::null() };
     let (mut user, mut restriction) = (pg_sys::InvalidOid, 0);
     // SAFETY: the caller's promise; the rest reads variables of this process.
-    let is_of_caller = unsafe {
+    unsafe {
         pg_sys::GetUserIdAndSecContext(&raw mut user, &raw mut restriction);
-        matches!((*node).type_, T_CreateStmt | T_AlterTableStmt | T_CreateSchemaStmt)
-            && restriction == 0
-            && !pg_sys::creating_extension
-            && !pg_sys::IsBinaryUpgrade
-            && pg_sys::SessionReplicationRole != pg_sys::SESSION_REPLICATION_ROLE_REPLICA as c_int
-    };
-    let is_collected =
-        is_of_caller && ADOPTED_SCHEMAS.value.get().is_some_and(|text| !text.is_empty());
-    let (begin, was_collected) =
-        (CREATED.with_borrow(Vec::len), IS_COLLECTED.replace(is_collected));
-    Frame { is_part: false, begin, was_collected }
+        let is_of_caller =
+            matches!((*node).type_, T_CreateStmt | T_AlterTableStmt | T_CreateSchemaStmt)
+                && restriction == 0
+                && !pg_sys::creating_extension
+                && !pg_sys::IsBinaryUpgrade
+                && pg_sys::SessionReplicationRole
+                    != pg_sys::SESSION_REPLICATION_ROLE_REPLICA as c_int;
+        let is_adopting = ADOPTED_SCHEMAS.value.get().is_some_and(|text| !text.is_empty());
+        if !is_part && is_of_caller && is_adopting {
+            frame.memory = pg_sys::CurrentMemoryContext;
+        }
+        if (*node).type_ == T_AlterTableStmt {
+            frame.hint = identity::hint(node.cast());
+        }
+    }
+    frame
+}
+
+/// Adds the hint to an error, if there is one, and the error is that of a column that is no identity.
+///
+/// # Safety
+///
+/// An error of the statement is being finished.
+pub unsafe fn explain(frame: &Frame) {
+    // SAFETY: the caller's promise. The hint lives as long as the statement.
+    unsafe {
+        if !frame.hint.is_null() && geterrcode() == IS_NO_IDENTITY as c_int {
+            errhint(c"%s".as_ptr(), frame.hint);
+        }
+    }
 }
 
 /// Sees what is created or altered, and hands on what might be a new key. This frame has no guard of
@@ -106,69 +134,95 @@ unsafe extern "C-unwind" fn collect(
         if let Some(next) = NEXT_HOOK.get().copied().flatten() {
             next(access, class, object, part, argument);
         }
-        if !IS_COLLECTED.get() {
+        let frame = INNERMOST.get().map_or(ptr::null_mut(), |innermost| innermost());
+        if frame.is_null() || (*frame).memory.is_null() {
             return;
         }
         if access == OAT_POST_CREATE {
             let argument = argument.cast::<pg_sys::ObjectAccessPostCreate>();
             if argument.is_null() || !(*argument).is_internal {
-                keep(class, object, part);
+                keep(frame, class, object, part, pg_sys::InvalidOid);
             }
         } else if access == OAT_POST_ALTER && class == pg_sys::RelationRelationId && part > 0 {
-            keep_altered(object, part);
+            keep_altered(frame, object, part);
         }
     }
 }
 
-/// Keeps a column that was narrow until now: what is looked at is what was there before the statement.
+/// Keeps a column with its type until now: what is looked at is what was there before the statement.
 ///
 /// # Safety
 ///
-/// The relation has the column.
+/// The frame is valid.
 #[pg_guard]
-unsafe extern "C-unwind" fn keep_altered(table: pg_sys::Oid, column: c_int) {
-    // SAFETY: looks for the column by its number.
-    if NARROW.contains(&unsafe { pg_sys::get_atttype(table, column as i16) }) {
-        keep(pg_sys::RelationRelationId, table, column);
+unsafe extern "C-unwind" fn keep_altered(frame: *mut Frame, table: pg_sys::Oid, column: c_int) {
+    // SAFETY: the caller's promise. Looks for the column by its number.
+    unsafe {
+        let before = pg_sys::get_atttype(table, column as i16);
+        keep(frame, pg_sys::RelationRelationId, table, column, before);
     }
 }
 
 /// Keeps what might be a new key, unless it belongs to another role, as the elements of CREATE SCHEMA ...
 /// AUTHORIZATION do. That PostgreSQL creates indexes in a restricted operation does not matter.
+///
+/// # Safety
+///
+/// The frame is valid.
 #[pg_guard]
-extern "C-unwind" fn keep(class: pg_sys::Oid, object: pg_sys::Oid, part: c_int) {
+unsafe extern "C-unwind" fn keep(
+    frame: *mut Frame,
+    class: pg_sys::Oid,
+    object: pg_sys::Oid,
+    part: c_int,
+    before: pg_sys::Oid,
+) {
     let (mut user, mut restriction) = (pg_sys::InvalidOid, 0);
-    // SAFETY: reads variables of this process.
-    unsafe { pg_sys::GetUserIdAndSecContext(&raw mut user, &raw mut restriction) };
-    if restriction & pg_sys::SECURITY_LOCAL_USERID_CHANGE as c_int == 0
-        && [pg_sys::RelationRelationId, pg_sys::ConstraintRelationId].contains(&class)
-    {
-        CREATED.with_borrow_mut(|created| created.push((class, object, part as i16)));
+    // SAFETY: reads variables of this process, and appends to a list in the memory that it is in.
+    unsafe {
+        pg_sys::GetUserIdAndSecContext(&raw mut user, &raw mut restriction);
+        if restriction & pg_sys::SECURITY_LOCAL_USERID_CHANGE as c_int == 0
+            && [pg_sys::RelationRelationId, pg_sys::ConstraintRelationId].contains(&class)
+        {
+            let memory = pg_sys::MemoryContextSwitchTo((*frame).memory);
+            for oid in [class, object, pg_sys::Oid::from(part as u32), before] {
+                (*frame).created = pg_sys::lappend_oid((*frame).created, oid);
+            }
+            pg_sys::MemoryContextSwitchTo(memory);
+        }
     }
 }
 
 /// Ends a statement, which has succeeded: looks at what it has created.
 #[pg_guard]
 pub extern "C-unwind" fn end(frame: Frame) {
-    let Frame { is_part, begin, was_collected } = frame;
-    if is_part {
+    if frame.created.is_null() {
         return;
     }
-    IS_COLLECTED.set(was_collected);
-    let created = CREATED.with_borrow_mut(|all| all.split_off(begin.min(all.len())));
-    if created.is_empty() {
-        return;
-    }
-    // SAFETY: the statement has returned, so what it has done may become visible.
-    unsafe { pg_sys::CommandCounterIncrement() };
-    let of = |class| created.iter().filter(move |(of, ..)| *of == class);
-    let constraints = || of(pg_sys::ConstraintRelationId).map(|(_, constraint, _)| *constraint);
-    let columns = of(pg_sys::RelationRelationId).map(|(_, table, column)| (*table, *column));
+    // SAFETY: the list is one of OIDs, and the statement has returned, so what it has done may become
+    // visible.
+    let oids: Vec<_> = unsafe {
+        pg_sys::CommandCounterIncrement();
+        PgList::<pg_sys::Oid>::from_pg(frame.created).iter_oid().collect()
+    };
+    let (created, _) = oids.as_chunks::<4>();
+    let of = |catalog| created.iter().filter(move |[class, ..]| *class == catalog);
+    let constraints = of(pg_sys::ConstraintRelationId).map(|[_, constraint, ..]| *constraint);
+    let columns = of(pg_sys::RelationRelationId)
+        .map(|[_, table, number, before]| (*table, number.to_u32() as i16, *before));
+    // SAFETY: looks for a column by its number.
+    let is_of = |table, number, of| of == unsafe { pg_sys::get_atttype(table, number) };
+    let is_new = |&(table, number, before): &(_, _, pg_sys::Oid)| {
+        before == pg_sys::InvalidOid || !is_of(table, number, before)
+    };
+    let columns = columns.filter(is_new);
     // A dump adds the primary key of a table last, and its keys stay what they were. What pg_dump writes
     // begins with this setting.
     // SAFETY: reads a variable of this process.
     let is_restore = unsafe { !pg_sys::check_function_bodies };
-    let of_keys = constraints().filter(|_| !is_restore).flat_map(keys::of_new_primary_key);
-    keys::adopt(columns.chain(of_keys));
-    references::warn(constraints());
+    let of_keys = constraints.clone().filter(|_| !is_restore).flat_map(keys::of_new_primary_key);
+    // A key that was bigint before is none that is new.
+    let new = columns.clone().filter(|(.., before)| *before != pg_sys::INT8OID);
+    let adopted = keys::adopt(new.map(|(table, number, _)| (table, number)).chain(of_keys));
+    narrow::warn(columns.map(|(table, number, _)| (table, number)), constraints, &adopted);
 }

@@ -40,6 +40,9 @@ unsafe extern "C-unwind" {
     /// As `errmsg_internal()`.
     pub fn errhint(format: *const c_char, ...) -> c_int;
 
+    /// It reads the report that is being finished.
+    pub fn geterrcode() -> c_int;
+
     /// It reads the catalog, and might raise an error: only [`subscription_name`] calls it.
     fn get_subscription_name(subscription: pg_sys::Oid, missing_ok: bool) -> *mut c_char;
 }

@@ -53,3 +53,21 @@ CREATE TABLE posts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, author i
 --> WARNING: column author of table blog.posts cannot hold the snowflake IDs that it refers to
 SELECT data_type, column_default FROM information_schema.columns WHERE (table_name, column_name) = ('posts', 'id');
 --> bigint | snowflake_nextval()
+
+-- A statement that fails within another one leaves nothing behind, and takes nothing from it.
+SET snowflake.adopted_schemas = ''; CREATE TABLE kept (id serial PRIMARY KEY, other text); SET snowflake.adopted_schemas = 'blog';
+INSERT INTO kept (other) VALUES ('a');
+DO $$ BEGIN ALTER TABLE kept ALTER id TYPE bigint, ADD CHECK (other <> 'a'); EXCEPTION WHEN check_violation THEN NULL; END $$;
+SELECT data_type, column_default FROM information_schema.columns WHERE (table_name, column_name) = ('kept', 'id');
+--> integer | nextval('kept_id_seq'::regclass)
+CREATE FUNCTION public.fail_within() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF tg_tag = 'CREATE TABLE' THEN
+        BEGIN EXECUTE 'COMMENT ON TABLE nowhere IS NULL'; EXCEPTION WHEN OTHERS THEN NULL; END;
+        BEGIN ALTER TABLE blog.kept ALTER id TYPE bigint, ADD CHECK (other <> 'a'); EXCEPTION WHEN check_violation THEN NULL; END;
+    END IF;
+END $$;
+CREATE EVENT TRIGGER fail_within ON ddl_command_start EXECUTE FUNCTION public.fail_within();
+CREATE TABLE within (id bigserial PRIMARY KEY);
+SELECT data_type, column_default FROM information_schema.columns WHERE (table_name, column_name) = ('within', 'id');
+--> bigint | snowflake_nextval()

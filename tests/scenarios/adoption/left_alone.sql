@@ -47,3 +47,9 @@ SELECT column_name, data_type, replace(column_default, table_name, 'T'), string_
 --> id | bigint | 3 | renamed_again
 --> more | bigint | nextval('T_more_seq'::regclass) | renamed_again
 --> id | uuid | gen_random_uuid() | uuids
+
+-- An existing key is given a sequence, as a way back does.
+CREATE TABLE blog.given (id bigint PRIMARY KEY, other bigserial); ALTER TABLE blog.given ALTER id ADD GENERATED ALWAYS AS IDENTITY;
+CREATE TABLE blog.back (id bigserial PRIMARY KEY); ALTER TABLE blog.back ALTER id SET DEFAULT nextval('blog.back_id_seq');
+INSERT INTO blog.given DEFAULT VALUES RETURNING id; --> 1
+INSERT INTO blog.back DEFAULT VALUES RETURNING id; --> 1

@@ -7,7 +7,7 @@ CREATE SCHEMA blog;
 CREATE TABLE t0 (id serial PRIMARY KEY);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.t0: it is of type integer.
---> HINT: Declare keys as bigint, or convert the schema with snowflake_convert() when its migrations have run.
+--> HINT: Declare keys as bigint, or execute what snowflake_conversion() prints for the schema when its migrations have run.
 CREATE TABLE t1 (id smallserial PRIMARY KEY);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.t1: it is of type smallint.

@@ -8,7 +8,7 @@ CREATE SEQUENCE shared;
 CREATE TABLE one (id bigint PRIMARY KEY DEFAULT nextval('shared'));
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.one: its default takes values of a sequence that it does not own.
---> HINT: Convert a key that is to take snowflake IDs with snowflake_convert().
+--> HINT: If such a key is to take snowflake IDs, execute what snowflake_conversion() prints for it.
 CREATE TABLE two (id bigint GENERATED ALWAYS AS IDENTITY (START WITH 1000) PRIMARY KEY);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.two: its sequence has options of its own.
@@ -62,3 +62,27 @@ SELECT data_type, replace(column_default, table_name, 'T'), is_identity, string_
 --> bigint | NULL | YES | four three two
 --> bigint | nextval('shared'::regclass) | NO | one
 --> bigint | nextval('top_id_seq'::regclass) | NO | under
+
+-- A default that looks for its sequence by name, or computes with it; and other types of keys.
+CREATE TABLE by_name (id bigint PRIMARY KEY DEFAULT nextval('shared'::text));
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.by_name: its default does more than take the next value of a sequence.
+CREATE TABLE computed (id bigint PRIMARY KEY DEFAULT nextval('shared') * 10);
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.computed: its default does more than take the next value of a sequence.
+CREATE TABLE numbers (id numeric PRIMARY KEY DEFAULT nextval('shared'));
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.numbers: it is of type numeric.
+CREATE DOMAIN small AS bigint CHECK (VALUE < 1000);
+CREATE TABLE of_domain (id small PRIMARY KEY DEFAULT nextval('shared'));
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.of_domain: it is of type small.
+ALTER TABLE numbers ALTER id TYPE bigint;
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.numbers: its default takes values of a sequence that it does not own.
+-- Of a key that the statement does not change, nothing is said.
+ALTER TABLE numbers ALTER id SET STATISTICS 50; CREATE TABLE said (id serial PRIMARY KEY);
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> DETAIL: Column id of table blog.said: it is of type integer.
+ALTER TABLE said ALTER id SET STATISTICS 50, ALTER id SET NOT NULL; ALTER TABLE one ALTER id TYPE integer;
+ALTER TABLE one ADD UNIQUE (id);

@@ -71,3 +71,28 @@ CREATE TABLE more (country integer REFERENCES public.theirs);
 CREATE TABLE ours (id bigserial PRIMARY KEY);
 SET snowflake.adopted_schemas = '';
 CREATE TABLE silent (our integer REFERENCES ours);
+
+-- What refers to a key before it is adopted, domains, and a key that becomes narrower.
+SET snowflake.adopted_schemas = 'blog';
+CREATE DOMAIN public.number AS integer; CREATE DOMAIN public.of_number AS public.number;
+CREATE TABLE of_domain (author public.of_number REFERENCES users);
+--> WARNING: column author of table blog.of_domain cannot hold the snowflake IDs that it refers to
+CREATE TABLE late (id bigserial UNIQUE); CREATE TABLE of_late (late integer REFERENCES late (id), again integer REFERENCES users);
+--> WARNING: column again of table blog.of_late cannot hold the snowflake IDs that it refers to
+ALTER TABLE late ADD PRIMARY KEY (id);
+--> WARNING: column late of table blog.of_late cannot hold the snowflake IDs that it refers to
+CREATE TABLE widened (id serial PRIMARY KEY); CREATE TABLE of_widened (a integer REFERENCES widened, b integer REFERENCES users);
+--> NOTICE: not all new keys were converted to snowflake IDs
+--> WARNING: column b of table blog.of_widened cannot hold the snowflake IDs that it refers to
+ALTER TABLE widened ALTER id TYPE bigint;
+--> WARNING: column a of table blog.of_widened cannot hold the snowflake IDs that it refers to
+ALTER TABLE wide ALTER author TYPE integer USING 1;
+--> WARNING: column author of table blog.wide cannot hold the snowflake IDs that it refers to
+CREATE TABLE narrowed (id bigserial PRIMARY KEY); ALTER TABLE narrowed ALTER id TYPE integer;
+--> WARNING: column id of table blog.narrowed cannot hold the snowflake IDs that it takes
+INSERT INTO narrowed DEFAULT VALUES; --> ERROR 22003
+ALTER TABLE narrowed ALTER id TYPE bigint; INSERT INTO narrowed DEFAULT VALUES;
+ALTER TABLE narrowed ADD COLUMN other integer DEFAULT public.snowflake_nextval(), ALTER id SET STATISTICS 10;
+--> ERROR 22003
+TRUNCATE narrowed; ALTER TABLE narrowed ADD COLUMN other integer DEFAULT public.snowflake_nextval(), ALTER id SET STATISTICS 10;
+--> WARNING: column other of table blog.narrowed cannot hold the snowflake IDs that it takes
