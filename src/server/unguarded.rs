@@ -40,7 +40,7 @@ unsafe extern "C-unwind" {
     /// As `errmsg_internal()`.
     pub fn errhint(format: *const c_char, ...) -> c_int;
 
-    /// It reads the report that is being finished.
+    /// It reads the report that is being finished, and raises no error.
     pub fn geterrcode() -> c_int;
 
     /// It reads the catalog, and might raise an error: only [`subscription_name`] calls it.
