@@ -201,16 +201,17 @@ pub fn lead(facts: &Facts) -> Finding {
     let after = time::display(preview.after);
     let detail =
         format!("The next ID is after {after}, {} ahead of the clock.", time::interval(lead));
-    let of_start = i64::from(settings::FAILOVER_MARGIN.get()) + RESERVATION;
-    let wanted = limits.max_burst.max(of_start).max(settings::MAX_OBSERVED_LEAD.get().into());
+    let observed = i64::from(settings::MAX_OBSERVED_LEAD.get());
+    let of_start = i64::from(settings::FAILOVER_MARGIN.get()) + observed + RESERVATION;
+    let wanted = limits.max_burst.max(of_start);
     if lead <= wanted.max(NOTABLE_LEAD) {
         return Finding::well(detail);
     }
     Finding::doubtful(
         detail,
         "The clock was set back, the floor was set ahead of it, an ID of another server was \
-         observed, or several promotions added snowflake.failover_margin each. If the clock is \
-         behind, set it right. Otherwise, the lead shrinks as the clock goes on.",
+         observed, or several promotions added a margin each. If the clock is behind, set it right. \
+         Otherwise, the lead shrinks as the clock goes on.",
     )
 }
 

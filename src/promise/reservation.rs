@@ -246,6 +246,7 @@ pub(super) fn issuer_on(fixed: &Fixed, timeline: u32) -> Issuer {
         layout: fixed.layout,
         writer: Writer { datacenter_id, worker_id, machine: clock::machine() },
         failover_margin: settings::FAILOVER_MARGIN.get().into(),
+        max_observed_lead: settings::MAX_OBSERVED_LEAD.get().into(),
         max_backward_step: settings::limits().max_backward_step,
         max_forward_step: settings::MAX_FORWARD_STEP.limit(),
         start_after: fixed.start_after,

@@ -196,7 +196,8 @@ pub static FAILOVER_MARGIN: Int = Int::of_milliseconds(
 pub static MAX_OBSERVED_LEAD: Int = Int::of_milliseconds(
     c"snowflake.max_observed_lead",
     c"How far ahead of the clock an observed ID of another server may take this one.",
-    c"An ID that is further ahead is not followed. 0 follows IDs up to the clock.",
+    c"An ID that is further ahead is not followed. 0 follows IDs up to the clock. A promotion that \
+        goes on with an identity adds as much to failover_margin.",
     0,
     0..=i32::MAX,
 );

@@ -235,6 +235,8 @@ pub struct Issuer {
     pub writer: Writer,
     /// `snowflake.failover_margin`, in milliseconds.
     pub failover_margin: i64,
+    /// `snowflake.max_observed_lead`, in milliseconds.
+    pub max_observed_lead: i64,
     /// `snowflake.max_backward_step`, in milliseconds; `i64::MAX` means no limit.
     pub max_backward_step: i64,
     /// `snowflake.max_forward_step`, in milliseconds; `None` means no limit.
@@ -366,12 +368,19 @@ impl Issuer {
     /// One failover margin for each timeline that has begun since the record was written: a server
     /// that was promoted in between began a margin above it, too, and might have been lost before
     /// its first record was received.
+    ///
+    /// A lost server that had this one's identity might have followed another server's ID just before
+    /// its end, from which its own IDs went on. So a margin grows by as much as an observation may.
+    /// Who wrote the record is known, and who issued IDs on a timeline in between is not.
     fn margin(&self, record: &Record) -> i64 {
         let timelines = match self.timeline.checked_sub(record.timeline) {
-            Some(timelines) if record.timeline != NO_TIMELINE => timelines.into(),
+            Some(timelines) if record.timeline != NO_TIMELINE => timelines,
             _ => 1,
         };
-        self.failover_margin.saturating_mul(timelines)
+        let is_others = !self.writer.has_identity_of(&record.writer);
+        let shared = timelines.saturating_sub(is_others.into());
+        let observed = self.max_observed_lead.saturating_mul(shared.into());
+        self.failover_margin.saturating_mul(timelines.into()).saturating_add(observed)
     }
 
     /// What the clocks of this server's first ID are compared with: on a new timeline, also with

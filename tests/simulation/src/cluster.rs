@@ -275,6 +275,7 @@ impl Cluster {
             layout: LAYOUT,
             writer: Writer { datacenter_id: 0, worker_id: 0, machine: self.machine.number },
             failover_margin: MARGIN,
+            max_observed_lead: 0,
             max_backward_step: self.limits.max_backward_step,
             max_forward_step: Some(defaults::MAX_FORWARD_STEP),
             start_after: self.start_after.filter(|_| self.ignored != Ignored::Record),

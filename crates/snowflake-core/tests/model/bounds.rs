@@ -28,6 +28,8 @@ pub enum Design {
     ReserveForOldReadings,
     /// A promotion adds one margin, however many timelines have begun since the record.
     OneMargin,
+    /// A promotion adds nothing for what the lost server has observed.
+    ForgetTheObservation,
     /// A commit waits for no standby, where no row was written.
     ForgetTheSynchronousStandby,
     /// That a standby has a reservation, or that there is none to wait for, is kept as a fact: IDs
@@ -238,6 +240,19 @@ pub fn lags(design: Design) -> Bounds {
         rows: Rows::Lost,
         margin: 0,
         ..failovers(design)
+    }
+}
+
+/// The same where IDs are not ahead, and an ID is observed whose server is, at any time of the lag.
+pub fn observed_in_the_lag(design: Design) -> Bounds {
+    Bounds {
+        clock_moves: 5,
+        moves: &[],
+        margin: 900,
+        administrations: 1,
+        observed: &[5 * RESERVATION],
+        max_observed_lead: 5 * RESERVATION,
+        ..lags(design)
     }
 }
 

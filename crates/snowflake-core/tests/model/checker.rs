@@ -116,17 +116,20 @@ impl Model for Bounds {
                     [None, Some(0), Some(1)].into_iter().filter(|to| *to != world.required);
                 actions.extend(others.map(Action::Require));
             }
+            let administers = world.sessions[ADMINISTRATOR] != Session::Idle;
+            if administers {
+                actions.push(Action::Step(ADMINISTRATOR));
+            } else if world.counts.administrations < self.administrations
+                && (self.rushes.is_empty() || world.lag.is_some())
+            {
+                actions.extend(self.wishes(world.clock).map(Action::Administer));
+            }
             if self.rushes.is_empty() {
                 actions.extend((0..BACKENDS).map(Action::Step));
-                if world.sessions[ADMINISTRATOR] != Session::Idle {
-                    actions.push(Action::Step(ADMINISTRATOR));
-                } else if world.counts.administrations < self.administrations {
-                    actions.extend(self.wishes(world.clock).map(Action::Administer));
-                }
                 if world.counts.failures < self.failures {
                     actions.extend(failures(world));
                 }
-            } else if world.counts.clock_moves < self.clock_moves {
+            } else if world.counts.clock_moves < self.clock_moves && !administers {
                 actions.extend(self.rushes.iter().map(|by| Action::Rush(*by)));
             }
             if world.flushed < world.wal.len() {
@@ -270,13 +273,14 @@ impl Model for Bounds {
                 let floor = next
                     .buffer
                     .map_or(i64::MIN, |record| record.floor.max(base.unwrap_or(i64::MIN)));
+                let margin = self.margin + self.max_observed_lead;
                 let covers = next.lag.take().is_some_and(|lag| lag < self.margin + RESERVATION / 2);
                 let returned = std::mem::take(&mut next.returned)[standby];
                 next.required = None;
                 next.highest = match next.highest {
                     _ if self.rows == Rows::None => row.max(returned),
                     lost if covers => lost,
-                    Some(lost) if lost.0 <= floor.saturating_add(self.margin) => Some(lost),
+                    Some(lost) if lost.0 <= floor.saturating_add(margin) => Some(lost),
                     _ => row,
                 };
                 next.seen = next.seen.min(next.highest.map_or(i64::MIN, |highest| highest.0));

@@ -27,6 +27,10 @@ impl World {
             layout: layouts()[self.layout],
             writer: Writer { datacenter_id: 0, worker_id: 0, machine: 0 },
             failover_margin: bounds.margin,
+            max_observed_lead: match bounds.design {
+                Design::ForgetTheObservation => 0,
+                _ => bounds.max_observed_lead,
+            },
             max_backward_step: i64::MAX,
             max_forward_step: bounds.max_forward_step,
             start_after: None,

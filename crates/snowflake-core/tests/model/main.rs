@@ -19,7 +19,8 @@ use stateright::{Checker, HasDiscoveries, Model};
 
 use bounds::{
     Bounds, Design, changes, clock_only, confirmed, everything, failovers, interrupted, jumps,
-    lags, observed, observed_with_reuse, promotions, refused, restored, reuse, synchronous,
+    lags, observed, observed_in_the_lag, observed_with_reuse, promotions, refused, restored, reuse,
+    synchronous,
 };
 use checker::PROMISES;
 
@@ -35,6 +36,11 @@ fn the_design_holds() {
 #[test]
 fn whoever_has_seen_an_id_issues_greater_ones() {
     assert_sound(&[observed, observed_with_reuse]);
+}
+
+#[test]
+fn the_margin_covers_what_is_observed_in_the_lag() {
+    assert_sound(&[observed_in_the_lag]);
 }
 
 #[test]
@@ -94,6 +100,7 @@ fn every_wrong_design_is_found() {
         (jumps(ConfirmInMemory), is_confirmed),
         (jumps(ReserveForOldReadings), out_of_date),
         (failovers(OneMargin), AGAIN),
+        (observed_in_the_lag(ForgetTheObservation), AGAIN),
         (synchronous(ForgetTheSynchronousStandby), AGAIN),
         (synchronous(KeepAcknowledgements), AGAIN),
         (lags(ReachLittle), AGAIN),

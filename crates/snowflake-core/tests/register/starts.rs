@@ -54,6 +54,24 @@ proptest! {
         prop_assert_eq!(start.after, NOW + start.margin);
     }
 
+    /// Each adds what an observation may, too, but for the timeline of another identity: it has
+    /// written the record, and who issued IDs after it is not known.
+    #[test]
+    fn a_shared_identity_adds_what_an_observation_may(
+        more in 0..100u32,
+        observed in 0..100_000i64,
+        is_others in any::<bool>(),
+    ) {
+        let writer = Writer { worker_id: WRITER.worker_id + u32::from(is_others), ..WRITER };
+        let record = Record { writer, ..own() };
+        let issuer = Issuer { timeline: 3 + more, max_observed_lead: observed, ..issuer(&record) };
+        let start = issuer.start(&record, NOW).expect("its own record");
+        let shared = more.saturating_sub(is_others.into());
+        prop_assert_eq!(start.margin, 5000 * i64::from(more) + observed * i64::from(shared));
+        prop_assert_eq!(start.after, NOW + start.margin);
+        prop_assert_eq!(start.hold, start.margin);
+    }
+
     /// A timeline that begins is the clock of another machine: whatever is followed at all is no
     /// step.
     #[test]

@@ -243,10 +243,11 @@ fn keys_without_a_register_show() {
     assert!(ok && detail.ends_with("and is after 2026-01-01 00:00:00+00."), "{detail}");
 }
 
-/// Each promotion adds its margin, although nobody has set a clock back.
+/// Each promotion adds its margin and what an observation may, although nobody has set a clock back.
 #[test]
 fn the_lead_of_promotions_shows() {
-    let first = Cluster::builder().set("snowflake.failover_margin", "5min").start();
+    let server = Cluster::builder().set("snowflake.failover_margin", "5min");
+    let first = server.set("snowflake.max_observed_lead", "5min").start();
     first.run(NEXT);
     let second = first.standby();
     second.promote();
