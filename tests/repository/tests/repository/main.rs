@@ -6,6 +6,7 @@ mod commands;
 mod figures;
 mod links;
 mod make_help;
+mod promises;
 mod runbook;
 mod sql_files;
 mod unguarded;
