@@ -45,6 +45,9 @@ fn snowflake_stat() -> TableIterator<
 > {
     settings::require_preloading().or_raise();
     let (issued, statistics) = shared::statistics();
+    // A lead that no call has met yet, as after a floor that was set.
+    let lead = lead(shared::generator());
+    shared::count(|statistics| statistics.max_lead = statistics.max_lead.max(lead));
     TableIterator::once((
         issued as i64,
         statistics.sequence_overflows as i64,
@@ -53,8 +56,8 @@ fn snowflake_stat() -> TableIterator<
         statistics.steps_held as i64,
         statistics.steps_refused as i64,
         statistics.largest_step_back,
-        lead(shared::generator()),
-        statistics.max_lead,
+        lead,
+        statistics.max_lead.max(lead),
         statistics.reservations as i64,
         from_raw(statistics.since),
         statistics.twins as i64,

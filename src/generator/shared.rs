@@ -153,21 +153,21 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
         Decision::Reuse { run, lead, is_first, .. } => {
             *issued += u64::from(run.count);
             statistics.steps_reused += u64::from(is_first);
-            statistics.step_back(lead - hold);
+            statistics.step_back(lead, hold);
         }
         Decision::Wait { reason: WaitReason::NextMillisecond, .. } => {
             statistics.overflow(timestamp)
         }
         Decision::Wait { reason: WaitReason::ClockBehind, .. } => {
-            statistics.step_back(timestamp - reading.now - hold);
+            statistics.step_back(timestamp - reading.now, hold);
         }
         Decision::Hold { lead, .. } => {
             statistics.steps_held += 1;
-            statistics.step_back(lead - hold);
+            statistics.step_back(lead, hold);
         }
         Decision::Refuse { lead, .. } => {
             statistics.steps_refused += 1;
-            statistics.step_back(lead - hold);
+            statistics.step_back(lead, hold);
         }
         Decision::Reread { .. } | Decision::Reserve { .. } | Decision::EndOfField => {}
     }
@@ -327,8 +327,10 @@ impl Statistics {
         }
     }
 
-    fn step_back(&mut self, by: i64) {
-        self.largest_step_back = self.largest_step_back.max(by);
+    /// The highest ID is ahead of the clock by `lead`, of which `hold` was explained before the step.
+    fn step_back(&mut self, lead: i64, hold: i64) {
+        self.largest_step_back = self.largest_step_back.max(lead - hold);
+        self.max_lead = self.max_lead.max(lead);
     }
 }
 
