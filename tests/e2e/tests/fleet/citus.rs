@@ -7,7 +7,7 @@ use std::thread;
 use postgres::Client;
 use snowflake_e2e::{
     Cluster, ClusterBuilder, Journal, Means, Run, StopOnDrop, assert_distinct, bigint, bigints,
-    eventually, explain, lacks,
+    eventually, explain, lacks, values,
 };
 
 use crate::foreign_tables::{INSERT, workers};
@@ -334,8 +334,8 @@ fn a_clone_needs_an_identity_of_its_own() {
     eventually("two rows have one ID", || duplicates(&mut client) > 0);
 }
 
-/// An integer column without a sequence, which changes its type, and one that is bigint already are
-/// converted on all nodes.
+/// An integer column, which changes its type by hand, and a bigserial, by the statements that are
+/// printed for it, are converted on all nodes.
 #[test]
 fn distributed_columns_are_converted() {
     let Some(citus) = citus() else { return };
@@ -347,8 +347,16 @@ fn distributed_columns_are_converted() {
              INSERT INTO {table} (tenant_id, id) SELECT n, n FROM generate_series(1, 50) AS n"
         );
         client.run(&create);
-        let convert = format!("SELECT snowflake_convert('{table}', 'id', dry_run => false)");
-        client.run(&convert);
+        let statements = match id {
+            "integer" => format!(
+                "ALTER TABLE {table} ALTER id TYPE bigint, ALTER id SET DEFAULT snowflake_nextval()"
+            ),
+            _ => {
+                let print = format!("SELECT snowflake_conversion('{{{table}}}')");
+                format!("BEGIN;\n{}\nCOMMIT", values::<String>(&mut client, &print).join("\n"))
+            }
+        };
+        client.run(&statements);
         for node in citus.all() {
             node.run(&format!("INSERT INTO {table} (tenant_id) VALUES (51), (52)"));
         }
