@@ -49,7 +49,8 @@ fn a_server_finds_the_extension_in_the_tree() {
     let mut client = cluster.connect();
     client.run(
         "CREATE TABLE visits (id serial PRIMARY KEY);
-         SELECT snowflake_convert('visits', 'id', dry_run => false);
+         ALTER TABLE visits ALTER id TYPE bigint, ALTER id SET DEFAULT snowflake_nextval();
+         SELECT snowflake_reversion();
          CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
          INSERT INTO orders SELECT FROM generate_series(1, 1000)",
     );

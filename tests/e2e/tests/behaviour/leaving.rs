@@ -1,15 +1,18 @@
-//! "Leave" of docs/conversion.md, followed to the letter.
+//! "Leave" of README.md and of docs/conversion.md, followed to the letter.
 
 use std::fs;
 
-use snowflake_e2e::{Cluster, NEXT, Register, Run, assert_increasing, bigint, new_directory};
-use snowflake_repository::page;
+use snowflake_e2e::{
+    Cluster, NEXT, Register, Run, assert_increasing, bigint, new_directory, output,
+};
+use snowflake_repository::{Block, Page, page};
 
 use super::documents::run_block;
 
 /// Tables of another schema and another owner, with names that have to be quoted: one with partitions, of
-/// which one was attached, and with a key in a composite primary key; one that was converted; one
-/// that another one inherits from; and one whose time is stored and indexed.
+/// which one was attached, and with a key in a composite primary key; two that were converted, one
+/// of which keeps its sequence; one that another one inherits from; and one with a column that was
+/// dropped, whose time is stored and indexed.
 const TABLES: &str = r#"
     CREATE ROLE clerk;
     CREATE SCHEMA "My Shop";
@@ -24,13 +27,19 @@ const TABLES: &str = r#"
     CREATE TABLE "Clerks" (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, region text);
     ALTER TABLE "Clerks" OWNER TO clerk;
     INSERT INTO "Clerks" (region) VALUES ('europe');
-    SELECT snowflake_convert('"Clerks"', dry_run => false);
+    CREATE TABLE "Shifts" (id bigserial PRIMARY KEY, region text);
+    ALTER TABLE "Shifts" OWNER TO clerk;
+    ALTER TABLE "Clerks" ALTER id DROP IDENTITY, ALTER id TYPE bigint,
+        ALTER id SET DEFAULT snowflake_nextval();
+    ALTER TABLE "Shifts" ALTER id SET DEFAULT snowflake_nextval();
     CREATE TABLE notes (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), region text);
     CREATE TABLE "More" () INHERITS (notes);
     CREATE TABLE orders (
+        dropped text,
         id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
         region text,
         created_at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED);
+    ALTER TABLE orders DROP COLUMN dropped;
     ALTER TABLE orders OWNER TO clerk;
     CREATE INDEX by_time ON orders (snowflake_timestamp(id));
     SET search_path = public;"#;
@@ -42,6 +51,7 @@ const INSERT: &str = r#"
     INSERT INTO "My Shop"."Of Asia" VALUES ('asia');
     INSERT INTO "My Shop"."Of Japan" VALUES ('asia');
     INSERT INTO "My Shop"."Clerks" (region) VALUES ('europe');
+    INSERT INTO "My Shop"."Shifts" (region) VALUES ('europe');
     INSERT INTO "My Shop".notes (region) VALUES ('europe');
     INSERT INTO "My Shop"."More" (region) VALUES ('europe');
     INSERT INTO "My Shop".orders (region) VALUES ('europe');
@@ -56,42 +66,73 @@ const REPLACE: &str = r#"
         EXECUTE replace(pg_get_functiondef('create_logs_partition'::regproc), 'snowflake_min', 'id_min');
     END $do$"#;
 
-#[test]
-fn an_awkward_database_is_left() {
+/// The functions that decode without the extension.
+fn plain_sql() -> Block {
+    let blocks = page("docs/reference.md").blocks();
+    blocks.into_iter().find(|block| block.text.contains("id_timestamp")).expect("functions")
+}
+
+/// A superuser leaves an awkward database, as the section of a page says.
+fn leave(section: &Page) {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client.run(TABLES);
     let recipe = page("docs/recipes.md").section("Partition by time").blocks().swap_remove(0);
     client.run(&recipe.text);
     client.run(INSERT);
-    let leave = page("docs/conversion.md").section("Leave");
-    let blocks = leave.blocks();
-    for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.language == "sql") {
-        if block.text.starts_with("DROP EXTENSION") {
-            client.run(REPLACE);
-        }
-        run_block(&leave, index, &cluster, cluster.directory());
-        if block.text.starts_with("CREATE FUNCTION id_timestamp") {
-            let same = "SELECT count(*) FROM \"My Shop\".orders
-                WHERE id_timestamp(id) = snowflake_timestamp(id)
-                  AND id_min(created_at) = snowflake_min(created_at)
-                  AND id_min(created_at + interval '999 us') = snowflake_min(created_at)";
-            assert_eq!(bigint(&mut client, same), 1);
-        } else if block.text.starts_with("SELECT oid::regprocedure") {
-            let found = client.query(block.text.trim_end_matches(";\n"), &[]).expect("functions");
-            assert_eq!(found.len(), 1);
-        }
+    client.run(&plain_sql().text);
+    let same = "SELECT count(*) FROM \"My Shop\".orders
+        WHERE id_timestamp(id) = snowflake_timestamp(id)
+          AND id_min(created_at) = snowflake_min(created_at)
+          AND id_min(created_at + interval '999 us') = snowflake_min(created_at)";
+    assert_eq!(bigint(&mut client, same), 1);
+    client.run(REPLACE);
+    let blocks = section.blocks();
+    for (index, _) in blocks.iter().enumerate().filter(|(_, block)| block.language == "sql") {
+        run_block(section, index, &cluster, cluster.directory());
     }
+    assert_eq!(
+        bigint(&mut client, "SELECT count(*) FROM pg_extension WHERE extname = 'snowflake'"),
+        0
+    );
     client.run(INSERT);
     client.run("CALL create_logs_partition((now() + interval '1 month')::date)");
     // Each sequence goes on above the largest key.
-    let last = bigint(&mut client, "SELECT max(id) FROM \"My Shop\".orders");
-    client.run(INSERT);
-    let next = bigint(&mut client, "SELECT max(id) FROM \"My Shop\".orders");
-    assert_eq!(next, last + 1);
+    for table in ["orders", "\"Shifts\"", "\"Clerks\""] {
+        let largest = format!("SELECT max(id) FROM \"My Shop\".{table}");
+        let last = bigint(&mut client, &largest);
+        client.run(INSERT);
+        assert_eq!(bigint(&mut client, &largest), last + 1);
+    }
     let owners =
         "SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relowner = 'clerk'::regrole";
-    assert_eq!(bigint(&mut client, owners), 2);
+    assert_eq!(bigint(&mut client, owners), 3);
+}
+
+#[test]
+fn an_awkward_database_is_left() {
+    leave(&page("docs/conversion.md").section("Leave"));
+}
+
+#[test]
+fn an_awkward_database_is_left_by_the_readme() {
+    leave(&page("README.md").section("Leave"));
+}
+
+/// What the page looks for in a dump after the keys have sequences again.
+#[test]
+fn a_dump_shows_what_else_uses_the_extension() {
+    let cluster = Cluster::start();
+    cluster.run(TABLES);
+    let recipe = page("docs/recipes.md").section("Partition by time").blocks().swap_remove(0);
+    cluster.run(&recipe.text);
+    let leave = page("docs/conversion.md").section("Leave");
+    assert!(leave.text.contains("`pg_dump --schema-only | grep snowflake_`"));
+    run_block(&leave, 0, &cluster, cluster.directory());
+    let dump = output(cluster.client_program("pg_dump").arg("--schema-only"));
+    let uses: Vec<&str> = dump.lines().filter(|line| line.contains("snowflake_")).collect();
+    // Two of the procedure, one of the generated column, and one of the index.
+    assert_eq!(uses.len(), 4, "{uses:?}");
 }
 
 /// The server works on without the library, and the register stays. If snowflake_pg comes back, with a
