@@ -133,6 +133,7 @@ pub enum Outcome {
 }
 
 /// What an administrator should know.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is copied")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum News {
     /// There was no register, so one was created.

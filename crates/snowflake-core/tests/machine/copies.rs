@@ -122,8 +122,10 @@ impl Server {
     }
 }
 
+type Act = fn(&mut Server);
+
 /// What can happen to a copy, and does not settle it.
-const EVENTS: [(&str, fn(&mut Server)); 10] = [
+const EVENTS: [(&str, Act); 10] = [
     ("an ID", Server::take),
     ("a note", Server::note),
     ("a restart", Server::restart),
