@@ -182,8 +182,8 @@ const ADOPTED: &str = "
 
 /// A conversion, and the way back, each by the lines that are printed.
 const CONVERT: [&str; 2] = [
-    "SELECT line FROM ids.snowflake_conversion('{shop.lines}')",
-    "SELECT line FROM ids.snowflake_reversion('{shop.lines}')",
+    "SELECT ids.snowflake_conversion('{shop.lines}')",
+    "SELECT ids.snowflake_reversion('{shop.lines}')",
 ];
 
 /// The words of all scripts and queries, those of former releases included.
