@@ -74,7 +74,9 @@ pub fn of_identity(facts: &Facts) -> Finding {
 /// Whether this server might be a copy that has the identity of its original.
 pub fn restored_copy(facts: &Facts) -> Finding {
     let might_be_a_copy = match facts.preview {
-        Ok(Preview { might_be_a_copy, .. }) if facts.fixed.preloaded => might_be_a_copy,
+        Ok(Preview { might_be_a_copy, .. }) if facts.fixed.preloaded => {
+            might_be_a_copy && facts.fixed.identity.is_some()
+        }
         _ => return Finding::unknown(),
     };
     if !might_be_a_copy {

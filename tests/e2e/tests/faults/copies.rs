@@ -142,12 +142,15 @@ fn a_standby_of_a_copy_shows_once_it_is_promoted() {
 /// by a server without an identity.
 #[test]
 fn a_copy_that_is_restarted_before_its_first_id_shows() {
-    let original = Cluster::start();
+    let identity = |id| [("snowflake.datacenter_id", id), ("snowflake.worker_id", id)];
+    let mut original = Cluster::start();
+    original.restart_with(&identity("0"));
     take(&original);
     let mut copy = original.base_backup(&[]);
-    copy.configure(&[("snowflake.worker_id", "-1")]);
+    copy.configure(&identity("-1"));
     copy.start_again();
-    copy.restart_with(&[("snowflake.worker_id", "9")]);
+    assert_row(&copy, false);
+    copy.restart_with(&identity("0"));
     assert_copy(&copy, true);
 
     // A standby that is started as if it were none begins no timeline, and adds no margin.
