@@ -1,27 +1,41 @@
 //! Whether this server was restored, so that it might be a copy with the identity of its original.
 //!
 //! PostgreSQL cannot tell a copy from its original, but it says how recovery begins: from a backup,
-//! from an archive, or with the files of a standby. A standby is no copy. The first start takes what
-//! says this away, so that the register has to remember it: see [`super::background`].
+//! from an archive, or with the files of a standby. A standby is no copy, unless its recovery has a
+//! target. The first start takes what says this away, so that the register has to remember it: see
+//! [`super::background`].
 
+use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::server::in_recovery;
 use pgrx::{PgAtomic, pg_shmem_init, pg_sys};
 
 // SAFETY: nobody else names shared memory like this.
-static RESTORED: PgAtomic<AtomicBool> = unsafe { PgAtomic::new(c"snowflake_restored") };
+static BEGAN: PgAtomic<AtomicU8> = unsafe { PgAtomic::new(c"snowflake_restored") };
+
+/// How the server was started.
+const AS_BEFORE: u8 = 0;
+const AS_A_COPY: u8 = 1;
+const AS_A_STANDBY: u8 = 2;
 
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
-    pg_shmem_init!(RESTORED = AtomicBool::new(begins_as_a_copy()));
+    pg_shmem_init!(BEGAN = AtomicU8::new(beginning()));
 }
 
 /// The server is in its data directory, and recovery has not begun.
-fn begins_as_a_copy() -> bool {
+fn beginning() -> u8 {
     let has = |name| Path::new(name).exists();
-    !has("standby.signal") && (has("backup_label") || has("recovery.signal") || was_in_recovery())
+    if has("standby.signal") {
+        AS_A_STANDBY
+    } else if has("backup_label") || has("recovery.signal") || was_in_recovery() {
+        AS_A_COPY
+    } else {
+        AS_BEFORE
+    }
 }
 
 /// Whether the server ended while it recovered from a backup or an archive, or was a standby.
@@ -36,5 +50,18 @@ fn was_in_recovery() -> bool {
 /// Whether it was restored when it was started, unless it has crashed since. The library must have
 /// been preloaded.
 pub fn is_restored() -> bool {
-    RESTORED.get().load(Relaxed)
+    let began = BEGAN.get();
+    if began.load(Relaxed) == AS_A_STANDBY && !in_recovery() {
+        began.store(if had_target() { AS_A_COPY } else { AS_BEFORE }, Relaxed);
+    }
+    began.load(Relaxed) == AS_A_COPY
+}
+
+/// Whether this timeline began with a recovery that had a target, which a failover has not.
+fn had_target() -> bool {
+    // SAFETY: a plain reading of the server's state. It is not in recovery.
+    let timeline = unsafe { pg_sys::GetWALInsertionTimeLine() };
+    let history = fs::read_to_string(format!("pg_wal/{timeline:08X}.history"));
+    let last = history.ok().and_then(|history| history.trim_end().lines().last().map(String::from));
+    last.is_some_and(|line| !line.ends_with("no recovery target specified"))
 }

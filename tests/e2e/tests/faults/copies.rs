@@ -168,7 +168,7 @@ fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
     let mut original = Cluster::builder().set("archive_mode", "on").start();
     let archive = archive(&original);
     take(&original);
-    let [careless, own, told, restarted] = [(); 4].map(|()| original.base_backup(&[]));
+    let [careless, own, told, restarted, standby] = [(); 5].map(|()| original.base_backup(&[]));
     let files = copy_files(&mut original);
     let mut client = original.connect();
     client.batch_execute("SELECT pg_create_restore_point('here')").expect("a restore point");
@@ -196,6 +196,14 @@ fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
     restarted.connect().batch_execute(SETTLE).expect("a floor");
     restarted.restart();
     assert_copy(&restarted, false);
+    // A standby that stops at a target is one, too.
+    fs::write(standby.data().join("standby.signal"), "").expect("a file");
+    let mut standby = recover(standby, &archive, &[]);
+    assert_copy(&standby, true);
+    // PostgreSQL has taken the other file away.
+    fs::remove_file(standby.data().join("recovery.signal")).expect("the file");
+    standby.restart();
+    assert_copy(&standby, true);
     // Files that were copied while the server was down are no backup, but are recovered like one.
     assert_copy(&recover(files, &archive, &[]), true);
 }
