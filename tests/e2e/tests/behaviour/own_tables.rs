@@ -4,6 +4,7 @@
 use std::fs;
 use std::thread;
 
+use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, Programs, Run, bigint, error_of, eventually, new_directory};
 
@@ -133,4 +134,33 @@ fn a_table_of_another_extension_is_not_written() {
     }
     client.run(&format!("DELETE FROM {CLAIMS} WHERE name <> 'db-0'"));
     assert_no_mark(&cluster);
+}
+
+/// As SECURITY.md says, they can have an identity given twice, and change the layout that dumps carry.
+#[test]
+fn members_of_pg_write_all_data_change_what_security_says() {
+    let page = include_str!("../../../../SECURITY.md");
+    let row = page.lines().find(|line| line.starts_with("members of `pg_write_all_data` | "));
+    let row = row.expect("a row of the table");
+    assert!(row.contains("an identity given twice") && row.contains("another layout"), "{row}");
+
+    let cluster = start(Programs::from_env());
+    cluster.run("CREATE ROLE writer LOGIN IN ROLE pg_write_all_data");
+    let mut client = cluster.connect_to("theirs");
+    let claimed = |client: &mut Client, node: &str| {
+        client.run(&format!("SELECT snowflake_claim_node('{node}')"));
+        let number = format!("SELECT worker_id::bigint FROM snowflake_nodes WHERE name = '{node}'");
+        bigint(client, &number)
+    };
+    let first = claimed(&mut client, "db-1");
+    let mut writer = cluster.connect_as("writer", "theirs");
+    writer.run(&format!("DELETE FROM {CLAIMS} WHERE name = 'db-1'"));
+    assert_eq!(claimed(&mut client, "db-2"), first);
+    writer.run(&format!("UPDATE {LAYOUT} SET sequence_bits = 13, worker_bits = 4"));
+    let carried = format!("SELECT sequence_bits::bigint FROM {LAYOUT}");
+    assert_eq!(bigint(&mut client, &carried), 13);
+    // What they insert is judged as what others insert.
+    let insert = format!("INSERT INTO {CLAIMS} VALUES (0, 0, 'db-3', now(), NULL, NULL)");
+    error_of(writer.batch_execute(&insert));
+    assert_no_spy(&cluster);
 }
