@@ -14,11 +14,11 @@ use std::mem::size_of;
 use std::ptr;
 use std::slice;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64};
 
 use pgrx::prelude::*;
-use snowflake_core::horizon::{Act, Event, NO_ID, Place};
+use snowflake_core::horizon::{Act, Anonymous, Before, Event, NO_ID, Place};
 
 use super::spinlock::SpinLock;
 use crate::server::unguarded::GetTopFullTransactionIdIfAny;
@@ -80,6 +80,10 @@ pub struct PreparedSlot {
 struct Header {
     /// Whether all transactions that were prepared before the server started have ended.
     settled: AtomicBool,
+    /// [`Anonymous::count`] and [`Anonymous::next`].
+    anonymous: [AtomicU64; 2],
+    /// The largest horizon that was found.
+    horizon: AtomicI64,
 }
 
 /// Where the shared memory is: in this process, and in those that it forks.
@@ -93,6 +97,9 @@ static UNKNOWN: Slot = Slot::clear();
 
 /// How many transactions of this process have ended.
 static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// [`Before::count`] and [`Before::horizon`]. Memory of one process.
+static BEFORE: (AtomicU64, AtomicI64) = (AtomicU64::new(0), AtomicI64::new(0));
 
 /// The hooks that were there before.
 static NEXT_HOOKS: OnceLock<[Option<unsafe extern "C-unwind" fn()>; 2]> = OnceLock::new();
@@ -157,7 +164,11 @@ unsafe extern "C-unwind" fn create() {
         if !found {
             let [slots, prepared_slots] = sizes();
             let [slots_at, prepared_slots_at, places_at, _] = offsets();
-            begin.write(Header { settled: AtomicBool::new(false) });
+            begin.write(Header {
+                settled: AtomicBool::new(false),
+                anonymous: [AtomicU64::new(0), AtomicU64::new(0)],
+                horizon: AtomicI64::new(0),
+            });
             fill(begin, slots_at, slots, Slot::clear);
             fill(begin, prepared_slots_at, prepared_slots, || new(PreparedSlot::default()));
             fill(begin, places_at, PLACES, || new(Place::EMPTY));
@@ -219,8 +230,27 @@ pub fn place(number: usize) -> Place {
 
 /// Whether all transactions that were prepared before the server started have ended.
 pub fn settled() -> &'static AtomicBool {
-    let header: &[Header] = part(0, 1);
-    &header[0].settled
+    &header().settled
+}
+
+/// The anonymous transactions that have ended. The library must have been preloaded.
+pub fn anonymous() -> Anonymous {
+    let [count, next] = &header().anonymous;
+    Anonymous { count: count.load(Acquire), next: next.load(Acquire) }
+}
+
+/// What was read when the last transaction of this process ended.
+pub fn before() -> Before {
+    Before { count: BEFORE.0.load(Relaxed), horizon: BEFORE.1.load(Relaxed) }
+}
+
+/// Keeps a horizon that was found, for later snapshots. The library must have been preloaded.
+pub fn keep(horizon: i64) {
+    header().horizon.fetch_max(horizon, AcqRel);
+}
+
+fn header() -> &'static Header {
+    &part(0, 1)[0]
 }
 
 /// Notes that the transaction of this process takes an ID. Called under the generator's spinlock, in
@@ -263,7 +293,8 @@ pub fn ended() -> u64 {
 
 /// Does what is to be done at an event at the end of the transaction of this process.
 pub fn at(event: Event) {
-    if event == Event::Ended || event == Event::Prepared {
+    let is_end = !matches!(event, Event::PreCommit | Event::PrePrepare);
+    if is_end {
         ENDED.fetch_add(1, Relaxed);
     }
     if MEMORY.load(Relaxed).is_null() {
@@ -280,11 +311,20 @@ pub fn at(event: Event) {
                 }
             }
             Act::Put => put(slot.first.load(Relaxed)),
+            Act::Count => {
+                if slot.first.load(Relaxed) != NO_ID && own_xid() == 0 {
+                    count();
+                }
+            }
             Act::FillPreparedSlot => {
                 let (first, since) = slot.read();
                 fill_prepared_slot(first, since);
             }
         }
+    }
+    if is_end {
+        BEFORE.0.store(header().anonymous[0].load(Acquire), Relaxed);
+        BEFORE.1.store(header().horizon.load(Acquire), Relaxed);
     }
 }
 
@@ -306,6 +346,16 @@ unsafe fn slot_of(process: *const pg_sys::PGPROC) -> &'static Slot {
 fn own_xid() -> u64 {
     // SAFETY: in a transaction.
     unsafe { GetTopFullTransactionIdIfAny().value }
+}
+
+/// Counts this transaction, which has taken an ID and has no transaction ID.
+#[cold]
+#[pg_guard]
+extern "C-unwind" fn count() {
+    let [count, next] = &header().anonymous;
+    // SAFETY: reads shared memory of the server.
+    next.fetch_max(unsafe { pg_sys::ReadNextFullTransactionId().value }, AcqRel);
+    count.fetch_add(1, AcqRel);
 }
 
 fn put(first: i64) {

@@ -23,11 +23,11 @@ use error::Error;
 use holders::Prepared;
 
 /// An ID up to which every row is visible to the query, if its key was taken on this server in the
-/// transaction that inserted it: no transaction that the query's snapshot does not see has taken an
-/// ID up to it, and none will. The same for all calls with one snapshot in one statement. 55000
-/// without preloading or identity, while `snowflake.reuse_window` is on, while a transaction is
-/// prepared that was prepared before the server started, and if the snapshot is too old; 25006 on a
-/// standby.
+/// transaction that inserted it, or in one that ended after that one, as with postgres_fdw: no
+/// transaction that the query's snapshot does not see has taken an ID up to it, and none will. The
+/// same for all calls with one snapshot in one statement. 55000 without preloading or identity, while
+/// `snowflake.reuse_window` is on, while a transaction is prepared that was prepared before the
+/// server started, and if the snapshot is too old; 25006 on a standby.
 #[pg_extern(stable, strict, parallel_restricted)]
 fn snowflake_horizon() -> i64 {
     horizon().or_raise()
@@ -145,6 +145,7 @@ fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {
     let slots = horizon_memory::slots();
     let mut reader = Reader::new(
         snapshot,
+        horizon_memory::before(),
         slots.len(),
         horizon_memory::prepared_slot_count(),
         horizon_memory::PLACES,
@@ -155,17 +156,20 @@ fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {
             Lookup::Slot(number) => reader.slot(slots[number].read().0),
             // SAFETY: reads shared memory of the server.
             Lookup::Next => reader.next(unsafe { pg_sys::ReadNextFullTransactionId().value }),
+            Lookup::Anonymous => reader.anonymous(horizon_memory::anonymous()),
             Lookup::PreparedSlot(number) => {
                 let prepared_slot = horizon_memory::prepared_slot(number);
                 reader.prepared_slot(prepared_slot.xid, prepared_slot.first);
             }
             Lookup::Place(number) => reader.place(&horizon_memory::place(number)),
-            Lookup::Committed(xid) => {
-                // SAFETY: the transaction is not older than one that the snapshot does not see, so
-                // its outcome is kept.
-                reader.committed(unsafe { pg_sys::TransactionIdDidCommit(xid.into()) });
+            Lookup::Ended(xid) => {
+                // SAFETY: in a transaction, and no lock is held.
+                reader.ended(!unsafe { pg_sys::TransactionIdIsInProgress(xid.into()) });
             }
-            Lookup::Done(horizon) => return Ok(horizon),
+            Lookup::Done(horizon, later) => {
+                horizon_memory::keep(later);
+                return Ok(horizon);
+            }
             Lookup::TooOld => return Err(Error::TooOld),
         }
     }

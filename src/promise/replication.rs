@@ -65,13 +65,7 @@ pub fn init() {
 /// A transaction of this process ends.
 unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_void) {
     match event {
-        XACT_EVENT_PRE_COMMIT => horizon_memory::at(Event::PreCommit),
-        XACT_EVENT_PRE_PREPARE => horizon_memory::at(Event::PrePrepare),
-        XACT_EVENT_PREPARE => horizon_memory::at(Event::Prepared),
-        XACT_EVENT_COMMIT | XACT_EVENT_ABORT => horizon_memory::at(Event::Ended),
-        _ => {}
-    }
-    match event {
+        // Before the place of the transaction is looked for, by the transaction ID that it gets here.
         XACT_EVENT_PRE_COMMIT if has_something_to_wait_for() && waits_for_standbys() => {
             write_commit_record();
         }
@@ -85,6 +79,14 @@ unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_voi
             WROTE.store(false, Relaxed);
             COUNTED.store(counted(), Relaxed);
         }
+        _ => {}
+    }
+    match event {
+        XACT_EVENT_PRE_COMMIT => horizon_memory::at(Event::PreCommit),
+        XACT_EVENT_PRE_PREPARE => horizon_memory::at(Event::PrePrepare),
+        XACT_EVENT_PREPARE => horizon_memory::at(Event::Prepared),
+        XACT_EVENT_COMMIT => horizon_memory::at(Event::Committed),
+        XACT_EVENT_ABORT => horizon_memory::at(Event::RolledBack),
         _ => {}
     }
 }

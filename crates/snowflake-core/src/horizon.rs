@@ -13,8 +13,17 @@
 //! - In a *prepared slot*, if it is prepared. Nobody is told when it ends, so the prepared slot stays
 //!   until its space is needed and it has ended.
 //!
-//! A reader reads in this order: last ID, slots, prepared slots, places. Since a transaction is put into
-//! its place, and into a prepared slot, before its slot is cleared, he finds it in one of them.
+//! A reader reads in this order: last ID, slots, anonymous, prepared slots, places. Since a transaction
+//! is put into its place, and into a prepared slot, before its slot is cleared, he finds it in one of
+//! them.
+//!
+//! An *anonymous* transaction has taken an ID, and has no transaction ID. It has inserted no row here,
+//! but another transaction may have inserted one for it, and have committed before it ends: that of
+//! postgres_fdw or of dblink. No snapshot tells whether an anonymous one has ended. So the server counts
+//! those that have, and keeps the largest horizon that was found, up to which every later snapshot sees
+//! all. A process reads both when a transaction ends, which is before the next snapshot. If an anonymous
+//! one may have ended after that snapshot, the reader goes by the horizon that he read then. As a row of
+//! dblink stays when the transaction that took its ID is rolled back, that is put into its place, too.
 //!
 //! What is read and written, and in what order, is decided here. The caller owns the memory.
 
@@ -30,8 +39,10 @@ pub enum Event {
     PrePrepare,
     /// It is prepared, and no longer that of its process.
     Prepared,
-    /// It has become visible, or was rolled back.
-    Ended,
+    /// It has become visible.
+    Committed,
+    /// It was rolled back.
+    RolledBack,
 }
 
 /// What is done at an [`Event`].
@@ -41,6 +52,8 @@ pub enum Act {
     Put,
     /// Puts it into a prepared slot, whether it has taken an ID or not.
     FillPreparedSlot,
+    /// Counts it if it is anonymous: see [`Anonymous`].
+    Count,
     /// Clears the slot.
     Clear,
 }
@@ -51,9 +64,29 @@ impl Event {
         match self {
             Event::PreCommit => &[Act::Put],
             Event::PrePrepare => &[Act::Put, Act::FillPreparedSlot],
-            Event::Prepared | Event::Ended => &[Act::Clear],
+            Event::Prepared => &[Act::Clear],
+            Event::Committed => &[Act::Count, Act::Clear],
+            Event::RolledBack => &[Act::Put, Act::Count, Act::Clear],
         }
     }
+}
+
+/// The anonymous transactions that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Anonymous {
+    /// How many have.
+    pub count: u64,
+    /// What was the server's next transaction ID when the last of them ended.
+    pub next: u64,
+}
+
+/// What the process of the reader read before the transaction of the snapshot began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Before {
+    /// [`Anonymous::count`].
+    pub count: u64,
+    /// The largest horizon that had been found.
+    pub horizon: i64,
 }
 
 /// What is known of the transactions that share a place: those with this remainder of their ID.
@@ -123,14 +156,16 @@ pub enum Lookup {
     Slot(usize),
     /// The next transaction ID of the server: [`Reader::next`].
     Next,
+    /// The anonymous transactions that have ended: [`Reader::anonymous`].
+    Anonymous,
     /// The prepared slot of this number: [`Reader::prepared_slot`].
     PreparedSlot(usize),
     /// The place of this number: [`Reader::place`].
     Place(usize),
-    /// Whether the transaction of this ID, in its lower half, has committed: [`Reader::committed`].
-    Committed(u32),
-    /// The horizon.
-    Done(i64),
+    /// Whether the transaction of this ID, in its lower half, has ended: [`Reader::ended`].
+    Ended(u32),
+    /// The horizon of the snapshot, and one of all later snapshots.
+    Done(i64, i64),
     /// Nothing is known of a transaction that the snapshot does not see.
     TooOld,
 }
@@ -139,9 +174,12 @@ pub enum Lookup {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reader<R> {
     snapshot: Snapshot<R>,
+    before: Before,
     /// How many slots, prepared slots and places there are.
     sizes: [usize; 3],
     horizon: i64,
+    /// What the horizon is at most, for the sake of anonymous transactions.
+    limit: i64,
     next: u64,
     lookup: Lookup,
     /// How many transactions, or places of later ones, were looked at.
@@ -152,12 +190,15 @@ impl<R: AsRef<[u32]>> Reader<R> {
     /// A reader for memory of so many slots, prepared slots and places.
     pub fn new(
         snapshot: Snapshot<R>,
+        before: Before,
         slots: usize,
         prepared_slots: usize,
         places: usize,
     ) -> Reader<R> {
         let sizes = [slots, prepared_slots, places];
-        Reader { snapshot, sizes, horizon: 0, next: 0, lookup: Lookup::Last, looked: 0 }
+        let (horizon, limit) = (0, NO_ID);
+        let lookup = Lookup::Last;
+        Reader { snapshot, before, sizes, horizon, limit, next: 0, lookup, looked: 0 }
     }
 
     /// What is needed next.
@@ -183,6 +224,16 @@ impl<R: AsRef<[u32]>> Reader<R> {
     /// of each transaction whose slot was cleared before.
     pub fn next(&mut self, xid: u64) {
         self.next = xid;
+        self.lookup = Lookup::Anonymous;
+    }
+
+    /// Those that have ended. They are read after the slots, so that each whose slot was cleared before
+    /// is among them. A snapshot from after the end of a transaction that began after theirs is later
+    /// than all of them.
+    pub fn anonymous(&mut self, ended: Anonymous) {
+        if ended.count != self.before.count && ended.next >= self.later() {
+            self.limit = self.before.horizon;
+        }
         self.lookup = self.prepared_slot_from(0);
     }
 
@@ -202,7 +253,7 @@ impl<R: AsRef<[u32]>> Reader<R> {
         if let Some(xid) = self.transaction() {
             found = place.find(xid);
             if found == Found::Unknown {
-                self.lookup = Lookup::Committed(xid as u32);
+                self.lookup = Lookup::Ended(xid as u32);
                 return;
             }
         } else if place.gone >= self.later() {
@@ -217,9 +268,8 @@ impl<R: AsRef<[u32]>> Reader<R> {
         self.look_on();
     }
 
-    /// Whether the transaction has committed. If not, it is still in its slot or its prepared slot, or
-    /// it will never be visible.
-    pub fn committed(&mut self, has: bool) {
+    /// Whether the transaction has ended. If not, it is still in its slot or its prepared slot.
+    pub fn ended(&mut self, has: bool) {
         if has {
             self.lookup = Lookup::TooOld;
         } else {
@@ -257,7 +307,7 @@ impl<R: AsRef<[u32]>> Reader<R> {
         if self.has_more_than_places() && later < places {
             Lookup::Place(later)
         } else {
-            Lookup::Done(self.horizon)
+            Lookup::Done(self.horizon.min(self.limit), self.horizon)
         }
     }
 

@@ -1,7 +1,7 @@
 //! What places know, and how a reader finds transactions in them.
 
 use proptest::prelude::*;
-use snowflake_core::horizon::{Found, Lookup, NO_ID, Place, Reader, Snapshot};
+use snowflake_core::horizon::{Anonymous, Before, Found, Lookup, NO_ID, Place, Reader, Snapshot};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
@@ -46,22 +46,23 @@ proptest! {
         for number in others {
             memory[(xid(number) % places as u64) as usize].put(xid(number), first(number));
         }
-        let mut reader = Reader::new(snapshot, 1, prepared_slots.len(), places);
+        let mut reader = Reader::new(snapshot, Before::default(), 1, prepared_slots.len(), places);
         let mut looked = 0;
         let result = loop {
             match reader.lookup() {
                 Lookup::Last => reader.last(5000),
                 Lookup::Slot(_) => reader.slot(NO_ID),
                 Lookup::Next => reader.next(xid(all)),
+                Lookup::Anonymous => reader.anonymous(Anonymous::default()),
                 Lookup::PreparedSlot(number) => reader.prepared_slot(prepared_slots[number].0, prepared_slots[number].1),
                 Lookup::Place(number) => {
                     looked += 1;
                     reader.place(&memory[number]);
                 }
-                Lookup::Committed(half) => {
-                    reader.committed(!prepared.iter().any(|n| xid(*n) as u32 == half));
+                Lookup::Ended(half) => {
+                    reader.ended(!prepared.iter().any(|n| xid(*n) as u32 == half));
                 }
-                Lookup::Done(horizon) => break Some(horizon),
+                Lookup::Done(horizon, _) => break Some(horizon),
                 Lookup::TooOld => break None,
             }
         };

@@ -1,6 +1,8 @@
 //! What can happen between sessions and a reader, and what has to hold.
 
-use snowflake_core::horizon::{Act, Event, Lookup, NO_ID, Place, Reader, Snapshot};
+use snowflake_core::horizon::{
+    Act, Anonymous, Before, Event, Lookup, NO_ID, Place, Reader, Snapshot,
+};
 use stateright::{Model, Property};
 
 pub const PROMISES: &str = "no row appears up to a horizon, and no horizon falls";
@@ -23,6 +25,13 @@ pub enum Design {
     TakenWithoutATrace,
     /// A prepared transaction has no prepared slot.
     NotHeld,
+    /// An anonymous transaction is not counted.
+    NotCounted,
+    /// A slot is cleared before its anonymous transaction is counted.
+    ClearedBeforeCounted,
+    AnonymousReadBeforeTheSlots,
+    /// One that is rolled back is not put into its place.
+    RolledBackForgotten,
 }
 
 /// What is checked, and how much of it.
@@ -31,11 +40,16 @@ pub struct Bounds {
     pub design: Design,
     pub sessions: usize,
     pub readings: usize,
+    /// How many IDs there are.
+    pub ids: i64,
+    /// Whether others insert rows for the sessions, which have no workers then, and prepare nothing.
+    pub elsewhere: bool,
 }
 
-const IDS: i64 = 2;
 const TRANSACTIONS: u64 = 2;
 const PLACES: usize = 1;
+/// Added to an ID: the transaction that inserts its row elsewhere.
+const ELSEWHERE: u64 = 100;
 
 /// A session, and its transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -77,6 +91,11 @@ pub struct World {
     prepared: Vec<Row>,
     prepared_slots: Vec<Row>,
     places: Vec<Place>,
+    anonymous: Anonymous,
+    /// The largest horizon that was found.
+    horizon: i64,
+    /// What the reader read when his last transaction ended.
+    before: Before,
     /// Rows that are visible to new snapshots.
     visible: Vec<Row>,
     reader: Option<Reading>,
@@ -91,6 +110,7 @@ pub struct World {
 struct Reading {
     reader: Reader<Vec<u32>>,
     saw: Vec<u64>,
+    anonymous: Anonymous,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,10 +124,14 @@ pub enum Action {
     Commit(usize),
     RollBack(usize),
     Prepare(usize),
+    /// Another transaction inserts a row with the first ID of the session's, and commits.
+    InsertElsewhere(usize),
     /// The next act of the session's end, or the end of the phase.
     Act(usize),
     CommitPrepared(usize),
     RollBackPrepared(usize),
+    /// A transaction of the reader ends in which he has read nothing.
+    Rest,
     /// The reader takes a snapshot.
     Look,
     Read,
@@ -134,6 +158,9 @@ impl Model for Bounds {
             prepared: Vec::new(),
             prepared_slots: vec![Row { xid: 0, first: NO_ID }; self.sessions],
             places: vec![Place::EMPTY; PLACES],
+            anonymous: Anonymous::default(),
+            horizon: 0,
+            before: Before::default(),
             visible: Vec::new(),
             reader: None,
             readings: 0,
@@ -147,6 +174,15 @@ impl Model for Bounds {
             return;
         }
         for (number, session) in world.sessions.iter().enumerate() {
+            let is_running = matches!(session.phase, Phase::Open | Phase::PreCommit);
+            let row = elsewhere(session.first);
+            if self.elsewhere
+                && is_running
+                && session.first != NO_ID
+                && !world.visible.contains(&row)
+            {
+                actions.push(Action::InsertElsewhere(number));
+            }
             if session.phase != Phase::Open {
                 actions.push(Action::Act(number));
                 continue;
@@ -155,9 +191,9 @@ impl Model for Bounds {
                 actions.push(Action::Write(number));
                 continue;
             }
-            if world.last < IDS {
+            if world.last < self.ids {
                 actions.push(Action::Take(number, false));
-                if session.xid == 0 {
+                if session.xid == 0 && !self.elsewhere {
                     // Workers begin before there is a transaction ID, or use that of the leader:
                     // either way, they write into the same slot.
                     actions.push(Action::Take(number, true));
@@ -170,7 +206,7 @@ impl Model for Bounds {
                 actions.push(Action::Commit(number));
                 actions.push(Action::RollBack(number));
             }
-            if session.xid != 0 {
+            if session.xid != 0 && !self.elsewhere {
                 actions.push(Action::Prepare(number));
             }
         }
@@ -180,7 +216,12 @@ impl Model for Bounds {
         }
         match world.reader {
             Some(_) => actions.push(Action::Read),
-            None if world.readings < self.readings => actions.push(Action::Look),
+            None if world.readings < self.readings => {
+                actions.push(Action::Look);
+                if self.elsewhere && self.readings > 1 {
+                    actions.push(Action::Rest);
+                }
+            }
             None => {}
         }
     }
@@ -208,8 +249,9 @@ impl Model for Bounds {
             Action::RollBack(number) => {
                 let xid = world.sessions[number].xid;
                 world.running.retain(|running| *running != xid);
-                world.begin(number, Phase::Ended, Event::Ended.acts());
+                world.end(*self, number, Event::RolledBack);
             }
+            Action::InsertElsewhere(number) => world.show(elsewhere(world.sessions[number].first)),
             Action::Prepare(number) => {
                 world.begin(number, Phase::PrePrepare, Event::PrePrepare.acts());
                 let acts = &mut world.sessions[number].acts;
@@ -219,7 +261,7 @@ impl Model for Bounds {
                     _ => {}
                 }
             }
-            Action::Act(number) => world.act(self.design, number),
+            Action::Act(number) => world.act(*self, number),
             Action::CommitPrepared(number) => {
                 let row = world.prepared.remove(number);
                 world.running.retain(|running| *running != row.xid);
@@ -229,6 +271,7 @@ impl Model for Bounds {
                 let row = world.prepared.remove(number);
                 world.running.retain(|running| *running != row.xid);
             }
+            Action::Rest => world.rest(),
             Action::Look => {
                 let mut later = world.next_visible();
                 let mut running: Vec<u32> = world.running.iter().map(|xid| *xid as u32).collect();
@@ -239,12 +282,12 @@ impl Model for Bounds {
                 }
                 let snapshot = Snapshot { running, later };
                 let sizes = [world.sessions.len(), world.prepared_slots.len(), world.places.len()];
-                let reader = Reader::new(snapshot, sizes[0], sizes[1], sizes[2]);
+                let reader = Reader::new(snapshot, world.before, sizes[0], sizes[1], sizes[2]);
                 let saw = world.visible.iter().map(|row| row.xid).collect();
-                world.reader = Some(Reading { reader, saw });
+                world.reader = Some(Reading { reader, saw, anonymous: world.anonymous });
                 world.readings += 1;
             }
-            Action::Read => world.read(self.design),
+            Action::Read => world.read(*self),
         }
         if let Some((horizon, saw)) = &world.found {
             let mut unseen = world.visible.iter().filter(|row| !saw.contains(&row.xid));
@@ -256,6 +299,11 @@ impl Model for Bounds {
     fn properties(&self) -> Vec<Property<Bounds>> {
         vec![Property::always(PROMISES, |_, world: &World| !world.broken)]
     }
+}
+
+/// The row that another transaction inserts with this ID.
+fn elsewhere(first: i64) -> Row {
+    Row { xid: ELSEWHERE.wrapping_add_signed(first), first }
 }
 
 impl World {
@@ -277,18 +325,22 @@ impl World {
         session.acts = acts.to_vec();
     }
 
-    fn act(&mut self, design: Design, number: usize) {
+    fn act(&mut self, bounds: Bounds, number: usize) {
         let session = &mut self.sessions[number];
         let row = Row { xid: session.xid, first: session.first };
         if session.acts.is_empty() {
-            return self.end_phase(number, row);
+            return self.end_phase(bounds, number, row);
         }
         match session.acts.remove(0) {
             Act::Clear => session.slot = NO_ID,
+            Act::Count => {
+                let Anonymous { count, next } = self.anonymous;
+                self.anonymous = Anonymous { count: count + 1, next: next.max(self.next) };
+            }
             Act::Put => {
                 let place = &mut self.places[(row.xid % PLACES as u64) as usize];
                 if place.wants(row.xid, session.slot) {
-                    if design == Design::TakenWithoutATrace {
+                    if bounds.design == Design::TakenWithoutATrace {
                         *place = Place::EMPTY;
                     }
                     place.put(row.xid, session.slot);
@@ -304,14 +356,31 @@ impl World {
         }
     }
 
-    fn end_phase(&mut self, number: usize, row: Row) {
+    fn end(&mut self, bounds: Bounds, number: usize, event: Event) {
+        self.begin(number, Phase::Ended, event.acts());
+        let Session { acts, xid, first, .. } = &mut self.sessions[number];
+        // What makes no difference would only make more states.
+        acts.retain(|act| match act {
+            Act::Count => bounds.elsewhere && *xid == 0 && *first != NO_ID,
+            Act::Put => bounds.elsewhere && *xid != 0,
+            _ => true,
+        });
+        match bounds.design {
+            Design::NotCounted => acts.retain(|act| *act != Act::Count),
+            Design::ClearedBeforeCounted => acts.insert(0, Act::Clear),
+            Design::RolledBackForgotten => acts.retain(|act| *act != Act::Put),
+            _ => {}
+        }
+    }
+
+    fn end_phase(&mut self, bounds: Bounds, number: usize, row: Row) {
         match self.sessions[number].phase {
             Phase::PreCommit => {
                 if row.xid != 0 {
                     self.running.retain(|running| *running != row.xid);
                     self.show(row);
                 }
-                self.begin(number, Phase::Ended, Event::Ended.acts());
+                self.end(bounds, number, Event::Committed);
             }
             Phase::PrePrepare => {
                 self.prepared.push(row);
@@ -337,14 +406,19 @@ impl World {
         ended.map_or(1, |xid| xid as u32 + 1)
     }
 
-    fn read(&mut self, design: Design) {
-        let Some(Reading { reader, saw }) = &mut self.reader else { return };
+    fn read(&mut self, bounds: Bounds) {
+        let design = bounds.design;
+        let Some(Reading { reader, saw, anonymous }) = &mut self.reader else { return };
         let last_at_the_end = design == Design::LastReadAfterTheSlots;
         match reader.lookup() {
             Lookup::Last if last_at_the_end => reader.last(NO_ID),
             Lookup::Last => reader.last(self.last),
             Lookup::Slot(number) => reader.slot(self.sessions[number].slot),
             Lookup::Next => reader.next(self.next),
+            Lookup::Anonymous => reader.anonymous(match design {
+                Design::AnonymousReadBeforeTheSlots => *anonymous,
+                _ => self.anonymous,
+            }),
             Lookup::PreparedSlot(number) => {
                 reader.prepared_slot(
                     self.prepared_slots[number].xid,
@@ -352,17 +426,23 @@ impl World {
                 );
             }
             Lookup::Place(number) => reader.place(&self.places[number]),
-            Lookup::Committed(xid) => {
-                reader.committed(self.visible.iter().any(|row| row.xid == u64::from(xid)));
-            }
-            Lookup::Done(horizon) => {
+            Lookup::Ended(xid) => reader.ended(!self.running.contains(&u64::from(xid))),
+            Lookup::Done(horizon, later) => {
                 let horizon = if last_at_the_end { horizon.min(self.last) } else { horizon };
                 let before = self.found.take().map_or(0, |(before, _)| before);
                 self.broken |= horizon < before;
                 self.found = Some((horizon, std::mem::take(saw)));
                 self.reader = None;
+                if bounds.elsewhere {
+                    self.horizon = self.horizon.max(later);
+                    self.rest();
+                }
             }
             Lookup::TooOld => self.reader = None,
         }
+    }
+
+    fn rest(&mut self) {
+        self.before = Before { count: self.anonymous.count, horizon: self.horizon };
     }
 }

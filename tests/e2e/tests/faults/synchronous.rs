@@ -111,6 +111,16 @@ fn sessions_wait_in_their_commits_as_synchronous_commit_says() {
     assert_distinct(ids);
 }
 
+/// It gets a transaction ID when it commits, by which the horizon of an older snapshot finds it.
+#[test]
+fn an_id_without_a_row_is_above_the_horizon_of_an_older_snapshot() {
+    let (primary, _standby) = pair();
+    let mut old = primary.connect();
+    old.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT").expect("a snapshot");
+    let id = take(&mut primary.connect());
+    assert!(bigint(&mut old, "SELECT snowflake_horizon()") < id);
+}
+
 #[test]
 fn without_names_nobody_waits_any_more() {
     let (primary, mut standby) = pair();

@@ -5,6 +5,7 @@ mod answers;
 mod backups;
 mod citus;
 mod feed;
+mod foreign_polls;
 mod foreign_tables;
 mod identities;
 mod monitoring;

@@ -120,6 +120,10 @@ fn pollers_by_the_primary_key_get_every_row_once() {
                     let mut got = Vec::new();
                     loop {
                         let is_last = done.load(SeqCst);
+                        if is_last {
+                            // Then the next snapshot is later than all transactions of the writers.
+                            poller.client.run("SELECT");
+                        }
                         if number == 0 {
                             // One that reads in snapshots that are older than its reading.
                             poller.client.run(old);
