@@ -18,9 +18,8 @@ use std::ptr;
 
 use crate::server::called_directly;
 use crate::server::ours::Function;
-use crate::server::report::{self, Report};
+use crate::server::report::{self, ErrorReport, Report};
 use pgrx::fcinfo::pg_getarg_datum_raw;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::generate::nextval;

@@ -4,10 +4,9 @@
 use std::fmt;
 
 use crate::server::own_table::{OthersCode, OwnTable};
-use crate::server::report::{self, Report};
+use crate::server::report::{self, ErrorReport, Report};
 use crate::server::spi::{self, Argument};
 use crate::server::time::{display_timestamptz, raw_timestamptz};
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
 

@@ -7,10 +7,9 @@
 use std::iter;
 use std::time::Instant;
 
-use crate::server::report::{self, OrRaise, Report, wraps};
+use crate::server::report::{self, ErrorReport, OrRaise, Report, wraps};
 use crate::server::{called_directly, time};
 use pgrx::check_for_interrupts;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::generator::{Decision, Reading, Request, Seen, WaitReason};
 

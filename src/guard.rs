@@ -91,7 +91,7 @@ impl Guard {
 }
 
 impl Report for WrongEvent {
-    fn report(self) -> pg_sys::panic::ErrorReport {
+    fn report(self) -> report::ErrorReport {
         report::new(
             PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
             format!("{}() must be fired BEFORE INSERT FOR EACH ROW", self.0),

@@ -4,10 +4,9 @@
 //! pg_upgrade carries over, has them until it is updated, and because whoever calls one is told what
 //! replaces it.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::server::report::{self, Report};
+use crate::server::report::{self, ErrorReport, Report};
 
 /// A function that does nothing any more, and the one that replaces it.
 struct Replaced(&'static str, &'static str);

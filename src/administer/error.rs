@@ -1,8 +1,7 @@
 //! Errors of administration.
 
-use crate::server::report::{self, Report, wraps};
+use crate::server::report::{self, ErrorReport, Report, wraps};
 use crate::server::time;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::promise::Denial;
 

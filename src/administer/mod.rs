@@ -107,7 +107,7 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
 }
 
 /// Names what has to be rebuilt.
-fn risk_of_layout() -> pg_sys::panic::ErrorReport {
+fn risk_of_layout() -> report::ErrorReport {
     let stored = match stored_results() {
         Some(objects) => {
             format!(

@@ -1,7 +1,6 @@
 //! What is found of something that is checked.
 
-use crate::server::report;
-use pgrx::pg_sys::panic::ErrorReport;
+use crate::server::report::{self, ErrorReport};
 
 /// What was found of something that is checked.
 pub struct Finding {

@@ -1,11 +1,10 @@
 //! Why there is no horizon.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::holders::Prepared;
 use crate::promise;
-use crate::server::report::{self, Report, wraps};
+use crate::server::report::{self, ErrorReport, Report, wraps};
 
 /// Why there is no horizon.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! Why an identity is not given or taken back.
 
 use crate::server::own_table::OthersCode;
-use crate::server::report::{self, Report, wraps};
+use crate::server::report::{self, ErrorReport, Report, wraps};
 use crate::server::time::{self, display_timestamptz};
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::node::Node;

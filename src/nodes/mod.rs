@@ -15,11 +15,10 @@ mod node;
 
 use crate::server::argument::text_argument;
 use crate::server::encoding::encode;
-use crate::server::report::{self, OrRaise};
+use crate::server::report::{self, ErrorReport, OrRaise};
 use crate::server::time::from_raw;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::clock;

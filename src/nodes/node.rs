@@ -1,9 +1,8 @@
 //! A node: a server, by the name under which it has an identity.
 
-use crate::server::report;
+use crate::server::report::{self, ErrorReport};
 use crate::server::time::display_timestamptz;
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 
 /// A node that has an identity.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! What can go wrong with an ID that is observed, and what the log says of it.
 
-use crate::server::report::{self, Report, wraps};
+use crate::server::report::{self, ErrorReport, Report, wraps};
 use crate::server::time;
 use crate::server::trigger::ColumnError;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::layout::Parts;
 

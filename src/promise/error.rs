@@ -1,8 +1,7 @@
 //! Errors of starts and reservations.
 
-use crate::server::report::{self, Report, wraps};
+use crate::server::report::{self, ErrorReport, Report, wraps};
 use crate::server::{in_recovery, time};
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use snowflake_core::jump::Jump;
 use snowflake_core::promise::{Refusal, Unreadable};

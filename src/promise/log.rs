@@ -1,8 +1,7 @@
 //! What starts and reservations write to the server's log, and how often.
 
-use crate::server::report::{self, OnceAMinute};
+use crate::server::report::{self, ErrorReport, OnceAMinute};
 use crate::server::time;
-use pgrx::pg_sys::panic::ErrorReport;
 use snowflake_core::jump::{Jump, NOTABLE};
 use snowflake_core::promise::News;
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};

@@ -3,8 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use crate::server::report::{self, Report};
-use pgrx::pg_sys::panic::ErrorReport;
+use crate::server::report::{self, ErrorReport, Report};
 use pgrx::prelude::*;
 use snowflake_core::public::PrefixError;
 

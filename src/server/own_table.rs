@@ -1,10 +1,9 @@
 //! The extension's tables, into which its functions write for callers who may not.
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::server::report::{self, Report};
+use crate::server::report::{self, ErrorReport, Report};
 use crate::server::spi::{self, Argument, Row, query, text};
 use crate::server::transaction;
 use crate::server::user::as_owner;

@@ -1,18 +1,21 @@
 //! How errors and log entries reach PostgreSQL.
 //!
-//! An error is a Rust panic until the stack is unwound. If PostgreSQL raised it, pgrx then hands it
-//! back to PostgreSQL. If it is ours, pgrx reports it, in UTF-8. An error context callback, which
-//! PostgreSQL calls when it finishes a report, puts the texts into the database's encoding.
+//! PostgreSQL copies the texts of a report into memory that it has set aside for this. An error is then
+//! a Rust panic until the stack is unwound, as each error of PostgreSQL is, and pgrx hands it back.
+//! pgrx has reports of its own, and copies their texts when nothing catches an error any more: where
+//! memory was short, it would end the server.
 
-use std::cell::UnsafeCell;
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_int};
+use std::panic::Location;
 use std::ptr;
 
-use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::submodules::ffi::pg_guard_ffi_boundary;
 use pgrx::prelude::*;
 
-use crate::server::encoding;
-use crate::server::unguarded::{errdetail_internal, errhint, errmsg_internal};
+use crate::server::encoding::encode;
+use crate::server::unguarded::{
+    errcode, errdetail_internal, errfinish, errhint, errmsg_internal, errstart,
+};
 
 /// Lets the log say something that can happen at every ID no more often than once a minute. Integers
 /// only, so that it can be asked under the spinlock.
@@ -47,7 +50,46 @@ pub trait Report: Sized {
     #[cold]
     #[track_caller]
     fn raise(self) -> ! {
-        raise(self.report())
+        send(self.report(), PgLogLevel::ERROR);
+        unreachable!("an error was raised");
+    }
+}
+
+/// A report of this extension.
+pub struct ErrorReport {
+    sqlstate: PgSqlErrorCode,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+    place: &'static Location<'static>,
+}
+
+impl ErrorReport {
+    /// The same with this detail.
+    pub fn set_detail(mut self, detail: impl Into<String>) -> ErrorReport {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// The same with this hint.
+    pub fn set_hint(mut self, hint: impl Into<String>) -> ErrorReport {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Its primary message.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Its detail.
+    pub fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
+    }
+
+    /// Its hint.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 }
 
@@ -95,7 +137,8 @@ impl<T, E: Report> OrRaise for Result<T, E> {
 /// A report to add a detail and a hint to.
 #[track_caller]
 pub fn new(sqlstate: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
-    ErrorReport::new(sqlstate, message.into(), "snowflake")
+    let (message, place) = (message.into(), Location::caller());
+    ErrorReport { sqlstate, message, detail: None, hint: None, place }
 }
 
 /// A report for the log, or for a client that did nothing wrong.
@@ -124,104 +167,46 @@ pub fn sentences(message: &str, detail: Option<&str>) -> String {
     sentences
 }
 
-fn raise(report: ErrorReport) -> ! {
-    if let Some(texts) = in_server_encoding(&report) {
-        push(texts);
-    }
-    report.report(PgLogLevel::ERROR);
-    unreachable!("an error was raised");
-}
-
-/// Sends this to the client, and to the log if `log_min_messages` says so. No lock may be held,
-/// because this blocks if the client does not read.
+/// Sends this to the client, and to the log if `log_min_messages` says so; an error is raised. No lock
+/// may be held, because this blocks if the client does not read.
 pub fn send(report: ErrorReport, level: PgLogLevel) {
-    let texts = in_server_encoding(&report);
-    // SAFETY: the variable is this process's. What is pushed is popped.
+    const TEXT: &CStr = c"%s";
+    let ErrorReport { sqlstate, message, detail, hint, place } = report;
+    // SAFETY: reads variables of this process. The catalog, without which there are no conversions, is
+    // read in transactions.
+    let can_encode = unsafe {
+        pg_sys::MyDatabaseId != pg_sys::InvalidOid && !pg_sys::TopTransactionContext.is_null()
+    };
+    let encoded = |text: String| match can_encode {
+        true => encode(&text),
+        false => CString::new(text).unwrap_or_default(),
+    };
+    let texts = [Some(message), detail, hint].map(|text| text.map(encoded));
+    let [message, detail, hint] =
+        [0, 1, 2].map(|at| texts[at].as_deref().map_or(ptr::null(), CStr::as_ptr));
+    // SAFETY: as the macro ereport() does. The texts live through the call, and the closure has nothing
+    // to drop. No interrupt ends a message to the client, after which the caller has more to do.
     unsafe {
-        let before = pg_sys::error_context_stack;
-        if let Some(texts) = texts {
-            push(texts);
-        }
-        report.report(level);
-        pg_sys::error_context_stack = before;
+        pg_guard_ffi_boundary(|| {
+            if !errstart(level as c_int, ptr::null()) {
+                return;
+            }
+            errcode(sqlstate as c_int);
+            errmsg_internal(TEXT.as_ptr(), message);
+            if !detail.is_null() {
+                errdetail_internal(TEXT.as_ptr(), detail);
+            }
+            if !hint.is_null() {
+                errhint(TEXT.as_ptr(), hint);
+            }
+            pg_sys::InterruptHoldoffCount += 1;
+            errfinish(place.file_as_c_str().as_ptr(), place.line() as c_int, c"snowflake".as_ptr());
+            pg_sys::InterruptHoldoffCount -= 1;
+        });
     }
 }
 
 /// Writes this to the server's log alone.
 pub fn log(report: ErrorReport) {
     send(report, PgLogLevel::LOG_SERVER_ONLY);
-}
-
-/// Message, detail and hint; NULL where there is none.
-type Texts = [*mut c_char; 3];
-
-/// The texts of a report in the encoding of the database; `None` if they need no conversion.
-fn in_server_encoding(report: &ErrorReport) -> Option<*mut Texts> {
-    let texts = [Some(report.message()), report.detail(), report.hint()];
-    let encoded = texts.map(|text| text.map(encoding::encode));
-    let is_same = |(text, encoded): (&Option<&str>, &Option<CString>)| {
-        text.map(str::as_bytes) == encoded.as_deref().map(CStr::to_bytes)
-    };
-    // SAFETY: reads variables of this process.
-    let (database, memory) = unsafe { (pg_sys::MyDatabaseId, pg_sys::TopTransactionContext) };
-    if database == pg_sys::InvalidOid || memory.is_null() || texts.iter().zip(&encoded).all(is_same)
-    {
-        return None;
-    }
-    let texts: Texts = encoded.map(|text| {
-        // SAFETY: copies a string into memory of the transaction.
-        text.map_or(ptr::null_mut(), |text| unsafe {
-            pg_sys::MemoryContextStrdup(memory, text.as_ptr())
-        })
-    });
-    // SAFETY: memory of the transaction, of the right size, for a value that owns nothing.
-    unsafe {
-        let copy = pg_sys::MemoryContextAlloc(memory, size_of_val(&texts));
-        let copy = copy.cast::<Texts>();
-        copy.write(texts);
-        Some(copy)
-    }
-}
-
-struct Completion(UnsafeCell<pg_sys::ErrorContextCallback>);
-
-// SAFETY: a backend has one thread.
-unsafe impl Sync for Completion {}
-
-/// What completes the next report.
-static COMPLETION: Completion = Completion(UnsafeCell::new(pg_sys::ErrorContextCallback {
-    previous: ptr::null_mut(),
-    callback: Some(complete),
-    arg: ptr::null_mut(),
-}));
-
-/// Gives the next report these texts. The handler that catches the error puts the stack of
-/// callbacks back.
-fn push(texts: *mut Texts) {
-    let completion = COMPLETION.0.get();
-    // SAFETY: one thread; the callback is static, and is not put above itself.
-    unsafe {
-        (*completion).arg = texts.cast();
-        if pg_sys::error_context_stack != completion {
-            (*completion).previous = pg_sys::error_context_stack;
-            pg_sys::error_context_stack = completion;
-        }
-    }
-}
-
-unsafe extern "C-unwind" fn complete(texts: *mut c_void) {
-    const TEXT: &CStr = c"%s";
-    // SAFETY: a report is being finished, and the texts live as long as the transaction.
-    unsafe {
-        let Some([message, detail, hint]) = texts.cast::<Texts>().as_ref() else { return };
-        // Once: finishing a notice might raise an error of its own.
-        (*COMPLETION.0.get()).arg = ptr::null_mut();
-        errmsg_internal(TEXT.as_ptr(), *message);
-        if !detail.is_null() {
-            errdetail_internal(TEXT.as_ptr(), *detail);
-        }
-        if !hint.is_null() {
-            errhint(TEXT.as_ptr(), *hint);
-        }
-    }
 }

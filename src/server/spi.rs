@@ -2,11 +2,10 @@
 
 use std::ffi::{CStr, c_char};
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::server::encoding::{decode, encode};
-use crate::server::report::{self, Report};
+use crate::server::report::{self, ErrorReport, Report};
 use crate::server::settings::under_settings;
 
 /// What a query is given: a value, and its type.

@@ -2,11 +2,10 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::server::encoding::decode;
-use crate::server::report::{self, Report};
+use crate::server::report::{self, ErrorReport, Report};
 
 /// The arguments that the trigger was created with.
 pub fn arguments<'a>(trigger: &'a PgTrigger<'a>) -> Vec<&'a CStr> {

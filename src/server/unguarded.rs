@@ -7,7 +7,7 @@
 //! Functions of other libraries that had a hook before this one are called without it, too:
 //! `utility::run` and `adopt::collect` have nothing to drop when they call them.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::submodules::ffi::pg_guard_ffi_boundary;
@@ -30,18 +30,53 @@ unsafe extern "C-unwind" {
         completion: *mut pg_sys::QueryCompletion,
     );
 
-    /// It changes the report that is being finished. If memory runs out, PostgreSQL raises an error
-    /// for that in place of it, and the callbacks of reports, which call it, have nothing to drop.
+    /// It raises an error if memory is short, as the rest of a report does. `report::send` has the guard
+    /// around all of it. With FATAL, the process ends.
+    pub fn errstart(level: c_int, domain: *const c_char) -> bool;
+
+    /// As `errstart()`.
+    pub fn errcode(sqlstate: c_int) -> c_int;
+
+    /// As `errstart()`.
+    pub fn errmsg(format: *const c_char, ...) -> c_int;
+
+    /// As `errstart()`.
     pub fn errmsg_internal(format: *const c_char, ...) -> c_int;
 
-    /// As `errmsg_internal()`.
+    /// As `errstart()`.
     pub fn errdetail_internal(format: *const c_char, ...) -> c_int;
 
-    /// As `errmsg_internal()`.
+    /// As `errstart()`. A callback of reports calls it, too, which has nothing to drop.
     pub fn errhint(format: *const c_char, ...) -> c_int;
 
     /// It reads the report that is being finished, and raises no error.
     pub fn geterrcode() -> c_int;
+
+    /// As `errstart()`: it raises the error.
+    pub fn errfinish(file: *const c_char, line: c_int, function: *const c_char);
+
+    /// It raises an error if memory is short. `memory::prepare` calls it with nothing to drop, and the
+    /// guard needs what that prepares.
+    pub fn palloc(size: usize) -> *mut c_void;
+
+    /// As `palloc()`.
+    pub fn pfree(piece: *mut c_void);
+
+    /// As `palloc()`.
+    pub fn AllocSetContextCreateInternal(
+        parent: pg_sys::MemoryContext,
+        name: *const c_char,
+        least: usize,
+        first: usize,
+        greatest: usize,
+    ) -> pg_sys::MemoryContext;
+
+    /// It raises no error. The guard itself calls `memory::__wrap_CopyErrorData`, which calls it.
+    pub fn MemoryContextReset(context: pg_sys::MemoryContext);
+
+    /// It raises an error if memory is short, and is called as `MemoryContextReset()` is.
+    #[link_name = "__real_CopyErrorData"]
+    pub fn CopyErrorData() -> *mut pg_sys::ErrorData;
 
     /// It reads the catalog, and might raise an error: only [`subscription_name`] calls it.
     fn get_subscription_name(subscription: pg_sys::Oid, missing_ok: bool) -> *mut c_char;

@@ -2,8 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use crate::server::report::{self, Report};
-use pgrx::pg_sys::panic::ErrorReport;
+use crate::server::report::{self, ErrorReport, Report};
 use pgrx::prelude::*;
 use snowflake_core::layout::LayoutError;
 

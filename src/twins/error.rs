@@ -3,10 +3,9 @@
 use std::ffi::CStr;
 
 use crate::server::encoding::decode;
-use crate::server::report::{self, Report, wraps};
+use crate::server::report::{self, ErrorReport, Report, wraps};
 use crate::server::time;
 use crate::server::trigger::ColumnError;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::origin::Origin;
