@@ -30,7 +30,8 @@
 //! - `key`: which columns are keys, and where their values come from.
 //! - `table`: what PostgreSQL's caches say of a table.
 //! - `clock`: the wall clock and the boot clock.
-//! - `server`: what all of these need of PostgreSQL: queries, users, settings, reports, texts and times.
+//! - `server`: what all of these need of PostgreSQL: queries, users, settings, reports, memory, texts
+//!   and times.
 
 use pgrx::prelude::*;
 
@@ -65,6 +66,7 @@ mod utility;
 
 use generator::shared;
 use promise::{background, register, replication, reservation, restored_copy, upstream};
+use server::memory;
 
 pg_module_magic!(name, version);
 
@@ -109,6 +111,7 @@ extension_sql_file!("../sql/comments.sql", name = "comments", finalize);
 /// Called by PostgreSQL when the library is loaded.
 #[pg_guard]
 pub extern "C-unwind" fn _PG_init() {
+    memory::prepare();
     // SAFETY: a plain variable of the server.
     let preloading = unsafe { pg_sys::process_shared_preload_libraries_in_progress };
     settings::init(preloading);

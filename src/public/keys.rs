@@ -4,9 +4,9 @@
 //! the last ones that were published before its beginning. A parallel worker knows when the
 //! statement began, and finds the same ones, because several former sets of keys are kept.
 
-use std::cell::RefCell;
 use std::sync::OnceLock;
 
+use crate::server::memory::OfProcess;
 use crate::server::report::Report;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
@@ -127,7 +127,6 @@ pub fn publish(keys: Option<KeyBytes>) -> bool {
 }
 
 /// The keys that this process uses.
-#[derive(Default)]
 struct Mine {
     /// When the statement began.
     statement: Option<pg_sys::TimestampTz>,
@@ -138,23 +137,21 @@ struct Mine {
 
 /// Acts with the keys of this statement. The library must have been preloaded.
 pub fn with<T>(act: impl FnOnce(&[Key]) -> T) -> T {
-    thread_local! {
-        static MINE: RefCell<Mine> = RefCell::default();
-    }
-    MINE.with_borrow_mut(|mine| {
-        // SAFETY: reads a variable of this process.
-        let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-        // A process that executes no statement has no beginning of one.
-        if statement == 0 || mine.statement != Some(statement) {
-            let set = set_of(statement);
-            if set.number != mine.number {
-                mine.keys = set.keys.as_slice().iter().map(Key::new).collect();
-                mine.number = set.number;
-            }
-            mine.statement = Some(statement);
+    static MINE: OfProcess<Mine> =
+        OfProcess::new(Mine { statement: None, number: 0, keys: Vec::new() });
+    let mut mine = MINE.borrow_mut();
+    // SAFETY: reads a variable of this process.
+    let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
+    // A process that executes no statement has no beginning of one.
+    if statement == 0 || mine.statement != Some(statement) {
+        let set = set_of(statement);
+        if set.number != mine.number {
+            mine.keys = set.keys.as_slice().iter().map(Key::new).collect();
+            mine.number = set.number;
         }
-        act(&mine.keys)
-    })
+        mine.statement = Some(statement);
+    }
+    act(&mine.keys)
 }
 
 /// The set of a statement that began then.

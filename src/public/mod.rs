@@ -10,8 +10,7 @@ mod file;
 mod keys;
 mod reload;
 
-use std::cell::RefCell;
-
+use crate::server::memory::OfProcess;
 use crate::server::report::OrRaise;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
@@ -72,17 +71,14 @@ const KNOWN: usize = 8;
 
 /// The prefix that an argument is.
 fn known_prefix(text: Option<&[u8]>) -> Result<Prefix, Error> {
-    thread_local! {
-        static PREFIXES: RefCell<Vec<Prefix>> = const { RefCell::new(Vec::new()) };
-    }
+    static PREFIXES: OfProcess<Vec<Prefix>> = OfProcess::new(Vec::new());
     let text = text.ok_or(Error::NullPrefix)?;
-    PREFIXES.with_borrow_mut(|known| {
-        if let Some(prefix) = known.iter().find(|prefix| prefix.as_bytes() == text) {
-            return Ok(*prefix);
-        }
-        let prefix = Prefix::new(text).map_err(Error::Prefix)?;
-        known.truncate(KNOWN - 1);
-        known.insert(0, prefix);
-        Ok(prefix)
-    })
+    let mut known = PREFIXES.borrow_mut();
+    if let Some(prefix) = known.iter().find(|prefix| prefix.as_bytes() == text) {
+        return Ok(*prefix);
+    }
+    let prefix = Prefix::new(text).map_err(Error::Prefix)?;
+    known.truncate(KNOWN - 1);
+    known.insert(0, prefix);
+    Ok(prefix)
 }

@@ -8,7 +8,8 @@ use crate::server::encoding::decode;
 use crate::server::report::{self, Report};
 
 /// No valid text, of an argument or of a setting, has more bytes. Longer ones are refused before they
-/// are copied, because Rust ends the process where memory is short, and PostgreSQL only the statement.
+/// are copied: a call and its error copy a text up to six times, for which the reserve has to suffice
+/// where memory is short.
 pub const LONGEST: usize = 65_536;
 
 /// The text argument with this number, counted from 0. It must not be NULL. 54000 for a text that is

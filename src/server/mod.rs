@@ -26,12 +26,14 @@
 //! - `argument`: arguments that are texts.
 //! - `report`: how errors and log entries reach PostgreSQL.
 //! - `time`: PostgreSQL's times and ours.
+//! - `memory`: memory of Rust where the system has no more.
 //! - `unguarded`: every function of the server that is called without the guard of pgrx.
 //! - `encoding`: texts of the database, and texts of ours.
 
 pub mod argument;
 mod direct;
 pub mod encoding;
+pub mod memory;
 pub mod ours;
 pub mod own_table;
 pub mod report;

@@ -185,7 +185,11 @@ unsafe extern "C-unwind" fn refuse_forward_step(
 
 /// The names of a text that is valid, as they are in the database.
 pub fn schema_names(text: &CStr) -> Vec<CString> {
-    if text.is_empty() { Vec::new() } else { split(text).unwrap_or_default() }
+    // SAFETY: the list is one of strings, which are copied.
+    let names = unsafe { split(text).map(|names| PgList::<c_char>::from_pg(names)) };
+    // SAFETY: as above.
+    let owned = |name: *mut c_char| unsafe { CStr::from_ptr(name) }.to_owned();
+    names.map_or_else(Vec::new, |names| names.iter_ptr().map(owned).collect())
 }
 
 /// Checks that `snowflake.adopted_schemas` is a list. Whether there are schemas of these names is not
@@ -200,15 +204,11 @@ pub fn schemas(text: &str) -> Result<(), String> {
 }
 
 /// The names of a list, as PostgreSQL splits `search_path`.
-fn split(text: &CStr) -> Option<Vec<CString>> {
+fn split(text: &CStr) -> Option<*mut pg_sys::List> {
     let mut names = ptr::null_mut();
     // SAFETY: the text is copied, because it is changed, and so are the names in it.
     unsafe {
         let copy = pg_sys::pstrdup(text.as_ptr());
-        let is_list = pg_sys::SplitIdentifierString(copy, b',' as c_char, &raw mut names);
-        let names = PgList::<c_char>::from_pg(names);
-        let names = names.iter_ptr().map(|name| CStr::from_ptr(name).to_owned()).collect();
-        pg_sys::pfree(copy.cast());
-        is_list.then_some(names)
+        pg_sys::SplitIdentifierString(copy, b',' as c_char, &raw mut names).then_some(names)
     }
 }

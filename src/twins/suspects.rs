@@ -2,9 +2,9 @@
 //! commits: an apply worker learns at the end of a transaction when its publisher committed it, and
 //! PostgreSQL keeps that time for the commit record.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use crate::server::memory::OfProcess;
 use crate::server::report::{self, OrRaise};
 use pgrx::{PgXactCallbackEvent, register_xact_callback};
 
@@ -18,12 +18,9 @@ use crate::settings;
 /// IDs are dropped, because they are the oldest, and the least likely to be a twin's.
 const MOST: usize = 1 << 20;
 
-// Memory of one process.
-thread_local! {
-    /// What the current transaction has inserted that might be a twin's. Rows that a subtransaction
-    /// has rolled back stay in it, because they are as good a sign of a twin.
-    static SUSPECTS: RefCell<BTreeMap<Row, Suspect>> = const { RefCell::new(BTreeMap::new()) };
-}
+/// What the current transaction has inserted that might be a twin's. Rows that a subtransaction has
+/// rolled back stay in it, because they are as good a sign of a twin.
+static SUSPECTS: OfProcess<BTreeMap<Row, Suspect>> = OfProcess::new(BTreeMap::new());
 
 /// An ID, and the table that it was inserted into.
 type Row = (i64, u32);
@@ -41,17 +38,18 @@ pub struct Suspect {
 /// Keeps a row until the transaction commits.
 pub fn keep(row: Row, suspect: Suspect) {
     use PgXactCallbackEvent::{Abort, PreCommit, PrePrepare};
-    SUSPECTS.with_borrow_mut(|suspects| {
-        if suspects.is_empty() {
-            register_xact_callback(PreCommit, || find_twins().or_raise());
-            register_xact_callback(PrePrepare, || find_twins().or_raise());
-            register_xact_callback(Abort, || drop(SUSPECTS.take()));
-        }
-        suspects.insert(row, suspect);
-        if suspects.len() > MOST {
-            suspects.pop_first();
-        }
-    });
+    // They are not borrowed meanwhile: if the session ends here for want of memory, the callback takes them.
+    let mut suspects = SUSPECTS.take();
+    if suspects.is_empty() {
+        register_xact_callback(PreCommit, || find_twins().or_raise());
+        register_xact_callback(PrePrepare, || find_twins().or_raise());
+        register_xact_callback(Abort, || drop(SUSPECTS.take()));
+    }
+    suspects.insert(row, suspect);
+    if suspects.len() > MOST {
+        suspects.pop_first();
+    }
+    SUSPECTS.replace(suspects);
 }
 
 /// Counts and logs a twin's rows, or refuses the first of them.

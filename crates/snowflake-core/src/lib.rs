@@ -11,6 +11,7 @@
 //! - [`generator`]: (state, clock reading, limits) -> issue, wait or refuse.
 //! - [`horizon`]: an ID up to which no row can still appear.
 //! - [`jump`]: (both clocks then, both clocks now, limit) -> follow the clock or not.
+//! - [`reserve`]: which units of a reserve of memory are in use.
 //! - [`ring`]: what the last milliseconds have used.
 //! - [`promise`]: (what has happened) -> what to do next, so that no ID comes twice.
 //! - [`public`]: names of IDs that tell nothing of them, and keys to make and read them.
@@ -30,6 +31,7 @@ pub mod layout;
 pub mod promise;
 pub mod public;
 pub mod register;
+pub mod reserve;
 pub mod ring;
 pub mod spinlock;
 pub mod text;

@@ -33,7 +33,7 @@ pub use cluster::Cluster;
 pub use deaf_client::DeafClient;
 pub use directory::{create_directory, give_to_server_user, new_directory};
 pub use dump::{Dump, dump_and_restore, dump_text};
-pub use everything::call_everything;
+pub use everything::{call_everything, calls_of};
 pub use fleet::{
     Service, fleet_program, fleet_program_path, free_port, listening_ports, new_password,
     publishing, server_with,

@@ -35,6 +35,7 @@ mod readme;
 mod recipes;
 mod repack;
 mod runs;
+mod short_memory;
 mod standby;
 mod statistics;
 mod tarball;

@@ -41,3 +41,19 @@ fn each_of_them_says_why_it_needs_no_guard() {
         assert!(function.contains("raise") || function.contains("/// As `"), "{function}");
     }
 }
+
+/// A destructor is registered when a thread-local is used first. Where there is no memory for that, the C
+/// library ends the process: `src/server/memory.rs` has what takes the place.
+#[test]
+fn no_thread_local_has_a_destructor() {
+    for path in files(&["rs"]) {
+        let text = fs::read_to_string(&path).expect("a file in UTF-8");
+        for block in text.split("thread_local! {").skip(1) {
+            let variables = block.split("\n}").next().expect("a block");
+            for variable in variables.split("static ").skip(1) {
+                let is_cell = variable.contains(": Cell<");
+                assert!(is_cell && !variable.contains("Vec"), "{}: {variable}", path.display());
+            }
+        }
+    }
+}
