@@ -20,7 +20,7 @@ use snowflake_core::reserve::Reserve;
 
 use crate::server::unguarded::{
     AllocSetContextCreateInternal, CopyErrorData, MemoryContextReset, errcode, errdetail_internal,
-    errfinish, errmsg, errstart, palloc, pfree,
+    errfinish, errmsg_internal, errstart, palloc, pfree,
 };
 
 /// Bytes of a unit of the reserve.
@@ -112,7 +112,7 @@ fn end_session() -> ! {
     unsafe {
         errstart(PgLogLevel::FATAL as i32, ptr::null());
         errcode(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as i32);
-        errmsg(c"out of memory".as_ptr());
+        errmsg_internal(c"out of memory".as_ptr());
         errdetail_internal(c"The reserve of the library snowflake_pg is used up.".as_ptr());
         errfinish(c"memory.rs".as_ptr(), line!() as i32, c"end_session".as_ptr());
     }

@@ -33,6 +33,10 @@
 pub mod argument;
 mod direct;
 pub mod encoding;
+#[cfg_attr(
+    test,
+    expect(dead_code, reason = "the program of tests has no PostgreSQL that ends a session")
+)]
 pub mod memory;
 pub mod ours;
 pub mod own_table;

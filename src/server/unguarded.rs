@@ -38,9 +38,6 @@ unsafe extern "C-unwind" {
     pub fn errcode(sqlstate: c_int) -> c_int;
 
     /// As `errstart()`.
-    pub fn errmsg(format: *const c_char, ...) -> c_int;
-
-    /// As `errstart()`.
     pub fn errmsg_internal(format: *const c_char, ...) -> c_int;
 
     /// As `errstart()`.
