@@ -16,6 +16,10 @@ use super::rights::{is_true, may_read};
 use crate::nodes;
 use crate::promise::preview::Preview;
 use crate::server::report::Report;
+use crate::settings::{Identity, Named};
+
+const WORKER_ID: &str = "snowflake.worker_id";
+const WORKER_ID_FROM: &str = "snowflake.worker_id_from";
 
 /// Where the identity comes from. A file inside the data directory is in every copy of that
 /// directory, which does no harm where the copy does not fulfil `snowflake.identity_requires`.
@@ -27,17 +31,27 @@ pub fn of_identity(facts: &Facts) -> Finding {
     let rows = spi::query(
         &format!(
             "SELECT s.name, s.source, s.sourcefile, s.sourceline, {overridden} FROM pg_settings AS s
-             WHERE s.name IN ('snowflake.datacenter_id', 'snowflake.worker_id') ORDER BY s.name"
+             WHERE s.name IN ('snowflake.datacenter_id', 'snowflake.worker_id',
+                              'snowflake.worker_id_from') ORDER BY s.name"
         ),
         &[],
     );
-    let directory = data_directory();
+    let (directory, named) = (data_directory(), facts.fixed.named.as_ref());
     let (mut origins, mut overridden, mut is_copied) = (Vec::new(), Vec::new(), false);
     for row in rows {
         let [setting, source, file, line, others] =
             [0, 1, 2, 3, 4].map(|number| row[number].clone());
         let (setting, source) = (setting.unwrap_or_default(), source.unwrap_or_default());
         overridden.extend(others.map(|others| format!("{setting} = {others}")));
+        // Only one of the two says which worker it is, unless both are set.
+        let is_looked_for = match &*setting {
+            WORKER_ID_FROM => named.is_some(),
+            WORKER_ID => named.is_none(),
+            _ => true,
+        };
+        if source == "default" && !is_looked_for {
+            continue;
+        }
         origins.push(match file.zip(line) {
             Some((file, line)) => {
                 is_copied |= is_below(&file, &directory);
@@ -53,6 +67,8 @@ pub fn of_identity(facts: &Facts) -> Finding {
             "Set the identity in one place. If the server is started in another way, another of \
              these values might take effect.",
         )
+    } else if let Some(named) = named {
+        of_name(named, &origins, facts.fixed.identity)
     } else if is_copied && facts.fixed.is_conditional && facts.fixed.identity.is_some() {
         Finding::well(format!(
             "{origins}. This is inside the data directory, and what snowflake.identity_requires says \
@@ -68,6 +84,23 @@ pub fn of_identity(facts: &Facts) -> Finding {
         )
     } else {
         Finding::well(format!("{origins}."))
+    }
+}
+
+/// An identity whose worker ID is in the name of the server. A copy under another name issues no IDs,
+/// so it may be inside the data directory.
+fn of_name(named: &Named, origins: &str, identity: Option<Identity>) -> Finding {
+    let gives = match identity {
+        Some(Identity { worker_id, .. }) => format!("The worker ID is {worker_id}."),
+        None => "No ID is issued.".to_owned(),
+    };
+    let detail = format!("{origins}. {} {gives}", named.describe());
+    match named.renamed() {
+        None => Finding::well(detail),
+        Some(name) => Finding::doubtful(
+            format!("{detail} The name is \"{name}\" now, and counts from the next start on."),
+            "Give the machine its name back, or restart the server.",
+        ),
     }
 }
 

@@ -13,21 +13,22 @@ use crate::server::report::OrRaise;
 use pgrx::{GucContext, pg_sys};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 
+use super::condition::Named;
 use super::error::Error;
 use super::fixed::{FIXED, Fixed, Identity};
 use super::integer::{Int, When};
 use super::table::{
     ADOPTED_SCHEMAS, DATACENTER_ID, EPOCH, IDENTITY_REQUIRES, LIMITS, PUBLIC_KEY_FILE, START_AFTER,
-    WIDTHS, WORKER_ID,
+    WIDTHS, WORKER_ID, WORKER_ID_FROM,
 };
-use super::{placeholder, valid};
+use super::{condition, placeholder, valid};
 
 /// Defines all settings and fixes layout and identity. Raises an error, which stops the start of a
 /// server, when a value is not valid.
 pub fn init(preloading: bool) {
     // First look, then define: a definition cannot be taken back, and a library whose loading
     // failed is loaded again by the next call.
-    let layout = configured().or_raise();
+    let layout = configured(preloading).or_raise();
     if FIXED.get().is_some() {
         return;
     }
@@ -37,6 +38,7 @@ pub fn init(preloading: bool) {
         DATACENTER_ID.name,
         WORKER_ID.name,
         IDENTITY_REQUIRES.name,
+        WORKER_ID_FROM.name,
         START_AFTER.name,
         PUBLIC_KEY_FILE.name,
     ];
@@ -51,6 +53,7 @@ pub fn init(preloading: bool) {
     DATACENTER_ID.define(at_start());
     WORKER_ID.define(at_start());
     IDENTITY_REQUIRES.define(at_start());
+    WORKER_ID_FROM.define(at_start());
     START_AFTER.define(at_start());
     PUBLIC_KEY_FILE.define(at_start());
     ADOPTED_SCHEMAS.define(GucContext::Userset);
@@ -64,17 +67,24 @@ pub fn init(preloading: bool) {
     // just dropped what an ordinary user had set before the library was loaded.
     let fixed = FIXED.get_or_init(|| {
         let layout = EPOCH.defined().and_then(|epoch| checked_layout(epoch, Int::get)).or_raise();
-        let configured = defined_identity(layout).or_raise();
-        let conditions = IDENTITY_REQUIRES.defined().or_raise();
         // Only the process that starts the server has its environment for certain.
-        let unmet = configured.filter(|_| preloading).and_then(|_| valid::unmet(&conditions));
-        let identity = configured.filter(|_| unmet.is_none());
+        let named = WORKER_ID_FROM.defined().or_raise().filter(|_| preloading).map(Named::look);
+        let conditions = IDENTITY_REQUIRES.defined().or_raise();
+        let (identity, refusal) = match defined_identity(layout, named.as_ref()).or_raise() {
+            Ok(configured) => {
+                let of_others = configured.filter(|_| preloading);
+                let unmet = of_others.and_then(|_| condition::unmet(&conditions));
+                (configured.filter(|_| unmet.is_none()), unmet.map(Error::Elsewhere))
+            }
+            Err(refusal) => (None, Some(refusal)),
+        };
         let Identity { datacenter_id, worker_id } = identity.unwrap_or_default();
         Fixed {
             layout,
             identity,
             is_conditional: !conditions.is_empty(),
-            unmet,
+            named,
+            refusal,
             preloaded: preloading,
             last_sequence: layout.last_sequence(),
             ids: layout.ids(datacenter_id, worker_id).expect("within the checked ranges"),
@@ -85,13 +95,17 @@ pub fn init(preloading: bool) {
 }
 
 /// The layout that is configured. The values of all settings are valid.
-fn configured() -> Result<Layout, Error> {
+fn configured(preloading: bool) -> Result<Layout, Error> {
     for width in WIDTHS {
         width.configured(None)?;
     }
     let epoch = EPOCH.configured()?.unwrap_or(TWITTER_EPOCH);
     let layout = checked_layout(epoch, |width| width.configured(None).unwrap_or_default())?;
     check_configured_identity(layout)?;
+    let numbered = WORKER_ID_FROM.configured()?.flatten();
+    if preloading && let Some(numbered) = numbered {
+        check_one_worker(&Named::look(numbered))?;
+    }
     check_configured_start(&layout)?;
     IDENTITY_REQUIRES.configured()?;
     ADOPTED_SCHEMAS.configured()?;
@@ -106,15 +120,39 @@ fn checked_layout(epoch: i64, bits: impl Fn(&Int) -> i32) -> Result<Layout, Erro
     Layout::new(epoch, Widths { datacenter, worker, sequence }).map_err(Error::Layout)
 }
 
-/// The identity that the settings say; `None` unless both are set. A part of width 0 has one value
-/// only and need not be set.
-fn defined_identity(layout: Layout) -> Result<Option<Identity>, Error> {
+/// The identity that the settings say; `None` unless both numbers are set. A part of width 0 has one
+/// value only and need not be set. The inner error is why the name of the server gives no number.
+fn defined_identity(
+    layout: Layout,
+    named: Option<&Named>,
+) -> Result<Result<Option<Identity>, Error>, Error> {
     let or_only = |id: Option<u32>, last| id.or((last == 0).then_some(0));
     let datacenter_id = or_only(DATACENTER_ID.defined()?, layout.last_datacenter_id());
-    let worker_id = or_only(WORKER_ID.defined()?, layout.last_worker_id());
-    Ok(datacenter_id
+    let mut worker_id = or_only(WORKER_ID.defined()?, layout.last_worker_id());
+    if let Some(named) = named {
+        worker_id = named.worker_id(&layout);
+        if worker_id.is_none() {
+            return Ok(Err(named.refusal(&layout, datacenter_id)));
+        }
+    }
+    Ok(Ok(datacenter_id
         .zip(worker_id)
-        .map(|(datacenter_id, worker_id)| Identity { datacenter_id, worker_id }))
+        .map(|(datacenter_id, worker_id)| Identity { datacenter_id, worker_id })))
+}
+
+/// Checks that the name of the server gives the worker ID that is set, if both are there.
+fn check_one_worker(named: &Named) -> Result<(), Error> {
+    match WORKER_ID.configured()?.flatten() {
+        Some(worker_id) if named.contradicts(worker_id) => {
+            let value = placeholder::configured(WORKER_ID_FROM.name).unwrap_or_default();
+            let rule = format!(
+                "{} But snowflake.worker_id is {worker_id}: remove it, or let both say the same.",
+                named.describe()
+            );
+            Err(Error::Setting { name: WORKER_ID_FROM.name, value, rule })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks what the configuration says, before the layout is fixed.

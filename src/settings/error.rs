@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 
 use crate::server::report::{self, ErrorReport, Report};
 use pgrx::prelude::*;
-use snowflake_core::layout::LayoutError;
+use snowflake_core::layout::{LayoutError, Widths};
 
 /// What can go wrong.
 #[derive(Clone, Debug)]
@@ -15,6 +15,13 @@ pub enum Error {
     NoIdentity,
     /// The identity is not valid where the server runs, for the reason that the sentence says.
     Elsewhere(String),
+    /// The name of the server gives no worker ID.
+    NoNumber {
+        /// Why not.
+        detail: String,
+        /// The widths that hold its number, if it is too large and there are any.
+        wider: Option<Option<Widths>>,
+    },
     /// A setting that is not valid.
     Setting {
         /// Its name.
@@ -44,6 +51,22 @@ const MOVE: &str = "If this is a copy of another server, give it a datacenter an
                     another name, change only the latter. Then restart the server. See \
                     docs/runbook.md.";
 
+const RENAME: &str = "If this is a copy of another server, give it a pattern and a datacenter ID of \
+                      its own. If it is the server itself, correct its name, or \
+                      snowflake.worker_id_from. Then restart the server. See docs/runbook.md.";
+
+/// How a number that is too large is held.
+fn widen(wider: Option<Widths>) -> String {
+    let how = match wider {
+        Some(Widths { datacenter, worker, sequence }) => format!(
+            "On all servers, set snowflake.datacenter_bits = {datacenter}, snowflake.worker_bits = \
+             {worker} and snowflake.sequence_bits = {sequence}, which hold it, and restart them."
+        ),
+        None => "No widths hold it. Give the server a name with a smaller number.".to_owned(),
+    };
+    format!("{how} See docs/runbook.md.")
+}
+
 impl Report for Error {
     fn report(self) -> ErrorReport {
         use PgSqlErrorCode::*;
@@ -71,6 +94,12 @@ impl Report for Error {
             )
             .set_detail(reason)
             .set_hint(MOVE),
+            Error::NoNumber { detail, wider } => report::new(
+                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "snowflake.worker_id_from gives this server no worker ID",
+            )
+            .set_detail(detail)
+            .set_hint(wider.map_or_else(|| RENAME.to_owned(), widen)),
             Error::Setting { name, value, rule } => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
                 format!(

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use snowflake_core::layout::{Ids, Layout};
 
+use super::condition::Named;
 use super::error::Error;
 
 /// The two numbers that identify a server in its IDs.
@@ -19,13 +20,16 @@ pub struct Identity {
 pub struct Fixed {
     /// Widths and epoch.
     pub layout: Layout,
-    /// This server's datacenter and worker ID; `None` unless both are set, and what
-    /// `snowflake.identity_requires` says holds.
+    /// This server's datacenter and worker ID; `None` unless both are set, what
+    /// `snowflake.identity_requires` says holds, and the name of the server has the number that
+    /// `snowflake.worker_id_from` looks for.
     pub identity: Option<Identity>,
-    /// Whether that setting says anything.
+    /// Whether `snowflake.identity_requires` says anything.
     pub is_conditional: bool,
-    /// What of it does not hold, as a sentence.
-    pub unmet: Option<String>,
+    /// What `snowflake.worker_id_from` has found, if it is set.
+    pub named: Option<Named>,
+    /// Why there is no identity, although both numbers are looked for.
+    pub refusal: Option<Error>,
     /// Whether the server loaded the library when it started, so that there is a generator.
     pub preloaded: bool,
     /// The largest sequence.
@@ -44,10 +48,7 @@ impl Fixed {
 
     /// Why there is none.
     pub fn no_identity(&self) -> Error {
-        match &self.unmet {
-            Some(unmet) => Error::Elsewhere(unmet.clone()),
-            None => Error::NoIdentity,
-        }
+        self.refusal.clone().unwrap_or(Error::NoIdentity)
     }
 }
 

@@ -7,11 +7,13 @@
 //! - `table`: names, defaults and ranges.
 //! - `integer`, `text`: the kinds of values.
 //! - `valid`: what is valid for settings, beyond a range of integers.
+//! - `condition`: whether conditions of an identity hold, and the worker ID in a name.
 //! - `define`: how settings are checked and defined.
 //! - `placeholder`: what is said of a setting before it is defined.
 //! - `fixed`: what is fixed when the server starts.
 //! - `error`: what is wrong with a configuration.
 
+mod condition;
 mod define;
 mod error;
 mod fixed;
@@ -25,6 +27,7 @@ use std::ffi::CString;
 
 use snowflake_core::generator::Limits;
 
+pub use condition::Named;
 pub use define::init;
 pub use error::Error;
 pub use fixed::{Fixed, Identity, fixed, require_preloading};

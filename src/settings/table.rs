@@ -3,13 +3,14 @@
 use std::ffi::{CStr, CString};
 
 use pgrx::GucSetting;
+use snowflake_core::condition::{Condition, Numbered};
 use snowflake_core::defaults;
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::ring;
 
 use super::integer::{Int, NO_LIMIT};
 use super::text::{Text, check_hook};
-use super::valid;
+use super::{condition, valid};
 
 /// The widths of the parts of an ID, which are fixed with the epoch.
 pub static WIDTHS: [&Int; 3] = [&DATACENTER_BITS, &WORKER_BITS, &SEQUENCE_BITS];
@@ -85,15 +86,28 @@ const OF_IDENTITY: &CStr =
     means not set: no IDs are issued.";
 
 /// What has to hold where the identity is valid.
-pub static IDENTITY_REQUIRES: Text<Vec<valid::Condition>> = Text {
+pub static IDENTITY_REQUIRES: Text<Vec<Condition>> = Text {
     name: c"snowflake.identity_requires",
     short: c"What has to hold where this server may issue IDs.",
     long: c"Conditions such as CLUSTER_NAME=shop, for an environment variable of the server, or \
         hostname=db-1, separated by commas. A copy for which one does not hold issues no IDs. \
         Empty if there are none.",
     value: GucSetting::<Option<CString>>::new(Some(c"")),
-    parse: valid::conditions,
+    parse: condition::conditions,
     hook: check_hook!(IDENTITY_REQUIRES),
+};
+
+/// Where the worker ID is in the name of the server; `None` where it is empty.
+pub static WORKER_ID_FROM: Text<Option<Numbered>> = Text {
+    name: c"snowflake.worker_id_from",
+    short: c"Where this server's name has its worker ID.",
+    long: c"A condition whose value has * for the number, such as hostname=db-*, or POD_INDEX=* for an \
+        environment variable of the server, and others that have to hold, separated by commas. A \
+        server whose name does not match issues no IDs. Empty if the number is in \
+        snowflake.worker_id.",
+    value: GucSetting::<Option<CString>>::new(Some(c"")),
+    parse: condition::numbered,
+    hook: check_hook!(WORKER_ID_FROM),
 };
 
 /// The time that every start begins above, in milliseconds since the Unix epoch; `None` where it is

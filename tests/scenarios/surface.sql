@@ -87,3 +87,4 @@ WHERE name LIKE 'snowflake.%' ORDER BY name COLLATE "C";
 --> snowflake.start_after |  | NULL | postmaster | NULL | NULL
 --> snowflake.worker_bits | 5 | NULL | postmaster | 0 | 24
 --> snowflake.worker_id | 9 | NULL | postmaster | NULL | NULL
+--> snowflake.worker_id_from |  | NULL | postmaster | NULL | NULL

@@ -182,6 +182,20 @@ impl Layout {
         ones(self.widths.sequence) as u32
     }
 
+    /// The widths that hold this datacenter and this worker ID with the smallest change: the worker
+    /// takes bits that the datacenter does not need, then bits of the sequence. IDs of the new layout
+    /// follow those of this one, unless even this is not enough. `None` where no widths hold both.
+    pub fn widths_with_worker(&self, datacenter_id: u32, worker_id: u32) -> Option<Widths> {
+        let bits = |number: u32| u32::BITS - number.leading_zeros();
+        let worker = self.widths.worker.max(bits(worker_id));
+        let left = self.timestamp_shift().saturating_sub(worker);
+        let spare = left.saturating_sub(self.widths.sequence);
+        let datacenter = self.widths.datacenter.min(spare).max(bits(datacenter_id));
+        let sequence = left.saturating_sub(datacenter).clamp(1, self.widths.sequence);
+        let widths = Widths { datacenter, worker, sequence };
+        Layout::new(self.epoch, widths).is_ok().then_some(widths)
+    }
+
     /// The ID that these parts make.
     pub fn compose(&self, parts: Parts) -> Result<i64, PartsError> {
         if !(self.epoch..=self.last_timestamp()).contains(&parts.timestamp) {

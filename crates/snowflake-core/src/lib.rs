@@ -4,6 +4,7 @@
 //! nothing of PostgreSQL. The caller reads the clock, holds the lock, waits and raises errors; what
 //! to do next is decided here, where it can be tested exhaustively.
 //!
+//! - [`condition`]: what has to hold where a server may issue IDs, and the number in its name.
 //! - [`defaults`]: what settings are if nobody sets them.
 //! - [`deleted`]: the IDs of rows that were deleted.
 //! - [`layout`]: how a timestamp, a datacenter, a worker and a sequence make up 63 bits.
@@ -21,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod condition;
 pub mod defaults;
 pub mod deleted;
 pub mod epoch;

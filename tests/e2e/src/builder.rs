@@ -14,6 +14,7 @@ impl Cluster {
             settings: Vec::new(),
             fake_clock: false,
             environment: Vec::new(),
+            host_name: None,
             public_keys: None,
         };
         builder
@@ -34,6 +35,7 @@ pub struct ClusterBuilder {
     settings: Vec<(String, String)>,
     fake_clock: bool,
     environment: Vec<String>,
+    host_name: Option<String>,
     public_keys: Option<String>,
 }
 
@@ -72,6 +74,12 @@ impl ClusterBuilder {
         self
     }
 
+    /// The name of the machine, as the server sees it.
+    pub fn host_name(mut self, name: &str) -> ClusterBuilder {
+        self.host_name = Some(name.into());
+        self
+    }
+
     /// Lets [`Cluster::set_clock`] move the server's clock.
     pub fn fake_clock(mut self) -> ClusterBuilder {
         self.fake_clock = true;
@@ -105,7 +113,10 @@ impl ClusterBuilder {
 
     /// The cluster, not started, and without the extension in any database.
     pub fn create(self) -> Cluster {
-        let cluster = Cluster::without_data(self.programs, self.fake_clock, self.environment);
+        let mut cluster = Cluster::without_data(self.programs, self.fake_clock, self.environment);
+        if let Some(name) = self.host_name {
+            cluster.set_host_name(&name);
+        }
         let template = cluster.programs().template();
         let copied = as_server_user(Path::new("cp"))
             .args(["-a", "--reflink=auto"])

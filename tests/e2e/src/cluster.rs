@@ -14,7 +14,9 @@ use tempfile::TempDir;
 
 use crate::clock::{clock_of_file, set_clock_of_file};
 use crate::directory::{give_to_server_user, new_directory};
-use crate::programs::{Programs, forget_other_servers, kill_server, signal};
+use crate::programs::{
+    Programs, forget_other_servers, is_root, kill_server, output, signal, under_host_name,
+};
 use crate::query::process;
 use crate::wait::eventually;
 
@@ -24,6 +26,7 @@ pub struct Cluster {
     directory: TempDir,
     fake_clock: bool,
     environment: Vec<String>,
+    host_name: Option<String>,
     postmaster: Option<Child>,
 }
 
@@ -36,7 +39,9 @@ impl Cluster {
         environment: Vec<String>,
     ) -> Cluster {
         let directory = new_directory();
-        let cluster = Cluster { programs, directory, fake_clock, environment, postmaster: None };
+        let (host_name, postmaster) = (None, None);
+        let cluster =
+            Cluster { programs, directory, fake_clock, environment, host_name, postmaster };
         if fake_clock {
             cluster.set_clock("+0");
         }
@@ -132,6 +137,19 @@ impl Cluster {
         let name = variable.split_inclusive('=').next().expect("a name");
         self.environment.retain(|other| !other.starts_with(name));
         self.environment.push(variable.into());
+    }
+
+    /// Lets the server see this name of the machine from its next start on, or from now on.
+    pub fn set_host_name(&mut self, name: &str) {
+        self.host_name = Some(name.into());
+        if let Some(postmaster) = &self.postmaster {
+            let mut rename = Command::new("nsenter");
+            rename.args(["--target", &postmaster.id().to_string(), "--uts"]);
+            if !is_root() {
+                rename.args(["--user", "--preserve-credentials"]);
+            }
+            output(rename.args(["hostname", name]));
+        }
     }
 
     /// Sets datacenter 5 and this worker in a file outside the data directory, so that no copy of
@@ -293,7 +311,11 @@ impl Cluster {
         let libraries: Vec<_> =
             libraries.iter().map(|variable| &variable["LD_PRELOAD=".len()..]).collect();
         environment.push(format!("LD_PRELOAD={}", libraries.join(":")));
-        self.programs.program_with(&environment, "postgres")
+        let program = self.programs.program_with(&environment, "postgres");
+        match &self.host_name {
+            Some(name) => under_host_name(name, &program),
+            None => program,
+        }
     }
 
     /// A standby of this cluster that follows it by streaming, with the same settings.
@@ -361,7 +383,10 @@ impl Cluster {
     /// A cluster of the same server in a directory of its own, for a copy of this one: there is no
     /// data directory yet.
     pub fn beside(&self) -> Cluster {
-        Cluster::without_data(self.programs.clone(), self.fake_clock, self.environment.clone())
+        let environment = self.environment.clone();
+        let mut copy = Cluster::without_data(self.programs.clone(), self.fake_clock, environment);
+        copy.host_name.clone_from(&self.host_name);
+        copy
     }
 
     /// Lets a copy have its socket in its own directory, and not in that of the original.

@@ -45,6 +45,7 @@ pub use means::{Means, lacks, skip, skip_test, without_network};
 pub use orders::{INSERT, assert_rows, create_orders};
 pub use programs::{
     Programs, Stopped, as_server_user, is_root, kill_server, output, put_first, signal,
+    under_host_name,
 };
 pub use query::{
     NEXT, PARALLEL, PARALLEL_SAFE, archive_wal, assert_check, bigint, bigints, check, error_of,

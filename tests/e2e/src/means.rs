@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::fleet::fleet_program_path;
-use crate::programs::{Programs, is_root};
+use crate::programs::{Programs, is_root, under_host_name};
 
 /// Something that a test needs.
 #[derive(Clone, Copy)]
@@ -23,6 +23,8 @@ pub enum Means {
     Program(&'static str),
     /// A network in which nobody else is: see [`without_network`].
     OwnNetwork,
+    /// A name of the machine that nobody else sees: see [`crate::under_host_name`].
+    OwnHostName,
     /// What only the test itself can find out.
     Other(&'static str),
 }
@@ -35,6 +37,7 @@ impl Display for Means {
             Means::Library(name) => write!(formatter, "library {name}"),
             Means::Program(name) => write!(formatter, "program {name}"),
             Means::OwnNetwork => write!(formatter, "own network"),
+            Means::OwnHostName => write!(formatter, "own host name"),
             Means::Other(name) => write!(formatter, "{name}"),
         }
     }
@@ -73,6 +76,7 @@ fn is_here(means: &Means) -> bool {
         Means::Library(name) => Programs::from_env().has_library(name),
         Means::Program(name) => runs(Command::new("which").arg(fleet_program_path(name))),
         Means::OwnNetwork => runs(without_network().arg("true")),
+        Means::OwnHostName => runs(&mut under_host_name("db-1", &Command::new("true"))),
         Means::Other(_) => false,
     }
 }

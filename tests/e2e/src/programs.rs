@@ -260,6 +260,26 @@ fn kill(name: &str, pids: &[impl ToString]) -> ExitStatus {
     kill.status().expect("sh runs")
 }
 
+/// The command on a machine of this name, as it looks to the command. It is the same process.
+pub fn under_host_name(name: &str, program: &Command) -> Command {
+    let mut command = Command::new("unshare");
+    if !is_root() {
+        command.args(["--map-current-user", "--keep-caps"]);
+    }
+    command.args(["--uts", "sh", "-c", "hostname \"$0\" && exec \"$@\"", name]);
+    command.arg(program.get_program()).args(program.get_args());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(directory) = program.get_current_dir() {
+        command.current_dir(directory);
+    }
+    command
+}
+
 /// Takes the settings of libpq out of the environment of a command.
 pub fn forget_other_servers(command: &mut Command) {
     for (name, _) in env::vars().filter(|(name, _)| name.starts_with("PG")) {

@@ -41,3 +41,4 @@ mod statistics;
 mod tarball;
 mod traps;
 mod without_preload;
+mod worker_id_from;
