@@ -94,6 +94,9 @@ directory, such as /etc/snowflake/identity.conf, so that a copy of the directory
     snowflake.datacenter_id = 1
     snowflake.worker_id = 1
 
+If the host names of your servers have numbers, such as db-1, a line that is the same on all can take the place of the
+second one: snowflake.worker_id_from = 'hostname=db-*'
+
 Add to postgresql.conf, and restart the server:
 
     shared_preload_libraries = 'snowflake_pg'

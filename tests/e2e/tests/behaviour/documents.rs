@@ -142,6 +142,11 @@ fn the_configurations_of_every_page_start_a_server() {
             builder = match name {
                 // This machine does not have the file.
                 "snowflake.public_key_file" => builder.public_keys(KEY_OF_PAGES),
+                // Nor has it the name.
+                "snowflake.worker_id_from" => builder
+                    .unset("snowflake.worker_id")
+                    .environment("HOST=db-1".into())
+                    .set(name, &value.trim_matches('\'').replace("hostname=", "HOST=")),
                 _ => builder.set(name, value.trim_matches('\'')),
             };
         }

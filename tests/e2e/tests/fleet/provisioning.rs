@@ -14,9 +14,11 @@ fn block(mark: &str) -> String {
     blocks.into_iter().find(|block| block.text.contains(mark)).expect(mark).text
 }
 
-/// The identity of a server with these lines in its configuration, and these arguments.
-fn identity(lines: &str, arguments: &[&str]) -> (i32, i32) {
-    let mut server = server_with(Cluster::builder().unset("shared_preload_libraries"), lines);
+/// The identity of a server with these lines in its configuration, and these arguments, on a host of
+/// this name, as far as the environment can say.
+fn identity(lines: &str, host: &str, arguments: &[&str]) -> (i32, i32) {
+    let builder = Cluster::builder().environment(format!("HOST={host}"));
+    let mut server = server_with(builder.unset("shared_preload_libraries"), lines);
     let preloads = ["-c", "shared_preload_libraries=snowflake_pg"];
     server.start_with(&[&preloads, arguments].concat()).expect("a start");
     server.run("CREATE EXTENSION snowflake");
@@ -57,19 +59,18 @@ fn cloud_init_gives_a_server_its_identity() {
     assert!(said.contains("Valid "), "{said}");
     let (_, script) = text.split_once("- |\n").expect("a script");
     run(Command::new("sh").args(["-ec", script]));
-    assert_eq!(identity(&format!("include '{home}/snowflake/identity.conf'\n"), &[]), (0, 0));
+    assert_eq!(identity(&format!("include '{home}/snowflake/identity.conf'\n"), "", &[]), (0, 0));
 }
 
-/// The arguments of the pods give each its own worker ID. `$(POD_INDEX)` is replaced here, as
-/// Kubernetes does.
+/// All pods have the same arguments.
 #[test]
 fn a_stateful_set_gives_each_pod_its_identity() {
     let manifest = block("kind: StatefulSet");
     let (_, arguments) = manifest.split_once("args:\n").expect("arguments");
-    for pod in ["0", "2"] {
-        let arguments = arguments.replace("$(POD_INDEX)", pod);
-        let arguments: Vec<&str> =
-            arguments.lines().map(|line| line.trim().trim_start_matches("- ")).collect();
-        assert_eq!(identity("", &arguments), (1, pod.parse().expect("a number")));
+    let arguments = arguments.replace("hostname=", "HOST=");
+    let arguments: Vec<&str> =
+        arguments.lines().map(|line| line.trim().trim_start_matches("- ")).collect();
+    for (host, worker) in [("db-0", 0), ("db-2", 2)] {
+        assert_eq!(identity("", host, &arguments), (1, worker));
     }
 }
