@@ -1,50 +1,55 @@
--- Statements that let keys of tables that exist take snowflake IDs, and back. The functions only read the
--- catalog, with the rights of their caller. Their text is executed elsewhere: every name is qualified,
--- whatever search_path is, and no name ends a comment or a block. What is not a shape that is tested
--- stays, and a comment says why.
+-- Statements that let keys of tables that exist take snowflake IDs. The function only reads the catalog, with
+-- the rights of its caller. Its text is executed elsewhere: every name is qualified, whatever search_path is,
+-- and no name ends a comment or a block. What is not a shape that is tested stays, and a comment says why.
 
--- A line of a script. A name in it can have any character.
-CREATE FUNCTION snowflake_internal.snowflake_line(kind text, line text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sql$
-SELECT CASE WHEN kind = '--' THEN '-- ' || regexp_replace(line, E'[\n\r]+', ' ', 'g')
-    WHEN kind = '' THEN line || ';'
-    WHEN strpos(line, '$do$') = 0 THEN format(E'DO $do$ BEGIN\n    %s\nEND $do$;', line)
-    ELSE format('DO %L;', format('BEGIN %s END', line)) END
-$sql$;
-
--- The lines with which the script of an owner begins, for a digest by which it knows whether it is still
--- printed. Tables are locked in the order of an INSERT, what refers before what it refers to: by the
--- longest chain of references that ends with a table, and then by the longest that begins with it. A
--- circle has all lengths, up to a limit.
+-- A script, from its lines and the tables that each owner's locks. It begins with the locks, and asks by a
+-- digest whether the same is still printed. Tables are locked in the order of an INSERT, what refers before
+-- what it refers to: by the longest chain of references that ends with a table, and then by the longest that
+-- begins with it. A circle has all lengths, up to a limit.
 CREATE FUNCTION snowflake_internal.snowflake_script(
-    owner oid, locked oid[], function text, tables regclass[], schema regnamespace, digest text)
-    RETURNS TABLE (step integer, kind text, line text)
+    function text, tables regclass[], schema regnamespace, lines jsonb) RETURNS SETOF text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
-WITH RECURSIVE link AS MATERIALIZED (
+WITH RECURSIVE given AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(lines) l (owner oid, step int, name text, kind text, text text, rel oid)
+),
+locked AS (SELECT DISTINCT owner, rel FROM given WHERE rel IS NOT NULL),
+link AS MATERIALIZED (
     SELECT DISTINCT v.* FROM pg_constraint, LATERAL (
         VALUES (conrelid, confrelid, true), (confrelid, conrelid, false)) v (rel, next, is_up)
-    WHERE contype = 'f' AND conrelid <> confrelid AND conrelid = ANY (locked) AND confrelid = ANY (locked)
-), chain (rel, is_up, length) AS (
-    SELECT rel, is_up, 0 FROM unnest(locked) rel, (VALUES (true), (false)) v (is_up)
+    WHERE contype = 'f' AND conrelid <> confrelid AND conrelid = ANY (ARRAY(SELECT rel FROM locked))
+        AND confrelid = ANY (ARRAY(SELECT rel FROM locked))
+),
+chain (rel, is_up, length) AS (
+    SELECT DISTINCT rel, is_up, 0 FROM locked, (VALUES (true), (false)) v (is_up)
     UNION SELECT next, is_up, length + 1 FROM chain JOIN link USING (rel, is_up) WHERE length < 40
-), ordered AS (
-    SELECT concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, c.oid::regclass) AS name,
-        relrowsecurity, count(*) = 82 AS in_circle, row_number() OVER (ORDER BY max(length) FILTER
-            (WHERE is_up), max(length) FILTER (WHERE NOT is_up) DESC, c.oid::regclass::text) AS place
-    FROM chain JOIN pg_class c ON c.oid = rel GROUP BY c.oid
-)
-SELECT v.* FROM (
-    SELECT string_agg(name, ', ' ORDER BY place) AS names, bool_or(relrowsecurity) AS has_policies,
+),
+longest AS (
+    SELECT rel, max(length) FILTER (WHERE is_up) AS up, max(length) FILTER (WHERE NOT is_up) AS down
+    FROM chain GROUP BY rel
+),
+ordered AS (
+    SELECT owner, concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, rel::regclass) AS name,
+        relrowsecurity, least(up, down) = 40 AS in_circle,
+        row_number() OVER (ORDER BY up, down DESC, rel::regclass::text) AS place
+    FROM locked JOIN longest USING (rel) JOIN pg_class ON pg_class.oid = rel
+),
+head AS (
+    SELECT owner, string_agg(name, ', ' ORDER BY place) AS names, bool_or(relrowsecurity) AS has_policies,
         string_agg(name, ', ' ORDER BY place) FILTER (WHERE in_circle) AS circle,
+        (SELECT md5(string_agg(concat(rel, text), E'\n' ORDER BY step, g.name, text, rel))
+            FROM given g WHERE g.owner = o.owner AND kind <> '--') AS digest,
         (SELECT least(500, setting::int / 2) FROM pg_settings s WHERE s.name = 'deadlock_timeout') AS ms
-    FROM ordered
-) o, LATERAL (VALUES
-    (1, '--', format('tables of %s, in one transaction', owner::regrole)),
-    (3, '', format('SET LOCAL lock_timeout = %s', ms)),
-    (4, '', CASE WHEN has_policies THEN 'SET LOCAL row_security = off' END),
-    (5, '--', 'these refer to each other, and are locked in any order: ' || circle),
-    (6, '', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', names)),
-    (7, 'DO', format($$IF pg_catalog.current_setting('transaction_isolation')
+    FROM ordered o GROUP BY owner
+),
+line AS (
+    SELECT owner, step, name, kind, text FROM given
+    UNION ALL SELECT owner, step, '', kind, text FROM head, LATERAL (VALUES
+        (1, '--', format('tables of %s, in one transaction', owner::regrole)),
+        (3, '', format('SET LOCAL lock_timeout = %s', ms)),
+        (4, '', CASE WHEN has_policies THEN 'SET LOCAL row_security = off' END),
+        (5, '--', 'these refer to each other, and are locked in any order: ' || circle),
+        (6, '', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', names)),
+        (7, 'DO', format($$IF pg_catalog.current_setting('transaction_isolation')
                 OPERATOR(pg_catalog.<>) 'read committed'
             OR NOT EXISTS (SELECT FROM @extschema@.%I(%s, %s) AS line
                            WHERE pg_catalog.strpos(line, '%s') OPERATOR(pg_catalog.>) 0) THEN
@@ -52,7 +57,14 @@ SELECT v.* FROM (
             MESSAGE = 'the tables have changed since these statements were printed',
             HINT = 'Print them again, and execute them in a READ COMMITTED transaction.';
     END IF;$$, function, coalesce(quote_literal(tables) || '::pg_catalog.regclass[]', 'NULL'),
-        coalesce(quote_literal(schema) || '::pg_catalog.regnamespace', 'NULL'), digest))) v (step, kind, line)
+            coalesce(quote_literal(schema) || '::pg_catalog.regnamespace', 'NULL'), digest))
+    ) v (step, kind, text)
+)
+SELECT CASE WHEN kind = '--' THEN '-- ' || regexp_replace(text, E'[\n\r]+', ' ', 'g')
+    WHEN kind = '' THEN text || ';'
+    WHEN strpos(text, '$do$') = 0 THEN format(E'DO $do$ BEGIN\n    %s\nEND $do$;', text)
+    ELSE format('DO %L;', format('BEGIN %s END', text)) END
+FROM line WHERE text IS NOT NULL ORDER BY owner NULLS FIRST, step, name, text
 $sql$;
 
 CREATE FUNCTION snowflake_conversion(tables regclass[] DEFAULT NULL, schema regnamespace DEFAULT NULL)
@@ -65,34 +77,40 @@ use AS NOT MATERIALIZED (
         replace(pg_describe_object(classid, objid, objsubid), 'rule _RETURN on ', '') AS by_whom
     FROM pg_depend d WHERE refclassid = 'pg_class'::regclass
 ),
+-- a row: a table, its name in a statement, and what keeps all of its columns as they are
+relation AS NOT MATERIALIZED (
+    SELECT c.*, oid AS rel,
+        concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, oid::regclass) AS name,
+        CASE WHEN relkind = 'f' THEN 'is foreign' WHEN relpersistence = 't' THEN 'is temporary'
+            WHEN reloftype <> 0 THEN format('is of type %s', reloftype::regtype)
+            WHEN EXISTS (SELECT FROM pg_depend
+                WHERE (classid, objid, deptype) = ('pg_class'::regclass, c.oid, 'e'))
+            THEN 'belongs to an extension' END AS oddity
+    FROM pg_class c
+),
 -- a row: a column that takes values of a sequence, which it owns, or IDs
 key AS (
-    SELECT c.*, c.oid AS rel, attnum AS col, attname, atttypid AS type, attidentity <> '' AS is_identity,
-        expr, coalesce(expr = next_id, false) AS is_ours, s.*
-    FROM ours, pg_class c JOIN pg_attribute a ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
+    SELECT c.*, attnum AS col, attname, atttypid AS type, attidentity <> '' AS is_identity, expr,
+        coalesce(expr = next_id, false) AS is_ours, s.*
+    FROM ours, relation c JOIN pg_attribute ON attrelid = rel AND attnum > 0 AND NOT attisdropped
         LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum) AND attgenerated = ''
         LEFT JOIN LATERAL pg_get_expr(adbin, adrelid) expr ON true
         LEFT JOIN LATERAL (SELECT s.* FROM use JOIN pg_sequence s ON seqrelid = objid
             WHERE (of, refobjsubid) = (attrelid, attnum) AND (deptype = 'i'
                 OR deptype = 'a' AND expr = format('nextval(%L::regclass)', objid::regclass))) s ON true
     WHERE relkind IN ('r', 'p', 'f') AND (attidentity <> '' OR strpos(expr, 'nextval(') > 0)
-        AND (c.oid = ANY (tables) OR NOT relispartition AND (relnamespace = schema
+        AND (rel = ANY (tables) OR NOT relispartition AND (relnamespace = schema
             OR tables IS NULL AND schema IS NULL AND relpersistence <> 't'))
 ),
 -- a row: a function whose text can take values of sequences
 body AS MATERIALIZED (
-    SELECT oid::regprocedure AS name, prosrc FROM pg_proc
+    SELECT oid::regprocedure AS signature, prosrc FROM pg_proc
     WHERE pronamespace <> 'pg_catalog'::regnamespace AND prosrc ~* '(next|set)val'
 ),
 -- a row: such a column, and why it stays, whatever its type
 judged AS (
-    SELECT key.*, CASE
-        WHEN relkind = 'f' THEN 'the table is foreign'
-        WHEN relpersistence = 't' THEN 'the table is temporary'
+    SELECT key.*, CASE WHEN oddity IS NOT NULL THEN 'the table ' || oddity
         WHEN relispartition THEN format('the table is a partition of %s', pg_partition_root(rel))
-        WHEN reloftype <> 0 THEN format('the table is of type %s', reloftype::regtype)
-        WHEN EXISTS (SELECT FROM pg_depend WHERE (classid, objid, deptype) = ('pg_class'::regclass, rel, 'e'))
-            THEN 'the table belongs to an extension'
         WHEN NOT EXISTS (SELECT FROM pg_index WHERE indrelid = rel AND indisprimary
             AND col = ANY ((indkey::int2[])[0:indnkeyatts - 1])) THEN 'it is not in the primary key'
         WHEN type NOT IN ('int4'::regtype, 'int8'::regtype) THEN concat('it is of type ', type::regtype)
@@ -109,9 +127,9 @@ judged AS (
                 SELECT inhrelid FROM pg_inherits WHERE inhparent = rel
                 UNION SELECT relid FROM pg_partition_tree(rel)), false) LIMIT 1
         ), (
-            SELECT format('function %s names its sequence', name)
+            SELECT format('function %s names its sequence', signature)
             FROM body JOIN pg_class s ON s.oid = seqrelid WHERE strpos(prosrc, s.relname) > 0 LIMIT 1
-        ), CASE relkind WHEN 'p' THEN (
+        ), (
             SELECT format(CASE WHEN partrelid IS NULL THEN 'partition %s has another default'
                 ELSE '%s is partitioned by it, or by an expression' END, attrelid::regclass)
             FROM pg_partition_tree(rel) JOIN pg_attribute a ON attrelid = relid AND a.attname = key.attname
@@ -120,7 +138,7 @@ judged AS (
                 LEFT JOIN pg_attrdef ON (adrelid, adnum) = (relid, attnum)
             WHERE partrelid IS NOT NULL
                 OR relid <> rel AND adnum > 0 AND pg_get_expr(adbin, relid) IS DISTINCT FROM expr LIMIT 1
-        ) END) END AS reason
+        )) END AS reason
     FROM key
 ),
 -- a row: a column that refers to another one by a foreign key
@@ -144,19 +162,18 @@ narrow AS (
 ),
 -- a row: why its type stays. Constraints and plain indexes may depend on such a column, and nothing else.
 obstacle (key_rel, key_col, reason) AS (
-    SELECT key_rel, key_col, CASE WHEN type NOT IN ('int4'::regtype, 'int2'::regtype)
-        THEN format('%s.%I is of type %s', rel::regclass, attname, type::regtype)
-        WHEN c.relowner <> k.relowner THEN format('%s belongs to %s', member::regclass, c.relowner::regrole)
-        ELSE format('%s is partitioned by it, inherits, or is typed, foreign or of an extension',
-            member::regclass) END
-    FROM narrow JOIN pg_class c ON c.oid = member JOIN pg_class k ON k.oid = key_rel
-    WHERE type NOT IN ('int4'::regtype, 'int2'::regtype) OR c.relowner <> k.relowner OR c.reloftype <> 0
-        OR EXISTS (SELECT FROM pg_partitioned_table
-            WHERE partrelid = member AND (number = ANY (partattrs) OR 0 = ANY (partattrs)))
-        OR c.relkind = 'f' OR c.relispartition AND member = rel OR NOT c.relispartition AND c.relkind = 'r'
-            AND EXISTS (SELECT FROM pg_inherits WHERE member IN (inhparent, inhrelid))
-        OR EXISTS (SELECT FROM pg_depend
-            WHERE (classid, objid, deptype) = ('pg_class'::regclass, member, 'e'))
+    SELECT key_rel, key_col, concat(member::regclass, v.reason)
+    FROM narrow n JOIN relation c ON c.rel = member JOIN pg_class k ON k.oid = key_rel, LATERAL (VALUES
+            (type NOT IN ('int4'::regtype, 'int2'::regtype),
+                format('.%I is of type %s', attname, type::regtype)),
+            (oddity IS NOT NULL, ' ' || oddity),
+            (c.relowner <> k.relowner, format(' belongs to %s', c.relowner::regrole)),
+            (c.relispartition AND member = n.rel, ' is a partition'),
+            (NOT c.relispartition AND c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits
+                WHERE member IN (inhparent, inhrelid)), ' has a parent or children by INHERITS'),
+            (EXISTS (SELECT FROM pg_partitioned_table
+                WHERE partrelid = member AND (number = ANY (partattrs) OR 0 = ANY (partattrs))),
+                ' is partitioned by it, or by an expression')) v (holds, reason) WHERE holds
     UNION SELECT key_rel, key_col, format('%s uses %s.%I', by_whom, member::regclass, attname)
     FROM narrow JOIN use ON (of, refobjsubid) = (member, number)
         LEFT JOIN pg_constraint c ON classid = 'pg_constraint'::regclass AND c.oid = objid
@@ -166,19 +183,17 @@ obstacle (key_rel, key_col, reason) AS (
     WHERE NOT coalesce(contype IN ('p', 'u', 'f', 'n') OR (adrelid, adnum) = (member, number) OR seqrelid > 0
         OR indexrelid > 0 AND indexprs IS NULL AND indpred IS NULL, false)
     UNION SELECT key_rel, key_col, concat(pg_describe_object(d.classid, objid, objsubid), ' has its row type')
-    FROM narrow JOIN pg_class c ON c.oid = member JOIN pg_type t ON t.oid = reltype,
-        LATERAL (VALUES (t.oid), (typarray)) v (type)
-        JOIN pg_depend d ON (refclassid, refobjid, deptype) = ('pg_type'::regclass, v.type, 'n')
-    WHERE d.classid IN ('pg_class'::regclass, 'pg_type'::regclass)
+    FROM narrow JOIN pg_class c ON c.oid = member JOIN pg_type t ON t.oid = reltype
+        JOIN pg_depend d ON refclassid = 'pg_type'::regclass AND refobjid IN (t.oid, typarray)
+    WHERE deptype = 'n' AND d.classid IN ('pg_class'::regclass, 'pg_type'::regclass)
 ),
 -- a row: a column, and why it stays; NULL if it is converted
 decided AS (
     SELECT judged.*, coalesce(reason, reasons) AS stays FROM judged LEFT JOIN (
         SELECT key_rel AS rel, key_col AS col, string_agg(reason, '; ' ORDER BY reason) AS reasons
-            FROM obstacle GROUP BY 1, 2
-    ) o USING (rel, col)
+        FROM obstacle GROUP BY 1, 2) o USING (rel, col)
 ),
-converted AS (SELECT * FROM decided WHERE stays IS NULL),
+converted AS (SELECT *, rel::regclass::text AS of FROM decided WHERE stays IS NULL),
 -- a row: a change of a column
 change AS (
     SELECT rel, col, 1 AS number, format('ALTER %I DROP IDENTITY', attname) AS part
@@ -190,61 +205,46 @@ change AS (
 ),
 -- a row: a table that changes
 altered AS (
-    SELECT c.oid AS rel, relowner, bool_or(number = 2) AS is_retyped,
-        string_agg(part, ', ' ORDER BY number = 3, col, number) AS parts,
-        concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, c.oid::regclass) AS name
-    FROM change JOIN pg_class c ON c.oid = rel GROUP BY c.oid
+    SELECT rel, relowner, name, bool_or(number = 2) AS is_retyped,
+        string_agg(part, ', ' ORDER BY number = 3, col, number) AS parts
+    FROM change JOIN relation USING (rel) GROUP BY 1, 2, 3
 ),
--- a row: an owner, with what is locked: what changes, and what foreign keys connect with a type that does
-owner AS (
-    SELECT a.relowner, array_agg(DISTINCT other) AS locked FROM (
-        SELECT rel, rel FROM altered UNION SELECT rel, other FROM change JOIN (
-            SELECT rel, col, to_rel FROM reference UNION ALL SELECT to_rel, to_col, rel FROM reference
-        ) r (rel, col, other) USING (rel, col) WHERE number = 2
-    ) t (rel, other) JOIN altered a USING (rel)
-        JOIN pg_class c ON c.oid = other AND c.relowner = a.relowner GROUP BY 1
-),
--- a row: a statement that changes something
-statement (relowner, step, name, text) AS (
-    SELECT relowner, 10, rel::regclass::text, format('ALTER TABLE %s %s', name, parts) FROM altered
-    UNION SELECT relowner, 11, seqrelid::regclass::text,
-        format('ALTER SEQUENCE %s AS bigint NO MAXVALUE', seqrelid::regclass)
-    FROM converted WHERE NOT is_identity AND (seqtypid <> 'int8'::regtype OR seqmax = 2147483647)
-),
--- a row: a line of the script
-line (relowner, step, name, kind, text) AS (
-    SELECT NULL::oid, 0, '', '--', format('%s.%I stays: %s', rel::regclass, attname, stays)
-        FROM decided WHERE stays IS NOT NULL
-    UNION ALL SELECT NULL, 0, '', '--', format('%s has no column that takes values of a sequence', t)
+-- a row: a line, and a table to lock: one that changes, or that a foreign key connects with a type that does
+line (owner, step, name, kind, text, rel) AS (
+    SELECT NULL::oid, 0, '', '--', format('%s.%I stays: %s', rel::regclass, attname, stays), NULL::oid
+    FROM decided WHERE stays IS NOT NULL
+    UNION ALL SELECT NULL, 0, '', '--', format('%s has no column that takes values of a sequence', t), NULL
     FROM unnest(tables) t WHERE t NOT IN (SELECT rel FROM key)
-    UNION ALL SELECT owner.relowner, s.step, '', kind, line FROM owner JOIN (
-        SELECT relowner, md5(string_agg(text, E'\n' ORDER BY step, name)) AS digest FROM statement GROUP BY 1
-    ) d USING (relowner), snowflake_internal.snowflake_script(relowner, locked, 'snowflake_conversion',
-        tables, schema, digest) s
-    UNION ALL SELECT relowner, 2, '', 'DO', format($$IF session_user OPERATOR(pg_catalog.<>) %L THEN
+    UNION ALL SELECT relowner, 10, rel::regclass::text, '', format('ALTER TABLE %s %s', name, parts), rel
+    FROM altered
+    UNION ALL SELECT a.relowner, 6, '', '', NULL, v.o FROM reference JOIN pg_class a ON a.oid = rel
+        JOIN pg_class b ON (b.oid, b.relowner) = (to_rel, a.relowner), LATERAL (VALUES (rel), (to_rel)) v (o)
+    WHERE (rel, col) IN (SELECT rel, col FROM change WHERE number = 2)
+        OR (to_rel, to_col) IN (SELECT rel, col FROM change WHERE number = 2)
+    UNION ALL SELECT relowner, v.*, NULL FROM (
+        SELECT relowner, string_agg(name, ', ' ORDER BY name) AS names
+        FROM altered WHERE is_retyped GROUP BY relowner
+    ) o, LATERAL (VALUES (2, '', 'DO', format($$IF session_user OPERATOR(pg_catalog.<>) %L THEN
         RAISE insufficient_privilege USING MESSAGE = %L,
             HINT = 'Connect as this role; or, if you trust its functions, take this block out.';
     END IF;$$, pg_get_userbyid(relowner),
-        format('changing types can run code of %s with your rights', relowner::regrole))
-    FROM altered WHERE is_retyped GROUP BY relowner
-    UNION ALL SELECT relowner, step, name, '', text FROM statement
-    UNION ALL SELECT relowner, v.step, rel::regclass::text, kind, text FROM ours, converted, LATERAL (VALUES
-        (9, '--', CASE WHEN is_identity THEN format('%s.%I loses the sequence %s, with its grants and '
+            format('changing types can run code of %s with your rights', relowner::regrole))),
+        (14, '', '--', format('after the commit: ANALYZE %s; let clients connect again', names))) v
+    UNION ALL SELECT relowner, v.*, NULL FROM ours, converted, LATERAL (VALUES
+        (9, of, '--', CASE WHEN is_identity THEN format('%s.%I loses the sequence %s, with its grants and '
             'comment; then INSERT ... OVERRIDING USER VALUE takes the values that it is given',
-            rel::regclass, attname, seqrelid::regclass) END),
-        (12, 'DO', format($$IF (SELECT pg_catalog.max(%I) FROM %s) OPERATOR(pg_catalog.>=) %s THEN
+            of, attname, seqrelid::regclass) END),
+        (11, seqrelid::regclass::text, '', CASE WHEN NOT is_identity AND seqmax < 9223372036854775807
+            THEN format('ALTER SEQUENCE %s AS bigint NO MAXVALUE', seqrelid::regclass) END),
+        (12, of, 'DO', format($$IF (SELECT pg_catalog.max(%I) FROM %s) OPERATOR(pg_catalog.>=) %s THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = %L,
             HINT = 'Give these rows other keys. Before the first ID, an earlier epoch makes IDs larger.';
-    END IF;$$, attname, concat(CASE WHEN relkind = 'r' AND relhassubclass THEN 'ONLY ' END, rel::regclass),
-            next_id, format('keys of %s are not below the next snowflake ID', rel::regclass))),
-        (13, '--', CASE WHEN EXISTS (
+    END IF;$$, attname, name, next_id, format('keys of %s are not below the next snowflake ID', of))),
+        (13, of, '--', CASE WHEN EXISTS (
                 SELECT FROM (SELECT rel UNION SELECT relid FROM pg_partition_tree(rel)) t (oid)
                 WHERE pg_relation_size(oid) > 0)
-            THEN format('%s.%I has keys that mean no time: those below %s', rel::regclass, attname,
-                snowflake_internal.snowflake_within_min(now())) END)) v (step, kind, text) WHERE NOT is_ours
-    UNION ALL SELECT relowner, 14, '', '--', format('after the commit: ANALYZE %s; let clients connect again',
-        string_agg(name, ', ' ORDER BY name)) FROM altered WHERE is_retyped GROUP BY relowner
+            THEN format('%s.%I has keys that mean no time: those below %s', of, attname,
+                snowflake_internal.snowflake_within_min(now())) END)) v WHERE NOT is_ours
 )
-SELECT snowflake_internal.snowflake_line(kind, text) FROM line WHERE text IS NOT NULL
-ORDER BY relowner NULLS FIRST, step, name, text
+SELECT snowflake_internal.snowflake_script('snowflake_conversion', tables, schema, jsonb_agg(l)) FROM line l
 $sql$;

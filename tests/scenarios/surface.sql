@@ -21,7 +21,6 @@ ORDER BY p.proname COLLATE "C", p.pronargs;
 --> snowflake_horizon() | s | t | r | f
 --> snowflake_internal.snowflake_horizon_held() | v | t | r | f
 --> snowflake_json(bigint) | i | t | s | f
---> snowflake_internal.snowflake_line(text,text) | i | f | s | f
 --> snowflake_make(timestamp with time zone,integer,integer,integer) | i | t | s | f
 --> snowflake_make(timestamp with time zone,integer,integer,integer,timestamp with time zone,integer,integer,integer) | i | t | s | f
 --> snowflake_max(timestamp with time zone) | i | t | s | f
@@ -39,7 +38,7 @@ ORDER BY p.proname COLLATE "C", p.pronargs;
 --> snowflake_release_node(text,timestamp with time zone,timestamp with time zone,boolean) | v | f | u | f
 --> snowflake_reversion(regclass[],regnamespace) | s | f | s | f
 --> snowflake_revert(regclass,name,boolean) | v | t | u | f
---> snowflake_internal.snowflake_script(oid,oid[],text,regclass[],regnamespace,text) | s | f | s | f
+--> snowflake_internal.snowflake_script(text,regclass[],regnamespace,jsonb) | s | f | s | f
 --> snowflake_sequence(bigint) | i | t | s | f
 --> snowflake_set_floor(timestamp with time zone,boolean) | v | t | u | f
 --> snowflake_internal.snowflake_stat() | v | t | s | f

@@ -46,3 +46,10 @@ INSERT INTO marks VALUES (9223372036854775807);
 SELECT run(ARRAY(SELECT snowflake_conversion('{marks}')));
 --> ERROR 55000: keys of public.marks are not below the next snowflake ID
 --> HINT: Give these rows other keys. Before the first ID, an earlier epoch makes IDs larger.
+
+-- A sequence that stays has no bound below IDs: a loader of rows sets it to the largest key.
+CREATE SEQUENCE of_bounded MAXVALUE 1000; CREATE TABLE bounded (id bigint PRIMARY KEY DEFAULT nextval('of_bounded'));
+ALTER SEQUENCE of_bounded OWNED BY bounded.id;
+SELECT line FROM snowflake_conversion('{bounded}') AS line WHERE line ~ '^ALTER';
+--> ALTER TABLE public.bounded ALTER id SET DEFAULT public.snowflake_nextval();
+--> ALTER SEQUENCE public.of_bounded AS bigint NO MAXVALUE;

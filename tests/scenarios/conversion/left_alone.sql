@@ -90,9 +90,9 @@ SELECT snowflake_conversion(schema => 'kinds');
 --> -- kinds.j.id stays: column j of table kinds.rows_of_j has its row type
 --> -- kinds.k.id stays: view kinds.of_reference uses kinds.refers_k.k
 --> -- kinds.l.id stays: view kinds.of_partition uses kinds.l_1.id
---> -- kinds.m.id stays: kinds.lists is partitioned by it, inherits, or is typed, foreign or of an extension
+--> -- kinds.m.id stays: kinds.lists is partitioned by it, or by an expression
 --> -- kinds.n.id stays: kinds.domains.n is of type public.number
---> -- kinds.o.id stays: kinds.o is partitioned by it, inherits, or is typed, foreign or of an extension
---> -- kinds.p.id stays: kinds.p is partitioned by it, inherits, or is typed, foreign or of an extension
+--> -- kinds.o.id stays: kinds.o has a parent or children by INHERITS
+--> -- kinds.p.id stays: kinds.p has a parent or children by INHERITS
 --> -- kinds.q.id stays: kinds.theirs belongs to clerk
 --> -- kinds.r.id stays: statistics object kinds.of_r uses kinds.r.id

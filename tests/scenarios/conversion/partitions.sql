@@ -24,6 +24,15 @@ BEGIN; SELECT run(ARRAY(SELECT snowflake_reversion(schema => 'public'))); COMMIT
 INSERT INTO logs (day) VALUES ('2026-05-06') RETURNING id = (SELECT max(id) + 1 FROM logs); --> t
 INSERT INTO logs_27_1 (day) VALUES ('2027-01-01') RETURNING id = (SELECT max(id) + 1 FROM logs); --> t
 SELECT has_sequence_privilege('app', 'logs_id_seq', 'USAGE'); --> t
+-- A partition that owns a sequence takes the values of its table's.
+CREATE TABLE visits_26 (id bigint NOT NULL DEFAULT snowflake_nextval(), day date NOT NULL); CREATE SEQUENCE of_26 OWNED BY visits_26.id;
+CREATE TABLE all_visits (id bigint DEFAULT snowflake_nextval(), day date, PRIMARY KEY (day, id)) PARTITION BY RANGE (day);
+ALTER TABLE all_visits ATTACH PARTITION visits_26 FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+SELECT line FROM snowflake_reversion('{all_visits,visits_26}') AS line WHERE line ~ '^(--|CREATE)';
+--> -- tables of shop, in one transaction
+--> CREATE SEQUENCE public.all_visits_id_seq;
+BEGIN; SELECT run(ARRAY(SELECT snowflake_reversion('{all_visits,visits_26}'))); COMMIT;
+SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'visits_26'::regclass; --> nextval('all_visits_id_seq'::regclass)
 
 -- Neither the parent of a child nor its siblings change with it, in whatever schema.
 CREATE TABLE papers (id bigserial PRIMARY KEY); CREATE TABLE drafts (PRIMARY KEY (id)) INHERITS (papers);

@@ -144,7 +144,10 @@ fn a_schema_of_many_tables_is_printed_in_a_part_of_the_time_of_its_statements() 
         let schema = format!("of_{tables}");
         chain(&mut client, &schema, tables);
         let print = format!("SELECT snowflake_conversion(schema => '{schema}')");
-        let (script, whole) = timed(|| values::<String>(&mut client, &print));
+        // The fastest of three, since a test beside this one can slow one down.
+        let times: Vec<_> =
+            (0..3).map(|_| timed(|| values::<String>(&mut client, &print))).collect();
+        let (script, whole) = times.into_iter().min_by_key(|(_, time)| *time).expect("three");
         let print = format!("SELECT snowflake_conversion('{{{schema}.t5}}')");
         let (one, single) = timed(|| values::<String>(&mut client, &print));
         assert!(script.iter().filter(|line| line.starts_with("ALTER TABLE ")).count() == tables);
@@ -154,10 +157,10 @@ fn a_schema_of_many_tables_is_printed_in_a_part_of_the_time_of_its_statements() 
         println!(
             "{tables} tables: {whole:.2?}, and {single:.2?} for one; the statements {executed:.2?}"
         );
-        assert!(whole < executed && single < whole, "{whole:?}, {single:?}, {executed:?}");
+        assert!(4 * whole < executed && single < whole, "{whole:?}, {single:?}, {executed:?}");
         rates.push(whole / tables as u32);
     }
-    assert!(rates[1] < 3 * rates[0], "the time for a table grows: {rates:?}");
+    assert!(2 * rates[1] < 3 * rates[0], "the time for a table grows: {rates:?}");
 }
 
 /// Locks are those of the statements. Where the lock table does not hold them, PostgreSQL says so.

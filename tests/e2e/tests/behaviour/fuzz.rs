@@ -36,10 +36,13 @@ fn extremes(of: &str) -> Vec<&'static str> {
             "NULL | 0 | 1 | 4294967295 | 'pg_class' | 'plain' | '\"Odd \"\"Name%s\"' | 'parted' |
              'a_view' | 'a_sequence' | 'an_index' | 'a_matview' | 'kept'"
         }
-        "oid" => "NULL | 0 | 1 | 4294967295 | 'plain'::regclass",
-        "oid[]" | "regclass[]" => {
+        "regclass[]" => {
             "NULL | '{}' | '{NULL}' | '{0,1,4294967295}' | '{{1},{2}}' | ARRAY['plain'::regclass] |
              ARRAY['pg_class'::regclass, 'kept', 'parted', 'a_view', 'a_sequence', 'an_index']"
+        }
+        "jsonb" => {
+            r#"NULL | '[]' | '[{}]' | '[{"owner": 1, "step": 2, "kind": "", "rel": 4294967295}]' |
+             '[{"owner": 10, "step": 1, "kind": "DO", "text": "$do$", "rel": 1259}]'"#
         }
         "regnamespace" => "NULL | 0 | 1 | 4294967295 | 'public' | 'pg_catalog'",
         other => panic!("no extremes of {other}"),
