@@ -31,6 +31,10 @@ pub fn unix_ms() -> i64 {
 /// Time since the machine was started, in milliseconds. Nobody can set it, and it goes on while the
 /// machine sleeps.
 pub fn boot_ms() -> i64 {
+    boot_time().as_millis() as i64
+}
+
+fn boot_time() -> Duration {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the pointer is valid for the call, which fills in what it points to: this clock is
     // never missing.
@@ -38,7 +42,7 @@ pub fn boot_ms() -> i64 {
         libc::clock_gettime(libc::CLOCK_BOOTTIME, time.as_mut_ptr());
         time.assume_init()
     };
-    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Both clocks.
@@ -74,22 +78,24 @@ const SPIN: Duration = Duration::from_micros(80);
 /// Waits of at most this are too short for a latch, whose unit is the millisecond.
 const SHORT: Duration = Duration::from_millis(3);
 
-/// The longest sleep before the clock is looked at again: somebody might set it right.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// The longest wait before the caller decides again, in milliseconds: somebody might set the clock
+/// right.
+pub const LOOK_AGAIN: i64 = 100;
 
-/// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, or for a while on
-/// the way there: the caller looks at the clock again in any case.
+/// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, but for no more than
+/// `longest` milliseconds by the boot clock, since somebody might set the clock back.
 ///
 /// The wait shows in `pg_stat_activity`, and ends with an error when the statement is canceled.
-pub fn wait_towards(until: i64) {
+pub fn wait_towards(until: i64, longest: i64) {
     let _shown = WaitEvent::start();
+    let ends = boot_time() + Duration::from_millis(longest as u64);
     loop {
         check_for_interrupts!();
-        let remaining = remaining(until);
+        let remaining = remaining(until).min(ends.saturating_sub(boot_time()));
         if remaining.is_zero() {
             return;
         } else if remaining > SHORT {
-            return wait_on_latch((remaining - Duration::from_millis(1)).min(LOOK_AGAIN));
+            wait_on_latch(remaining - Duration::from_millis(1));
         } else if remaining > SPIN {
             std::thread::sleep(remaining - SPIN);
         } else {
@@ -101,7 +107,7 @@ pub fn wait_towards(until: i64) {
 fn remaining(until: i64) -> Duration {
     match UNIX_EPOCH.checked_add(Duration::from_millis(until.max(0) as u64)) {
         Some(until) => until.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO),
-        None => LOOK_AGAIN,
+        None => Duration::MAX,
     }
 }
 
@@ -117,7 +123,6 @@ fn wait_on_latch(duration: Duration) {
         );
         pg_sys::ResetLatch(pg_sys::MyLatch);
     }
-    check_for_interrupts!();
 }
 
 /// Shows the session as waiting, for as long as it lives.

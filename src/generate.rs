@@ -136,11 +136,21 @@ fn take_slowly(fixed: &Fixed, want: u32) -> Result<Taken, Error> {
         if let (Some(since), Some(max_wait)) = (behind_since, settings::MAX_WAIT.limit()) {
             limits.max_wait = max_wait - since.elapsed().as_millis() as i64;
         }
+        // Where single IDs fill each millisecond before it comes, a run has none left. It takes its turn.
+        let want = if waiting.is_longer_than(limits.max_queue) { 1 } else { want };
         let reading = Reading { now: clock::unix_ms(), seen };
         seen = match shared::take(&fixed.ids, reading, request(fixed, want), &limits) {
             Decision::Issue(run) => return Ok(Taken::of(&fixed.ids, run)),
             Decision::IssueAndReserve(run) => {
                 reservation::reserve_early(fixed)?;
+                return Ok(Taken::of(&fixed.ids, run));
+            }
+            Decision::Queue { run, until, reserve } => {
+                waiting.begin();
+                clock::wait_towards(until, limits.max_queue);
+                if reserve {
+                    reservation::reserve_early(fixed)?;
+                }
                 return Ok(Taken::of(&fixed.ids, run));
             }
             Decision::Reuse { run, lead, is_first } => {
@@ -159,7 +169,7 @@ fn take_slowly(fixed: &Fixed, want: u32) -> Result<Taken, Error> {
                     behind_since.get_or_insert_with(Instant::now);
                 }
                 waiting.begin();
-                clock::wait_towards(until);
+                clock::wait_towards(until, clock::LOOK_AGAIN);
                 seen
             }
             Decision::Reserve { timestamp } => {
@@ -186,6 +196,10 @@ struct Waiting {
 impl Waiting {
     fn begin(&mut self) {
         self.since.get_or_insert_with(Instant::now);
+    }
+
+    fn is_longer_than(&self, ms: i64) -> bool {
+        self.since.is_some_and(|since| since.elapsed().as_millis() as i64 > ms)
     }
 }
 

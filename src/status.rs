@@ -151,7 +151,7 @@ fn may_see_ids() -> bool {
 /// By how much the last ID, or what was observed, is ahead of the clock, in milliseconds; 0 when it
 /// is not.
 fn lead(generator: Generator) -> i64 {
-    (generator.timestamp() - clock::unix_ms()).max(0)
+    generator.lead(clock::unix_ms()).max(0)
 }
 
 /// When a server starts with less than this left of the timestamp field, it says so in its log.

@@ -136,9 +136,12 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
     let mut locked = lock();
     let Protected { issued, generator, statistics, ring, .. } = &mut *locked;
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
+    let lead = generator.lead(reading.now);
     let decision = generator.take(ring, reading, request, limits);
-    if let Decision::Issue(run) | Decision::IssueAndReserve(run) | Decision::Reuse { run, .. } =
-        decision
+    if let Decision::Issue(run)
+    | Decision::IssueAndReserve(run)
+    | Decision::Queue { run, .. }
+    | Decision::Reuse { run, .. } = decision
     {
         horizon_memory::claim(Taken::of(ids, run).first, reading.now);
     }
@@ -147,6 +150,14 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
             *issued += u64::from(run.count);
             statistics.issue(run, reading.now);
             if run.timestamp > timestamp.max(reading.now) {
+                statistics.overflow(timestamp);
+            }
+        }
+        Decision::Queue { run, until, .. } => {
+            *issued += u64::from(run.count);
+            // It is not returned before.
+            statistics.issue(run, until);
+            if run.timestamp > timestamp {
                 statistics.overflow(timestamp);
             }
         }
@@ -159,7 +170,7 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
             statistics.overflow(timestamp)
         }
         Decision::Wait { reason: WaitReason::ClockBehind, .. } => {
-            statistics.step_back(timestamp - reading.now, hold);
+            statistics.step_back(lead, hold);
         }
         Decision::Hold { lead, .. } => {
             statistics.steps_held += 1;

@@ -50,7 +50,8 @@ pub fn preview(fixed: &Fixed) -> Result<Preview, Error> {
             is_first: false,
             was_confirmed: false,
             accepts_former: false,
-            after: generator.timestamp(),
+            // IDs of the queue are not returned before the clock is there.
+            after: clocks.wall + generator.lead(clocks.wall),
             hold: generator.hold(),
             verdict,
             ahead_of_upstream: None,

@@ -25,6 +25,7 @@ mod valid;
 
 use std::ffi::CString;
 
+use snowflake_core::defaults::MAX_QUEUE;
 use snowflake_core::generator::Limits;
 
 pub use condition::Named;
@@ -54,6 +55,7 @@ pub fn limits() -> Limits {
         reuse_window: REUSE_WINDOW.get().into(),
         max_backward_step: MAX_BACKWARD_STEP.limit().unwrap_or(i64::MAX),
         max_wait: MAX_WAIT.limit().unwrap_or(i64::MAX),
+        max_queue: MAX_QUEUE,
     }
 }
 

@@ -4,9 +4,18 @@ use crate::generator::Limits;
 
 const DAY: i64 = 86_400_000;
 
-/// Those of `snowflake.max_burst`, `reuse_window`, `max_backward_step` and `max_wait`.
-pub const LIMITS: Limits =
-    Limits { max_burst: 0, reuse_window: 0, max_backward_step: DAY, max_wait: 1000 };
+/// How far the queue of those who found a millisecond used up may be ahead. Each session has one ID in
+/// it, so that with the default layout, 4,096 sessions fill a millisecond.
+pub const MAX_QUEUE: i64 = 8;
+
+/// Those of `snowflake.max_burst`, `reuse_window`, `max_backward_step` and `max_wait`, and the queue's.
+pub const LIMITS: Limits = Limits {
+    max_burst: 0,
+    reuse_window: 0,
+    max_backward_step: DAY,
+    max_wait: 1000,
+    max_queue: MAX_QUEUE,
+};
 
 /// That of `snowflake.max_forward_step`.
 pub const MAX_FORWARD_STEP: i64 = DAY;

@@ -9,8 +9,9 @@
 //! 1. IDs strictly increase, whatever the clock does and in whatever order sessions take them.
 //!    With reuse, they are distinct, and increase again once the clock has passed the highest one.
 //! 2. An ID is never behind the clock reading of its request.
-//! 3. The lead of an ID over the clock grows only by a step of the clock, within `max_burst`, or by
-//!    an observation.
+//! 3. The lead over the clock, of IDs that are returned, grows only by a step of the clock, within
+//!    `max_burst`, or by an observation. An ID of the queue is not returned before the clock has
+//!    reached it, less what is explained.
 //! 4. While a step is held, every millisecond of the clock still gives a full sequence.
 //! 5. A stale reading is never mistaken for a step: without a step, nothing is held and nothing
 //!    refused.
@@ -28,6 +29,11 @@
 //! 12. After [`Generator::observe`] has followed a timestamp, every ID is of a later one. It is never
 //!     followed beyond the floor, nor further ahead of the reading than is allowed, and the lead
 //!     that it causes is explained.
+//! 13. Where a millisecond is used up, a request of one ID takes that of a later one at once, so that
+//!     whoever asks first has the smaller ID and waits less. It is at most `max_queue` ahead of what
+//!     is explained. Requests of several IDs, and those that find the queue full, wait and ask again.
+//! 14. The lead of the queue is never mistaken for a step of the clock, nor is a step that is larger
+//!     than this lead mistaken for the queue. A smaller one may be waited out.
 
 use std::mem::offset_of;
 
@@ -71,6 +77,8 @@ pub struct Limits {
     pub max_backward_step: i64,
     /// The longest wait for a clock that is behind by more than [`Limits::largest_lead`].
     pub max_wait: i64,
+    /// How far the queue may be ahead of what is explained.
+    pub max_queue: i64,
 }
 
 impl Limits {
@@ -121,12 +129,22 @@ pub enum Decision {
     /// These IDs are the caller's, and the floor is near: make a reservation, in the background if
     /// possible. No other caller is asked before some more timestamps have passed.
     IssueAndReserve(Run),
+    /// This ID is the caller's, and is not to be returned before the clock has reached `until`.
+    Queue {
+        /// The ID.
+        run: Run,
+        /// At most `max_queue` after the reading, so that a clock that is set back is no reason to wait
+        /// for longer.
+        until: i64,
+        /// Whether to make a reservation then, as for [`Decision::IssueAndReserve`].
+        reserve: bool,
+    },
     /// These IDs are the caller's. They are unused IDs of a millisecond that the clock repeats,
     /// because it was set back.
     Reuse {
         /// The IDs.
         run: Run,
-        /// By how much the clock is behind the generator's timestamp.
+        /// By how much the clock is behind the generator's timestamp, less the lead of the queue.
         lead: i64,
         /// Whether this caller is the first that notices the step.
         is_first: bool,
@@ -136,7 +154,7 @@ pub enum Decision {
     Hold {
         /// For [`Reading::seen`].
         seen: Seen,
-        /// By how much the clock is behind the generator's timestamp.
+        /// By how much the clock is behind the generator's timestamp, less the lead of the queue.
         lead: i64,
     },
     /// The reading is too old to judge by: read the clock again, having `seen` this.
@@ -158,7 +176,7 @@ pub enum Decision {
     Refuse {
         /// The generator's timestamp.
         timestamp: i64,
-        /// By how much the clock is behind it.
+        /// By how much the clock is behind it, less the lead of the queue.
         lead: i64,
         /// The clock reading from which on requests succeed again.
         until: i64,
@@ -195,7 +213,7 @@ pub enum Observation {
 /// Why a request has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaitReason {
-    /// The sequence of the millisecond is used up.
+    /// The sequence of the millisecond is used up, and the request does not queue.
     NextMillisecond,
     /// The clock was set back by more than `max_backward_step`, beyond a lead that is explained.
     ClockBehind,
@@ -222,6 +240,10 @@ pub struct Generator {
     /// The highest timestamp that was followed by [`Generator::observe`]; `i64::MIN` before the
     /// first.
     observed: i64,
+    /// The last timestamp that the queue has reached, and how far it was ahead of what was explained
+    /// then. Once the clock has moved on, `timestamp` is another one.
+    queued: i64,
+    queue: i64,
 }
 
 /// How many timestamps a reservation holds, in milliseconds.
@@ -252,6 +274,8 @@ impl Generator {
             floor: timestamp,
             last_timestamp,
             observed: i64::MIN,
+            queued: i64::MIN,
+            queue: 0,
         }
     }
 
@@ -265,6 +289,15 @@ impl Generator {
     /// for reused ones, no ID of an earlier timestamp is issued.
     pub fn timestamp(&self) -> i64 {
         self.timestamp
+    }
+
+    /// How far the generator is ahead of a clock reading, without the queue, whose IDs are not
+    /// returned before their time. Negative where it is behind.
+    pub fn lead(&self, now: i64) -> i64 {
+        let lead = self.timestamp - now;
+        let queue = if self.timestamp == self.queued { self.queue } else { 0 };
+        // Of what the clock has caught up with, the queue's part comes first.
+        (lead - queue).max(lead.min(self.hold))
     }
 
     /// The part of the lead over the clock that is explained without `max_burst` as it is now.
@@ -410,14 +443,14 @@ impl Generator {
         request: Request,
         limits: &Limits,
     ) -> Decision {
-        let lead = self.timestamp - reading.now;
         let seen = self.seen();
         if reading.seen != seen {
             return Decision::Reread { seen };
         }
         let explained = limits.max_burst.max(self.hold);
+        let lead = self.lead(reading.now);
         if lead > explained {
-            if lead <= limits.reuse_window
+            if self.timestamp - reading.now <= limits.reuse_window
                 && let Some(reuse) = self.reuse(ring, reading.now, request)
             {
                 return reuse;
@@ -426,23 +459,53 @@ impl Generator {
                 self.hold = lead;
                 return Decision::Hold { seen: self.seen(), lead };
             }
-            let until = self.timestamp - limits.largest_lead(self.hold);
+            let until = reading.now + lead - limits.largest_lead(self.hold);
             return if until - reading.now <= limits.max_wait {
                 Decision::Wait { seen, until, reason: WaitReason::ClockBehind }
             } else {
                 Decision::Refuse { timestamp: self.timestamp, lead, until }
             };
         }
-        if lead < explained {
+        let ahead = self.timestamp - reading.now;
+        if ahead < explained {
             // Whatever caused the new lead, it is explained, even after `max_burst` is lowered.
-            let (timestamp, hold) = (self.timestamp + 1, lead + 1);
+            let (timestamp, hold) = (self.timestamp + 1, ahead + 1);
             return self.issue(ring, Next { timestamp, first: request.first, hold }, request);
         }
-        Decision::Wait {
-            seen,
-            until: self.timestamp + 1 - explained,
-            reason: WaitReason::NextMillisecond,
+        self.queue(ring, reading, request, explained, limits.max_queue)
+    }
+
+    /// The clock's millisecond is used up, or the queue is ahead of it.
+    fn queue<const N: usize>(
+        &mut self,
+        ring: &mut Ring<N>,
+        reading: Reading,
+        request: Request,
+        explained: i64,
+        max_queue: i64,
+    ) -> Decision {
+        let is_spent = self.sequence >= request.last_sequence - request.leave;
+        let timestamp = self.timestamp + i64::from(is_spent);
+        let until = timestamp - explained;
+        let ahead = until - reading.now;
+        let max_queue = if request.want == 1 { max_queue } else { 0 };
+        if ahead > max_queue {
+            let (seen, until) = (self.seen(), until - max_queue);
+            return Decision::Wait { seen, until, reason: WaitReason::NextMillisecond };
         }
+        let first = if is_spent { request.first } else { self.sequence + 1 };
+        // What explains the lead once the ID is returned does so even after `max_burst` is lowered.
+        let next = Next { timestamp, first, hold: explained };
+        let (run, reserve) = match self.issue(ring, next, request) {
+            Decision::Issue(run) => (run, false),
+            Decision::IssueAndReserve(run) => (run, true),
+            other => return other,
+        };
+        // Not by later readings of the same timestamp: one that is judged by it might be from between.
+        if is_spent {
+            (self.queued, self.queue) = (timestamp, ahead);
+        }
+        Decision::Queue { run, until, reserve }
     }
 
     fn seen(&self) -> Seen {
@@ -467,7 +530,7 @@ impl Generator {
         ring.record(timestamp, run.last());
         Some(Decision::Reuse {
             run,
-            lead: self.timestamp - timestamp,
+            lead: self.lead(timestamp),
             is_first: ring.notice_step(self.timestamp),
         })
     }

@@ -189,6 +189,15 @@ impl Cluster {
                     self.fence = None;
                     return Ok(run);
                 }
+                Decision::Queue { run, until, reserve } => {
+                    let longest = *at + limits.max_queue * MILLISECOND;
+                    *at = self.machine.when(until, *at).min(longest);
+                    if reserve {
+                        self.achieve(rng, at, Wish::ReserveEarly)?;
+                    }
+                    self.fence = None;
+                    return Ok(run);
+                }
                 Decision::Reuse { .. } => unreachable!("reuse is off"),
                 Decision::Reread { seen } | Decision::Hold { seen, .. } => seen,
                 Decision::Wait { seen, until, reason } => {

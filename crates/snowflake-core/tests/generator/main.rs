@@ -6,5 +6,6 @@
 mod cases;
 mod observe;
 mod properties;
+mod queue;
 mod reuse;
 mod world;

@@ -32,7 +32,9 @@ proptest! {
         let (mut seen, mut last) = (i64::MIN, None);
         run(World { max_lead, ..World::new(limits) }, events, |world, reading, happened| {
             match happened {
-                Took(Decision::Issue(run) | Decision::Reuse { run, .. }) => {
+                Took(
+                    Decision::Issue(run) | Decision::Queue { run, .. } | Decision::Reuse { run, .. },
+                ) => {
                     prop_assert!(run.timestamp > seen, "{} after {seen} was seen", run.timestamp);
                     prop_assert!(run.timestamp <= world.floor);
                 }

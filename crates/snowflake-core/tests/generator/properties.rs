@@ -7,7 +7,7 @@ use snowflake_core::generator::{Decision, Limits, Observation, Run, WaitReason};
 
 use crate::world::{
     Event, Happened::Observed, Happened::Took, LARGEST_BURST, LAST_SEQUENCE, START, STRICT, World,
-    events, limits, observations, reloads, reuse_is_switched, run, small_steps, steps,
+    events, limits, observations, reloads, reuse_is_switched, run, small_steps, steps, taken,
 };
 
 /// A window that can be larger than the ring.
@@ -27,7 +27,9 @@ proptest! {
     fn ids_strictly_increase(limits in limits(Just(0)), events in events(&[steps()])) {
         let mut last = (i64::MIN, 0);
         run(World::new(limits), events, |_, _, happened| {
-            if let Took(Decision::Issue(Run { timestamp, first, count })) = happened {
+            if let Took(decision) = happened
+                && let Some((Run { timestamp, first, count }, _)) = taken(decision)
+            {
                 prop_assert!(count >= 1);
                 prop_assert!((timestamp, first) > last, "{:?} after {last:?}", (timestamp, first));
                 prop_assert!(first + (count - 1) <= LAST_SEQUENCE);
@@ -47,7 +49,10 @@ proptest! {
     ) {
         let mut issued = HashSet::new();
         run(World { max_lead, ..World::new(limits) }, events, |_, _, happened| {
-            if let Took(Decision::Issue(run) | Decision::Reuse { run, .. }) = happened {
+            if let Took(
+                Decision::Issue(run) | Decision::Queue { run, .. } | Decision::Reuse { run, .. },
+            ) = happened
+            {
                 prop_assert!(run.count >= 1);
                 prop_assert!(run.first + (run.count - 1) <= LAST_SEQUENCE);
                 for sequence in run.first..run.first + run.count {
@@ -67,8 +72,13 @@ proptest! {
     ) {
         let mut highest = (i64::MIN, 0);
         run(World::new(limits), events, |_, reading, happened| {
-            if let Took(decision @ (Decision::Issue(run) | Decision::Reuse { run, .. })) = happened {
-                if reading.now > highest.0 || matches!(decision, Decision::Issue(_)) {
+            if let Took(
+                decision @ (Decision::Issue(run)
+                | Decision::Queue { run, .. }
+                | Decision::Reuse { run, .. }),
+            ) = happened
+            {
+                if reading.now > highest.0 || taken(decision).is_some() {
                     prop_assert!((run.timestamp, run.first) > highest);
                 }
                 highest = highest.max((run.timestamp, run.first + (run.count - 1)));
@@ -84,9 +94,9 @@ proptest! {
         run(World::new(limits), events, |world, reading, happened| {
             if let Took(Decision::Reuse { run, lead, is_first, .. }) = happened {
                 prop_assert_eq!(run.timestamp, reading.now);
-                prop_assert_eq!(lead, world.generator.timestamp() - reading.now);
+                prop_assert_eq!(lead, world.generator.lead(reading.now));
+                prop_assert!(world.generator.timestamp() - reading.now <= limits.reuse_window);
                 prop_assert!(lead > limits.max_burst.max(world.generator.hold()));
-                prop_assert!(lead <= limits.reuse_window);
                 prop_assert!(run.timestamp >= START, "from before the start");
                 prop_assert_eq!(is_first, step.replace(world.generator.timestamp()) != step);
             }
@@ -98,24 +108,29 @@ proptest! {
     #[test]
     fn an_id_is_never_behind_its_reading(limits in limits(Just(0)), events in events(&[steps()])) {
         run(World::new(limits), events, |_, reading, happened| {
-            if let Took(Decision::Issue(run)) = happened {
+            if let Took(decision) = happened
+                && let Some((run, _)) = taken(decision)
+            {
                 prop_assert!(run.timestamp >= reading.now);
             }
             Ok(())
         })?;
     }
 
-    /// 3, for sessions in any order.
+    /// 3, for sessions in any order, and 13: how far an ID of the queue is ahead.
     #[test]
     fn lead_is_explained_by_steps_and_max_burst(
         limits in limits(Just(0)),
         events in events(&[steps()]),
     ) {
         let mut set_back = 0;
-        run(World::new(limits), events, |world, _, happened| {
+        run(World::new(limits), events, |world, reading, happened| {
             set_back = world.set_back.max(set_back);
-            if let Took(Decision::Issue(run)) = happened {
-                let lead = run.timestamp - world.clock;
+            if let Took(decision) = happened
+                && let Some((run, until)) = taken(decision)
+            {
+                prop_assert!(until <= reading.now + limits.max_queue);
+                let lead = run.timestamp - world.clock.max(until);
                 prop_assert!(lead <= limits.max_burst.saturating_add(set_back), "lead {lead}");
                 set_back = world.set_back;
             }
@@ -135,8 +150,8 @@ proptest! {
                     allowed += (-by).max(0);
                 }
                 Event::Take(_, request) => {
-                    if let Decision::Issue(run) = world.insist(request.want) {
-                        let lead = run.timestamp - world.clock;
+                    if let Some((run, until)) = taken(world.insist(request.want)) {
+                        let lead = run.timestamp - world.clock.max(until);
                         prop_assert!(lead <= limits.max_burst.max(allowed), "lead {lead}, {allowed} explained");
                         allowed = lead;
                     }
@@ -189,7 +204,7 @@ proptest! {
         prop_assert!(last - world.clock >= max_burst, "lead {}", last - world.clock);
     }
 
-    /// 5, 11 and 12: without a step of the clock, nothing is held and nothing refused, whatever has
+    /// 5, 11, 12 and 14: without a step of the clock, nothing is held and nothing refused, whatever has
     /// explained the lead: a start, a burst before `max_burst` was lowered, or an observation. Each
     /// melts. A wait is for the next millisecond, and decided on a fresh reading.
     #[test]
@@ -204,7 +219,7 @@ proptest! {
         run(world, events, |world, reading, happened| {
             match happened {
                 Took(Decision::Wait { seen, until, reason: WaitReason::NextMillisecond }) => {
-                    prop_assert_eq!(until, reading.now + 1);
+                    prop_assert!(until > reading.now && until <= reading.now + 1 + limits.max_queue);
                     prop_assert_eq!(reading.seen, seen);
                 }
                 Took(decision @ (Decision::Hold { .. }
@@ -215,6 +230,9 @@ proptest! {
                 Took(Decision::Issue(run)) => {
                     let lead = run.timestamp - world.clock;
                     prop_assert!(lead <= explained, "lead {lead}");
+                }
+                Took(Decision::Queue { run, until, .. }) => {
+                    prop_assert!(until > reading.now && run.timestamp - until <= explained);
                 }
                 // A reading that was old explains more, by as much as it was old.
                 Observed { observation: Observation::Followed { lead }, .. } => {
@@ -236,7 +254,7 @@ proptest! {
         let last_timestamp = START + field;
         run(World::ending_at(last_timestamp, limits), events, |world, reading, happened| {
             match happened {
-                Took(Decision::Issue(run)) => {
+                Took(Decision::Issue(run) | Decision::Queue { run, .. }) => {
                     prop_assert!(run.timestamp <= world.floor);
                     prop_assert!(run.timestamp <= last_timestamp);
                     prop_assert!(reading.now <= last_timestamp);

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use proptest::strategy::Union;
-use snowflake_core::generator::{Decision, Generator, Limits, Observation, Reading, Request, Seen};
+use snowflake_core::generator::{
+    Decision, Generator, Limits, Observation, Reading, Request, Run, Seen,
+};
 use snowflake_core::ring::Ring;
 
 pub const START: i64 = 1_000_000;
@@ -12,9 +14,9 @@ pub const LAST_SEQUENCE: u32 = 3;
 pub const ONE: Request = Request { first: 0, want: 1, last_sequence: LAST_SEQUENCE, leave: 0 };
 pub const SESSIONS: usize = 3;
 
-/// No ID ahead of the clock, nothing reused, no step held, no wait.
+/// No ID ahead of the clock, nothing reused, no step held, no wait, no queue.
 pub const STRICT: Limits =
-    Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+    Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0, max_queue: 0 };
 
 /// A generator, a clock, and sessions that follow every decision as the extension does.
 pub struct World {
@@ -107,6 +109,7 @@ impl World {
             | Decision::Hold { seen, .. } => seen,
             Decision::Issue(_)
             | Decision::IssueAndReserve(_)
+            | Decision::Queue { .. }
             | Decision::Reuse { .. }
             | Decision::Refuse { .. }
             | Decision::EndOfField => Seen::NOTHING,
@@ -176,6 +179,15 @@ impl World {
     }
 }
 
+/// What was taken that is above all IDs before, and the reading from which on it may be returned.
+pub fn taken(decision: Decision) -> Option<(Run, i64)> {
+    match decision {
+        Decision::Issue(run) => Some((run, i64::MIN)),
+        Decision::Queue { run, until, .. } => Some((run, until)),
+        _ => None,
+    }
+}
+
 /// One thing that can happen.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -239,12 +251,14 @@ pub fn limits(reuse_window: impl Strategy<Value = i64>) -> impl Strategy<Value =
         prop_oneof![3 => finite, 1 => Just(i64::MAX)]
     }
     let back = limit(prop_oneof![Just(0), 1..30i64]);
-    (limit(0..10i64), reuse_window, back, limit(0..30i64)).prop_map(
-        |(max_burst, reuse_window, max_backward_step, max_wait)| Limits {
+    let queue = prop_oneof![Just(0), 1..6i64];
+    (limit(0..10i64), reuse_window, back, limit(0..30i64), queue).prop_map(
+        |(max_burst, reuse_window, max_backward_step, max_wait, max_queue)| Limits {
             max_burst,
             reuse_window,
             max_backward_step,
             max_wait,
+            max_queue,
         },
     )
 }

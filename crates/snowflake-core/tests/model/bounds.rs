@@ -51,6 +51,14 @@ pub enum Design {
     /// The limit of an observation is judged before the wait for the lock and the flush, and not
     /// again.
     JudgeBeforeTheLock,
+    /// An ID of the queue is returned at once.
+    ReturnEarly,
+    /// Whatever lead there is while the queue leads is the queue's.
+    TakeAStepForTheQueue,
+    /// The queue grows for as long as there are requests.
+    QueueWithoutABound,
+    /// A session of the queue sleeps until the clock is there, whoever sets it back.
+    SleepByTheClock,
 }
 
 /// What IDs are taken for.
@@ -130,8 +138,13 @@ pub struct Bounds {
 }
 
 /// Every step back is held. No ID ahead of the clock, nothing reused.
-const HOLDING: Limits =
-    Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
+const HOLDING: Limits = Limits {
+    max_burst: 0,
+    reuse_window: 0,
+    max_backward_step: i64::MAX,
+    max_wait: 0,
+    max_queue: 0,
+};
 
 /// Everything at once, and little of each.
 pub fn everything(design: Design) -> Bounds {
@@ -179,6 +192,38 @@ pub fn clock_only(design: Design) -> Bounds {
         standbys: 0,
         ..everything(design)
     }
+}
+
+/// Requests that find a millisecond used up take IDs of the next one, and sleep, or find these used up,
+/// too.
+pub fn queue(design: Design) -> Bounds {
+    Bounds {
+        limits: Limits { max_queue: 1, ..HOLDING },
+        moves: &[1, -3],
+        passes: &[1, 3],
+        ..clock_only(design)
+    }
+}
+
+/// The same with a longer queue, a burst, reuse, and IDs that are observed.
+pub fn queue_beside_all(design: Design) -> Bounds {
+    Bounds {
+        limits: Limits { max_queue: 2, max_burst: 1, reuse_window: 3, ..HOLDING },
+        last_sequence: 1,
+        ids: 3,
+        clock_moves: 2,
+        moves: &[1, -2],
+        passes: &[],
+        administrations: 1,
+        observed: &[1, 3],
+        max_observed_lead: 10,
+        ..queue(design)
+    }
+}
+
+/// The same with a crash while sessions sleep.
+pub fn queue_and_crash(design: Design) -> Bounds {
+    Bounds { ids: 3, clock_moves: 2, moves: &[-3], passes: &[1], crashes: 1, ..queue(design) }
 }
 
 /// Jumps ahead, time that passes, confirmations and crashes.

@@ -319,6 +319,13 @@ impl Model for Bounds {
                 },
             ),
             Property::sometimes(
+                "two sessions sleep in the queue",
+                |bounds: &Bounds, world: &State| {
+                    let sleeps = |session: &Session| matches!(session, Session::Queue { .. });
+                    bounds.limits.max_queue == 0 || world.sessions[..BACKENDS].iter().all(sleeps)
+                },
+            ),
+            Property::sometimes(
                 "IDs follow a clock that was confirmed",
                 |bounds: &Bounds, world: &State| {
                     let followed = world

@@ -19,8 +19,8 @@ use stateright::{Checker, HasDiscoveries, Model};
 
 use bounds::{
     Bounds, Design, changes, clock_only, confirmed, everything, failovers, interrupted, jumps,
-    lags, observed, observed_in_the_lag, observed_with_reuse, promotions, refused, restored, reuse,
-    synchronous,
+    lags, observed, observed_in_the_lag, observed_with_reuse, promotions, queue, queue_and_crash,
+    queue_beside_all, refused, restored, reuse, synchronous,
 };
 use checker::PROMISES;
 
@@ -31,6 +31,11 @@ fn check(bounds: Bounds, finish: HasDiscoveries) -> impl Checker<Bounds> {
 #[test]
 fn the_design_holds() {
     assert_sound(&[everything, clock_only, jumps, failovers, synchronous, lags, promotions, reuse]);
+}
+
+#[test]
+fn whoever_waits_is_next() {
+    assert_sound(&[queue, queue_beside_all, queue_and_crash]);
 }
 
 #[test]
@@ -89,6 +94,8 @@ fn every_wrong_design_is_found() {
     // The clock reaches the last millisecond that is reserved.
     let at_the_record =
         Bounds { moves: &[RESERVATION, -2 * RESERVATION], ..everything(StartAtTheRecord) };
+    let with_room = Bounds { last_sequence: 1, ..queue(TakeAStepForTheQueue) };
+    let without_a_step = Bounds { moves: &[], ..queue(QueueWithoutABound) };
     for (bounds, broken) in [
         (everything(PublishBeforeFlush), AGAIN),
         (at_the_record, AGAIN),
@@ -110,6 +117,10 @@ fn every_wrong_design_is_found() {
         (reuse(ReuseAgain), TWICE),
         (observed_with_reuse(KeepTheRing), not_greater),
         (observed(JudgeBeforeTheLock), too_far),
+        (queue(ReturnEarly), "an ID was returned ahead of the clock"),
+        (with_room, "a step of the clock was taken for the queue"),
+        (without_a_step, "the queue has no bound"),
+        (queue(SleepByTheClock), "a session sleeps for longer than the queue is"),
     ] {
         let design = bounds.design;
         let path = check(bounds, HasDiscoveries::AnyOf([PROMISES].into())).discovery(PROMISES);

@@ -5,6 +5,7 @@ use snowflake_core::layout::Parts;
 use snowflake_core::promise::Wish;
 
 use crate::bounds::{Bounds, Design, Rows, layouts};
+use crate::relative::BOOT;
 use crate::world::{Entry, Id, Session, World, idle};
 
 impl World {
@@ -16,6 +17,7 @@ impl World {
             Session::Read { seen } => Session::Take(Reading { now: self.clock, seen }),
             Session::Take(_) if self.counts.issued >= bounds.ids => return None,
             Session::Take(reading) => self.take(bounds, reading),
+            Session::Queue { .. } => return self.leave_the_queue(bounds, session),
             Session::Look { timestamp } => Session::Observe { timestamp, now: self.clock },
             Session::Observe { timestamp, now } => self.observe(bounds, timestamp, now),
             Session::Want(_) if self.is_locked() => return None,
@@ -117,12 +119,70 @@ impl World {
         }
     }
 
-    fn take(&mut self, bounds: &Bounds, reading: Reading) -> Session {
+    /// Returns an ID of the queue once its time has come; `None` while the session sleeps.
+    fn leave_the_queue(&mut self, bounds: &Bounds, session: Session) -> Option<Session> {
+        let Session::Queue { id, until, since, reserve } = session else { return None };
+        let waited = BOOT + self.elapsed - since;
+        let is_over = match bounds.design {
+            Design::ReturnEarly => true,
+            Design::SleepByTheClock => self.clock >= until,
+            _ => self.clock >= until || waited >= bounds.limits.max_queue,
+        };
+        if !is_over {
+            if waited > bounds.limits.max_queue {
+                self.broken = Some("a session sleeps for longer than the queue is");
+                return Some(session);
+            }
+            return None;
+        }
+        let is_first_life = self.counts.crashes == bounds.crashes && self.seen == i64::MIN;
+        if is_first_life && !self.set_back && id.0 - self.clock > bounds.limits.max_burst {
+            self.broken = Some("an ID was returned ahead of the clock");
+        }
+        Some(self.give_out(bounds, id, reserve))
+    }
+
+    /// What becomes of an ID that is returned.
+    fn give_out(&mut self, bounds: &Bounds, id: Id, reserve: bool) -> Session {
+        match bounds.rows {
+            Rows::Each => self.wal.push(Entry::Commit(id)),
+            Rows::None => self.commit(bounds, id),
+            Rows::Lost => {}
+        }
+        match reserve {
+            true => Session::Want(Wish::ReserveEarly),
+            false => Session::Read { seen: Seen::NOTHING },
+        }
+    }
+
+    /// An ID is taken that is greater than all before.
+    fn claim(&mut self, bounds: &Bounds, id: Id) {
+        let number = self.number(bounds, id);
+        if self.highest.is_some_and(|highest| id <= highest)
+            || number.is_some_and(|number| number <= self.highest_number)
+        {
+            self.broken = Some("an ID came again, or did not increase");
+        }
+        self.is_copy |= self.is_restored;
+        self.highest = Some(id);
+        self.highest_number = number.unwrap_or(self.highest_number);
+        self.counts.issued += 1;
+    }
+
+    fn take(&mut self, bounds: &Bounds, mut reading: Reading) -> Session {
         let mut limits = bounds.limits;
         if bounds.design == Design::HoldReplacesBurst && self.generator.hold() > 0 {
             limits.max_burst = 0;
         }
-        let lead = self.generator.timestamp() - reading.now;
+        let (now, lead) = (reading.now, self.generator.timestamp() - reading.now);
+        match bounds.design {
+            Design::QueueWithoutABound => limits.max_queue = i64::MAX,
+            Design::TakeAStepForTheQueue => {
+                let more = self.generator.lead(now) - self.generator.hold().max(limits.max_burst);
+                reading.now += if self.generator.lead(now) < lead { more.max(0) } else { 0 };
+            }
+            _ => {}
+        }
         let request = Request { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
         let ring = self.ring;
         let mut decision = self.generator.take(&mut self.ring, reading, request, &limits);
@@ -140,6 +200,7 @@ impl World {
         if limits.reuse_window > 0
             && let Decision::Issue(run)
             | Decision::IssueAndReserve(run)
+            | Decision::Queue { run, .. }
             | Decision::Reuse { run, .. } = decision
         {
             let id = (run.timestamp, run.first);
@@ -160,25 +221,19 @@ impl World {
             }
             Decision::Issue(run) | Decision::IssueAndReserve(run) => {
                 let id = (run.timestamp, run.first);
-                let number = self.number(bounds, id);
-                if self.highest.is_some_and(|highest| id <= highest)
-                    || number.is_some_and(|number| number <= self.highest_number)
-                {
-                    self.broken = Some("an ID came again, or did not increase");
+                self.claim(bounds, id);
+                self.give_out(bounds, id, matches!(decision, Decision::IssueAndReserve(_)))
+            }
+            Decision::Queue { run, until, reserve } => {
+                let id = (run.timestamp, run.first);
+                self.claim(bounds, id);
+                if until - now > bounds.limits.max_queue {
+                    self.broken = Some(match self.set_back {
+                        true => "a step of the clock was taken for the queue",
+                        false => "the queue has no bound",
+                    });
                 }
-                self.is_copy |= self.is_restored;
-                self.highest = Some(id);
-                self.highest_number = number.unwrap_or(self.highest_number);
-                self.counts.issued += 1;
-                match bounds.rows {
-                    Rows::Each => self.wal.push(Entry::Commit(id)),
-                    Rows::None => self.commit(bounds, id),
-                    Rows::Lost => {}
-                }
-                match decision {
-                    Decision::IssueAndReserve(_) => Session::Want(Wish::ReserveEarly),
-                    _ => Session::Read { seen: Seen::NOTHING },
-                }
+                Session::Queue { id, until, since: BOOT + self.elapsed, reserve }
             }
             Decision::Reread { seen } => Session::Read { seen },
             Decision::Reserve { timestamp } => Session::Want(Wish::Reserve { timestamp, lead: 0 }),

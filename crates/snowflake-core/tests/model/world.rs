@@ -39,6 +39,15 @@ pub enum Session {
         seen: Seen,
     },
     Take(Reading),
+    /// Return this ID when the clock has reached `until`.
+    Queue {
+        id: Id,
+        until: i64,
+        /// By the boot clock.
+        since: i64,
+        /// Whether to reserve then.
+        reserve: bool,
+    },
     /// Read the clock, to observe this timestamp.
     Look {
         timestamp: i64,

@@ -94,7 +94,13 @@ impl Life<'_> {
     /// an early one is published when the next call asks for one.
     fn take_everything(&mut self, age: i64) -> Result<(), TestCaseError> {
         let request = Request { first: 0, want: 1, last_sequence: 0, leave: 0 };
-        let limits = Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0 };
+        let limits = Limits {
+            max_burst: 0,
+            reuse_window: 0,
+            max_backward_step: 0,
+            max_wait: 0,
+            max_queue: 0,
+        };
         let (mut seen, mut pending) = (Seen::NOTHING, None);
         let end = self.now + age;
         loop {

@@ -31,6 +31,7 @@ mod own_tables_replaced;
 mod public_ids;
 mod public_key_rotation;
 mod public_keys;
+mod queue;
 mod readme;
 mod recipes;
 mod repack;

@@ -1,0 +1,202 @@
+//! Those who find a millisecond used up take an ID of a later one, and sleep until its time: with two
+//! IDs a millisecond, more sessions than that are always there.
+
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use postgres::error::SqlState;
+use snowflake_e2e::{
+    Cluster, ClusterBuilder, NEXT, Run, StopOnDrop, assert_distinct, assert_increasing, at_once,
+    bigint, bigints, create_orders, eventually, interruption, meanwhile, patience, value, within,
+};
+
+/// Two IDs a millisecond.
+fn narrow() -> ClusterBuilder {
+    Cluster::builder().set("snowflake.sequence_bits", "1")
+}
+
+/// So many sessions take one ID after the other until `act` is over. Returns how many they took, and
+/// what `act` returns.
+fn beside<T>(cluster: &Cluster, sessions: usize, act: impl FnOnce() -> T) -> (i64, T) {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let done = &done;
+        // The sessions end, whatever happens here.
+        let stop = StopOnDrop(done);
+        let work = move || {
+            let mut client = cluster.connect();
+            let next = client.prepare(NEXT).expect("a statement");
+            let mut taken = 0;
+            while !done.load(SeqCst) {
+                client.query_one(&next, &[]).expect("an ID");
+                taken += 1;
+            }
+            taken
+        };
+        let sessions: Vec<_> = (0..sessions).map(|_| scope.spawn(work)).collect();
+        let result = act();
+        drop(stop);
+        let taken = sessions.into_iter().map(|session| session.join().expect("a session"));
+        (taken.sum(), result)
+    })
+}
+
+/// How often IDs are ahead of the clock when they are returned.
+const AHEAD: &str = "SELECT count(*) FROM (
+    SELECT snowflake_nextval() AS id, clock_timestamp() AS clock FROM generate_series(1, 500) OFFSET 0
+) AS ids WHERE snowflake_timestamp(id) > clock";
+
+#[test]
+fn no_id_of_the_queue_is_returned_before_its_time() {
+    let cluster = narrow().start();
+    assert_eq!(at_once(12, |_| bigint(&mut cluster.connect(), AHEAD)), [0; 12]);
+    let mut client = cluster.connect();
+    let counted =
+        "SELECT waits > 2900 AND wait_time > 0 AND sequence_overflows BETWEEN 2900 AND 6000
+        AND max_lead = 0 AND steps_held = 0 AND largest_step_back = 0 FROM pg_stat_snowflake";
+    let all = "SELECT row(s.*)::text FROM pg_stat_snowflake AS s";
+    let is_counted: bool = value(&mut client, counted);
+    assert!(is_counted, "{}", value::<String>(&mut client, all));
+}
+
+#[test]
+fn ids_of_the_queue_are_distinct_and_increase() {
+    let cluster = narrow().start();
+    let query = "SELECT snowflake_nextval() FROM generate_series(1, 500)";
+    let taken = at_once(12, |_| bigints(&mut cluster.connect(), query));
+    for ids in &taken {
+        assert_increasing(ids);
+    }
+    let mut all = taken.concat();
+    all.sort_unstable();
+    // Nothing is lost, so that most milliseconds have given both of their IDs.
+    let milliseconds = (all[all.len() - 1] >> 11) - (all[0] >> 11) + 1;
+    assert!(milliseconds < 4500, "{milliseconds} ms");
+    assert_distinct(all);
+}
+
+/// What is lead by the queue alone is no lead that anybody sees, and no clock that is behind.
+#[test]
+fn the_lead_of_the_queue_is_not_shown() {
+    let cluster = narrow().set("snowflake.max_backward_step", "0").start();
+    let mut client = cluster.connect();
+    let (_, leads) = beside(&cluster, 12, || {
+        let until = Instant::now() + Duration::from_secs(2);
+        let mut leads = 0;
+        while Instant::now() < until {
+            leads += bigint(&mut client, "SELECT lead FROM snowflake_status");
+            let clock = "SELECT count(*) FROM snowflake_check() WHERE name = 'clock' AND NOT ok";
+            assert_eq!(bigint(&mut client, clock), 0);
+        }
+        leads
+    });
+    assert_eq!(leads, 0);
+}
+
+#[test]
+fn a_sleeper_shows_its_event_and_loses_its_id_when_it_is_canceled() {
+    let cluster = narrow().start();
+    let event = if cluster.programs().major() >= 17 { "SnowflakeClock" } else { "Extension" };
+    let (mut client, mut watcher) = (cluster.connect(), cluster.connect());
+    client.run("SET statement_timeout = '2ms'");
+    let mut own = 0;
+    let (others, ()) = beside(&cluster, 16, || {
+        eventually("a session sleeps", || {
+            let sleep = format!(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = '{event}' AND query = '{NEXT}'"
+            );
+            bigint(&mut watcher, &sleep) > 0
+        });
+        let mut canceled = 0;
+        eventually("five calls are canceled", || {
+            match client.query(NEXT, &[]) {
+                Ok(_) => own += 1,
+                Err(error) => {
+                    assert_eq!(*interruption(&error), SqlState::QUERY_CANCELED);
+                    canceled += 1;
+                }
+            }
+            canceled >= 5
+        });
+    });
+    let issued = bigint(&mut watcher, "SELECT issued FROM pg_stat_snowflake");
+    assert!(issued > others + own, "{issued} were issued, {others} and {own} returned");
+    // Nothing is left locked or broken.
+    bigint(&mut watcher, NEXT);
+}
+
+/// Those who sleep when the clock is set back return within the bound, and others go on.
+#[test]
+fn a_clock_that_is_set_back_keeps_nobody_asleep() {
+    let cluster = narrow().fake_clock().start();
+    let done = AtomicBool::new(false);
+    let taken = thread::scope(|scope| {
+        let (cluster, done) = (&cluster, &done);
+        let stop = StopOnDrop(done);
+        let work = move || {
+            let mut client = cluster.connect();
+            client.run("SET statement_timeout = '60s'");
+            let mut ids = Vec::new();
+            while !done.load(SeqCst) {
+                ids.push(bigint(&mut client, NEXT));
+            }
+            ids
+        };
+        let sessions: Vec<_> = (0..12).map(|_| scope.spawn(work)).collect();
+        let mut watcher = cluster.connect();
+        for offset in ["-1h", "-2h", "-3h"] {
+            thread::sleep(Duration::from_millis(500));
+            cluster.set_clock(offset);
+            let issued = "SELECT issued FROM pg_stat_snowflake";
+            let before = bigint(&mut watcher, issued);
+            eventually("IDs go on", || bigint(&mut watcher, issued) > before + 100);
+        }
+        drop(stop);
+        sessions.into_iter().map(|session| session.join().expect("IDs")).collect::<Vec<_>>()
+    });
+    for ids in &taken {
+        assert_increasing(ids);
+    }
+    assert_distinct(taken.concat());
+    let held = bigint(&mut cluster.connect(), "SELECT steps_held FROM pg_stat_snowflake");
+    assert!(held >= 3, "{held} steps");
+}
+
+/// Where single IDs fill every millisecond before it comes, a call for several takes its turn.
+#[test]
+fn a_call_for_several_ids_is_not_kept_from_them() {
+    let cluster = narrow().start();
+    let mut client = cluster.connect();
+    beside(&cluster, 32, || {
+        let ids = within(patience(), move || bigints(&mut client, "SELECT snowflake_nextval(40)"));
+        assert_increasing(&ids.expect("40 IDs"));
+    });
+}
+
+/// A poller that goes by the horizon does not pass a row whose session sleeps.
+#[test]
+fn the_horizon_waits_for_the_queue() {
+    let cluster = narrow().start();
+    create_orders(&cluster);
+    let mut poller = cluster.connect();
+    let (mut last, mut seen) = (0, Vec::new());
+    let mut poll = || {
+        let query = format!(
+            "SELECT id FROM orders WHERE id > {last} AND id <= snowflake_horizon() ORDER BY id"
+        );
+        seen.extend(bigints(&mut poller, &query));
+        last = seen.last().copied().unwrap_or(0);
+    };
+    let insert = "INSERT INTO orders DEFAULT VALUES";
+    let work = |_| {
+        let mut client = cluster.connect();
+        client.run("SET synchronous_commit = off");
+        (0..300).for_each(|_| client.run(insert));
+    };
+    meanwhile(12, work, &mut poll);
+    poll();
+    let all = bigints(&mut cluster.connect(), "SELECT id FROM orders ORDER BY id");
+    assert_eq!(all.len(), 12 * 300);
+    assert_eq!(seen, all);
+}
