@@ -63,10 +63,10 @@ psql:
 	@SETUP=run tools/throwaway psql
 
 latency:
-	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) latency $(effort)
+	@FEATURES=pg_bench ON_DISK=1 WITH_FORMER=1 tools/on-server $(bench) latency $(effort)
 
 bench:
-	@FEATURES=pg_bench ON_DISK=1 tools/on-server $(bench) $(or $(ONLY),all) $(effort)
+	@FEATURES=pg_bench ON_DISK=1 WITH_FORMER=1 tools/on-server $(bench) $(or $(ONLY),all) $(effort)
 
 instructions:
 	@tools/setup --check instructions

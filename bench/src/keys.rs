@@ -25,6 +25,8 @@ pub const FREE: &str = "free (row number)";
 pub const SNOWFLAKE: &str = "snowflake_nextval()";
 /// The same with a layout that limits nobody.
 pub const WIDE: &str = "snowflake_nextval(), 16 bits";
+/// The same of the former release.
+pub const FORMER: &str = "snowflake_nextval(), former release";
 /// The key of a sequence.
 pub const NEXTVAL: &str = "nextval()";
 /// The key of a sequence of which each session takes 32 values at a time.

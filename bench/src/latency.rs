@@ -1,18 +1,18 @@
 //! What a single insert waits for, at different rates: with a key from a sequence, and with a
 //! Snowflake ID. Also, what a session that takes one ID at a time waits for, while other sessions
-//! take IDs without end.
+//! take IDs without end, with this release and the former one.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::Client;
-use snowflake_e2e::Cluster;
+use snowflake_e2e::{Cluster, ClusterBuilder, Programs};
 
 use crate::crew::{AT_ONCE, Crew, create_procedure, stream};
 use crate::effort::Effort;
 use crate::keys::{self, NEXTVAL, NEXTVAL_CACHED, SNOWFLAKE, WIDE};
 use crate::quantiles::quantiles;
-use crate::report::Table;
+use crate::report::{Report, Table};
 use crate::server::cluster;
 
 /// Inserts per second into each table, and how many are measured.
@@ -20,23 +20,65 @@ const RATES: [(f64, usize); 3] = [(0.2, 20), (10.0, 200), (1000.0, 5000)];
 
 const KEYS: [&str; 2] = ["nextval()", "snowflake_nextval()"];
 
-/// What others take without end. In runs of [`RUN`], they leave a part of each millisecond to others.
-const OTHERS: [(&str, &str); 5] = [
-    (SNOWFLAKE, SNOWFLAKE),
-    (RUN, SNOWFLAKE),
-    (WIDE, SNOWFLAKE),
-    (NEXTVAL, "nextval('plain')"),
-    (NEXTVAL_CACHED, "nextval('cache_32')"),
-];
+/// What others do without end, and what is watched beside them.
+struct Scene {
+    name: &'static str,
+    layout: usize,
+    /// At most so many do it.
+    most: usize,
+    /// A statement of PL/pgSQL.
+    others: String,
+    /// The statement that takes the key.
+    watched: String,
+}
+
+/// In runs, others leave a part of each millisecond to others.
 const RUN: &str = "snowflake_nextval(5000)";
+
+/// A millisecond has 256 IDs.
+const NARROW: &str = "INSERT of 1,000 rows, 8 bits";
+
+/// Layouts of the servers: that of the default, and others.
+const LAYOUTS: [fn(ClusterBuilder) -> ClusterBuilder; 3] = [
+    |default| default,
+    |wide| wide.wide_sequence(),
+    |narrow| narrow.set("snowflake.sequence_bits", "8"),
+];
+
+fn scenes() -> [Scene; 6] {
+    let scene = |name, layout, call: &str| Scene {
+        name,
+        layout,
+        most: usize::MAX,
+        others: stream(call),
+        watched: format!("result := {call}"),
+    };
+    let plain = scene(SNOWFLAKE, 0, SNOWFLAKE);
+    let run = Scene {
+        name: RUN,
+        others: format!("PERFORM count(*) FROM (SELECT {RUN}) AS ids"),
+        ..scene(RUN, 0, SNOWFLAKE)
+    };
+    let narrow = Scene {
+        name: NARROW,
+        layout: 2,
+        most: 16,
+        others: "INSERT INTO items (item) SELECT generate_series(1, 1000)".into(),
+        watched: "INSERT INTO items (item) VALUES (0) RETURNING id INTO result".into(),
+    };
+    let (nextval, cached) = ("nextval('plain')", "nextval('cache_32')");
+    let sequences = [scene(NEXTVAL, 0, nextval), scene(NEXTVAL_CACHED, 0, cached)];
+    let [nextval, cached] = sequences;
+    [plain, run, scene(WIDE, 1, SNOWFLAKE), narrow, nextval, cached]
+}
 
 /// How long others are at work before they are watched, and after.
 const MARGIN: Duration = Duration::from_millis(200);
 
 /// Measures, and prints tables.
-pub fn measure(effort: &Effort) {
+pub fn measure(effort: &Effort, report: &mut Report) {
     inserts();
-    beside(&[0, 2, 8, 32], effort);
+    beside(&[0, 2, 8, 32], effort, report);
 }
 
 fn inserts() {
@@ -87,62 +129,110 @@ fn ms_since(started: Instant) -> f64 {
 }
 
 /// Measures how long a call takes in a session that pauses after each, beside so many others that
-/// never do. Before it, the session calls a function that does nothing, which shows how long the call
-/// waits for a processor.
-pub fn beside(others: &[usize], effort: &Effort) {
+/// never do, with this release and the former one. Before it, the session calls a function that does
+/// nothing, which shows how long the call waits for a processor.
+pub fn beside(others: &[usize], effort: &Effort, report: &mut Report) {
     let most = *others.iter().max().expect("a number");
-    let (narrow, _) = keys::start(cluster());
-    let (wide, _) = keys::start(cluster().wide_sequence());
-    let mut sessions = [&narrow, &wide].map(|cluster| (cluster.connect(), Crew::of(cluster, most)));
-    for (index, (name, call)) in OTHERS.into_iter().enumerate() {
-        let (client, _) = &mut sessions[usize::from(name == WIDE)];
-        let statement = match name {
-            RUN => format!("PERFORM count(*) FROM (SELECT {RUN}) AS ids"),
-            _ => stream(call),
-        };
-        create_procedure(client, &format!("others{index}"), &statement, AT_ONCE);
-        create_observed(client, index, call);
+    let releases = [Programs::from_env(), Programs::former_release_from_env()];
+    let clusters = releases.map(|programs| {
+        LAYOUTS.map(|layout| {
+            let (cluster, _) = keys::start(layout(cluster()).programs(programs.clone()));
+            let mut client = cluster.connect();
+            let table =
+                format!("CREATE UNLOGGED TABLE items (id bigint DEFAULT {SNOWFLAKE}, item int)");
+            client.batch_execute(&table).expect("a table");
+            let crew = Crew::of(&cluster, most);
+            (cluster, client, crew)
+        })
+    });
+    let mut sessions = clusters;
+    let scenes = scenes();
+    // The former release has the same sequences.
+    let releases_of = |scene: &Scene| if scene.name.starts_with("nextval") { 0..1 } else { 0..2 };
+    for (index, scene) in scenes.iter().enumerate() {
+        for release in releases_of(scene) {
+            let (_, client, _) = &mut sessions[release][scene.layout];
+            create_procedure(client, &format!("others{index}"), &scene.others, AT_ONCE);
+            create_observed(client, index, &scene.watched);
+        }
     }
     let seconds = effort.watched_seconds / effort.session_rounds as f64;
-    let mut report = Table::new(
+    let mut table = Table::new(
         format!(
             "Time of a key each millisecond (of pg_backend_pid() before it) in one session, beside \
              others without a pause; {} rounds of {seconds:.1} s",
             effort.session_rounds
         ),
-        &["others", "all take", "50 %, µs", "99.9 %, µs", "longest, µs"],
+        &["others", "all take", "release", "50 %, µs", "99.9 %, µs", "longest, µs"],
     );
     for &count in others {
         eprintln!("    beside {count} others");
-        let mut times = OTHERS.map(|_| [Vec::new(), Vec::new()]);
+        let mut times: Vec<_> =
+            scenes.iter().map(|_| [(); 2].map(|()| [Vec::new(), Vec::new()])).collect();
         for _ in 0..effort.session_rounds {
-            for (index, (times, (name, call))) in times.iter_mut().zip(OTHERS).enumerate() {
-                let (client, crew) = &mut sessions[usize::from(name == WIDE)];
-                // The first one after an idle time waits for the disk.
-                client.batch_execute(&format!("SELECT {call}")).expect("a key");
-                thread::scope(|scope| {
-                    let time = Duration::from_secs_f64(seconds) + 2 * MARGIN;
-                    scope.spawn(move || crew.work(count, &format!("others{index}"), time));
-                    thread::sleep(MARGIN);
-                    let observed = format!("SELECT nothing, key FROM observed{index}($1)");
-                    for row in client.query(&observed, &[&seconds]).expect("times") {
-                        times[0].push(row.get(0));
-                        times[1].push(row.get(1));
-                    }
-                });
+            for (index, (scene, times)) in scenes.iter().zip(&mut times).enumerate() {
+                for release in releases_of(scene) {
+                    let (_, client, crew) = &mut sessions[release][scene.layout];
+                    let working = count.min(scene.most);
+                    watch(client, crew, index, working, seconds, &mut times[release]);
+                }
             }
         }
-        for ((name, _), times) in OTHERS.iter().zip(times) {
-            let [nothing, key] = times.map(quantiles);
-            let at = |share| format!("{:.0} ({:.0})", key(share), nothing(share));
-            report.row(count, [format!("`{name}`"), at(0.5), at(0.999), at(1.0)]);
+        let mut longest = Vec::new();
+        for (scene, times) in scenes.iter().zip(times) {
+            for (release, times) in ["this", "former"].into_iter().zip(times) {
+                let [nothing, key] = times;
+                if key.is_empty() {
+                    continue;
+                }
+                let (nothing, key) = (quantiles(nothing), quantiles(key));
+                let at = |share| format!("{:.0} ({:.0})", key(share), nothing(share));
+                let name = format!("`{}`", scene.name);
+                let working = count.min(scene.most);
+                table.row(working, [name, release.into(), at(0.5), at(0.999), at(1.0)]);
+                if count == 64 && release == "this" {
+                    longest.push((scene.name, key(1.0)));
+                    if scene.name == SNOWFLAKE {
+                        report.at_most("beside 64 sessions, the median, ms", key(0.5) / 1e3, 2.0);
+                    }
+                }
+            }
+        }
+        let of =
+            |name| longest.iter().find(|(scene, _)| *scene == name).map(|(_, longest)| longest);
+        if let (Some(own), Some(sequence)) = (of(SNOWFLAKE), of(NEXTVAL)) {
+            let what = "beside 64 sessions, the longest / with nextval()";
+            report.at_most(what, own / sequence, 1.0);
         }
     }
-    report.print();
+    table.print();
+}
+
+/// Watches a session beside so many others, and adds its times to those of both calls.
+fn watch(
+    client: &mut Client,
+    crew: &mut Crew,
+    scene: usize,
+    others: usize,
+    seconds: f64,
+    times: &mut [Vec<f64>; 2],
+) {
+    // The first one after an idle time waits for the disk.
+    client.batch_execute("TRUNCATE items; SELECT snowflake_nextval()").expect("a key");
+    thread::scope(|scope| {
+        let time = Duration::from_secs_f64(seconds) + 2 * MARGIN;
+        scope.spawn(move || crew.work(others, &format!("others{scene}"), time));
+        thread::sleep(MARGIN);
+        let observed = format!("SELECT nothing, key FROM observed{scene}($1)");
+        for row in client.query(&observed, &[&seconds]).expect("times") {
+            times[0].push(row.get(0));
+            times[1].push(row.get(1));
+        }
+    });
 }
 
 /// Creates the function that measures both calls inside the server, in microseconds.
-fn create_observed(client: &mut Client, index: usize, call: &str) {
+fn create_observed(client: &mut Client, index: usize, watched: &str) {
     let create = format!(
         "CREATE FUNCTION observed{index}(seconds float8, OUT nothing float8, OUT key float8)
              RETURNS SETOF record LANGUAGE plpgsql AS $$
@@ -157,7 +247,7 @@ fn create_observed(client: &mut Client, index: usize, call: &str) {
                  first := clock_timestamp();
                  result := pg_backend_pid();
                  second := clock_timestamp();
-                 result := {call};
+                 {watched};
                  key := extract(epoch FROM clock_timestamp() - second) * 1e6;
                  nothing := extract(epoch FROM second - first) * 1e6;
                  RETURN NEXT;

@@ -73,14 +73,15 @@ fn main() -> ExitCode {
     // Instructions are the same on a busy machine.
     let machine = Machine::here(is_full && part != "instructions");
     println!("{machine}");
-    match part {
-        "latency" => latency::measure(&effort),
-        "instructions" => return instructions::count(),
-        _ => {}
+    if part == "instructions" {
+        return instructions::count();
     }
     let is_wanted = |one: &str| part == one || part == "all";
     let picture = |name: &str| Path::new(pictures).join(name);
     let mut report = Report::new();
+    if part == "latency" {
+        latency::measure(&effort, &mut report);
+    }
     let costs = is_wanted("functions").then(|| costs::measure(&effort, &mut report));
     let inserts = is_wanted("inserts").then(|| inserts::measure(&effort, &mut report));
     if let (Some(costs), Some(inserts)) = (costs, inserts) {
@@ -88,7 +89,7 @@ fn main() -> ExitCode {
     }
     if is_wanted("sessions") {
         let works = sessions::measure(&effort, &mut report);
-        latency::beside(&[64], &effort);
+        latency::beside(&[64], &effort, &mut report);
         chart::sessions(&picture("sessions.svg"), &machine, &works);
     }
     if is_wanted("observation") {

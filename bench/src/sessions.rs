@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use snowflake_e2e::bigint;
+use snowflake_e2e::{Programs, bigint};
 
 use crate::crew::{AT_ONCE, Crew, create_procedure, stream};
 use crate::effort::Effort;
-use crate::keys::{self, Key, NEXTVAL, NEXTVAL_CACHED, SNOWFLAKE, UUID, UUIDV7, WIDE};
+use crate::keys::{self, FORMER, Key, NEXTVAL, NEXTVAL_CACHED, SNOWFLAKE, UUID, UUIDV7, WIDE};
 use crate::quantiles::{median, ratio};
 use crate::report::{Report, Table};
 use crate::server::{cluster, copy_out, empty};
@@ -14,7 +14,7 @@ use crate::server::{cluster, copy_out, empty};
 /// Sessions at the same time.
 pub const SESSIONS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// The keys that are compared, apart from [`WIDE`].
+/// The keys that are compared, apart from [`WIDE`] and [`FORMER`].
 const KEYS: [&str; 5] = [SNOWFLAKE, NEXTVAL, NEXTVAL_CACHED, UUIDV7, UUID];
 
 /// What the default layout allows in a second.
@@ -94,12 +94,13 @@ pub struct Work {
 pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Work> {
     let (narrow, keys) = keys::start(cluster());
     let (wide, _) = keys::start(cluster().wide_sequence());
-    let clusters = [&narrow, &wide];
+    let (former, _) = keys::start(cluster().programs(Programs::former_release_from_env()));
+    let clusters = [&narrow, &wide, &former];
     let mut crews = clusters.map(|cluster| Crew::of(cluster, 64));
     let mut candidates = Vec::new();
     for key in keys.into_iter().filter(|key| KEYS.contains(&key.name)) {
-        let own = (key.name == SNOWFLAKE).then_some((WIDE, 1));
-        for (name, server) in [(key.name, 0)].into_iter().chain(own) {
+        let own: &[_] = if key.name == SNOWFLAKE { &[(WIDE, 1), (FORMER, 2)] } else { &[] };
+        for (name, server) in [(key.name, 0)].into_iter().chain(own.iter().copied()) {
             let table = format!("t{}", candidates.len());
             key.create_table(&mut crews[server].watcher, &table);
             let file = copy_out(clusters[server], "n", 2000);
@@ -112,7 +113,7 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Work> {
 impl Task {
     fn measure(
         &self,
-        crews: &mut [Crew; 2],
+        crews: &mut [Crew; 3],
         candidates: &[Candidate],
         effort: &Effort,
         report: &mut Report,
@@ -143,7 +144,7 @@ impl Task {
     /// What each session made, per second.
     fn run(
         &self,
-        crews: &mut [Crew; 2],
+        crews: &mut [Crew; 3],
         on: &Candidate,
         sessions: usize,
         seconds: f64,
@@ -193,6 +194,11 @@ impl Task {
             format!("{:.0} ({:.2})", middle(&figures.per_second[place]), of_nextval(figures, place))
         });
         if self.count == AT_ONCE {
+            let of_former = ratio(
+                &own.per_second[SESSIONS.len() - 1],
+                &of(FORMER).per_second[SESSIONS.len() - 1],
+            );
+            report.at_least("64 sessions, IDs per second / of the former release", of_former, 0.98);
             print(", the slowest session's part of its share", &|figures, place| {
                 format!("{:.2}", middle(&figures.slowest[place]))
             });
@@ -211,7 +217,9 @@ impl Task {
             report.at_least(what, of_nextval(own, SESSIONS.len() - 1), 1.0);
         }
         let medians = |figures: &Figures| figures.per_second.iter().map(middle).collect();
-        let per_second = measured.iter().map(|(name, figures)| (*name, medians(figures)));
+        // The picture is of this release.
+        let shown = measured.iter().filter(|(name, _)| *name != FORMER);
+        let per_second = shown.map(|(name, figures)| (*name, medians(figures)));
         Work { title: self.title, per_second: per_second.collect() }
     }
 }
