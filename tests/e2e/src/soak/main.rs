@@ -123,6 +123,8 @@ impl Soak {
             // their parent forks them in a signal handler. After jumps, they are days behind.
             .set("snowflake.max_backward_step", "-1")
             .set("snowflake.max_observed_lead", MAX_OBSERVED_LEAD)
+            // Four IDs a millisecond, so that clients wait for each other in the queue.
+            .set("snowflake.sequence_bits", "2")
             .set("max_prepared_transactions", "8")
             // A clock that is moved must not end connections: nobody would notice that the set is
             // another one.
@@ -396,9 +398,11 @@ impl Soak {
             .chain(KINDS.into_iter().zip(done))
             .map(|(name, count)| format!("{count} {name}"))
             .collect();
+        let waits = bigint(&mut self.primary.connect(), "SELECT waits FROM pg_stat_snowflake");
         println!(
-            "{} min: {} IDs, {} duplicates, {} more among those that were lost and not promised, {} \
-             IDs whose commits waited for the standby that was promoted; {}",
+            "{} min: {} IDs, {waits} waits since the last start, {} duplicates, {} more among those \
+             that were lost and not promised, {} IDs whose commits waited for the standby that was \
+             promoted; {}",
             self.started.elapsed().as_secs() / 60,
             self.found.ids.len() + self.found.late.len(),
             self.found.duplicates,
