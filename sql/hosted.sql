@@ -1,35 +1,17 @@
--- snowflake_pg where no library can be loaded: psql -v datacenter_id=1 -v worker_id=1 -f hosted.sql
+-- The functions of snowflake_pg without its library, for laptops, CI and hosted services.
 --
+-- This is one statement, which any client can send as it is, also within a transaction. Where the library is
+-- preloaded, it creates the extension, and where that is, it does nothing. Every other database needs numbers
+-- from 0 to 31, together different from those of all other databases and servers. Write them here:
+DO $snowflake$
+DECLARE
+    datacenter_id CONSTANT pg_catalog.text := NULL;
+    worker_id CONSTANT pg_catalog.text := NULL;
+
 -- In one database, no ID that a committed transaction took and stored comes twice as long as no WAL is lost,
 -- whatever sessions, crashes and clocks do. After a failover that loses WAL, an ID can come back if the new
--- server's clock is behind. Several databases need different identities, and nothing checks that they do.
-\set ON_ERROR_STOP on
-BEGIN;
-SET LOCAL search_path = pg_catalog, pg_temp;
-SELECT :'datacenter_id' ~ '^(\d|[12]\d|3[01])$' AND :'worker_id' ~ '^(\d|[12]\d|3[01])$' AS valid \gset
-\if :valid
-\else
-DO 'BEGIN RAISE SQLSTATE ''22023'' USING MESSAGE = ''datacenter_id and worker_id go from 0 to 31''; END';
-\endif
-
--- Both sequences count (milliseconds since 2010-11-04 01:42:54.657 UTC) << 12 | number in the millisecond.
-CREATE SEQUENCE public.snowflake_counter MINVALUE 0 MAXVALUE 9007199254740991;
-CREATE SEQUENCE public.snowflake_reserved MINVALUE 0;
--- setval() by others would bring IDs back. So nobody has what ALTER DEFAULT PRIVILEGES might have granted.
-SELECT DISTINCT format('REVOKE ALL ON SEQUENCE %s FROM %s', oid::regclass,
-        CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END)
-    FROM pg_class, aclexplode(relacl)
-    WHERE oid IN ('public.snowflake_counter'::regclass, 'public.snowflake_reserved'::regclass)
-      AND grantee <> relowner \gexec
-CREATE FUNCTION public.snowflake_id(value bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (value >> 12 << 22) | (:datacenter_id << 17) | (:worker_id << 12) | (value & 4095);
-CREATE FUNCTION public.snowflake_clock() RETURNS double precision LANGUAGE sql
-    RETURN (date_part('epoch', clock_timestamp()) * 1000 - 1288834974657) * 4096;
--- The key of the lock is 8317708120410055019, which is 'snowflak' in ASCII.
-CREATE FUNCTION public.snowflake_lock_holder() RETURNS integer LANGUAGE sql
-    RETURN (SELECT min(pid) FROM pg_locks JOIN pg_database AS d ON database = d.oid WHERE granted
-        AND classid = 1936617335 AND objid = 1718378859 AND objsubid = 1 AND datname = current_database());
-
+-- server's clock is behind.
+--
 -- A call gets a value of the counter in one of two ways:
 --
 --   by nextval()  It reads `reserved`, then takes a value, and uses it if it is below what was read, and at
@@ -58,6 +40,25 @@ CREATE FUNCTION public.snowflake_lock_holder() RETURNS integer LANGUAGE sql
 -- The lock is one of the subtransaction, which always ends with an error, SF000. So it is not held until the
 -- commit, and no error or cancellation leaves it behind; a second cancellation could leave a session's lock.
 -- setval() and variables are not rolled back, but lock_timeout is.
+
+    objects CONSTANT pg_catalog.text := $objects$
+-- Both sequences count (milliseconds since 2010-11-04 01:42:54.657 UTC) << 12 | number in the millisecond.
+CREATE SEQUENCE public.snowflake_counter MINVALUE 0 MAXVALUE 9007199254740991;
+CREATE SEQUENCE public.snowflake_reserved MINVALUE 0;
+CREATE TYPE public.snowflake_parts AS (
+    id bigint, "timestamp" timestamptz, datacenter_id integer, worker_id integer, sequence integer);
+$objects$;
+
+    functions pg_catalog.text := $functions$
+CREATE FUNCTION public.snowflake_id(value bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (value >> 12 << 22) | (<datacenter> << 17) | (<worker> << 12) | (value & 4095);
+CREATE FUNCTION public.snowflake_clock() RETURNS double precision LANGUAGE sql
+    RETURN (date_part('epoch', clock_timestamp()) * 1000 - 1288834974657) * 4096;
+-- The key of the lock is 8317708120410055019, which is 'snowflak' in ASCII.
+CREATE FUNCTION public.snowflake_lock_holder() RETURNS integer LANGUAGE sql
+    RETURN (SELECT min(pid) FROM pg_locks JOIN pg_database AS d ON database = d.oid WHERE granted
+        AND classid = 1936617335 AND objid = 1718378859 AND objsubid = 1 AND datname = current_database());
+
 CREATE FUNCTION public.snowflake_nextval() RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER AS $$
 DECLARE
@@ -98,15 +99,13 @@ BEGIN
             holder := public.snowflake_lock_holder();
             IF holder IS NULL THEN RAISE; END IF;
             RAISE 'the lock of snowflake_nextval() is not available' USING ERRCODE = 'lock_not_available',
-                DETAIL = pg_catalog.format('Process %s holds it.', holder);
+                DETAIL = pg_catalog.concat('Process ', holder, ' holds it.');
         END;
     END LOOP;
     RETURN public.snowflake_id(value);
 END $$;
 
 -- Names, types, results and errors are those of the extension.
-CREATE TYPE public.snowflake_parts AS (
-    id bigint, "timestamp" timestamptz, datacenter_id integer, worker_id integer, sequence integer);
 CREATE FUNCTION public.snowflake_refuse(code text, message text, detail text) RETURNS bigint
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS 'BEGIN RAISE USING ERRCODE = code, MESSAGE = message, DETAIL = detail; END';
@@ -128,9 +127,9 @@ CREATE FUNCTION public.snowflake_ms(ts timestamptz) RETURNS numeric LANGUAGE sql
     RETURN extract(epoch FROM ts AT TIME ZONE 'UTC') * 1000 - 1288834974657;
 CREATE FUNCTION public.snowflake_min(ts timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN public.snowflake_ms(ts) < 0 OR public.snowflake_ms(ts) >= 2199023255552
-        THEN public.snowflake_refuse('22003', format('timestamp %s is out of range', ts), format(
-            'The timestamp field holds %s to %s.', public.snowflake_timestamp(0),
-            public.snowflake_timestamp(9223372036854775807)))
+        THEN public.snowflake_refuse('22003', concat('timestamp ', ts, ' is out of range'), concat(
+            'The timestamp field holds ', public.snowflake_timestamp(0), ' to ',
+            public.snowflake_timestamp(9223372036854775807), '.'))
         ELSE floor(public.snowflake_ms(ts))::bigint << 22 END;
 CREATE FUNCTION public.snowflake_max(ts timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN public.snowflake_min(ts) | 4194303;
@@ -147,4 +146,93 @@ CREATE FUNCTION public.snowflake_within_max(since timestamptz, before timestampt
 CREATE FUNCTION public.snowflake_within(id bigint, since timestamptz, before timestamptz) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN id >= public.snowflake_within_min(since) AND id <= public.snowflake_within_max(since, before);
-COMMIT;
+-- What is in lines of `pg_restore --list` that are of this script. Not in the lines of privileges on what the
+-- extension has, too.
+CREATE FUNCTION public.snowflake_script() RETURNS SETOF text LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT concat(kind, ' ', name, ' ')
+    FROM unnest('{SEQUENCE public,SEQUENCE SET public,public SEQUENCE}'::text[]) AS kind,
+        unnest('{snowflake_counter,snowflake_reserved}'::text[]) AS name
+    UNION ALL SELECT 'TYPE public snowflake_parts '
+    UNION ALL SELECT concat('FUNCTION public snowflake_', name, ' ') FROM unnest('{nextval(),parse(bigint),
+        timestamp(bigint),json(bigint),min(timestamp with time zone),max(timestamp with time zone),
+        "within(bigint, timestamp with time zone, timestamp with time zone)"}'::text[]) AS name
+    UNION ALL SELECT concat(kind, ' snowflake_', name, ' ')
+    FROM unnest('{FUNCTION public,public FUNCTION}'::text[]) AS kind,
+        unnest('{id(bigint),clock(),lock_holder(),"refuse(text, text, text)",unix_ms(bigint),script(),
+        ms(timestamp with time zone),within_min(timestamp with time zone),
+        "within_max(timestamp with time zone, timestamp with time zone)"}'::text[]) AS name;
+END;
+$functions$;
+
+    -- The comment on the counter says which version made the functions, and with which numbers.
+    mark CONSTANT pg_catalog.text := pg_catalog.concat(
+        'snowflake_pg 0.5.0, datacenter ', datacenter_id, ', worker ', worker_id);
+    former pg_catalog.text;
+    path CONSTANT pg_catalog.text := pg_catalog.current_setting('search_path');
+    of_extension pg_catalog.regprocedure;
+    is_new pg_catalog.bool;
+    statement pg_catalog.text;
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    IF concat_ws(' ', datacenter_id, worker_id) !~ '^([0-9]|[12][0-9]|3[01]) ([0-9]|[12][0-9]|3[01])$' THEN
+        RAISE SQLSTATE '22023' USING MESSAGE = 'datacenter_id and worker_id go from 0 to 31',
+            HINT = 'Write them at the top of the script.';
+    END IF;
+    PERFORM pg_advisory_xact_lock(8317708120410055020);
+    SELECT f.oid INTO of_extension FROM pg_extension AS e
+        JOIN pg_depend ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid AND deptype = 'e'
+        JOIN pg_proc AS f ON classid = 'pg_proc'::regclass AND objid = f.oid
+        WHERE extname = 'snowflake' AND proname = 'snowflake_nextval' AND pronargs = 0;
+    is_new := 0 < num_nulls(
+        to_regclass('public.snowflake_counter'), to_regclass('public.snowflake_reserved'));
+    IF of_extension IS NULL AND is_new AND EXISTS (
+        SELECT FROM pg_settings WHERE name = 'snowflake.worker_id' AND context = 'postmaster') THEN
+        CREATE EXTENSION snowflake SCHEMA public;
+        of_extension := 'public.snowflake_nextval()';
+    END IF;
+    IF of_extension IS NOT NULL THEN
+        -- Its error says what to do if the library is not preloaded, or the server has no identity.
+        IF has_function_privilege(of_extension, 'EXECUTE') THEN
+            EXECUTE concat('SELECT ', of_extension);
+        END IF;
+        RAISE NOTICE USING MESSAGE = 'this database has extension snowflake, so the script has nothing to do';
+    ELSIF is_new THEN
+        -- An object of one of these names, whoever made it, is not replaced, and makes this fail.
+        EXECUTE objects;
+        -- setval() by others would bring IDs back. So nobody has what ALTER DEFAULT PRIVILEGES might grant.
+        FOR statement IN
+            SELECT DISTINCT concat('REVOKE ALL ON SEQUENCE ', oid::regclass, ' FROM ',
+                CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END)
+            FROM pg_class, aclexplode(relacl) WHERE grantee <> relowner
+                AND oid IN ('public.snowflake_counter'::regclass, 'public.snowflake_reserved'::regclass)
+        LOOP
+            EXECUTE statement;
+        END LOOP;
+        former := '';
+    ELSE
+        SELECT name INTO statement FROM (
+            SELECT oid::regclass::text, relowner FROM pg_class
+            WHERE oid IN ('public.snowflake_counter'::regclass, 'public.snowflake_reserved'::regclass)
+            UNION ALL SELECT oid::regprocedure::text, proowner FROM pg_proc
+            WHERE pronamespace = 'public'::regnamespace
+                AND strpos(functions, concat('FUNCTION public.', proname, '(')) > 0) AS object (name, owner)
+        WHERE owner <> current_user::regrole;
+        IF FOUND THEN
+            RAISE SQLSTATE '42501' USING MESSAGE = concat('must be owner of ', statement);
+        END IF;
+        former := coalesce(obj_description('public.snowflake_counter'::regclass, 'pg_class'), 'an old script');
+        IF former = mark OR string_to_array(substring(former FROM '([0-9.]+),'), '.')::integer[]
+            > string_to_array(substring(mark FROM '([0-9.]+),'), '.')::integer[] THEN
+            RAISE NOTICE USING MESSAGE = concat('this database has functions of ', former);
+            former := NULL;
+        ELSE
+            RAISE NOTICE USING MESSAGE = concat('replaced functions of ', former);
+        END IF;
+        functions := replace(functions, 'CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION');
+    END IF;
+    IF former IS NOT NULL THEN
+        EXECUTE replace(replace(functions, '<datacenter>', datacenter_id), '<worker>', worker_id);
+        EXECUTE concat('COMMENT ON SEQUENCE public.snowflake_counter IS ', quote_literal(mark));
+    END IF;
+    PERFORM set_config('search_path', path, true);
+END $snowflake$;

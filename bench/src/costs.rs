@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use postgres::Client;
-use snowflake_e2e::bigint;
+use snowflake_e2e::{bigint, hosted_script};
 
 use crate::effort::Effort;
 use crate::keys::{self, NEXT_ID, SNOWFLAKE, UUIDV7};
@@ -234,10 +234,7 @@ fn hosted(effort: &Effort) {
     let cluster = cluster().start();
     cluster.run("CREATE DATABASE hosted TEMPLATE template0");
     cluster.run_in("hosted", "CREATE SEQUENCE plain");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../sql/hosted.sql");
-    let arguments = ["-qX", "-v", "datacenter_id=1", "-v", "worker_id=1", "-f", script];
-    let psql = cluster.run_client("postgres", "psql", "hosted", &arguments);
-    assert!(psql.status.success(), "{psql:?}");
+    cluster.run_in("hosted", &hosted_script("1", "1"));
     let mut client = cluster.connect_to("hosted");
     let candidates = [
         candidate(NOTHING, ALWAYS_THE_SAME),

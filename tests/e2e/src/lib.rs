@@ -24,6 +24,7 @@ mod query;
 mod register;
 mod repack;
 mod run;
+mod script;
 mod subscription;
 mod wait;
 
@@ -54,4 +55,5 @@ pub use query::{
 pub use register::Register;
 pub use repack::repack_under_inserts;
 pub use run::{Run, at_once, failing, meanwhile, values};
+pub use script::hosted_script;
 pub use wait::{eventually, patience, within};

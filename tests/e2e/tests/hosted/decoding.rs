@@ -3,7 +3,7 @@
 use postgres::{Client, SimpleQueryMessage};
 use snowflake_e2e::{Cluster, bigint, explain};
 
-use super::{install, plain_server, script, start};
+use super::{install, plain_server, start};
 
 /// IDs at the ends of every field, one that is known, and others; and what is none.
 fn ids() -> Vec<String> {
@@ -99,7 +99,7 @@ fn queries() -> Vec<String> {
 fn every_result_and_error_is_that_of_the_extension() {
     let cluster = Cluster::start();
     cluster.connect().batch_execute("CREATE DATABASE hosted").expect("a database");
-    install(&cluster, "hosted", &script());
+    install(&cluster, "hosted");
     let (mut extension, mut hosted) = (cluster.connect(), cluster.connect_to("hosted"));
     let queries = queries();
     for zone in ["UTC", "America/St_Johns"] {

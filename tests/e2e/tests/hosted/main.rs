@@ -7,15 +7,10 @@ mod load;
 mod lock;
 mod moving;
 mod privileges;
+mod script;
 mod stopped;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use snowflake_e2e::{Cluster, ClusterBuilder, output};
-
-/// What the script is given.
-const IDENTITY: [&str; 4] = ["--set", "datacenter_id=5", "--set", "worker_id=9"];
+use snowflake_e2e::{Cluster, ClusterBuilder, hosted_script};
 
 /// Takes the advisory lock, as any role can.
 const TAKE_LOCK: &str = "SELECT pg_advisory_lock(8317708120410055019)";
@@ -38,18 +33,17 @@ fn start_without(builder: ClusterBuilder) -> Cluster {
 /// Starts a server, and runs the script in database `postgres`.
 fn start(builder: ClusterBuilder) -> Cluster {
     let cluster = start_without(builder);
-    install(&cluster, "postgres", &script());
+    install(&cluster, "postgres");
     cluster
 }
 
-fn script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sql/hosted.sql")
+/// The script with an identity.
+fn script() -> String {
+    hosted_script("5", "9")
 }
 
-fn install(cluster: &Cluster, database: &str, script: &Path) {
-    let mut psql = cluster.client_program("psql");
-    psql.args(["--no-psqlrc", "--quiet", "--dbname", database]).args(IDENTITY);
-    output(psql.arg("--file").arg(script));
+fn install(cluster: &Cluster, database: &str) {
+    cluster.run_in(database, &script());
 }
 
 /// A table that lets an ID come twice, so that a test sees it.
@@ -58,14 +52,12 @@ fn create_orders(cluster: &Cluster) {
     cluster.connect().batch_execute(create).expect("a table");
 }
 
-/// Runs the script with statements before others of it, as in a text of its own.
+/// Runs the script with statements before others of it.
 fn install_with(cluster: &Cluster, statements: &[(&str, String)]) {
-    let mut text = fs::read_to_string(script()).expect("the script");
+    let mut text = script();
     for (before, statement) in statements {
         assert_eq!(text.matches(before).count(), 1, "{before}");
         text = text.replace(before, &format!("{statement}{before}"));
     }
-    let path = cluster.directory().join("hosted.sql");
-    fs::write(&path, text).expect("a directory to write to");
-    install(cluster, "postgres", &path);
+    cluster.run(&text);
 }

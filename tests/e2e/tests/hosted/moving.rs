@@ -48,7 +48,7 @@ fn a_dump_becomes_one_of_the_extension_in_one_transaction() {
     for cluster in [&hosted, &new] {
         cluster.connect().batch_execute("CREATE DATABASE shop").expect("a database");
     }
-    install(&hosted, "shop", &script());
+    install(&hosted, "shop");
     let mut old = hosted.connect_to("shop");
     old.batch_execute(SHOP).expect("a schema");
     let last = bigint(&mut old, NEXT);

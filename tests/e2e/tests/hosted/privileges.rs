@@ -3,7 +3,7 @@
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, NEXT, assert_increasing, bigint, error_of};
 
-use super::{TAKE_LOCK, install, plain_server, script, start_without};
+use super::{TAKE_LOCK, install, plain_server, start_without};
 
 /// A server on which a role may do nothing but execute the functions, although sequences of the
 /// owner were to be for everybody.
@@ -17,7 +17,7 @@ fn start_with_role() -> Cluster {
              ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;",
         )
         .expect("a role");
-    install(&cluster, "postgres", &script());
+    install(&cluster, "postgres");
     owner.batch_execute("GRANT EXECUTE ON FUNCTION snowflake_nextval() TO app").expect("granted");
     cluster
 }
@@ -109,21 +109,4 @@ fn nothing_of_the_callers_search_path_is_called() {
     let error = error_of(app.query_one(next, &[]));
     assert_eq!(error.code(), &SqlState::LOCK_NOT_AVAILABLE, "{error:?}");
     assert!(error.detail().expect("a detail").starts_with("Process "));
-}
-
-#[test]
-fn an_identity_that_is_not_valid_is_refused() {
-    let cluster = start_without(plain_server());
-    let refused = [&["1", "32"][..], &["-1", "1"], &["1", "1.5"], &["01", "1"], &["", "1"], &["1"]];
-    for identity in refused {
-        let mut psql = cluster.client_program("psql");
-        psql.arg("--no-psqlrc");
-        for (name, value) in ["datacenter_id", "worker_id"].into_iter().zip(identity) {
-            psql.args(["--set", &format!("{name}={value}")]);
-        }
-        let result = psql.arg("--file").arg(script()).output().expect("psql runs");
-        assert_eq!(result.status.code(), Some(3), "{identity:?}");
-    }
-    let query = "SELECT count(*) FROM pg_class WHERE relname LIKE 'snowflake%'";
-    assert_eq!(bigint(&mut cluster.connect(), query), 0);
 }
