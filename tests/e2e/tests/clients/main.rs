@@ -4,6 +4,7 @@
 mod blog;
 mod django;
 mod doubles;
+mod first_migration;
 mod javascript;
 mod orders;
 mod partman;

@@ -30,6 +30,12 @@ impl Program {
 
     /// The client, with another program of `tests/clients`.
     pub fn with(client: &str, program: &str) -> Program {
+        let cluster = Cluster::builder().set("log_statement", "all").public_keys(KEYS).start();
+        Program::on(cluster, client, program)
+    }
+
+    /// The same, on this server.
+    pub fn on(cluster: Cluster, client: &str, program: &str) -> Program {
         let clients = env::var("SNOWFLAKE_CLIENTS");
         let clients = PathBuf::from(clients.expect("SNOWFLAKE_CLIENTS: run make test-clients"));
         let directory = tempfile::tempdir().expect("a directory for temporary files");
@@ -40,7 +46,6 @@ impl Program {
                 symlink(target, link).expect("a directory to write to");
             }
         }
-        let cluster = Cluster::builder().set("log_statement", "all").public_keys(KEYS).start();
         Program { cluster, directory, clients, client: client.to_owned() }
     }
 

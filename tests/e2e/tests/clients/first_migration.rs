@@ -1,0 +1,119 @@
+//! `sql/hosted.sql` as the first migration of an application: the same one on a server that loads no
+//! library, on one that does, and in PGlite.
+
+use snowflake_e2e::{Cluster, Dump, assert_distinct, bigint, bigints, hosted_script, output};
+
+use crate::program::{Program, row};
+
+/// A client of the migration, and the commands that run it.
+const MIGRATIONS: [(&str, &[&str]); 6] = [
+    ("psycopg", &["python migrate.py", "python rows.py"]),
+    ("node-postgres", &["node migrate.js"]),
+    ("activerecord", &["ruby migrate.rb"]),
+    ("django", &["python -m django migrate", "python django_rows.py"]),
+    ("alembic", &["alembic -c alembic.ini upgrade head", "python rows.py"]),
+    (
+        "psycopg",
+        &["psql -Xq -v ON_ERROR_STOP=1 -1 -f snowflake.sql -f orders.sql", "python rows.py"],
+    ),
+];
+
+/// What a dump has of the rows.
+const DATA: [&str; 2] = ["--data-only", "--table=orders"];
+
+/// A server with an empty database, that preloads the library with this worker ID, or does not.
+fn server(preloads: bool, worker: usize) -> Cluster {
+    let builder = match preloads {
+        true => Cluster::builder()
+            .set("snowflake.datacenter_id", "1")
+            .set("snowflake.worker_id", &worker.to_string()),
+        false => Cluster::builder()
+            .unset("snowflake.datacenter_id")
+            .unset("snowflake.worker_id")
+            .set("shared_preload_libraries", ""),
+    };
+    let mut cluster = builder.create();
+    cluster.start_again();
+    cluster
+}
+
+/// The rows that a migration printed, which are those of the table and came from this identity.
+#[track_caller]
+fn assert_rows(program: &Program, printed: &str, identity: (i64, i64)) {
+    let rows: Vec<_> = printed.lines().filter_map(row).collect();
+    let mut client = program.cluster.connect();
+    let expected = client.query("SELECT item, id FROM orders ORDER BY id", &[]).expect("orders");
+    let expected: Vec<(String, i64)> =
+        expected.iter().map(|row| (row.get(0), row.get(1))).collect();
+    assert_eq!(rows, expected, "{printed}");
+    assert_eq!(rows.len(), 3);
+    for (_, id) in rows {
+        assert_eq!((id >> 17 & 31, id >> 12 & 31), identity, "{printed}");
+    }
+}
+
+#[test]
+fn one_migration_runs_everywhere_and_rows_meet_in_one_table() {
+    let together = server(true, 31);
+    together.run("CREATE EXTENSION snowflake");
+    together.run(include_str!("../../../clients/first-migration/orders.sql"));
+    let mut count = 0;
+    for preloads in [false, true] {
+        for (number, (client, commands)) in MIGRATIONS.iter().enumerate() {
+            println!("{client}, preloads: {preloads}");
+            // Rows of servers meet, so each has an identity of its own.
+            let identity = (i64::from(preloads), number as i64);
+            let script = hosted_script("0", &number.to_string());
+            let program = Program::on(server(preloads, number), client, "first-migration");
+            program.write("snowflake.sql", &script);
+            program.write("alembic.ini", "[alembic]\nscript_location = .\n");
+            let printed: String = commands.iter().map(|command| program.run(command)).collect();
+            assert_rows(&program, &printed, identity);
+            let extensions = "SELECT count(*) FROM pg_extension WHERE extname = 'snowflake'";
+            let mut session = program.cluster.connect();
+            assert_eq!(bigint(&mut session, extensions), i64::from(preloads));
+            // Once more, as from a console.
+            session.batch_execute(&script).expect("it runs again");
+            let dump = Dump::of(&program.cluster, "postgres", "postgres", "custom", &DATA);
+            dump.restore(&together, "postgres", "postgres", &["--exit-on-error"]).expect("rows");
+            count += 3;
+        }
+    }
+    let program = Program::on(server(false, 0), "node-postgres", "first-migration");
+    program.write("snowflake.sql", &hosted_script("0", "31"));
+    let printed = program.run("node migrate.js pglite");
+    assert!(printed.ends_with("20020 ascending\n"), "{printed}");
+    // PGlite is newer than some servers, and sets what these do not know.
+    let dump = program.read("dump.sql").replace("SET transaction_timeout = 0;\n", "");
+    program.write("dump.sql", &dump);
+    let file = program.directory.path().join("dump.sql");
+    output(together.client_program("psql").args(["-Xqv", "ON_ERROR_STOP=1", "-f"]).arg(file));
+    let ids = bigints(&mut together.connect(), "SELECT id FROM orders");
+    assert_eq!(ids.len(), count + 3);
+    assert_distinct(ids);
+}
+
+/// Django splits what `RunSQL` gets into statements. With this key for all models, its own table of
+/// migrations would have it, too, before the first migration.
+#[test]
+fn django_runs_it_as_a_migration_and_before_the_tests_of_an_application() {
+    let program = Program::on(server(false, 0), "django", "first-migration");
+    program.write("snowflake.sql", &hosted_script("0", "0"));
+    let said = program.run("python -m django test --verbosity 2 shop");
+    assert!(
+        said.contains("Found 1 test(s).") && said.contains("shop.0001_initial... OK"),
+        "{said}"
+    );
+
+    program.write("shop/apps.py", "");
+    let error = program.error("python -m django migrate");
+    assert!(error.contains("function snowflake_nextval() does not exist"), "{error}");
+    program.replace("settings.py", "shop.models.SnowflakeField", "django.db.models.BigAutoField");
+    program.replace(
+        "shop/migrations/0001_initial.py",
+        "    operations = [\n",
+        "    operations = [\n        migrations.RunSQL(open('snowflake.sql').read()),\n",
+    );
+    program.run("python -m django migrate");
+    assert_rows(&program, &program.run("python django_rows.py"), (0, 0));
+}
