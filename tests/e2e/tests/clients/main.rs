@@ -11,5 +11,6 @@ mod partman;
 mod php;
 mod program;
 mod public_ids;
+mod readers;
 mod repack;
 mod sqlalchemy;

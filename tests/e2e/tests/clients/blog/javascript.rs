@@ -16,34 +16,6 @@ fn assert_steps(blog: &Blog) {
     blog.assert_printed(SECOND);
 }
 
-/// Drizzle's relational queries pass through JSON, so that a nested key is rounded whatever is
-/// declared: as a bigint, it is the key of another row. `extras` with a text gives the right one.
-#[test]
-fn drizzle_rounds_keys_that_are_nested_in_relational_queries() {
-    const NESTED: &str = "
-        import { eq, sql } from 'drizzle-orm';
-        import { drizzle } from 'drizzle-orm/node-postgres';
-        import pg from 'pg';
-        import * as schema from './schema.js';
-        const pool = new pg.Pool();
-        const db = drizzle({ client: pool, schema });
-        const { posts, users } = schema;
-        const names = Array.from({ length: 100 }, (_, number) => ({ name: `${number}` }));
-        const rows = await db.insert(users).values(names).returning();
-        const { id: authorId } = rows.find(({ id }) => id % 256n !== 0n);
-        await db.insert(posts).values({ title: 'x', authorId });
-        const extras = { exact: sql`${users.id}::text`.as('exact') };
-        const post = await db.query.posts.findFirst({
-          with: { author: { extras } }, where: eq(posts.authorId, authorId),
-        });
-        console.log(post.authorId === authorId, BigInt(post.author.id) === authorId,
-          BigInt(post.author.exact) === authorId, typeof post.author.id);
-        await pool.end();";
-    let blog = Blog::of("drizzle");
-    blog.migrate("first");
-    assert_eq!(blog.eval(MODULE, NESTED), "true false true bigint\n");
-}
-
 /// `drizzle-kit push` compares the schema with the database, and finds no difference if the default
 /// is declared.
 #[test]
@@ -138,30 +110,4 @@ fn sequelize_sync_leaves_converted_keys_alone() {
     assert_steps(&blog);
     sync();
     blog.assert_adopted(SECOND);
-}
-
-/// Sequelize gives keys as strings, also those that are nested, and accepts them as bigints, but
-/// `min()` and `max()` make numbers of them, unless they are given a type.
-#[test]
-fn sequelize_rounds_the_results_of_aggregates() {
-    const AGGREGATES: &str = "
-        const { sequelize, User, Post, Sequelize } = require('./models');
-        (async () => {
-          const names = Array.from({ length: 100 }, (_, number) => ({ name: `${number}` }));
-          const rows = await User.bulkCreate(names);
-          console.log(typeof rows[0].id, new Set(rows.map(({ id }) => id)).size);
-          const { id } = rows.find(({ id }) => BigInt(id) % 256n !== 0n);
-          const post = await Post.create({ title: 'x', authorId: BigInt(id) });
-          const found = await Post.findByPk(post.id, { include: 'author' });
-          console.log(found.authorId === id, found.author.id === id);
-          const where = { id };
-          console.log(typeof await User.max('id', { where }),
-            BigInt(await User.max('id', { where })) === BigInt(id),
-            await User.max('id', { where, dataType: new Sequelize.STRING() }) === id);
-          await sequelize.close();
-        })();";
-    let blog = Blog::of("sequelize");
-    blog.migrate("first");
-    let printed = blog.eval("node -e", AGGREGATES);
-    assert_eq!(printed, "string 100\ntrue true\nnumber false true\n");
 }
