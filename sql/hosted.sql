@@ -149,14 +149,15 @@ CREATE FUNCTION public.snowflake_within(id bigint, since timestamptz, before tim
 -- What is in lines of `pg_restore --list` that are of this script. Not in the lines of privileges on what the
 -- extension has, too.
 CREATE FUNCTION public.snowflake_script() RETURNS SETOF text LANGUAGE sql STABLE BEGIN ATOMIC
-    SELECT concat(kind, ' ', name, ' ')
+    SELECT concat(kind, ' ', name, ' ') AS entry
     FROM unnest('{SEQUENCE public,SEQUENCE SET public,public SEQUENCE}'::text[]) AS kind,
         unnest('{snowflake_counter,snowflake_reserved}'::text[]) AS name
-    UNION ALL SELECT 'TYPE public snowflake_parts '
-    UNION ALL SELECT concat('FUNCTION public snowflake_', name, ' ') FROM unnest('{nextval(),parse(bigint),
-        timestamp(bigint),json(bigint),min(timestamp with time zone),max(timestamp with time zone),
+    UNION ALL SELECT 'TYPE public snowflake_parts ' AS entry
+    UNION ALL SELECT concat('FUNCTION public snowflake_', name, ' ') AS entry
+    FROM unnest('{nextval(),parse(bigint),timestamp(bigint),json(bigint),
+        min(timestamp with time zone),max(timestamp with time zone),
         "within(bigint, timestamp with time zone, timestamp with time zone)"}'::text[]) AS name
-    UNION ALL SELECT concat(kind, ' snowflake_', name, ' ')
+    UNION ALL SELECT concat(kind, ' snowflake_', name, ' ') AS entry
     FROM unnest('{FUNCTION public,public FUNCTION}'::text[]) AS kind,
         unnest('{id(bigint),clock(),lock_holder(),"refuse(text, text, text)",unix_ms(bigint),script(),
         ms(timestamp with time zone),within_min(timestamp with time zone),
@@ -220,7 +221,8 @@ BEGIN
         IF FOUND THEN
             RAISE SQLSTATE '42501' USING MESSAGE = concat('must be owner of ', statement);
         END IF;
-        former := coalesce(obj_description('public.snowflake_counter'::regclass, 'pg_class'), 'an old script');
+        former := obj_description('public.snowflake_counter'::regclass, 'pg_class');
+        former := coalesce(former, 'an old script');
         IF former = mark OR string_to_array(substring(former FROM '([0-9.]+),'), '.')::integer[]
             > string_to_array(substring(mark FROM '([0-9.]+),'), '.')::integer[] THEN
             RAISE NOTICE USING MESSAGE = concat('this database has functions of ', former);

@@ -7,6 +7,7 @@ mod doubles;
 mod first_migration;
 mod javascript;
 mod orders;
+mod other_name;
 mod partman;
 mod php;
 mod program;

@@ -5,7 +5,8 @@ use std::thread;
 use postgres::Client;
 use postgres::error::{DbError, SqlState};
 use snowflake_e2e::{
-    Cluster, NEXT, assert_increasing, bigint, error_of, eventually, hosted_script, process, value,
+    Cluster, NEXT, assert_increasing, bigint, dump_and_restore, error_of, eventually,
+    hosted_script, process, value,
 };
 
 use super::{plain_server, script, start, start_without};
@@ -304,6 +305,18 @@ fn it_is_part_of_the_transaction_of_a_migration() {
     }
     assert_eq!(bigint(&mut app, "SELECT count(DISTINCT id) FROM orders"), 100);
     assert!(bigint(&mut app, NEXT) > bigint(&mut app, "SELECT max(id) FROM orders"));
+}
+
+/// A dump has the functions, the numbers, and where the sequences are.
+#[test]
+fn a_restored_database_goes_on_above_the_ids_of_its_dump() {
+    let cluster = start(plain_server());
+    cluster.run("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())");
+    let last = bigint(&mut cluster.connect(), NEXT);
+    dump_and_restore(&cluster, "postgres", "restored");
+    let said = notice(&cluster, "restored", &script());
+    assert_eq!(said, "this database has functions of snowflake_pg 0.5.0, datacenter 5, worker 9");
+    assert!(bigint(&mut cluster.connect_to("restored"), NEXT) > last);
 }
 
 /// What a client could take for a parameter, an escape or a placeholder of its own.
