@@ -18,6 +18,12 @@ FROM (VALUES ((1387263000::bigint << 23) | (1341 << 10) | 905)) AS ids (id); -->
 SELECT * FROM snowflake_parse(sequence_bits => 16, worker_bits => 0, datacenter_bits => 0, epoch => 'epoch', id => 109372843234234567);
 --> 109372843234234567 | 2022-11-19 22:32:24.077+00 | 0 | 0 | 4295
 
+-- TSID, and pgactive, whose node comes before a sequence of 14 bits.
+SELECT * FROM snowflake_parse(38352658567418867, '2020-01-01+00', 0, 10, 12);
+--> 38352658567418867 | 2020-04-15 19:59:46.36+00 | 0 | 421 | 1011
+SELECT * FROM snowflake_parse((325000000000 << 24) | (513 << 14) | 16000, '2016-10-06 23:22:19.634+00', 0, 10, 14);
+--> 5452595200008420992 | 2027-01-24 13:08:59.634+00 | 0 | 513 | 16000
+
 -- The server's own layout, said aloud.
 SELECT count(*) AS different FROM (SELECT (random() * 9223372036854774784)::bigint AS id FROM generate_series(1, 1000)) AS ids
 WHERE snowflake_parse(id, '2010-11-04 01:42:54.657+00') IS DISTINCT FROM snowflake_parse(id)

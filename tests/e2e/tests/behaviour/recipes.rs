@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, NEXT, Run, assert_distinct, bigint, bigints, eventually, meanwhile, value,
+    Cluster, NEXT, Run, assert_distinct, at_once, bigint, bigints, eventually, meanwhile, value,
 };
 
 const PAGE: &str = include_str!("../../../../docs/recipes.md");
@@ -194,4 +194,60 @@ fn a_poller_on_a_standby_gets_every_row_once() {
         ids
     });
     assert!(got.is_sorted());
+}
+
+/// A statement of the page, from its first words to the end of its block.
+fn statement(begin: &str) -> &'static str {
+    let from = PAGE.find(begin).expect("the statement");
+    let text = &PAGE[from..];
+    &text[..text.find("```").expect("the end of the block")]
+}
+
+/// Keys of any type over `bigint` are strings, NULLs stay, and numbers of other types are numbers.
+#[test]
+fn rows_as_json_have_strings_also_within_others() {
+    let cluster = Cluster::start();
+    let mut client = cluster.connect();
+    let function = statement("CREATE FUNCTION row_as_json");
+    client.run(&function[..function.find("SELECT row_as_json").expect("a query")]);
+    client.run(
+        "CREATE DOMAIN key AS bigint CHECK (VALUE > 0);
+         CREATE TABLE \"the orders\" (gone bigint, id key, \"item's\" text, amount numeric, parent bigint);
+         ALTER TABLE \"the orders\" DROP COLUMN gone;
+         CREATE TABLE notes (text text);
+         INSERT INTO \"the orders\" VALUES (2126767223489040385, 'a', 2126767223489040385, NULL),
+             (2126767223489040386, 'b', 1.5, 2126767223489040385);
+         INSERT INTO notes VALUES ('no key')",
+    );
+    let query = "SELECT (row_as_json(o) || jsonb_build_object('children', (
+             SELECT jsonb_agg(row_as_json(c)) FROM \"the orders\" AS c WHERE c.parent = o.id),
+             'note', (SELECT row_as_json(n) FROM notes AS n)))::text
+         FROM \"the orders\" AS o WHERE parent IS NULL";
+    let expected = r#"{"id": "2126767223489040385", "note": {"text": "no key"}, "amount": 2126767223489040385, "item's": "a", "parent": null, "children": [{"id": "2126767223489040386", "amount": 1.5, "item's": "b", "parent": "2126767223489040385"}]}"#;
+    assert_eq!(value::<String>(&mut client, query), expected);
+}
+
+#[test]
+fn numbers_of_invoices_have_no_gap() {
+    let cluster = Cluster::start();
+    let statements = statement("CREATE TABLE invoice_number");
+    let (setup, insert) = statements.split_once("WITH next").expect("an insert");
+    cluster.run(setup);
+    let insert = format!("WITH next{insert}");
+    let numbers: Vec<Vec<i64>> = at_once(4, |session| {
+        let mut client = cluster.connect();
+        let rounds = 0..50;
+        let taken = rounds.filter_map(|round| {
+            client.run("BEGIN");
+            let number = bigint(&mut client, &insert);
+            let keeps = (round + session) % 3 > 0;
+            client.run(if keeps { "COMMIT" } else { "ROLLBACK" });
+            keeps.then_some(number)
+        });
+        taken.collect()
+    });
+    let mut numbers = numbers.concat();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=numbers.len() as i64).collect::<Vec<_>>());
+    assert!(numbers.len() > 100);
 }

@@ -117,3 +117,14 @@ fn django_runs_it_as_a_migration_and_before_the_tests_of_an_application() {
     program.run("python -m django migrate");
     assert_rows(&program, &program.run("python django_rows.py"), (0, 0));
 }
+
+/// The plugin creates a database for each test, by the configuration of the page.
+#[test]
+fn pytest_runs_it_in_the_databases_of_tests() {
+    for preloads in [false, true] {
+        let program = Program::on(server(preloads, 0), "psycopg", "first-migration");
+        program.write("snowflake.sql", &hosted_script("0", "0"));
+        let said = program.run("pytest -q test_orders.py");
+        assert!(said.contains("1 passed"), "{said}");
+    }
+}

@@ -9,6 +9,8 @@ use snowflake_e2e::{
     hosted_script, process, value,
 };
 
+use snowflake_repository::page;
+
 use super::{plain_server, script, start, start_without};
 
 /// How many objects there are with such a name.
@@ -31,6 +33,14 @@ const OIDS: &str = "
         SELECT concat(oid::regprocedure, ' ', oid) FROM pg_proc WHERE proname LIKE 'snowflake%'
         UNION ALL SELECT concat(oid::regclass, ' ', oid) FROM pg_class
         WHERE relname LIKE 'snowflake%') AS o (what)";
+
+/// What the script says that it is: the version is that of the extension.
+fn mark() -> String {
+    let manifest = page("Cargo.toml").text;
+    let (_, version) = manifest.split_once("[workspace.package]\nversion = \"").expect("a version");
+    let (version, _) = version.split_once('"').expect("its end");
+    format!("snowflake_pg {version}, datacenter 5, worker 9")
+}
 
 /// The error of a script.
 #[track_caller]
@@ -71,11 +81,10 @@ fn where_it_ran_it_does_nothing_and_with_other_numbers_only_these_change() {
     let mut ids = vec![bigint(&mut client, NEXT)];
     let (state, oids): (String, String) = (value(&mut client, STATE), value(&mut client, OIDS));
     let said = notice(&cluster, "postgres", &script());
-    assert_eq!(said, "this database has functions of snowflake_pg 0.5.0, datacenter 5, worker 9");
+    assert_eq!(said, format!("this database has functions of {}", mark()));
     assert_eq!(value::<String>(&mut client, STATE), state);
     let said = notice(&cluster, "postgres", &hosted_script("31", "0"));
-    let expected = "replaced functions of snowflake_pg 0.5.0, datacenter 5, worker 9";
-    assert_eq!(said, expected);
+    assert_eq!(said, format!("replaced functions of {}", mark()));
     assert_eq!(value::<String>(&mut client, OIDS), oids);
     let parts = "SELECT concat(p.id, ' ', datacenter_id, ' ', worker_id)
                  FROM snowflake_parse(snowflake_nextval()) AS p";
@@ -115,9 +124,9 @@ fn functions_of_an_older_version_are_replaced_and_those_of_a_newer_one_stay() {
         ),
         ("'mine'", true, "replaced functions of mine"),
         (
-            "'snowflake_pg 0.10.0, datacenter 5, worker 9'",
+            "'snowflake_pg 10.10.0, datacenter 5, worker 9'",
             false,
-            "this database has functions of snowflake_pg 0.10.0, datacenter 5, worker 9",
+            "this database has functions of snowflake_pg 10.10.0, datacenter 5, worker 9",
         ),
     ] {
         client.batch_execute(&format!("{age} {comment}")).expect("aged");
@@ -315,7 +324,7 @@ fn a_restored_database_goes_on_above_the_ids_of_its_dump() {
     let last = bigint(&mut cluster.connect(), NEXT);
     dump_and_restore(&cluster, "postgres", "restored");
     let said = notice(&cluster, "restored", &script());
-    assert_eq!(said, "this database has functions of snowflake_pg 0.5.0, datacenter 5, worker 9");
+    assert_eq!(said, format!("this database has functions of {}", mark()));
     assert!(bigint(&mut cluster.connect_to("restored"), NEXT) > last);
 }
 

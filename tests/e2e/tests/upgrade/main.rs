@@ -4,6 +4,7 @@
 mod library;
 mod register;
 mod rolling;
+mod script;
 
 use std::fs;
 
