@@ -348,15 +348,17 @@ fn distributed_columns_are_converted() {
         );
         client.run(&create);
         let statements = match id {
-            "integer" => format!(
+            "integer" => vec![format!(
                 "ALTER TABLE {table} ALTER id TYPE bigint, ALTER id SET DEFAULT snowflake_nextval()"
-            ),
+            )],
             _ => {
                 let print = format!("SELECT snowflake_conversion('{{{table}}}')");
-                format!("BEGIN;\n{}\nCOMMIT", values::<String>(&mut client, &print).join("\n"))
+                let script = values::<String>(&mut client, &print);
+                [vec!["BEGIN".to_owned()], script, vec!["COMMIT".to_owned()]].concat()
             }
         };
-        client.run(&statements);
+        // One by one, as psql does: Citus sends the text that it gets on to the nodes.
+        statements.iter().for_each(|statement| client.run(statement));
         for node in citus.all() {
             node.run(&format!("INSERT INTO {table} (tenant_id) VALUES (51), (52)"));
         }
