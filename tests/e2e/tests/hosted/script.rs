@@ -1,15 +1,16 @@
 //! What the script does where something is there already, and what it leaves alone.
 
+use std::process::Command;
 use std::thread;
 
 use postgres::Client;
 use postgres::error::{DbError, SqlState};
 use snowflake_e2e::{
     Cluster, NEXT, assert_increasing, bigint, dump_and_restore, error_of, eventually,
-    hosted_script, process, value,
+    hosted_script, output, process, value,
 };
 
-use snowflake_repository::page;
+use snowflake_repository::{page, tree};
 
 use super::{plain_server, script, start, start_without};
 
@@ -326,6 +327,17 @@ fn a_restored_database_goes_on_above_the_ids_of_its_dump() {
     let said = notice(&cluster, "restored", &script());
     assert_eq!(said, format!("this database has functions of {}", mark()));
     assert!(bigint(&mut cluster.connect_to("restored"), NEXT) > last);
+}
+
+/// The command of the page that writes the numbers.
+#[test]
+fn the_page_writes_the_numbers_into_a_copy() {
+    let text = page("docs/hosted.md").text;
+    let (_, command) = text.split_once("$ sed ").expect("a command");
+    let (command, _) = command.split_once(" > snowflake.sql\n").expect("the copy");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("sed {command}")]).current_dir(tree());
+    assert_eq!(output(&mut shell), hosted_script("1", "2"));
 }
 
 /// What a client could take for a parameter, an escape or a placeholder of its own.
