@@ -16,7 +16,7 @@ BEGIN
     END LOOP;
 END $$;
 SELECT count(*), attempts(name) FROM pg_settings WHERE name LIKE 'snowflake.%' AND name <> 'snowflake.adopted_schemas' GROUP BY 2;
---> 102 | 55P02
+--> 108 | 55P02
 ALTER DATABASE scenario SET snowflake.worker_id = 5; --> ERROR 55P02
 ALTER ROLE ALL SET snowflake.worker_id = 5; --> ERROR 55P02
 ALTER ROLE guest SET snowflake.worker_id = 5; --> ERROR 55P02
@@ -24,7 +24,7 @@ SET snowflake.epoch = '2020-01-01T00:00:00Z'; --> ERROR 55P02
 SET snowflake.max_backward_step = '1s'; --> ERROR 55P02
 \as guest
 SELECT count(*), attempts(name) FROM pg_settings WHERE name LIKE 'snowflake.%' AND name <> 'snowflake.adopted_schemas' GROUP BY 2;
---> 102 | 55P02
+--> 108 | 55P02
 ALTER SYSTEM SET snowflake.worker_id = 5; --> ERROR 42501: permission denied to set parameter "snowflake.worker_id"
 SELECT count(*) FROM pg_settings WHERE name LIKE 'snowflake.%' AND has_parameter_privilege(name, 'SET, ALTER SYSTEM');
 --> 0
