@@ -45,7 +45,8 @@ pub fn clock(facts: &Facts) -> Finding {
         _ if facts.in_recovery && facts.fixed.preloaded && !upstream::has_worker() => {
             Finding::doubtful(
                 "The background worker that follows the clock of the upstream server does not run, \
-                 so a promotion would not notice that this clock is wrong.",
+                 so a promotion would not notice that this clock is wrong, and would put the floor \
+                 above it with the first ID alone.",
                 OF_A_WORKER,
             )
         }

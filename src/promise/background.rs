@@ -1,5 +1,5 @@
 //! The background worker that follows the clock of the upstream while the server is a standby, and
-//! lets the register of a server that was restored remember that.
+//! reserves as soon as it is promoted; or lets the register of a server that was restored remember that.
 
 use std::time::Duration;
 
@@ -14,27 +14,40 @@ use crate::settings;
 /// How often the worker looks.
 const PERIOD: Duration = Duration::from_millis(200);
 
+/// How long it waits after a reservation that was refused.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// Asks for the worker. Called while the library is preloaded.
 pub fn init() {
     worker::ask_for("snowflake upstream clock", "snowflake_upstream_main");
 }
 
-/// What the worker runs. It ends when the server is no standby, or no standby any more. If both this
-/// server and its recovery end, it still does what is left to do.
+/// What the worker runs. It ends when the server is no standby, or no standby any more, and what is left
+/// to do is done.
 #[pg_guard]
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn snowflake_upstream_main(_argument: pg_sys::Datum) {
     BackgroundWorker::attach_signal_handlers(SignalWakeFlags::SIGTERM);
+    let mut is_to_end = false;
     while in_recovery() {
         upstream::look(reservation::keep_upstream);
-        if !BackgroundWorker::wait_latch(Some(PERIOD)) && in_recovery() {
+        is_to_end |= !BackgroundWorker::wait_latch(Some(PERIOD));
+        if is_to_end && in_recovery() {
             worker::end();
         }
     }
+    // SAFETY: without a transaction, this is what owns the buffer of the register.
+    unsafe { pg_sys::CreateAuxProcessResourceOwner() };
+    let fixed = settings::fixed();
     if restored_copy::is_restored() {
-        // SAFETY: without a transaction, this is what owns the buffer of the register.
-        unsafe { pg_sys::CreateAuxProcessResourceOwner() };
         // Where the register cannot be used, no ID is issued.
-        let _ = reservation::administer(settings::fixed(), Wish::NoteCopy);
+        let _ = reservation::administer(fixed, Wish::NoteCopy);
+    } else if fixed.identity.is_some() {
+        // What refuses it, such as a clock that is wrong, refuses IDs, too, and may be set right.
+        while reservation::reserve_promoted(fixed).is_err() {
+            if is_to_end || !BackgroundWorker::wait_latch(Some(AGAIN)) {
+                worker::end();
+            }
+        }
     }
 }

@@ -102,6 +102,17 @@ pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
     achieve(fixed, Wish::ReserveEarly, Closed::NOTHING).map(|_| ())
 }
 
+/// Reserves because this server was promoted, if it was, and nobody has taken an ID since. 55000 where
+/// an ID would be refused.
+pub fn reserve_promoted(fixed: &Fixed) -> Result<(), Error> {
+    fixed.require_identity()?;
+    let issuer = issuer(fixed);
+    while issuer.is_promoted(&Ok(record()?)) {
+        achieve(fixed, Wish::Promoted, Closed::NOTHING)?;
+    }
+    Ok(())
+}
+
 /// Switches reuse off now, and not with the next reservation.
 pub fn end_reuse() -> Result<(), Error> {
     locked(|_, _| {
@@ -127,7 +138,7 @@ fn achieve(fixed: &Fixed, wish: Wish, closed: Closed) -> Result<Outcome, Error> 
         let (outcome, news) = match (Turn { promise, issuer: &issuer }).drive(wish, &closed)? {
             Effect::Finish(outcome, news) => (outcome, news),
             Effect::Refuse(refusal) => {
-                if matches!(refusal, Refusal::ClockAhead(_)) && wish.is_reservation() {
+                if matches!(refusal, Refusal::ClockAhead(_)) && wish.is_for_an_id() {
                     shared::count(|statistics| statistics.steps_refused += 1);
                 }
                 return Err(refusal.into());

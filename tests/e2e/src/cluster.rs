@@ -237,6 +237,11 @@ impl Cluster {
         self.wait_for_exit();
     }
 
+    /// Whether it was started, and neither stopped nor killed.
+    pub fn is_running(&self) -> bool {
+        self.postmaster.is_some()
+    }
+
     /// Kills a backend, so that the server restarts with new shared memory, and waits until it has.
     pub fn crash_a_backend(&self) {
         let starts =

@@ -18,6 +18,7 @@ mod http;
 mod ids;
 mod journal;
 mod means;
+mod members;
 mod orders;
 mod programs;
 mod query;
@@ -43,6 +44,7 @@ pub use http::{Request, http_get};
 pub use ids::{assert_distinct, assert_increasing};
 pub use journal::{Journal, StopOnDrop};
 pub use means::{Means, lacks, skip, skip_test, without_network};
+pub use members::Members;
 pub use orders::{INSERT, assert_rows, create_orders};
 pub use programs::{
     Programs, Stopped, as_server_user, is_root, kill_server, output, put_first, signal,

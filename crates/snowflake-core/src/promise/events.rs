@@ -22,6 +22,10 @@ pub enum Wish {
     },
     /// Reserve without a wait: write the next record, or publish one that is durable by now.
     ReserveEarly,
+    /// Begin, and then put the floor above the clock, because this server was promoted: wanted until
+    /// the record is of its timeline. Where it takes no ID, other servers know its clock all the same,
+    /// and start above it.
+    Promoted,
     /// Put the floor at this time, and begin above it.
     SetFloor {
         /// Milliseconds since the Unix epoch.
@@ -262,8 +266,13 @@ pub enum Denial {
 }
 
 impl Wish {
+    /// Whether it is a session's that takes an ID.
+    pub fn is_for_an_id(self) -> bool {
+        matches!(self, Wish::Reserve { .. } | Wish::ReserveEarly)
+    }
+
     /// Whether it is to issue IDs, and not an administrator's.
     pub fn is_reservation(self) -> bool {
-        matches!(self, Wish::Reserve { .. } | Wish::ReserveEarly)
+        self.is_for_an_id() || self == Wish::Promoted
     }
 }

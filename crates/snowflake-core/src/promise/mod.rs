@@ -91,7 +91,10 @@ impl Promise {
                 }
             },
             (Doing::Reading(wish, clocks, timestamp), Event::Read(found)) => match wish {
-                Wish::Reserve { .. } | Wish::ReserveEarly => self.start(issuer, found, clocks),
+                Wish::Promoted if !issuer.is_promoted(&found) => {
+                    Effect::Finish(Outcome::AskAgain, None)
+                }
+                _ if wish.is_reservation() => self.start(issuer, found, clocks),
                 Wish::SetFloor { floor, force } => {
                     self.set_floor(issuer, found, clocks, timestamp, floor, force)
                 }

@@ -165,6 +165,14 @@ impl Promise {
     }
 }
 
+impl Issuer {
+    /// Whether a register was found, and this server has not written to it on its timeline.
+    pub fn is_promoted(&self, found: &Found) -> bool {
+        !matches!(found, Ok(None))
+            && !matches!(found, Ok(Some(record)) if record.timeline == self.timeline)
+    }
+}
+
 /// Where a server starts that has no register, and what its clocks are compared with.
 pub fn first_start(issuer: &Issuer, clocks: Clocks) -> Result<(Start, Reference), Refusal> {
     let (now, epoch) = (clocks.wall, issuer.layout.epoch());

@@ -1,7 +1,7 @@
 //! What an administrator's wishes lead to: every effect, with the record that it writes. What a record
 //! holds beside its floor and its clocks makes no difference to the model checker.
 
-use snowflake_core::generator::Generator;
+use snowflake_core::generator::{Generator, RESERVATION};
 use snowflake_core::jump::{Clocks, Jump};
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::promise::{
@@ -274,4 +274,55 @@ fn a_layout_is_confirmed_unless_ids_would_go_back() {
     assert_eq!(confirm(Layout::TWITTER), [NOTHING_TO_CONFIRM]);
     assert_eq!(effects(Wish::ConfirmLayout, Ok(None)), [NOTHING_TO_CONFIRM]);
     assert_eq!(effects(Wish::ConfirmLayout, DAMAGED), is_refused(DAMAGED));
+}
+
+/// It begins, and then puts the floor above the clock, although nobody takes an ID. Once the record is
+/// of its timeline, there is nothing left to do.
+#[test]
+fn a_promoted_server_reserves_without_an_id() {
+    let mut promise = Promise::default();
+    let mut ask = |found| effects_of(&mut promise, Wish::Promoted, found, wall(LATER));
+    let began = ask(Ok(Some(own())));
+    assert!(matches!(
+        began[..],
+        [
+            Effect::SyncEntry,
+            Effect::Restart(_),
+            Effect::Finish(Outcome::AskAgain, Some(News::Began { .. }))
+        ]
+    ));
+    let reserved = ask(Ok(Some(own())));
+    let [Effect::Write(record), Effect::Flush(WRITTEN), Effect::Raise { floor, .. }, finish] =
+        reserved[..]
+    else {
+        panic!("{reserved:?}")
+    };
+    assert_eq!((record.timeline, record.writer), (4, WRITER));
+    assert!(record.floor == floor && floor >= LATER + RESERVATION, "{floor}");
+    assert_eq!(finish, Effect::Finish(Outcome::Reserved { floor }, None));
+
+    for found in [Ok(None), Ok(Some(record))] {
+        let mut promise = Promise::default();
+        assert!(!issuer().is_promoted(&found));
+        assert_eq!(effects_of(&mut promise, Wish::Promoted, found, wall(LATER)), [ASK_AGAIN]);
+        assert!(!promise.has_begun());
+    }
+    let refused = Effect::Refuse(Refusal::Register(Unreadable::Record(RecordError::Damaged)));
+    assert_eq!(
+        effects_of(&mut Promise::default(), Wish::Promoted, DAMAGED, wall(LATER)),
+        [refused]
+    );
+}
+
+/// What is refused to sessions is refused to it, and no session has failed.
+#[test]
+fn a_promoted_server_does_not_follow_a_clock_that_jumped() {
+    let mut promise = Promise::default();
+    promise.hear(wall(LATER));
+    let now = wall(LATER + 2 * DAY);
+    let mut ask = || effects_of(&mut promise, Wish::Promoted, Ok(Some(own())), now).pop();
+    assert!(matches!(ask(), Some(Effect::Finish(Outcome::AskAgain, _))));
+    assert!(matches!(ask(), Some(Effect::Refuse(Refusal::ClockAhead(_)))));
+    assert!(Wish::Promoted.is_reservation() && !Wish::Promoted.is_for_an_id());
+    assert!(Wish::ReserveEarly.is_reservation() && Wish::ReserveEarly.is_for_an_id());
 }

@@ -301,7 +301,7 @@ pub fn observed_in_the_lag(design: Design) -> Bounds {
     }
 }
 
-/// Promotions on machines whose clocks are on both sides of the limit.
+/// Promotions on machines whose clocks are on both sides of the limit, and what their workers reserve.
 pub fn promotions(design: Design) -> Bounds {
     const LIMIT: i64 = 10 * RESERVATION;
     Bounds {
@@ -315,7 +315,7 @@ pub fn promotions(design: Design) -> Bounds {
         offsets: &[0, 2 * LIMIT, -2 * LIMIT, LIMIT / 2],
         max_forward_step: Some(LIMIT),
         administrations: 1,
-        confirmations: &[Wish::ConfirmClock],
+        confirmations: &[Wish::ConfirmClock, Wish::Promoted],
         ..failovers(design)
     }
 }

@@ -151,7 +151,9 @@ fn ids_taken_meanwhile_do_not_come_back() {
 
 #[test]
 fn the_margin_is_added_on_a_promoted_server_that_has_not_begun() {
-    let (primary, _) = begin_with(Cluster::builder().set("snowflake.failover_margin", "5s"));
+    // The worker would let it begin.
+    let builder = Cluster::builder().set("max_worker_processes", "0");
+    let (primary, _) = begin_with(builder.set("snowflake.failover_margin", "5s"));
     let standby = primary.standby();
     let mut client = standby.connect();
     eventually("the register reaches the standby", || {

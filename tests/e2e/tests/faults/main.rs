@@ -22,6 +22,7 @@ mod standbys_that_change;
 mod start_after;
 mod steps;
 mod synchronous;
+mod terms;
 mod upgrade;
 mod upstream_worker;
 mod waiting_commits;

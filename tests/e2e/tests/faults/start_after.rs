@@ -67,7 +67,9 @@ fn a_machine_that_is_replaced_under_its_name_needs_a_floor() {
 #[test]
 fn before_the_first_id_the_floor_is_the_time_that_is_set() {
     let time = "2026-01-01 00:00:00+00";
-    let primary = Cluster::builder().set("snowflake.start_after", time).start();
+    // On the standby, a worker would issue none, and let it begin.
+    let builder = Cluster::builder().set("max_worker_processes", "0");
+    let primary = builder.set("snowflake.start_after", time).start();
     let is_set = format!("SELECT snowflake_floor() = '{time}'");
     assert!(value::<bool>(&mut primary.connect(), &is_set));
     let standby = primary.standby();
