@@ -15,6 +15,7 @@ pub mod fleet;
 pub mod history;
 pub mod inversions;
 pub mod machine;
+pub mod members;
 pub mod options;
 pub mod report;
 mod seat;
