@@ -77,7 +77,7 @@ impl Condition {
         });
         match digits {
             Some(digits)
-                if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) =>
+                if !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit()) =>
             {
                 digits.parse().map_or(Found::TooLarge, Found::Number)
             }

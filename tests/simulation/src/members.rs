@@ -24,8 +24,14 @@ const START: i64 = 1_800_000_000_000;
 /// For how long the machines have run then, in milliseconds.
 const BOOT: i64 = 1_000_000_000;
 
-const LIMITS: Limits =
-    Limits { max_burst: 0, reuse_window: 0, max_backward_step: i64::MAX, max_wait: 0 };
+/// Nobody queues, because an ID of the queue is returned once the clock is there, like any other.
+const LIMITS: Limits = Limits {
+    max_burst: 0,
+    reuse_window: 0,
+    max_backward_step: i64::MAX,
+    max_wait: 0,
+    max_queue: 0,
+};
 
 /// The design, and the ways in which it could be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -14,4 +14,5 @@ mod patroni;
 mod pgbackrest;
 mod poolers;
 mod provisioning;
+mod terms;
 mod twins;

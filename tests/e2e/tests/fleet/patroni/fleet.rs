@@ -21,13 +21,25 @@ use super::member::Member;
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
 /// Where the members have their identity from.
+#[derive(Clone, Copy, PartialEq)]
 pub enum Identity {
+    /// None, and the library is not preloaded.
+    Nothing,
     /// One for all, in the dynamic configuration.
     Shared,
+    /// One for each, in the name of its machine; the dynamic configuration says where.
+    Names,
     /// One for each, in the parameters of its local configuration.
     OwnParameters,
     /// One for each, in a file outside of its data directory.
     OwnFile,
+}
+
+impl Identity {
+    /// Whether each member is on a machine whose name has its number.
+    fn is_in_names(self) -> bool {
+        matches!(self, Identity::Nothing | Identity::Names)
+    }
 }
 
 /// A running fleet. Its fields are dropped in this order: Patroni must not start again what ends.
@@ -50,7 +62,11 @@ impl Fleet {
         failover_margin: &'static str,
         is_synchronous: bool,
     ) -> Option<Fleet> {
-        if lacks(&[Means::Program("patroni"), Means::Program("etcd")]) {
+        let mut means = vec![Means::Program("patroni"), Means::Program("etcd")];
+        if identity.is_in_names() {
+            means.push(Means::OwnHostName);
+        }
+        if lacks(&means) {
             return None;
         }
         let (directory, password) = (new_directory(), new_password());
@@ -64,19 +80,7 @@ impl Fleet {
             password,
             directory,
         };
-        for (name, worker) in NAMES.into_iter().zip(1..) {
-            let mut member = Member::new(name, fleet.directory.path(), &fleet.password);
-            let file = format!("snowflake.datacenter_id = 1\nsnowflake.worker_id = {worker}\n");
-            for (name, text) in
-                [("patroni.yml", fleet.configuration(&member, worker)), ("snowflake.conf", file)]
-            {
-                fs::write(member.file(name), text).expect("a directory to write to");
-            }
-            member.start();
-            let role = if worker == 1 { "/primary" } else { "/replica" };
-            eventually("the member is up", || member.answers(role));
-            fleet.members.push(member);
-        }
+        NAMES.into_iter().for_each(|name| fleet.add(name));
         fleet.wait_for_standbys(0);
         fleet.members[0].connect().run(
             "CREATE EXTENSION snowflake;
@@ -91,6 +95,23 @@ impl Fleet {
         Some(fleet)
     }
 
+    /// Adds a member, with the next number.
+    pub fn add(&mut self, name: &'static str) {
+        let worker = self.members.len() + 1;
+        let mut member = Member::new(name, self.directory.path(), &self.password);
+        member.host_name = self.identity.is_in_names().then(|| format!("db-{worker}"));
+        let file = format!("snowflake.datacenter_id = 1\nsnowflake.worker_id = {worker}\n");
+        for (name, text) in
+            [("patroni.yml", self.configuration(&member, worker)), ("snowflake.conf", file)]
+        {
+            fs::write(member.file(name), text).expect("a directory to write to");
+        }
+        member.start();
+        let role = if worker == 1 { "/primary" } else { "/replica" };
+        eventually("the member is up", || member.answers(role));
+        self.members.push(member);
+    }
+
     /// What stands in a member's patroni.yml. Clocks are moved, and nobody is to take that for a
     /// standby that does not answer. Few IDs fit into a millisecond, so that those of two primaries
     /// meet soon if they can.
@@ -103,8 +124,12 @@ impl Fleet {
         );
         let file = format!("custom_conf: {}", member.file("snowflake.conf").display());
         let (datacenter, shared) = ("snowflake.datacenter_id: 1", "snowflake.worker_id: 1");
+        let preload = "shared_preload_libraries: snowflake_pg";
+        let preload = if self.identity == Identity::Nothing { "" } else { preload };
         let (datacenter, shared, local, file) = match self.identity {
+            Identity::Nothing => ("", "", "", ""),
             Identity::Shared => (datacenter, shared, "", ""),
+            Identity::Names => (datacenter, "snowflake.worker_id_from: hostname=db-*", "", ""),
             Identity::OwnParameters => (datacenter, "", &*own, ""),
             Identity::OwnFile => ("", "", "", &*file),
         };
@@ -133,7 +158,7 @@ bootstrap:
     postgresql:
       use_pg_rewind: true
       parameters:
-        shared_preload_libraries: snowflake_pg
+        {preload}
         snowflake.failover_margin: {failover_margin}
         snowflake.sequence_bits: 8
         wal_receiver_timeout: 0
@@ -178,6 +203,12 @@ postgresql:
             socket = member.directory.display(),
             pgpass = member.file("pgpass").display(),
         )
+    }
+
+    /// The row of the check that does not like where the identity is: inside of a data directory, of
+    /// which any copy has it.
+    pub fn doubt(&self) -> &'static [&'static str] {
+        if self.identity.is_in_names() { &[] } else { &["origin of the identity"] }
     }
 
     /// The member that Patroni says leads, among some.

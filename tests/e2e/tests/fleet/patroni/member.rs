@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use postgres::{Client, Config, NoTls};
 use snowflake_e2e::{
     Programs, Service, clock_of_file, create_directory, eventually, fleet_program, free_port,
-    http_get, kill_server, listening_ports, set_clock_of_file, signal,
+    http_get, kill_server, listening_ports, set_clock_of_file, signal, under_host_name,
 };
 
 /// PostgreSQL, and the Patroni that keeps it.
@@ -19,6 +19,8 @@ pub struct Member {
     /// The port of Patroni's REST API.
     pub api: u16,
     password: String,
+    /// The name of its machine, if it has one of its own.
+    pub host_name: Option<String>,
     patroni: Option<Service>,
     starts: usize,
 }
@@ -30,7 +32,8 @@ impl Member {
         create_directory(&directory);
         let (port, api) = (free_port(), free_port());
         let password = password.to_owned();
-        let member = Member { name, directory, port, api, password, patroni: None, starts: 0 };
+        let (host_name, patroni, starts) = (None, None, 0);
+        let member = Member { name, directory, port, api, password, host_name, patroni, starts };
         set_clock_of_file(&member.file("clock"), "+0");
         member.make_programs();
         member
@@ -74,6 +77,9 @@ impl Member {
         let mut command = fleet_program("patroni");
         // Where the guard of postmasters finds it.
         command.arg(self.file("patroni.yml")).current_dir(&self.directory);
+        if let Some(name) = &self.host_name {
+            command = under_host_name(name, &command);
+        }
         self.patroni = Some(Service::start(command, self.file(&format!("log.{}", self.starts))));
     }
 
