@@ -15,9 +15,9 @@ INSERT INTO pg_catalog.pg_shdepend (dbid, classid, objid, objsubid, refclassid, 
       AND EXISTS (SELECT FROM snowflake_internal.snowflake_node_claims);
 
 -- These functions print statements. Those that executed them say so.
--- Statements that let keys of tables that exist take snowflake IDs. The function only reads the catalog, with
--- the rights of its caller. Its text is executed elsewhere: every name is qualified, whatever search_path is,
--- and no name ends a comment or a block. What is not a shape that is tested stays, and a comment says why.
+-- What prints statements for tables that exist. The functions only read the catalog, with the rights of
+-- their caller. Their text is executed elsewhere: every name is qualified, whatever search_path is, and no
+-- name ends a comment or a block.
 
 -- A script, from its lines and the tables that each owner's locks. It begins with the locks, and asks by a
 -- digest whether the same is still printed. Tables are locked in the order of an INSERT, what refers before
@@ -26,8 +26,37 @@ INSERT INTO pg_catalog.pg_shdepend (dbid, classid, objid, objsubid, refclassid, 
 CREATE FUNCTION snowflake_internal.snowflake_script(
     function text, tables regclass[], schema regnamespace, lines jsonb) RETURNS SETOF text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
-WITH RECURSIVE given AS MATERIALIZED (
+WITH RECURSIVE raw AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(lines) l (owner oid, step int, name text, kind text, text text, rel oid)
+),
+-- a row: a table that a statement or its plan looks at
+below (owner, rel) AS (
+    SELECT owner, rel FROM raw WHERE rel IS NOT NULL
+    UNION SELECT owner, inhrelid FROM below JOIN pg_inherits ON inhparent = rel
+),
+-- a row: an owner of tables on which code of users can run: a change of types calls that of constraints, and
+-- the plan of a query that of indexes and statistics, too
+calling AS (
+    SELECT owner FROM raw WHERE kind = 'code'
+    UNION SELECT owner FROM below, LATERAL (
+        SELECT 'pg_class'::regclass, rel
+        UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = rel
+        UNION ALL SELECT 'pg_constraint'::regclass, c.oid FROM pg_constraint c WHERE conrelid = rel
+        UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid FROM pg_statistic_ext s WHERE stxrelid = rel
+    ) o (class, oid) JOIN pg_depend ON (classid, objid, objsubid) = (class, o.oid, 0), LATERAL (
+        SELECT proowner FROM pg_proc WHERE (refclassid, refobjid) = ('pg_proc'::regclass, oid)
+        UNION ALL SELECT oprowner FROM pg_operator
+            WHERE (refclassid, refobjid) = ('pg_operator'::regclass, oid)
+        UNION ALL SELECT typowner FROM pg_type WHERE (refclassid, refobjid) = ('pg_type'::regclass, oid)
+    ) c (role) WHERE role NOT IN (SELECT oid FROM pg_roles WHERE rolsuper)
+),
+given AS MATERIALIZED (
+    SELECT * FROM raw WHERE kind <> 'code'
+    UNION ALL SELECT owner, 2, '', 'DO', format($$IF session_user OPERATOR(pg_catalog.<>) %L THEN
+        RAISE insufficient_privilege USING MESSAGE = %L,
+            HINT = 'Connect as this role; or, if you trust its functions, take this block out.';
+    END IF;$$, pg_get_userbyid(owner),
+        format('these statements can run code of %s with your rights', owner::regrole)), NULL FROM calling
 ),
 locked AS (SELECT DISTINCT owner, rel FROM given WHERE rel IS NOT NULL),
 link AS MATERIALIZED (
@@ -84,6 +113,8 @@ SELECT CASE WHEN kind = '--' THEN '-- ' || regexp_replace(text, E'[\n\r]+', ' ',
 FROM line WHERE text IS NOT NULL ORDER BY owner NULLS FIRST, step, name, text
 $sql$;
 
+-- Statements that let keys of tables that exist take snowflake IDs. What is not a shape that is tested stays,
+-- and a comment says why.
 CREATE FUNCTION snowflake_conversion(tables regclass[] DEFAULT NULL, schema regnamespace DEFAULT NULL)
     RETURNS SETOF text LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
@@ -241,11 +272,7 @@ line (owner, step, name, kind, text, rel) AS (
     UNION ALL SELECT relowner, v.*, NULL FROM (
         SELECT relowner, string_agg(name, ', ' ORDER BY name) AS names
         FROM altered WHERE is_retyped GROUP BY relowner
-    ) o, LATERAL (VALUES (2, '', 'DO', format($$IF session_user OPERATOR(pg_catalog.<>) %L THEN
-        RAISE insufficient_privilege USING MESSAGE = %L,
-            HINT = 'Connect as this role; or, if you trust its functions, take this block out.';
-    END IF;$$, pg_get_userbyid(relowner),
-            format('changing types can run code of %s with your rights', relowner::regrole))),
+    ) o, LATERAL (VALUES (2, '', 'code', NULL),
         (14, '', '--', format('after the commit: ANALYZE %s; let clients connect again', names))) v
     UNION ALL SELECT relowner, v.*, NULL FROM ours, converted, LATERAL (VALUES
         (9, of, '--', CASE WHEN is_identity THEN format('%s.%I loses the sequence %s, with its grants and '

@@ -100,10 +100,11 @@ extension_sql_file!(
     requires = ["nodes", database_layout::snowflake_guard_layout, status::snowflake_status]
 );
 extension_sql_file!("../sql/privileges.sql", name = "privileges", requires = ["nodes", "layout"]);
+extension_sql_file!("../sql/printed.sql", name = "printed", requires = ["internal"]);
 extension_sql_file!(
     "../sql/conversion.sql",
     name = "conversion",
-    requires = ["internal", "nextval", decode::range::snowflake_within_min]
+    requires = ["printed", "nextval", decode::range::snowflake_within_min]
 );
 extension_sql_file!("../sql/reversion.sql", name = "reversion", requires = ["conversion"]);
 extension_sql_file!("../sql/comments.sql", name = "comments", finalize);

@@ -69,6 +69,7 @@ const OTHERS_CODE: &str = "
         SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = $1
         UNION ALL SELECT 'pg_attrdef'::regclass, oid FROM pg_attrdef WHERE adrelid = $1
         UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = $1
+        UNION ALL SELECT 'pg_statistic_ext'::regclass, oid FROM pg_statistic_ext WHERE stxrelid = $1
     ),
     found (description) AS (
         SELECT pg_describe_object('pg_trigger'::regclass, t.oid, 0) FROM pg_trigger AS t

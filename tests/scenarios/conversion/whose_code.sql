@@ -1,5 +1,6 @@
--- A change of types can run code of the owner of the table: a check, the expression of an index, a domain. Another role,
--- a superuser above all, has to take a block out before he lends his rights to it.
+-- Statements can run code of the owner of the table: a change of types that of a check, the expression of an index or a
+-- domain; and the plan of any query that of an index or of statistics, whose constants it computes. Another role, a
+-- superuser above all, has to take a block out before he lends his rights to it.
 CREATE ROLE mallory LOGIN; GRANT CREATE ON SCHEMA public TO mallory;
 \as mallory
 CREATE TABLE armed (); GRANT SELECT ON armed TO PUBLIC;
@@ -11,13 +12,18 @@ CREATE DOMAIN trap AS integer CHECK (attack(value) > 0);
 CREATE TABLE checked (id serial PRIMARY KEY, item integer, CHECK (attack(item) > 0)); INSERT INTO checked (item) VALUES (1);
 CREATE TABLE indexed (id serial PRIMARY KEY, item integer); CREATE INDEX ON indexed (attack(item)); INSERT INTO indexed (item) VALUES (1);
 CREATE TABLE trapped (id serial PRIMARY KEY, item trap); INSERT INTO trapped (item) VALUES (1);
-CREATE TABLE plain (id bigserial PRIMARY KEY, item integer, CHECK (attack(item) > 0)); INSERT INTO plain (item) VALUES (1);
+CREATE TABLE folded (id bigserial PRIMARY KEY, item integer); CREATE INDEX ON folded (attack(1));
+CREATE TABLE counted (id bigserial PRIMARY KEY, item integer);
+CREATE STATISTICS counts ON (attack(1) + item), item FROM counted;
+CREATE TABLE parted (id bigserial, item integer, PRIMARY KEY (id, item)) PARTITION BY RANGE (item);
+CREATE TABLE part PARTITION OF parted (CHECK (attack(1) > 0)) FOR VALUES FROM (0) TO (9);
+CREATE TABLE plain (id bigserial PRIMARY KEY, item integer); INSERT INTO plain (item) VALUES (1);
 INSERT INTO armed DEFAULT VALUES;
 \as postgres
 SELECT regexp_replace(line, E'\\n *', ' ', 'g') FROM snowflake_conversion(schema => 'public') AS line WHERE line ~ 'session_user';
---> DO $do$ BEGIN IF session_user OPERATOR(pg_catalog.<>) 'mallory' THEN RAISE insufficient_privilege USING MESSAGE = 'changing types can run code of mallory with your rights', HINT = 'Connect as this role; or, if you trust its functions, take this block out.'; END IF; END $do$;
+--> DO $do$ BEGIN IF session_user OPERATOR(pg_catalog.<>) 'mallory' THEN RAISE insufficient_privilege USING MESSAGE = 'these statements can run code of mallory with your rights', HINT = 'Connect as this role; or, if you trust its functions, take this block out.'; END IF; END $do$;
 CREATE TABLE scripts AS SELECT "table", ARRAY(SELECT snowflake_conversion(ARRAY["table"])) AS script
-    FROM unnest('{checked,indexed,trapped,plain}'::regclass[]) AS "table";
+    FROM unnest('{checked,indexed,trapped,folded,counted,parted,plain}'::regclass[]) AS "table";
 DO $$ DECLARE s text[]; BEGIN
     FOR s IN SELECT script FROM scripts WHERE "table" <> 'plain'::regclass LOOP
         BEGIN
@@ -26,18 +32,46 @@ DO $$ DECLARE s text[]; BEGIN
         END;
     END LOOP;
 END $$;
---> NOTICE: changing types can run code of mallory with your rights
---> NOTICE: changing types can run code of mallory with your rights
---> NOTICE: changing types can run code of mallory with your rights
+--> NOTICE: these statements can run code of mallory with your rights
+--> NOTICE: these statements can run code of mallory with your rights
+--> NOTICE: these statements can run code of mallory with your rights
+--> NOTICE: these statements can run code of mallory with your rights
+--> NOTICE: these statements can run code of mallory with your rights
+--> NOTICE: these statements can run code of mallory with your rights
 -- Nor by SET ROLE, from which the code can go back.
 BEGIN; SET LOCAL ROLE mallory; SELECT run(ARRAY(SELECT snowflake_conversion('{checked}')));
---> ERROR 42501: changing types can run code of mallory with your rights
+--> ERROR 42501: these statements can run code of mallory with your rights
 --> HINT: Connect as this role; or, if you trust its functions, take this block out.
 ROLLBACK;
--- A default alone runs nothing, there or back.
+-- Without such objects, a default alone runs nothing, there or back.
 BEGIN; SELECT run((SELECT script FROM scripts WHERE "table" = 'plain'::regclass)); COMMIT;
 BEGIN; SELECT run(ARRAY(SELECT snowflake_reversion('{plain}'))); COMMIT;
 \as mallory
+BEGIN; SELECT run(ARRAY(SELECT snowflake_conversion('{folded,counted,parted}'))); COMMIT;
+--> WARNING: runs as mallory
+--> WARNING: runs as mallory
+--> WARNING: runs as mallory
+--> WARNING: runs as mallory
+-->
+\as postgres
+SELECT t FROM unnest('{folded,counted,parted,plain}'::text[]) t
+    WHERE EXISTS (SELECT FROM snowflake_reversion(ARRAY[t::regclass]) line WHERE line ~ 'session_user') ORDER BY t;
+--> counted
+--> folded
+--> parted
+BEGIN; SELECT run(ARRAY(SELECT snowflake_reversion('{folded}')));
+--> ERROR 42501: these statements can run code of mallory with your rights
+ROLLBACK;
+-- An index that comes after the print is a change of the table.
+BEGIN; CREATE TABLE stale AS SELECT ARRAY(SELECT snowflake_conversion('{plain}')) AS script;
+CREATE INDEX ON plain (attack(1)); SELECT run((SELECT script FROM stale));
+--> WARNING: runs as mallory
+--> WARNING: runs as mallory
+--> WARNING: runs as mallory
+--> ERROR 55000: the tables have changed since these statements were printed
+ROLLBACK;
+\as mallory
+DROP TABLE folded, counted, parted;
 BEGIN; SELECT run(ARRAY(SELECT snowflake_conversion('{checked,trapped}'))); COMMIT;
 -->
 INSERT INTO checked DEFAULT VALUES RETURNING id > 1000;
@@ -67,7 +101,7 @@ SELECT line FROM snowflake_conversion(schema => 'public') AS line WHERE line !~ 
 \as shop
 SELECT count(*) FROM snowflake_conversion('{indexed}'); --> 10
 BEGIN; SELECT run(ARRAY(SELECT snowflake_conversion(schema => 'public')));
---> ERROR 42501: changing types can run code of mallory with your rights
+--> ERROR 42501: these statements can run code of mallory with your rights
 ROLLBACK;
 BEGIN; SELECT run(ARRAY(SELECT snowflake_conversion('{orders}'))); COMMIT; -->
 \as mallory
