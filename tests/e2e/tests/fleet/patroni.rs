@@ -246,7 +246,6 @@ fn a_running_cluster_is_set_up_as_the_page_says() {
     restart(&fleet, 1);
     restart(&fleet, 2);
     switch(&fleet, 1);
-    restart(&fleet, 0);
     let mut client = fleet.members[1].connect();
     client.batch_execute("CREATE EXTENSION IF NOT EXISTS snowflake").expect("once");
     assert_eq!(check_all(&fleet), 1);
