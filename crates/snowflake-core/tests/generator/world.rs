@@ -29,7 +29,7 @@ pub struct World {
     pub clock: i64,
     /// By how much the clock has been set back since a request last found it caught up with every ID,
     /// and a millisecond for each reading in flight then: its session sees the hold, but not yet
-    /// the step.
+    /// the step. So it also goes on in a millisecond that the queue has reached since.
     pub set_back: i64,
     pub floor: i64,
     pub sessions: [Session; SESSIONS],
@@ -71,7 +71,9 @@ impl World {
     pub fn move_clock(&mut self, by: i64) {
         self.clock += by;
         if by < 0 {
-            self.set_back += self.readings_in_flight() - by;
+            let in_flight = self.readings_in_flight();
+            let queue = if in_flight > 0 { self.limits.max_queue } else { 0 };
+            self.set_back += in_flight + queue - by;
         }
     }
 
