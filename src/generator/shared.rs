@@ -136,7 +136,6 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
     let mut locked = lock();
     let Protected { issued, generator, statistics, ring, .. } = &mut *locked;
     let (timestamp, hold) = (generator.timestamp(), generator.hold());
-    let lead = generator.lead(reading.now);
     let decision = generator.take(ring, reading, request, limits);
     if let Decision::Issue(run)
     | Decision::IssueAndReserve(run)
@@ -146,18 +145,15 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
         horizon_memory::claim(Taken::of(ids, run).first, reading.now);
     }
     match decision {
-        Decision::Issue(run) | Decision::IssueAndReserve(run) => {
+        Decision::Issue(run) | Decision::IssueAndReserve(run) | Decision::Queue { run, .. } => {
+            // One of the queue is not returned before its time.
+            let returned = match decision {
+                Decision::Queue { until, .. } => until,
+                _ => reading.now,
+            };
             *issued += u64::from(run.count);
-            statistics.issue(run, reading.now);
+            statistics.issue(run, returned);
             if run.timestamp > timestamp.max(reading.now) {
-                statistics.overflow(timestamp);
-            }
-        }
-        Decision::Queue { run, until, .. } => {
-            *issued += u64::from(run.count);
-            // It is not returned before.
-            statistics.issue(run, until);
-            if run.timestamp > timestamp {
                 statistics.overflow(timestamp);
             }
         }
@@ -170,7 +166,7 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
             statistics.overflow(timestamp)
         }
         Decision::Wait { reason: WaitReason::ClockBehind, .. } => {
-            statistics.step_back(lead, hold);
+            statistics.step_back(generator.lead(reading.now), hold);
         }
         Decision::Hold { lead, .. } => {
             statistics.steps_held += 1;
