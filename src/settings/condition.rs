@@ -2,6 +2,7 @@
 //! the one place that reads names and compares them.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::{env, fs};
 
 use snowflake_core::condition::{Condition, Found, Numbered, parse};
@@ -41,7 +42,7 @@ pub fn numbered(text: &str) -> Result<Option<Numbered>, String> {
 pub fn unmet(conditions: &[Condition]) -> Option<String> {
     conditions.iter().find_map(|condition| {
         let Condition { name, value } = condition;
-        let holds = here(name).as_deref() == Some(value);
+        let holds = here(name).is_some_and(|found| found == **value);
         (!holds).then(|| format!("{} is not \"{value}\".", capitalized(&what(name))))
     })
 }
@@ -50,7 +51,7 @@ pub fn unmet(conditions: &[Condition]) -> Option<String> {
 pub struct Named {
     numbered: Numbered,
     /// The name, if there is one.
-    name: Option<String>,
+    name: Option<OsString>,
     unmet: Option<String>,
     found: Found,
 }
@@ -59,7 +60,7 @@ impl Named {
     /// Looks for it.
     pub fn look(numbered: Numbered) -> Named {
         let (name, unmet) = (here(&numbered.pattern.name), unmet(&numbered.conditions));
-        let number = || name.as_deref().map(|name| numbered.pattern.number(name));
+        let number = || Some(numbered.pattern.number(name.as_ref()?.to_str()?));
         let found = if unmet.is_none() { number() } else { None };
         Named { found: found.unwrap_or(Found::NoNumber), numbered, name, unmet }
     }
@@ -81,7 +82,7 @@ impl Named {
     pub fn describe(&self) -> String {
         let Condition { name, value } = &self.numbered.pattern;
         let found = match &self.name {
-            Some(found) => format!("is \"{found}\""),
+            Some(found) => format!("is \"{}\"", found.display()),
             None => "is not set".to_owned(),
         };
         format!("The pattern is \"{name}={value}\", and {} {found}.", what(name))
@@ -107,10 +108,10 @@ impl Named {
         layout.widths_with_worker(datacenter_id.unwrap_or_default(), number)
     }
 
-    /// The name that the machine has now, if it is another one.
+    /// The name that the machine has now, if it is another one. Environments do not change.
     pub fn renamed(&self) -> Option<String> {
-        let is_machine = self.numbered.pattern.name == HOST_NAME;
-        host_name().filter(|name| is_machine && Some(name) != self.name.as_ref())
+        let now = here(&self.numbered.pattern.name).filter(|now| self.name.as_ref() != Some(now));
+        now.map(|name| name.display().to_string())
     }
 }
 
@@ -127,15 +128,11 @@ fn capitalized(text: &str) -> String {
 }
 
 /// What it is for this process.
-fn here(name: &str) -> Option<String> {
-    match name {
-        HOST_NAME => host_name(),
-        name => env::var_os(name).map(|value| value.to_string_lossy().into_owned()),
+fn here(name: &str) -> Option<OsString> {
+    if name != HOST_NAME {
+        return env::var_os(name);
     }
-}
-
-/// The name of the machine, or of the container.
-fn host_name() -> Option<String> {
+    // The name of the machine, or of the container.
     let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim_end().to_owned())
+    Some(name.trim_end().into())
 }
