@@ -68,7 +68,7 @@ COMMENT ON FUNCTION snowflake_conversion(regclass[], regnamespace)
     IS 'statements that let keys of tables take snowflake IDs';
 COMMENT ON FUNCTION snowflake_reversion(regclass[], regnamespace)
     IS 'statements that let them take values of sequences again';
-COMMENT ON FUNCTION snowflake_internal.snowflake_script(text, regclass[], regnamespace, jsonb)
+COMMENT ON FUNCTION snowflake_internal.snowflake_printed(text, regclass[], regnamespace, jsonb)
     IS 'for snowflake_conversion()';
 COMMENT ON FUNCTION snowflake_convert(regclass, name, regnamespace, boolean)
     IS 'replaced by snowflake_conversion()';

@@ -175,5 +175,5 @@ line (owner, step, name, kind, text, rel) AS (
             THEN format('%s.%I has keys that mean no time: those below %s', of, attname,
                 snowflake_internal.snowflake_within_min(now())) END)) v WHERE NOT is_ours
 )
-SELECT snowflake_internal.snowflake_script('snowflake_conversion', tables, schema, jsonb_agg(l)) FROM line l
+SELECT snowflake_internal.snowflake_printed('snowflake_conversion', tables, schema, jsonb_agg(l)) FROM line l
 $sql$;

@@ -6,7 +6,7 @@
 -- digest whether the same is still printed. Tables are locked in the order of an INSERT, what refers before
 -- what it refers to: by the longest chain of references that ends with a table, and then by the longest that
 -- begins with it. A circle has all lengths, up to a limit.
-CREATE FUNCTION snowflake_internal.snowflake_script(
+CREATE FUNCTION snowflake_internal.snowflake_printed(
     function text, tables regclass[], schema regnamespace, lines jsonb) RETURNS SETOF text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
 WITH RECURSIVE raw AS MATERIALIZED (

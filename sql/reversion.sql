@@ -79,5 +79,5 @@ line (owner, step, name, kind, text, rel) AS (
         (13, CASE WHEN seqmax < 9223372036854775807
             THEN format('ALTER SEQUENCE %s AS bigint NO MAXVALUE', seq) END)) v (step, text)
 )
-SELECT snowflake_internal.snowflake_script('snowflake_reversion', tables, schema, jsonb_agg(l)) FROM line l
+SELECT snowflake_internal.snowflake_printed('snowflake_reversion', tables, schema, jsonb_agg(l)) FROM line l
 $sql$;

@@ -23,7 +23,7 @@ INSERT INTO pg_catalog.pg_shdepend (dbid, classid, objid, objsubid, refclassid, 
 -- digest whether the same is still printed. Tables are locked in the order of an INSERT, what refers before
 -- what it refers to: by the longest chain of references that ends with a table, and then by the longest that
 -- begins with it. A circle has all lengths, up to a limit.
-CREATE FUNCTION snowflake_internal.snowflake_script(
+CREATE FUNCTION snowflake_internal.snowflake_printed(
     function text, tables regclass[], schema regnamespace, lines jsonb) RETURNS SETOF text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
 WITH RECURSIVE raw AS MATERIALIZED (
@@ -290,7 +290,7 @@ line (owner, step, name, kind, text, rel) AS (
             THEN format('%s.%I has keys that mean no time: those below %s', of, attname,
                 snowflake_internal.snowflake_within_min(now())) END)) v WHERE NOT is_ours
 )
-SELECT snowflake_internal.snowflake_script('snowflake_conversion', tables, schema, jsonb_agg(l)) FROM line l
+SELECT snowflake_internal.snowflake_printed('snowflake_conversion', tables, schema, jsonb_agg(l)) FROM line l
 $sql$;
 -- The other way, by the catalog as it is now. One block sets a sequence and the default, under a lock of its
 -- own, so that no value comes twice where somebody forgets the transaction.
@@ -373,14 +373,14 @@ line (owner, step, name, kind, text, rel) AS (
         (13, CASE WHEN seqmax < 9223372036854775807
             THEN format('ALTER SEQUENCE %s AS bigint NO MAXVALUE', seq) END)) v (step, text)
 )
-SELECT snowflake_internal.snowflake_script('snowflake_reversion', tables, schema, jsonb_agg(l)) FROM line l
+SELECT snowflake_internal.snowflake_printed('snowflake_reversion', tables, schema, jsonb_agg(l)) FROM line l
 $sql$;
 
 COMMENT ON FUNCTION snowflake_conversion(regclass[], regnamespace)
     IS 'statements that let keys of tables take snowflake IDs';
 COMMENT ON FUNCTION snowflake_reversion(regclass[], regnamespace)
     IS 'statements that let them take values of sequences again';
-COMMENT ON FUNCTION snowflake_internal.snowflake_script(text, regclass[], regnamespace, jsonb)
+COMMENT ON FUNCTION snowflake_internal.snowflake_printed(text, regclass[], regnamespace, jsonb)
     IS 'for snowflake_conversion()';
 COMMENT ON FUNCTION snowflake_convert(regclass, name, regnamespace, boolean)
     IS 'replaced by snowflake_conversion()';

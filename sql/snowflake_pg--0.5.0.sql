@@ -351,6 +351,74 @@ GRANT SELECT ON snowflake_nodes TO PUBLIC;
 REVOKE EXECUTE ON FUNCTION snowflake_internal.snowflake_guard_claims(),
     snowflake_internal.snowflake_guard_layout() FROM PUBLIC;
 
+CREATE FUNCTION "snowflake_timestamp"(
+    "id" bigint,
+    "epoch" timestamp with time zone,
+    "datacenter_bits" INT DEFAULT 5,
+    "worker_bits" INT DEFAULT 5,
+    "sequence_bits" INT DEFAULT 12
+) RETURNS timestamp with time zone
+IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'snowflake_timestamp_under_wrapper';
+
+CREATE FUNCTION "snowflake_to_base62"(
+    "id" bigint
+) RETURNS TEXT
+IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'snowflake_to_base62_wrapper';
+
+CREATE FUNCTION snowflake_to_public(id bigint, prefix text DEFAULT '') RETURNS text
+    LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_to_public_wrapper';
+
+CREATE FUNCTION snowflake_watch_twins() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_watch_twins_wrapper';
+
+CREATE FUNCTION snowflake_internal.snowflake_within_max(since timestamptz, before timestamptz)
+    RETURNS bigint LANGUAGE c IMMUTABLE PARALLEL SAFE
+    AS 'MODULE_PATHNAME', 'snowflake_within_max_wrapper';
+
+CREATE FUNCTION snowflake_internal.snowflake_within_min(since timestamptz) RETURNS bigint
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+    AS 'MODULE_PATHNAME', 'snowflake_within_min_wrapper';
+
+-- Not STRICT, and one expression, so that the planner can inline it. Then it can use an index on
+-- id, and prune partitions by id.
+CREATE FUNCTION snowflake_within(id bigint, since timestamptz, before timestamptz) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN id >= snowflake_internal.snowflake_within_min(since)
+        AND id <= snowflake_internal.snowflake_within_max(since, before);
+
+CREATE VIEW pg_stat_snowflake AS
+    SELECT *, snowflake_internal.snowflake_stat_observations_refused() AS observations_refused
+    FROM snowflake_internal.snowflake_stat();
+
+CREATE VIEW snowflake_status AS
+    SELECT s.datacenter_id, s.worker_id, s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits,
+           s.ends, s.ends - clock_timestamp() AS remaining,
+           s.last_id, s.last_timestamp, s.floor, s.lead, s.preloaded, s.in_recovery
+    FROM snowflake_internal.snowflake_status() AS s;
+
+-- A prepared transaction that is not known is from before the start, and might have taken any ID.
+CREATE VIEW snowflake_horizon_holders AS
+    SELECT h.pid, NULL::text AS prepared, h.since, h.first_id
+    FROM snowflake_internal.snowflake_horizon_held() AS h
+    WHERE h.pid IS NOT NULL
+    UNION ALL
+    SELECT NULL::integer, p.gid, h.since, h.first_id
+    FROM pg_catalog.pg_prepared_xacts AS p
+    LEFT JOIN snowflake_internal.snowflake_horizon_held() AS h
+        ON h.xid OPERATOR(pg_catalog.=) (p.transaction::text)::bigint
+    WHERE coalesce(h.has_id, true);
+
+-- As PostgreSQL does for the statistics of the whole server.
+GRANT SELECT ON pg_stat_snowflake, snowflake_status, snowflake_horizon_holders TO PUBLIC;
+REVOKE EXECUTE ON FUNCTION snowflake_stat_reset() FROM PUBLIC;
+-- Who may observe an ID can take the server ahead of its clock, by snowflake.max_observed_lead. A
+-- trigger can be created by those who may execute its function.
+REVOKE EXECUTE ON FUNCTION snowflake_observe(bigint), snowflake_observe_rows() FROM PUBLIC;
+
 -- What prints statements for tables that exist. The functions only read the catalog, with the rights of
 -- their caller. Their text is executed elsewhere: every name is qualified, whatever search_path is, and no
 -- name ends a comment or a block.
@@ -359,7 +427,7 @@ REVOKE EXECUTE ON FUNCTION snowflake_internal.snowflake_guard_claims(),
 -- digest whether the same is still printed. Tables are locked in the order of an INSERT, what refers before
 -- what it refers to: by the longest chain of references that ends with a table, and then by the longest that
 -- begins with it. A circle has all lengths, up to a limit.
-CREATE FUNCTION snowflake_internal.snowflake_script(
+CREATE FUNCTION snowflake_internal.snowflake_printed(
     function text, tables regclass[], schema regnamespace, lines jsonb) RETURNS SETOF text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
 WITH RECURSIVE raw AS MATERIALIZED (
@@ -448,38 +516,6 @@ SELECT CASE WHEN kind = '--' THEN '-- ' || regexp_replace(text, E'[\n\r]+', ' ',
     ELSE format('DO %L;', format('BEGIN %s END', text)) END
 FROM line WHERE text IS NOT NULL ORDER BY owner NULLS FIRST, step, name, text
 $sql$;
-
-CREATE FUNCTION "snowflake_timestamp"(
-    "id" bigint,
-    "epoch" timestamp with time zone,
-    "datacenter_bits" INT DEFAULT 5,
-    "worker_bits" INT DEFAULT 5,
-    "sequence_bits" INT DEFAULT 12
-) RETURNS timestamp with time zone
-IMMUTABLE STRICT PARALLEL SAFE
-LANGUAGE c
-AS 'MODULE_PATHNAME', 'snowflake_timestamp_under_wrapper';
-
-CREATE FUNCTION "snowflake_to_base62"(
-    "id" bigint
-) RETURNS TEXT
-IMMUTABLE STRICT PARALLEL SAFE
-LANGUAGE c
-AS 'MODULE_PATHNAME', 'snowflake_to_base62_wrapper';
-
-CREATE FUNCTION snowflake_to_public(id bigint, prefix text DEFAULT '') RETURNS text
-    LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'snowflake_to_public_wrapper';
-
-CREATE FUNCTION snowflake_watch_twins() RETURNS trigger
-    LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_watch_twins_wrapper';
-
-CREATE FUNCTION snowflake_internal.snowflake_within_max(since timestamptz, before timestamptz)
-    RETURNS bigint LANGUAGE c IMMUTABLE PARALLEL SAFE
-    AS 'MODULE_PATHNAME', 'snowflake_within_max_wrapper';
-
-CREATE FUNCTION snowflake_internal.snowflake_within_min(since timestamptz) RETURNS bigint
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-    AS 'MODULE_PATHNAME', 'snowflake_within_min_wrapper';
 
 -- Statements that let keys of tables that exist take snowflake IDs. What is not a shape that is tested stays,
 -- and a comment says why.
@@ -658,7 +694,7 @@ line (owner, step, name, kind, text, rel) AS (
             THEN format('%s.%I has keys that mean no time: those below %s', of, attname,
                 snowflake_internal.snowflake_within_min(now())) END)) v WHERE NOT is_ours
 )
-SELECT snowflake_internal.snowflake_script('snowflake_conversion', tables, schema, jsonb_agg(l)) FROM line l
+SELECT snowflake_internal.snowflake_printed('snowflake_conversion', tables, schema, jsonb_agg(l)) FROM line l
 $sql$;
 
 -- The other way, by the catalog as it is now. One block sets a sequence and the default, under a lock of its
@@ -742,44 +778,8 @@ line (owner, step, name, kind, text, rel) AS (
         (13, CASE WHEN seqmax < 9223372036854775807
             THEN format('ALTER SEQUENCE %s AS bigint NO MAXVALUE', seq) END)) v (step, text)
 )
-SELECT snowflake_internal.snowflake_script('snowflake_reversion', tables, schema, jsonb_agg(l)) FROM line l
+SELECT snowflake_internal.snowflake_printed('snowflake_reversion', tables, schema, jsonb_agg(l)) FROM line l
 $sql$;
-
--- Not STRICT, and one expression, so that the planner can inline it. Then it can use an index on
--- id, and prune partitions by id.
-CREATE FUNCTION snowflake_within(id bigint, since timestamptz, before timestamptz) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN id >= snowflake_internal.snowflake_within_min(since)
-        AND id <= snowflake_internal.snowflake_within_max(since, before);
-
-CREATE VIEW pg_stat_snowflake AS
-    SELECT *, snowflake_internal.snowflake_stat_observations_refused() AS observations_refused
-    FROM snowflake_internal.snowflake_stat();
-
-CREATE VIEW snowflake_status AS
-    SELECT s.datacenter_id, s.worker_id, s.epoch, s.datacenter_bits, s.worker_bits, s.sequence_bits,
-           s.ends, s.ends - clock_timestamp() AS remaining,
-           s.last_id, s.last_timestamp, s.floor, s.lead, s.preloaded, s.in_recovery
-    FROM snowflake_internal.snowflake_status() AS s;
-
--- A prepared transaction that is not known is from before the start, and might have taken any ID.
-CREATE VIEW snowflake_horizon_holders AS
-    SELECT h.pid, NULL::text AS prepared, h.since, h.first_id
-    FROM snowflake_internal.snowflake_horizon_held() AS h
-    WHERE h.pid IS NOT NULL
-    UNION ALL
-    SELECT NULL::integer, p.gid, h.since, h.first_id
-    FROM pg_catalog.pg_prepared_xacts AS p
-    LEFT JOIN snowflake_internal.snowflake_horizon_held() AS h
-        ON h.xid OPERATOR(pg_catalog.=) (p.transaction::text)::bigint
-    WHERE coalesce(h.has_id, true);
-
--- As PostgreSQL does for the statistics of the whole server.
-GRANT SELECT ON pg_stat_snowflake, snowflake_status, snowflake_horizon_holders TO PUBLIC;
-REVOKE EXECUTE ON FUNCTION snowflake_stat_reset() FROM PUBLIC;
--- Who may observe an ID can take the server ahead of its clock, by snowflake.max_observed_lead. A
--- trigger can be created by those who may execute its function.
-REVOKE EXECUTE ON FUNCTION snowflake_observe(bigint), snowflake_observe_rows() FROM PUBLIC;
 
 CREATE FUNCTION "snowflake_worker_id"(
     "id" bigint
@@ -858,7 +858,7 @@ COMMENT ON FUNCTION snowflake_conversion(regclass[], regnamespace)
     IS 'statements that let keys of tables take snowflake IDs';
 COMMENT ON FUNCTION snowflake_reversion(regclass[], regnamespace)
     IS 'statements that let them take values of sequences again';
-COMMENT ON FUNCTION snowflake_internal.snowflake_script(text, regclass[], regnamespace, jsonb)
+COMMENT ON FUNCTION snowflake_internal.snowflake_printed(text, regclass[], regnamespace, jsonb)
     IS 'for snowflake_conversion()';
 COMMENT ON FUNCTION snowflake_convert(regclass, name, regnamespace, boolean)
     IS 'replaced by snowflake_conversion()';

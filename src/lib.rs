@@ -100,7 +100,7 @@ extension_sql_file!(
     requires = ["nodes", database_layout::snowflake_guard_layout, status::snowflake_status]
 );
 extension_sql_file!("../sql/privileges.sql", name = "privileges", requires = ["nodes", "layout"]);
-extension_sql_file!("../sql/printed.sql", name = "printed", requires = ["privileges"]);
+extension_sql_file!("../sql/printed.sql", name = "printed", requires = ["privileges", "surface"]);
 extension_sql_file!(
     "../sql/conversion.sql",
     name = "conversion",

@@ -35,10 +35,10 @@ ORDER BY p.proname COLLATE "C", p.pronargs;
 --> snowflake_observe_rows() | v | f | u | f
 --> snowflake_parse(bigint) | i | t | s | f
 --> snowflake_parse(bigint,timestamp with time zone,integer,integer,integer) | i | t | s | f
+--> snowflake_internal.snowflake_printed(text,regclass[],regnamespace,jsonb) | s | f | s | f
 --> snowflake_release_node(text,timestamp with time zone,timestamp with time zone,boolean) | v | f | u | f
 --> snowflake_reversion(regclass[],regnamespace) | s | f | s | f
 --> snowflake_revert(regclass,name,boolean) | v | t | u | f
---> snowflake_internal.snowflake_script(text,regclass[],regnamespace,jsonb) | s | f | s | f
 --> snowflake_sequence(bigint) | i | t | s | f
 --> snowflake_set_floor(timestamp with time zone,boolean) | v | t | u | f
 --> snowflake_internal.snowflake_stat() | v | t | s | f

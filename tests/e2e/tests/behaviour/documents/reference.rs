@@ -35,7 +35,7 @@ fn the_reference_is_complete() {
                  'snowflake_stat_observations_refused',
                  'snowflake_guard_claims', 'snowflake_guard_layout', 'snowflake_horizon_held',
                  'snowflake_nextval_support', 'snowflake_nextval_in_copy',
-                 'snowflake_line', 'snowflake_script', 'snowflake_convert', 'snowflake_revert')
+                 'snowflake_printed', 'snowflake_convert', 'snowflake_revert')
         UNION
         SELECT viewname, false FROM pg_views WHERE viewname LIKE '%snowflake%'
         UNION
