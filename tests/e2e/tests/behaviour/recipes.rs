@@ -223,7 +223,11 @@ fn rows_as_json_have_strings_also_within_others() {
              SELECT jsonb_agg(row_as_json(c)) FROM \"the orders\" AS c WHERE c.parent = o.id),
              'note', (SELECT row_as_json(n) FROM notes AS n)))::text
          FROM \"the orders\" AS o WHERE parent IS NULL";
-    let expected = r#"{"id": "2126767223489040385", "note": {"text": "no key"}, "amount": 2126767223489040385, "item's": "a", "parent": null, "children": [{"id": "2126767223489040386", "amount": 1.5, "item's": "b", "parent": "2126767223489040385"}]}"#;
+    let expected = concat!(
+        r#"{"id": "2126767223489040385", "note": {"text": "no key"}, "amount": 2126767223489040385, "#,
+        r#""item's": "a", "parent": null, "children": [{"id": "2126767223489040386", "amount": 1.5, "#,
+        r#""item's": "b", "parent": "2126767223489040385"}]}"#,
+    );
     assert_eq!(value::<String>(&mut client, query), expected);
 }
 

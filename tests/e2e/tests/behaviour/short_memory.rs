@@ -29,7 +29,8 @@ fn acts(cluster: &Cluster) -> Vec<String> {
         FROM pg_settings WHERE name LIKE 'snowflake.%'";
     let mut client = cluster.connect();
     client.run(
-        "CREATE ROLE plain LOGIN; GRANT pg_read_server_files TO plain; CREATE SCHEMA blog AUTHORIZATION plain; SET ROLE plain;
+        "CREATE ROLE plain LOGIN; GRANT pg_read_server_files TO plain;
+         CREATE SCHEMA blog AUTHORIZATION plain; SET ROLE plain;
          CREATE TABLE blog.kept (id bigint DEFAULT snowflake_nextval(), word text);
          CREATE TABLE blog.watched (id bigint DEFAULT snowflake_nextval());
          CREATE TRIGGER watch BEFORE INSERT ON blog.watched
