@@ -2,6 +2,6 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // Why, src/server/memory.rs says.
+    // Why, src/pg/memory.rs says.
     println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap=CopyErrorData");
 }

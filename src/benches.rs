@@ -17,7 +17,7 @@ use pgrx::prelude::*;
 /// such a function costs what every function call costs, plus what its comment says, and no more.
 #[pg_schema]
 mod benches {
-    use crate::server::called_directly;
+    use crate::pg::called_directly;
     use pgrx::prelude::*;
     use pgrx_bench::{Bencher, black_box};
 

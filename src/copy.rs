@@ -16,9 +16,9 @@
 
 use std::ptr;
 
-use crate::server::called_directly;
-use crate::server::ours::Function;
-use crate::server::report::{self, ErrorReport, Report};
+use crate::pg::called_directly;
+use crate::pg::ours::Function;
+use crate::pg::report::{self, ErrorReport, Report};
 use pgrx::fcinfo::pg_getarg_datum_raw;
 use pgrx::prelude::*;
 

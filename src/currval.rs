@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-use crate::server::report::{self, ErrorReport, Report};
+use crate::pg::report::{self, ErrorReport, Report};
 use pgrx::prelude::*;
 
 /// The last ID that this session was given, or [`NONE`]. Memory of one process.

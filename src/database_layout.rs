@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use crate::server::own_table::{OthersCode, OwnTable};
-use crate::server::report::{self, ErrorReport, Report};
-use crate::server::spi::{self, Argument};
-use crate::server::time::{display_timestamptz, raw_timestamptz};
+use crate::pg::own_table::{OthersCode, OwnTable};
+use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::spi::{self, Argument};
+use crate::pg::time::{display_timestamptz, raw_timestamptz};
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
 

@@ -7,8 +7,8 @@
 use std::iter;
 use std::time::Instant;
 
-use crate::server::report::{self, ErrorReport, OrRaise, Report, wraps};
-use crate::server::{called_directly, time};
+use crate::pg::report::{self, ErrorReport, OrRaise, Report, wraps};
+use crate::pg::{called_directly, time};
 use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 use snowflake_core::generator::{Decision, Reading, Request, Seen, WaitReason};

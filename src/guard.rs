@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use crate::server::report::{self, OnceAMinute, OrRaise, Report};
-use crate::server::trigger;
+use crate::pg::report::{self, OnceAMinute, OrRaise, Report};
+use crate::pg::trigger;
 use pgrx::prelude::*;
 
 use crate::clock;

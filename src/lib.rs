@@ -55,7 +55,7 @@ mod observe;
 mod promise;
 mod public;
 mod removed_functions;
-mod server;
+mod pg;
 mod settings;
 mod status;
 mod table;
@@ -66,7 +66,7 @@ mod utility;
 
 use generator::shared;
 use promise::{background, register, replication, reservation, restored_copy, upstream};
-use server::memory;
+use pg::memory;
 
 pg_module_magic!(name, version);
 

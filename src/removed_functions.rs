@@ -6,7 +6,7 @@
 
 use pgrx::prelude::*;
 
-use crate::server::report::{self, ErrorReport, Report};
+use crate::pg::report::{self, ErrorReport, Report};
 
 /// A function that does nothing any more, and the one that replaces it.
 struct Replaced(&'static str, &'static str);

@@ -1,11 +1,11 @@
 //! What has happened, and how things stand: what the views `pg_stat_snowflake` and
 //! `snowflake_status` show.
 
-use crate::server::in_recovery;
-use crate::server::ours::Function;
-use crate::server::report::{self, OrRaise};
-use crate::server::time::{self, from_raw, timestamptz};
-use crate::server::user::reads_statistics_of;
+use crate::pg::in_recovery;
+use crate::pg::ours::Function;
+use crate::pg::report::{self, OrRaise};
+use crate::pg::time::{self, from_raw, timestamptz};
+use crate::pg::user::reads_statistics_of;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;

@@ -4,8 +4,8 @@
 use std::ffi::{CStr, c_char};
 use std::slice;
 
-use crate::server::encoding::{decode, text_attribute};
-use crate::server::report::{self, ErrorReport, Report};
+use crate::pg::encoding::{decode, text_attribute};
+use crate::pg::report::{self, ErrorReport, Report};
 use pgrx::pg_sys::SysCacheIdentifier::{INDEXRELID, RELOID};
 use pgrx::prelude::*;
 use pgrx::{PgList, PgRelation};

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use pgrx::pg_sys::{DiscardMode, NodeTag};
 use pgrx::prelude::*;
 
-use crate::server::unguarded::standard_ProcessUtility;
+use crate::pg::unguarded::standard_ProcessUtility;
 use crate::{adopt, currval};
 
 /// What a utility statement is.

@@ -1,7 +1,7 @@
 //! Errors of administration.
 
-use crate::server::report::{self, ErrorReport, Report, wraps};
-use crate::server::time;
+use crate::pg::report::{self, ErrorReport, Report, wraps};
+use crate::pg::time;
 use pgrx::prelude::*;
 use snowflake_core::promise::Denial;
 

@@ -2,10 +2,10 @@
 
 mod error;
 
-use crate::server::argument::text_argument;
-use crate::server::report::{self, OrRaise, Report};
-use crate::server::time::{self, timestamptz};
-use crate::server::{in_recovery, transaction};
+use crate::pg::argument::text_argument;
+use crate::pg::report::{self, OrRaise, Report};
+use crate::pg::time::{self, timestamptz};
+use crate::pg::{in_recovery, transaction};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;

@@ -1,7 +1,7 @@
 //! What is looked at and done without harm to the statement of the user.
 
-use crate::server::report;
-use crate::server::subtransaction::{message_of, unless_it_fails};
+use crate::pg::report;
+use crate::pg::subtransaction::{message_of, unless_it_fails};
 use PgSqlErrorCode::*;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;

@@ -7,8 +7,8 @@ use pgrx::PgList;
 use pgrx::pg_sys::{self, AlterTableType::*};
 
 use crate::key::Source;
-use crate::server::encoding::encode;
-use crate::server::ours::Function;
+use crate::pg::encoding::encode;
+use crate::pg::ours::Function;
 use crate::table::{Table, quoted, relation_name};
 
 /// What is said if PostgreSQL refuses the statement: which default has taken the place of the identity.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 
-use crate::server::encoding::encode;
-use crate::server::ours::Function;
-use crate::server::report::{self, Report};
-use crate::server::spi::execute_here;
+use crate::pg::encoding::encode;
+use crate::pg::ours::Function;
+use crate::pg::report::{self, Report};
+use crate::pg::spi::execute_here;
 use pgrx::PgRelation;
 use pgrx::pg_sys::SysCacheIdentifier::CONSTROID;
 use pgrx::prelude::*;

@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use pgrx::PgList;
 use pgrx::prelude::*;
 
-use crate::server::unguarded::{errhint, geterrcode};
+use crate::pg::unguarded::{errhint, geterrcode};
 use crate::settings::ADOPTED_SCHEMAS;
 
 /// A statement that is being executed. Nothing of it is left after an error.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 
-use crate::server::encoding::decode;
-use crate::server::ours::Function;
-use crate::server::{report, spi};
+use crate::pg::encoding::decode;
+use crate::pg::ours::Function;
+use crate::pg::{report, spi};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 

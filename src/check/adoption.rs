@@ -7,9 +7,9 @@ use pgrx::pg_sys;
 
 use super::facts::Facts;
 use super::finding::Finding;
-use crate::server::encoding::{decode, encode};
-use crate::server::ours::Function;
-use crate::server::spi;
+use crate::pg::encoding::{decode, encode};
+use crate::pg::ours::Function;
+use crate::pg::spi;
 use crate::settings;
 
 /// The most columns that are named.

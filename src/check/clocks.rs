@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::server::report::Report;
-use crate::server::{spi, time};
+use crate::pg::report::Report;
+use crate::pg::{spi, time};
 use snowflake_core::jump::{NOTABLE, Verdict};
 use snowflake_core::promise::Refusal;
 

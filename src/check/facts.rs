@@ -1,7 +1,7 @@
 //! What the rows are judged by, found once for all of them.
 
-use crate::server::in_recovery;
-use crate::server::subtransaction::by_itself;
+use crate::pg::in_recovery;
+use crate::pg::subtransaction::by_itself;
 use pgrx::pg_sys;
 
 use crate::clock;

@@ -1,6 +1,6 @@
 //! What is found of something that is checked.
 
-use crate::server::report::{self, ErrorReport};
+use crate::pg::report::{self, ErrorReport};
 
 /// What was found of something that is checked.
 pub struct Finding {

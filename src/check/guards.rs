@@ -1,6 +1,6 @@
 //! Whether the extension's tables are guarded.
 
-use crate::server::spi;
+use crate::pg::spi;
 use pgrx::pg_sys;
 
 use super::facts::Facts;

@@ -28,8 +28,8 @@ mod own;
 mod rights;
 mod version;
 
-use crate::server::encoding::encode;
-use crate::server::subtransaction::by_itself;
+use crate::pg::encoding::encode;
+use crate::pg::subtransaction::by_itself;
 use pgrx::prelude::*;
 
 use facts::Facts;

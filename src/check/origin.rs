@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::server::encoding::encode_file_name;
-use crate::server::own_table::OwnTable;
-use crate::server::{spi, time};
+use crate::pg::encoding::encode_file_name;
+use crate::pg::own_table::OwnTable;
+use crate::pg::{spi, time};
 use pgrx::prelude::*;
 
 use super::facts::Facts;
@@ -15,7 +15,7 @@ use super::finding::{Finding, State};
 use super::rights::{is_true, may_read};
 use crate::nodes;
 use crate::promise::preview::Preview;
-use crate::server::report::Report;
+use crate::pg::report::Report;
 use crate::settings::{Identity, Named};
 
 const WORKER_ID: &str = "snowflake.worker_id";

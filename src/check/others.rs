@@ -1,7 +1,7 @@
 //! What this server knows of other servers.
 
-use crate::server::ours::Function;
-use crate::server::spi;
+use crate::pg::ours::Function;
+use crate::pg::spi;
 
 use super::facts::Facts;
 use super::finding::Finding;

@@ -1,8 +1,8 @@
 //! What this server is configured with, and what its next ID would find.
 
-use crate::server::ours::Function;
-use crate::server::report::{Report, sentences};
-use crate::server::{spi, time, transaction};
+use crate::pg::ours::Function;
+use crate::pg::report::{Report, sentences};
+use crate::pg::{spi, time, transaction};
 use pgrx::pg_sys;
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::promise::Refusal;

@@ -1,6 +1,6 @@
 //! What the role that checks may read.
 
-use crate::server::spi;
+use crate::pg::spi;
 
 /// Whether this role may read a view of the catalog. Some servers do not let everybody.
 pub fn may_read(view: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Whether the library, the installed files and the extension are of one release.
 
-use crate::server::spi;
+use crate::pg::spi;
 use pgrx::pg_sys;
 
 use super::facts::Facts;

@@ -1,7 +1,7 @@
 //! Why an ID or a time cannot be decoded, composed or bounded.
 
-use crate::server::report::{self, ErrorReport, Report, wraps};
-use crate::server::time::display_timestamptz;
+use crate::pg::report::{self, ErrorReport, Report, wraps};
+use crate::pg::time::display_timestamptz;
 use pgrx::prelude::*;
 use snowflake_core::layout::PartsError;
 use snowflake_core::text::Base62Error;

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
-use crate::server::ours::Function;
-use crate::server::time::{ceil_ms, floor_ms, raw_timestamptz};
-use crate::server::{in_recovery, spi};
+use crate::pg::ours::Function;
+use crate::pg::time::{ceil_ms, floor_ms, raw_timestamptz};
+use crate::pg::{in_recovery, spi};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
 use snowflake_core::layout::{Layout, Widths};

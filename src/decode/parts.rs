@@ -1,8 +1,8 @@
 //! From an ID to its parts and back.
 
-use crate::server::called_directly;
-use crate::server::report::{OrRaise, Report};
-use crate::server::time::{raw_timestamptz, timestamptz};
+use crate::pg::called_directly;
+use crate::pg::report::{OrRaise, Report};
+use crate::pg::time::{raw_timestamptz, timestamptz};
 use pgrx::PgTupleDesc;
 use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::{Datum, TimestampWithTimeZone};

@@ -1,7 +1,7 @@
 //! From times to the range of IDs that they bound.
 
-use crate::server::report::OrRaise;
-use crate::server::time::ceil_ms;
+use crate::pg::report::OrRaise;
+use crate::pg::time::ceil_ms;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;

@@ -1,7 +1,7 @@
 //! An ID for those who cannot read 64-bit numbers: JSON, and a short text.
 
-use crate::server::argument::text_argument;
-use crate::server::report::OrRaise;
+use crate::pg::argument::text_argument;
+use crate::pg::report::OrRaise;
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde::Serialize;

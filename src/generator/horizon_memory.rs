@@ -21,7 +21,7 @@ use pgrx::prelude::*;
 use snowflake_core::horizon::{Act, Anonymous, Before, Event, NO_ID, Place};
 
 use super::spinlock::SpinLock;
-use crate::server::unguarded::GetTopFullTransactionIdIfAny;
+use crate::pg::unguarded::GetTopFullTransactionIdIfAny;
 
 /// How many transactions have a place. A place takes 32 bytes.
 pub const PLACES: usize = 65_536;

@@ -13,7 +13,7 @@ use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::ops::{Deref, DerefMut};
 
-use crate::server::report::OnceAMinute;
+use crate::pg::report::OnceAMinute;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::generator::{

@@ -4,7 +4,7 @@ use pgrx::prelude::*;
 
 use super::holders::Prepared;
 use crate::promise;
-use crate::server::report::{self, ErrorReport, Report, wraps};
+use crate::pg::report::{self, ErrorReport, Report, wraps};
 
 /// Why there is no horizon.
 #[derive(Debug)]

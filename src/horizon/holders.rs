@@ -6,9 +6,9 @@ use pgrx::prelude::*;
 use snowflake_core::horizon::NO_ID;
 
 use crate::generator::horizon_memory;
-use crate::server::spi;
-use crate::server::time::timestamptz;
-use crate::server::user::reads_statistics_of;
+use crate::pg::spi;
+use crate::pg::time::timestamptz;
+use crate::pg::user::reads_statistics_of;
 use crate::settings;
 
 /// A transaction that has taken an ID, and might not have ended.

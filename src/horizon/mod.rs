@@ -17,7 +17,7 @@ use snowflake_core::horizon::{Lookup, Reader, Snapshot};
 
 use crate::generator::{horizon_memory, shared};
 use crate::promise::{self, reservation};
-use crate::server::report::OrRaise;
+use crate::pg::report::OrRaise;
 use crate::settings::{self, Fixed};
 use error::Error;
 use holders::Prepared;

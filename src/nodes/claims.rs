@@ -2,9 +2,9 @@
 
 use std::ffi::CStr;
 
-use crate::server::own_table::OwnTable;
-use crate::server::spi::{self, Argument, Row, text};
-use crate::server::{in_recovery, transaction};
+use crate::pg::own_table::OwnTable;
+use crate::pg::spi::{self, Argument, Row, text};
+use crate::pg::{in_recovery, transaction};
 use pgrx::prelude::*;
 
 use super::databases;

@@ -6,8 +6,8 @@
 
 use pgrx::pg_sys;
 
-use crate::server::own_table::OwnTable;
-use crate::server::spi;
+use crate::pg::own_table::OwnTable;
+use crate::pg::spi;
 
 /// The dependencies of claims' tables. PostgreSQL has no others on databases.
 const NOTED: &str = "FROM pg_shdepend AS s

@@ -1,8 +1,8 @@
 //! Why an identity is not given or taken back.
 
-use crate::server::own_table::OthersCode;
-use crate::server::report::{self, ErrorReport, Report, wraps};
-use crate::server::time::{self, display_timestamptz};
+use crate::pg::own_table::OthersCode;
+use crate::pg::report::{self, ErrorReport, Report, wraps};
+use crate::pg::time::{self, display_timestamptz};
 use pgrx::prelude::*;
 
 use super::node::Node;

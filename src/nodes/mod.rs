@@ -13,10 +13,10 @@ mod databases;
 mod error;
 mod node;
 
-use crate::server::argument::text_argument;
-use crate::server::encoding::encode;
-use crate::server::report::{self, ErrorReport, OrRaise};
-use crate::server::time::from_raw;
+use crate::pg::argument::text_argument;
+use crate::pg::encoding::encode;
+use crate::pg::report::{self, ErrorReport, OrRaise};
+use crate::pg::time::from_raw;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;

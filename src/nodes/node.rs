@@ -1,7 +1,7 @@
 //! A node: a server, by the name under which it has an identity.
 
-use crate::server::report::{self, ErrorReport};
-use crate::server::time::display_timestamptz;
+use crate::pg::report::{self, ErrorReport};
+use crate::pg::time::display_timestamptz;
 use pgrx::pg_sys;
 
 /// A node that has an identity.

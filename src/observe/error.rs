@@ -1,8 +1,8 @@
 //! What can go wrong with an ID that is observed, and what the log says of it.
 
-use crate::server::report::{self, ErrorReport, Report, wraps};
-use crate::server::time;
-use crate::server::trigger::ColumnError;
+use crate::pg::report::{self, ErrorReport, Report, wraps};
+use crate::pg::time;
+use crate::pg::trigger::ColumnError;
 use pgrx::prelude::*;
 use snowflake_core::layout::Parts;
 

@@ -1,7 +1,7 @@
 //! The function that observes an ID.
 
-use crate::server::called_directly;
-use crate::server::report::{self, OrRaise};
+use crate::pg::called_directly;
+use crate::pg::report::{self, OrRaise};
 use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 use snowflake_core::generator::Observation;

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::server::report::{self, OrRaise, Report};
-use crate::server::subtransaction::{message_of, rolled_back};
-use crate::server::{called_directly, trigger};
+use crate::pg::report::{self, OrRaise, Report};
+use crate::pg::subtransaction::{message_of, rolled_back};
+use crate::pg::{called_directly, trigger};
 use pgrx::pg_sys::XactEvent::{XACT_EVENT_ABORT, XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE};
 use pgrx::prelude::*;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::server::{in_recovery, worker};
+use crate::pg::{in_recovery, worker};
 use pgrx::bgworkers::{BackgroundWorker, SignalWakeFlags};
 use pgrx::prelude::*;
 use snowflake_core::promise::Wish;

@@ -1,7 +1,7 @@
 //! Errors of starts and reservations.
 
-use crate::server::report::{self, ErrorReport, Report, wraps};
-use crate::server::{in_recovery, time};
+use crate::pg::report::{self, ErrorReport, Report, wraps};
+use crate::pg::{in_recovery, time};
 use pgrx::prelude::*;
 use snowflake_core::jump::Jump;
 use snowflake_core::promise::{Refusal, Unreadable};

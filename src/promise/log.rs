@@ -1,7 +1,7 @@
 //! What starts and reservations write to the server's log, and how often.
 
-use crate::server::report::{self, ErrorReport, OnceAMinute};
-use crate::server::time;
+use crate::pg::report::{self, ErrorReport, OnceAMinute};
+use crate::pg::time;
 use snowflake_core::jump::{Jump, NOTABLE};
 use snowflake_core::promise::News;
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};

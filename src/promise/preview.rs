@@ -1,6 +1,6 @@
 //! What the next ID of this server would find. Nothing is written.
 
-use crate::server::in_recovery;
+use crate::pg::in_recovery;
 use pgrx::prelude::*;
 use snowflake_core::jump::{Jump, Verdict};
 use snowflake_core::promise::{Promise, first_start};

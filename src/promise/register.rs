@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::{fs, io, ptr};
 
 // PostgreSQL 19 made the modes of its buffer locks a type.
-use crate::server::in_recovery;
+use crate::pg::in_recovery;
 #[cfg(feature = "pg19")]
 use pg_sys::BufferLockMode::{BUFFER_LOCK_EXCLUSIVE, BUFFER_LOCK_SHARE};
 #[cfg(not(feature = "pg19"))]

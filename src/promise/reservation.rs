@@ -22,7 +22,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::server::in_recovery;
+use crate::pg::in_recovery;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::jump::Clocks;

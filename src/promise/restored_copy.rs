@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::server::in_recovery;
+use crate::pg::in_recovery;
 use pgrx::{PgAtomic, pg_shmem_init, pg_sys};
 
 // SAFETY: nobody else names shared memory like this.

@@ -15,7 +15,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 
-use crate::server::time;
+use crate::pg::time;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::jump::Clocks;

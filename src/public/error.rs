@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use crate::server::report::{self, ErrorReport, Report};
+use crate::pg::report::{self, ErrorReport, Report};
 use pgrx::prelude::*;
 use snowflake_core::public::PrefixError;
 

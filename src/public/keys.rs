@@ -6,8 +6,8 @@
 
 use std::sync::OnceLock;
 
-use crate::server::memory::OfProcess;
-use crate::server::report::Report;
+use crate::pg::memory::OfProcess;
+use crate::pg::report::Report;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::public::{Key, KeyBytes};

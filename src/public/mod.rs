@@ -10,8 +10,8 @@ mod file;
 mod keys;
 mod reload;
 
-use crate::server::memory::OfProcess;
-use crate::server::report::OrRaise;
+use crate::pg::memory::OfProcess;
+use crate::pg::report::OrRaise;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_core::public::{self, Prefix};

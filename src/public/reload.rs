@@ -1,7 +1,7 @@
 //! The background worker that reads the file of the keys again. No other process does, so that all
 //! sessions change keys at the same moment.
 
-use crate::server::{report, worker};
+use crate::pg::{report, worker};
 use pgrx::bgworkers::{BackgroundWorker, SignalWakeFlags};
 use pgrx::prelude::*;
 

@@ -9,7 +9,7 @@
 
 use std::ffi::CString;
 
-use crate::server::report::OrRaise;
+use crate::pg::report::OrRaise;
 use pgrx::{GucContext, pg_sys};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 

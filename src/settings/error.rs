@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use crate::server::report::{self, ErrorReport, Report};
+use crate::pg::report::{self, ErrorReport, Report};
 use pgrx::prelude::*;
 use snowflake_core::layout::{LayoutError, Widths};
 

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString, c_char};
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 
-use crate::server::argument::LONGEST;
+use crate::pg::argument::LONGEST;
 
 use super::error::{Error, explain};
 use super::placeholder;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 
-use crate::server::time;
+use crate::pg::time;
 use pgrx::PgList;
 use pgrx::prelude::*;
 use snowflake_core::epoch as instant;

@@ -2,10 +2,10 @@
 
 use std::ffi::CStr;
 
-use crate::server::encoding::decode;
-use crate::server::report::{self, ErrorReport, Report, wraps};
-use crate::server::time;
-use crate::server::trigger::ColumnError;
+use crate::pg::encoding::decode;
+use crate::pg::report::{self, ErrorReport, Report, wraps};
+use crate::pg::time;
+use crate::pg::trigger::ColumnError;
 use pgrx::prelude::*;
 
 use super::origin::Origin;

@@ -13,9 +13,9 @@ mod suspects;
 use std::ffi::{CStr, c_int};
 use std::ptr;
 
-use crate::server::encoding::decode;
-use crate::server::report::OrRaise;
-use crate::server::trigger;
+use crate::pg::encoding::decode;
+use crate::pg::report::OrRaise;
+use crate::pg::trigger;
 use pgrx::prelude::*;
 use snowflake_core::epoch;
 

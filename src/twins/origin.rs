@@ -3,9 +3,9 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
-use crate::server::encoding::decode;
-use crate::server::unguarded::subscription_name;
-use crate::server::{spi, time};
+use crate::pg::encoding::decode;
+use crate::pg::unguarded::subscription_name;
+use crate::pg::{spi, time};
 use pgrx::prelude::*;
 
 use crate::clock;

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::memory::OfProcess;
-use crate::server::report::{self, OrRaise};
+use crate::pg::memory::OfProcess;
+use crate::pg::report::{self, OrRaise};
 use pgrx::{PgXactCallbackEvent, register_xact_callback};
 
 use super::error::{Error, Twin};

@@ -6,7 +6,7 @@ use snowflake_repository::tree;
 
 use crate::sql_files::files;
 
-const LIST: &str = "src/server/unguarded.rs";
+const LIST: &str = "src/pg/unguarded.rs";
 
 #[test]
 fn functions_of_the_server_are_declared_in_one_file() {
@@ -43,7 +43,7 @@ fn each_of_them_says_why_it_needs_no_guard() {
 }
 
 /// A destructor is registered when a thread-local is used first. Where there is no memory for that, the C
-/// library ends the process: `src/server/memory.rs` has what takes the place.
+/// library ends the process: `src/pg/memory.rs` has what takes the place.
 #[test]
 fn no_thread_local_has_a_destructor() {
     for path in files(&["rs"]) {

@@ -4,8 +4,8 @@ use std::ffi::CStr;
 
 use pgrx::prelude::*;
 
-use crate::server::encoding::decode;
-use crate::server::report::{self, ErrorReport, Report};
+use crate::pg::encoding::decode;
+use crate::pg::report::{self, ErrorReport, Report};
 
 /// The arguments that the trigger was created with.
 pub fn arguments<'a>(trigger: &'a PgTrigger<'a>) -> Vec<&'a CStr> {

@@ -4,9 +4,9 @@ use std::ffi::{CStr, c_char};
 
 use pgrx::prelude::*;
 
-use crate::server::encoding::{decode, encode};
-use crate::server::report::{self, ErrorReport, Report};
-use crate::server::settings::under_settings;
+use crate::pg::encoding::{decode, encode};
+use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::settings::under_settings;
 
 /// What a query is given: a value, and its type.
 pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);

@@ -18,7 +18,7 @@ use cee_scape::call_with_sigsetjmp;
 use pgrx::{PgLogLevel, PgSqlErrorCode, pg_sys};
 use snowflake_core::reserve::Reserve;
 
-use crate::server::unguarded::{
+use crate::pg::unguarded::{
     AllocSetContextCreateInternal, CopyErrorData, MemoryContextReset, errcode, errdetail_internal,
     errfinish, errmsg_internal, errstart, palloc, pfree,
 };

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys;
 
-use crate::server::settings::set;
+use crate::pg::settings::set;
 
 /// Whether the transaction keeps its first snapshot, and does not see what is committed after it.
 pub fn keeps_snapshot() -> bool {

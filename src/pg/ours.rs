@@ -4,8 +4,8 @@ use std::ffi::{CStr, CString};
 
 use pgrx::{IntoDatum, direct_function_call, pg_sys};
 
-use crate::server::encoding::{decode, text_attribute};
-use crate::server::spi::Argument;
+use crate::pg::encoding::{decode, text_attribute};
+use crate::pg::spi::Argument;
 
 /// A function of the library.
 pub struct Function {

@@ -3,10 +3,10 @@
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
-use crate::server::report::{self, ErrorReport, Report};
-use crate::server::spi::{self, Argument, Row, query, text};
-use crate::server::transaction;
-use crate::server::user::as_owner;
+use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::spi::{self, Argument, Row, query, text};
+use crate::pg::transaction;
+use crate::pg::user::as_owner;
 
 /// A table of the extension. It is in the schema in which only the extension's script creates
 /// objects, and belongs to the extension.

@@ -7,7 +7,7 @@ use pgrx::PgTryBuilder;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 
-use crate::server::encoding::decode;
+use crate::pg::encoding::decode;
 
 /// Acts in a subtransaction of which nothing stays, not even locks. After an error, once everything
 /// is put back, `handle` gives the result, or raises the error again.

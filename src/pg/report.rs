@@ -12,8 +12,8 @@ use std::ptr;
 use pgrx::pg_sys::submodules::ffi::pg_guard_ffi_boundary;
 use pgrx::prelude::*;
 
-use crate::server::encoding::encode;
-use crate::server::unguarded::{
+use crate::pg::encoding::encode;
+use crate::pg::unguarded::{
     errcode, errdetail_internal, errfinish, errhint, errmsg_internal, errstart,
 };
 

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys;
 
-use crate::server::settings::with_settings;
+use crate::pg::settings::with_settings;
 
 /// Whether the current role has the rights of this one, or reads the statistics of all.
 pub fn reads_statistics_of(role: pg_sys::Oid) -> bool {
