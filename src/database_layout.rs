@@ -1,17 +1,15 @@
 //! The layout that a database is used with: a table of one row, which dumps carry. A server with
 //! another layout refuses that row, and so the restore.
 
-use std::fmt;
-
 use crate::pg::own_table::{OthersCode, OwnTable};
 use crate::pg::report::{self, ErrorReport, Report};
 use crate::pg::spi::{self, Argument};
-use crate::pg::time::{display_timestamptz, raw_timestamptz};
+use crate::pg::time::display_timestamptz;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
 
 use crate::guard::Guard;
-use crate::settings;
+use crate::settings::{self, NamedLayout};
 
 /// Lets a row of `snowflake_layout` pass that names the server's layout, if it is the first one, and
 /// drops it otherwise. 55000 for a row that names another layout: it comes from a dump of a server
@@ -27,8 +25,8 @@ fn snowflake_guard_layout(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
 
 /// Whether the row is to be stored.
 fn passes(trigger: &PgTrigger) -> Result<bool, OtherLayout> {
-    let server = Named::from(settings::fixed().layout);
-    match Named::in_row(trigger) {
+    let server = NamedLayout::from(settings::fixed().layout);
+    match in_row(trigger) {
         // The NOT NULL constraints of the table raise the error.
         None => Ok(true),
         Some(dump) if dump != server => Err(OtherLayout { dump, server }),
@@ -63,7 +61,7 @@ pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, Other
          WHERE {OTHER}",
         table.name
     );
-    let mut others = spi::query(&query, &Named::from(layout).arguments());
+    let mut others = spi::query(&query, &arguments(NamedLayout::from(layout)));
     Ok(match others.swap_remove(0).swap_remove(0) {
         Some(others) => Recorded::Others(others),
         None if is_empty(&table) => Recorded::Nothing,
@@ -87,7 +85,7 @@ pub fn record(function: pg_sys::Oid, layout: Layout) -> Result<bool, OthersCode>
             SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT FROM {name}) RETURNING 1)
          SELECT FROM changed UNION ALL SELECT FROM added"
     );
-    Ok(!table.write(&statement, &Named::from(layout).arguments()).is_empty())
+    Ok(!table.write(&statement, &arguments(NamedLayout::from(layout))).is_empty())
 }
 
 /// Rows of the table that do not name the layout of the arguments.
@@ -106,70 +104,35 @@ fn is_empty(table: &OwnTable) -> bool {
     spi::query(&format!("SELECT FROM {} LIMIT 1", table.name), &[]).is_empty()
 }
 
-/// Epoch and widths, as a row of the table names them. They need not be a valid layout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Named {
-    /// As PostgreSQL counts.
-    epoch: pg_sys::TimestampTz,
-    /// Of datacenter, worker and sequence.
-    widths: [i32; 3],
+/// What the row that is to be inserted names; `None` if a column is NULL.
+fn in_row(trigger: &PgTrigger) -> Option<NamedLayout> {
+    let data = trigger.trigger_data();
+    // SAFETY: the trigger's relation is open, and the row is of its type.
+    let column = |number| unsafe {
+        let (row_type, mut is_null) = ((*data.tg_relation).rd_att, false);
+        let value =
+            pg_sys::SPI_getbinval(data.tg_trigtuple, row_type, number, &raw mut is_null);
+        (!is_null).then(|| value.value() as i64)
+    };
+    let [epoch, datacenter, worker, sequence] = [1, 2, 3, 4].map(column);
+    Some(NamedLayout {
+        epoch: epoch?,
+        widths: [datacenter? as i32, worker? as i32, sequence? as i32],
+    })
 }
 
-impl From<Layout> for Named {
-    fn from(layout: Layout) -> Named {
-        let widths = layout.widths();
-        let widths = [widths.datacenter, widths.worker, widths.sequence].map(|bits| bits as i32);
-        Named { epoch: raw_timestamptz(layout.epoch()), widths }
-    }
-}
-
-/// A layout for a message: its epoch, and its widths for datacenter, worker and sequence.
-pub fn described(layout: Layout) -> String {
-    Named::from(layout).to_string()
-}
-
-impl Named {
-    /// What the row that is to be inserted names; `None` if a column is NULL.
-    fn in_row(trigger: &PgTrigger) -> Option<Named> {
-        let data = trigger.trigger_data();
-        // SAFETY: the trigger's relation is open, and the row is of its type.
-        let column = |number| unsafe {
-            let (row_type, mut is_null) = ((*data.tg_relation).rd_att, false);
-            let value =
-                pg_sys::SPI_getbinval(data.tg_trigtuple, row_type, number, &raw mut is_null);
-            (!is_null).then(|| value.value() as i64)
-        };
-        let [epoch, datacenter, worker, sequence] = [1, 2, 3, 4].map(column);
-        Some(Named {
-            epoch: epoch?,
-            widths: [datacenter? as i32, worker? as i32, sequence? as i32],
-        })
-    }
-
-    /// For a query: `$1` is the epoch, and `$2` to `$4` are the widths.
-    fn arguments(&self) -> [Argument; 4] {
-        let [datacenter, worker, sequence] =
-            self.widths.map(|bits| (Some(bits.into()), pg_sys::INT4OID));
-        [(Some(self.epoch.into()), pg_sys::TIMESTAMPTZOID), datacenter, worker, sequence]
-    }
-}
-
-impl fmt::Display for Named {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let [datacenter, worker, sequence] = self.widths;
-        write!(
-            formatter,
-            "epoch {}, widths {datacenter}, {worker} and {sequence} bits",
-            display_timestamptz(self.epoch)
-        )
-    }
+/// For a query: `$1` is the epoch, and `$2` to `$4` are the widths.
+fn arguments(layout: NamedLayout) -> [Argument; 4] {
+    let [datacenter, worker, sequence] =
+        layout.widths.map(|bits| (Some(bits.into()), pg_sys::INT4OID));
+    [(Some(layout.epoch.into()), pg_sys::TIMESTAMPTZOID), datacenter, worker, sequence]
 }
 
 /// The row names another layout than the server's.
 #[derive(Debug)]
 struct OtherLayout {
-    dump: Named,
-    server: Named,
+    dump: NamedLayout,
+    server: NamedLayout,
 }
 
 impl Report for OtherLayout {

@@ -12,7 +12,8 @@ use pgrx::pg_sys::{DiscardMode, NodeTag};
 use pgrx::prelude::*;
 
 use crate::pg::unguarded::standard_ProcessUtility;
-use crate::{adopt, currval};
+use crate::adopt;
+use crate::currval;
 
 /// What a utility statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

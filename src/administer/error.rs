@@ -5,10 +5,9 @@ use crate::pg::time;
 use pgrx::prelude::*;
 use snowflake_core::promise::Denial;
 
-use crate::database_layout;
 use crate::promise;
 use crate::promise::refused;
-use crate::settings;
+use crate::settings::{self, NamedLayout};
 
 /// Why an administrator gets an error.
 #[derive(Debug)]
@@ -63,7 +62,7 @@ fn report_of(denial: Denial) -> ErrorReport {
                 .set_detail(format!(
                     "The layout was {} for datacenter, worker and sequence. Under the \
                          configured one, IDs after {} would not be greater than those from before.",
-                    database_layout::described(recorded),
+                    NamedLayout::from(recorded),
                     time::display(floor)
                 ))
                 .set_hint(

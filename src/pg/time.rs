@@ -36,6 +36,12 @@ pub fn unix_ms(ts: pg_sys::TimestampTz) -> i64 {
     ts.div_euclid(1000) + POSTGRES_EPOCH
 }
 
+/// The time by PostgreSQL's clock, in milliseconds since the Unix epoch.
+pub fn now_ms() -> i64 {
+    // SAFETY: reads the clock.
+    unix_ms(unsafe { pg_sys::GetCurrentTimestamp() })
+}
+
 /// The first millisecond that is not before a timestamptz, since the Unix epoch.
 pub fn ceil_ms(ts: TimestampWithTimeZone) -> i64 {
     let value = ts.into_inner();

@@ -8,9 +8,8 @@ use snowflake_core::promise::{Refusal, Unreadable};
 use snowflake_core::register::RecordError;
 
 use super::register;
-use crate::database_layout;
 use crate::generator::shared;
-use crate::settings;
+use crate::settings::{self, NamedLayout};
 
 /// What can go wrong.
 #[derive(Clone, Debug)]
@@ -116,7 +115,7 @@ fn report_of(refusal: Refusal) -> ErrorReport {
                 .set_detail(format!(
                     "The layout was {} for datacenter, worker and sequence. IDs up to {} might \
                          have been issued.",
-                    database_layout::described(recorded),
+                    NamedLayout::from(recorded),
                     time::display(floor)
                 ))
                 .set_hint(
@@ -129,7 +128,7 @@ fn report_of(refusal: Refusal) -> ErrorReport {
                 .set_detail(format!(
                     "The confirmed layout is {} for datacenter, worker and sequence. IDs \
                          might have been issued under it that this server has not received.",
-                    database_layout::described(confirmed)
+                    NamedLayout::from(confirmed)
                 ))
                 .set_hint("Set the confirmed epoch and widths, and restart this server.")
         }

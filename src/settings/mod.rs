@@ -11,6 +11,7 @@
 //! - `define`: how settings are checked and defined.
 //! - `placeholder`: what is said of a setting before it is defined.
 //! - `fixed`: what is fixed when the server starts.
+//! - `named_layout`: a layout as messages and tables name it.
 //! - `error`: what is wrong with a configuration.
 
 mod condition;
@@ -18,6 +19,7 @@ mod define;
 mod error;
 mod fixed;
 mod integer;
+mod named_layout;
 mod placeholder;
 mod table;
 mod text;
@@ -32,6 +34,7 @@ pub use condition::Named;
 pub use define::init;
 pub use error::Error;
 pub use fixed::{Fixed, Identity, fixed, require_preloading};
+pub use named_layout::NamedLayout;
 pub use table::{
     ADOPTED_SCHEMAS, FAILOVER_MARGIN, MAX_BACKWARD_STEP, MAX_FORWARD_STEP, MAX_OBSERVED_LEAD,
     MAX_WAIT, PUBLIC_KEY_FILE, REUSE_WINDOW,

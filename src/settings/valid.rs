@@ -13,7 +13,6 @@ use snowflake_core::layout::Layout;
 use super::error::explain;
 use super::fixed::FIXED;
 use super::integer::{Check, NO_LIMIT};
-use crate::clock;
 
 const EPOCH_RULE: &str = "The epoch is an ISO 8601 instant with an offset, such as \
     '2010-11-04T01:42:54.657Z', or a number of milliseconds since 1970-01-01 00:00:00 UTC; in whole \
@@ -24,7 +23,7 @@ pub fn epoch(text: &str) -> Result<i64, String> {
     // A server whose clock is wrong has to start: an epoch in the future stops generating, and
     // nothing else.
     let is_starting = FIXED.get().is_none();
-    let latest = if is_starting { i64::MAX } else { clock::unix_ms() };
+    let latest = if is_starting { i64::MAX } else { time::now_ms() };
     instant::parse(text, latest)
         .map_err(|error| format!("The value is not valid: {error}. {EPOCH_RULE}"))
 }
