@@ -21,7 +21,7 @@ mod benches {
     use pgrx::prelude::*;
     use pgrx_bench::{Bencher, black_box};
 
-    use crate::clock;
+    use crate::generator::clock;
     use crate::generator::shared;
     use crate::{generate, settings};
 

@@ -13,7 +13,7 @@ use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 use snowflake_core::generator::{Decision, Reading, Request, Seen, WaitReason};
 
-use crate::clock;
+use crate::generator::clock;
 use crate::currval::issued;
 use crate::generator::shared::{self, Taken};
 use crate::promise::{self, reservation};

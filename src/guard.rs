@@ -6,7 +6,7 @@ use crate::pg::report::{self, OnceAMinute, OrRaise, Report};
 use crate::pg::trigger;
 use pgrx::prelude::*;
 
-use crate::clock;
+use crate::generator::clock;
 
 /// The guard of a table.
 ///

@@ -29,7 +29,6 @@
 //!   identity.
 //! - `key`: which columns are keys, and where their values come from.
 //! - `table`: what PostgreSQL's caches say of a table.
-//! - `clock`: the wall clock and the boot clock.
 //! - `server`: what all of these need of PostgreSQL: queries, users, settings, reports, memory, texts
 //!   and times.
 
@@ -40,7 +39,6 @@ mod adopt;
 #[cfg(feature = "pg_bench")]
 mod benches;
 mod check;
-mod clock;
 mod copy;
 mod currval;
 mod database_layout;
@@ -64,7 +62,7 @@ mod tests;
 mod twins;
 mod utility;
 
-use generator::shared;
+use generator::{clock, shared};
 use promise::{background, register, replication, reservation, restored_copy, upstream};
 use pg::memory;
 

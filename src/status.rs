@@ -10,7 +10,7 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
 
-use crate::clock;
+use crate::generator::clock;
 use crate::generator::shared;
 use crate::settings;
 

@@ -9,7 +9,7 @@ mod tests {
     use pgrx::prelude::*;
     use snowflake_core::layout::Parts;
 
-    use crate::clock;
+    use crate::generator::clock;
     use crate::settings;
 
     fn one<T: FromDatum + IntoDatum>(query: &str) -> T {

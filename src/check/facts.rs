@@ -4,7 +4,7 @@ use crate::pg::in_recovery;
 use crate::pg::subtransaction::by_itself;
 use pgrx::pg_sys;
 
-use crate::clock;
+use crate::generator::clock;
 use crate::promise;
 use crate::promise::preview::{Preview, preview};
 use crate::settings::{self, Fixed};

@@ -1,10 +1,12 @@
 //! What all sessions share to take IDs: the generator in shared memory, behind a spinlock.
 //!
+//! - `clock`: the wall clock and the boot clock.
 //! - `shared`: the generator, and what else the sessions share.
 //! - `horizon_memory`: which transactions hold back the horizon. It is here because the claim of an ID
 //!   writes into it, under the same lock.
 //! - `spinlock`: that lock.
 
+pub mod clock;
 pub mod horizon_memory;
 pub mod shared;
 pub mod spinlock;

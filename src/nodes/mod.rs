@@ -21,7 +21,7 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 
-use crate::clock;
+use crate::generator::clock;
 use crate::decode::layout::timestamp_in;
 use crate::guard::Guard;
 use crate::settings;

@@ -8,7 +8,7 @@ use snowflake_core::generator::Observation;
 use snowflake_core::layout::Parts;
 
 use super::error::{Error, refused, twin};
-use crate::clock;
+use crate::generator::clock;
 use crate::decode::layout::{known_layout, layout};
 use crate::generator::shared;
 use crate::promise::{replication, reservation};

@@ -13,7 +13,7 @@ use pgrx::prelude::*;
 
 use super::error::{Error, failed};
 use super::id::{max_lead, observe, observe_at_once};
-use crate::clock;
+use crate::generator::clock;
 use crate::generator::shared;
 use crate::settings;
 

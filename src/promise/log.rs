@@ -8,7 +8,7 @@ use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};
 
 use super::error::{deleted, jumped};
 use super::{register, upstream};
-use crate::clock;
+use crate::generator::clock;
 use crate::settings;
 
 /// What an administrator should know. It goes to the server's log alone: the client that happens to

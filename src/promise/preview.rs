@@ -9,7 +9,7 @@ use snowflake_core::register::Issuer;
 use super::error::Error;
 use super::reservation::{self, issuer, issuer_on};
 use super::upstream;
-use crate::clock;
+use crate::generator::clock;
 use crate::generator::shared;
 use crate::settings::Fixed;
 

@@ -33,7 +33,7 @@ use super::error::Error;
 use super::log::{LogEntry, Logged};
 use super::register::{self, Closed};
 use super::restored_copy;
-use crate::clock;
+use crate::generator::clock;
 use crate::generator::shared;
 use crate::settings::{self, Fixed, Identity};
 

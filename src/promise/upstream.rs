@@ -20,7 +20,7 @@ use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::jump::Clocks;
 
-use crate::clock;
+use crate::generator::clock;
 use crate::generator::spinlock::SpinLock;
 
 // SAFETY: nobody else names shared memory like this.

@@ -8,7 +8,7 @@ use crate::pg::unguarded::subscription_name;
 use crate::pg::{spi, time};
 use pgrx::prelude::*;
 
-use crate::clock;
+use crate::generator::clock;
 
 /// What this session replays: the origin, its position and its time of the transaction, in variables
 /// that PostgreSQL 19 made one.

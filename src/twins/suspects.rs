@@ -10,7 +10,7 @@ use pgrx::{PgXactCallbackEvent, register_xact_callback};
 
 use super::error::{Error, Twin};
 use super::origin;
-use crate::clock;
+use crate::generator::clock;
 use crate::generator::shared;
 use crate::settings;
 
