@@ -21,7 +21,6 @@
 //! - `public`: names of IDs for the outside, and the keys to make and read them.
 //! - `database_layout`: the layout that a database is used with, which its dumps carry.
 //! - `promise`: the durable promise behind each ID: the register and reservations.
-//! - `currval`: the ID that a session was given last.
 //! - `generator`: the generator in shared memory, behind a spinlock.
 //! - `guard`: triggers that look at rows of the extension's tables.
 //! - `removed_functions`: what the former version of the extension declares, and this one does not.
@@ -40,7 +39,6 @@ mod adopt;
 mod benches;
 mod check;
 mod copy;
-mod currval;
 mod database_layout;
 mod decode;
 mod generate;

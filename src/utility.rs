@@ -13,7 +13,7 @@ use pgrx::prelude::*;
 
 use crate::pg::unguarded::standard_ProcessUtility;
 use crate::adopt;
-use crate::currval;
+use crate::generate::currval;
 
 /// What a utility statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

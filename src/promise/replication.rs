@@ -26,7 +26,7 @@ use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::horizon::Event;
 
-use crate::currval;
+use crate::generate::currval;
 use crate::generator::horizon_memory;
 
 /// [`currval::mark`] when the last transaction of this session ended. Memory of one process.

@@ -19,7 +19,7 @@ use crate::pg::trigger;
 use pgrx::prelude::*;
 use snowflake_core::epoch;
 
-use crate::currval;
+use crate::generate::currval;
 use crate::settings::{self, Identity};
 use error::Error;
 use origin::Origin;

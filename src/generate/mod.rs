@@ -4,6 +4,8 @@
 //! Whatever needs more (a wait, an error, a reservation) leaves the hot path through
 //! [`take_slowly`].
 
+pub mod currval;
+
 use std::iter;
 use std::time::Instant;
 
@@ -14,7 +16,7 @@ use pgrx::prelude::*;
 use snowflake_core::generator::{Decision, Reading, Request, Seen, WaitReason};
 
 use crate::generator::clock;
-use crate::currval::issued;
+use crate::generate::currval::issued;
 use crate::generator::shared::{self, Taken};
 use crate::promise::{self, reservation};
 use crate::settings::{self, Fixed};
