@@ -110,8 +110,7 @@ fn in_row(trigger: &PgTrigger) -> Option<NamedLayout> {
     // SAFETY: the trigger's relation is open, and the row is of its type.
     let column = |number| unsafe {
         let (row_type, mut is_null) = ((*data.tg_relation).rd_att, false);
-        let value =
-            pg_sys::SPI_getbinval(data.tg_trigtuple, row_type, number, &raw mut is_null);
+        let value = pg_sys::SPI_getbinval(data.tg_trigtuple, row_type, number, &raw mut is_null);
         (!is_null).then(|| value.value() as i64)
     };
     let [epoch, datacenter, worker, sequence] = [1, 2, 3, 4].map(column);

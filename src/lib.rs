@@ -48,10 +48,10 @@ mod horizon;
 mod key;
 mod nodes;
 mod observe;
+mod pg;
 mod promise;
 mod public;
 mod removed_functions;
-mod pg;
 mod settings;
 mod status;
 mod table;
@@ -61,8 +61,9 @@ mod twins;
 mod utility;
 
 use generator::{clock, shared};
-use promise::{background, register, replication, reservation, restored_copy, upstream};
+use horizon::transaction_end;
 use pg::memory;
+use promise::{background, register, reservation, restored_copy, upstream};
 
 pg_module_magic!(name, version);
 
@@ -117,7 +118,7 @@ pub extern "C-unwind" fn _PG_init() {
         shared::init();
         register::init();
         reservation::init();
-        replication::init();
+        transaction_end::init();
         observe::init();
         twins::init();
         upstream::init();

@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 use pgrx::pg_sys::{DiscardMode, NodeTag};
 use pgrx::prelude::*;
 
-use crate::pg::unguarded::standard_ProcessUtility;
 use crate::adopt;
 use crate::generate::currval;
+use crate::pg::unguarded::standard_ProcessUtility;
 
 /// What a utility statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,9 @@ use snowflake_core::promise::{Outcome, Wish};
 
 use crate::database_layout;
 use crate::decode::layout::{stored_results, timestamp_in};
+use crate::horizon::transaction_end;
+use crate::promise;
 use crate::promise::reservation::{administer, issuer, record, refuse_in_recovery};
-use crate::promise::{self, replication};
 use crate::settings::{self, Fixed};
 use error::Error;
 
@@ -45,7 +46,7 @@ fn snowflake_set_floor(
     transaction::refuse_read_only(c"snowflake_set_floor()");
     let floor = timestamp_in(fixed.layout, ts).or_raise();
     let outcome = achieve(fixed, Wish::SetFloor { floor, force }).or_raise();
-    replication::let_commit_wait();
+    transaction_end::let_commit_wait();
     if let Outcome::FloorSet { issued } = outcome
         && floor < issued
     {
@@ -89,7 +90,7 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     };
     is_confirmed |= achieve(fixed, wish).or_raise() == Outcome::Confirmed(true);
     if is_confirmed {
-        replication::let_commit_wait();
+        transaction_end::let_commit_wait();
         let risk = match wish {
             Wish::ConfirmLayout => risk_of_layout(),
             Wish::ConfirmClock => report::message(

@@ -14,8 +14,8 @@ use super::facts::Facts;
 use super::finding::{Finding, State};
 use super::rights::{is_true, may_read};
 use crate::nodes;
-use crate::promise::preview::Preview;
 use crate::pg::report::Report;
+use crate::promise::preview::Preview;
 use crate::settings::{Identity, Named};
 
 const WORKER_ID: &str = "snowflake.worker_id";

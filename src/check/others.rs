@@ -7,13 +7,13 @@ use super::facts::Facts;
 use super::finding::Finding;
 use super::rights::{is_true, may_read};
 use crate::generator::shared;
-use crate::promise::replication;
+use crate::horizon::transaction_end;
 
 /// The standbys that commits wait for, and whether there are enough of them.
 pub fn synchronous_standbys(facts: &Facts) -> Finding {
     if facts.in_recovery {
         return Finding::well("Checked on the primary.");
-    } else if !replication::has_synchronous_standbys() {
+    } else if !transaction_end::has_synchronous_standbys() {
         return Finding::well("There are none.");
     } else if !may_read("pg_stat_replication") {
         return Finding::well("Not checked: this role may not read pg_stat_replication.");
@@ -27,7 +27,7 @@ pub fn synchronous_standbys(facts: &Facts) -> Finding {
         .filter(|standby| matches!(standby[1].as_deref(), Some("sync" | "quorum")))
         .filter_map(|standby| standby[0].clone())
         .collect();
-    let (connected, needed) = (waited_for.len(), replication::standbys_needed());
+    let (connected, needed) = (waited_for.len(), transaction_end::standbys_needed());
     let waited_for = match connected {
         0 => "none is".to_owned(),
         _ => format!("these are: {}", waited_for.join(", ")),

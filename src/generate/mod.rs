@@ -15,8 +15,8 @@ use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 use snowflake_core::generator::{Decision, Reading, Request, Seen, WaitReason};
 
-use crate::generator::clock;
 use crate::generate::currval::issued;
+use crate::generator::clock;
 use crate::generator::shared::{self, Taken};
 use crate::promise::{self, reservation};
 use crate::settings::{self, Fixed};

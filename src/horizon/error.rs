@@ -3,8 +3,8 @@
 use pgrx::prelude::*;
 
 use super::holders::Prepared;
-use crate::promise;
 use crate::pg::report::{self, ErrorReport, Report, wraps};
+use crate::promise;
 
 /// Why there is no horizon.
 #[derive(Debug)]

@@ -2,11 +2,13 @@
 //!
 //! - `error`: why there is no horizon.
 //! - `holders`: which transactions hold it back.
+//! - `transaction_end`: what the end of a transaction tells it, and synchronous replication.
 //!
 //! What is read, and in what order, is decided by [`snowflake_core::horizon`].
 
 mod error;
 pub mod holders;
+pub mod transaction_end;
 
 use std::cell::Cell;
 use std::slice;
@@ -16,8 +18,8 @@ use pgrx::prelude::*;
 use snowflake_core::horizon::{Lookup, Reader, Snapshot};
 
 use crate::generator::{horizon_memory, shared};
-use crate::promise::{self, reservation};
 use crate::pg::report::OrRaise;
+use crate::promise::{self, reservation};
 use crate::settings::{self, Fixed};
 use error::Error;
 use holders::Prepared;

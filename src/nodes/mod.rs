@@ -21,8 +21,8 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 
-use crate::generator::clock;
 use crate::decode::layout::timestamp_in;
+use crate::generator::clock;
 use crate::guard::Guard;
 use crate::settings;
 use claims::{Claims, table_of};

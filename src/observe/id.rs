@@ -8,10 +8,11 @@ use snowflake_core::generator::Observation;
 use snowflake_core::layout::Parts;
 
 use super::error::{Error, refused, twin};
-use crate::generator::clock;
 use crate::decode::layout::{known_layout, layout};
+use crate::generator::clock;
 use crate::generator::shared;
-use crate::promise::{replication, reservation};
+use crate::horizon::transaction_end;
+use crate::promise::reservation;
 use crate::settings::{self, Fixed, Identity};
 
 called_directly!(pg_finfo_snowflake_observe);
@@ -54,7 +55,7 @@ pub fn observe_at_once(id: i64) -> bool {
     let seen = shared::observe(&parts, false, clock::unix_ms(), max_lead());
     let is_followed = matches!(seen.observation, Observation::Followed { .. });
     if is_followed {
-        replication::let_commit_wait();
+        transaction_end::let_commit_wait();
     }
     is_followed
 }
@@ -77,7 +78,7 @@ pub fn observe(id: i64) -> Result<bool, Error> {
         }
         match seen.observation {
             Observation::Followed { .. } => {
-                replication::let_commit_wait();
+                transaction_end::let_commit_wait();
                 return Ok(true);
             }
             Observation::Refused { lead } => {

@@ -4,7 +4,6 @@
 //! - `reservation`: what a session does with the lock held, as the machine of
 //!   [`snowflake_core::promise`] asks for it.
 //! - `preview`: what the next ID would find.
-//! - `replication`: synchronous replication.
 //! - `restored_copy`: whether this server was restored.
 //! - `upstream`: what a standby knows of the clock of the server that it follows.
 //! - `background`: the background worker that follows that clock, and notes a copy.
@@ -15,7 +14,6 @@ mod error;
 mod log;
 pub mod preview;
 pub mod register;
-pub mod replication;
 pub mod reservation;
 pub mod restored_copy;
 pub mod upstream;
