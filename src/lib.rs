@@ -7,9 +7,6 @@
 //! `no_circle_between_files` finds an arrow that leads back.
 //!
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
-//! - `copy`: COPY with the default, at the price of a free key.
-//! - `utility`: the hook that sees each utility statement, and says which one runs.
-//! - `adopt`: the keys of new tables in schemas that a setting names.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `horizon`: an ID up to which no row can still appear, and who holds it back.
 //! - `observe`: IDs of other servers, which this one then follows.
@@ -23,45 +20,38 @@
 //! - `promise`: the durable promise behind each ID: the register and reservations.
 //! - `generator`: the generator in shared memory, behind a spinlock.
 //! - `guard`: triggers that look at rows of the extension's tables.
-//! - `removed_functions`: what the former version of the extension declares, and this one does not.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
 //!   identity.
-//! - `key`: which columns are keys, and where their values come from.
-//! - `table`: what PostgreSQL's caches say of a table.
 //! - `server`: what all of these need of PostgreSQL: queries, users, settings, reports, memory, texts
 //!   and times.
 
 use pgrx::prelude::*;
 
 mod administer;
-mod adopt;
 #[cfg(feature = "pg_bench")]
 mod benches;
 mod check;
-mod copy;
 mod database_layout;
 mod decode;
 mod generate;
 mod generator;
 mod guard;
 mod horizon;
-mod key;
+mod keys;
 mod nodes;
 mod observe;
 mod pg;
 mod promise;
 mod public;
-mod removed_functions;
 mod settings;
 mod status;
-mod table;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
 mod twins;
-mod utility;
 
 use generator::{clock, shared};
 use horizon::transaction_end;
+use keys::utility;
 use pg::memory;
 use promise::{background, register, reservation, restored_copy, upstream};
 

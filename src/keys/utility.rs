@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 use pgrx::pg_sys::{DiscardMode, NodeTag};
 use pgrx::prelude::*;
 
-use crate::adopt;
 use crate::generate::currval;
+use crate::keys::adopt;
 use crate::pg::unguarded::standard_ProcessUtility;
 
 /// What a utility statement is.

@@ -12,13 +12,13 @@ use pgrx::pg_sys::SysCacheIdentifier::CONSTROID;
 use pgrx::prelude::*;
 
 use super::attempt::attempt;
-use crate::key::{
+use crate::keys::key::{
     Source, heirs_under, is_partitioned_by, is_plain, is_reference, of_primary_key, owned_sequences,
 };
-use crate::settings::{self, adopted_schemas};
-use crate::table::{
+use crate::keys::table::{
     Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
 };
+use crate::settings::{self, adopted_schemas};
 
 /// Gives keys of tables that were created, and of columns that were added, snowflake IDs, and returns the
 /// tables of these keys. The number of a column is 0 for a table.

@@ -6,10 +6,10 @@ use std::ptr;
 use pgrx::PgList;
 use pgrx::pg_sys::{self, AlterTableType::*};
 
-use crate::key::Source;
+use crate::keys::key::Source;
+use crate::keys::table::{Table, quoted, relation_name};
 use crate::pg::encoding::encode;
 use crate::pg::ours::Function;
-use crate::table::{Table, quoted, relation_name};
 
 /// What is said if PostgreSQL refuses the statement: which default has taken the place of the identity.
 /// NULL if no column has one.

@@ -7,10 +7,10 @@ use pgrx::pg_sys::NodeTag::{T_CoerceToDomain, T_Const, T_FuncExpr, T_RelabelType
 use pgrx::pg_sys::SysCacheIdentifier::{PARTRELID, SEQRELID};
 use pgrx::{PgList, pg_sys};
 
+use crate::keys::table::{Dropped, Table, columns, row};
 use crate::pg::encoding::{encode, text_attribute};
 use crate::pg::ours::Function;
 use crate::pg::report::Report;
-use crate::table::{Dropped, Table, columns, row};
 
 /// Where the values of a column come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use pgrx::fcinfo::pg_getarg_datum_raw;
 use pgrx::prelude::*;
 
 use crate::generate::nextval;
-use crate::utility::{self, Statement};
+use crate::keys::utility::{self, Statement};
 
 const ORIGINAL: &str = "snowflake_nextval";
 const STAND_IN: &str = "snowflake_nextval_in_copy";

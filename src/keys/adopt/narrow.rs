@@ -11,8 +11,8 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use super::attempt::attempt;
-use crate::key::Source;
-use crate::table::{NARROW, Table, column_name, relation_name, row, type_name};
+use crate::keys::key::Source;
+use crate::keys::table::{NARROW, Table, column_name, relation_name, row, type_name};
 
 /// A table and the number of one of its columns.
 type Column = (pg_sys::Oid, i16);

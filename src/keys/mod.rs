@@ -1,0 +1,15 @@
+//! Keys of tables: which columns are keys, and where their values come from.
+//!
+//! - `copy`: COPY with the default, at the price of a free key.
+//! - `utility`: the hook that sees each utility statement, and says which one runs.
+//! - `adopt`: the keys of new tables in schemas that a setting names.
+//! - `removed_functions`: what the former version of the extension declares, and this one does not.
+//! - `key`: which columns are keys, as PostgreSQL's caches say.
+//! - `table`: what these caches say of a table.
+
+mod adopt;
+mod copy;
+mod key;
+mod removed_functions;
+mod table;
+pub mod utility;
