@@ -9,17 +9,12 @@
 //! - `check`: whether the server can issue IDs, or could if it were promoted.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `horizon`: an ID up to which no row can still appear, and who holds it back.
-//! - `observe`: IDs of other servers, which this one then follows.
 //! - `administer`: what an administrator can see, set and confirm of the promise.
-//! - `nodes`: identities for servers, each given out once.
-//! - `twins`: the trigger that looks for rows of another server with this one's identity.
 //! - `status`: what has happened, and how things stand.
 //! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
 //! - `public`: names of IDs for the outside, and the keys to make and read them.
-//! - `database_layout`: the layout that a database is used with, which its dumps carry.
 //! - `promise`: the durable promise behind each ID: the register and reservations.
 //! - `generator`: the generator in shared memory, behind a spinlock.
-//! - `guard`: triggers that look at rows of the extension's tables.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
 //!   identity.
 //! - `server`: what all of these need of PostgreSQL: queries, users, settings, reports, memory, texts
@@ -31,15 +26,12 @@ mod administer;
 #[cfg(feature = "pg_bench")]
 mod benches;
 mod check;
-mod database_layout;
 mod decode;
+mod fleet;
 mod generate;
 mod generator;
-mod guard;
 mod horizon;
 mod keys;
-mod nodes;
-mod observe;
 mod pg;
 mod promise;
 mod public;
@@ -47,8 +39,8 @@ mod settings;
 mod status;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
-mod twins;
 
+use fleet::{database_layout, nodes, observe, twins};
 use generator::{clock, shared};
 use horizon::transaction_end;
 use keys::utility;

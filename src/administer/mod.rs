@@ -11,8 +11,8 @@ use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_core::promise::{Outcome, Wish};
 
-use crate::database_layout;
 use crate::decode::layout::{stored_results, timestamp_in};
+use crate::fleet::database_layout;
 use crate::horizon::transaction_end;
 use crate::promise;
 use crate::promise::reservation::{administer, issuer, record, refuse_in_recovery};

@@ -13,7 +13,7 @@ use pgrx::prelude::*;
 use super::facts::Facts;
 use super::finding::{Finding, State};
 use super::rights::{is_true, may_read};
-use crate::nodes;
+use crate::fleet::nodes;
 use crate::pg::report::Report;
 use crate::promise::preview::Preview;
 use crate::settings::{Identity, Named};

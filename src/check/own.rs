@@ -10,7 +10,7 @@ use snowflake_core::promise::Refusal;
 use super::facts::{Facts, NoPreview};
 use super::finding::{Finding, State};
 use super::rights::is_true;
-use crate::database_layout::{self, Recorded};
+use crate::fleet::database_layout::{self, Recorded};
 use crate::generate;
 use crate::generator::shared;
 use crate::promise::Error::Refused;

@@ -8,7 +8,7 @@ use crate::pg::time::display_timestamptz;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
 
-use crate::guard::Guard;
+use crate::fleet::guard::Guard;
 use crate::settings::{self, NamedLayout};
 
 /// Lets a row of `snowflake_layout` pass that names the server's layout, if it is the first one, and

@@ -22,8 +22,8 @@ use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 
 use crate::decode::layout::timestamp_in;
+use crate::fleet::guard::Guard;
 use crate::generator::clock;
-use crate::guard::Guard;
 use crate::settings;
 use claims::{Claims, table_of};
 use error::Error;
