@@ -6,11 +6,8 @@
 //! So do the arrows between modules: each uses only those that stand below it here. The test
 //! `no_circle_between_files` finds an arrow that leads back.
 //!
-//! - `check`: whether the server can issue IDs, or could if it were promoted.
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `horizon`: an ID up to which no row can still appear, and who holds it back.
-//! - `administer`: what an administrator can see, set and confirm of the promise.
-//! - `status`: what has happened, and how things stand.
 //! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
 //! - `public`: names of IDs for the outside, and the keys to make and read them.
 //! - `promise`: the durable promise behind each ID: the register and reservations.
@@ -22,21 +19,19 @@
 
 use pgrx::prelude::*;
 
-mod administer;
 #[cfg(feature = "pg_bench")]
 mod benches;
-mod check;
 mod decode;
 mod fleet;
 mod generate;
 mod generator;
 mod horizon;
 mod keys;
+mod operate;
 mod pg;
 mod promise;
 mod public;
 mod settings;
-mod status;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
 
@@ -44,6 +39,7 @@ use fleet::{database_layout, nodes, observe, twins};
 use generator::{clock, shared};
 use horizon::transaction_end;
 use keys::utility;
+use operate::{check, status};
 use pg::memory;
 use promise::{background, register, reservation, restored_copy, upstream};
 

@@ -13,12 +13,12 @@ use super::rights::is_true;
 use crate::fleet::database_layout::{self, Recorded};
 use crate::generate;
 use crate::generator::shared;
+use crate::operate::status::{DAY, LITTLE_TIME};
 use crate::promise::Error::Refused;
 use crate::promise::preview::Preview;
 use crate::promise::reservation;
 use crate::public;
 use crate::settings::{self, Identity};
-use crate::status::{DAY, LITTLE_TIME};
 
 /// What to do about a background worker that does not run.
 pub const OF_A_WORKER: &str = "It starts again after 5 seconds, unless max_worker_processes was too \
