@@ -3,19 +3,20 @@
 //! Data flows one way: SQL function -> `generate` -> `generator` (spinlock) -> `snowflake_core`
 //! decides -> ID. When the core asks for a reservation, the call goes to `promise`.
 //!
-//! So do the arrows between modules: each uses only those that stand below it here. The test
+//! So do the arrows between rooms: each uses only those that stand below it here. The test
 //! `no_circle_between_files` finds an arrow that leads back.
 //!
-//! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
-//! - `horizon`: an ID up to which no row can still appear, and who holds it back.
+//! - `operate`: for those who operate the server: its check, its views, what they set and confirm.
+//! - `keys`: keys of tables: those of new tables, and COPY at the price of a free key.
+//! - `fleet`: servers beside this one: their IDs, their identities, and layouts in dumps.
 //! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
+//! - `horizon`: an ID up to which no row can still appear, and who holds it back.
+//! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `public`: names of IDs for the outside, and the keys to make and read them.
 //! - `promise`: the durable promise behind each ID: the register and reservations.
-//! - `generator`: the generator in shared memory, behind a spinlock.
-//! - `settings`: every `snowflake.*` setting, and what is fixed at server start: layout and
-//!   identity.
-//! - `server`: what all of these need of PostgreSQL: queries, users, settings, reports, memory, texts
-//!   and times.
+//! - `generator`: the generator in shared memory, its spinlock and its clock.
+//! - `settings`: every `snowflake.*` setting, and what is fixed at server start.
+//! - `pg`: what all of these need of PostgreSQL.
 
 use pgrx::prelude::*;
 

@@ -5,7 +5,7 @@
 //! is called where there is nothing to drop. No other file declares functions of the server.
 //!
 //! Functions of other libraries that had a hook before this one are called without it, too:
-//! `utility::run` and `adopt::collect` have nothing to drop when they call them.
+//! `keys::utility::run` and `keys::adopt::collect` have nothing to drop when they call them.
 
 use std::ffi::{c_char, c_int, c_void};
 

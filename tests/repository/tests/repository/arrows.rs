@@ -61,7 +61,7 @@ fn no_circle_between_files() {
     assert!(circles.is_empty(), "these arrows lead back:\n{}", circles.join("\n"));
 }
 
-/// docs/design.md lists the modules of the library in the order in which src/lib.rs has them.
+/// docs/design.md lists the rooms of the library in the order in which src/lib.rs has them.
 #[test]
 fn the_map_of_the_design_is_that_of_the_library() {
     let names = |text: &str, start: &str| -> Vec<String> {
@@ -70,7 +70,7 @@ fn the_map_of_the_design_is_that_of_the_library() {
     };
     let map = page("docs/design.md").section("Where it is").text;
     let modules = names(&page("src/lib.rs").text, "//! - `");
-    assert!(modules.len() > 20, "{modules:?}");
+    assert!(modules.len() > 8, "{modules:?}");
     assert_eq!(names(map.split_once("--- | ---").expect("a table").1, "`"), modules);
 }
 

@@ -43,7 +43,7 @@ fn each_alert_has_its_heading() {
 
 #[test]
 fn each_row_of_the_check_has_its_heading() {
-    let text = page("src/check/mod.rs").text;
+    let text = page("src/operate/check/mod.rs").text;
     let (_, rows) = text.split_once("const ROWS").expect("the rows of the check");
     let (rows, _) = rows.split_once("];\n").expect("the end of the rows");
     let rows = rows.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split('"').next());
