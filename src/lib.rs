@@ -36,11 +36,11 @@ mod settings;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
 
-use fleet::{database_layout, nodes, observe, twins};
+use fleet::{observe, twins};
 use generator::{clock, shared};
 use horizon::transaction_end;
 use keys::utility;
-use operate::{check, status};
+use operate::status;
 use pg::memory;
 use promise::{background, register, reservation, restored_copy, upstream};
 
@@ -58,7 +58,7 @@ extension_sql_file!(
         status::snowflake_stat_reset,
         status::snowflake_status,
         horizon::holders::snowflake_horizon_held,
-        check::snowflake_check,
+        operate::check::snowflake_check,
         "observe_rows",
     ]
 );
@@ -68,12 +68,12 @@ extension_sql_file!("../sql/internal.sql", name = "internal");
 extension_sql_file!(
     "../sql/nodes.sql",
     name = "nodes",
-    requires = ["internal", nodes::snowflake_guard_claims]
+    requires = ["internal", fleet::nodes::snowflake_guard_claims]
 );
 extension_sql_file!(
     "../sql/layout.sql",
     name = "layout",
-    requires = ["nodes", database_layout::snowflake_guard_layout, status::snowflake_status]
+    requires = ["nodes", fleet::database_layout::snowflake_guard_layout, status::snowflake_status]
 );
 extension_sql_file!("../sql/privileges.sql", name = "privileges", requires = ["nodes", "layout"]);
 extension_sql_file!("../sql/printed.sql", name = "printed", requires = ["privileges", "surface"]);
