@@ -19,6 +19,7 @@ fn functions_of_the_server_are_declared_in_one_file() {
         // Hooks of other libraries are called with the guard, or named in the list.
         let module =
             name.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+        let module = module.replace('/', "::");
         assert!(
             !text.contains("NEXT_HOOK")
                 || text.contains("pg_guard_ffi_boundary")
