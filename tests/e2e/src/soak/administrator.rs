@@ -20,7 +20,7 @@ const SET_FLOOR: &str = "SELECT snowflake_max(snowflake_set_floor(
 /// An ID of another server, which is within or beyond the limit; NULL if it is not followed.
 const OBSERVE: &str = "SELECT CASE WHEN snowflake_observe(id) THEN id END
     FROM (SELECT snowflake_make(
-              clock_timestamp() + random() * interval '50 seconds' - interval '10 seconds', 1, 2, 7
+              clock_timestamp() + random() * interval '50 seconds' - interval '10 seconds', 1, 2, 3
           ) AS id OFFSET 0) AS other";
 
 /// What the clock's jump is refused with.
