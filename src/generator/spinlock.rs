@@ -1,14 +1,25 @@
 //! Spinlocks, in line.
 //!
-//! An uncontended lock and unlock are one atomic exchange and one store. A contended one backs off
-//! in PostgreSQL's own `s_lock()`, which spins, then sleeps, and PANICs after about a minute,
-//! because a lock that is held for so long is a bug.
+//! An uncontended lock and unlock are one atomic exchange and one store. A contended one waits as
+//! PostgreSQL's own `s_lock()` does, which spins, then sleeps, and PANICs after about a minute, because
+//! a lock that is held for so long is a bug. But `s_lock()` sleeps longer each time, up to a second.
+//! A session that loses its processor while it holds this lock, among many that take IDs without a
+//! pause, would leave some of them asleep long after it has it back.
 //!
 //! PostgreSQL's spinlock is the same exchange and the same store, with the same order of memory:
 //! `__sync_lock_test_and_set()` acquires on ARM, and `__sync_lock_release()` releases.
 
 use pgrx::pg_sys;
 use snowflake_core::spinlock;
+
+use crate::pg::unguarded::{finish_spin_delay, perform_spin_delay};
+
+/// How long the first sleeps are, in microseconds: PostgreSQL's shortest.
+const SHORT_SLEEP: i32 = 1000;
+
+/// How many sleeps are short. Those that follow, to the 1,000th, grow as PostgreSQL's do, so that
+/// whoever holds the lock gets a processor, and that the PANIC comes no sooner than a minute.
+const SHORT_SLEEPS: i32 = 500;
 
 /// PostgreSQL's spinlock, with the uncontended path in line.
 #[repr(transparent)]
@@ -54,15 +65,20 @@ impl SpinLock {
     #[cold]
     #[inline(never)]
     fn lock_contended(&self) {
-        // SAFETY: the word has the type and the meaning of PostgreSQL's slock_t, which s_lock()
-        // acquires.
-        unsafe {
-            pg_sys::s_lock(
-                self.0.0.as_ptr().cast(),
-                c"src/generator/spinlock.rs".as_ptr(),
-                line!() as i32,
-                c"lock".as_ptr(),
-            );
+        let mut delay = pg_sys::SpinDelayStatus {
+            file: c"src/generator/spinlock.rs".as_ptr(),
+            line: line!() as i32,
+            func: c"lock".as_ptr(),
+            ..Default::default()
+        };
+        while self.0.is_taken() || !self.0.try_lock() {
+            // SAFETY: the status lives as long as the calls.
+            unsafe { perform_spin_delay(&raw mut delay) };
+            if delay.delays < SHORT_SLEEPS {
+                delay.cur_delay = delay.cur_delay.min(SHORT_SLEEP);
+            }
         }
+        // SAFETY: as before.
+        unsafe { finish_spin_delay(&raw mut delay) };
     }
 }

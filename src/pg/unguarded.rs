@@ -17,6 +17,12 @@ unsafe extern "C-unwind" {
     /// call, which the hot path makes.
     pub fn GetTopFullTransactionIdIfAny() -> pg_sys::FullTransactionId;
 
+    /// It spins or sleeps, and raises nothing but a PANIC, which ends the process.
+    pub fn perform_spin_delay(status: *mut pg_sys::SpinDelayStatus);
+
+    /// It counts in a variable of the process, and raises no error.
+    pub fn finish_spin_delay(status: *mut pg_sys::SpinDelayStatus);
+
     /// It raises what the statement raises. The guard would report less of that than PostgreSQL does,
     /// and its caller has nothing to drop.
     pub fn standard_ProcessUtility(

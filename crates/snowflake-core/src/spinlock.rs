@@ -4,13 +4,15 @@
 //! exchange and every store gives that order, whatever is asked for. On ARM and other processors
 //! that order memory weakly, only [`Acquire`] and [`Release`] do.
 
-use std::sync::atomic::Ordering::{self, Acquire, Release};
+use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
 /// A word of memory that several processes share.
 pub trait Word {
     /// Puts the value there, and returns what was there.
     fn swap(&self, value: u8, ordering: Ordering) -> u32;
+    /// Reads what is there.
+    fn load(&self, ordering: Ordering) -> u32;
     /// Puts the value there.
     fn store(&self, value: u8, ordering: Ordering);
 }
@@ -26,6 +28,12 @@ impl<W: Word> SpinLock<W> {
         self.0.swap(1, Acquire) == 0
     }
 
+    /// Whether somebody has the lock. Those who wait ask before they try, so that each of them does not
+    /// take the word away from the others.
+    pub fn is_taken(&self) -> bool {
+        self.0.load(Relaxed) != 0
+    }
+
     /// Releases it.
     #[inline(always)]
     pub fn unlock(&self) {
@@ -39,6 +47,11 @@ macro_rules! word {
             #[inline(always)]
             fn swap(&self, value: u8, ordering: Ordering) -> u32 {
                 self.swap(value.into(), ordering).into()
+            }
+
+            #[inline(always)]
+            fn load(&self, ordering: Ordering) -> u32 {
+                self.load(ordering).into()
             }
 
             #[inline(always)]

@@ -21,6 +21,10 @@ impl Word for Modeled {
         self.0.swap(value.into(), ordering)
     }
 
+    fn load(&self, ordering: Ordering) -> u32 {
+        self.0.load(ordering)
+    }
+
     fn store(&self, value: u8, ordering: Ordering) {
         self.0.store(value.into(), ordering);
     }
@@ -71,7 +75,9 @@ impl Shared {
 fn a_lock_that_is_taken_is_free_again_after_its_release() {
     fn check(lock: SpinLock<impl Word>) {
         for _ in 0..2 {
+            assert!(!lock.is_taken());
             assert!(lock.try_lock());
+            assert!(lock.is_taken());
             assert!(!lock.try_lock());
             lock.unlock();
         }
