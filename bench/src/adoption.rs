@@ -20,7 +20,7 @@ const STATEMENTS: [(&str, &str); 4] = [
         "CREATE TABLE blog.t$n (id bigserial PRIMARY KEY, v text, r bigint REFERENCES beside.t1)",
     ),
     (
-        "a table with an identity",
+        "a table with an identity column",
         "CREATE TABLE blog.t$n (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text, \
          r bigint REFERENCES beside.t1)",
     ),

@@ -43,7 +43,7 @@ const KEYS: [Key; 9] = [
     Key { name: SNOWFLAKE, column: "bigint", call: SNOWFLAKE },
     Key { name: NEXTVAL, column: "bigint", call: "nextval('plain')" },
     Key { name: NEXTVAL_CACHED, column: "bigint", call: "nextval('cache_32')" },
-    Key { name: "identity", column: "bigint GENERATED ALWAYS AS IDENTITY", call: "" },
+    Key { name: "identity column", column: "bigint GENERATED ALWAYS AS IDENTITY", call: "" },
     Key { name: "PL/pgSQL function", column: "bigint", call: NEXT_ID },
     Key { name: "pgEdge's snowflake", column: "bigint", call: "pgedge_nextval('of_pgedge')" },
     Key { name: UUIDV7, column: "uuid", call: UUIDV7 },
