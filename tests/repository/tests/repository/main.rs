@@ -4,6 +4,7 @@ mod addresses;
 mod arrows;
 mod commands;
 mod figures;
+mod glossary;
 mod links;
 mod make_help;
 mod promises;
