@@ -1,4 +1,4 @@
-//! What the core costs, without a server: `cargo bench -p snowflake-core`.
+//! The cost of the core, without a server: `cargo bench -p snowflake-core`.
 
 use std::hint::black_box;
 use std::time::Duration;

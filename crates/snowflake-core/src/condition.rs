@@ -1,4 +1,4 @@
-//! What has to hold where a server may issue IDs, and the worker ID that its name gives.
+//! Conditions under which a server may issue IDs, and the worker ID that its name gives.
 //!
 //! ```
 //! use snowflake_core::condition::{Numbered, Found};
@@ -47,7 +47,7 @@ pub struct Numbered {
     pub conditions: Vec<Condition>,
 }
 
-/// What a pattern finds in a value.
+/// The result of matching a pattern with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The number.

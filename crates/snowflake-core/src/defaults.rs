@@ -4,8 +4,8 @@ use crate::generator::Limits;
 
 const DAY: i64 = 86_400_000;
 
-/// How far the queue of those who found a millisecond used up may be ahead. Each session has one ID in
-/// it, so that with the default layout, 4,096 sessions fill a millisecond.
+/// The largest lead of the queue, in milliseconds: of sessions that found a millisecond used up. Each
+/// has one ID in it, so that with the default layout, 4,096 sessions fill a millisecond.
 pub const MAX_QUEUE: i64 = 8;
 
 /// Those of `snowflake.max_burst`, `reuse_window`, `max_backward_step` and `max_wait`, and the queue's.

@@ -1,14 +1,14 @@
 //! The IDs of rows that were deleted, the greatest of them, so that a row that is inserted again is
 //! not taken for a new one.
 //!
-//! What holds, with property tests in `tests/deleted.rs`:
+//! Invariants, with property tests in `tests/deleted.rs`:
 //!
 //! 1. Each ID that was kept might have been deleted, however many were kept since.
 //! 2. Of the IDs above [`Deleted::forgotten`], no other one might have been.
 //! 3. At least three quarters of `N` IDs are kept, the greatest, before one is forgotten.
 
-/// How many IDs a server keeps. If others delete 800 rows of a server a second, each soon after it was
-/// inserted, the server keeps those of the last minute.
+/// The number of IDs that a server keeps. If others delete 800 rows of a server a second, each soon
+/// after it was inserted, the server keeps those of the last minute.
 pub const KEPT: usize = 1 << 16;
 
 /// The greatest of the IDs that were deleted, in ascending order.
@@ -38,7 +38,7 @@ impl<const N: usize> Deleted<N> {
         self.count += 1;
     }
 
-    /// Whether a row with this ID might have been deleted.
+    /// Returns whether a row with this ID might have been deleted.
     pub fn might_contain(&self, id: i64) -> bool {
         self.place_of(id).is_none()
     }

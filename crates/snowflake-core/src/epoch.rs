@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::layout::EPOCH_RANGE;
 
-/// Why a text is not an epoch.
+/// Reasons for which a text is not an epoch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EpochError {
     /// Neither an integer nor an instant. A date and time without an offset is no instant.
@@ -62,8 +62,8 @@ pub fn parse_time(text: &str) -> Result<i64, EpochError> {
     if time < 0 { Err(EpochError::BeforeUnix) } else { Ok(time) }
 }
 
-/// What the text says: milliseconds since the Unix epoch, cut towards it, and the nanoseconds that
-/// are left.
+/// Reads the text: milliseconds since the Unix epoch, cut towards it, and the nanoseconds that are
+/// left.
 fn milliseconds(text: &str) -> Result<(i64, i32), EpochError> {
     let text = text.trim();
     if let Ok(milliseconds) = text.parse() {

@@ -12,7 +12,7 @@
 //! that clock, carried on by its own boot clock. It is compared with the record as well: the other
 //! clock might be one that the other machine itself refused to follow.
 //!
-//! What holds, each with its property test in `tests/jump.rs`:
+//! Invariants, each with its property test in `tests/jump.rs`:
 //!
 //! 1. Time that passes is no jump, however long it is.
 //! 2. On one boot, a jump beyond the limit is refused, and one within it never is.
@@ -24,7 +24,7 @@
 //!    only as far as its clock is ahead of the record.
 //! 7. What is refused by the record is refused whatever the upstream's clock says.
 
-/// What the clocks of a machine say at one moment.
+/// The clocks of a machine at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Clocks {
     /// The wall clock, in milliseconds since the Unix epoch.
@@ -43,8 +43,8 @@ pub struct BootClock {
     pub elapsed: i64,
 }
 
-/// How far the wall clock is ahead of what was expected, in milliseconds. Not positive where it is
-/// not ahead.
+/// The time by which the wall clock is ahead of the expected one, in milliseconds. Not positive
+/// where it is not ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Jump {
     /// Beyond the time that has passed, by the boot clock.
@@ -55,7 +55,7 @@ pub enum Jump {
     OfUpstream(i64),
 }
 
-/// What the clocks of a server are compared with.
+/// Clocks with which those of a server are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reference {
     /// Those that are in the record.
@@ -71,7 +71,7 @@ impl Reference {
     }
 }
 
-/// What to do about a [`Jump`].
+/// The decision about a [`Jump`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// Follow the clock.
@@ -95,9 +95,9 @@ pub const SMALLEST_LIMIT: i64 = NOTABLE + 2;
 pub const YEAR: i64 = 365 * 24 * 60 * 60 * 1000;
 
 impl Clocks {
-    /// What the clock of an upstream server says at the present boot time, given its last message:
-    /// when it was sent by the upstream's clock, and received by this server's. `now` is what this
-    /// server's clocks say, and `unseen` the time since it looked for messages last, all in
+    /// Computes the clock of an upstream server at the present boot time from its last message:
+    /// when it was sent by the upstream's clock, and received by this server's. `now` is the time
+    /// by this server's clocks, and `unseen` the time since it looked for messages last, all in
     /// milliseconds. A message that is late makes the upstream's clock seem to be behind by that.
     pub fn of_upstream(sent: i64, received: i64, now: Clocks, unseen: i64) -> Clocks {
         // The wall clock might have been set since: the message was not received before the last
@@ -106,8 +106,8 @@ impl Clocks {
         Clocks { wall: sent.saturating_add(ago), boot: now.boot }
     }
 
-    /// How far the wall clock is ahead of `last`, carried on by the boot clock; `None` where that is
-    /// not known.
+    /// Returns how far the wall clock is ahead of `last`, carried on by the boot clock; `None` where
+    /// that is not known.
     pub fn ahead_of(&self, last: &Clocks) -> Option<i64> {
         let (now, then) = (self.boot, last.boot);
         // A boot clock that went back is another clock, for example that of another container.
@@ -116,8 +116,8 @@ impl Clocks {
         is_same.then(|| self.wall.saturating_sub(last.wall).saturating_sub(passed))
     }
 
-    /// What to do about these clocks, and the jump that decides it. `timestamp` is the generator's,
-    /// and `limit` the largest measured jump that is followed; `None` is no limit.
+    /// Decides about these clocks, and returns the jump that decides it. `timestamp` is the
+    /// generator's, and `limit` the largest measured jump that is followed; `None` is no limit.
     pub fn judge(
         &self,
         reference: &Reference,
@@ -136,8 +136,8 @@ impl Clocks {
         if verdict >= judged.0 { (verdict, of_upstream) } else { judged }
     }
 
-    /// How far the wall clock has jumped since `last`. `timestamp` is the generator's: a jump
-    /// counts only as far as the clock is beyond it.
+    /// Measures how far the wall clock has jumped since `last`. `timestamp` is the generator's: a
+    /// jump counts only as far as the clock is beyond it.
     pub fn jump_since(&self, last: &Clocks, timestamp: i64) -> Jump {
         let beyond = self.wall.saturating_sub(timestamp);
         match self.ahead_of(last) {
@@ -148,7 +148,8 @@ impl Clocks {
 }
 
 impl Jump {
-    /// What to do, where `limit` is the largest measured jump that is followed; `None` is no limit.
+    /// Decides about the jump; `limit` is the largest measured jump that is followed; `None` is no
+    /// limit.
     pub fn judge(self, limit: Option<i64>) -> Verdict {
         let (by, notable, largest) = match self {
             Jump::Measured(by) | Jump::OfUpstream(by) => (by, NOTABLE, limit),

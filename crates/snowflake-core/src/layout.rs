@@ -29,7 +29,7 @@ pub const SUM_RANGE: RangeInclusive<u32> = 10..=24;
 /// Bits of an ID that are not its sign.
 const ID_BITS: u32 = 63;
 
-/// How many bits of an ID each part below the timestamp takes.
+/// The widths of the parts of an ID below the timestamp, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Widths {
     /// Bits for the datacenter ID; may be 0.
@@ -76,7 +76,7 @@ impl Ids {
     }
 }
 
-/// Why widths and epoch are not a layout.
+/// Reasons for which widths and epoch are not a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
     /// The sequence has no bit.
@@ -90,7 +90,7 @@ pub enum LayoutError {
         SUM_RANGE.end()
     )]
     Sum {
-        /// What the three widths add up to, in bits.
+        /// The sum of the three widths, in bits.
         sum: u64,
     },
     /// The epoch is outside of [`EPOCH_RANGE`].
@@ -101,7 +101,7 @@ pub enum LayoutError {
     },
 }
 
-/// Why parts do not make an ID, or a number is none.
+/// Reasons for which parts do not make an ID, or a number is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartsError {
     /// The number is negative; no ID is.

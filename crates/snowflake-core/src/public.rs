@@ -24,14 +24,14 @@ use sha2::{Digest, Sha256};
 
 use crate::text::{DIGITS, value};
 
-/// How many digits stand behind the prefix: 62 to the power of 22 is more than 2 to the power of
+/// The number of digits behind the prefix: 62 to the power of 22 is more than 2 to the power of
 /// 128.
 pub const LENGTH: usize = 22;
 
 /// The longest prefix, in characters.
 pub const LONGEST_PREFIX: usize = 63;
 
-/// How many keys a set has at most.
+/// The largest number of keys in a set.
 pub const MOST_KEYS: usize = 8;
 
 /// The hash of this and a prefix is the check of the prefix.
@@ -43,7 +43,7 @@ const FINGERPRINT: &[u8] = b"snowflake public key ";
 /// 62 to the power of 10: as many digits fit into 64 bits, in which division is fast.
 const TEN_DIGITS: u64 = 62u64.pow(10);
 
-/// What a name begins with: the kind of thing that the ID is of.
+/// The beginning of a name: the kind of thing that the ID is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
     text: [u8; LONGEST_PREFIX],
@@ -51,7 +51,7 @@ pub struct Prefix {
     check: u64,
 }
 
-/// Why a text is no prefix.
+/// Reasons for which a text is no prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PrefixError {
     /// It is too long.
@@ -82,12 +82,12 @@ impl Prefix {
         Ok(prefix)
     }
 
-    /// Its text.
+    /// The text.
     pub fn as_bytes(&self) -> &[u8] {
         &self.text[..self.length.into()]
     }
 
-    /// What a name has in front of its digits: the prefix and an underscore, or nothing.
+    /// The part of a name before its digits: the prefix and an underscore, or nothing.
     fn lead(&self) -> impl Iterator<Item = u8> {
         let underscore = (self.length > 0).then_some(b'_');
         self.as_bytes().iter().copied().chain(underscore)
@@ -107,7 +107,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// Its text.
+    /// The text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.text[..self.length.into()]).expect("all of it is ASCII")
     }
@@ -155,7 +155,7 @@ fn block(name: &[u8], prefix: &Prefix) -> Option<u128> {
     let (tens, last) = tens.split_at(10);
     let [two, tens, last] = [read_digits(two)?, read_digits(tens)?, read_digits(last)?];
     let ten = u128::from(TEN_DIGITS);
-    // What is above the largest block is nobody's name, so that each ID has one.
+    // A number above the largest block is no name, so that each ID has one.
     u128::from(two)
         .checked_mul(ten * ten)?
         .checked_add(u128::from(tens) * ten)?
@@ -177,7 +177,7 @@ impl Key {
         Key { cipher: Aes128::new(bytes.into()), fingerprint }
     }
 
-    /// What tells keys from each other, and tells nothing of a key: 8 hexadecimal digits.
+    /// A text that tells keys apart and reveals none of them: 8 hexadecimal digits.
     pub fn fingerprint(&self) -> String {
         format!("{:08x}", u32::from_be_bytes(self.fingerprint))
     }
@@ -212,7 +212,7 @@ pub struct KeyBytes {
     count: usize,
 }
 
-/// What is wrong with a file of keys. It never says what the file contains.
+/// Faults of a file of keys. A message never shows what the file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeysError {
     /// A line that is no key.

@@ -1,6 +1,6 @@
 //! A reserve of memory: which of its units are in use.
 //!
-//! What holds, with property tests in `tests/reserve.rs`:
+//! Invariants, with property tests in `tests/reserve.rs`:
 //!
 //! 1. Pieces that are in use do not overlap, and each begins at a multiple of its alignment.
 //! 2. A piece is refused only where no gap holds it.

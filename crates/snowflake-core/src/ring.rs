@@ -1,7 +1,7 @@
-//! What each of the last milliseconds has used of its sequence, so that the rest can be issued after
-//! a small step back of the clock.
+//! The part of its sequence that each of the last milliseconds has used, so that the rest can be
+//! issued after a small step back of the clock.
 //!
-//! What holds, with property tests in `tests/ring.rs`:
+//! Invariants, with property tests in `tests/ring.rs`:
 //!
 //! 1. The ring never reports a sequence as unused that was used, or that it knows nothing of.
 //! 2. While each millisecond has a place of its own, the ring knows every unused sequence.
@@ -18,7 +18,7 @@ pub struct Ring<const N: usize = MILLISECONDS> {
     places: [Used; N],
 }
 
-/// How many milliseconds a generator looks back, at most.
+/// The largest number of milliseconds for which a generator looks back.
 pub const MILLISECONDS: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,7 +66,7 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// Whether no step back from this timestamp was noticed before.
+    /// Returns whether this is the first step back from this timestamp that is noticed.
     pub fn notice_step(&mut self, from: i64) -> bool {
         std::mem::replace(&mut self.stepped_from, from) != from
     }

@@ -1,8 +1,8 @@
 //! The steps of a spinlock, and the order of memory that they impose.
 //!
-//! What a holder wrote is seen by whoever takes the lock next, and by nobody earlier. On x86, every
-//! exchange and every store gives that order, whatever is asked for. On ARM and other processors
-//! that order memory weakly, only [`Acquire`] and [`Release`] do.
+//! The next process that takes the lock sees what the last holder wrote, and no process sees it
+//! earlier. On x86, every exchange and every store gives that order, whatever is asked for. On ARM
+//! and other processors that order memory weakly, only [`Acquire`] and [`Release`] do.
 
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU8, AtomicU32};

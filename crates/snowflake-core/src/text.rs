@@ -13,8 +13,8 @@ use jiff::Timestamp;
 
 use crate::layout::PartsError;
 
-/// How many characters the base 62 form of every ID has: 62 to the power of 11 is more than 2 to
-/// the power of 63.
+/// The number of characters of the base 62 form of every ID: 62 to the power of 11 is more than 2
+/// to the power of 63.
 pub const LENGTH: usize = 11;
 
 /// The digits, in the order of their values and of ASCII, so that texts sort as the IDs do.
@@ -32,7 +32,7 @@ impl Base62 {
     }
 }
 
-/// Why a text is not the base 62 form of an ID.
+/// Reasons for which a text is not the base 62 form of an ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Base62Error {
     /// A character that is no digit.

@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// How many bits a number has.
+/// Returns the number of bits of a number.
 fn bits(number: u32) -> u32 {
     u32::BITS - number.leading_zeros()
 }

@@ -7,7 +7,7 @@ use snowflake_core::deleted::{self, Deleted};
 
 const KEPT: usize = 8;
 
-/// What a server keeps, of 800 deleted rows a second.
+/// A server keeps a minute of 800 deleted rows a second.
 const _: () = assert!(deleted::KEPT / 4 * 3 >= 60 * 800);
 
 /// Asserts the promises at the top of `src/deleted.rs`.

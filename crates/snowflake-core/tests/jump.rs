@@ -89,7 +89,7 @@ proptest! {
         prop_assert_eq!(now.jump_since(&last, NOW).judge(Some(limit)), expected);
     }
 
-    /// What matters is how far beyond the last timestamp the clock is.
+    /// Only the distance of the clock beyond the last timestamp matters.
     #[test]
     fn a_clock_that_comes_back_has_not_jumped(
         passed in 0..YEAR,

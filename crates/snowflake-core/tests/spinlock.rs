@@ -35,7 +35,7 @@ struct Shared {
     lock: SpinLock<Modeled>,
     /// loom fails where one thread writes this and another one's access is not ordered with that.
     generator: UnsafeCell<Generator>,
-    /// How much of the WAL is durable. It is written before a floor is published.
+    /// The end of the durable WAL. It is written before a floor is published.
     durable: AtomicU64,
 }
 

@@ -1,4 +1,4 @@
-//! What a property does not show: the ends of what is reserved and of the field, and known traps.
+//! Cases that no property shows: the ends of what is reserved and of the field, and known traps.
 
 use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Run, Seen};
 use snowflake_core::ring::Ring;
@@ -82,7 +82,8 @@ fn the_state_says_what_was_issued() {
     assert_eq!((world.generator.hold(), world.generator.last()), (10, Some((START, 3))));
 }
 
-/// What an old reading asked for is needed only if the clock is there, or the next millisecond is.
+/// A reservation for an old reading is needed only if the clock is there, or the next millisecond
+/// is.
 #[test]
 fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
     let generator = Generator::starting_after(START, 0, START * 2);
@@ -114,7 +115,7 @@ fn a_frozen_generator_issues_nothing_later() {
     assert!(generator.take_at_once(&mut no_reuse(), START + 1, ONE, || 0).is_some());
 }
 
-/// Whether a request at this time asks for a reservation.
+/// Returns whether a request at this time asks for a reservation.
 fn asks(generator: &mut Generator, now: i64) -> bool {
     if generator.take_at_once(&mut no_reuse(), now, ONE, || 0).is_some() {
         return false;

@@ -102,7 +102,7 @@ fn an_observed_lead_melts() {
     }
 }
 
-/// What reuse knew of milliseconds up to the observed one is forgotten, and of no others.
+/// Reuse forgets the milliseconds up to the observed one, and no others.
 #[test]
 fn nothing_below_an_observed_id_is_reused() {
     let limits = Limits { reuse_window: 256, max_backward_step: i64::MAX, ..STRICT };

@@ -14,7 +14,7 @@ use crate::world::{
 const QUEUE: i64 = 3;
 const QUEUES: Limits = Limits { max_queue: QUEUE, ..STRICT };
 
-/// What a millisecond has.
+/// The number of IDs of a millisecond.
 const FULL: u32 = LAST_SEQUENCE + 1;
 
 /// So many IDs that the clock's millisecond has and the queue takes.
@@ -75,7 +75,7 @@ proptest! {
         let (ahead, reached) = (run_ahead(&world), world.clock);
         let queue = (ahead - max_burst).max(0);
         world.move_clock(passes - back);
-        // What the clock has lost of what the queue had, or without a queue, of the last ID.
+        // The distance that the clock has lost to the queue, or without a queue, to the last ID.
         let step = match queue {
             0 => back - passes + ahead.min(max_burst) - max_burst,
             _ => back - passes,
@@ -136,13 +136,13 @@ proptest! {
     }
 }
 
-/// Whether a request of one ID is told to wait for a place in the queue.
+/// Returns whether a request of one ID is told to wait for a place in the queue.
 fn is_full(world: &World, decision: Decision) -> bool {
     let until = world.clock + 1;
     matches!(decision, Decision::Wait { until: end, reason: WaitReason::NextMillisecond, .. } if end == until)
 }
 
-/// How far the generator is ahead of the clock.
+/// Returns how far the generator is ahead of the clock.
 fn run_ahead(world: &World) -> i64 {
     world.generator.timestamp() - world.clock
 }
@@ -171,7 +171,8 @@ fn a_run_waits_for_the_queue() {
     assert!(waits(world.take(0, request).1, 3));
 }
 
-/// What the queue has begun, others go on with once the clock is there: nobody's order is lost.
+/// Once the clock is there, calls continue with the millisecond that the queue has begun, in their
+/// order.
 #[test]
 fn the_clock_catches_up_with_the_queue() {
     let mut world = with_queue(FULL + 1, QUEUES);
@@ -265,7 +266,7 @@ fn a_burst_that_is_lowered_is_no_step() {
     assert_eq!(world.insist(1), queued(START + 3, 1, START + 1));
 }
 
-/// What is shown of the lead while the queue leads is what is explained, until the clock has caught up
+/// While the queue leads, the lead that is shown is the explained one, until the clock has caught up
 /// with the queue.
 #[test]
 fn what_the_clock_has_caught_up_with_is_the_queue_first() {

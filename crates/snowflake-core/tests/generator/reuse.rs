@@ -30,7 +30,7 @@ fn reuse_comes_before_a_hold_and_ends_where_a_sequence_is_full() {
     }
     let held = Run { timestamp: START + 8, first: 1, count: 1 };
     assert_eq!(world.insist(1), Decision::Issue(held));
-    // What is held stays held, although the next millisecond was not used at all.
+    // A step that is held stays held, although the next millisecond was not used at all.
     world.move_clock(1);
     assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp == START + 8));
     // A further step reaches a millisecond that has all of its sequence left.
@@ -62,7 +62,7 @@ fn reuse_reaches_as_far_as_its_window_and_the_start() {
     assert!(matches!(stepped_back(START - 1, wide).insist(1), Decision::Refuse { .. }));
 }
 
-/// What was used before reuse was switched on is not known.
+/// The ring does not know IDs that were used before reuse was switched on.
 #[test]
 fn reuse_begins_where_it_is_switched_on() {
     let mut world = World::new(Limits { max_backward_step: 0, ..REUSE });
@@ -109,7 +109,7 @@ fn a_run_leaves_ids_to_others() {
     let late = Request { first: LAST_SEQUENCE, ..many };
     let Decision::Issue(run) = world.take(0, late).1 else { panic!("there are IDs") };
     assert_eq!((run.first, run.count), (LAST_SEQUENCE, 1));
-    // What is reused is not left.
+    // Reused IDs are taken whole: none is left to others.
     world.move_clock(5);
     world.insist(1);
     world.move_clock(-3);

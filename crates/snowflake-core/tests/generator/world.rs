@@ -24,7 +24,7 @@ pub struct World {
     /// Shorter than the steps of the clock.
     pub ring: Ring<8>,
     pub limits: Limits,
-    /// How far ahead of the clock an ID is that is followed.
+    /// The largest lead over the clock of an ID that is followed.
     pub max_lead: i64,
     pub clock: i64,
     /// By how much the clock has been set back since a request last found it caught up with every ID,
@@ -181,7 +181,8 @@ impl World {
     }
 }
 
-/// What was taken that is above all IDs before, and the reading from which on it may be returned.
+/// Returns the run that was taken above all IDs before, and the reading from which on it may be
+/// returned.
 pub fn taken(decision: Decision) -> Option<(Run, i64)> {
     match decision {
         Decision::Issue(run) => Some((run, i64::MIN)),
@@ -207,7 +208,7 @@ pub enum Event {
     SetMaxBurst(i64),
 }
 
-/// What came of it, where IDs were taken or observed.
+/// The outcome of taking or observing IDs.
 #[derive(Clone, Copy, Debug)]
 pub enum Happened {
     Took(Decision),

@@ -1,4 +1,4 @@
-//! What places know, and how a reader finds transactions in them.
+//! Tests of places, and of a reader that finds transactions in them.
 
 use proptest::prelude::*;
 use snowflake_core::horizon::{Anonymous, Before, Found, Lookup, NO_ID, Place, Reader, Snapshot};

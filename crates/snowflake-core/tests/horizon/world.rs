@@ -1,4 +1,4 @@
-//! What can happen between sessions and a reader, and what has to hold.
+//! The events that can happen between sessions and a reader, and the invariants.
 
 use snowflake_core::horizon::{
     Act, Anonymous, Before, Event, Lookup, NO_ID, Place, Reader, Snapshot,
@@ -7,7 +7,7 @@ use stateright::{Model, Property};
 
 pub const PROMISES: &str = "no row appears up to a horizon, and no horizon falls";
 
-/// How the server works: as it does, or wrong in one way.
+/// Designs of the server: the real one, and others that are wrong in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Design {
     Sound,
@@ -34,15 +34,15 @@ pub enum Design {
     RolledBackForgotten,
 }
 
-/// What is checked, and how much of it.
+/// The part of the states that is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub design: Design,
     pub sessions: usize,
     pub readings: usize,
-    /// How many IDs there are.
+    /// The number of IDs.
     pub ids: i64,
-    /// Whether others insert rows for the sessions, which have no workers then, and prepare nothing.
+    /// True if others insert rows for the sessions, which have no workers then, and prepare nothing.
     pub elsewhere: bool,
 }
 
@@ -61,7 +61,7 @@ struct Session {
     claimed: Option<i64>,
     xid: u64,
     phase: Phase,
-    /// What is left to do before the phase ends.
+    /// Acts that are left before the phase ends.
     acts: Vec<Act>,
 }
 
@@ -94,7 +94,7 @@ pub struct World {
     anonymous: Anonymous,
     /// The largest horizon that was found.
     horizon: i64,
-    /// What the reader read when his last transaction ended.
+    /// The values that the reader read when its last transaction ended.
     before: Before,
     /// Rows that are visible to new snapshots.
     visible: Vec<Row>,
@@ -117,7 +117,7 @@ struct Reading {
 pub enum Action {
     /// The session's transaction takes an ID, itself or by a parallel worker.
     Take(usize, bool),
-    /// What was claimed comes into the slot.
+    /// Writes the claim into the slot.
     Write(usize),
     /// It gets a transaction ID, as with its first row.
     Identify(usize),
@@ -359,7 +359,7 @@ impl World {
     fn end(&mut self, bounds: Bounds, number: usize, event: Event) {
         self.begin(number, Phase::Ended, event.acts());
         let Session { acts, xid, first, .. } = &mut self.sessions[number];
-        // What makes no difference would only make more states.
+        // Acts that make no difference would only make more states.
         acts.retain(|act| match act {
             Act::Count => bounds.elsewhere && *xid == 0 && *first != NO_ID,
             Act::Put => bounds.elsewhere && *xid != 0,

@@ -1,5 +1,5 @@
-//! What an administrator's wishes lead to: every effect, with the record that it writes. What a record
-//! holds beside its floor and its clocks makes no difference to the model checker.
+//! Every effect of an administrator's wishes, with the record that it writes. What a record holds
+//! beside its floor and its clocks makes no difference to the model checker.
 
 use snowflake_core::generator::{Generator, RESERVATION};
 use snowflake_core::jump::{Clocks, Jump};
@@ -32,7 +32,7 @@ fn of_another() -> Record {
     Record { system_identifier: 8, writer, ..own() }
 }
 
-/// What comes of an effect where nothing fails.
+/// The event that follows an effect where nothing fails.
 pub fn answer(effect: Effect, found: Found, now: Clocks) -> Event {
     match effect {
         Effect::ReadClocks => Event::Clocks(now),
@@ -156,7 +156,7 @@ fn a_floor_is_neither_lowered_nor_too_far_ahead() {
     let ahead = is_denied(Denial::FloorAhead { lead: DAY + 1 });
     assert_eq!(effects(set(LATER + DAY + 1), Ok(Some(own))), ahead);
     assert_eq!(effects(forced(LATER + DAY + 1), Ok(Some(own))), is_set(at(LATER + DAY + 1), NOW));
-    // What the generator has issued counts where the record says less.
+    // The IDs that the generator has issued count where the record says less.
     let less = Record { floor: NOW - 5, ..own };
     assert_eq!(effects(set(NOW - 1), Ok(Some(less))), lowered);
 }
@@ -314,7 +314,7 @@ fn a_promoted_server_reserves_without_an_id() {
     );
 }
 
-/// What is refused to sessions is refused to it, and no session has failed.
+/// The jump that is refused to sessions is refused to it, and no session has failed.
 #[test]
 fn a_promoted_server_does_not_follow_a_clock_that_jumped() {
     let mut promise = Promise::default();

@@ -1,4 +1,4 @@
-//! What the register says of a copy, whatever happens: it never forgets its original by itself.
+//! The register never forgets by itself, whatever happens, that it is one of a copy.
 
 use proptest::prelude::*;
 use snowflake_core::generator::Generator;
@@ -111,7 +111,7 @@ impl Server {
         assert!(matches!(set, Some(Outcome::FloorSet { .. })), "{set:?}");
     }
 
-    /// Whether the check says so, before the next ID and after it.
+    /// Returns whether the check says so, before the next ID and after it.
     fn might_be_a_twin(&mut self) -> bool {
         let Server { issuer, promise, register, now, .. } = self;
         let start = issuer.start(register, *now).expect("its own record");
@@ -124,7 +124,7 @@ impl Server {
 
 type Act = fn(&mut Server);
 
-/// What can happen to a copy, and does not settle it.
+/// Events that can happen to a copy, and do not settle it.
 const EVENTS: [(&str, Act); 10] = [
     ("an ID", Server::take),
     ("a note", Server::note),
@@ -234,7 +234,7 @@ fn another_identity_settles_a_copy() {
     assert!(server.might_be_a_twin());
 }
 
-/// Its original never runs again.
+/// The original never runs again.
 #[test]
 fn a_system_identifier_that_is_confirmed_by_force_settles_a_copy() {
     let mut server = restored();

@@ -1,4 +1,4 @@
-//! What the bounds of the models leave out: a second early reservation, before the record of the first
+//! Cases beyond the bounds of the models: a second early reservation, before the record of the first
 //! one is durable, and a clock before the epoch.
 
 use snowflake_core::promise::{Effect, Event, Promise, Refusal, Wish, first_start};
@@ -6,7 +6,8 @@ use snowflake_core::promise::{Effect, Event, Promise, Refusal, Wish, first_start
 use crate::administer::{answer, begun};
 use crate::fixtures::{NOW, issuer, own, wall};
 
-/// What a session that reserves early is asked for, where so much of the WAL is durable.
+/// Returns the effects that are asked of a session that reserves early, where so much of the WAL is
+/// durable.
 fn reserve_early(promise: &mut Promise, durable: u64) -> Vec<Effect> {
     let mut effects = Vec::new();
     promise.drive(&issuer(&own()), Event::Wanted(Wish::ReserveEarly), |effect| {

@@ -24,7 +24,7 @@ pub enum Design {
     ForgetTheClocks,
     /// A confirmation of the clock is not written to the register.
     ConfirmInMemory,
-    /// What an old reading asked for is reserved, wherever the clock is now.
+    /// A session reserves for an old reading, wherever the clock is now.
     ReserveForOldReadings,
     /// A promotion adds one margin, however many timelines have begun since the record.
     OneMargin,
@@ -44,9 +44,9 @@ pub enum Design {
     ForgetWhatWasUsed,
     /// It is assumed that nothing was used before reuse was switched on, or before the start.
     NothingWasUsedBefore,
-    /// What is reused is not recorded.
+    /// The ring does not record what is reused.
     ReuseAgain,
-    /// What the ring knows of milliseconds up to an observed one is not forgotten.
+    /// The ring does not forget the milliseconds up to an observed one.
     KeepTheRing,
     /// The limit of an observation is judged before the wait for the lock and the flush, and not
     /// again.
@@ -61,14 +61,14 @@ pub enum Design {
     SleepByTheClock,
 }
 
-/// What IDs are taken for.
+/// The use of the IDs that are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// Each is written into a row, whose transaction commits.
     Each,
     /// None is written, and each transaction commits.
     None,
-    /// What clients do with them never reaches the WAL: only the formula holds.
+    /// The use by clients never reaches the WAL: only the formula holds.
     Lost,
 }
 
@@ -92,7 +92,7 @@ pub fn layouts() -> [Layout; 3] {
     )
 }
 
-/// What can happen, and how often.
+/// The events that can happen, and their numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub design: Design,
@@ -106,34 +106,34 @@ pub struct Bounds {
     pub crashes: u8,
     pub checkpoints: u8,
     pub standbys: usize,
-    /// What IDs are taken for.
+    /// The use of the IDs that are taken.
     pub rows: Rows,
-    /// How often it changes which standby commits wait for.
+    /// The number of times that the standby for which commits wait changes.
     pub requirements: u8,
-    /// How far the clocks of standbys are ahead of the primary's.
+    /// The leads of the clocks of standbys over the primary's.
     pub offsets: &'static [i64],
     pub margin: i64,
     /// The largest jump ahead that is followed; `None` is no limit.
     pub max_forward_step: Option<i64>,
-    /// How much time can pass at once, on all clocks.
+    /// The times that can pass at once, on all clocks.
     pub passes: &'static [i64],
     /// For how long sessions may take every ID that there is.
     pub rushes: &'static [i64],
-    /// How often a session with an old setting may switch reuse on or off.
+    /// The number of times that a session with an old setting may switch reuse on or off.
     pub switches: u8,
     pub steps: Steps,
-    /// How often the administrator does anything of this: set a floor so far ahead of the clock, by
-    /// force or not; confirm; observe an ID so far ahead of the clock.
+    /// The number of times that the administrator does one of these: set a floor so far ahead of
+    /// the clock, by force or not; confirm; observe an ID so far ahead of the clock.
     pub administrations: u8,
     pub floors: &'static [(i64, bool)],
     pub confirmations: &'static [Wish],
     pub observed: &'static [i64],
     pub max_observed_lead: i64,
-    /// How often an effect fails, or a session ends between two.
+    /// The number of times that an effect fails, or a session ends between two.
     pub failures: u8,
-    /// How often the server is restarted with another layout or as another system.
+    /// The number of restarts with another layout or as another system.
     pub changes: u8,
-    /// How often it is restored from a backup.
+    /// The number of restores from a backup.
     pub restores: u8,
 }
 

@@ -1,4 +1,4 @@
-//! What can happen in a world, what each event makes of it, and what has to hold.
+//! The events that can happen in a world, their results, and the invariants.
 
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::promise::{Promise, Wish};
@@ -25,11 +25,11 @@ pub enum Action {
     Rush(i64),
     /// Commits wait for this standby from now on.
     Require(Option<usize>),
-    /// What the administrator does next.
+    /// The next act of the administrator.
     Administer(Session),
     /// A session's next step.
     Step(usize),
-    /// What it does with the lock held fails.
+    /// The act of a session with the lock held fails.
     Fail(usize, Failure),
     FlushWal,
     Checkpoint,
@@ -243,7 +243,7 @@ impl Model for Bounds {
                 next.lag = (is_old_enough && next.busy >= RESERVATION).then_some(0);
             }
             Action::Promote { standby, offset } => {
-                // What the standby has not received is gone; it replays all that it has.
+                // The WAL that the standby has not received is gone; it replays all that it has.
                 let received = next.standbys[standby].take()?;
                 let knows_primary = next.known_timeline(received) == next.timeline;
                 let base = next.base_of_primary.take().filter(|_| knows_primary);
@@ -269,7 +269,7 @@ impl Model for Bounds {
                 next.clock += offset;
                 next.up = true;
                 let row = next.last_row(received);
-                // What is promised of IDs that were lost.
+                // The promise for IDs that were lost.
                 let floor = next
                     .buffer
                     .map_or(i64::MIN, |record| record.floor.max(base.unwrap_or(i64::MIN)));
@@ -358,7 +358,7 @@ impl Model for Bounds {
 }
 
 impl Bounds {
-    /// What an administrator might do, where the clock says this.
+    /// Lists the acts of an administrator that are possible at this time of the clock.
     fn wishes(&self, clock: i64) -> impl Iterator<Item = Session> {
         let floors = self.floors.iter().map(move |&(ahead, force)| {
             Session::Want(Wish::SetFloor { floor: clock + ahead, force })
@@ -370,7 +370,7 @@ impl Bounds {
     }
 }
 
-/// What a session does with the lock held might fail, before it is done or after.
+/// Lists the failures of a session with the lock held, before its act is done or after.
 fn failures(world: &World) -> impl Iterator<Item = Action> {
     let acts = |number: &usize| matches!(world.sessions[*number], Session::Do(..));
     (0..world.sessions.len()).filter(acts).flat_map(|number| {

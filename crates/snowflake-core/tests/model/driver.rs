@@ -1,5 +1,5 @@
-//! How a session drives the machine of the promise: effect by effect, with what each of them does to
-//! the world. The wrong designs are drivers that are wrong.
+//! A session that drives the machine of the promise: effect by effect, with the change of the world
+//! by each. The wrong designs are drivers that are wrong.
 
 use snowflake_core::generator::{Generator, RESERVATION, Seen};
 use snowflake_core::jump::Clocks;
@@ -10,12 +10,12 @@ use crate::bounds::{Bounds, Design, Steps, layouts};
 use crate::relative::{BOOT, START, position};
 use crate::world::{Entry, Session, World, is_to_observe};
 
-/// How an effect, or the session that does it, fails.
+/// A failure of an effect, or of the session that does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Whether the effect was done all the same.
+    /// True if the effect was done all the same.
     pub is_done: bool,
-    /// Whether the machine is told. Otherwise, it learns of it from the next session.
+    /// True if the machine is told. Otherwise, it learns of the failure from the next session.
     pub is_told: bool,
 }
 
@@ -99,7 +99,7 @@ impl World {
             self.buffer = None;
         }
         if how.is_told {
-            // What is left to be done cannot fail.
+            // The effects that are left cannot fail.
             self.drive(bounds, wish, Event::Failed, |_| false);
         }
         self.leave(bounds, wish)
@@ -220,7 +220,7 @@ impl World {
         self.log_durably(record);
     }
 
-    /// What the clocks say, by a design for which no time passes.
+    /// Reads the clocks, in a design for which no time passes.
     fn clocks_of_reservation(&self, bounds: &Bounds) -> Clocks {
         let mut clocks = self.clocks();
         if bounds.design == Design::ReachLittle && self.promise.has_begun() {
@@ -263,7 +263,7 @@ impl World {
         }
     }
 
-    /// Whether the reservation follows a clock that nobody should follow.
+    /// Notes whether the reservation follows a clock that no server should follow.
     fn judge(&mut self, bounds: &Bounds, record: &Record) {
         let is_of_other_boot = |written: Clocks| written.boot.boot != self.clocks().boot.boot;
         if self.buffer.is_some_and(|before| is_of_other_boot(before.written))

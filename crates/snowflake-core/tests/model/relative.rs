@@ -1,6 +1,6 @@
-//! How the models tell their states apart: times count from now, and positions in the WAL by whether
-//! they are durable. Worlds that are the same but for when they are, or for how much they have
-//! written, go on in the same way, and one of them is enough.
+//! Equality of states in the models: times count from now, and positions in the WAL by whether they
+//! are durable. Worlds that are the same but for when they are, or for how much they have written,
+//! go on in the same way, and one of them is enough.
 
 use std::hash::Hasher;
 
@@ -11,7 +11,7 @@ use snowflake_core::promise::Position;
 pub const START: i64 = 1_800_000_000_000;
 pub const BOOT: i64 = 1_000_000_000_000;
 const WAL: Position = 1 << 40;
-/// How far a clock or a position might ever be from where it began.
+/// The largest distance of a clock or a position from its beginning.
 const NEAR: u64 = 10_000_000_000;
 
 /// The position behind so many entries of the WAL.
@@ -19,13 +19,13 @@ pub fn position(entries: usize) -> Position {
     WAL + entries as Position
 }
 
-/// What it is told goes into another hasher, with each time as if it was `START` now.
+/// A hasher that passes on to another one, with each time as if it was `START` now.
 pub struct Relative<H> {
     pub hasher: H,
-    /// What the clocks say.
+    /// The clocks.
     pub wall: i64,
     pub boot: i64,
-    /// What is durable.
+    /// The end of the durable WAL.
     pub durable: Position,
 }
 

@@ -9,8 +9,8 @@ use crate::relative::BOOT;
 use crate::world::{Entry, Id, Session, World, idle};
 
 impl World {
-    /// What the session does next, once it has done this; `None` when it has to wait for something
-    /// else.
+    /// Does this step of the session, and returns the next one; `None` when it has to wait for
+    /// something else.
     pub fn step(&mut self, bounds: &Bounds, session: Session) -> Option<Session> {
         Some(match session {
             Session::Idle => return None,
@@ -76,7 +76,7 @@ impl World {
         Some(())
     }
 
-    /// Whether a request that has seen this waits for the clock.
+    /// Returns whether a request that has seen this waits for the clock.
     fn waits(&self, bounds: &Bounds, seen: Seen) -> bool {
         let request = Request { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
         let (mut generator, mut ring) = (self.generator, self.ring);
@@ -142,7 +142,7 @@ impl World {
         Some(self.give_out(bounds, id, reserve))
     }
 
-    /// What becomes of an ID that is returned.
+    /// Follows an ID that is returned.
     fn give_out(&mut self, bounds: &Bounds, id: Id, reserve: bool) -> Session {
         match bounds.rows {
             Rows::Each => self.wal.push(Entry::Commit(id)),

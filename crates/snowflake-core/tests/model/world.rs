@@ -28,7 +28,7 @@ pub enum Entry {
     Timeline(u32),
 }
 
-/// What a session does next.
+/// The next step of a session.
 #[expect(clippy::large_enum_variant, reason = "it is copied wherever a state is")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Session {
@@ -45,7 +45,7 @@ pub enum Session {
         until: i64,
         /// By the boot clock.
         since: i64,
-        /// Whether to reserve then.
+        /// True if it reserves then.
         reserve: bool,
     },
     /// Read the clock, to observe this timestamp.
@@ -69,12 +69,12 @@ pub struct World {
     pub elapsed: i64,
     /// Shared memory: gone after a crash.
     pub promise: Promise,
-    /// How far the clock was ahead of true time when the session that has the lock read it: 0 before
-    /// it has.
+    /// The lead of the clock over true time when the session that has the lock read it; 0 before
+    /// that.
     pub ahead_then: i64,
     /// The furthest that the clock was ahead of true time where IDs were allowed to follow it.
     pub accepted: i64,
-    /// How far it was ahead when somebody confirmed it last.
+    /// The lead at the last confirmation.
     pub confirmed: Option<i64>,
     pub set_back: bool,
     pub up: bool,
@@ -82,7 +82,7 @@ pub struct World {
     pub system_identifier: u64,
     /// Which of `layouts()` is configured.
     pub layout: usize,
-    /// Whether this start is one from a backup, and whether it, or one before it, has issued an ID or
+    /// True if this start is one from a backup; and true if it, or one before it, has issued an ID or
     /// noted that.
     pub is_restored: bool,
     pub is_copy: bool,
@@ -107,7 +107,7 @@ pub struct World {
     pub redo: usize,
     pub wal: Vec<Entry>,
     pub flushed: usize,
-    /// How much of the WAL each standby has, until it is promoted.
+    /// The end of the WAL that each standby has, until it is promoted.
     pub standbys: [Option<usize>; 2],
     /// The standby that commits wait for.
     pub required: Option<usize>,
@@ -117,7 +117,7 @@ pub struct World {
     pub returned: [Option<Id>; 2],
     /// Commits that wait until the standby has so much of the WAL.
     pub waiting: Vec<(usize, Id)>,
-    /// What a design that keeps accounts knows of the generator's floor: up to where the WAL has to
+    /// The account of the generator's floor, in a design that keeps one: up to where the WAL has to
     /// be on the standby, and the floor of which it was seen there.
     pub acknowledged_at: usize,
     pub acknowledged: i64,
@@ -138,7 +138,7 @@ pub struct World {
     pub broken: Option<&'static str>,
 }
 
-/// How often something has happened that has bounds; how many crashes are left.
+/// The numbers of events that have bounds; for crashes, how many are left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counts {
     pub clock_moves: u8,
@@ -194,7 +194,7 @@ impl World {
         }
     }
 
-    /// Whether the administrator has been told of an ID, and has not followed it yet.
+    /// Returns whether the administrator has been told of an ID, and has not followed it yet.
     fn observes(&self) -> bool {
         use Session::{Do, Look, Observe, Want};
         match self.sessions[ADMINISTRATOR] {
@@ -204,7 +204,7 @@ impl World {
         }
     }
 
-    /// Whether a session has the lock.
+    /// Returns whether a session has the lock.
     pub fn is_locked(&self) -> bool {
         self.sessions.iter().any(|session| matches!(session, Session::Do(..)))
     }
@@ -227,8 +227,8 @@ impl World {
         self.wal[..received].iter().filter_map(row).max()
     }
 
-    /// What recovery finds in the register, if it begins at this entry of the WAL and ends at that
-    /// one.
+    /// Returns the record that recovery finds in the register, if it begins at this entry of the
+    /// WAL and ends at that one.
     pub fn recovered(&self, redo: usize, end: usize) -> Option<Record> {
         let record = |entry: &Entry| match entry {
             Entry::Reservation(record) => Some(*record),
@@ -238,7 +238,7 @@ impl World {
         last.or(self.disk.filter(|_| redo == self.redo))
     }
 
-    /// Whether anything but memory will ever be read again.
+    /// Returns whether anything but memory will ever be read again.
     pub fn may_crash(&self) -> bool {
         self.counts.crashes > 0 || !self.up
     }
@@ -249,7 +249,7 @@ impl World {
         self.buffer = Some(record);
     }
 
-    /// How far the clock is ahead of true time.
+    /// Returns how far the clock is ahead of true time.
     pub fn ahead(&self) -> i64 {
         self.clock - START - self.elapsed
     }
@@ -263,7 +263,7 @@ impl World {
     pub fn lose_memory(&mut self) {
         self.promise = Promise::default();
         self.ahead_then = 0;
-        // What a client was not told of is nobody's.
+        // No client has an ID that it was not told of.
         self.waiting.clear();
         (self.acknowledged_at, self.acknowledged) = (0, i64::MIN);
         self.busy = 0;
@@ -279,7 +279,7 @@ impl World {
     }
 }
 
-/// What decides how it can go on.
+/// Hashes the parts that decide how it can go on.
 impl Hash for World {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let World {
@@ -345,7 +345,7 @@ impl Hash for World {
         (is_restored, is_copy).hash(hasher);
         (required, highest, highest_number, seen, counts, broken).hash(hasher);
         (elapsed - began, busy, lag).hash(hasher);
-        // What would be recovered, and by whom.
+        // The record that would be recovered, and the server that would recover it.
         (self.recovered(*redo, *flushed), *flushed < wal.len()).hash(hasher);
         if !self.may_crash() {
             return;
@@ -364,7 +364,7 @@ impl Hash for World {
     }
 }
 
-/// Whether the reservation is for a timestamp that is observed.
+/// Returns whether the reservation is for a timestamp that is observed.
 pub fn is_to_observe(wish: Wish) -> bool {
     matches!(wish, Wish::Reserve { lead: 1.., .. })
 }

@@ -1,4 +1,4 @@
-//! How far a reservation reaches, and how far crashes let IDs run ahead of the clock.
+//! The reach of a reservation, and the lead over the clock that crashes cause.
 
 use proptest::prelude::*;
 use snowflake_core::generator::{

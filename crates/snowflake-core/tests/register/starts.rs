@@ -1,4 +1,4 @@
-//! What a start may begin from.
+//! The records from which a start may begin.
 
 use proptest::prelude::*;
 use snowflake_core::generator::RESERVATION;
@@ -12,7 +12,7 @@ use crate::records::records;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What makes IDs unique across a start: it begins above the record, whatever the clock says.
+    /// IDs are unique across a start because it begins above the record, whatever the clock says.
     #[test]
     fn a_start_begins_above_the_record(
         record in records(),
@@ -137,7 +137,7 @@ fn an_identity_is_the_datacenter_and_the_worker() {
     assert!(!WRITER.has_identity_of(&Writer { worker_id: 3, ..WRITER }));
 }
 
-/// What a server says of itself before its first ID is where that ID will start.
+/// The floor that a server shows before its first ID is where that ID will start.
 #[test]
 fn a_floor_is_above_start_after_too() {
     let record = Record { floor: NOW, ..own() };
