@@ -1,11 +1,11 @@
-//! What a cluster is to be like, before there is one.
+//! The description of a cluster that is to be created.
 
 use std::path::Path;
 
 use crate::cluster::Cluster;
 use crate::programs::{Programs, as_server_user};
 
-/// How a new cluster begins.
+/// Beginnings of a new cluster.
 impl Cluster {
     /// A cluster that preloads the extension, as datacenter 5 and worker 9.
     pub fn builder() -> ClusterBuilder {

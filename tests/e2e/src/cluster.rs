@@ -48,7 +48,7 @@ impl Cluster {
         cluster
     }
 
-    /// What the cluster runs on.
+    /// The programs on which the cluster runs.
     pub fn programs(&self) -> &Programs {
         &self.programs
     }
@@ -68,7 +68,7 @@ impl Cluster {
         self.directory().join("data")
     }
 
-    /// How to connect: as superuser `postgres`, to database `postgres`.
+    /// The connection: as superuser `postgres`, to database `postgres`.
     pub fn config(&self) -> Config {
         let mut config = Config::new();
         config.host_path(self.directory()).port(5432).user("postgres").dbname("postgres");
@@ -237,7 +237,7 @@ impl Cluster {
         self.wait_for_exit();
     }
 
-    /// Whether it was started, and neither stopped nor killed.
+    /// Returns whether it was started, and neither stopped nor killed.
     pub fn is_running(&self) -> bool {
         self.postmaster.is_some()
     }

@@ -15,7 +15,7 @@ pub struct DeafClient {
 }
 
 impl DeafClient {
-    /// How many bytes the server can send until it has to wait for such a client.
+    /// Returns the number of bytes that the server can send until it has to wait for such a client.
     pub fn capacity(cluster: &Cluster) -> usize {
         let rows = "SELECT repeat('x', 89) FROM generate_series(1, 100000)";
         let client = DeafClient::ask(cluster, rows);

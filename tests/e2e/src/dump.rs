@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::programs::output;
 use crate::run::Run;
 
-/// What pg_dump prints, but for the random word with which some versions bracket a dump.
+/// Returns the output of pg_dump, but for the random word with which some versions bracket a dump.
 #[track_caller]
 pub fn dump_text(cluster: &Cluster, arguments: &[&str]) -> String {
     let text = output(cluster.client_program("pg_dump").args(arguments));

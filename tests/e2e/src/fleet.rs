@@ -1,4 +1,4 @@
-//! What operators run around their servers.
+//! Programs that operators run around their servers.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -72,12 +72,12 @@ impl Service {
         Service { child, log }
     }
 
-    /// Its process.
+    /// The process.
     pub fn pid(&self) -> i64 {
         self.child.id().into()
     }
 
-    /// What it has said.
+    /// The text that it has printed.
     pub fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }

@@ -11,9 +11,9 @@ use std::time::Duration;
 pub struct Request<'a> {
     /// Such as `GET`.
     pub method: &'a str,
-    /// What it asks for, such as `/metrics`.
+    /// The path that it asks for, such as `/metrics`.
     pub path: &'a str,
-    /// What it sends.
+    /// The body that it sends.
     pub body: &'a str,
 }
 
@@ -23,7 +23,8 @@ impl<'a> Request<'a> {
         Request { method, path, body }
     }
 
-    /// What the program at a port answers: the status and the body. `None` while there is none.
+    /// Returns the answer of the program at a port: the status and the body. `None` while there is
+    /// none.
     pub fn ask(self, port: u16) -> Option<(u16, String)> {
         let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
@@ -48,8 +49,8 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What the program at a port of this machine has at `path`; `None` while it does not answer, or
-/// answers with an error.
+/// Returns what the program at a port of this machine has at `path`; `None` while it does not
+/// answer, or answers with an error.
 pub fn http_get(port: u16, path: &str) -> Option<String> {
     let (status, body) = Request::new("GET", path, "").ask(port)?;
     (status == 200).then_some(body)

@@ -1,4 +1,4 @@
-//! What IDs have to be like.
+//! Conditions that IDs have to meet.
 
 /// Asserts that no ID occurs twice.
 #[track_caller]

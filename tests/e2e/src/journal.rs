@@ -1,4 +1,4 @@
-//! What clients were given, written down outside of the server.
+//! The IDs that clients were given, recorded outside of the server.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -56,7 +56,7 @@ impl Journal {
         }
     }
 
-    /// How many IDs have been written down.
+    /// Returns the number of IDs that were recorded.
     pub fn count(&self) -> usize {
         self.count.load(SeqCst)
     }
@@ -71,7 +71,7 @@ impl Journal {
         self.highest.load(SeqCst)
     }
 
-    /// How long ago the last ID came.
+    /// Returns the time since the last ID came.
     pub fn since_last(&self) -> Duration {
         self.last.lock().expect("no panic").map_or(Duration::MAX, |last| last.elapsed())
     }
@@ -89,7 +89,7 @@ impl Journal {
         scope.spawn(move || self.take_until(stop, &config, query));
     }
 
-    /// What `act` gives while so many clients take IDs.
+    /// Returns the result of `act` while so many clients take IDs.
     pub fn under_load<T>(
         &self,
         cluster: &Config,
@@ -155,18 +155,18 @@ impl Journal {
         value(client, "SELECT snowflake_floor()::text")
     }
 
-    /// How many of the IDs come again if a server issues a million.
+    /// Returns the number of the IDs that come again if a server issues a million.
     pub fn returned(&self, client: &mut Client) -> usize {
         self.returned_among(&bigints(client, "SELECT snowflake_nextval(1000000)"))
     }
 
-    /// How many of these IDs have been written down.
+    /// Returns the number of these IDs that were recorded.
     pub fn returned_among(&self, ids: &[i64]) -> usize {
         let received: HashSet<i64> = self.ids().into_iter().collect();
         ids.iter().filter(|id| received.contains(id)).count()
     }
 
-    /// How many IDs were not greater than those before them.
+    /// Returns the number of IDs that were not greater than those before them.
     pub fn misplaced(&self) -> usize {
         self.misplaced.lock().expect("no panic").len()
     }

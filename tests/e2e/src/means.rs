@@ -1,4 +1,4 @@
-//! What a test needs beside a server, where not every machine and server has it.
+//! Means that a test needs beside a server, and that not every machine and server has.
 
 use std::env;
 use std::fmt::{self, Display, Formatter};
@@ -25,7 +25,7 @@ pub enum Means {
     OwnNetwork,
     /// A name of the machine that nobody else sees: see [`crate::under_host_name`].
     OwnHostName,
-    /// What only the test itself can find out.
+    /// A means that only the test itself can look for.
     Other(&'static str),
 }
 
@@ -43,7 +43,8 @@ impl Display for Means {
     }
 }
 
-/// Whether one of these is missing here. The test then has to end: it is counted as skipped.
+/// Returns whether one of these is missing here. The test then has to end: it is counted as
+/// skipped.
 #[must_use]
 pub fn lacks(needed: &[Means]) -> bool {
     let missing: Vec<Means> = needed.iter().copied().filter(|means| !is_here(means)).collect();

@@ -141,12 +141,12 @@ impl Programs {
         }
     }
 
-    /// Whether a library that the server can load, such as `citus`, is installed.
+    /// Returns whether a library that the server can load, such as `citus`, is installed.
     pub fn has_library(&self, name: &str) -> bool {
         self.modules.join(name).with_extension("so").exists()
     }
 
-    /// Whether an extension, such as `pg_partman`, is installed.
+    /// Returns whether an extension, such as `pg_partman`, is installed.
     pub fn has_extension(&self, name: &str) -> bool {
         self.extensions().join(name).with_extension("control").exists()
     }
@@ -173,7 +173,7 @@ impl Programs {
     }
 }
 
-/// What `pg_config` answers for an option that asks for a path.
+/// Asks `pg_config` for a path.
 fn ask(pg_config: &Path, option: &str) -> PathBuf {
     output(Command::new(pg_config).arg(option)).trim().into()
 }
@@ -192,7 +192,7 @@ pub fn as_server_user(program: &Path) -> Command {
     command
 }
 
-/// What a program prints that has to succeed.
+/// Returns the output of a program that has to succeed.
 #[track_caller]
 pub fn output(command: &mut Command) -> String {
     let output = command.output().expect("the program runs");
@@ -287,7 +287,7 @@ pub fn forget_other_servers(command: &mut Command) {
     }
 }
 
-/// Whether root runs this, so that servers run as another user.
+/// Returns whether root runs this, so that servers run as another user.
 pub fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)

@@ -1,4 +1,4 @@
-//! What tests ask a server in a session.
+//! Queries of tests in a session.
 
 use postgres::Client;
 use postgres::error::{DbError, SqlState};
@@ -65,7 +65,7 @@ pub fn assert_check(client: &mut Client, name: &str, is_well: bool, part: &str) 
     hint
 }
 
-/// What the server says of a statement that has to fail.
+/// Returns the error of a statement that has to fail.
 #[track_caller]
 pub fn error_of<T>(result: Result<T, postgres::Error>) -> DbError {
     match result {
@@ -77,8 +77,8 @@ pub fn error_of<T>(result: Result<T, postgres::Error>) -> DbError {
     }
 }
 
-/// Why a statement was interrupted. A client whose session was terminated might notice that the
-/// connection is closed before it reads the error.
+/// Returns the reason for which a statement was interrupted. A client whose session was terminated
+/// might notice that the connection is closed before it reads the error.
 pub fn interruption(error: &postgres::Error) -> &SqlState {
     error.code().unwrap_or(&SqlState::ADMIN_SHUTDOWN)
 }

@@ -8,7 +8,7 @@ use crate::cluster::Cluster;
 /// Where the record begins in the page.
 const HEADER: usize = 24;
 
-/// How long a record is that has no confirmed layout, and how long one of version 1 was.
+/// The length of a record without a confirmed layout, and that of one of version 1.
 const LENGTH: usize = 112;
 const LENGTH_OF_VERSION_1: usize = 64;
 

@@ -1,4 +1,4 @@
-//! What most tests do with clusters and sessions in one line.
+//! Acts of most tests with clusters and sessions, each in one line.
 
 use std::process::Output;
 use std::thread;
@@ -65,7 +65,7 @@ impl Cluster {
     }
 }
 
-/// What several threads return that do the same at once. Each gets its number.
+/// Returns the results of several threads that do the same at once. Each gets its number.
 pub fn at_once<T: Send>(threads: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
     meanwhile(threads, act, || thread::sleep(Duration::from_millis(1)))
 }

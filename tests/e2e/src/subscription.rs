@@ -5,7 +5,7 @@ use crate::query::bigint;
 use crate::wait::eventually;
 
 impl Cluster {
-    /// How a subscription connects to a database of this cluster, but for the user.
+    /// The connection of a subscription to a database of this cluster, without the user.
     pub fn connection(&self, database: &str) -> String {
         format!("host={} port=5432 dbname={database}", self.directory().display())
     }

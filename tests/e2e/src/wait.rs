@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a test waits: three minutes, which no machine that is only slow takes, or
+/// The time for which a test waits: three minutes, which no machine that is only slow takes, or
 /// `SNOWFLAKE_PATIENCE` seconds, which `tools/break-rules` sets, since its tests are expected to
 /// fail.
 pub fn patience() -> Duration {
@@ -24,7 +24,8 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// What `act` gives within the time; `None` when it takes longer. Then its thread is left behind.
+/// Returns the result of `act` within the time; `None` when it takes longer. Then its thread is
+/// left behind.
 pub fn within<T: Send + 'static>(
     time: Duration,
     act: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! What an administrator does: floors, observations, and clocks that jump ahead.
+//! Acts of an administrator: floors, observations, and clocks that jump ahead.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -23,7 +23,7 @@ const OBSERVE: &str = "SELECT CASE WHEN snowflake_observe(id) THEN id END
               clock_timestamp() + random() * interval '50 seconds' - interval '10 seconds', 1, 2, 3
           ) AS id OFFSET 0) AS other";
 
-/// What the clock's jump is refused with.
+/// The message with which the clock's jump is refused.
 const REFUSED: &str = "the clock has jumped ahead by";
 
 impl Soak {
@@ -98,10 +98,10 @@ impl Soak {
         Ok(true)
     }
 
-    /// What a statement is refused with; empty where it is not.
+    /// Returns the message with which a statement is refused; empty where it is not.
     fn error_of(&self, statement: &str) -> String {
         let mut client = self.primary.config().connect(NoTls).expect("the primary is up");
-        // What is not refused must not wait.
+        // A statement that is not refused must not wait.
         client.batch_execute("SET synchronous_commit = local").expect("set");
         match client.batch_execute(statement) {
             Ok(()) => String::new(),

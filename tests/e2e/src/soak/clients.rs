@@ -13,25 +13,25 @@ use crate::sets::Set;
 /// After each transaction, so that the IDs of twelve hours fit into a few gigabytes of memory.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// What the clients share.
+/// Data that the clients share.
 #[derive(Default)]
 pub struct Shared {
     /// Where the primary is; `None` while there is none.
     pub primary: Mutex<Option<Config>>,
     /// Which standbys every commit waits for.
     required: Mutex<Required>,
-    /// What was received since it was collected last.
+    /// The IDs that were received since they were collected last.
     pub fresh: Mutex<Vec<Receipt>>,
     /// The highest ID that anybody received. The next one has to be above it.
     pub highest: AtomicI64,
     /// IDs that were not above one that was received before they were asked for.
     pub misplaced: Mutex<Vec<(i64, i64)>>,
-    /// How many transactions of each of [`KINDS`] have committed.
+    /// The number of transactions of each of [`KINDS`] that have committed.
     pub done: [AtomicUsize; KINDS.len()],
     pub stop: AtomicBool,
 }
 
-/// What an ID is.
+/// The role of an ID.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// It was issued, and is the key of a row.
@@ -51,7 +51,7 @@ pub struct Receipt {
     pub required: Set,
 }
 
-/// What commits wait for, and how often that has changed.
+/// The standbys for which commits wait, and the number of changes of that.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Required {
     set: Set,
@@ -66,7 +66,7 @@ impl Shared {
         *required = Required { set, changes: required.changes + 1 };
     }
 
-    /// What [`Shared::require`] said last.
+    /// Returns the set of the last [`Shared::require`].
     pub fn required(&self) -> Set {
         self.current().set
     }
@@ -94,8 +94,8 @@ impl Session {
         Ok(Session { client: config.connect(NoTls)?, warned })
     }
 
-    /// What a transaction gives, and which standbys its commit has waited for, as far as that is
-    /// known.
+    /// Returns the result of a transaction, and the standbys for which its commit has waited, as
+    /// far as that is known.
     pub fn commit<T>(
         &mut self,
         shared: &Shared,
@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-/// What a client does, in turn, as the report calls it.
+/// The acts of a client, in turn, with the names in the report.
 pub const KINDS: [&str; 7] = [
     "single IDs",
     "rows",
@@ -120,7 +120,7 @@ pub const KINDS: [&str; 7] = [
     "cursors WITH HOLD",
 ];
 
-/// What parallel inserts select from, as many rows as an insert takes.
+/// The source of parallel inserts, with as many rows as an insert takes.
 pub const SOURCE: &str = "CREATE TABLE source WITH (parallel_workers = 2) AS
     SELECT generate_series(1, 50); ANALYZE source";
 

@@ -31,7 +31,7 @@ use clients::{KINDS, Receipt, Role, SOURCE, Shared, client};
 use sets::{NAMES, STANDBYS, Set, only, required};
 use standbys::{Standby, any_clock, standby_of};
 
-/// How far ahead of the clock IDs are observed that are followed.
+/// The largest lead over the clock of observed IDs that are followed.
 const MAX_OBSERVED_LEAD: &str = "30s";
 
 const CLIENTS: usize = 4;
@@ -84,24 +84,24 @@ struct Soak {
     primary: Cluster,
     standbys: [Standby; 2],
     is_synchronous: bool,
-    /// How far the clocks are ahead of the true time since jumps were confirmed, in seconds.
+    /// The lead of the clocks over the true time since jumps were confirmed, in seconds.
     base: i64,
     names: &'static str,
     shared: Arc<Shared>,
     clients: Vec<JoinHandle<()>>,
     found: Found,
-    /// What has happened, and how often.
+    /// The number of events of each kind.
     counts: BTreeMap<&'static str, usize>,
     started: Instant,
 }
 
-/// What was received.
+/// The IDs that were received.
 #[derive(Default)]
 struct Found {
     /// IDs in increasing order, and those that came after a higher one.
     ids: Vec<i64>,
     late: HashSet<i64>,
-    /// What was received since the last promotion.
+    /// The IDs that were received since the last promotion.
     recent: Vec<Receipt>,
     /// IDs that were lost, and of which nothing was promised.
     unpromised: HashSet<i64>,
@@ -323,7 +323,7 @@ impl Soak {
         "promotions"
     }
 
-    /// What was promised of the IDs that the promoted server does not know of.
+    /// Checks the promise for the IDs that the promoted server does not know of.
     fn judge(&mut self, client: &mut Client, promoted: usize) {
         client.batch_execute("SET synchronous_commit = local").expect("set");
         let floor = bigint(client, "SELECT snowflake_max(snowflake_floor())");

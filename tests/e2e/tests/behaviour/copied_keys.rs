@@ -9,7 +9,7 @@ use snowflake_e2e::{
     Cluster, NEXT, Run, assert_increasing, bigint, bigints, create_orders, new_directory,
 };
 
-/// How many rows each file has: more than COPY keeps for one insertion.
+/// The number of rows of each file: more than COPY keeps for one insertion.
 const ROWS: u64 = 2500;
 
 #[test]

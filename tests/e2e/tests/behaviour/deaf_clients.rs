@@ -8,7 +8,7 @@ use std::time::Duration;
 use postgres::NoTls;
 use snowflake_e2e::{Cluster, DeafClient, NEXT, Register, Run, eventually, within};
 
-/// What another session gets that wants an ID: an error's SQLSTATE, if it is one.
+/// Takes an ID in another session, and returns the SQLSTATE of the error, if it is one.
 #[track_caller]
 fn assert_others_are_answered(cluster: &Cluster) -> Option<String> {
     let config = cluster.config();
@@ -59,8 +59,8 @@ fn others_are_answered_while_an_error_of_postgresql_is_reported() {
     assert_eq!(assert_others_are_answered(&cluster), None);
 }
 
-/// What writes a deleted register again waits until every process has closed the file. The log names
-/// one that waits for its client, and others take IDs meanwhile.
+/// The statement that writes a deleted register again waits until every process has closed the file.
+/// The log names one that waits for its client, and others take IDs meanwhile.
 #[test]
 fn others_take_ids_while_a_deleted_register_is_written_again() {
     let cluster = Cluster::start();
@@ -81,7 +81,7 @@ fn others_take_ids_while_a_deleted_register_is_written_again() {
     cluster.run("SELECT snowflake_floor()");
 }
 
-/// What concerns the administrator is not sent to whoever takes an ID.
+/// A session that takes an ID is not sent messages for the administrator.
 #[test]
 fn no_client_sees_what_is_for_the_log() {
     let cluster = Cluster::builder().fake_clock().start();

@@ -1,4 +1,4 @@
-//! What README.md and the pages of docs/ show is true.
+//! README.md and the pages of docs/ show what happens.
 
 mod reference;
 
@@ -19,7 +19,7 @@ fn pages_for_one_server() -> impl Iterator<Item = Page> {
     pages().into_iter().filter(|page| page.name != MIGRATIONS)
 }
 
-/// What a program prints that reads this.
+/// Returns the output of a program that reads this.
 fn piped(command: &mut Command, input: &str) -> String {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program runs");
@@ -29,7 +29,7 @@ fn piped(command: &mut Command, input: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// What psql prints for the command. psql starts in `directory`.
+/// Returns the output of psql for the command. psql starts in `directory`.
 fn psql(cluster: &Cluster, directory: &Path, options: &[&str], command: &str) -> String {
     let mut psql = cluster.client_program("psql");
     psql.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"]).args(options);
@@ -41,7 +41,7 @@ fn psql(cluster: &Cluster, directory: &Path, options: &[&str], command: &str) ->
 fn run_blocks(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
     let blocks = page.blocks();
     for block in &blocks {
-        // What the reader puts into a file.
+        // The reader puts this block into a file.
         if let Some(file) = block.language.strip_prefix("sql ") {
             fs::write(directory.join(file), &block.text).expect("a file");
         }
@@ -83,7 +83,7 @@ fn run_examples(page: &Page, cluster: &Cluster, directory: &Path) -> usize {
 /// them, Unix time in s.
 const TIME_OF_PAGES: u64 = 1_795_260_600;
 
-/// What to set a clock forward or back by, so that it shows a time, which is Unix time in s.
+/// Returns the offset of a clock that shows a time, which is Unix time in s.
 pub fn offset_to(time: u64) -> String {
     let then = UNIX_EPOCH + Duration::from_secs(time);
     match SystemTime::now().duration_since(then) {

@@ -1,4 +1,4 @@
-//! What uses the extension survives pg_dump and pg_restore.
+//! Objects that use the extension survive pg_dump and pg_restore.
 
 use std::fs;
 

@@ -44,7 +44,8 @@ fn orders(client: &mut Client) -> String {
 
 const LAYOUTS: &str = "SELECT count(*) FROM snowflake_internal.snowflake_layout";
 
-/// What the guard says, whose detail and hint `tests/scenarios/layouts/of_a_database.sql` shows.
+/// Asserts the error of the guard, whose detail and hint
+/// `tests/scenarios/layouts/of_a_database.sql` shows.
 #[track_caller]
 fn assert_refused(restored: Result<String, String>) {
     let said = restored.expect_err("an error");
@@ -132,7 +133,7 @@ fn data_that_is_restored_without_triggers_is_noticed() {
 const INSERT_LAYOUT: &str =
     "INSERT INTO snowflake_internal.snowflake_layout VALUES ('2015-01-01+00', 5, 5, 13)";
 
-/// What `snowflake_check()` says of the table.
+/// Returns the row of `snowflake_check()` on the table.
 fn layout_of_database(client: &mut Client) -> (bool, String) {
     let (ok, detail, _) = check(client, "layout of the database");
     (ok, detail)

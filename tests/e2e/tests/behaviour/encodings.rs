@@ -69,7 +69,7 @@ fn a_notice_quotes_a_name_beyond_ascii() {
     cluster.restart_with(&[("snowflake.sequence_bits", "13")]);
     let (mut client, notices) = cluster.connect_with_notices("latin1");
     client.run("SELECT snowflake_confirm('layout')");
-    // What comes after a notice has its own texts and context.
+    // An error after a notice has its own texts and context.
     let error = error_of(client.batch_execute(
         "DO $$
          DECLARE claimed text;

@@ -9,7 +9,7 @@ use snowflake_e2e::{
     dump_and_restore, error_of, eventually, new_directory, value, values,
 };
 
-/// What describes the extension in the catalog, object by object: one text for each. Nothing is
+/// A description of the extension in the catalog, object by object: one text for each. Nothing is
 /// left out that one database can have and another lack, but for numbers of objects.
 const CATALOG: &str = r"
     WITH extension AS (SELECT * FROM pg_extension WHERE extname = 'snowflake'),
@@ -94,7 +94,7 @@ fn databases(cluster: &Cluster) -> Vec<(String, Client)> {
 
 const UPDATE: &str = "ALTER EXTENSION snowflake UPDATE";
 
-/// What a user might have made of the objects of a former release.
+/// Objects of a user that depend on those of a former release.
 const USED: &str = "
     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text,
         created timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED);
@@ -160,7 +160,7 @@ fn an_update_leads_to_what_is_installed_anew() {
     }
 }
 
-/// What says that this database has claims.
+/// The entry which says that this database has claims.
 const NOTED: &str = "FROM pg_shdepend WHERE refclassid = 'pg_database'::regclass
     AND objid = 'snowflake_internal.snowflake_node_claims'::regclass
     AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())";

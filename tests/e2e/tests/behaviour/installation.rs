@@ -120,7 +120,7 @@ fn sudo_is_not_used_where_the_user_may_write() {
     assert!(!used.exists(), "{said}");
 }
 
-/// What is missing is named as other distributions name it.
+/// Missing packages have the names of other distributions.
 #[test]
 fn a_system_without_apt_is_told_what_to_install() {
     let programs = tempfile::tempdir().expect("a directory for temporary files");
@@ -173,7 +173,7 @@ fn two_installations_at_once_do_not_disturb_each_other() {
     assert!(library("one") == library("two"));
 }
 
-/// What a build needs is looked up before it begins, and said in one line.
+/// A missing tool is reported in one line before the build begins.
 #[test]
 fn a_rust_that_does_not_suffice_is_reported_at_once() {
     for (name, text, said) in [

@@ -22,7 +22,7 @@ fn assert_refused(cluster: &Cluster) {
         assert_eq!(error.message(), REFUSED);
         assert!(error.hint().expect("a hint").contains("snowflake_confirm('layout')"));
     }
-    // What names its layout depends on nothing.
+    // A call that names its layout depends on nothing.
     client.run("SELECT snowflake_timestamp(175928847299117063, '2015-01-01+00')");
 }
 
@@ -53,8 +53,8 @@ fn a_server_with_another_layout_does_not_decode() {
     cluster.run(DECODE);
 }
 
-/// What a session of a standby decodes of the newest row, whose ID was issued under another layout:
-/// an error, and never a time.
+/// A session of a standby that decodes the newest row, whose ID was issued under another layout,
+/// gets an error, and never a time.
 #[test]
 fn an_open_session_of_a_standby_notices_another_layout() {
     let mut primary = Cluster::start();
@@ -174,7 +174,7 @@ fn a_standby_without_the_confirmed_layout_names_it() {
     );
     standby.run(DECODE);
 
-    // What it says is what happens.
+    // After a promotion, IDs are refused, as the row says.
     drop(primary);
     standby.promote();
     let error = error_of(standby.connect().query(NEXT, &[]));
@@ -187,7 +187,8 @@ fn a_standby_without_the_confirmed_layout_names_it() {
     standby.run(NEXT);
 }
 
-/// What was computed under the old layout is named in each database in which the layout is confirmed.
+/// Objects that were computed under the old layout are named in each database in which the layout is
+/// confirmed.
 #[test]
 fn a_confirmed_layout_names_what_holds_old_times() {
     let mut cluster = Cluster::start();
@@ -234,7 +235,7 @@ fn a_confirmed_layout_names_what_holds_old_times() {
         ] {
             assert!(detail.contains(&object), "{detail}");
         }
-        // What does not depend on the layout of the server is left alone.
+        // Objects that do not depend on the layout of the server are left alone.
         for other in ["column id", "_text", "_named", "_mine"] {
             assert!(!detail.contains(other), "{detail}");
         }

@@ -57,7 +57,7 @@ const INSERT: &str = r#"
     INSERT INTO "My Shop".orders (region) VALUES ('europe');
     INSERT INTO logs (line) VALUES ('this month')"#;
 
-/// What the page says of generated columns, indexes and functions.
+/// The statements of the page for generated columns, indexes and functions.
 const REPLACE: &str = r#"
     ALTER TABLE "My Shop".orders ALTER COLUMN created_at DROP EXPRESSION;
     DROP INDEX "My Shop".by_time;
@@ -119,7 +119,7 @@ fn an_awkward_database_is_left_by_the_readme() {
     leave(&page("README.md").section("Leave"));
 }
 
-/// What the page looks for in a dump after the keys have sequences again.
+/// The page looks for this in a dump after the keys have sequences again.
 #[test]
 fn a_dump_shows_what_else_uses_the_extension() {
     let cluster = Cluster::start();

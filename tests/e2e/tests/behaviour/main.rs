@@ -1,4 +1,4 @@
-//! What a user sees, on real clusters. One module per behaviour.
+//! Behaviour that a user sees, on real clusters. One module per behaviour.
 
 mod adoption;
 mod bad_settings;

@@ -132,7 +132,7 @@ fn the_second_key_differs_whatever_the_times_are() {
          INSERT INTO customers (created_at, key)
              SELECT '2020-06-03 12:00:00+00', NULL FROM generate_series(1, 10000)",
     );
-    // Its unique index is built.
+    // The unique index is built.
     follow("Fill the second key", &mut cluster);
     let times = "SELECT count(*) FROM customers
         WHERE snowflake_timestamp(key) - created_at BETWEEN '-1 ms' AND '2 ms'";
@@ -143,8 +143,8 @@ fn the_second_key_differs_whatever_the_times_are() {
     assert_eq!(bigint(&mut client, back), 0);
 }
 
-/// What pgEdge's extension leaves in a database: the schema, a function in the place of its own,
-/// and a table with IDs that it has issued (136169504773246976 is the documentation's example in the
+/// Objects of pgEdge's extension in a database: the schema, a function in the place of its own, and
+/// a table with IDs that it has issued (136169504773246976 is the documentation's example in the
 /// order of bits of later versions; 413334082185859072 is one of Supabase's pull request 2050).
 const PGEDGE: &str = "
     CREATE SCHEMA snowflake;

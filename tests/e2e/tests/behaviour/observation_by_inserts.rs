@@ -1,5 +1,5 @@
-//! What a role can do to a subscriber that observes IDs and watches for twins, if it may insert into
-//! the published table, and what keeps it from that.
+//! Attacks of a role that may insert into a published table on a subscriber that observes IDs and
+//! watches for twins, and the protection from them.
 
 use postgres::Client;
 use snowflake_e2e::{Cluster, NEXT, Run, bigint, check, error_of, eventually, value};
@@ -15,7 +15,7 @@ fn id(client: &mut Client, from_now: &str, identity: &str) -> i64 {
     )
 }
 
-/// How far the next ID of a server is ahead of its clock, ms.
+/// Returns the lead of the next ID of a server over its clock, ms.
 fn lead(client: &mut Client) -> i64 {
     let lead = format!(
         "SELECT (1000 * extract(epoch FROM snowflake_timestamp(({NEXT})) - clock_timestamp()))::bigint"

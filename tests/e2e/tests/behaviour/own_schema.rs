@@ -1,4 +1,4 @@
-//! What dumps and publications do with the tables of the extension.
+//! The tables of the extension in dumps and publications.
 
 use postgres::Client;
 use snowflake_e2e::{
@@ -21,7 +21,7 @@ fn original(cluster: &Cluster) -> Vec<String> {
     rows
 }
 
-/// What these roles may do with the tables of the extension.
+/// The privileges of these roles on the tables of the extension.
 const GRANTED: &str = "
     SELECT format('%s: %s to %s', relname, privilege_type, grantee::regrole)
     FROM pg_class, aclexplode(relacl)
@@ -72,7 +72,8 @@ fn an_ordinary_owner_dumps_and_restores_both_tables() {
     dump_and_restore(&cluster, "original", "once_more");
 }
 
-/// What a superuser grants is in the dump. Only a superuser can restore it; the rows arrive anyway.
+/// A dump contains what a superuser grants. Only a superuser can restore it; the rows arrive
+/// anyway.
 #[test]
 fn privileges_that_were_granted_are_restored_by_superusers_only() {
     let cluster = start();

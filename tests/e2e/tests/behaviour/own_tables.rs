@@ -11,7 +11,7 @@ use snowflake_e2e::{Cluster, Programs, Run, bigint, error_of, eventually, new_di
 pub const CLAIMS: &str = "snowflake_internal.snowflake_node_claims";
 pub const LAYOUT: &str = "snowflake_internal.snowflake_layout";
 
-/// What writes the tables.
+/// Statements that write the tables.
 pub const CLAIM: &str = "SELECT snowflake_claim_node('db-1')";
 pub const CONFIRM: &str = "SELECT snowflake_confirm('layout')";
 
@@ -64,7 +64,7 @@ pub fn assert_no_mark(cluster: &Cluster) {
     assert_eq!(bigint(&mut cluster.connect_to("theirs"), claims), 0);
 }
 
-/// How many sessions wait for a lock.
+/// Returns the number of sessions that wait for a lock.
 pub fn waiting(cluster: &Cluster) -> i64 {
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
     bigint(&mut cluster.connect_to("theirs"), waiting)
@@ -159,7 +159,7 @@ fn members_of_pg_write_all_data_change_what_security_says() {
     writer.run(&format!("UPDATE {LAYOUT} SET sequence_bits = 13, worker_bits = 4"));
     let carried = format!("SELECT sequence_bits::bigint FROM {LAYOUT}");
     assert_eq!(bigint(&mut client, &carried), 13);
-    // What they insert is judged as what others insert.
+    // Their rows are judged as those of others.
     let insert = format!("INSERT INTO {CLAIMS} VALUES (0, 0, 'db-3', now(), NULL, NULL)");
     error_of(writer.batch_execute(&insert));
     assert_no_spy(&cluster);

@@ -10,7 +10,7 @@ use crate::own_tables::{
     CLAIM, CLAIMS, CONFIRM, LAYOUT, assert_no_mark, assert_no_spy, start, waiting,
 };
 
-/// What the owner of the extension does in one transaction: each write of these tables runs spies,
+/// Acts of the owner of the extension in one transaction: each write of these tables runs spies,
 /// and so does each read of the view that has the name of the other table.
 const REPLACE: &str = "
     BEGIN;

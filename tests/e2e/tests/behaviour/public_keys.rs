@@ -338,7 +338,7 @@ fn reloaded_during(cluster: &Cluster, query: &str, keys: &str) -> Vec<String> {
     })
 }
 
-/// What is shown to whom, with everything that a server can log: no key.
+/// No role is shown a key, nor is it logged, with everything that a server can log.
 #[test]
 fn nothing_shows_a_key() {
     let cluster = Cluster::builder()

@@ -43,7 +43,7 @@ fn beside<T>(cluster: &Cluster, sessions: usize, act: impl FnOnce() -> T) -> (i6
     })
 }
 
-/// How often IDs are ahead of the clock when they are returned.
+/// The number of IDs that are ahead of the clock when they are returned.
 const AHEAD: &str = "SELECT count(*) FROM (
     SELECT snowflake_nextval() AS id, clock_timestamp() AS clock FROM generate_series(1, 500) OFFSET 0
 ) AS ids WHERE snowflake_timestamp(id) > clock";
@@ -77,7 +77,7 @@ fn ids_of_the_queue_are_distinct_and_increase() {
     assert_distinct(all);
 }
 
-/// What only the queue is ahead is no lead that anybody sees, and no clock that is behind.
+/// The lead of the queue alone is shown to nobody, and is no clock that is behind.
 #[test]
 fn the_lead_of_the_queue_is_not_shown() {
     let cluster =

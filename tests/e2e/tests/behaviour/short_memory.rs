@@ -17,7 +17,7 @@ fn builder() -> ClusterBuilder {
         .set("autovacuum", "off")
 }
 
-/// What a role without privileges can do with the extension, by the catalog. A text is long where it may
+/// Calls of the extension by a role without privileges, from the catalog. A text is long where it may
 /// be.
 fn acts(cluster: &Cluster) -> Vec<String> {
     const VIEWS: &str = "SELECT format('TABLE %s', c.oid::regclass)
@@ -66,8 +66,8 @@ fn usual(cluster: &Cluster, act: &str) -> Option<SqlState> {
     error(&mut cluster.connect_as("plain", "postgres"), "BEGIN", act)
 }
 
-/// Whether it says that memory is short. Regular expressions of PostgreSQL have an error of their own for
-/// that.
+/// Returns whether the error says that memory is short. Regular expressions of PostgreSQL have an error
+/// of their own for that.
 fn is_short(error: &Option<SqlState>) -> bool {
     [SqlState::OUT_OF_MEMORY, SqlState::INVALID_REGULAR_EXPRESSION]
         .iter()

@@ -1,4 +1,4 @@
-//! What `pg_stat_snowflake` and `snowflake_status` say of clocks.
+//! Clocks in `pg_stat_snowflake` and `snowflake_status`.
 
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -30,8 +30,8 @@ const SCHEMAS: &str = "
     END $$;
     RESET ROLE";
 
-/// What a parameter of each type takes without a cast: values of the types that are converted to it,
-/// and a literal, which is a text as soon as a function takes one there.
+/// Arguments that a parameter of each type takes without a cast: values of the types that are
+/// converted to it, and a literal, which is a text as soon as a function takes one there.
 const ACCEPTED: &str = r#"
     CREATE TEMP TABLE accepted AS
     WITH several(type) AS (SELECT unnest('{bool, "\"char\"", name, text, varchar, bpchar, int2, int4, int8, numeric, float8, oid, regclass,
@@ -107,8 +107,8 @@ const SET_TRAPS: &str = r#"
     RESET check_function_bodies;
     RESET ROLE"#;
 
-/// What a conversion changes. Its types are those that PostgreSQL's operators take exactly, before it
-/// and after it: what is inexact in an expression of a user is the user's own affair.
+/// Tables that a conversion changes. Its types are those that PostgreSQL's operators take exactly,
+/// before it and after it: an inexact expression of a user is the user's own affair.
 const SHOP: &str = "
     SET ROLE app;
     CREATE TABLE shop.orders (id serial PRIMARY KEY CHECK (id > 0), item text CHECK (length(item) < 100));
@@ -122,7 +122,7 @@ const SHOP: &str = "
 /// In the path of the caller, everything of PostgreSQL's own is behind the traps.
 const PATH: &str = "SET search_path = first, ids, pg_catalog";
 
-/// What everybody may do.
+/// Statements that every role may execute.
 const USE: &str = "
     SELECT ids.snowflake_nextval(), ids.snowflake_nextval(3), ids.snowflake_currval(), ids.snowflake_floor();
     SELECT ids.snowflake_parse(id), ids.snowflake_timestamp(id), ids.snowflake_datacenter_id(id), ids.snowflake_worker_id(id),
@@ -150,7 +150,8 @@ const USE: &str = "
     SELECT ids.snowflake_conversion('{shop.orders}');
     SELECT ids.snowflake_reversion(schema => 'shop')";
 
-/// What a superuser may do. The row that is replicated carries the identity of the server.
+/// Statements that a superuser may execute. The row that is replicated carries the identity of the
+/// server.
 const ADMINISTER: &str = "
     SELECT ids.snowflake_confirm('layout'), ids.snowflake_confirm('clock'), ids.snowflake_set_floor(ids.snowflake_floor());
     ALTER TABLE shop.visits ENABLE REPLICA TRIGGER watch;
@@ -160,8 +161,8 @@ const ADMINISTER: &str = "
     SELECT * FROM ids.snowflake_check();
     SELECT ids.snowflake_stat_reset()";
 
-/// What a statement creates in an adopted schema. The last table belongs to `app`, also if a superuser
-/// changes it.
+/// Tables that statements create in an adopted schema. The last table belongs to `app`, also if a
+/// superuser changes it.
 const ADOPT: &str = "
     SET snowflake.adopted_schemas = 'shop, news';
     CREATE SCHEMA news;
@@ -173,7 +174,7 @@ const ADOPT: &str = "
     ALTER TABLE shop.later ADD COLUMN id bigserial PRIMARY KEY;
     RESET snowflake.adopted_schemas";
 
-/// Whether the keys of [`ADOPT`] take snowflake IDs.
+/// True if the keys of [`ADOPT`] take snowflake IDs.
 const ADOPTED: &str = "
     SELECT count(*) = 4
     FROM pg_attrdef JOIN pg_class AS c ON c.oid = adrelid
@@ -245,7 +246,7 @@ fn nothing_of_an_updated_extension_springs_a_trap() {
 /// Does everything, as a role that is no superuser and as one, with the extension as a statement
 /// installs it, or updates it from a release.
 fn check(release: Option<&str>, install: &str) {
-    /// What has a trap in its definition, and might not have sprung it yet.
+    /// Objects that have a trap in their definition, and might not have sprung it yet.
     const CAUGHT: &str = "
         SELECT string_agg(pg_describe_object(classid, objid, objsubid), ', ') FROM pg_depend
         WHERE classid <> 'pg_operator'::regclass

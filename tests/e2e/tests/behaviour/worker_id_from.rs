@@ -94,7 +94,7 @@ fn an_environment_variable_has_it_where_the_others_are_as_required() {
     cluster.set_environment("POD_INDEX=0");
     cluster.restart();
     assert_eq!(bigint(&mut cluster.connect(), WORKER), 0);
-    // What else is required is required, too.
+    // The other setting is required, too.
     cluster.restart_with(&[("snowflake.identity_requires", "CLUSTER_NAME=shop")]);
     let error = error_of(cluster.connect().batch_execute(NEXT));
     assert_eq!(error.message(), "snowflake.identity_requires does not hold on this server");

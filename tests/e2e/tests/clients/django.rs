@@ -31,7 +31,7 @@ fn assert_no_difference(program: &Program) {
     assert!(found.contains("No changes detected"), "{found}");
 }
 
-/// What a program prints that uses the models.
+/// Returns the output of a program that uses the models.
 #[track_caller]
 fn eval(program: &Program, code: &str) -> String {
     let set_up = "import django; django.setup()\nfrom orders.models import *\n";
@@ -201,8 +201,8 @@ for order in orders:
     print(order.item, order.id)
 "#;
 
-/// What programs do with objects whose key is not known yet, and with those of `bulk_create()`.
-/// Each line that this prints is what became of it.
+/// Acts of programs on objects whose key is not known yet, and on those of `bulk_create()`. Each
+/// line of output is the result of one.
 const TRIED: &str = r#"
 def many_parents_and_then_their_children():
     orders = Order.objects.bulk_create([Order(item=item) for item in "ab"])

@@ -20,8 +20,8 @@ const CUPS: &str = "
     ) UNION ALL SELECT NULL;
     CREATE TABLE copies (id bigint, order_id bigint)";
 
-/// How many of the copies refer to the same order as the cup, to another one that exists, and to
-/// none.
+/// The numbers of copies that refer to the same order as the cup, to another one that exists, and
+/// to none.
 const COPIES: &str = "
     SELECT format(
         '%s %s %s', count(*) FILTER (WHERE copies.order_id = cups.order_id),

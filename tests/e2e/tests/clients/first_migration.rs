@@ -18,7 +18,7 @@ const MIGRATIONS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// What a dump has of the rows.
+/// Options of a dump of the rows alone.
 const DATA: [&str; 2] = ["--data-only", "--table=orders"];
 
 /// A server with an empty database, that preloads the library with this worker ID, or does not.

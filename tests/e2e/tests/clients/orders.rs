@@ -15,7 +15,7 @@ const CREATE: [&str; 6] = ["sqlalchemy", "pandas", "activerecord", "gorm", "doct
 const NO_MORE: &str = "''";
 const TIME: &str = "'issued at ' || ms";
 
-/// What node-postgres prints of an ID: a string, the number that is nearest to it, and what
+/// The output of node-postgres for an ID: a string, the number that is nearest to it, and what
 /// `snowflake_json()` returns, with the ID as a string.
 const NODE_POSTGRES: &str = r#"
     format(E'string %s as a number: %s\n%s', tea, tea::float8::text::numeric,

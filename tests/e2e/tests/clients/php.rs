@@ -60,8 +60,8 @@ fn doctrine_looks_for_a_sequence() {
     }
 }
 
-/// What Doctrine would execute to make the database like the models, and to undo it: what
-/// `migrations:diff` writes into `up()` and `down()`.
+/// Statements with which Doctrine would make the database like the models, and undo that:
+/// `migrations:diff` writes them into `up()` and `down()`.
 const DIFFERENCES: &str = "
     require 'connect.php';
     require 'Order.php';

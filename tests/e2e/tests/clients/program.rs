@@ -17,7 +17,7 @@ pub struct Program {
     pub cluster: Cluster,
     /// A copy of the program, because some clients write beside their programs.
     pub directory: TempDir,
-    /// What `tools/test-clients` installed for all clients.
+    /// The directory that `tools/test-clients` installed for all clients.
     clients: PathBuf,
     client: String,
 }
@@ -49,31 +49,31 @@ impl Program {
         Program { cluster, directory, clients, client: client.to_owned() }
     }
 
-    /// What a command prints, such as `python orders.py`.
+    /// Returns the output of a command, such as `python orders.py`.
     #[track_caller]
     pub fn run(&self, line: &str) -> String {
         stdout(self.output(line, None))
     }
 
-    /// What a command prints with another argument, such as statements after `python -c`.
+    /// Returns the output of a command with another argument, such as statements after `python -c`.
     #[track_caller]
     pub fn eval(&self, line: &str, code: &str) -> String {
         stdout(self.output(line, Some(code)))
     }
 
-    /// What a command says that fails.
+    /// Returns the message of a command that fails.
     #[track_caller]
     pub fn error(&self, line: &str) -> String {
         error(self.output(line, None))
     }
 
-    /// What a command says that fails with another argument.
+    /// Returns the message of a command that fails with another argument.
     #[track_caller]
     pub fn error_of(&self, line: &str, code: &str) -> String {
         error(self.output(line, Some(code)))
     }
 
-    /// What a command does.
+    /// Runs a command.
     pub fn output(&self, line: &str, code: Option<&str>) -> Output {
         let output = self.command(line).args(code).output();
         output.unwrap_or_else(|error| panic!("{line}: {error}"))
@@ -157,7 +157,7 @@ impl Program {
         rows.len()
     }
 
-    /// How many statements that insert into the table the server has got.
+    /// Returns the number of statements that insert into the table and that the server has got.
     pub fn inserts(&self, table: &str) -> usize {
         let log = self.cluster.log().replace('"', "").replace("INTO public.", "INTO ");
         let statement = format!(": INSERT INTO {table} ");
@@ -165,7 +165,7 @@ impl Program {
     }
 }
 
-/// Whether the server issued an ID.
+/// True if the server issued the ID.
 pub const ISSUED: &str = "snowflake_datacenter_id(id) = 5 AND snowflake_worker_id(id) = 9
     AND snowflake_timestamp(id) BETWEEN pg_postmaster_start_time() AND snowflake_floor()";
 
@@ -195,7 +195,7 @@ pub fn row(line: &str) -> Option<(String, i64)> {
     Some((item.to_owned(), id.parse().ok()?))
 }
 
-/// What a program prints that succeeds.
+/// Returns the output of a program that succeeds.
 #[track_caller]
 pub fn stdout(output: Output) -> String {
     let [stdout, stderr] = said(&output);
@@ -203,7 +203,7 @@ pub fn stdout(output: Output) -> String {
     stdout
 }
 
-/// What a program says that fails.
+/// Returns the message of a program that fails.
 #[track_caller]
 fn error(output: Output) -> String {
     let [stdout, stderr] = said(&output);

@@ -8,7 +8,7 @@ use snowflake_e2e::bigints;
 
 use crate::program::{KEYS, Program, stdout};
 
-/// What a program of `tests/clients/public-ids/` makes of these lines, `to` or `from` names.
+/// Converts these lines with a program of `tests/clients/public-ids/`, `to` or `from` names.
 fn converted(mut command: Command, direction: &str, prefix: &str, lines: &[String]) -> Vec<String> {
     command.args([direction, prefix]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("the program runs");
@@ -18,7 +18,7 @@ fn converted(mut command: Command, direction: &str, prefix: &str, lines: &[Strin
     printed.lines().map(str::to_owned).collect()
 }
 
-/// What the server makes of them.
+/// Converts them on the server.
 fn names(client: &mut Client, ids: &[i64], prefix: &str) -> Vec<String> {
     let names = "SELECT snowflake_to_public(id, $2) FROM unnest($1::bigint[]) AS id";
     client.query(names, &[&ids, &prefix]).expect("names").iter().map(|row| row.get(0)).collect()
@@ -73,8 +73,8 @@ fn programs_agree_with_the_server() {
     }
 }
 
-/// What a program of a framework prints: the names of its orders, and what it finds by the first
-/// one.
+/// Checks the output of a program of a framework: the names of its orders, and the order that it
+/// finds by the first one.
 fn serializes(printed: &str, program: &Program) {
     let lines: Vec<&str> = printed.lines().collect();
     let orders: Vec<serde_json::Value> = serde_json::from_str(lines[0]).expect("JSON");

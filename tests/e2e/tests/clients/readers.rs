@@ -1,4 +1,4 @@
-//! What reads IDs from JSON, and which of it rounds them: the table of the page.
+//! Readers of IDs in JSON, with those that round them: the table of the page.
 
 use crate::program::Program;
 
@@ -35,14 +35,14 @@ const READERS: [(&str, &str, &str, &str); 7] = [
     ),
     ("prisma", EXACT, "bigint 2126767223489040385", "bigint 2126767223489040385"),
     ("typeorm", EXACT, "string 2126767223489040385", "string 2126767223489040385"),
-    // Its max(), and one of a text.
+    // A max() of IDs, and one of a text.
     (
         "sequelize",
         EXACT,
         "string 2126767223489040385 2126767223489040384 2126767223489040388",
         "string 2126767223489040385 2126767223489040384 2126767223489040388",
     ),
-    // Its pages, of which the first returns for ever where the cursor is rounded.
+    // Pages, of which the first returns for ever where the cursor is rounded.
     (
         "postgraphile",
         EXACT,

@@ -36,7 +36,7 @@ key = Column("id", BigInteger, primary_key=True, autoincrement=True, server_defa
 print(CreateTable(Table("serial", MetaData(), key)).compile(dialect=postgresql.dialect()))
 "#;
 
-/// What `alembic init` sets up, with `env.py` and the models of the program.
+/// Sets up Alembic by `alembic init`, with `env.py` and the models of the program.
 fn alembic() -> Program {
     let program = Program::of("sqlalchemy");
     program.run("alembic init migrations");
@@ -78,7 +78,7 @@ with Session(create_engine("postgresql+psycopg://")) as session:
     assert_eq!(program.assert_orders(&program.eval("python -c", insert)), 3);
 }
 
-/// What configures Alembic.
+/// The configuration of Alembic.
 pub const ENV: &str = "migrations/env.py";
 const FILTER: &str = "        include_name=include_name,\n";
 const DEFAULTS: &str = "        compare_server_default=True,\n";

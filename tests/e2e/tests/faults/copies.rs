@@ -10,7 +10,7 @@ use super::{NEXT, archive, floor, recover, wait_until_heard};
 
 const SETTLE: &str = "SELECT snowflake_set_floor(greatest(snowflake_floor(), now()))";
 
-/// What takes the memory of a server away.
+/// Acts that take the memory of a server away.
 const STARTS: [fn(&mut Cluster); 3] = [
     Cluster::restart,
     |cluster| cluster.crash_a_backend(),
@@ -232,7 +232,7 @@ fn a_promotion_is_no_copy() {
     assert_copy(&primary, false);
 }
 
-/// What the page says of the row: nothing shows these copies.
+/// Nothing shows these copies, as the page says of the row.
 #[test]
 fn some_copies_do_not_show() {
     let mut original = Cluster::start();

@@ -61,7 +61,7 @@ fn a_full_disk_leaves_nothing_behind() {
     journal.check();
 }
 
-/// How many floors there are.
+/// The number of floors.
 const FLOOR: &str = "SELECT count(snowflake_floor())";
 
 /// Lets whoever creates the register on this server wait after the file is there, until this file is

@@ -23,7 +23,7 @@ fn assert_refused(cluster: &Cluster, detail: &str, hint: &str) {
     assert_eq!(notices.iter().collect::<Vec<_>>(), []);
 }
 
-/// What it is called, and what it does to the page.
+/// The name of the damage, and the change of the page.
 type Damage = (&'static str, fn(&mut Vec<u8>));
 
 /// Changes the page of a stopped server.

@@ -104,7 +104,7 @@ fn nobody_writes_to_the_deleted_file() {
     administrator.batch_execute(statement(&hint)).expect("a floor");
     // The first ID looks for the file by its name, others do not.
     journal.take(&mut administrator, NEXT).expect("an ID");
-    // What is promised now is in the buffer pool alone, until the writer needs the buffer.
+    // The latest record is in the buffer pool alone, until the writer needs the buffer.
     cluster.set_clock("+1h");
     let before = fs::read(Register::path(&cluster)).expect("the register");
     journal.take(&mut writer, NEXT).expect("an ID");

@@ -1,4 +1,4 @@
-//! What somebody is told who forgets a step: each on a server on which the step was left out, and on
+//! Messages for somebody who forgets a step: each on a server on which the step was left out, and on
 //! one on which it was not.
 
 use snowflake_e2e::{Cluster, assert_check, check, value};

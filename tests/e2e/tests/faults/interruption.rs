@@ -75,7 +75,7 @@ fn an_interrupted_session_leaves_no_lock_behind() {
         journal.take(&mut watcher, NEXT).expect("an ID");
     }
     println!("90 extensions, {interrupted} sessions interrupted, {} IDs", journal.check());
-    // What is ahead of the clock is behind the server after a crash.
+    // A lead over the clock is behind the server after a crash.
     watcher.query("SELECT snowflake_set_floor(now() + interval '1 hour')", &[]).expect("a floor");
     journal.take(&mut watcher, NEXT).expect("an ID");
     assert_goes_on(cluster, &journal);

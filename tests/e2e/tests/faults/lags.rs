@@ -12,18 +12,19 @@ use super::NEXT;
 
 /// A primary whose sequence is short, so that sessions use up every millisecond, and its standby.
 struct Scenario {
-    /// How far IDs are ahead of the primary's clock, in seconds.
+    /// The lead of IDs over the primary's clock, in seconds.
     lead: u32,
     /// In seconds.
     margin: u64,
     max_burst: &'static str,
     lag: Duration,
-    /// How far IDs get while the standby lags. A slow machine needs more time for it than `lag`.
+    /// The progress of IDs while the standby lags. A slow machine needs more time for it than
+    /// `lag`.
     progress: Duration,
     moved: Moved,
 }
 
-/// What moves IDs ahead of the primary's clock in the lag.
+/// The cause that moves IDs ahead of the primary's clock in the lag.
 #[derive(Clone, Copy, PartialEq)]
 enum Moved {
     Not,
@@ -44,9 +45,9 @@ const TIMESTAMP_SHIFT: u32 = 14;
 const OLD_ENOUGH: Duration = Duration::from_secs(16);
 
 impl Scenario {
-    /// How many IDs come again if the standby lags by no more than the margin and a second. On a busy
-    /// machine, more time may pass until the primary is dead. That says nothing of the promise, and is
-    /// tried again.
+    /// Returns the number of IDs that come again if the standby lags by no more than the margin and a
+    /// second. On a busy machine, more time may pass until the primary is dead. That says nothing of
+    /// the promise, and is tried again.
     fn returned_in_time(&self) -> usize {
         for _ in 0..5 {
             let (returned, lag) = self.returned();
@@ -58,8 +59,8 @@ impl Scenario {
         panic!("the machine is too busy for a lag of {:?}", self.lag);
     }
 
-    /// How many of the IDs that clients received come again after the failover, and how long before the
-    /// end of the primary it had last sent WAL.
+    /// Returns the number of the IDs that clients received and that come again after the failover, and
+    /// the time between the last WAL that the primary sent and its end.
     fn returned(&self) -> (usize, Duration) {
         let mut primary = Cluster::builder()
             .fake_clock()
@@ -67,13 +68,13 @@ impl Scenario {
             .set("snowflake.failover_margin", &format!("{}s", self.margin))
             .set("snowflake.max_observed_lead", if self.observes() { "10s" } else { "0" })
             .set("snowflake.max_burst", self.max_burst)
-            // What is written is flushed at once, as on a server whose transactions write.
+            // WAL is flushed at once, as on a server whose transactions write.
             .set("wal_writer_delay", "10ms")
             .start();
         let publisher = (self.moved == Moved::ByRow).then(|| publisher_of(&primary));
         let standby = primary.standby_at("-1200s");
         primary.connect().batch_execute(NEXT).expect("an ID");
-        // What it reserves after a start is all that it has in advance.
+        // The reservation after a start is all that it has in advance.
         primary.restart_at(&format!("-{}s", self.lead));
         let mut client = primary.connect();
         let mut sender = 0;
@@ -120,7 +121,7 @@ impl Scenario {
             primary.kill();
             last_sent.elapsed()
         });
-        // What it would send again has to be observed again.
+        // Rows that it would send again have to be observed again.
         drop(publisher);
         standby.promote();
         let next = bigints(&mut standby.connect(), "SELECT snowflake_nextval(50000)");

@@ -59,7 +59,7 @@ fn take(journal: &Journal, cluster: &Cluster) {
     journal.take(&mut cluster.connect(), NEXT).expect("an ID");
 }
 
-/// What the server says where it refuses a statement until something is done about it.
+/// Returns the error of a statement that the server refuses until something is done about it.
 #[track_caller]
 fn refusal<T>(result: Result<T, postgres::Error>) -> DbError {
     let error = error_of(result);
@@ -67,7 +67,7 @@ fn refusal<T>(result: Result<T, postgres::Error>) -> DbError {
     error
 }
 
-/// Whether there was something to confirm.
+/// Confirms, and returns whether there was something to confirm.
 fn confirm(cluster: &Cluster, what: &str) -> bool {
     value(&mut cluster.connect(), &format!("SELECT snowflake_confirm('{what}')"))
 }

@@ -63,8 +63,8 @@ fn assert_jump_of_forty_days_is_refused(standby: &Cluster) {
 #[track_caller]
 fn confirm_clock(cluster: &Cluster) {
     assert!(confirm(cluster, "clock"));
-    // What was confirmed stays so, also if the first ID is taken later than max_forward_step would
-    // allow a jump to be.
+    // A confirmation lasts, also if the first ID is taken later than max_forward_step would allow a
+    // jump to be.
     thread::sleep(Duration::from_secs(5));
     let ahead = "SELECT extract(day FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint";
     assert_eq!(bigint(&mut cluster.connect(), ahead), 0);
@@ -99,7 +99,7 @@ fn a_confirmation_right_after_a_promotion_works() {
     }
 }
 
-/// What a worker learned outlives it.
+/// A worker's knowledge outlives it.
 #[test]
 fn a_clock_that_is_set_right_needs_no_confirmation() {
     let (mut primary, _) = begin();
@@ -136,7 +136,7 @@ fn a_clock_three_seconds_ahead_or_an_hour_behind_is_logged() {
     }
 }
 
-/// What it had learned is gone: then the rule of a restart holds.
+/// After a restart, the worker's knowledge is gone, and the rule of a restart holds.
 #[test]
 fn after_a_restart_the_clock_is_judged_by_the_register() {
     let (mut primary, _) = begin();

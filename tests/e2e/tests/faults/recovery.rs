@@ -83,8 +83,8 @@ fn a_base_backup_continues_above_what_it_holds() {
     println!("3 backups under load, {} IDs, of which {returned} came again", journal.check());
 }
 
-/// What the original issued after the target is covered by the margin, or by the clock, or by
-/// `start_after`; otherwise it comes again.
+/// IDs that the original issued after the target are covered by the margin, or by the clock, or by
+/// `start_after`; otherwise they come again.
 #[test]
 fn point_in_time_recovery_continues_above_what_it_restores() {
     let mut cluster = Cluster::builder().set("archive_mode", "on").fake_clock().start();
@@ -258,7 +258,7 @@ fn a_server_without_the_library_recovers_and_issues_nothing() {
     journal.check();
 }
 
-/// What a reservation costs in WAL, and that a server which issues nothing writes none.
+/// Measures the WAL of a reservation, and sees that a server which issues nothing writes none.
 #[test]
 fn the_wal_of_reservations_is_small() {
     let mut cluster = Cluster::builder().set("autovacuum", "off").start();

@@ -30,7 +30,7 @@ enum Outcome {
     Refuses,
 }
 
-/// What the strategy says of a step back by so many milliseconds.
+/// Returns the outcome that the strategy promises for a step back by so many milliseconds.
 fn expected(strategy: &str, step: i64) -> Outcome {
     match strategy {
         "Twitter" => Outcome::Refuses,
@@ -44,7 +44,7 @@ fn expected(strategy: &str, step: i64) -> Outcome {
     }
 }
 
-/// What happens to the next ID.
+/// Returns the outcome of the next ID.
 fn observed(journal: &Journal, cluster: &Cluster) -> Outcome {
     let mut client = cluster.connect();
     client.batch_execute("SET statement_timeout = '1500ms'").expect("set");

@@ -139,7 +139,7 @@ fn without_names_nobody_waits_any_more() {
     });
 }
 
-/// What an administrator has set is on the standby before anybody is told.
+/// A floor that an administrator sets is on the standby before the statement returns.
 #[test]
 fn a_floor_that_is_set_waits_for_the_standby() {
     let (primary, mut standby) = pair();

@@ -54,7 +54,8 @@ fn a_promotion_puts_the_floor_above_its_clock_without_an_id() {
     assert_eq!(bigint(&mut client, "SELECT reservations FROM pg_stat_snowflake"), 0);
 }
 
-/// What refuses IDs refuses this, too, which counts no call that has failed, and is tried again.
+/// A clock that is refused to IDs is refused to this reservation, too, which counts no call that
+/// has failed, and is tried again.
 #[test]
 fn a_promotion_reserves_when_its_clock_is_accepted() {
     let mut members = Members::start("0");
@@ -121,7 +122,7 @@ fn lead_again(offset: &str) -> (Members, Journal) {
     (members, journal)
 }
 
-/// Its own clock is right, and that of the primary in between is behind.
+/// The own clock is right, and that of the primary in between is behind.
 #[test]
 fn lost_ids_do_not_return_where_the_own_clock_is_past_them() {
     let (members, journal) = lead_again("+0");

@@ -41,7 +41,7 @@ fn without_standby() -> Cluster {
     cluster
 }
 
-/// What is done before, and what then waits.
+/// Statements before, and one that then waits.
 const WAITING: &[(&str, &str)] = &[
     // The control: what an INSERT does.
     ("", "INSERT INTO source VALUES (0)"),
@@ -81,13 +81,14 @@ const WAITING: &[(&str, &str)] = &[
          ROLLBACK TO s",
         "COMMIT",
     ),
-    // What an earlier transaction took is no reason to wait; what this one took is.
+    // An ID that an earlier transaction took is no reason to wait; one that this transaction took
+    // is.
     ("SELECT snowflake_nextval()", "SELECT snowflake_nextval()"),
     ("", "SELECT snowflake_observe(1)"),
     ("BEGIN; SELECT snowflake_observe(1)", "COMMIT"),
 ];
 
-/// What is done before, and what does not wait.
+/// Statements before, and one that does not wait.
 const AT_ONCE: &[(&str, &str)] = &[
     ("", "SELECT 1"),
     ("SELECT snowflake_nextval()", "SELECT 1"),

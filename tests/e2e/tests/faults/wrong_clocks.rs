@@ -119,7 +119,7 @@ fn a_wrong_clock_that_was_confirmed_can_be_corrected() {
     assert_jump_is_refused(&cluster, &journal, 3.0);
     assert!(confirm(&cluster, "clock"));
     journal.take(&mut client, NEXT).expect("an ID");
-    // What is short enough is only logged.
+    // A jump that is short enough is only logged.
     cluster.set_clock("+80h");
     journal.take(&mut client, NEXT).expect("an ID");
     let line = "LOG:  the clock has jumped ahead by ";

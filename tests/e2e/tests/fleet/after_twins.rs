@@ -1,4 +1,4 @@
-//! What an operator does when a subscription was disabled, after twins, and with a member that has
+//! Steps of an operator when a subscription was disabled, after twins, and with a member that has
 //! lost rows.
 
 use std::io;
@@ -158,7 +158,7 @@ fn a_member_is_filled_again() {
         member.run("ALTER PUBLICATION orders DROP TABLE orders");
         member.run("TRUNCATE orders");
         member.run("ALTER PUBLICATION orders ADD TABLE orders");
-        // What the other one inserts meanwhile is copied, too.
+        // Rows that the other one inserts meanwhile are copied, too.
         other.run(insert);
         subscribe(member, other, "from_0", "origin = none, copy_data = true");
         if is_restored {

@@ -17,8 +17,8 @@ const TRIGGER: &str = "
         FOR EACH ROW EXECUTE FUNCTION snowflake_observe_rows('id');
     ALTER TABLE posts ENABLE REPLICA TRIGGER observe";
 
-/// How far the clock of answers is behind where a server starts anew, or where rows take a while to
-/// come: more than a start or a promotion adds, and more than the time that passes.
+/// The lag of the clock of answers where a server starts anew, or where rows take a while to come:
+/// more than a start or a promotion adds, and more than the time that passes.
 const A_MINUTE: &str = "-60s";
 
 /// The setting that allows such a lead.
@@ -116,7 +116,7 @@ fn last_post(posts: &Cluster, others: &[&Cluster]) -> i64 {
     post
 }
 
-/// Whether the next answer of a server is newer than a post.
+/// Returns whether the next answer of a server is newer than a post.
 fn is_newer(server: &Cluster, post: i64) -> bool {
     bigint(&mut server.connect(), "INSERT INTO answers (post_id) VALUES (0) RETURNING id") > post
 }

@@ -87,7 +87,7 @@ fn pg_verifybackup(cluster: &Cluster, backup: &Path) -> Command {
     command
 }
 
-/// What pg_combinebackup makes of backups, each of which is based on the one before it.
+/// Combines backups with pg_combinebackup, each of which is based on the one before it.
 fn combined(original: &Cluster, backups: &[&PathBuf]) -> Cluster {
     let copy = original.beside();
     let mut command = copy.programs().program("pg_combinebackup");

@@ -283,8 +283,8 @@ fn shards_of(node: &Cluster, client: &mut Client) -> i64 {
     bigint(client, &format!("SELECT count(*) FROM citus_shards WHERE nodename = '{host}'"))
 }
 
-/// How many IDs of notes are duplicates, after another note on each line. No constraint is
-/// violated: the key of a row has the tenant, too.
+/// Returns the number of IDs of notes that are duplicates, after another note on each line. No
+/// constraint is violated: the key of a row has the tenant, too.
 fn duplicates(client: &mut Client) -> i64 {
     client.run("INSERT INTO notes (tenant_id) SELECT tenant_id FROM lines");
     let count = bigint(client, "SELECT count(*) - count(DISTINCT id) FROM notes");

@@ -14,7 +14,7 @@ use snowflake_e2e::{
 
 const WRITERS: usize = 6;
 
-/// How the parent reaches the far side.
+/// The way in which the parent reaches the far side.
 #[derive(Clone, Copy)]
 enum By {
     PostgresFdw,

@@ -53,7 +53,8 @@ impl Fleet {
         assert_distinct(ids);
     }
 
-    /// How many IDs of the shards the parent does not find when it is asked for one at a time.
+    /// Returns the number of IDs of the shards that the parent does not find when it is asked for
+    /// one at a time.
     fn not_found(&self, condition: &str) -> usize {
         let mut parent = self.parent.connect();
         let query = format!("SELECT id FROM orders WHERE id = $1 AND {condition}");

@@ -249,7 +249,7 @@ fn after_an_asynchronous_failover_running_servers_enter_themselves() {
     registry.kill();
     standby.promote();
     standby.wait_until_primary();
-    // What would happen otherwise.
+    // Before the running servers are entered, a claim gets the numbers of one of them.
     operator.run("BEGIN");
     let careless = value::<String>(&mut operator, "SELECT snowflake_claim_node('db-3')");
     assert!(careless.ends_with("worker_id = 1"), "that of db-2");

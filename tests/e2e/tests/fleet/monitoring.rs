@@ -1,4 +1,4 @@
-//! What `monitoring/` has for Prometheus and Grafana, with the real exporter and the real
+//! The files of `monitoring/` for Prometheus and Grafana, with the real exporter and the real
 //! Prometheus, configured as `monitoring/README.md` says.
 
 use std::collections::BTreeSet;
@@ -120,9 +120,9 @@ impl Alertmanager {
     }
 }
 
-/// What fires when the clock is set back by two days, when two servers are twins of which one gets
-/// rows of the other, when a transaction is left open, and when the clock of a primary is hours or
-/// seconds behind those of its two standbys; and what is left of it.
+/// Alerts that fire when the clock is set back by two days, when two servers are twins of which one
+/// gets rows of the other, when a transaction is left open, and when the clock of a primary is
+/// hours or seconds behind those of its two standbys; and notifications that are left of them.
 #[test]
 fn one_cause_makes_one_alert() {
     const CAUSES: [(&str, &[&str]); 5] = [
@@ -254,7 +254,7 @@ impl Watched {
         format!("{} {check}", self.alert("SnowflakeCheckFails"))
     }
 
-    /// What the exporter says of snowflake_pg, without what it says of each setting.
+    /// Returns the metrics of the exporter on snowflake_pg, without those of each setting.
     fn metrics(&self) -> String {
         let mut metrics = String::new();
         eventually("the exporter answers", || {
@@ -278,7 +278,7 @@ impl Watched {
     }
 }
 
-/// Whether the exporter is version 0.11.
+/// Returns whether the exporter is version 0.11.
 fn exporter_is_old() -> bool {
     let mut command = fleet_program("prometheus-postgres-exporter");
     let output = command.arg("--version").output().expect("the exporter runs");
@@ -359,7 +359,7 @@ impl Prometheus {
         serde_json::from_str::<Value>(&answer).expect("JSON")["data"].take()
     }
 
-    /// What an expression of the dashboard gives for these servers.
+    /// Returns the result of an expression of the dashboard for these servers.
     fn result(&self, expression: &str) -> Value {
         let query = expression.replace("$instance", ".*").replace("$__rate_interval", "3s");
         let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();

@@ -29,25 +29,25 @@ use member::Member;
 use received::{Received, Task, duplicates, insert, take, take_and_commit};
 use snowflake_repository::page;
 
-/// How long no WAL is sent before a primary dies.
+/// The time for which no WAL is sent before a primary dies.
 const LAG: Duration = Duration::from_secs(3);
 
 /// The clocks of standbys before a failover. This is longer than a failover takes.
 const BEHIND: &str = "-300s";
 
-/// What clients receive before a failover, at least.
+/// The smallest number of IDs that clients receive before a failover.
 const LOAD: usize = 50_000;
 
-/// What they receive after it, at least. A new primary whose clock is behind issues 256 IDs for
-/// each millisecond above the floor, so these fill more than half a second in which the old primary
-/// was busy.
+/// The smallest number that they receive after it. A new primary whose clock is behind issues 256
+/// IDs for each millisecond above the floor, so these fill more than half a second in which the old
+/// primary was busy.
 const FILL: usize = 150_000;
 
-/// How long two primaries issue IDs side by side. After a start, IDs are ahead of the clock by up
-/// to two seconds.
+/// The time for which two primaries issue IDs side by side. After a start, IDs are ahead of the
+/// clock by up to two seconds.
 const OVERLAP: Duration = Duration::from_secs(4);
 
-/// What `snowflake_check()` says about an identity that Patroni writes into the data directory.
+/// The row of `snowflake_check()` on an identity that Patroni writes into the data directory.
 const ORIGIN: &str = "origin of the identity";
 
 /// Waits for the first ID that one of some members issues, and writes it down.
@@ -194,8 +194,8 @@ fn members_with_one_configuration_keep_their_numbers() {
     assert_eq!(duplicates, 0);
 }
 
-/// What the page says, in a cluster that runs already, and then all that happens to a cluster. Nobody
-/// does anything about identities after that.
+/// Follows the page in a cluster that runs already, and then does all that happens to a cluster. No
+/// step after that concerns identities.
 #[test]
 #[ignore = "takes minutes: make test-fleet"]
 fn a_running_cluster_is_set_up_as_the_page_says() {

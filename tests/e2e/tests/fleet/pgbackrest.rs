@@ -14,10 +14,10 @@ use snowflake_e2e::{
 
 use super::backups::{FLOOR, assert_all_is_well, start_with_identity_outside, take, under_load};
 
-/// How many IDs each of two servers takes to see if they are the same.
+/// The number of IDs that each of two servers takes to see if they are the same.
 const AT_ONCE: usize = 100_000;
 
-/// What the server has logged at its first ID, with detail and hint.
+/// Returns the entry that the server has logged at its first ID, with detail and hint.
 fn logged_change(cluster: &Cluster) -> String {
     let log = cluster.log();
     let start = log.rfind("LOG:  snowflake IDs continue after a change").expect("the line");
@@ -93,7 +93,7 @@ impl Repository {
     }
 }
 
-/// Whether a program succeeds, and what it says.
+/// Runs a program, and returns whether it succeeds, and its output.
 fn said(command: &mut Command) -> (bool, String) {
     let Output { status, stdout, stderr } = command.output().expect("the program runs");
     let text = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
@@ -164,8 +164,8 @@ fn restores_keep_the_register() {
     println!("3 restores, {} IDs", journal.check());
 }
 
-/// How many IDs come twice if two servers take them at full speed, at least once in the same
-/// millisecond.
+/// Returns the number of IDs that come twice if two servers take them at full speed, at least once
+/// in the same millisecond.
 fn duplicates(clusters: [&Cluster; 2]) -> usize {
     let milliseconds =
         |ids: &HashSet<i64>| -> HashSet<i64> { ids.iter().map(|id| id >> 22).collect() };

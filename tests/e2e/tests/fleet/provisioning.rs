@@ -55,7 +55,7 @@ fn cloud_init_gives_a_server_its_identity() {
     let file = registry.directory().join("cloud.yaml");
     fs::write(&file, &text).expect("a directory to write to");
     let said = run(fleet_program("cloud-init").args(["schema", "--config-file"]).arg(&file));
-    // Its versions go on in different words.
+    // Versions continue in different words.
     assert!(said.contains("Valid "), "{said}");
     let (_, script) = text.split_once("- |\n").expect("a script");
     run(Command::new("sh").args(["-ec", script]));

@@ -12,17 +12,17 @@ const MANY: &str = "SELECT snowflake_nextval(1000)";
 
 const FAILOVERS: usize = 20;
 
-/// How far a clock is behind, in seconds, in some of the terms.
+/// The lag of a clock, in seconds, in some of the terms.
 const BEHIND: i64 = 20;
 
-/// What is known of the IDs of one member.
+/// The IDs that one member has issued.
 #[derive(Clone, Copy)]
 struct Issued {
     /// The last one.
     id: i64,
-    /// Its time, Unix ms.
+    /// The time of the last one, Unix ms.
     time: i64,
-    /// Whether a primary was promoted since by a clock that was past them.
+    /// True if a primary was promoted since by a clock that was past them.
     is_passed: bool,
 }
 
@@ -58,7 +58,8 @@ fn no_id_comes_twice_in_twenty_failovers_of_members_that_keep_their_numbers() {
         if !goes_on {
             members.members[old].kill();
         }
-        // Its clock may be behind if one in between was past its IDs, and is right otherwise.
+        // The member's clock may be behind if one in between was past its IDs, and is right
+        // otherwise.
         let may_be_behind = last[new].is_passed || last[new].id < 0;
         let offset = if may_be_behind && rng.bool() { -BEHIND } else { 0 };
         behind += usize::from(offset < 0);

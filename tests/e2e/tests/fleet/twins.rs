@@ -23,7 +23,7 @@ pub fn server(worker_id: &str, arguments: &str) -> Cluster {
     server
 }
 
-/// What creates the trigger, or replaces it by one with these arguments.
+/// The statement that creates the trigger, or replaces it by one with these arguments.
 pub fn watch(arguments: &str) -> String {
     format!(
         "CREATE OR REPLACE TRIGGER watch_twins AFTER INSERT OR DELETE ON orders
@@ -32,7 +32,7 @@ pub fn watch(arguments: &str) -> String {
     )
 }
 
-/// What replaces the table by one with a partition for each item.
+/// The statements that replace the table by one with a partition for each item.
 pub fn partitioned(arguments: &str) -> String {
     let tables = "DROP TABLE orders;
         CREATE TABLE orders (id bigint DEFAULT snowflake_nextval(), item text,
@@ -62,7 +62,7 @@ pub fn twins(client: &mut Client) -> i64 {
     bigint(client, "SELECT twins FROM pg_stat_snowflake")
 }
 
-/// What the log says for each row that it names.
+/// The entry of the log for each row that it names.
 const NOTICED: &str = "LOG:  another server issues snowflake IDs with the identity of this one: \
                        datacenter 5, worker 9\n";
 
@@ -90,14 +90,14 @@ fn rows_of_a_twin_are_counted_and_logged() {
         assert_eq!(log.matches(NOTICED).count(), usize::from(noticed > 0), "{log}");
         let named = log.contains("came through subscription \"from_other\" with ID ");
         assert_eq!(named, noticed > 0, "{log}");
-        // What the subscriber makes itself, and what another server has made, is none of it.
+        // IDs that the subscriber makes itself, or another server has made, do not count.
         client.run(INSERT);
         assert_eq!(twins(&mut client), noticed);
         assert_eq!(twins(&mut publisher.connect()), 0);
     }
 }
 
-/// What counts is the time between an ID and the commit on the publisher, not the time until the row
+/// The time between an ID and the commit on the publisher counts, not the time until the row
 /// arrives.
 #[test]
 fn a_twin_is_noticed_however_late_its_rows_arrive() {

@@ -20,7 +20,7 @@ fn no_step_of_the_clock_brings_an_id_back() {
     println!("{} steps, {} IDs", STEPS.len(), journal.check());
 }
 
-/// How far the next ID is ahead of the clock, in milliseconds.
+/// Returns the lead of the next ID over the clock, in milliseconds.
 fn lead(cluster: &Cluster) -> i64 {
     let query = "SELECT floor(extract(epoch FROM snowflake_timestamp(snowflake_nextval()) - clock) * 1000)::bigint
                  FROM (SELECT clock_timestamp() AS clock OFFSET 0) AS c";

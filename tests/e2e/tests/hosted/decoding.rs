@@ -34,7 +34,7 @@ const TIMES: [&str; 17] = [
     "infinity",
 ];
 
-/// What a query returns as text, or the error.
+/// Returns the result of a query as text, or the error.
 fn result(client: &mut Client, query: &str) -> String {
     match client.simple_query(query) {
         Ok(messages) => {

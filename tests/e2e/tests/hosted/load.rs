@@ -64,8 +64,8 @@ fn a_rollback_gives_nothing_back() {
     assert_increasing(&ids);
 }
 
-/// What a call costs in a loop, and when the calls are milliseconds apart, so that each of them has
-/// to move the counter.
+/// Measures the cost of a call in a loop, and of calls that are milliseconds apart, so that each of
+/// them has to move the counter.
 #[test]
 fn a_call_takes_microseconds() {
     let cluster = start(plain_server());

@@ -53,7 +53,7 @@ fn a_call_names_who_holds_the_lock_and_waits_for_five_seconds_at_most() {
     assert_increasing(&ids);
 }
 
-/// Whether anybody holds an advisory lock, or waits for one.
+/// Returns whether a session holds an advisory lock, or waits for one.
 fn is_locked(cluster: &Cluster) -> bool {
     bigint(&mut cluster.connect(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") > 0
 }

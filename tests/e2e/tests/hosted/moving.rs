@@ -113,7 +113,7 @@ fn assert_moved(old: &Cluster, new: &Cluster, database: &str) -> i64 {
     next
 }
 
-/// What is there of the script, but for what has the names of the user's.
+/// Objects of the script that are there, without those that have the names of the user's.
 const OF_SCRIPT: &str = "
     SELECT oid::bigint FROM pg_proc AS p WHERE proname LIKE 'snowflake%'
         AND oid::regprocedure::text NOT IN ('snowflake_to_text(bigint)', 'snowflake_timestamp(text)',

@@ -1,4 +1,4 @@
-//! What the script does where something is there already, and what it leaves alone.
+//! Effects of the script where objects are there already, and objects that it leaves alone.
 
 use std::process::Command;
 use std::thread;
@@ -14,13 +14,13 @@ use snowflake_repository::{page, tree};
 
 use super::{plain_server, script, start, start_without};
 
-/// How many objects there are with such a name.
+/// The number of objects with such a name.
 const OBJECTS: &str = "
     SELECT (SELECT count(*) FROM pg_class WHERE relname LIKE 'snowflake%')
          + (SELECT count(*) FROM pg_proc WHERE proname LIKE 'snowflake%')
          + (SELECT count(*) FROM pg_type WHERE typname LIKE 'snowflake%')";
 
-/// What the script's objects are, and when each was written.
+/// The objects of the script, with the transaction that wrote each.
 const STATE: &str = "
     SELECT string_agg(what, E'\\n' ORDER BY what) FROM (
         SELECT concat(oid::regprocedure, ' ', xmin, ' ', md5(prosrc)) FROM pg_proc
@@ -35,7 +35,7 @@ const OIDS: &str = "
         UNION ALL SELECT concat(oid::regclass, ' ', oid) FROM pg_class
         WHERE relname LIKE 'snowflake%') AS o (what)";
 
-/// What the script says that it is: the version is that of the extension.
+/// Returns the version that the script names, which is that of the extension.
 fn mark() -> String {
     let manifest = page("Cargo.toml").text;
     let (_, version) = manifest.split_once("[workspace.package]\nversion = \"").expect("a version");
@@ -247,7 +247,7 @@ fn no_object_of_others_is_used_or_replaced() {
     assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{error:?}");
     assert_eq!(error.message(), "must be owner of public.snowflake_script()");
 
-    // What has other names or arguments stays.
+    // Objects with other names or arguments stay.
     owner
         .batch_execute(
             "DROP FUNCTION snowflake_script;
@@ -340,7 +340,8 @@ fn the_page_writes_the_numbers_into_a_copy() {
     assert_eq!(output(&mut shell), hosted_script("1", "2"));
 }
 
-/// What a client could take for a parameter, an escape or a placeholder of its own.
+/// The script has nothing that a client could take for a parameter, an escape or a placeholder of
+/// its own.
 #[test]
 fn it_has_nothing_that_clients_replace() {
     let text = script();

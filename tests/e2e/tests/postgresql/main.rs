@@ -30,7 +30,7 @@ fn a_server_that_preloads_the_library_prints_what_one_without_it_does() {
     println!("{} files are the same", plain.len());
 }
 
-/// What each test printed.
+/// The output of each test.
 type Results = BTreeMap<String, String>;
 
 /// Runs the tests in a database of their own.

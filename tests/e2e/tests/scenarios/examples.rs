@@ -1,4 +1,4 @@
-//! What the runner says of files that are wrong in some way, and what it accepts.
+//! Reports of the runner on files that are wrong in some way, and files that it accepts.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use libtest_mimic::{Failed, Trial};
 use super::Clusters;
 use super::scenario::Scenario;
 
-/// What is right: nothing is said.
+/// A right file: the report is empty.
 const RIGHT: &str = r#"-- All that can be expected.
 
 \needs PostgreSQL 15

@@ -109,7 +109,8 @@ impl Clusters {
     }
 }
 
-/// What several files call: see above. In the first, each statement is in a subtransaction.
+/// Functions that several files call: see above. In the first, each statement is in a
+/// subtransaction.
 const FUNCTIONS: &str = "
     CREATE FUNCTION errors_of(statements text) RETURNS SETOF text LANGUAGE plpgsql AS $$
     DECLARE statement text; detail text; hint text;

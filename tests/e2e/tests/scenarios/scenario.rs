@@ -9,7 +9,7 @@ use postgres::error::{DbError, SqlState};
 use postgres::{Client, Config, NoTls, SimpleQueryMessage as Message};
 use snowflake_e2e::within;
 
-/// What a file can need of the server, and how to ask whether it is there.
+/// Features of the server that a file can need, each with a query that looks for it.
 const NEEDS: [(&str, &str); 3] = [
     ("PostgreSQL", "SELECT current_setting('server_version_num')::int / 10000 >= $1::text::int"),
     ("extension", "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = $1::text)"),
@@ -41,14 +41,14 @@ struct Statement {
     wanted: Vec<String>,
 }
 
-/// What became of a scenario.
+/// The result of a scenario.
 #[derive(Default)]
 pub struct Report {
-    /// What is to be read of all failures.
+    /// The text about all failures.
     pub failures: String,
-    /// Whether a statement gave something else than was expected.
+    /// True if a statement gave something else than was expected.
     pub differs: bool,
-    /// Whether a session ended.
+    /// True if a session ended.
     pub is_lost: bool,
     /// The file with what was got.
     pub accepted: String,
@@ -105,7 +105,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// What the server lacks that the file needs. It is asked only if the file needs something.
+    /// Returns a feature that the file needs and the server lacks. The server is asked only if the
+    /// file needs one.
     pub fn missing(&self, connect: impl FnOnce() -> Client) -> Option<&str> {
         let mut client = (!self.needs.is_empty()).then(connect)?;
         let is_missing = |need: &&String| {
@@ -183,7 +184,7 @@ impl Statement {
             }
             Some(_) => true,
         };
-        // What was right stays as it was written, with what stands for anything.
+        // Lines that were right stay as they were written, with the marks that stand for anything.
         let expecting = |line: &String| {
             let kept = self.wanted.iter().find(|wanted| matches(wanted, line)).unwrap_or(line);
             format!("--> {kept}").trim_end().to_owned()
@@ -200,14 +201,14 @@ impl Statement {
     }
 }
 
-/// What is SQL on a line, and what is expected.
+/// Splits a line into the SQL and the expectation.
 fn split(line: &str) -> (&str, Option<String>) {
     let (code, expected) =
         line.split_once("-->").map_or((line, None), |(code, expected)| (code, Some(expected)));
     (code.trim_end(), expected.map(expectation))
 }
 
-/// What stands behind an arrow and a space.
+/// Returns the text behind an arrow and a space.
 fn expectation(text: &str) -> String {
     text.strip_prefix(' ').unwrap_or(text).trim_end().to_owned()
 }
@@ -243,7 +244,7 @@ impl Session {
         Session { client: config.connect(NoTls), heard }
     }
 
-    /// What the server answers: what it says, rows, and an error.
+    /// Returns the answer of the server: messages, rows, and an error.
     fn run(mut self, sql: &str) -> (Session, Vec<String>) {
         let outcome = match &mut self.client {
             Ok(client) => client.simple_query(sql).map_err(|error| failed(&error)),
@@ -308,7 +309,7 @@ fn word(line: &str) -> Option<&str> {
     is_said.then_some(word)
 }
 
-/// Whether all was got that is wanted, and nothing else that matters.
+/// Returns whether all wanted lines came, and no others that matter.
 fn agrees(wanted: &[String], got: &[String]) -> bool {
     let rows_matter = wanted.iter().any(|line| word(line).is_none());
     let mut rest = wanted.iter().peekable();
@@ -327,7 +328,7 @@ fn agrees(wanted: &[String], got: &[String]) -> bool {
     rest.next().is_none()
 }
 
-/// Whether a line is the one that is wanted.
+/// Returns whether a line is the one that is wanted.
 fn matches(wanted: &str, got: &str) -> bool {
     let is_code = word(wanted) == Some("ERROR") && wanted.len() == "ERROR 42501".len();
     let mut parts: Vec<&str> = wanted.split("...").collect();

@@ -68,7 +68,7 @@ fn the_former_library_reads_the_register_of_a_copy_and_drops_what_it_says_of_tha
     assert_row(&copy, false);
     eventually("the rows reach the standby", || rows(&standby) == 200);
 
-    // What it has received is still there before it writes.
+    // The record that it has received is still there before it writes.
     standby.stop();
     start_with_new_library(&mut standby);
     assert_row(&standby, false);

@@ -1,4 +1,4 @@
-//! What can be wrong around an adoption, where a scenario cannot show it.
+//! Faults around an adoption that a scenario cannot show.
 
 use postgres::NoTls;
 use postgres::error::SqlState;
@@ -141,7 +141,7 @@ fn an_extension_that_is_dropped_with_its_schema_meanwhile_does_no_harm() {
         "DROP EXTENSION snowflake; CREATE SCHEMA ours; CREATE EXTENSION snowflake SCHEMA ours",
     );
     let (mut dropping, mut reading) = (cluster.connect(), cluster.connect());
-    // What a CREATE TABLE reads of pg_namespace is in the session's caches then.
+    // The rows of pg_namespace that a CREATE TABLE reads are in the session's caches then.
     client.run(
         "RESET search_path; SET snowflake.adopted_schemas = '';
          CREATE TABLE blog.zero (id bigserial PRIMARY KEY); SET snowflake.adopted_schemas = 'blog'",

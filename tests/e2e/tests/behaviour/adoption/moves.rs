@@ -1,5 +1,5 @@
-//! What becomes of adopted tables that move: with a dump, with pg_upgrade, and by logical replication;
-//! and whether the setting moves with them.
+//! Moves of adopted tables: with a dump, with pg_upgrade, and by logical replication; with the setting
+//! or without it.
 
 use postgres::Client;
 use snowflake_e2e::{

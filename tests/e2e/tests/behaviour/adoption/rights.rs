@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use postgres::Client;
 use snowflake_e2e::{Cluster, Run, bigint};
 
-/// How many columns of tables in a schema have defaults that call the library's function, and no
-/// other function.
+/// Returns the number of columns of tables in a schema whose defaults call the library's function,
+/// and no other function.
 fn called(client: &mut Client, schema: &str) -> i64 {
     let query = format!(
         "SELECT count(*) FILTER (WHERE l.lanname = 'c' AND f.prosrc = 'snowflake_nextval' AND r.rolsuper)

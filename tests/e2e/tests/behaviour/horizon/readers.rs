@@ -102,7 +102,7 @@ fn pollers_by_the_primary_key_get_every_row_once() {
                         client = session(cluster);
                         let runs = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND pid <> pg_backend_pid()");
                         eventually("it is gone", || !killed || bigint(&mut client, &runs) == 0);
-                        // What it had prepared when it was killed.
+                        // Transactions that it had prepared when it was killed.
                         let left = "SELECT count(*) FROM pg_prepared_xacts WHERE gid = '$'";
                         if bigint(&mut client, &left.replace('$', &name)) == 1 {
                             client.run(&format!("COMMIT PREPARED '{name}'"));

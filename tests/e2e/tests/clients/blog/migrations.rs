@@ -1,4 +1,4 @@
-//! What all frameworks do alike.
+//! Steps that all frameworks take alike.
 
 use super::javascript::assert_defaults_have_to_be_declared;
 use super::{Blog, FIRST, FRAMEWORKS, SECOND, of_type};

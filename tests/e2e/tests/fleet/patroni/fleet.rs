@@ -36,7 +36,7 @@ pub enum Identity {
 }
 
 impl Identity {
-    /// Whether each member is on a machine whose name has its number.
+    /// Returns whether each member is on a machine whose name has its number.
     fn is_in_names(self) -> bool {
         matches!(self, Identity::Nothing | Identity::Names)
     }
@@ -112,9 +112,9 @@ impl Fleet {
         self.members.push(member);
     }
 
-    /// What stands in a member's patroni.yml. Clocks are moved, and nobody is to take that for a
-    /// standby that does not answer. Few IDs fit into a millisecond, so that those of two primaries
-    /// meet soon if they can.
+    /// Returns the text of a member's patroni.yml. Clocks are moved, and nobody is to take that for
+    /// a standby that does not answer. Few IDs fit into a millisecond, so that those of two
+    /// primaries meet soon if they can.
     fn configuration(&self, member: &Member, worker: usize) -> String {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
         let own = format!(
@@ -226,7 +226,7 @@ postgresql:
         (0..self.members.len()).filter(|other| *other != member).collect()
     }
 
-    /// How clients connect to whichever of some members takes writes.
+    /// Returns the connection of clients to the one of some members that takes writes.
     pub fn config(&self, among: &[usize]) -> Config {
         let mut config = Config::new();
         for number in among {

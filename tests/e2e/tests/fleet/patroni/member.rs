@@ -83,7 +83,7 @@ impl Member {
         self.patroni = Some(Service::start(command, self.file(&format!("log.{}", self.starts))));
     }
 
-    /// What Patroni and PostgreSQL have said since the last start.
+    /// Returns the messages of Patroni and PostgreSQL since the last start.
     pub fn log(&self) -> String {
         self.patroni.as_ref().expect("a running Patroni").log()
     }
@@ -123,7 +123,7 @@ impl Member {
         self.config_without_password().password(&self.password).clone()
     }
 
-    /// How somebody tries to connect who only knows where PostgreSQL is.
+    /// Returns the connection of somebody who only knows where PostgreSQL is.
     pub fn config_without_password(&self) -> Config {
         let mut config = Config::new();
         config.host("127.0.0.1").port(self.port).user("postgres").dbname("postgres");
@@ -137,8 +137,8 @@ impl Member {
         assert_eq!(listening_ports(patroni.pid()), [self.api].into());
     }
 
-    /// Whether it streams WAL of a timeline, which is written as in the names of WAL files. A member
-    /// that has yet to be rewound streams, too, up to where the timelines part.
+    /// Returns whether it streams WAL of a timeline, which is written as in the names of WAL files.
+    /// A member that has yet to be rewound streams, too, up to where the timelines part.
     pub fn receives(&self, timeline: &str) -> bool {
         let received = "SELECT lpad(upper(to_hex(received_tli)), 8, '0') FROM pg_stat_wal_receiver
                         WHERE status = 'streaming'";
@@ -148,7 +148,7 @@ impl Member {
             .is_ok_and(|rows| rows.iter().any(|row| row.get::<_, &str>(0) == timeline))
     }
 
-    /// Whether Patroni's REST API says yes.
+    /// Returns whether Patroni's REST API says yes.
     pub fn answers(&self, path: &str) -> bool {
         http_get(self.api, path).is_some()
     }

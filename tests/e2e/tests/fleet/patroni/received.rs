@@ -1,4 +1,4 @@
-//! What clients of a fleet received, and how they ask for it.
+//! IDs that clients of a fleet received, and the statements that took them.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -19,7 +19,7 @@ pub struct Received {
     rows: Mutex<Vec<i64>>,
 }
 
-/// What a client does again and again.
+/// An act that a client repeats.
 pub type Task = fn(&mut Client, &Received) -> Result<(), Error>;
 
 impl Received {
@@ -55,7 +55,7 @@ impl Received {
         eventually("clients receive IDs", || self.count() >= until);
     }
 
-    /// How many IDs were received.
+    /// Returns the number of IDs that were received.
     pub fn count(&self) -> usize {
         self.ids.lock().expect("no panic").len()
     }
@@ -66,7 +66,7 @@ impl Received {
     }
 }
 
-/// How many of the IDs came twice, to the same clients or others.
+/// Returns the number of IDs that came twice, to the same clients or others.
 pub fn duplicates(received: &[&Received]) -> usize {
     let ids = received.iter().map(|received| received.ids.lock().expect("no panic").clone());
     let mut ids: Vec<i64> = ids.flatten().collect();
