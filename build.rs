@@ -1,7 +1,7 @@
-//! How the library is linked.
+//! Options for linking the library.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // Why, src/pg/memory.rs says.
+    // The reason is in src/pg/memory.rs.
     println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap=CopyErrorData");
 }

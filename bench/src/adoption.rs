@@ -1,4 +1,4 @@
-//! What `snowflake.adopted_schemas` costs the statements that create tables.
+//! The cost of `snowflake.adopted_schemas` for statements that create tables.
 
 use std::time::Instant;
 
@@ -12,8 +12,8 @@ use crate::server::cluster;
 /// Milliseconds that a statement may take longer.
 const LIMIT: f64 = 1.0;
 
-/// What is measured, and the statement; each time, `$n` is another number. A statement is not adopted
-/// where it names the schema `plain`.
+/// Names and statements; each time, `$n` is another number. A statement is not adopted where it names
+/// the schema `plain`.
 const STATEMENTS: [(&str, &str); 4] = [
     (
         "a table",

@@ -69,7 +69,7 @@ fn above_facts<'a>(root: &Area<'a>, machine: &Machine, shape: (usize, usize)) ->
     upper.split_evenly(shape)
 }
 
-/// How many per second over the number of sessions, a line for each key.
+/// Draws the number per second over the number of sessions, a line for each key.
 fn lines(cell: &Area, work: &Work) {
     let values = || work.per_second.iter().flat_map(|(_, values)| values.iter().copied());
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));

@@ -1,5 +1,5 @@
-//! What a function costs: one call for each of many rows, less what a built-in function that does
-//! nothing costs.
+//! The cost of a function: one call for each of many rows, less one of a built-in function that
+//! does nothing.
 //!
 //! Even an empty function of an extension costs a little. The baseline is therefore a built-in
 //! function, as are most functions that a reader compares with.
@@ -15,7 +15,7 @@ use crate::quantiles::median;
 use crate::report::{Report, Table};
 use crate::server::{cluster, widths};
 
-/// What makes a key, and what it costs.
+/// Calls that make a key, and their costs.
 pub struct Costs {
     /// The widths of the layout.
     pub widths: String,
@@ -35,8 +35,7 @@ pub struct Cost {
 struct Candidate {
     /// A function of a row, which has an `id`; or of `$n`, which returns a set of so many rows.
     call: &'static str,
-    /// What has to be true of `calls`, a table with the result of each call and the `id` if there
-    /// is one.
+    /// A condition on `calls`, a table with the result of each call and the `id` if there is one.
     check: &'static str,
 }
 
@@ -50,7 +49,7 @@ const NOTHING: &str = "pg_backend_pid()";
 const CONSTANTS: &str = "benches.constants($n)";
 
 const CLOCK: &str = "benches.clock()";
-/// What an ID cannot cost less than.
+/// The least cost of an ID.
 const CLOCK_AND_LOCK: &str = "benches.clock_and_lock()";
 
 const MILLISECONDS_OF_NOW: &str = "max(call) BETWEEN extract(epoch FROM now()) * 1000 - 60000 AND \
@@ -287,7 +286,7 @@ impl Times {
         table.print();
     }
 
-    /// Whether a call was measured.
+    /// Returns whether a call was measured.
     fn has(&self, call: &str) -> bool {
         self.0.iter().any(|(other, _)| *other == call)
     }

@@ -15,9 +15,9 @@ pub struct Crew {
     sessions: Vec<Client>,
 }
 
-/// What sessions did.
+/// The work of sessions.
 pub struct Done {
-    /// How much each.
+    /// The work of each session.
     pub counts: Vec<i64>,
     /// In how many seconds.
     pub seconds: f64,

@@ -1,6 +1,6 @@
-//! How much is measured.
+//! The rounds, calls and rows of a measurement.
 
-/// How much is measured.
+/// The numbers of rounds, calls and rows.
 pub struct Effort {
     /// Rounds of everything, each of which measures every candidate once. What has to be warm gets
     /// one more, which does not count.

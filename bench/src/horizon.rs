@@ -1,5 +1,5 @@
-//! What a call of `snowflake_horizon()` costs, and how far a reader lags behind who goes by it, and
-//! one who goes by transaction IDs.
+//! The cost of a call of `snowflake_horizon()`, and the lag of a reader who goes by it, and of one
+//! who goes by transaction IDs.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -13,17 +13,17 @@ use crate::quantiles::{median, ratio};
 use crate::report::{Report, Table};
 use crate::server::{POSITION, cluster, copy_out, empty};
 
-/// What was measured.
+/// The figures of inserts.
 pub struct Inserts {
     /// Rows of an insert.
     pub rows: u32,
-    /// What INSERT took.
+    /// The times of INSERT.
     pub insert: Vec<Bulk>,
-    /// What COPY took.
+    /// The times of COPY.
     pub copy: Vec<Bulk>,
 }
 
-/// What rows with a kind of key took.
+/// The times of rows with a kind of key.
 pub struct Bulk {
     /// The kind of key.
     pub key: &'static str,

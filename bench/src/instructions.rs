@@ -53,7 +53,7 @@ fn of_one(rows: i64) -> i64 {
     (rows + ROWS / 2) / ROWS
 }
 
-/// What `ROWS` rows cost, each of which calls the function once.
+/// Returns the cost of `ROWS` rows, each of which calls the function once.
 fn of_rows(cluster: &Cluster, call: &str) -> i64 {
     of_query(cluster, call, 11 * ROWS / 10) - of_query(cluster, call, ROWS / 10)
 }

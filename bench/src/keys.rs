@@ -11,11 +11,11 @@ use snowflake_e2e::{Cluster, ClusterBuilder, new_directory, output};
 /// A kind of key.
 #[derive(Clone, Copy)]
 pub struct Key {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// The type of the column, and what it has besides a default.
     column: &'static str,
-    /// What a user calls for a key, in SQL; empty if nothing.
+    /// The call of a user for a key, in SQL; empty if there is none.
     pub call: &'static str,
 }
 

@@ -1,6 +1,6 @@
-//! What a single insert waits for, at different rates: with a key from a sequence, and with a
-//! Snowflake ID. Also, what a session that takes one ID at a time waits for, while other sessions
-//! take IDs without end, with this release and the former one.
+//! The time that a single insert waits, at different rates: with a key from a sequence, and with a
+//! snowflake ID. Also, the time that a session waits that takes one ID at a time, while other
+//! sessions take IDs without end, with this release and the former one.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const RATES: [(f64, usize); 3] = [(0.2, 20), (10.0, 200), (1000.0, 5000)];
 
 const KEYS: [&str; 2] = ["nextval()", "snowflake_nextval()"];
 
-/// What others do without end, and what is watched beside them.
+/// The calls that others repeat without end, and the one that is watched beside them.
 struct Scene {
     name: &'static str,
     layout: usize,
@@ -72,7 +72,7 @@ fn scenes() -> [Scene; 6] {
     [plain, run, scene(WIDE, 1, SNOWFLAKE), narrow, nextval, cached]
 }
 
-/// How long others are at work before they are watched, and after.
+/// The time for which others work before they are watched, and after.
 const MARGIN: Duration = Duration::from_millis(200);
 
 /// Measures, and prints tables.

@@ -11,7 +11,7 @@ use crate::server::cluster;
 /// A machine is quiet if its load average of the last minute is below this.
 const QUIET: f64 = 0.3;
 
-/// How long a machine may take until it is quiet: the extension has just been built.
+/// The time that a machine may take until it is quiet: the extension has just been built.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The server and its processors, and when they were measured.
@@ -69,7 +69,7 @@ fn load() -> f64 {
     averages.split(' ').next().and_then(|load| load.parse().ok()).expect("a load average")
 }
 
-/// What the kernel calls a processor. On ARM, it gives no name.
+/// Returns the kernel's name of the processor. On ARM, there is none.
 fn processor() -> String {
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     processors

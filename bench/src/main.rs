@@ -1,4 +1,4 @@
-//! What an ID costs: side by side with other keys, on one server, in interleaved rounds, as
+//! The cost of an ID: side by side with other keys, on one server, in interleaved rounds, as
 //! medians.
 //!
 //! An absolute time means little on a shared machine. What counts are the ratios within one run,
@@ -7,13 +7,12 @@
 //!
 //! - `functions` (`costs`): one call for each of many rows.
 //! - `inserts`: rows with a primary key, in bulk, with INSERT and with COPY.
-//! - `sessions`: up to 64 that take keys and insert rows, and what one waits for beside them.
+//! - `sessions`: up to 64 that take keys and insert rows, and the wait of one beside them.
 //! - `observation`: rows that replication applies, with and without the trigger that observes them.
 //! - `adoption`: statements with and without `snowflake.adopted_schemas`.
-//! - `horizon`: a call of `snowflake_horizon()`, and how far those who go by it lag behind.
-//! - `names`: how long it takes to find out whose the name of a public ID is, call by call.
-//! - `latency`: what single inserts wait for, and what a session waits for beside others. It runs
-//!   only alone.
+//! - `horizon`: a call of `snowflake_horizon()`, and the lag of those who go by it.
+//! - `names`: the time to find out whose the name of a public ID is, call by call.
+//! - `latency`: the waits of single inserts, and of a session beside others. It runs only alone.
 //! - `instructions`: those of a call, which do not depend on how busy the machine is. They are
 //!   counted alone, too.
 //!
@@ -21,10 +20,10 @@
 //!
 //! - `keys`: kinds of keys, and servers that have them.
 //! - `crew`: sessions that do one thing at the same time.
-//! - `effort`: how much is measured; `server`: the server that it is measured on, its WAL
-//!   and its tables; `machine`: what all of this is measured on.
+//! - `effort`: the amount of measuring; `server`: the server, its WAL and its tables; `machine`:
+//!   the machine.
 //! - `report`: tables and limits; `quantiles`: medians and the like.
-//! - `chart`: the same as pictures; `picture`: what all pictures of the documents have in common.
+//! - `chart`: the same as pictures; `picture`: the common part of all pictures of the documents.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -52,7 +51,7 @@ mod report;
 mod server;
 mod sessions;
 
-/// What can be measured alone. All but the last two are measured together.
+/// Parts that can be measured alone. All but the last two are measured together.
 const PARTS: &str =
     "functions|inserts|sessions|observation|adoption|horizon|names|latency|instructions";
 

@@ -1,5 +1,5 @@
-//! How long it takes to find out whose a name of a public ID is, call by call: a name that takes
-//! longer than others might tell something about the key.
+//! The time to find out whose a name of a public ID is, call by call: a name that takes longer than
+//! others might tell something about the key.
 
 use std::hint::black_box;
 use std::time::Instant;

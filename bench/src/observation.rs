@@ -1,4 +1,5 @@
-//! What it costs to follow the IDs of other servers: a call, and the rows that replication applies.
+//! The cost of following the IDs of other servers: of a call, and of the rows that replication
+//! applies.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What the pictures of the documents have in common: colors, on light pages and on dark ones, fonts,
+//! The common part of the pictures of the documents: colors, on light pages and on dark ones, fonts,
 //! and a title for those who cannot see the picture. The simulation draws with it, too.
 
 use std::fs;

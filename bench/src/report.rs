@@ -1,6 +1,6 @@
 //! Tables, as Markdown, and limits that the ratios of one run are compared with.
 
-/// What has been found, apart from the tables, which are printed as they come.
+/// Findings apart from the tables, which are printed as they come.
 pub struct Report {
     limits: Vec<Limit>,
 }
@@ -61,7 +61,7 @@ impl Table {
         Table { title: title.into(), rows: vec![columns, rule] }
     }
 
-    /// Adds a row: its name, and what is in the other columns.
+    /// Adds a row: its name, and the other columns.
     pub fn row(&mut self, name: impl ToString, cells: impl IntoIterator<Item = String>) {
         let row: Vec<_> = [name.to_string()].into_iter().chain(cells).collect();
         assert_eq!(row.len(), self.rows[0].len());

@@ -1,4 +1,4 @@
-//! What many sessions do at the same time with different keys: take them, and insert rows.
+//! Many sessions that take different keys at the same time, and insert rows.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ pub const SESSIONS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// The keys that are compared, apart from [`WIDE`] and [`FORMER`].
 const KEYS: [&str; 5] = [SNOWFLAKE, NEXTVAL, NEXTVAL_CACHED, UUIDV7, UUID];
 
-/// What the default layout allows in a second.
+/// The number of IDs that the default layout allows in a second.
 const LIMIT: f64 = 4_096_000.0;
 
-/// What sessions repeat.
+/// A statement that sessions repeat.
 struct Task {
     title: &'static str,
     /// IDs of a statement.
@@ -74,17 +74,17 @@ struct Candidate {
     file: String,
 }
 
-/// What sessions made with a key: figures of the rounds, for each of [`SESSIONS`].
+/// The results of sessions with a key: figures of the rounds, for each of [`SESSIONS`].
 #[derive(Default)]
 struct Figures {
     per_second: [Vec<f64>; SESSIONS.len()],
-    /// What the session that made least had of its fair share.
+    /// The part of its fair share that the slowest session had.
     slowest: [Vec<f64>; SESSIONS.len()],
 }
 
-/// What was measured of a task.
+/// The figures of a task.
 pub struct Work {
-    /// What was done.
+    /// The name of the task.
     pub title: &'static str,
     /// With which kind of key, and how many a second, for each of [`SESSIONS`].
     pub per_second: Vec<(&'static str, Vec<f64>)>,
@@ -141,7 +141,7 @@ impl Task {
         self.show(&measured, &format!("medians of {rounds} rounds of {seconds} s"), report)
     }
 
-    /// What each session made, per second.
+    /// Runs the task, and returns the results of each session, per second.
     fn run(
         &self,
         crews: &mut [Crew; 3],
