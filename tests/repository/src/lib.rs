@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 /// A document of the project, or a part of one.
 pub struct Page {
-    /// Its path below the tree.
+    /// The path below the tree.
     pub name: String,
-    /// What it says, in Markdown.
+    /// The text, in Markdown.
     pub text: String,
 }
 
 /// A fenced block of a page.
 pub struct Block {
-    /// What stands after the fence.
+    /// The word after the fence.
     pub language: String,
-    /// Its lines.
+    /// The lines.
     pub text: String,
 }
 
@@ -61,7 +61,7 @@ impl Page {
         Page { name: self.name.clone(), text: text.into() }
     }
 
-    /// Its fenced blocks.
+    /// Returns the fenced blocks.
     pub fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         let mut lines = self.text.lines();
@@ -78,7 +78,7 @@ impl Page {
         blocks
     }
 
-    /// What stands as `expression` → `result` in the text.
+    /// Returns the examples `expression` → `result` of the text.
     pub fn examples(&self) -> Vec<(String, String)> {
         let mut examples = Vec::new();
         for (index, _) in self.text.match_indices("` → `") {

@@ -9,7 +9,7 @@ use snowflake_repository::{page, tree};
 
 const ADDRESS: &str = "https://example.com/snowflake_pg";
 
-/// What `tools/dist check` looks at.
+/// Files that `tools/dist check` reads.
 const FILES: [&str; 6] =
     ["Cargo.toml", "META.json", "README.md", "SECURITY.md", "tools/dist", "tools/environment"];
 

@@ -1,4 +1,4 @@
-//! What the documents refer to is there: files, headings, programs and commits.
+//! The documents refer to files, headings, programs and commits that are there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn the_programs_of_clients_are_files() {
         }
     }
     for client in fs::read_dir(tree().join("tests/clients")).expect("clients").flatten() {
-        // What the applications of the blog do is in a table. Files name packages.
+        // The applications of the blog are in a table. Files name packages.
         if client.file_name() == "blog" || !client.path().is_dir() {
             continue;
         }

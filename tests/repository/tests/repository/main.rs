@@ -1,4 +1,4 @@
-//! What only the files of the repository say: no server is needed, and no history.
+//! Tests of the files of the repository: no server is needed, and no history.
 
 mod addresses;
 mod arrows;

@@ -15,7 +15,7 @@ fn part(name: &str) -> Vec<Vec<String>> {
     lines.map(|line| line.split(" | ").map(String::from).collect()).collect()
 }
 
-/// What a line says of each column, and the sentence.
+/// Returns the verdicts of each line on the columns, and the sentence.
 fn judged(section: &str) -> Vec<(String, String)> {
     part(section)
         .into_iter()
@@ -35,7 +35,7 @@ fn sentences(section: &Page) -> Vec<String> {
             paragraphs.push(String::new());
             continue;
         } else if begins("--- |") {
-            // What stands before is the head of the table.
+            // The line before is the head of the table.
             paragraphs.pop();
             continue;
         }
@@ -74,7 +74,7 @@ fn every_sentence_is_judged() {
     }
 }
 
-/// What is not said to hold, whatever is set, depends on something that the section names.
+/// A sentence that does not hold, whatever is set, depends on something that the section names.
 #[test]
 fn what_a_sentence_depends_on_is_named() {
     let columns = part("Columns");

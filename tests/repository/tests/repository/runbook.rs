@@ -67,7 +67,8 @@ fn sources(directory: &Path) -> String {
     text
 }
 
-/// How to ask the services that set clocks is said once, and each heading that needs it leads there.
+/// One heading has the commands for the services that set clocks, and each heading that needs them
+/// leads there.
 #[test]
 fn one_heading_says_whether_a_clock_is_right() {
     let text = page("docs/runbook.md").text;

@@ -88,7 +88,7 @@ fn scripts_call_no_function_that_others_could_overload() {
     let mut calls = Vec::new();
     let mut seen = 0;
     let parts = files(&["sql", "rs"]).into_iter().filter(|path| {
-        // What a hosted service gets is no script of the extension.
+        // The script for hosted services is none of the extension.
         path.extension().is_some_and(|e| e == "sql") && !path.ends_with("hosted.sql")
     });
     for path in parts.chain(scripts()) {

@@ -1,4 +1,5 @@
-//! What is called of PostgreSQL without the guard of pgrx is in one file, each with the reason.
+//! Functions of PostgreSQL that are called without the guard of pgrx are declared in one file, each
+//! with the reason.
 
 use std::fs;
 
