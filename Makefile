@@ -4,7 +4,7 @@
 .PHONY: help all setup run test lint schema install uninstall deb rpm image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
 
 bench = cargo run --quiet --profile program -p snowflake-bench --
-# How much is measured, and where pictures are drawn.
+# The amount of measuring, and the directory of pictures.
 effort = $(if $(QUICK),quick target/bench,full docs)
 
 # Prints the table of CONTRIBUTING.md, which says what each target does, without its marks.

@@ -4,7 +4,7 @@ CREATE FUNCTION snowflake_conversion(tables regclass[] DEFAULT NULL, schema regn
     RETURNS SETOF text LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
 WITH RECURSIVE ours AS (SELECT '@extschema@.snowflake_nextval()'::regprocedure::text AS next_id),
--- a row: what depends on a relation, or on one of its columns
+-- a row: a dependency on a relation, or on one of its columns
 use AS NOT MATERIALIZED (
     SELECT d.*, refobjid AS of,
         replace(pg_describe_object(classid, objid, objsubid), 'rule _RETURN on ', '') AS by_whom
@@ -93,7 +93,7 @@ narrow AS (
     FROM family f, LATERAL (SELECT f.rel UNION SELECT relid FROM pg_partition_tree(f.rel)) t (member)
     WHERE type <> 'int8'::regtype
 ),
--- a row: why its type stays. Constraints and plain indexes may depend on such a column, and nothing else.
+-- a row: a reason to leave its type. Only constraints and plain indexes may depend on such a column.
 obstacle (key_rel, key_col, reason) AS (
     SELECT key_rel, key_col, concat(member::regclass, v.reason)
     FROM narrow n JOIN relation c ON c.rel = member JOIN pg_class k ON k.oid = key_rel, LATERAL (VALUES

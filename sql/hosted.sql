@@ -146,8 +146,8 @@ CREATE FUNCTION public.snowflake_within_max(since timestamptz, before timestampt
 CREATE FUNCTION public.snowflake_within(id bigint, since timestamptz, before timestamptz) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN id >= public.snowflake_within_min(since) AND id <= public.snowflake_within_max(since, before);
--- What is in lines of `pg_restore --list` that are of this script. Not in the lines of privileges on what the
--- extension has, too.
+-- Texts in those lines of `pg_restore --list` that are of this script, but not in lines of privileges on
+-- what the extension has, too.
 CREATE FUNCTION public.snowflake_script() RETURNS SETOF text LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT concat(kind, ' ', name, ' ') AS entry
     FROM unnest('{SEQUENCE public,SEQUENCE SET public,public SEQUENCE}'::text[]) AS kind,
@@ -192,7 +192,7 @@ BEGIN
         of_extension := 'public.snowflake_nextval()';
     END IF;
     IF of_extension IS NOT NULL THEN
-        -- Its error says what to do if the library is not preloaded, or the server has no identity.
+        -- The call's error says what to do if the library is not preloaded, or the server has no identity.
         IF has_function_privilege(of_extension, 'EXECUTE') THEN
             EXECUTE concat('SELECT ', of_extension);
         END IF;

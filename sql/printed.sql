@@ -1,4 +1,4 @@
--- What prints statements for tables that exist. The functions only read the catalog, with the rights of
+-- Functions that print statements for tables that exist. They only read the catalog, with the rights of
 -- their caller. Their text is executed elsewhere: every name is qualified, whatever search_path is, and no
 -- name ends a comment or a block.
 

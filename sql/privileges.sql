@@ -1,4 +1,4 @@
--- What ALTER DEFAULT PRIVILEGES has given to anybody is taken back, so that the privileges are those
+-- Takes back what ALTER DEFAULT PRIVILEGES has given to anybody, so that the privileges are those
 -- of the list below. All names are qualified: the search_path of this script has the schema of the
 -- extension, in which others might have operators and functions.
 DO LANGUAGE plpgsql $$

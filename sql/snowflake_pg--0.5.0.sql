@@ -1,4 +1,4 @@
--- What CREATE EXTENSION snowflake runs, of snowflake_pg. make schema writes this file, of src/ and of the files beside it.
+-- Statements of CREATE EXTENSION snowflake, of snowflake_pg. make schema writes this file, of src/ and of the files beside it.
 \echo Use "CREATE EXTENSION snowflake" to load this file. \quit
 
 CREATE TYPE snowflake_parts AS (
@@ -281,7 +281,7 @@ CREATE TRIGGER guard BEFORE INSERT ON snowflake_internal.snowflake_layout
 ALTER TABLE snowflake_internal.snowflake_layout ENABLE ALWAYS TRIGGER guard;
 SELECT pg_catalog.pg_extension_config_dump('snowflake_internal.snowflake_layout', '');
 
--- What ALTER DEFAULT PRIVILEGES has given to anybody is taken back, so that the privileges are those
+-- Takes back what ALTER DEFAULT PRIVILEGES has given to anybody, so that the privileges are those
 -- of the list below. All names are qualified: the search_path of this script has the schema of the
 -- extension, in which others might have operators and functions.
 DO LANGUAGE plpgsql $$
@@ -419,7 +419,7 @@ REVOKE EXECUTE ON FUNCTION snowflake_stat_reset() FROM PUBLIC;
 -- trigger can be created by those who may execute its function.
 REVOKE EXECUTE ON FUNCTION snowflake_observe(bigint), snowflake_observe_rows() FROM PUBLIC;
 
--- What prints statements for tables that exist. The functions only read the catalog, with the rights of
+-- Functions that print statements for tables that exist. They only read the catalog, with the rights of
 -- their caller. Their text is executed elsewhere: every name is qualified, whatever search_path is, and no
 -- name ends a comment or a block.
 
@@ -523,7 +523,7 @@ CREATE FUNCTION snowflake_conversion(tables regclass[] DEFAULT NULL, schema regn
     RETURNS SETOF text LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
 WITH RECURSIVE ours AS (SELECT '@extschema@.snowflake_nextval()'::regprocedure::text AS next_id),
--- a row: what depends on a relation, or on one of its columns
+-- a row: a dependency on a relation, or on one of its columns
 use AS NOT MATERIALIZED (
     SELECT d.*, refobjid AS of,
         replace(pg_describe_object(classid, objid, objsubid), 'rule _RETURN on ', '') AS by_whom
@@ -612,7 +612,7 @@ narrow AS (
     FROM family f, LATERAL (SELECT f.rel UNION SELECT relid FROM pg_partition_tree(f.rel)) t (member)
     WHERE type <> 'int8'::regtype
 ),
--- a row: why its type stays. Constraints and plain indexes may depend on such a column, and nothing else.
+-- a row: a reason to leave its type. Only constraints and plain indexes may depend on such a column.
 obstacle (key_rel, key_col, reason) AS (
     SELECT key_rel, key_col, concat(member::regclass, v.reason)
     FROM narrow n JOIN relation c ON c.rel = member JOIN pg_class k ON k.oid = key_rel, LATERAL (VALUES

@@ -1,4 +1,4 @@
--- What COPY of PostgreSQL 19 can do, with a table whose key is an ID.
+-- Options of COPY of PostgreSQL 19, with a table whose key is an ID.
 
 \needs PostgreSQL 19
 
@@ -19,7 +19,7 @@ COPY written FROM PROGRAM 'cat orders.json && rm orders.json';
 SELECT count(*) FROM written; --> 1000
 TABLE orders EXCEPT ALL SELECT (line->>'id')::bigint, (line->>'price')::int FROM written; --> (0 rows)
 
--- What cannot be read becomes NULL beside the ID, and is an error in a key.
+-- A value that cannot be read becomes NULL beside the ID, and is an error in a key.
 COPY orders (price) FROM PROGRAM 'printf "one\n2001\ntwo\n"' (ON_ERROR set_null, LOG_VERBOSITY silent);
 SELECT count(*), count(price), count(DISTINCT id) FROM orders; --> 1003 | 1001 | 1003
 COPY orders (id, price) FROM PROGRAM 'printf "one\t3001\n"' (ON_ERROR set_null, LOG_VERBOSITY silent); --> ERROR 23502

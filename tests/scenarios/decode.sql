@@ -1,4 +1,4 @@
--- What an ID says: its time, datacenter, worker and sequence.
+-- The parts of an ID: time, datacenter, worker and sequence.
 
 -- Known answers.
 SELECT * FROM snowflake_parse(1268118639732232192); --> 1268118639732232192 | 2020-06-03 09:53:38.874+00 | 5 | 9 | 0

@@ -13,7 +13,7 @@ DO $$ BEGIN
         EXECUTE format('CREATE USER MAPPING FOR postgres SERVER shard%s OPTIONS (user ''postgres'')', n);
     END LOOP;
 END $$;
--- What stands in a plan, and how often.
+-- The parts of a plan, each with its number.
 CREATE FUNCTION plan(query text) RETURNS TABLE (number bigint, part text) LANGUAGE plpgsql AS $$
 DECLARE
     line text;

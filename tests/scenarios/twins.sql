@@ -35,7 +35,7 @@ SELECT ok, detail FROM snowflake_check() WHERE name = 'twins';
 --> f | The trigger of snowflake_watch_twins() is not fired by replicated rows of: keeper.mine (owner keeper).
 DROP OWNED BY keeper, plain; DROP ROLE keeper, plain;
 
--- What this server inserts, and what fills a gap: nothing is replayed.
+-- Rows that this server inserts, and one that fills a gap: none is replayed.
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0));
 SET session_replication_role = replica;
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 0)),
@@ -47,7 +47,7 @@ INSERT INTO watched VALUES (snowflake_make(now() - interval '1 hour', 5, 9, 0));
 INSERT INTO watched VALUES (snowflake_make(now() - interval '1 second', 5, 9, 0)); --> ERROR 55000
 SELECT twins FROM pg_stat_snowflake; --> 1
 SELECT snowflake_stat_reset();
--- What another server has made, and what is no ID.
+-- IDs that another server has made, and values that are no ID.
 SELECT pg_replication_origin_xact_setup('0/1', '2026-01-01 00:00:59.999999+00');
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 8, 0)),
                            (snowflake_make('2026-01-01 00:00:00+00', 4, 9, 0)), (NULL), (-1);
@@ -80,7 +80,7 @@ INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 2));
 SELECT id = snowflake_make('2026-01-01 00:00:00+00', 5, 9, 2), twins FROM watched, pg_stat_snowflake;
 --> f | 2
 --> t | 2
--- What is rolled back is forgotten.
+-- Rows that are rolled back are forgotten.
 BEGIN;
 INSERT INTO watched VALUES (snowflake_make('2026-01-01 00:00:00+00', 5, 9, 3));
 ROLLBACK;

@@ -1,4 +1,4 @@
--- What roles without privileges can do: generate and decode, and administer nothing.
+-- Roles without privileges can generate and decode, and administer nothing.
 
 CREATE ROLE owner LOGIN; CREATE ROLE guest LOGIN; CREATE SCHEMA AUTHORIZATION guest;
 CREATE DATABASE theirs OWNER owner;
@@ -30,7 +30,7 @@ SELECT snowflake_set_floor(now()); --> ERROR 42501: must be superuser to set the
 SELECT snowflake_confirm('clock'); --> ERROR 42501: must be superuser to confirm a change for snowflake IDs
 SELECT run(ARRAY(SELECT snowflake_conversion('{orders}'))); --> ERROR 42501
 
--- What a role gets with the rights of PUBLIC blocks no claim.
+-- Locks that a role gets with the rights of PUBLIC block no claim.
 BEGIN;
 DO $$
 DECLARE attempt text;

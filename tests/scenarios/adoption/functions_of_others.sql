@@ -1,4 +1,4 @@
--- What runs with the rights of another role is left alone: nobody steers what the functions of others create.
+-- Statements with the rights of another role are left alone: nobody steers what the functions of others create.
 
 CREATE ROLE app LOGIN; CREATE ROLE mallory LOGIN;
 CREATE SCHEMA app AUTHORIZATION app;

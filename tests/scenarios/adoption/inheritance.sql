@@ -14,7 +14,7 @@ CREATE TABLE identity_child (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)
 CREATE TABLE narrow_child (a integer, b serial PRIMARY KEY) INHERITS (parent);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column b of table blog.narrow_child: it is of type integer.
--- Its default is the parent's, of the sequence that the parent owns.
+-- The child has the parent's default, with the sequence that the parent owns.
 CREATE TABLE of_serial (PRIMARY KEY (id)) INHERITS (serial_parent);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.of_serial: its default takes values of a sequence that it does not own.

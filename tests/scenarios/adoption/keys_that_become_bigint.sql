@@ -29,7 +29,7 @@ ALTER TABLE late ADD PRIMARY KEY (id);
 --> NOTICE: not all new keys were converted to snowflake IDs
 --> DETAIL: Column id of table blog.late: the table has had rows.
 
--- What is no key, or has been bigint before, is left alone.
+-- Columns that are no key, or have been bigint before, are left alone.
 SET snowflake.adopted_schemas = '';
 CREATE TABLE before (id bigserial PRIMARY KEY, other integer, more serial);
 SET snowflake.adopted_schemas = 'blog';

@@ -1,4 +1,4 @@
--- What has no new key that takes values of a sequence is left alone, and nothing is said of it.
+-- Tables without a new key that takes values of a sequence are left alone, without a message.
 
 \set search_path = blog, public
 \set snowflake.adopted_schemas = blog

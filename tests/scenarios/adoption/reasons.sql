@@ -1,4 +1,4 @@
--- What somebody might expect to be adopted, and is not, is said once a statement, with the reason.
+-- Keys that somebody might expect to be adopted, and are not, are named once a statement, with the reason.
 
 \set search_path = blog, public
 \set snowflake.adopted_schemas = blog

@@ -72,7 +72,7 @@ CREATE TABLE ours (id bigserial PRIMARY KEY);
 SET snowflake.adopted_schemas = '';
 CREATE TABLE silent (our integer REFERENCES ours);
 
--- What refers to a key before it is adopted, domains, and a key that becomes narrower.
+-- References to a key before it is adopted, domains, and a key that becomes narrower.
 SET snowflake.adopted_schemas = 'blog';
 CREATE DOMAIN public.number AS integer; CREATE DOMAIN public.of_number AS public.number;
 CREATE TABLE of_domain (author public.of_number REFERENCES users);

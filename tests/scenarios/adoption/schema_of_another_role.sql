@@ -20,7 +20,7 @@ CREATE INDEX ON mallory.posts (author) WHERE mallory.spy('index');
 ALTER TABLE mallory.posts ENABLE ROW LEVEL SECURITY; ALTER TABLE mallory.posts FORCE ROW LEVEL SECURITY;
 CREATE POLICY spy ON mallory.posts USING (mallory.spy('policy'));
 
--- How often PostgreSQL itself runs something.
+-- The number of times that PostgreSQL itself runs something.
 \as postgres
 ALTER SEQUENCE mallory.calls RESTART;
 BEGIN;

@@ -1,4 +1,4 @@
--- What cannot be reverted is named. MAXVALUE, another user of the sequence and a direction do not matter.
+-- Keys that cannot be reverted are named. MAXVALUE, another user of the sequence and a direction do not matter.
 CREATE SEQUENCE shared MAXVALUE 100; CREATE TABLE one (dropped int, id bigint PRIMARY KEY DEFAULT snowflake_nextval()); ALTER TABLE one DROP dropped;
 ALTER SEQUENCE shared OWNED BY one.id; CREATE TABLE two (id bigint DEFAULT nextval('shared')); INSERT INTO two DEFAULT VALUES;
 CREATE TABLE other_default (id bigint PRIMARY KEY DEFAULT snowflake_nextval() + 1);

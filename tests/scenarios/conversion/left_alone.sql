@@ -1,4 +1,4 @@
--- What is not a shape that is tested stays, and a comment names the object and the reason. The rest is converted.
+-- Keys of a shape that is not tested stay, and a comment names the object and the reason. The rest is converted.
 CREATE ROLE shop LOGIN; CREATE ROLE clerk LOGIN; GRANT CREATE ON SCHEMA public TO shop, clerk; GRANT CREATE ON DATABASE scenario TO shop;
 \as shop
 CREATE DOMAIN number AS integer; CREATE SEQUENCE shared; CREATE SEQUENCE unowned; CREATE TYPE pair AS (id bigint, item text);

@@ -12,7 +12,7 @@ ROLLBACK; DROP VIEW titles;
 -- A transaction with one snapshot would not see what has changed, nor new keys.
 BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT execute(1); --> ERROR 55000
 ROLLBACK;
--- What does not matter to these tables does not matter; nor do statements that the reader takes out.
+-- Changes elsewhere do not matter; nor do statements that the reader takes out.
 CREATE TABLE others (id serial PRIMARY KEY);
 BEGIN; SELECT execute(1); COMMIT;
 BEGIN; SELECT execute(1); --> ERROR 55000: the tables have changed since these statements were printed

@@ -1,4 +1,4 @@
--- What is planned during a COPY and kept takes distinct IDs in every other statement, too, and is an error in ALTER TABLE.
+-- Plans that are made during a COPY and kept take distinct IDs in every other statement, too, and are an error in ALTER TABLE.
 
 -- A session plans the check of a domain once.
 CREATE TABLE noted (id bigint);

@@ -15,7 +15,7 @@ SELECT count(*) FROM pg_proc WHERE proname ~ '^snowflake_' AND proacl IS NOT NUL
 DROP EXTENSION snowflake;
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC; ALTER DEFAULT PRIVILEGES REVOKE USAGE ON TYPES FROM PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO granted WITH GRANT OPTION; ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO granted;
--- What others have created there is left alone, and not called.
+-- Functions that others have created there are left alone, and not called.
 CREATE FUNCTION snowflake_nextval(text) RETURNS bigint RETURN 1; CREATE FUNCTION format(text, regprocedure) RETURNS text RETURN 'DROP';
 CREATE FUNCTION equal(name, name) RETURNS boolean RETURN true; CREATE OPERATOR = (LEFTARG = name, RIGHTARG = name, FUNCTION = equal);
 CREATE EXTENSION snowflake;

@@ -7,7 +7,7 @@ CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), what text)
 CREATE SEQUENCE first;
 CREATE VIEW horizon AS SELECT snowflake_horizon() = last_value - 1 AS held, snowflake_horizon() = (SELECT max(id) FROM jobs) AS free FROM first;
 
--- What it is after another transaction has committed a later ID.
+-- The horizon after another transaction has committed a later ID.
 CREATE PROCEDURE commit_next(OUT held boolean, OUT free boolean) LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO jobs DEFAULT VALUES; COMMIT;

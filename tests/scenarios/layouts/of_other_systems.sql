@@ -34,7 +34,7 @@ SELECT snowflake_parse(NULL, 'epoch') IS NULL AS id, snowflake_timestamp(1, NULL
        snowflake_timestamp(1, 'epoch', NULL) IS NULL AS bits, snowflake_min(NULL, 'epoch') IS NULL AS min;
 --> t | t | t | t
 
--- What is no layout, and no ID of it.
+-- Layouts that are not valid, and IDs that are not of a layout.
 SELECT errors_of($calls$
     SELECT snowflake_timestamp(1, '2015-01-01 00:00:00.0005+00')
     SELECT snowflake_timestamp(1, '1969-12-31 23:59:59.999+00')

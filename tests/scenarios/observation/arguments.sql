@@ -1,4 +1,4 @@
--- What snowflake_observe() accepts, and from whom.
+-- The arguments that snowflake_observe() accepts, and the roles that may call it.
 
 SELECT snowflake_observe(-1); --> ERROR 22023: a snowflake ID is never negative
 SELECT snowflake_observe(NULL); --> NULL

@@ -26,7 +26,7 @@ SELECT next_is_greater(), observe('50 s'), next_is_greater(); --> t | t | t
 \session
 SELECT next_is_greater(); --> t
 
--- What the observation explains is no step of the clock, and the check says how far ahead IDs are.
+-- A lead that the observation explains is no step of the clock, and the check says how far ahead IDs are.
 SELECT lead > 45000, observations_refused, steps_held + steps_reused + steps_refused FROM pg_stat_snowflake; --> t | 0 | 0
 SELECT ok, detail FROM snowflake_check() WHERE name = 'observation';
 --> t | Observed IDs of other servers are followed up to 00:01:00 ahead of the clock. ... ahead now, and one was ...

@@ -1,4 +1,4 @@
--- What a replicated row brings that is too far ahead is counted, the row is there all the same, and it hides no other.
+-- An ID of a replicated row that is too far ahead is counted, the row is there all the same, and it hides no other.
 
 \set snowflake.max_observed_lead = 10s
 

@@ -40,7 +40,7 @@ SELECT count(*), left(errors_of($attempts$
     LOCK TABLE snowflake_nodes IN ACCESS EXCLUSIVE MODE
 $attempts$), 5) GROUP BY 2; --> 7 | 42501
 
--- What is not the extension's: who makes it, and how a superuser takes it away.
+-- Objects that are not the extension's: the role that makes each, and the statement of a superuser that drops it.
 \as postgres
 CREATE TABLE attacks (maker name, make text, drop text);
 INSERT INTO attacks VALUES

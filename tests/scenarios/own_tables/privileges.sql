@@ -21,7 +21,7 @@ BEGIN
         END LOOP;
     END LOOP;
 END $$;
--- What the creator of the extension gets to see, and that it works.
+-- The privileges that the creator of the extension gets, and that they suffice.
 CREATE FUNCTION created() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE seen text;
 BEGIN

@@ -3,7 +3,7 @@
 \set public_keys = 000102030405060708090a0b0c0d0e0f
 
 SELECT snowflake_to_public(1268118639732232192, 'ord'); --> ord_4v6OhBwNrBBescGiuxQIbh
--- Whether a name is read, also with another prefix, and changed.
+-- A name is read, but not with another prefix, nor changed.
 SELECT count(*), snowflake_from_public(name, prefix) = id, snowflake_from_public(name, 'usr'), snowflake_from_public(' ' || name, prefix),
         snowflake_from_public(name || E'\n', prefix), snowflake_from_public(lower(name), prefix)
     FROM unnest(ARRAY[0, 1, -1, -9223372036854775808, 9223372036854775807, 1268118639732232192]) AS id,

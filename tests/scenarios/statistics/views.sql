@@ -1,4 +1,4 @@
--- What pg_stat_snowflake counts, and what snowflake_status shows.
+-- The counters of pg_stat_snowflake, and the columns of snowflake_status.
 
 SELECT string_agg(attname || ' ' || atttypid::regtype, ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'pg_stat_snowflake'::regclass AND attnum > 0;
 --> issued bigint, sequence_overflows bigint, waits bigint, wait_time double precision, steps_held bigint, steps_refused bigint, largest_step_back bigint, lead bigint, max_lead bigint, reservations bigint, stats_reset timestamp with time zone, twins bigint, steps_reused bigint, observations_refused bigint
@@ -14,7 +14,7 @@ SELECT count(snowflake_nextval()) FROM generate_series(1, 1000); --> 1000
 SELECT count(*) FROM (SELECT snowflake_nextval(2500)) AS ids; --> 2500
 SELECT issued FROM pg_stat_snowflake; --> 3500
 
--- How things stand.
+-- The present state.
 CREATE TABLE last AS SELECT snowflake_nextval() AS id;
 SELECT last_id = id AS last_id, last_timestamp = snowflake_timestamp(id) AS last_timestamp,
        floor >= last_timestamp AS reserved, floor <= snowflake_floor() AS durable FROM snowflake_status, last;

@@ -1,7 +1,7 @@
 require "active_record"
 require "active_record/fixtures"
 
-# What Rails does at its start, as far as it is of Active Record.
+# The part of the start of Rails that is of Active Record.
 root = File.expand_path("..", __dir__)
 ENV.delete("DATABASE_URL")
 ENV["RAILS_ENV"] ||= "development"
