@@ -1,4 +1,4 @@
--- An identity becomes a default and keeps its sequence, as bigserial would have made it.
+-- An identity column gets a default and keeps its sequence, as bigserial would have made it.
 
 \set search_path = blog, public
 \set snowflake.adopted_schemas = blog

@@ -1,4 +1,4 @@
--- Statements that ask of an identity which is a default now fail, with a hint that names the default.
+-- Statements about an identity column that has a default now fail, with a hint that names the default.
 
 \set search_path = blog, public
 \set snowflake.adopted_schemas = blog

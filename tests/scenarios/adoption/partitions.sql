@@ -4,7 +4,7 @@
 \set snowflake.adopted_schemas = blog
 
 CREATE SCHEMA blog;
--- An identity would reach such a partition, on 17 and later.
+-- An identity column would reach such a partition, on 17 and later.
 CREATE TABLE parts (id bigint GENERATED ALWAYS AS IDENTITY, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
 CREATE TABLE part (id bigint NOT NULL, at date NOT NULL);
 ALTER TABLE parts ATTACH PARTITION part DEFAULT;

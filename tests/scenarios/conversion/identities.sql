@@ -1,4 +1,4 @@
--- An identity becomes a default. Its sequence goes, and reversion makes another one.
+-- An identity column gets a default. Its sequence is dropped, and reversion makes another one.
 CREATE ROLE shop LOGIN; CREATE ROLE app; CREATE ROLE "Old App"; GRANT CREATE ON SCHEMA public TO shop;
 \as shop
 CREATE TABLE cards (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, word text);
