@@ -1,5 +1,5 @@
-//! What the benchmarks compare with, and benchmarks of their own: for builds with the feature
-//! `pg_bench` alone.
+//! Functions that the benchmarks compare with, and benchmarks of their own: for builds with the
+//! feature `pg_bench` alone.
 //!
 //! `cargo pgrx bench` starts a server that has to preload the library, and needs a layout that does
 //! not limit it:

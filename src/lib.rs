@@ -6,7 +6,7 @@
 //! So do the arrows between rooms: each uses only those that stand below it here. The test
 //! `no_circle_between_files` finds an arrow that leads back.
 //!
-//! - `operate`: for those who operate the server: its check, its views, what they set and confirm.
+//! - `operate`: for those who operate the server: its check, its views, floors and confirmations.
 //! - `keys`: keys of tables: those of new tables, and COPY at the price of a free key.
 //! - `fleet`: servers beside this one: their IDs, their identities, and layouts in dumps.
 //! - `decode`: from IDs to what they mean, and back: parts, ranges, text and JSON.
@@ -16,7 +16,7 @@
 //! - `promise`: the durable promise behind each ID: the register and reservations.
 //! - `generator`: the generator in shared memory, its spinlock and its clock.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start.
-//! - `pg`: what all of these need of PostgreSQL.
+//! - `pg`: the parts of PostgreSQL that all of these need.
 
 use pgrx::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Why an ID or a time cannot be decoded, composed or bounded.
+//! Reasons for which an ID or a time cannot be decoded, composed or bounded.
 
 use crate::pg::report::{self, ErrorReport, Report, wraps};
 use crate::pg::time::display_timestamptz;
@@ -8,7 +8,7 @@ use snowflake_core::text::Base62Error;
 
 use crate::promise;
 
-/// What can go wrong.
+/// Errors of decoding.
 #[derive(Debug)]
 pub enum Error {
     /// The IDs were issued under another layout.
@@ -19,7 +19,7 @@ pub enum Error {
     Part {
         /// The argument.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: i32,
         /// The largest valid value.
         last: u32,
@@ -39,7 +39,7 @@ pub enum Error {
     Base62 {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The fault.
         error: Base62Error,
     },
     /// The type snowflake_parts is not what the extension created.

@@ -31,7 +31,7 @@ pub fn known_layout() -> Option<Layout> {
     COMPARED.load(Relaxed).then(|| settings::fixed().layout)
 }
 
-/// Whether this session has compared the layouts for good. Memory of one process.
+/// True if this session has compared the layouts for good. Memory of one process.
 static COMPARED: AtomicBool = AtomicBool::new(false);
 
 /// On a standby, what the layouts were compared for last: a statement of the client's, and how many
@@ -70,8 +70,8 @@ fn compare_layouts() -> Result<(), Error> {
     Ok(())
 }
 
-/// How many transactions have ended since the server started, by which PostgreSQL tells whether a
-/// snapshot is still good. What is read after this is not older than the count.
+/// Returns the number of transactions that have ended since the server started, by which PostgreSQL
+/// tells whether a snapshot is still good. Later reads are not older than the count.
 fn transactions_ended() -> u64 {
     // SAFETY: points to shared memory of the server. Another process might count up meanwhile; an
     // aligned number of 64 bits is never seen half-written.
@@ -97,7 +97,8 @@ const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(d.classid, d.ob
     AND NOT coalesce('epoch' = ANY (p.proargnames), false) \
     AND d.classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
 
-/// What [`STORED_RESULTS`] finds in this database, as a list; `None` where there is nothing.
+/// Returns the objects that [`STORED_RESULTS`] finds in this database, as a list; `None` where
+/// there are none.
 pub fn stored_results() -> Option<String> {
     let query = format!(
         "SELECT string_agg(found, ', ' ORDER BY found) FROM ({STORED_RESULTS}) AS results (found)"

@@ -195,7 +195,7 @@ unsafe impl BoxRet for SnowflakeParts {
             if columns.len() > MOST_COLUMNS {
                 Error::PartsType.raise();
             }
-            // What ALTER TYPE has dropped is still a column, and NULL.
+            // An attribute that ALTER TYPE has dropped is still a column, and NULL.
             let mut values = [pg_sys::Datum::null(); MOST_COLUMNS];
             let mut nulls = [true; MOST_COLUMNS];
             let mut parts = parts.into_iter().zip(TYPES);

@@ -12,7 +12,7 @@ use super::error::Error;
 use super::layout::layout;
 use super::parts::parts;
 
-/// What `snowflake_json()` shows.
+/// The result of `snowflake_json()`.
 #[derive(Serialize)]
 struct Json {
     /// A string: the numbers of JavaScript hold 53 bits.

@@ -23,7 +23,7 @@ fn snowflake_guard_layout(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     GUARD.row(fcinfo, passes)
 }
 
-/// Whether the row is to be stored.
+/// Returns whether the row is to be stored.
 fn passes(trigger: &PgTrigger) -> Result<bool, OtherLayout> {
     let server = NamedLayout::from(settings::fixed().layout);
     match in_row(trigger) {
@@ -37,7 +37,7 @@ fn passes(trigger: &PgTrigger) -> Result<bool, OtherLayout> {
     }
 }
 
-/// What the table says of the layout that its database is used with.
+/// The record in the table of the layout that its database is used with.
 pub enum Recorded {
     /// This role may not read it.
     Unknown,
@@ -49,7 +49,7 @@ pub enum Recorded {
     Others(String),
 }
 
-/// What the table of the extension that has this function says.
+/// Reads the table of the extension that has this function.
 pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, OthersCode> {
     let table = table(function).filter(|table| table.is_readable);
     let Some(table) = table else { return Ok(Recorded::Unknown) };
@@ -104,7 +104,7 @@ fn is_empty(table: &OwnTable) -> bool {
     spi::query(&format!("SELECT FROM {} LIMIT 1", table.name), &[]).is_empty()
 }
 
-/// What the row that is to be inserted names; `None` if a column is NULL.
+/// Returns the layout that the new row names; `None` if a column is NULL.
 fn in_row(trigger: &PgTrigger) -> Option<NamedLayout> {
     let data = trigger.trigger_data();
     // SAFETY: the trigger's relation is open, and the row is of its type.

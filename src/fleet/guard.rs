@@ -15,15 +15,15 @@ use crate::generator::clock;
 /// there does not raise an error, after which a subscription would try the row again without end:
 /// the row is dropped, and the log says so.
 ///
-/// What a superuser's subscription brings passes. The current user decides, and not that of the
-/// session: the subscription applies these rows as its owner or, by default from 16 on, as the owner
-/// of the extension's tables, which are both superusers. A trigger of somebody else's table, which
-/// might insert rows as well, runs as that somebody then.
+/// Rows of a superuser's subscription pass. The current user decides, and not that of the session:
+/// the subscription applies these rows as its owner or, by default from 16 on, as the owner of the
+/// extension's tables, which are both superusers. A trigger of somebody else's table, which might
+/// insert rows as well, runs as that somebody then.
 pub struct Guard {
     /// The name of the function.
     pub function: &'static str,
     pub table: &'static str,
-    /// What this process has said of dropped rows.
+    /// The last entry of this process about dropped rows.
     logged: Mutex<OnceAMinute>,
 }
 
@@ -35,8 +35,8 @@ impl Guard {
         Guard { function, table, logged: Mutex::new(OnceAMinute::NEVER) }
     }
 
-    /// What the trigger returns: the row, or nothing if it is to be dropped, as `passes` says. 39P01
-    /// unless the trigger is fired BEFORE INSERT FOR EACH ROW.
+    /// Returns the result of the trigger: the row, or nothing if it is to be dropped, as `passes`
+    /// says. 39P01 unless the trigger is fired BEFORE INSERT FOR EACH ROW.
     pub fn row<E: Report>(
         &self,
         fcinfo: pg_sys::FunctionCallInfo,

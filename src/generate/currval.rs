@@ -10,8 +10,8 @@ use pgrx::prelude::*;
 static LAST: AtomicI64 = AtomicI64::new(NONE);
 const NONE: i64 = -1;
 
-/// What [`LAST`] was when it was forgotten. [`LAST`] itself keeps its value, because [`mark`] has
-/// to differ only after an ID was taken.
+/// The value of [`LAST`] when it was forgotten. [`LAST`] itself keeps its value, because [`mark`]
+/// has to differ only after an ID was taken.
 static FORGOTTEN: AtomicI64 = AtomicI64::new(NONE);
 
 /// Keeps the ID.

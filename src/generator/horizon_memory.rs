@@ -23,7 +23,7 @@ use snowflake_core::horizon::{Act, Anonymous, Before, Event, NO_ID, Place};
 use super::spinlock::SpinLock;
 use crate::pg::unguarded::GetTopFullTransactionIdIfAny;
 
-/// How many transactions have a place. A place takes 32 bytes.
+/// The number of transactions that have a place. A place takes 32 bytes.
 pub const PLACES: usize = 65_536;
 
 /// The first ID of the transaction of a process. It has a cache line of its own.
@@ -65,9 +65,9 @@ impl<T: Copy> Locked<T> {
 /// A prepared transaction, or one that was; all zero if the prepared slot was never used.
 #[derive(Clone, Copy, Default)]
 pub struct PreparedSlot {
-    /// Its transaction ID; 0 if there is none.
+    /// The transaction ID; 0 if there is none.
     pub xid: u64,
-    /// Its first ID, or [`NO_ID`].
+    /// The first ID, or [`NO_ID`].
     pub first: i64,
     /// When that was taken, Unix ms.
     pub since: i64,
@@ -78,7 +78,7 @@ pub struct PreparedSlot {
 /// The shared memory: this, then the slots, the prepared slots and the places.
 #[repr(C)]
 struct Header {
-    /// Whether all transactions that were prepared before the server started have ended.
+    /// True once all transactions that were prepared before the server started have ended.
     settled: AtomicBool,
     /// [`Anonymous::count`] and [`Anonymous::next`].
     anonymous: [AtomicU64; 2],
@@ -95,7 +95,7 @@ static OWN: AtomicPtr<Slot> = AtomicPtr::new((&raw const UNKNOWN).cast_mut());
 /// Stands for the slot until the process takes its first ID.
 static UNKNOWN: Slot = Slot::clear();
 
-/// How many transactions of this process have ended.
+/// The number of transactions of this process that have ended.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
 /// [`Before::count`] and [`Before::horizon`]. Memory of one process.
@@ -114,8 +114,8 @@ pub fn init() {
     }
 }
 
-/// How many slots and prepared slots there are. Each prepared transaction has a prepared slot, and each
-/// process might be about to prepare another one.
+/// Returns the numbers of slots and prepared slots. Each prepared transaction has a prepared slot, and
+/// each process might be about to prepare another one.
 fn sizes() -> [usize; 2] {
     // SAFETY: both are known before shared memory is asked for, and do not change.
     let (processes, prepared) = unsafe { (pg_sys::MaxBackends, pg_sys::max_prepared_xacts) };
@@ -213,22 +213,22 @@ fn places() -> &'static [Locked<Place>] {
     part(offsets()[2], PLACES)
 }
 
-/// How many prepared slots there are. The library must have been preloaded.
+/// Returns the number of prepared slots. The library must have been preloaded.
 pub fn prepared_slot_count() -> usize {
     sizes()[1]
 }
 
-/// What is in this prepared slot. The library must have been preloaded.
+/// Returns the content of this prepared slot. The library must have been preloaded.
 pub fn prepared_slot(number: usize) -> PreparedSlot {
     prepared_slots()[number].with(|slot| *slot)
 }
 
-/// What is in this place. The library must have been preloaded.
+/// Returns the content of this place. The library must have been preloaded.
 pub fn place(number: usize) -> Place {
     places()[number].with(|place| *place)
 }
 
-/// Whether all transactions that were prepared before the server started have ended.
+/// True once all transactions that were prepared before the server started have ended.
 pub fn settled() -> &'static AtomicBool {
     &header().settled
 }
@@ -239,7 +239,7 @@ pub fn anonymous() -> Anonymous {
     Anonymous { count: count.load(Acquire), next: next.load(Acquire) }
 }
 
-/// What was read when the last transaction of this process ended.
+/// Returns the values that were read when the last transaction of this process ended.
 pub fn before() -> Before {
     Before { count: BEFORE.0.load(Relaxed), horizon: BEFORE.1.load(Relaxed) }
 }
@@ -286,7 +286,7 @@ fn claim_first(id: i64, now: i64) {
     }
 }
 
-/// How many transactions of this process have ended.
+/// The number of transactions of this process that have ended.
 pub fn ended() -> u64 {
     ENDED.load(Relaxed)
 }

@@ -1,4 +1,5 @@
-//! What all sessions share to take IDs: the generator in shared memory, behind a spinlock.
+//! The state that all sessions share to take IDs: the generator in shared memory, behind a
+//! spinlock.
 //!
 //! - `clock`: the wall clock and the boot clock.
 //! - `shared`: the generator, and what else the sessions share.

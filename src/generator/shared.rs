@@ -41,7 +41,7 @@ struct Shared {
 /// Earlier than any clock reading, in milliseconds since the Unix epoch.
 const BEFORE_ALL: i64 = i64::MIN / 2;
 
-/// What the lock protects.
+/// Data that the lock protects.
 #[repr(C)]
 struct Protected {
     /// IDs that were taken since the last reset.
@@ -52,7 +52,7 @@ struct Protected {
     ring: Ring,
 }
 
-/// What has happened since the last reset. A start of the server resets, and so does a crash.
+/// Counters since the last reset. A start of the server resets, and so does a crash.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Statistics {
@@ -64,7 +64,7 @@ pub struct Statistics {
     overflowed: i64,
     /// Calls that waited for the clock.
     pub waits: u64,
-    /// How long they waited in all, ns.
+    /// The total time that they waited, ns.
     pub waited: u64,
     /// Steps back of the clock that were held.
     pub steps_held: u64,
@@ -105,7 +105,7 @@ pub fn init() {
 pub struct Taken {
     /// The smallest one.
     pub first: i64,
-    /// How many there are.
+    /// The number of them.
     pub count: u32,
 }
 
@@ -181,11 +181,11 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
     decision
 }
 
-/// What came of an ID of another server.
+/// The outcome of observing an ID of another server.
 pub struct Observed {
-    /// Whether it is followed.
+    /// The decision whether it is followed.
     pub observation: Observation,
-    /// Whether it has this server's identity, and was not issued here.
+    /// True if it has this server's identity, and was not issued here.
     pub is_twins: bool,
 }
 
@@ -256,8 +256,8 @@ pub fn freeze() -> Generator {
     before
 }
 
-/// How many IDs were taken since the last reset, and the other statistics. The library must have
-/// been preloaded.
+/// Returns the number of IDs that were taken since the last reset, and the other statistics. The
+/// library must have been preloaded.
 pub fn statistics() -> (u64, Statistics) {
     let locked = lock();
     (locked.issued, locked.statistics)

@@ -1,4 +1,4 @@
-//! Why there is no horizon.
+//! Reasons for which there is no horizon.
 
 use pgrx::prelude::*;
 
@@ -6,7 +6,7 @@ use super::holders::Prepared;
 use crate::pg::report::{self, ErrorReport, Report, wraps};
 use crate::promise;
 
-/// Why there is no horizon.
+/// Reasons for which there is no horizon.
 #[derive(Debug)]
 pub enum Error {
     /// There is no generator.

@@ -13,12 +13,12 @@ use crate::settings;
 
 /// A transaction that has taken an ID, and might not have ended.
 pub struct Held {
-    /// Its process; `None` for a prepared one.
+    /// The process; `None` for a prepared one.
     pub pid: Option<i32>,
     /// The lower half of its transaction ID, if it is prepared.
     pub xid: Option<u32>,
-    /// Its first ID, [`NO_ID`] for a prepared one without any, and when that was taken, Unix ms;
-    /// `None` where the role may not see it.
+    /// The first ID, [`NO_ID`] for a prepared one without any, and the time when it was taken, Unix
+    /// ms; `None` where the role may not see it.
     pub details: Option<(i64, i64)>,
 }
 
@@ -54,11 +54,11 @@ pub fn held() -> Vec<Held> {
 pub struct Prepared {
     /// The lower half of its ID.
     pub xid: u32,
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Whose it is, and in which database.
     pub place: String,
-    /// What rolls it back.
+    /// The statement that rolls it back.
     pub end: String,
 }
 

@@ -1,10 +1,10 @@
 //! `snowflake_horizon()`: an ID up to which no row can still appear.
 //!
-//! - `error`: why there is no horizon.
-//! - `holders`: which transactions hold it back.
-//! - `transaction_end`: what the end of a transaction tells it, and synchronous replication.
+//! - `error`: reasons for which there is none.
+//! - `holders`: the transactions that hold it back.
+//! - `transaction_end`: the end of a transaction, and synchronous replication.
 //!
-//! What is read, and in what order, is decided by [`snowflake_core::horizon`].
+//! [`snowflake_core::horizon`] decides what to read, and in which order.
 
 mod error;
 pub mod holders;
@@ -64,8 +64,8 @@ thread_local! {
     static KNOWN: Cell<Option<(Key, i64)>> = const { Cell::new(None) };
 }
 
-/// What a statement and its snapshot are known by. What is true of one snapshot is true of another one
-/// that sees the same transactions.
+/// The key of a statement and its snapshot. Two snapshots that see the same transactions have the same
+/// key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
     transactions: u64,

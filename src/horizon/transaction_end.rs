@@ -32,10 +32,10 @@ use crate::generator::horizon_memory;
 /// [`currval::mark`] when the last transaction of this session ended. Memory of one process.
 static MARK: AtomicI64 = AtomicI64::new(-1);
 
-/// Whether this transaction has written to the register itself. Memory of one process.
+/// True if this transaction has written to the register itself. Memory of one process.
 static WROTE: AtomicBool = AtomicBool::new(false);
 
-/// What [`Workers`] counted for this session when its last transaction ended; [`UNKNOWN`] before
+/// The count of [`Workers`] for this session when its last transaction ended; [`UNKNOWN`] before
 /// the first. Memory of one process.
 static COUNTED: AtomicU64 = AtomicU64::new(UNKNOWN);
 const UNKNOWN: u64 = u64::MAX;
@@ -96,19 +96,19 @@ pub fn let_commit_wait() {
     WROTE.store(true, Relaxed);
 }
 
-/// Whether this transaction took an ID, also one of a subtransaction that was rolled back, or wrote
-/// to the register. A prepared transaction always has a record of its own, and waits.
+/// Returns whether this transaction took an ID, also one of a subtransaction that was rolled back,
+/// or wrote to the register. A prepared transaction always has a record of its own, and waits.
 fn has_something_to_wait_for() -> bool {
     let workers = COUNTED.load(Relaxed);
     took_ids() || WROTE.load(Relaxed) || (workers != UNKNOWN && workers != counted())
 }
 
-/// Whether this process has taken an ID since its last transaction ended.
+/// Returns whether this process has taken an ID since its last transaction ended.
 fn took_ids() -> bool {
     currval::mark() != MARK.load(Relaxed)
 }
 
-/// How many workers of this process have taken IDs.
+/// Returns the number of workers of this process that have taken IDs.
 fn counted() -> u64 {
     // SAFETY: a pointer of this process, which is in a transaction.
     counter(unsafe { pg_sys::MyProc }).load(Relaxed)
@@ -120,7 +120,7 @@ fn counter(leader: *mut pg_sys::PGPROC) -> &'static AtomicU64 {
     &counters[leader.addr() / size_of::<pg_sys::PGPROC>() % counters.len()]
 }
 
-/// Whether a commit of this transaction would wait for standbys if it had written a record.
+/// Returns whether a commit of this transaction would wait for standbys if it had written a record.
 fn waits_for_standbys() -> bool {
     // SAFETY: a variable of this process.
     let level = unsafe { pg_sys::synchronous_commit };
@@ -147,9 +147,9 @@ extern "C-unwind" fn write_commit_record() {
     }
 }
 
-/// Whether commits wait for standbys, as far as this session or the server knows. A session learns
-/// of a change of the setting between two of its statements, and the server's shared memory has
-/// what the checkpointer has seen. Both have to say that there are none.
+/// Returns whether commits wait for standbys, as far as this session or the server knows. A session
+/// learns of a change of the setting between two of its statements, and the server's shared memory
+/// has what the checkpointer has seen. Both have to say that there are none.
 pub fn has_synchronous_standbys() -> bool {
     // SAFETY: variables of this process, and a byte of the server's shared memory, right behind the
     // positions up to which standbys have the WAL.
@@ -162,7 +162,7 @@ pub fn has_synchronous_standbys() -> bool {
     }
 }
 
-/// How many standbys commits wait for, as far as this session knows.
+/// Returns the number of standbys for which commits wait, as far as this session knows.
 pub fn standbys_needed() -> usize {
     // SAFETY: what PostgreSQL has made of the setting; NULL where it is empty.
     let config = unsafe { pg_sys::SyncRepConfig.as_ref() };

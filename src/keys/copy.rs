@@ -42,7 +42,7 @@ ALTER FUNCTION snowflake_nextval() SUPPORT snowflake_internal.snowflake_nextval_
     requires = ["nextval"]
 );
 
-/// What the planner asks about a call of `snowflake_nextval()`. A call of the stand-in is the answer
+/// Answers the planner about a call of `snowflake_nextval()`. A call of the stand-in is the answer
 /// where COPY plans a default, which it does outside of any query.
 #[unsafe(no_mangle)]
 #[pg_guard]
@@ -110,7 +110,7 @@ extern "C-unwind" fn check_call(function: &mut pg_sys::FmgrInfo) {
     function.fn_extra = ptr::from_mut(function).cast();
 }
 
-/// Whether the current user may execute the function.
+/// Returns whether the current user may execute the function.
 fn may_execute(function: pg_sys::Oid) -> bool {
     #[allow(clippy::useless_conversion, reason = "from PostgreSQL 16 on, modes are wider")]
     let mode = pg_sys::ACL_EXECUTE.into();
@@ -126,7 +126,7 @@ fn may_execute(function: pg_sys::Oid) -> bool {
     result == pg_sys::AclResult::ACLCHECK_OK
 }
 
-/// Why the stand-in gives no ID.
+/// Reasons for which the stand-in gives no ID.
 enum Error {
     MayNotExecute,
     InAlterTable,

@@ -1,5 +1,5 @@
-//! What a key is: a column that takes values of a sequence, or snowflake IDs. Adoption asks here,
-//! of PostgreSQL's caches.
+//! Keys: columns that take values of a sequence, or snowflake IDs. Adoption asks here, of
+//! PostgreSQL's caches.
 
 use std::ffi::c_char;
 
@@ -15,7 +15,7 @@ use crate::pg::report::Report;
 /// Where the values of a column come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// An identity with this sequence.
+    /// An identity column with this sequence.
     Identity(pg_sys::Oid),
     /// A default that takes the next value of this sequence, casts aside.
     Sequence(pg_sys::Oid),
@@ -94,7 +94,7 @@ fn is_cast(call: &pg_sys::FuncExpr) -> bool {
     [COERCE_EXPLICIT_CAST, COERCE_IMPLICIT_CAST].contains(&call.funcformat)
 }
 
-/// The sequences that belong to a column as its identity (`i`) or by OWNED BY (`a`).
+/// The sequences that belong to a column as an identity column (`i`) or by OWNED BY (`a`).
 pub fn owned_sequences(table: pg_sys::Oid, column: i16, how: u8) -> Vec<pg_sys::Oid> {
     let (mut of, mut number) = (pg_sys::InvalidOid, 0);
     // SAFETY: reads what depends on the table, and on what the sequences depend.
@@ -107,8 +107,8 @@ pub fn owned_sequences(table: pg_sys::Oid, column: i16, how: u8) -> Vec<pg_sys::
     owned.iter_oid().filter(|sequence| is_owned(sequence)).collect()
 }
 
-/// Whether a sequence is one that `bigserial` makes, or `serial` and `smallserial`, whose column has
-/// become bigint. 42P01 if it was dropped.
+/// Returns whether a sequence is one that `bigserial` makes, or `serial` and `smallserial`, whose
+/// column has become bigint. 42P01 if it was dropped.
 pub fn is_plain(sequence: pg_sys::Oid) -> bool {
     // SAFETY: the cache is one of these rows.
     let is_plain = unsafe {
@@ -127,7 +127,8 @@ pub fn is_plain(sequence: pg_sys::Oid) -> bool {
     is_plain.unwrap_or_else(|| Dropped(sequence).raise())
 }
 
-/// Whether a column refers to another one by a foreign key, and so takes its values from there.
+/// Returns whether a column refers to another one by a foreign key, and so takes its values from
+/// there.
 pub fn is_reference(table: &Table, column: i16) -> bool {
     table.foreign_keys().iter().any(|key| {
         let pairs = key.conkey.iter().zip(&key.confkey);
@@ -139,7 +140,7 @@ pub fn is_reference(table: &Table, column: i16) -> bool {
 
 /// The columns of a table's primary key, by their numbers.
 pub fn of_primary_key(table: pg_sys::Oid) -> Vec<i16> {
-    // What PostgreSQL subtracts from the number of a column in a set.
+    // The number that PostgreSQL subtracts from the number of a column in a set.
     const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
     // SAFETY: looks for the constraint of a table by its OID, and reads the set that it gives.
     unsafe {
@@ -150,7 +151,8 @@ pub fn of_primary_key(table: pg_sys::Oid) -> Vec<i16> {
     }
 }
 
-/// Whether the partitions of a table are ranges or lists of a column, or of what is computed from it.
+/// Returns whether the partitions of a table are ranges or lists of a column, or of an expression
+/// with it.
 pub fn is_partitioned_by(table: pg_sys::Oid, column: i16) -> bool {
     const BY_HASH: c_char = b'h' as c_char;
     // SAFETY: the cache is one of these rows, whose columns are as many as they say.

@@ -3,9 +3,9 @@
 //! - `copy`: COPY with the default, at the price of a free key.
 //! - `utility`: the hook that sees each utility statement, and says which one runs.
 //! - `adopt`: the keys of new tables in schemas that a setting names.
-//! - `removed_functions`: what the former version of the extension declares, and this one does not.
-//! - `key`: which columns are keys, as PostgreSQL's caches say.
-//! - `table`: what these caches say of a table.
+//! - `removed_functions`: functions that only the former version of the extension declares.
+//! - `key`: the columns that are keys, from PostgreSQL's caches.
+//! - `table`: a table in these caches.
 
 mod adopt;
 mod copy;

@@ -1,4 +1,4 @@
-//! What former versions of the extension did, and this one does not.
+//! Functions that former versions of the extension had.
 //!
 //! The functions stay, because a database that was restored with the catalog of a former version, or that
 //! pg_upgrade carries over, has them until it is updated, and because whoever calls one is told what

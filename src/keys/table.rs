@@ -1,5 +1,5 @@
-//! What PostgreSQL's caches say of a table, its columns and its expressions. An expression is a text of
-//! nodes, as the catalog has it.
+//! A table, its columns and its expressions in PostgreSQL's caches. An expression is a text of nodes,
+//! as the catalog has it.
 
 use std::ffi::{CStr, c_char};
 use std::slice;
@@ -52,7 +52,7 @@ impl Table {
         }
     }
 
-    /// What the indexes compute with, and the conditions for a row to be in them.
+    /// Returns the expressions of indexes, and their conditions for a row.
     pub fn indexes(&self) -> Vec<String> {
         const ATTRIBUTES: [u32; 2] =
             [pg_sys::Anum_pg_index_indexprs, pg_sys::Anum_pg_index_indpred];
@@ -105,7 +105,7 @@ pub fn columns(expression: &str) -> Vec<i16> {
     expression.split(":varattno ").skip(1).filter_map(number).collect()
 }
 
-/// How a constant of this OID looks in an expression.
+/// Returns the text of a constant of this OID in an expression.
 pub fn constant(oid: pg_sys::Oid) -> String {
     let bytes = pg_sys::Datum::from(oid).value().to_ne_bytes();
     let bytes = bytes.map(|byte| (byte as c_char).to_string()).join(" ");

@@ -15,7 +15,7 @@ use crate::generate::currval;
 use crate::keys::adopt;
 use crate::pg::unguarded::standard_ProcessUtility;
 
-/// What a utility statement is.
+/// Kinds of utility statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Statement {
@@ -29,7 +29,7 @@ pub enum Statement {
     DiscardSequences,
 }
 
-/// What handled utility statements before [`run`] did. Set when the server starts.
+/// The hook that handled utility statements before [`run`]. Set when the server starts.
 static NEXT_HOOK: OnceLock<pg_sys::ProcessUtility_hook_type> = OnceLock::new();
 
 /// Lets [`run`] see utility statements. Called while the library is preloaded.
@@ -71,8 +71,8 @@ fn running() -> impl Iterator<Item = *mut Begun> {
     }
 }
 
-/// What marks a frame as one of [`run`]'s. The compiler may make several copies of a function, so the
-/// address that is looked for has to be the one that was stored.
+/// The mark of a frame of [`run`]. The compiler may make several copies of a function, so the address
+/// that is looked for has to be the one that was stored.
 static MARK: unsafe extern "C-unwind" fn(*mut c_void) = explain;
 
 /// Called for each report that is made while the statement runs. One that is part of it has its own.
@@ -125,7 +125,7 @@ struct Begun {
     adoption: adopt::Frame,
 }
 
-/// What is known before the statement is executed.
+/// Returns the facts that are known before the statement is executed.
 ///
 /// # Safety
 ///

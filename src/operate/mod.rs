@@ -1,8 +1,9 @@
 //! For those who operate the server.
 //!
-//! - `check`: whether the server can issue IDs, or could if it were promoted.
-//! - `administer`: what an administrator can see, set and confirm of the promise.
-//! - `status`: what has happened, and how things stand.
+//! - `check`: the check that the server can issue IDs, or could if it were promoted.
+//! - `administer`: functions by which an administrator sees, sets and confirms parts of the
+//!   promise.
+//! - `status`: statistics, and the present state.
 
 mod administer;
 pub mod check;

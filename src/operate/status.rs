@@ -1,5 +1,4 @@
-//! What has happened, and how things stand: what the views `pg_stat_snowflake` and
-//! `snowflake_status` show.
+//! Statistics and the present state: the views `pg_stat_snowflake` and `snowflake_status`.
 
 use crate::pg::in_recovery;
 use crate::pg::ours::Function;
@@ -141,8 +140,8 @@ fn snowflake_status() -> TableIterator<
     ))
 }
 
-/// Whether this role may take IDs, or reads all statistics: others do not see the last value of a
-/// sequence, either.
+/// Returns whether this role may take IDs, or reads all statistics: others do not see the last
+/// value of a sequence, either.
 fn may_see_ids() -> bool {
     Function::of("snowflake_nextval").is_some_and(|function| function.is_allowed())
         || reads_statistics_of(pg_sys::ROLE_PG_READ_ALL_STATS.into())

@@ -81,7 +81,7 @@ fn encode_or(text: &str, instead: impl Fn(char) -> Vec<u8>) -> CString {
     CString::new(encoded).expect("no zero byte is left")
 }
 
-/// What stands for bytes that mean nothing: private characters, whose last 8 bits are the byte.
+/// Characters for bytes that mean nothing: private ones, whose last 8 bits are the byte.
 const RAW: RangeInclusive<char> = '\u{10ff00}'..='\u{10ffff}';
 
 fn raw(byte: u8) -> char {

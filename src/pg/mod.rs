@@ -1,4 +1,4 @@
-//! What the rest needs of PostgreSQL, whatever it is for.
+//! Services of PostgreSQL that all other modules need.
 //!
 //! Whatever an extension executes that could call code of a user (an operator, a function, a cast, a
 //! trigger, a rule, a policy, a check, a default, an index expression) runs with no right that the
@@ -14,17 +14,17 @@
 //! Each module uses only those that stand below it here. No function of SQL is defined here.
 //!
 //! - `own_table`: the tables of an extension.
-//! - `ours`: which functions are those of the library `snowflake_pg`.
+//! - `ours`: functions of the library `snowflake_pg`.
 //! - `spi`: queries to the catalog, and statements.
-//! - `user`: as whom code runs.
-//! - `transaction`: which snapshot a transaction has, and when its commit is durable.
+//! - `user`: the user as whom code runs.
+//! - `transaction`: the snapshot of a transaction, and the time when its commit is durable.
 //! - `settings`: the settings under which queries run, `search_path` among them.
 //! - `subtransaction`: subtransactions that are rolled back.
-//! - `trigger`: what trigger functions look at.
+//! - `trigger`: the data of a trigger.
 //! - `direct`: functions that PostgreSQL calls without a wrapper.
 //! - `worker`: background workers.
 //! - `argument`: arguments that are texts.
-//! - `report`: how errors and log entries reach PostgreSQL.
+//! - `report`: errors and log entries.
 //! - `time`: PostgreSQL's times and ours.
 //! - `memory`: memory of Rust where the system has no more.
 //! - `unguarded`: every function of the server that is called without the guard of pgrx.
@@ -54,7 +54,7 @@ pub mod worker;
 pub(crate) use direct::called_directly;
 use pgrx::pg_sys;
 
-/// Whether the server is a standby, or still recovers after a crash.
+/// Returns whether the server is a standby, or still recovers after a crash.
 pub fn in_recovery() -> bool {
     // SAFETY: reads shared memory of the server.
     unsafe { pg_sys::RecoveryInProgress() }

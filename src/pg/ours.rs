@@ -9,7 +9,7 @@ use crate::pg::spi::Argument;
 
 /// A function of the library.
 pub struct Function {
-    /// Its OID.
+    /// The OID.
     pub oid: pg_sys::Oid,
     /// The schema that it is in.
     pub schema: String,
@@ -36,14 +36,14 @@ impl Function {
         }
     }
 
-    /// Whether the present role may execute it.
+    /// Returns whether the present role may execute it.
     pub fn is_allowed(&self) -> bool {
         let arguments = [self.oid.into_datum(), "EXECUTE".into_datum()];
         // SAFETY: the function has these arguments; it gives NULL if ours was dropped.
         unsafe { direct_function_call(pg_sys::has_function_privilege_id, &arguments) == Some(true) }
     }
 
-    /// Its OID, for a query; NULL if this database does not have it.
+    /// Returns the OID, for a query; NULL if this database does not have it.
     pub fn argument(symbol: &str) -> Argument {
         (Function::of(symbol).map(|function| function.oid.into()), pg_sys::OIDOID)
     }

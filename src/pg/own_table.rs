@@ -11,12 +11,12 @@ use crate::pg::user::as_owner;
 /// A table of the extension. It is in the schema in which only the extension's script creates
 /// objects, and belongs to the extension.
 pub struct OwnTable {
-    /// Its OID.
+    /// The OID.
     pub relation: pg_sys::Oid,
-    /// Its name, qualified.
+    /// The qualified name.
     pub name: String,
     owner: pg_sys::Oid,
-    /// Whether the current user may read it.
+    /// True if the current user may read it.
     pub is_readable: bool,
 }
 
@@ -28,7 +28,7 @@ pub enum OthersCode {
     Found {
         /// The table.
         table: String,
-        /// What it has.
+        /// The code that it has.
         found: String,
     },
     /// Another session locks the table, so that it was not looked at.
@@ -61,9 +61,9 @@ const IS_SAME: &str = "
     SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE c.oid = $1 AND format('%I.%I', n.nspname, c.relname) = $2 AND c.relowner = $3";
 
-/// What the table `$1` has that would run when it is written, beside the trigger `guard` of the
-/// extension, and what would be written with it. The guard is fired BEFORE INSERT FOR EACH ROW, and
-/// its function is a member of the extension in C, which only superusers create.
+/// Code of the table `$1` that would run when it is written, beside the trigger `guard` of the
+/// extension, and tables that would be written with it. The guard is fired BEFORE INSERT FOR EACH
+/// ROW, and its function is a member of the extension in C, which only superusers create.
 const OTHERS_CODE: &str = "
     WITH parts (class, object) AS (
         SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = $1

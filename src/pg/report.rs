@@ -1,4 +1,4 @@
-//! How errors and log entries reach PostgreSQL.
+//! Errors and log entries, and their way to PostgreSQL.
 //!
 //! PostgreSQL copies the texts of a report into memory that it has set aside for this. An error is then
 //! a Rust panic until the stack is unwound, as each error of PostgreSQL is, and pgrx hands it back.
@@ -29,7 +29,8 @@ impl OnceAMinute {
     /// Nothing was said yet.
     pub const NEVER: OnceAMinute = OnceAMinute { last: None };
 
-    /// Whether it may be said now, by the boot clock in milliseconds, which then counts as done.
+    /// Returns whether it may be said now, by the boot clock in milliseconds, which then counts as
+    /// done.
     pub fn is_due(&mut self, now: i64) -> bool {
         let is_due = self.last.is_none_or(|last| now - last >= 60_000);
         if is_due {
@@ -77,17 +78,17 @@ impl ErrorReport {
         self
     }
 
-    /// Its primary message.
+    /// Returns the primary message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Its detail.
+    /// Returns the detail.
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
     }
 
-    /// Its hint.
+    /// Returns the hint.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }

@@ -8,7 +8,7 @@ use crate::pg::encoding::{decode, encode};
 use crate::pg::report::{self, ErrorReport, Report};
 use crate::pg::settings::under_settings;
 
-/// What a query is given: a value, and its type.
+/// An argument of a query: a value, and its type.
 pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);
 
 /// A row that a query returned, as text.

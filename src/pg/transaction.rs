@@ -7,7 +7,8 @@ use pgrx::pg_sys;
 
 use crate::pg::settings::set;
 
-/// Whether the transaction keeps its first snapshot, and does not see what is committed after it.
+/// Returns whether the transaction keeps its first snapshot, and does not see what is committed
+/// after it.
 pub fn keeps_snapshot() -> bool {
     // SAFETY: reads a variable of this process.
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }

@@ -1,4 +1,4 @@
-//! What the trigger functions of the extension look at.
+//! The data that the trigger functions of the extension read.
 
 use std::ffi::CStr;
 
@@ -16,7 +16,7 @@ pub fn arguments<'a>(trigger: &'a PgTrigger<'a>) -> Vec<&'a CStr> {
         .collect()
 }
 
-/// Whether the trigger is fired for each row, by one of these operations, such as
+/// Returns whether the trigger is fired for each row, by one of these operations, such as
 /// `TRIGGER_EVENT_INSERT`. Otherwise, there might be no row.
 pub fn is_for_rows(trigger: &PgTrigger, operations: &[u32]) -> bool {
     let event = trigger.trigger_data().tg_event;
@@ -24,7 +24,7 @@ pub fn is_for_rows(trigger: &PgTrigger, operations: &[u32]) -> bool {
         && operations.contains(&(event & pg_sys::TRIGGER_EVENT_OPMASK))
 }
 
-/// Whether the trigger is fired before the operation, and so decides about the row.
+/// Returns whether the trigger is fired before the operation, and so decides about the row.
 pub fn is_before(trigger: &PgTrigger) -> bool {
     let event = trigger.trigger_data().tg_event;
     event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_BEFORE

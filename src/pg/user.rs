@@ -4,7 +4,7 @@ use pgrx::pg_sys;
 
 use crate::pg::settings::with_settings;
 
-/// Whether the current role has the rights of this one, or reads the statistics of all.
+/// Returns whether the current role has the rights of this one, or reads the statistics of all.
 pub fn reads_statistics_of(role: pg_sys::Oid) -> bool {
     // SAFETY: looks into the catalog, in a transaction.
     unsafe {

@@ -1,4 +1,4 @@
-//! What can go wrong with public IDs.
+//! Errors of public IDs.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use snowflake_core::public::PrefixError;
 
 use super::file::FileError;
 
-/// What can go wrong.
+/// Errors of public IDs.
 #[derive(Debug)]
 pub enum Error {
     /// The prefix is NULL.
@@ -20,9 +20,9 @@ pub enum Error {
     NoKeys,
     /// The file of the keys cannot be used.
     File {
-        /// Its path.
+        /// The path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         error: FileError,
     },
 }

@@ -15,7 +15,7 @@ use crate::settings;
 /// The largest file, in bytes. Eight keys take 264, so this leaves room for comments.
 const LARGEST: u64 = 64 * 1024;
 
-/// Why a file cannot be used.
+/// Reasons for which a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It cannot be opened or read.
@@ -33,12 +33,12 @@ pub enum FileError {
     /// It is too large to be a file of keys.
     #[error("it is larger than {LARGEST} bytes")]
     Size,
-    /// What it contains is not valid.
+    /// The content is not valid.
     #[error("{0}")]
     Keys(#[from] KeysError),
 }
 
-/// What the system says of an error, without its number.
+/// Returns the message of the system for an error, without its number.
 fn reason(error: &io::Error) -> String {
     let reason = error.to_string();
     reason.split(" (os error").next().unwrap_or_default().to_owned()
@@ -59,7 +59,7 @@ pub fn read() -> Result<KeyBytes, (PathBuf, FileError)> {
 }
 
 fn read_from(path: &Path) -> Result<KeyBytes, FileError> {
-    // What is not a regular file, such as a pipe, must not keep the server waiting.
+    // A file that is not a regular one, such as a pipe, must not keep the server waiting.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
@@ -84,7 +84,8 @@ fn read_from(path: &Path) -> Result<KeyBytes, FileError> {
     Ok(KeyBytes::read(&content)?)
 }
 
-/// Whether the file is in the data directory, so that each base backup and standby has a copy.
+/// Returns whether the file is in the data directory, so that each base backup and standby has a
+/// copy.
 pub fn is_in_data_directory() -> bool {
     let Some(path) = configured() else { return false };
     // SAFETY: a path that PostgreSQL keeps as long as it runs.

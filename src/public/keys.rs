@@ -18,7 +18,7 @@ use super::file;
 // SAFETY: nobody else names a lock like this.
 static SETS: PgLwLock<Sets> = unsafe { PgLwLock::new(c"snowflake_public_keys") };
 
-/// How many sets of keys are kept.
+/// The number of sets of keys that are kept.
 const KEPT: usize = 8;
 
 /// The sets that were published, and what became of the last reading of the file.
@@ -26,9 +26,9 @@ const KEPT: usize = 8;
 struct Sets {
     /// The newest first.
     sets: [Set; KEPT],
-    /// Whether the file could not be used when it was read last.
+    /// True if the file could not be used when it was read last.
     is_refused: bool,
-    /// Whether the background worker runs.
+    /// True if the background worker runs.
     has_worker: bool,
 }
 
@@ -83,19 +83,19 @@ pub fn init() {
     pg_shmem_init!(SETS);
 }
 
-/// What is known of the keys, for the check.
+/// The state of the keys, for the check.
 pub struct State {
-    /// How many keys there are now.
+    /// The present number of keys.
     pub count: usize,
     /// The fingerprint of the first.
     pub fingerprint: Option<String>,
-    /// Whether the file could not be used when it was read last.
+    /// True if the file could not be used when it was read last.
     pub is_refused: bool,
-    /// Whether the background worker runs.
+    /// True if the background worker runs.
     pub has_worker: bool,
 }
 
-/// What is known of the keys now. The library must have been preloaded.
+/// Returns the present state of the keys. The library must have been preloaded.
 pub fn state() -> State {
     let Sets { sets, is_refused, has_worker } = *SETS.share();
     let keys = sets[0].keys;

@@ -3,7 +3,7 @@
 //! - `file`: the file that has the keys.
 //! - `keys`: the keys in shared memory, and those of a statement.
 //! - `reload`: the background worker that reads the file again.
-//! - `error`: what can go wrong.
+//! - `error`: errors.
 
 mod error;
 mod file;
@@ -66,7 +66,7 @@ fn snowflake_from_public(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
     .or_raise()
 }
 
-/// How many prefixes a process remembers, so that the hash of each is computed once.
+/// The number of prefixes that a process remembers, so that the hash of each is computed once.
 const KNOWN: usize = 8;
 
 /// The prefix that an argument is.

@@ -16,7 +16,7 @@ pub fn init() {
     }
 }
 
-/// What the worker runs.
+/// The main function of the worker.
 #[pg_guard]
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn snowflake_public_keys_main(_argument: pg_sys::Datum) {

@@ -1,5 +1,5 @@
-//! Whether the conditions of an identity hold here, and which worker ID the name of this server gives:
-//! the one place that reads names and compares them.
+//! Conditions of an identity, and the worker ID that the name of this server gives: the one place that
+//! reads names and compares them.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -73,7 +73,7 @@ impl Named {
         }
     }
 
-    /// Whether a number was found, and is another one.
+    /// Returns whether a number was found, and is another one.
     pub fn contradicts(&self, worker_id: u32) -> bool {
         !matches!(self.found, Found::NoNumber) && self.found != Found::Number(worker_id)
     }
@@ -88,7 +88,7 @@ impl Named {
         format!("The pattern is \"{name}={value}\", and {} {found}.", what(name))
     }
 
-    /// Why it gives no worker ID.
+    /// Returns the reason for which it gives no worker ID.
     pub fn refusal(&self, layout: &Layout, datacenter_id: Option<u32>) -> Error {
         let (mut detail, last) = (self.describe(), layout.last_worker_id());
         let mut wider = None;
@@ -115,7 +115,7 @@ impl Named {
     }
 }
 
-/// What a name of a condition stands for.
+/// Describes the thing that a name of a condition stands for.
 fn what(name: &str) -> Cow<'static, str> {
     match name {
         HOST_NAME => "the name of the machine".into(),
@@ -127,7 +127,7 @@ fn capitalized(text: &str) -> String {
     text.replacen("the", "The", 1)
 }
 
-/// What it is for this process.
+/// Returns its value for this process.
 fn here(name: &str) -> Option<OsString> {
     if name != HOST_NAME {
         return env::var_os(name);

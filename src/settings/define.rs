@@ -1,4 +1,4 @@
-//! How the settings are checked and defined, and layout and identity fixed.
+//! Checks and defines the settings, and fixes layout and identity.
 //!
 //! A bad value in `postgresql.conf` stops the server's start. PostgreSQL itself would only warn,
 //! and use the default, so each value is checked here before its setting is defined.

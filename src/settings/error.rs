@@ -6,7 +6,7 @@ use crate::pg::report::{self, ErrorReport, Report};
 use pgrx::prelude::*;
 use snowflake_core::layout::{LayoutError, Widths};
 
-/// What can go wrong.
+/// Errors of the configuration.
 #[derive(Clone, Debug)]
 pub enum Error {
     /// The library was not preloaded, so there is no generator.
@@ -17,18 +17,18 @@ pub enum Error {
     Elsewhere(String),
     /// The name of the server gives no worker ID.
     NoNumber {
-        /// Why not.
+        /// The reason.
         detail: String,
         /// The widths that hold its number, if it is too large and there are any.
         wider: Option<Option<Widths>>,
     },
     /// A setting that is not valid.
     Setting {
-        /// Its name.
+        /// The name.
         name: &'static CStr,
         /// The value that was found.
         value: CString,
-        /// What is valid, as a sentence.
+        /// The rule for valid values, as a sentence.
         rule: String,
     },
     /// Widths and epoch that are not a valid combination.
@@ -55,7 +55,7 @@ const RENAME: &str = "If this is a copy of another server, give it a pattern and
                       its own. If it is the server itself, correct its name, or \
                       snowflake.worker_id_from. Then restart the server. See docs/runbook.md.";
 
-/// How a number that is too large is held.
+/// Returns the hint with widths that hold a number that is too large.
 fn widen(wider: Option<Widths>) -> String {
     let how = match wider {
         Some(Widths { datacenter, worker, sequence }) => format!(

@@ -1,4 +1,4 @@
-//! What is fixed when the server starts.
+//! Settings that are fixed when the server starts.
 
 use std::sync::OnceLock;
 
@@ -16,7 +16,7 @@ pub struct Identity {
     pub worker_id: u32,
 }
 
-/// What does not change while the server runs.
+/// Settings that do not change while the server runs.
 pub struct Fixed {
     /// Widths and epoch.
     pub layout: Layout,
@@ -24,13 +24,13 @@ pub struct Fixed {
     /// `snowflake.identity_requires` says holds, and the name of the server has the number that
     /// `snowflake.worker_id_from` looks for.
     pub identity: Option<Identity>,
-    /// Whether `snowflake.identity_requires` says anything.
+    /// True if `snowflake.identity_requires` is set.
     pub is_conditional: bool,
-    /// What `snowflake.worker_id_from` has found, if it is set.
+    /// The result of `snowflake.worker_id_from`, if it is set.
     pub named: Option<Named>,
-    /// Why there is no identity, although both numbers are looked for.
+    /// The reason for which there is no identity, although both numbers are looked for.
     pub refusal: Option<Error>,
-    /// Whether the server loaded the library when it started, so that there is a generator.
+    /// True if the server loaded the library when it started, so that there is a generator.
     pub preloaded: bool,
     /// The largest sequence.
     pub last_sequence: u32,
@@ -46,7 +46,7 @@ impl Fixed {
         self.identity.ok_or_else(|| self.no_identity())
     }
 
-    /// Why there is none.
+    /// Returns the reason for which there is none.
     pub fn no_identity(&self) -> Error {
         self.refusal.clone().unwrap_or(Error::NoIdentity)
     }

@@ -11,23 +11,23 @@ use super::placeholder;
 
 /// A setting that is an integer.
 pub struct Int {
-    /// Its name.
+    /// The name.
     pub name: &'static CStr,
-    /// What it is, for `pg_settings`.
+    /// The description for `pg_settings`.
     pub short: &'static CStr,
     /// More about it.
     pub long: &'static CStr,
-    /// Its value, which is the default until it is set.
+    /// The value, which is the default until it is set.
     pub value: GucSetting<i32>,
-    /// What is valid, unless `last` says less.
+    /// The valid range, unless `last` is less.
     pub range: RangeInclusive<i32>,
     /// The largest value, if it depends on the layout.
     pub last: Option<fn(&Layout) -> u32>,
     /// When it may change.
     pub when: When,
-    /// Whether the unit is the millisecond.
+    /// True if the unit is the millisecond.
     pub is_time: bool,
-    /// What is checked beyond the range.
+    /// The check beyond the range.
     pub check: Option<Check>,
 }
 
@@ -51,9 +51,9 @@ impl When {
     }
 }
 
-/// What is valid within a range, and the rule.
+/// A rule within a range.
 pub struct Check {
-    /// Whether this value is.
+    /// Returns whether this value is valid.
     pub is_valid: fn(i32) -> bool,
     /// The rule, as a sentence.
     pub rule: fn() -> String,
@@ -64,7 +64,7 @@ pub struct Check {
 type Hook =
     unsafe extern "C-unwind" fn(*mut i32, *mut *mut c_void, pg_sys::GucSource::Type) -> bool;
 
-/// What a limit is set to that does not exist.
+/// The value of a limit that does not exist.
 pub const NO_LIMIT: i32 = -1;
 
 impl Int {

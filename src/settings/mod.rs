@@ -6,13 +6,13 @@
 //!
 //! - `table`: names, defaults and ranges.
 //! - `integer`, `text`: the kinds of values.
-//! - `valid`: what is valid for settings, beyond a range of integers.
-//! - `condition`: whether conditions of an identity hold, and the worker ID in a name.
-//! - `define`: how settings are checked and defined.
-//! - `placeholder`: what is said of a setting before it is defined.
-//! - `fixed`: what is fixed when the server starts.
+//! - `valid`: rules for valid settings, beyond a range of integers.
+//! - `condition`: conditions of an identity, and the worker ID in a name.
+//! - `define`: checks and defines settings.
+//! - `placeholder`: the configured value of a setting that is not defined yet.
+//! - `fixed`: settings that are fixed when the server starts.
 //! - `named_layout`: a layout as messages and tables name it.
-//! - `error`: what is wrong with a configuration.
+//! - `error`: errors of the configuration.
 
 mod condition;
 mod define;

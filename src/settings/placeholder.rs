@@ -1,12 +1,12 @@
-//! What is said of a setting before the library defines it, which PostgreSQL keeps as a text.
+//! Values of settings that the library has not defined yet, which PostgreSQL keeps as texts.
 
 use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys;
 
-/// What the server's configuration says of a setting that is not defined yet. What others have set,
-/// in a session or for a role or a database, is not looked at: when the setting is defined,
-/// PostgreSQL drops it with a warning.
+/// Returns the value in the server's configuration of a setting that is not defined yet. Values of
+/// a session, a role or a database are not looked at: when the setting is defined, PostgreSQL drops
+/// them with a warning.
 pub fn configured(name: &CStr) -> Option<CString> {
     let option = find(name)?;
     let of_server = [pg_sys::GucSource::PGC_S_FILE, pg_sys::GucSource::PGC_S_ARGV];

@@ -15,7 +15,7 @@ use super::{condition, valid};
 /// The widths of the parts of an ID, which are fixed with the epoch.
 pub static WIDTHS: [&Int; 3] = [&DATACENTER_BITS, &WORKER_BITS, &SEQUENCE_BITS];
 
-/// What may change while the server runs.
+/// Limits that may change while the server runs.
 pub static LIMITS: [&Int; 8] = [
     &MAX_BURST,
     &REUSE_WINDOW,
@@ -85,7 +85,7 @@ const OF_IDENTITY: &CStr =
     c"Two servers that share data must not have the same datacenter ID and the same worker ID. -1 \
     means not set: no IDs are issued.";
 
-/// What has to hold where the identity is valid.
+/// Conditions that have to hold where the identity is valid.
 pub static IDENTITY_REQUIRES: Text<Vec<Condition>> = Text {
     name: c"snowflake.identity_requires",
     short: c"What has to hold where this server may issue IDs.",
@@ -147,7 +147,7 @@ pub static ADOPTED_SCHEMAS: Text<()> = Text {
     hook: check_hook!(ADOPTED_SCHEMAS),
 };
 
-/// How far a burst of IDs may run ahead of the clock.
+/// The largest lead of a burst of IDs over the clock.
 pub static MAX_BURST: Int = Int::of_milliseconds(
     c"snowflake.max_burst",
     c"How far a burst of IDs may run ahead of the clock.",
@@ -197,7 +197,7 @@ pub static MAX_FORWARD_STEP: Int = Int {
     )
 };
 
-/// How far beyond the floor a server starts for each timeline that has begun since.
+/// The distance beyond the floor at which a server starts, for each timeline that has begun since.
 pub static FAILOVER_MARGIN: Int = Int::of_milliseconds(
     c"snowflake.failover_margin",
     c"How far beyond the floor a server starts after a change of timeline.",
@@ -206,7 +206,7 @@ pub static FAILOVER_MARGIN: Int = Int::of_milliseconds(
     0..=i32::MAX,
 );
 
-/// How far ahead of the clock an ID of another server may take this one.
+/// The largest lead over the clock to which an ID of another server may take this one.
 pub static MAX_OBSERVED_LEAD: Int = Int::of_milliseconds(
     c"snowflake.max_observed_lead",
     c"How far ahead of the clock an observed ID of another server may take this one.",

@@ -12,15 +12,15 @@ use super::placeholder;
 
 /// A setting that is a text.
 pub struct Text<T: 'static> {
-    /// Its name.
+    /// The name.
     pub name: &'static CStr,
-    /// What it is, for `pg_settings`.
+    /// The description for `pg_settings`.
     pub short: &'static CStr,
     /// More about it.
     pub long: &'static CStr,
-    /// Its value, which is the default until it is set.
+    /// The value, which is the default until it is set.
     pub value: GucSetting<Option<CString>>,
-    /// What the text means, or the rule that it breaks.
+    /// Parses the text, or returns the rule that it breaks.
     pub parse: fn(&str) -> Result<T, String>,
     /// Calls [`Text::check`].
     pub hook: Hook,
@@ -33,12 +33,13 @@ type Hook = unsafe extern "C-unwind" fn(
 ) -> bool;
 
 impl<T> Text<T> {
-    /// What the configuration says, before the setting is defined; `None` where it says nothing.
+    /// Returns the value in the configuration, before the setting is defined; `None` where there is
+    /// none.
     pub fn configured(&self) -> Result<Option<T>, Error> {
         placeholder::configured(self.name).map(|text| self.valid(text)).transpose()
     }
 
-    /// What the setting says.
+    /// Returns the value of the setting.
     pub fn defined(&self) -> Result<T, Error> {
         self.valid(self.value.get().unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! What is valid for settings, beyond a range of integers.
+//! Rules for valid settings, beyond a range of integers.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
@@ -54,7 +54,7 @@ pub fn id(text: &str, last: fn(&Layout) -> u32) -> Result<Option<u32>, String> {
     }
 }
 
-/// What is a valid part of an identity, as a sentence.
+/// Returns the rule for a valid part of an identity, as a sentence.
 pub fn id_rule(last: u32) -> String {
     match last {
         0 => {

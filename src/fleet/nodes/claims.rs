@@ -12,7 +12,7 @@ use super::error::Error;
 use super::node::Node;
 use crate::settings;
 
-/// Its name.
+/// The name of the table.
 pub const TABLE: &str = "snowflake_node_claims";
 
 /// The table, with nobody else who changes it until the transaction ends.

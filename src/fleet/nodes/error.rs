@@ -1,4 +1,4 @@
-//! Why an identity is not given or taken back.
+//! Reasons for which an identity is not given or taken back.
 
 use crate::pg::own_table::OthersCode;
 use crate::pg::report::{self, ErrorReport, Report, wraps};
@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use super::node::Node;
 use crate::decode;
 
-/// What can go wrong.
+/// Errors of claims and releases.
 #[derive(Debug)]
 pub enum Error {
     /// The role may not claim and release.
@@ -25,7 +25,7 @@ pub enum Error {
     Number {
         /// The argument.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: i32,
         /// The largest valid value.
         last: u32,

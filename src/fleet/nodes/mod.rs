@@ -4,9 +4,9 @@
 //! to another one. A released identity is given out again with the floor of the server that had it.
 //!
 //! - `claims`: the table.
-//! - `databases`: which databases of this server have claims.
-//! - `node`: what is said to a node.
-//! - `error`: why an identity is not given or taken back.
+//! - `databases`: the databases of this server that have claims.
+//! - `node`: the answer to a node.
+//! - `error`: reasons for which an identity is not given or taken back.
 
 mod claims;
 mod databases;

@@ -7,9 +7,9 @@ use pgrx::pg_sys;
 /// A node that has an identity.
 #[derive(Debug)]
 pub struct Node {
-    /// Its datacenter.
+    /// The datacenter ID.
     pub datacenter_id: i32,
-    /// Its worker.
+    /// The worker ID.
     pub worker_id: i32,
     /// When it was given its identity, as PostgreSQL counts.
     pub claimed_at: pg_sys::TimestampTz,
@@ -27,7 +27,7 @@ impl Node {
         )
     }
 
-    /// Its lines of `postgresql.conf`.
+    /// Returns the lines of the node for `postgresql.conf`.
     pub fn fragment(&self, name: &str) -> String {
         let Node { datacenter_id, worker_id, start_after, .. } = self;
         let mut lines = vec![

@@ -33,8 +33,8 @@ pub fn keep(id: i64) {
     DELETED.exclusive().0.keep(id);
 }
 
-/// Whether the row might have been deleted here before, so that it is not new to this server. The
-/// library must have been preloaded.
+/// Returns whether the row might have been deleted here before, so that it is not new to this
+/// server. The library must have been preloaded.
 pub fn might_contain(id: i64) -> bool {
     DELETED.share().0.might_contain(id)
 }

@@ -1,4 +1,4 @@
-//! What is said of a twin's rows, and of a trigger that cannot look for them.
+//! Messages about a twin's rows, and about a trigger that cannot look for them.
 
 use std::ffi::CStr;
 
@@ -70,7 +70,7 @@ const HINT: &str = "Give one of the two servers another identity, and restart it
                     argument. If this server took the identity over, create it with a time before \
                     which IDs pass as the fourth.";
 
-/// Why a row is not taken.
+/// Reasons for which a row is not taken.
 #[derive(Debug)]
 pub enum Error {
     /// The trigger is fired at another event.

@@ -80,7 +80,7 @@ fn watch(trigger: &PgTrigger) -> Result<(), Error> {
 /// are mostly shorter, and clocks of servers differ by less.
 const FRESH_FOR: i64 = 60_000;
 
-/// What the trigger was created with, and what has fired it.
+/// The arguments of the trigger, and the event that has fired it.
 struct Watch<'a> {
     is_deletion: bool,
     column: &'a CStr,

@@ -10,8 +10,8 @@ use pgrx::prelude::*;
 
 use crate::generator::clock;
 
-/// What this session replays: the origin, its position and its time of the transaction, in variables
-/// that PostgreSQL 19 made one.
+/// The transaction that this session replays: origin, position and time, in variables that
+/// PostgreSQL 19 made one.
 struct Replay {
     origin: *mut u16,
     position: *mut pg_sys::XLogRecPtr,
@@ -39,8 +39,9 @@ fn replay() -> Replay {
     }
 }
 
-/// Whether this session replays transactions of another server, as apply workers do, and other
-/// programs that use replication origins. Setting `session_replication_role` alone is no replay.
+/// Returns whether this session replays transactions of another server, as apply workers do, and
+/// other programs that use replication origins. Setting `session_replication_role` alone is no
+/// replay.
 pub fn is_replayed() -> bool {
     const NONE: u16 = 0;
     // SAFETY: reads a variable of this process.
@@ -69,7 +70,7 @@ pub fn forget_progress() {
     }
 }
 
-/// What brings rows into this session.
+/// The origin of rows in this session.
 #[derive(Clone, Copy)]
 pub enum Origin {
     /// A subscription that follows its publisher.
@@ -106,8 +107,8 @@ impl Origin {
         }
     }
 
-    /// Whether rows are those of the first copy of a table. It contains what this server issued
-    /// itself. The copy is one transaction, so it is looked up once for each.
+    /// Returns whether rows are those of the first copy of a table. It contains IDs that this
+    /// server issued itself. The copy is one transaction, so it is looked up once for each.
     pub fn is_first_copy(self) -> bool {
         /// The start of the transaction that was looked up last, and whether it copies. Memory of
         /// one process.

@@ -18,20 +18,20 @@ use crate::settings;
 /// IDs are dropped, because they are the oldest, and the least likely to be a twin's.
 const MOST: usize = 1 << 20;
 
-/// What the current transaction has inserted that might be a twin's. Rows that a subtransaction has
-/// rolled back stay in it, because they are as good a sign of a twin.
+/// Rows that the current transaction has inserted, and that might be a twin's. Rows that a
+/// subtransaction has rolled back stay in it, because they are as good a sign of a twin.
 static SUSPECTS: OfProcess<BTreeMap<Row, Suspect>> = OfProcess::new(BTreeMap::new());
 
 /// An ID, and the table that it was inserted into.
 type Row = (i64, u32);
 
-/// What a row is judged by.
+/// Facts by which a row is judged.
 pub struct Suspect {
     /// The time of the ID, Unix ms.
     pub timestamp: i64,
     /// For how long after its time a twin would commit the ID, ms.
     pub fresh_for: i64,
-    /// Whether a twin's row is an error.
+    /// True if a twin's row is an error.
     pub refuses: bool,
 }
 

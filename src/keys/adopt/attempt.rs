@@ -1,4 +1,4 @@
-//! What is looked at and done without harm to the statement of the user.
+//! Queries and statements that do no harm to the statement of the user.
 
 use crate::pg::report;
 use crate::pg::subtransaction::{message_of, unless_it_fails};

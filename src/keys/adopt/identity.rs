@@ -1,4 +1,4 @@
-//! ALTER TABLE that asks of an identity that is a default now.
+//! ALTER TABLE of an identity column that has a default now.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -11,8 +11,8 @@ use crate::keys::table::{Table, quoted, relation_name};
 use crate::pg::encoding::encode;
 use crate::pg::ours::Function;
 
-/// What is said if PostgreSQL refuses the statement: which default has taken the place of the identity.
-/// NULL if no column has one.
+/// The hint if PostgreSQL refuses the statement: the default that has taken the place of the identity
+/// column. NULL if no column has one.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! What becomes of the keys of the tables that a statement has created.
+//! Conversion of the keys of the tables that a statement has created.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
@@ -114,7 +114,7 @@ pub fn of_new_primary_key(constraint: pg_sys::Oid) -> Vec<(pg_sys::Oid, i16)> {
     table.flatten().into_iter().flat_map(of).collect()
 }
 
-/// Whether a relation is a table, and not a temporary one, in one of the schemas.
+/// Returns whether a relation is a table, and not a temporary one, in one of the schemas.
 fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
     const TABLES: [u8; 2] = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE];
     // SAFETY: look for the relation by its OID; the name is NULL or a string.
@@ -143,7 +143,8 @@ fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Option<
     numbers.iter().filter_map(of).collect()
 }
 
-/// Why a column stays as it is, if it does; `None` if it takes no values of a sequence.
+/// Returns the reason for which a column stays as it is, if it does; `None` if it takes no values
+/// of a sequence.
 fn key(table: &Table, number: i16) -> Option<Option<String>> {
     let descriptor = table.relation.tuple_desc();
     let column = descriptor.get(number as usize - 1)?;
@@ -192,8 +193,8 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
     Some(Some(reason.into()))
 }
 
-/// Whether a column is inherited by a table, not a partition, that takes other values. What the default
-/// is set to reaches all of these tables.
+/// Returns whether a column is inherited by a table, not a partition, that takes other values. A new
+/// default reaches all of these tables.
 fn has_another_default_below(table: &Table, number: i16, source: Source) -> bool {
     // SAFETY: an open relation has its row of pg_class.
     let has_heirs = unsafe {
@@ -245,7 +246,7 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
         let rows =
             PgRelation::with_lock(pg_sys::AttributeRelationId, pg_sys::RowExclusiveLock as _);
         let name = pg_sys::get_attname(table, number, false);
-        // Since PostgreSQL 17, partitions have the identity of their table.
+        // Since PostgreSQL 17, an identity column is one in partitions, too.
         let is_partitioned =
             pg_sys::get_rel_relkind(table) as u8 == pg_sys::RELKIND_PARTITIONED_TABLE;
         // ALTER TABLE ONLY has not locked them. The statement that follows locks them like this.
@@ -261,8 +262,8 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
     }
 }
 
-/// Whether a check of this column alone might not hold for snowflake IDs. One that the key is above an
-/// integer, or not equal to it, does.
+/// Returns whether a check of this column alone might not hold for snowflake IDs. One that the key is
+/// above an integer, or not equal to it, does.
 fn limits(check: &str, column: i16) -> bool {
     /// The operators `<>`, `>` and `>=` of bigint and integer.
     const ABOVE: [&str; 3] = ["417", "419", "430"];
@@ -272,8 +273,8 @@ fn limits(check: &str, column: i16) -> bool {
     !holds && columns.contains(&column) && columns.iter().all(|other| *other == column)
 }
 
-/// Whether a table or one that inherits from it has rows. Adding a column with a default writes it
-/// again, so that one without rows has no pages.
+/// Returns whether a table or one that inherits from it has rows. Adding a column with a default
+/// writes it again, so that one without rows has no pages.
 fn has_rows(table: pg_sys::Oid) -> bool {
     heirs_under(table, pg_sys::AccessShareLock).into_iter().any(|table| {
         let fork = pg_sys::ForkNumber::MAIN_FORKNUM;

@@ -5,10 +5,10 @@
 //! collects, and [`end`] looks at what was collected once the statement has returned. The catalog is
 //! read by the caches of PostgreSQL, because queries would take longer than the statement.
 //!
-//! - `keys`: what becomes of the keys of a table.
+//! - `keys`: conversion of the keys of a table.
 //! - `narrow`: integer columns that take or refer to snowflake IDs.
-//! - `identity`: statements that ask of an identity that is a default now.
-//! - `attempt`: what is looked at and done without harm to the statement of the user.
+//! - `identity`: statements about an identity column that has a default now.
+//! - `attempt`: queries and statements that do no harm to the statement of the user.
 
 mod attempt;
 mod identity;
@@ -29,19 +29,19 @@ use crate::settings::ADOPTED_SCHEMAS;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Frame {
-    /// Whether it is part of another one, which it belongs to.
+    /// True if it is part of another one, which it belongs to.
     is_part: bool,
     /// Where `created` is; NULL if what the statement creates is not adopted.
     memory: pg_sys::MemoryContext,
-    /// What it has created or altered so far, four OIDs each: the catalog that has it, its own, the number
-    /// of a column, and the type that an altered column had.
+    /// The objects that it has created or altered so far, four OIDs each: the catalog that has it, its
+    /// own, the number of a column, and the type that an altered column had.
     created: *mut pg_sys::List,
-    /// What is said if the statement asks of an identity that is a default now; or NULL.
+    /// The hint if the statement is about an identity column that has a default now; or NULL.
     hint: *const c_char,
 }
 
 impl Frame {
-    /// Whether it is part of another one.
+    /// Returns whether it is part of another one.
     pub fn is_part(&self) -> bool {
         self.is_part
     }
@@ -63,7 +63,7 @@ pub fn init(innermost: Innermost) {
     }
 }
 
-/// What PostgreSQL raises of a column that is no identity, or has a default.
+/// The error of PostgreSQL for a column that is no identity column, or has a default.
 const IS_NO_IDENTITY: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 
 /// Begins a utility statement. What is part of another one, such as the elements of CREATE SCHEMA,
@@ -104,7 +104,8 @@ pub unsafe fn begin(
     frame
 }
 
-/// Adds the hint to an error, if there is one, and the error is that of a column that is no identity.
+/// Adds the hint to an error, if there is one, and the error is that of a column that is no identity
+/// column.
 ///
 /// # Safety
 ///

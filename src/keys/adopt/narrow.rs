@@ -18,7 +18,7 @@ use crate::keys::table::{NARROW, Table, column_name, relation_name, row, type_na
 type Column = (pg_sys::Oid, i16);
 
 /// The tables that have a column of this name of their own, of a table and those that it inherits it from.
-/// Its type is changed there.
+/// The type is changed there.
 const ORIGINS: &str = "
     WITH RECURSIVE
     -- a row: the table, or one that it has inherited the column from

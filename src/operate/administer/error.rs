@@ -9,16 +9,16 @@ use crate::promise;
 use crate::promise::refused;
 use crate::settings::{self, NamedLayout};
 
-/// Why an administrator gets an error.
+/// Errors of an administrator's calls.
 #[derive(Debug)]
 pub enum Error {
     /// As a session that takes an ID might get it.
     Promise(promise::Error),
-    /// What is wanted would make IDs come back, or run far ahead of the clock.
+    /// The request would make IDs come back, or run far ahead of the clock.
     Denied(Denial),
     /// Something that only a superuser may do.
     NotSuperuser {
-        /// What, as "set the floor of snowflake IDs".
+        /// The act, as "set the floor of snowflake IDs".
         what: &'static str,
     },
     /// The name of something that cannot be confirmed.

@@ -1,4 +1,4 @@
-//! What an administrator can see, set and confirm of the promise.
+//! Functions by which an administrator sees, sets and confirms parts of the promise.
 
 mod error;
 

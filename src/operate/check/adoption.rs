@@ -1,4 +1,5 @@
-//! Whether keys in schemas that are adopted take snowflake IDs, and what refers to them can hold these.
+//! The check that keys in adopted schemas take snowflake IDs, and that columns which refer to them can
+//! hold these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -80,7 +81,7 @@ struct Setting {
     /// The OID of the role, or 0.
     role: String,
     whose: String,
-    /// Whether it counts where it names a schema that does not exist.
+    /// True if it counts where it names a schema that does not exist.
     counts: bool,
     schemas: BTreeSet<CString>,
 }
@@ -131,8 +132,8 @@ impl Columns<'_> {
     }
 }
 
-/// Whether no key is left that should have been adopted, by the setting of this session or of a role; no
-/// column is too narrow for adopted ones; and the schemas exist.
+/// Checks that no key is left that should have been adopted, by the setting of this session or of a
+/// role; that no column is too narrow for adopted ones; and that the schemas exist.
 pub fn adoption(_: &Facts) -> Finding {
     let settings = Setting::all();
     let mut kinds = BTreeMap::<String, Columns>::new();

@@ -1,4 +1,4 @@
-//! Whether the clock of this server and those of other servers agree.
+//! The check that the clock of this server and those of other servers agree.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ use crate::promise::upstream;
 /// A standby that does not answer for longer than this is late, or its clock is behind, ms.
 const LATE: i64 = 60_000;
 
-/// Whether the clock contradicts the register, or the clock of the upstream.
+/// Checks that the clock does not contradict the register, or the clock of the upstream.
 pub fn clock(facts: &Facts) -> Finding {
     let preview = match &facts.preview {
         Ok(preview) => preview,
@@ -59,7 +59,7 @@ pub fn clock(facts: &Facts) -> Finding {
     }
 }
 
-/// What the answers of standbys say about their clocks.
+/// Checks the clocks in the answers of standbys.
 pub fn of_standbys(facts: &Facts) -> Finding {
     if !may_read("pg_stat_replication") {
         return Finding::well("Not checked: this role may not read pg_stat_replication.");
@@ -110,7 +110,7 @@ fn answers() -> Vec<(String, i64)> {
     rows.into_iter().filter_map(answer).collect()
 }
 
-/// Whether a standby that answered with this time has another clock.
+/// Returns whether a standby that answered with this time has another clock.
 fn differs(by: i64) -> bool {
     !(-LATE..=NOTABLE).contains(&by)
 }

@@ -1,4 +1,4 @@
-//! What the rows are judged by, found once for all of them.
+//! The facts by which rows are judged, found once for all of them.
 
 use crate::pg::in_recovery;
 use crate::pg::subtransaction::by_itself;
@@ -9,21 +9,21 @@ use crate::promise;
 use crate::promise::preview::{Preview, preview};
 use crate::settings::{self, Fixed};
 
-/// What is known of this server.
+/// Facts about this server.
 pub struct Facts {
     /// The function that was called.
     pub function: pg_sys::Oid,
     /// Layout and identity.
     pub fixed: &'static Fixed,
-    /// Whether it is a standby, or still recovers.
+    /// True if it is a standby, or still recovers.
     pub in_recovery: bool,
-    /// Its clock, Unix ms.
+    /// The clock, Unix ms.
     pub now: i64,
-    /// What the next ID would find.
+    /// The preview of the next ID.
     pub preview: Result<Preview, NoPreview>,
 }
 
-/// Why it is not known what the next ID would find.
+/// Reasons for which there is no preview of the next ID.
 pub enum NoPreview {
     /// It would be refused.
     Refused(promise::Error),

@@ -1,18 +1,18 @@
-//! What is found of something that is checked.
+//! The finding of a check.
 
 use crate::pg::report::{self, ErrorReport};
 
-/// What was found of something that is checked.
+/// The finding of a check.
 pub struct Finding {
-    /// Whether it is well.
+    /// The state.
     pub state: State,
-    /// What is known of it.
+    /// The detail.
     pub detail: String,
-    /// What to do.
+    /// The hint.
     pub hint: Option<String>,
 }
 
-/// Whether it is well.
+/// The state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// There is nothing to do.
@@ -29,7 +29,7 @@ impl Finding {
         Finding { state: State::Well, detail: detail.into(), hint: None }
     }
 
-    /// What it takes to check it was not found.
+    /// Something that the check needs was not found.
     pub fn unknown() -> Finding {
         Finding::well("Not checked: see the other rows.")
     }
@@ -39,7 +39,7 @@ impl Finding {
         Finding { state: State::Doubtful, detail: detail.into(), hint: Some(hint.to_owned()) }
     }
 
-    /// What the next ID would raise.
+    /// The error that the next ID would raise.
     pub fn blocking(error: ErrorReport) -> Finding {
         let detail = report::sentences(error.message(), error.detail());
         Finding { state: State::Blocking, detail, hint: error.hint().map(str::to_owned) }

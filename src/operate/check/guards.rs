@@ -1,4 +1,4 @@
-//! Whether the extension's tables are guarded.
+//! The check that the extension's tables are guarded.
 
 use crate::pg::spi;
 use pgrx::pg_sys;
@@ -24,7 +24,7 @@ const UNGUARDED: &str = "
           JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'c'
           WHERE t.tgrelid = c.oid AND (t.tgname, t.tgtype, t.tgenabled) = ('guard', 7, 'A'))";
 
-/// Whether the guards of the extension's tables are fired at each insert, as a replica, too.
+/// Checks that the guards of the extension's tables are fired at each insert, as a replica, too.
 pub fn guards(facts: &Facts) -> Finding {
     let function = (Some(facts.function.into()), pg_sys::OIDOID);
     match spi::query(UNGUARDED, &[function]).swap_remove(0).swap_remove(0) {

@@ -10,7 +10,7 @@ use crate::horizon::prepared_before_the_start;
 /// A transaction that has had an ID for longer than this, in milliseconds, is notable.
 const NOTABLE: i64 = 60_000;
 
-/// Whether `snowflake_horizon()` goes on.
+/// Checks that `snowflake_horizon()` advances.
 pub fn horizon(facts: &Facts) -> Finding {
     if !facts.fixed.preloaded || facts.in_recovery {
         return Finding::well("Not checked: only a primary that issues IDs has one.");

@@ -4,17 +4,17 @@
 //! Each row of [`ROWS`] is evaluated by itself: an error in one is that row's finding, and hides no
 //! other row.
 //!
-//! - `facts`: what the rows are judged by.
-//! - `finding`: what they find.
-//! - `guards`: whether the extension's tables are guarded.
-//! - `horizon`: which transactions hold back the horizon.
-//! - `rights`: what the role that checks may read.
-//! - `version`: whether the library, its files and the extension are of one release.
-//! - `own`: what this server is configured with, and what its next ID would find.
-//! - `origin`: where its identity comes from, and whether another server might have it.
-//! - `clocks`: whether its clock and those of other servers agree.
-//! - `others`: what else it knows of other servers.
-//! - `adoption`: whether keys in adopted schemas take snowflake IDs.
+//! - `facts`: the facts by which rows are judged.
+//! - `finding`: their findings.
+//! - `guards`: guards of the extension's tables.
+//! - `horizon`: transactions that hold back the horizon.
+//! - `rights`: the privileges of the role that checks.
+//! - `version`: the releases of the library, its files and the extension.
+//! - `own`: the configuration of this server, and its next ID.
+//! - `origin`: the origin of its identity, and other servers that might have it.
+//! - `clocks`: the clocks of this and other servers.
+//! - `others`: everything else about other servers.
+//! - `adoption`: keys in adopted schemas.
 
 mod adoption;
 mod clocks;
@@ -38,7 +38,7 @@ use finding::{Finding, State};
 /// Evaluates a row. It may query the catalog, and might raise an error.
 type Evaluate = fn(&Facts) -> Finding;
 
-/// What is checked, in the order of the rows. The verdict follows.
+/// The checks, in the order of the rows. The verdict follows.
 const ROWS: [(&str, Evaluate); 21] = [
     ("preloading", own::preloading),
     ("version", version::version),
@@ -93,7 +93,7 @@ fn snowflake_check(
 /// A text in the database's encoding, which might not be UTF-8.
 type Bytes = Vec<u8>;
 
-/// Whether IDs are issued, and if not, because of which rows.
+/// Judges whether IDs are issued, and if not, because of which rows.
 fn verdict(in_recovery: bool, rows: &[(&str, Finding)]) -> Finding {
     let blocking: Vec<_> = rows
         .iter()

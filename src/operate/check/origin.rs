@@ -104,7 +104,7 @@ fn of_name(named: &Named, origins: &str, identity: Option<Identity>) -> Finding 
     }
 }
 
-/// Whether this server might be a copy that has the identity of its original.
+/// Checks that this server is no copy that has the identity of its original.
 pub fn restored_copy(facts: &Facts) -> Finding {
     let might_be_a_copy = match facts.preview {
         Ok(Preview { might_be_a_copy, .. }) if facts.fixed.preloaded => {
@@ -123,8 +123,8 @@ pub fn restored_copy(facts: &Facts) -> Finding {
     )
 }
 
-/// Whether the claims of this database agree that this server has its identity, and no other
-/// database gives out identities, too.
+/// Checks that the claims of this database agree that this server has its identity, and that no
+/// other database gives out identities, too.
 pub fn claims(facts: &Facts) -> Finding {
     let databases = if may_read("pg_shdepend") { nodes::with_claims() } else { Vec::new() };
     if databases.len() > 1 {
@@ -187,7 +187,7 @@ const OVERRIDDEN: &str = "
            ORDER BY f.sourcefile, f.seqno DESC) AS f
      WHERE ltrim(f.setting, '0') <> ltrim(s.setting, '0'))";
 
-/// Whether this role may read `pg_file_settings`: the view, and the function that it calls.
+/// Returns whether this role may read `pg_file_settings`: the view, and the function that it calls.
 fn may_read_files() -> bool {
     may_read("pg_file_settings")
         && is_true("has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'EXECUTE')")

@@ -1,4 +1,4 @@
-//! What this server knows of other servers.
+//! Checks of what this server knows of other servers.
 
 use crate::pg::ours::Function;
 use crate::pg::spi;
@@ -54,7 +54,7 @@ pub fn synchronous_standbys(facts: &Facts) -> Finding {
 const STANDBYS: &str = "SELECT r.application_name, r.sync_state FROM pg_stat_replication AS r
     ORDER BY r.application_name";
 
-/// Whether IDs of another server with this identity came by replication or were observed.
+/// Checks that no IDs of another server with this identity came by replication or were observed.
 pub fn twins(facts: &Facts) -> Finding {
     let subscribed = match may_read("pg_subscription_rel") {
         true => "EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = t.tgrelid)",
@@ -110,7 +110,7 @@ const IDLE_WATCHES: &str = "
         LATERAL (SELECT pg_has_role(c.relowner, 'pg_database_owner', 'USAGE') OR {subscribed}) AS o (counts)
     WHERE t.tgfoid = $1 AND t.tgenabled = 'O'";
 
-/// Whether the subscriptions that bring rows to watched tables are enabled. With
+/// Checks that the subscriptions that bring rows to watched tables are enabled. With
 /// `disable_on_error`, PostgreSQL disables one by itself.
 pub fn subscriptions(_: &Facts) -> Finding {
     if !may_read_subscriptions() {
@@ -135,8 +135,8 @@ const DISABLED: &str = "SELECT string_agg(s.subname, ', ' ORDER BY s.subname)
             SELECT FROM pg_subscription_rel AS r JOIN pg_trigger AS t ON t.tgrelid = r.srrelid
             WHERE r.srsubid = s.oid AND t.tgfoid = $1)";
 
-/// Whether this role may read what [`DISABLED`] does. Of `pg_subscription`, only superusers may read
-/// every column.
+/// Returns whether this role may read what [`DISABLED`] does. Of `pg_subscription`, only superusers
+/// may read every column.
 fn may_read_subscriptions() -> bool {
     let column =
         |name| format!("has_column_privilege('pg_catalog.pg_subscription', '{name}', 'SELECT')");

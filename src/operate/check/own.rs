@@ -1,4 +1,4 @@
-//! What this server is configured with, and what its next ID would find.
+//! Checks of the configuration of this server, and of its next ID.
 
 use crate::pg::ours::Function;
 use crate::pg::report::{Report, sentences};
@@ -20,7 +20,7 @@ use crate::promise::reservation;
 use crate::public;
 use crate::settings::{self, Identity};
 
-/// What to do about a background worker that does not run.
+/// The hint for a background worker that does not run.
 pub const OF_A_WORKER: &str = "It starts again after 5 seconds, unless max_worker_processes was too \
                            small when the server started. Then raise it, and restart the server.";
 
@@ -35,7 +35,7 @@ const TABLES_WITH_KEYS: &str = "SELECT DISTINCT a.adrelid, a.adrelid::regclass::
       AND d.classid = 'pg_attrdef'::regclass
     ORDER BY 2";
 
-/// Whether the library is preloaded.
+/// Checks that the library is preloaded.
 pub fn preloading(_: &Facts) -> Finding {
     match settings::require_preloading() {
         Ok(_) => Finding::well("The library is in shared_preload_libraries."),
@@ -43,7 +43,7 @@ pub fn preloading(_: &Facts) -> Finding {
     }
 }
 
-/// Whether there is an identity.
+/// Checks that there is an identity.
 pub fn identity(facts: &Facts) -> Finding {
     match facts.fixed.identity {
         Some(Identity { datacenter_id, worker_id }) => {
@@ -60,7 +60,7 @@ pub fn identity(facts: &Facts) -> Finding {
     }
 }
 
-/// Whether the register can be used, and its floor.
+/// Checks that the register can be used, and shows its floor.
 pub fn register(facts: &Facts) -> Finding {
     use Refusal::{OtherSystem, Register};
     match &facts.preview {
@@ -126,7 +126,7 @@ fn without_register(facts: &Facts) -> Finding {
     }
 }
 
-/// Whether the register accepts the layout.
+/// Checks that the register accepts the layout.
 pub fn layout(facts: &Facts) -> Finding {
     use Refusal::{ConfirmedLayout, OtherLayout};
     match &facts.preview {
@@ -149,7 +149,7 @@ pub fn layout(facts: &Facts) -> Finding {
     }
 }
 
-/// Whether dumps of this database carry the layout.
+/// Checks that dumps of this database carry the layout.
 pub fn layout_of_database(facts: &Facts) -> Finding {
     let hint = "If the server has a wrong epoch or wrong widths, correct them and restart it. \
                 Otherwise, a superuser confirms them with SELECT snowflake_confirm('layout') \
@@ -178,7 +178,7 @@ pub fn layout_of_database(facts: &Facts) -> Finding {
     }
 }
 
-/// How far the next ID is ahead of the clock.
+/// Checks the lead of the next ID over the clock.
 pub fn lead(facts: &Facts) -> Finding {
     let preview = match &facts.preview {
         Ok(preview) => preview,
@@ -215,7 +215,7 @@ pub fn lead(facts: &Facts) -> Finding {
     )
 }
 
-/// How far IDs of other servers have taken this one.
+/// Checks the lead to which IDs of other servers have taken this one.
 pub fn observation(facts: &Facts) -> Finding {
     let limit = match settings::MAX_OBSERVED_LEAD.get() {
         0 => "up to the clock".to_owned(),
@@ -244,7 +244,7 @@ pub fn observation(facts: &Facts) -> Finding {
     }
 }
 
-/// How long the timestamp field lasts.
+/// Checks the time for which the timestamp field lasts.
 pub fn timestamp_field(facts: &Facts) -> Finding {
     let last = facts.fixed.layout.last_timestamp();
     // Of the last millisecond that was used, only a rest of the sequence might be left, so the
@@ -263,10 +263,10 @@ pub fn timestamp_field(facts: &Facts) -> Finding {
     }
 }
 
-/// What to do about a file of keys that cannot be used.
+/// The hint for a file of keys that cannot be used.
 const OF_THE_FILE: &str = "The server's log says why. Mend the file, and reload the configuration.";
 
-/// Whether there are keys of public IDs, and where from.
+/// Checks the keys of public IDs, and shows their origin.
 pub fn public_ids(facts: &Facts) -> Finding {
     if !facts.fixed.preloaded {
         return Finding::well("There are no keys, because the library is not preloaded.");

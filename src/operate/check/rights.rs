@@ -1,13 +1,13 @@
-//! What the role that checks may read.
+//! The privileges of the role that checks.
 
 use crate::pg::spi;
 
-/// Whether this role may read a view of the catalog. Some servers do not let everybody.
+/// Returns whether this role may read a view of the catalog. Some servers do not let everybody.
 pub fn may_read(view: &str) -> bool {
     is_true(&format!("has_table_privilege('pg_catalog.{view}', 'SELECT')"))
 }
 
-/// Whether a condition on the role's privileges is true.
+/// Returns whether a condition on the role's privileges is true.
 pub fn is_true(condition: &str) -> bool {
     spi::query(&format!("SELECT {condition}"), &[])[0][0].as_deref() == Some("t")
 }

@@ -1,4 +1,4 @@
-//! Whether the library, the installed files and the extension are of one release.
+//! The check that the library, the installed files and the extension are of one release.
 
 use crate::pg::spi;
 use pgrx::pg_sys;
@@ -18,7 +18,7 @@ const VERSIONS: &str = "
     WHERE (d.classid, d.objid, d.refclassid, d.deptype)
           = ('pg_proc'::regclass, $1, 'pg_extension'::regclass, 'e')";
 
-/// Whether they are of one release.
+/// Checks that they are of one release.
 pub fn version(facts: &Facts) -> Finding {
     if !may_read("pg_available_extensions") {
         return Finding::well("Not checked: this role may not read pg_available_extensions.");
