@@ -173,7 +173,7 @@ pub fn is_partitioned_by(table: pg_sys::Oid, column: i16) -> bool {
 
 /// A table, its partitions and the tables that inherit from it, locked, so that nobody drops them until
 /// the transaction ends.
-pub fn heirs_under(table: pg_sys::Oid, lock: u32) -> Vec<pg_sys::Oid> {
+pub fn inheritors(table: pg_sys::Oid, lock: u32) -> Vec<pg_sys::Oid> {
     // SAFETY: looks for them by an OID, and the list is one of OIDs.
     unsafe {
         let tables = pg_sys::find_all_inheritors(table, lock as _, std::ptr::null_mut());

@@ -13,7 +13,7 @@ use pgrx::prelude::*;
 
 use super::attempt::attempt;
 use crate::keys::key::{
-    Source, heirs_under, is_partitioned_by, is_plain, is_reference, of_primary_key, owned_sequences,
+    Source, inheritors, is_partitioned_by, is_plain, is_reference, of_primary_key, owned_sequences,
 };
 use crate::keys::table::{
     Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
@@ -197,17 +197,17 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
 /// default reaches all of these tables.
 fn has_another_default_below(table: &Table, number: i16, source: Source) -> bool {
     // SAFETY: an open relation has its row of pg_class.
-    let has_heirs = unsafe {
+    let has_inheritors = unsafe {
         let row = &*table.relation.rd_rel;
         row.relhassubclass && row.relkind as u8 == pg_sys::RELKIND_RELATION
     };
-    let differs = |heir: pg_sys::Oid| {
+    let differs = |inheritor: pg_sys::Oid| {
         // SAFETY: looks for the column by its number, and for one of the same name.
         let own =
-            unsafe { pg_sys::get_attnum(heir, pg_sys::get_attname(table.oid, number, false)) };
-        ![source, Source::Nothing].contains(&Source::of(&Table::open(heir), own, None))
+            unsafe { pg_sys::get_attnum(inheritor, pg_sys::get_attname(table.oid, number, false)) };
+        ![source, Source::Nothing].contains(&Source::of(&Table::open(inheritor), own, None))
     };
-    has_heirs && heirs_under(table.oid, pg_sys::AccessShareLock).into_iter().any(differs)
+    has_inheritors && inheritors(table.oid, pg_sys::AccessShareLock).into_iter().any(differs)
 }
 
 /// Makes a column take values of the function, and keep its sequence.
@@ -250,7 +250,7 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
         let is_partitioned =
             pg_sys::get_rel_relkind(table) as u8 == pg_sys::RELKIND_PARTITIONED_TABLE;
         // ALTER TABLE ONLY has not locked them. The statement that follows locks them like this.
-        let partitions = || heirs_under(table, pg_sys::AccessExclusiveLock);
+        let partitions = || inheritors(table, pg_sys::AccessExclusiveLock);
         for table in if is_partitioned { partitions() } else { vec![table] } {
             let row = pg_sys::SearchSysCacheCopyAttName(table, name);
             (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_attribute>()).attidentity = 0;
@@ -276,7 +276,7 @@ fn limits(check: &str, column: i16) -> bool {
 /// Returns whether a table or one that inherits from it has rows. Adding a column with a default
 /// writes it again, so that one without rows has no pages.
 fn has_rows(table: pg_sys::Oid) -> bool {
-    heirs_under(table, pg_sys::AccessShareLock).into_iter().any(|table| {
+    inheritors(table, pg_sys::AccessShareLock).into_iter().any(|table| {
         let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
         // SAFETY: the table is locked.
         unsafe {
