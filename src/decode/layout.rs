@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 use crate::pg::time::{ceil_ms, floor_ms, raw_timestamptz};
 use crate::pg::{in_recovery, spi};
 use pgrx::datum::TimestampWithTimeZone;
@@ -103,7 +103,9 @@ pub fn stored_results() -> Option<String> {
     let query = format!(
         "SELECT string_agg(found, ', ' ORDER BY found) FROM ({STORED_RESULTS}) AS results (found)"
     );
-    spi::query(&query, &[Function::argument("snowflake_nextval")]).swap_remove(0).swap_remove(0)
+    spi::query(&query, &[LibraryFunction::argument("snowflake_nextval")])
+        .swap_remove(0)
+        .swap_remove(0)
 }
 
 /// The layout that a call names. 22023 when it is not valid.

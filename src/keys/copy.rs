@@ -17,7 +17,7 @@
 use std::ptr;
 
 use crate::pg::called_directly;
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 use crate::pg::report::{self, ErrorReport, Report};
 use pgrx::fcinfo::pg_getarg_datum_raw;
 use pgrx::prelude::*;
@@ -71,8 +71,8 @@ unsafe fn simplify(request: *mut pg_sys::SupportRequestSimplify) -> Option<*mut 
         if !root.is_null() || utility::innermost() != Some(Statement::CopyFrom) {
             return None;
         }
-        let original = Function::of(ORIGINAL)?.oid;
-        let stand_in = Function::of(STAND_IN)?.oid;
+        let original = LibraryFunction::of(ORIGINAL)?.oid;
+        let stand_in = LibraryFunction::of(STAND_IN)?.oid;
         if original != (*fcall).funcid || !may_execute(original) || !may_execute(stand_in) {
             return None;
         }
@@ -104,7 +104,7 @@ extern "C-unwind" fn check_call(function: &mut pg_sys::FmgrInfo) {
     if utility::innermost() == Some(Statement::AlterTable) {
         Error::InAlterTable.raise();
     }
-    if !Function::of(ORIGINAL).is_some_and(|original| may_execute(original.oid)) {
+    if !LibraryFunction::of(ORIGINAL).is_some_and(|original| may_execute(original.oid)) {
         Error::MayNotExecute.raise();
     }
     function.fn_extra = ptr::from_mut(function).cast();

@@ -9,7 +9,7 @@ use pgrx::{PgList, pg_sys};
 
 use crate::keys::table::{Dropped, Table, columns, row};
 use crate::pg::encoding::{encode, text_attribute};
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 use crate::pg::report::Report;
 
 /// Where the values of a column come from.
@@ -31,7 +31,7 @@ pub enum Source {
 
 impl Source {
     /// Of a column; of a default that is `snowflake_nextval()` if the database has that function.
-    pub fn of(table: &Table, number: i16, function: Option<&Function>) -> Source {
+    pub fn of(table: &Table, number: i16, function: Option<&LibraryFunction>) -> Source {
         let descriptor = table.relation.tuple_desc();
         let Some(column) = descriptor.get(number as usize - 1) else { return Source::Other };
         if column.attidentity != 0 {
@@ -48,7 +48,7 @@ impl Source {
 }
 
 /// Of a default, as the catalog has it.
-fn of_default(default: &str, function: Option<&Function>) -> Source {
+fn of_default(default: &str, function: Option<&LibraryFunction>) -> Source {
     const NEXTVAL: u32 = 1574;
     let otherwise = match default.contains(&format!(":funcid {NEXTVAL} ")) {
         true => Source::Computed,

@@ -1,7 +1,7 @@
 //! Statistics and the present state: the views `pg_stat_snowflake` and `snowflake_status`.
 
 use crate::pg::in_recovery;
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 use crate::pg::report::{self, OrRaise};
 use crate::pg::time::{self, from_raw, timestamptz};
 use crate::pg::user::reads_statistics_of;
@@ -143,7 +143,7 @@ fn snowflake_status() -> TableIterator<
 /// Returns whether this role may take IDs, or reads all statistics: others do not see the last
 /// value of a sequence, either.
 fn may_see_ids() -> bool {
-    Function::of("snowflake_nextval").is_some_and(|function| function.is_allowed())
+    LibraryFunction::of("snowflake_nextval").is_some_and(|function| function.is_allowed())
         || reads_statistics_of(pg_sys::ROLE_PG_READ_ALL_STATS.into())
 }
 

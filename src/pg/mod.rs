@@ -14,7 +14,7 @@
 //! Each module uses only those that stand below it here. No function of SQL is defined here.
 //!
 //! - `own_table`: the tables of an extension.
-//! - `ours`: functions of the library `snowflake_pg`.
+//! - `library_function`: functions of the library `snowflake_pg`.
 //! - `spi`: queries to the catalog, and statements.
 //! - `user`: the user as whom code runs.
 //! - `transaction`: the snapshot of a transaction, and the time when its commit is durable.
@@ -33,12 +33,12 @@
 pub mod argument;
 mod direct;
 pub mod encoding;
+pub mod library_function;
 #[cfg_attr(
     test,
     expect(dead_code, reason = "the program of tests has no PostgreSQL that ends a session")
 )]
 pub mod memory;
-pub mod ours;
 pub mod own_table;
 pub mod report;
 pub mod settings;

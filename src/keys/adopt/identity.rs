@@ -9,7 +9,7 @@ use pgrx::pg_sys::{self, AlterTableType::*};
 use crate::keys::key::Source;
 use crate::keys::table::{Table, quoted, relation_name};
 use crate::pg::encoding::encode;
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 
 /// The hint if PostgreSQL refuses the statement: the default that has taken the place of the identity
 /// column. NULL if no column has one.
@@ -52,7 +52,7 @@ unsafe fn of_columns<'a>(
             ptr::null_mut(),
         )
     };
-    let function = Function::of("snowflake_nextval")?;
+    let function = LibraryFunction::of("snowflake_nextval")?;
     let table = Table::read(table)?;
     let takes_ids = |name: &&CStr| {
         // SAFETY: looks for a column by its name.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 
 use crate::pg::encoding::encode;
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 use crate::pg::report::{self, Report};
 use crate::pg::spi::execute_here;
 use pgrx::PgRelation;
@@ -72,13 +72,13 @@ const OF_TYPE: &str = "it is of type ";
 
 /// The function whose values the keys take, if the server can issue IDs. Otherwise, a warning says what
 /// is missing: the setting asks for what cannot be done.
-fn ready() -> Option<Function> {
+fn ready() -> Option<LibraryFunction> {
     let fixed = settings::fixed();
     let missing = |error: settings::Error| {
         let report = error.report();
         (report::sentences(report.message(), None), report.hint().unwrap_or_default().to_owned())
     };
-    let function = Function::of("snowflake_nextval");
+    let function = LibraryFunction::of("snowflake_nextval");
     let (reason, hint) = match &function {
         _ if !fixed.preloaded => missing(settings::Error::NotPreloaded),
         _ if fixed.identity.is_none() => missing(fixed.no_identity()),
@@ -211,7 +211,7 @@ fn has_another_default_below(table: &Table, number: i16, source: Source) -> bool
 }
 
 /// Makes a column take values of the function, and keep its sequence.
-fn convert(table: pg_sys::Oid, number: i16, function: &Function) -> Result<(), String> {
+fn convert(table: pg_sys::Oid, number: i16, function: &LibraryFunction) -> Result<(), String> {
     let (name, column) = (relation_name(table), column_name(table, number));
     let schema = quoted(&encode(&function.schema));
     if let [sequence] = owned_sequences(table, number, b'i')[..] {

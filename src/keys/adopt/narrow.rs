@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 
 use crate::pg::encoding::decode;
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 use crate::pg::{report, spi};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -54,7 +54,7 @@ pub fn warn(
     let narrow: Vec<_> = own.chain(of_keys).filter(Holder::is_narrow).collect();
     if !narrow.is_empty() {
         attempt("new columns could not be looked at", || {
-            let Some(function) = Function::of("snowflake_nextval") else { return Ok(()) };
+            let Some(function) = LibraryFunction::of("snowflake_nextval") else { return Ok(()) };
             let takes_ids = |(table, number): Column| {
                 Source::of(&Table::open(table), number, Some(&function)) == Source::Ids
             };

@@ -9,7 +9,7 @@ use pgrx::pg_sys;
 use super::facts::Facts;
 use super::finding::Finding;
 use crate::pg::encoding::{decode, encode};
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 use crate::pg::spi;
 use crate::settings;
 
@@ -138,7 +138,7 @@ pub fn adoption(_: &Facts) -> Finding {
     let settings = Setting::all();
     let mut kinds = BTreeMap::<String, Columns>::new();
     if !settings.is_empty() {
-        for row in spi::query(COLUMNS, &[Function::argument("snowflake_nextval")]) {
+        for row in spi::query(COLUMNS, &[LibraryFunction::argument("snowflake_nextval")]) {
             let row = row.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>();
             let [role, kind, schema, column] = row.try_into().expect("four columns");
             let schema = encode(&schema);

@@ -1,6 +1,6 @@
 //! Checks of what this server knows of other servers.
 
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 use crate::pg::spi;
 
 use super::facts::Facts;
@@ -61,7 +61,7 @@ pub fn twins(facts: &Facts) -> Finding {
         false => "false",
     };
     let query = IDLE_WATCHES.replace("{subscribed}", subscribed);
-    let idle = spi::query(&query, &[Function::argument(WATCH)]).swap_remove(0);
+    let idle = spi::query(&query, &[LibraryFunction::argument(WATCH)]).swap_remove(0);
     let received = if facts.fixed.preloaded { shared::statistics().1.twins } else { 0 };
     if received > 0 {
         Finding::doubtful(
@@ -116,7 +116,7 @@ pub fn subscriptions(_: &Facts) -> Finding {
     if !may_read_subscriptions() {
         return Finding::well("Not checked: this role may not read pg_subscription.");
     }
-    match spi::query(DISABLED, &[Function::argument(WATCH)])[0][0].as_deref() {
+    match spi::query(DISABLED, &[LibraryFunction::argument(WATCH)])[0][0].as_deref() {
         None => Finding::well("No subscription to a watched table is disabled."),
         Some(disabled) => Finding::doubtful(
             format!("These subscriptions to watched tables are disabled: {disabled}."),

@@ -1,6 +1,6 @@
 //! Checks of the configuration of this server, and of its next ID.
 
-use crate::pg::ours::Function;
+use crate::pg::library_function::LibraryFunction;
 use crate::pg::report::{Report, sentences};
 use crate::pg::{spi, time, transaction};
 use pgrx::pg_sys;
@@ -95,7 +95,7 @@ fn without_register(facts: &Facts) -> Finding {
         return Finding::well(format!("{first}, and is after {}.", time::display(start_after)));
     }
     let mut locked = None;
-    for row in spi::query(TABLES_WITH_KEYS, &[Function::argument("snowflake_nextval")]) {
+    for row in spi::query(TABLES_WITH_KEYS, &[LibraryFunction::argument("snowflake_nextval")]) {
         let [oid, name] = [0, 1].map(|column: usize| row[column].clone().expect("not NULL"));
         let table = pg_sys::Oid::from(oid.parse::<u32>().expect("an OID"));
         let has_pages = || is_true(&format!("pg_relation_size({oid}) > 0"));

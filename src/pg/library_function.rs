@@ -1,4 +1,4 @@
-//! Which functions are those of the library `snowflake_pg`.
+//! Functions of the library `snowflake_pg`.
 
 use std::ffi::{CStr, CString};
 
@@ -8,20 +8,20 @@ use crate::pg::encoding::{decode, text_attribute};
 use crate::pg::spi::Argument;
 
 /// A function of the library.
-pub struct Function {
+pub struct LibraryFunction {
     /// The OID.
     pub oid: pg_sys::Oid,
     /// The schema that it is in.
     pub schema: String,
 }
 
-impl Function {
+impl LibraryFunction {
     /// The function of this symbol that is in C, in the library, of a superuser, and a member of an
     /// extension; `None` if this database does not have it. Only superusers create functions in C, so
     /// nobody else has one that looks like this, whatever she adds to an extension of hers. The caches
     /// of PostgreSQL answer this by the name, which is the symbol without what pgrx appends, and
     /// without the prefix of those in `snowflake_internal`.
-    pub fn of(symbol: &str) -> Option<Function> {
+    pub fn of(symbol: &str) -> Option<LibraryFunction> {
         let name = symbol.trim_end_matches("_wrapper");
         let name = CString::new(name.trim_start_matches("snowflake_internal_")).expect("a symbol");
         let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP;
@@ -45,14 +45,14 @@ impl Function {
 
     /// Returns the OID, for a query; NULL if this database does not have it.
     pub fn argument(symbol: &str) -> Argument {
-        (Function::of(symbol).map(|function| function.oid.into()), pg_sys::OIDOID)
+        (LibraryFunction::of(symbol).map(|function| function.oid.into()), pg_sys::OIDOID)
     }
 }
 
 /// # Safety
 ///
 /// The row is one of `pg_proc`.
-unsafe fn of_row(row: pg_sys::HeapTuple, symbol: &str) -> Option<Function> {
+unsafe fn of_row(row: pg_sys::HeapTuple, symbol: &str) -> Option<LibraryFunction> {
     const LIBRARY: [&str; 2] = ["snowflake_pg", "snowflake_pg.so"];
     // SAFETY: the caller's promise. The attributes are texts, and so are the names.
     unsafe {
@@ -69,6 +69,6 @@ unsafe fn of_row(row: pg_sys::HeapTuple, symbol: &str) -> Option<Function> {
         // Another session might have dropped both since the function was found.
         let schema = pg_sys::get_namespace_name(pronamespace);
         (is_ours && !schema.is_null())
-            .then(|| Function { oid, schema: decode(CStr::from_ptr(schema)) })
+            .then(|| LibraryFunction { oid, schema: decode(CStr::from_ptr(schema)) })
     }
 }
