@@ -14,10 +14,10 @@ use snowflake_core::spinlock;
 
 use crate::pg::unguarded::{finish_spin_delay, perform_spin_delay};
 
-/// How long the first sleeps are, in microseconds: PostgreSQL's shortest.
+/// The length of the first sleeps, in microseconds: PostgreSQL's shortest.
 const SHORT_SLEEP: i32 = 1000;
 
-/// How many sleeps are short. Those that follow, to the 1,000th, grow as PostgreSQL's do, so that
+/// The number of short sleeps. Those that follow, to the 1,000th, grow as PostgreSQL's do, so that
 /// whoever holds the lock gets a processor, and that the PANIC comes no sooner than a minute.
 const SHORT_SLEEPS: i32 = 500;
 
