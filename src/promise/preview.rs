@@ -3,7 +3,7 @@
 use crate::pg::in_recovery;
 use pgrx::prelude::*;
 use snowflake_core::jump::{Jump, Verdict};
-use snowflake_core::promise::{Promise, first_start};
+use snowflake_core::promise::Promise;
 use snowflake_core::register::Issuer;
 
 use super::error::Error;
@@ -67,26 +67,22 @@ pub fn preview(fixed: &Fixed) -> Result<Preview, Error> {
     {
         promise.hear(message.clocks(i64::MAX));
     }
-    let (start, reference) = match &record {
-        Some(record) => promise.start_from(&issuer, record, clocks)?,
-        None => first_start(&issuer, clocks)?,
-    };
+    let starting = promise.starting(&issuer, Ok(record), clocks)?;
     // What was written on an earlier timeline says nothing of the server that it follows now.
     let shares_identity = in_recovery
         && record.as_ref().is_some_and(|record| {
             record.timeline == issuer.timeline - 1 && record.writer.has_identity_of(&issuer.writer)
         });
-    let copy_of = record.as_ref().and_then(|record| promise.copy_of(&issuer, record, &start));
     Ok(Preview {
         is_first: record.is_none(),
         was_confirmed: record.is_some_and(|record| record.layout != issuer.layout),
         accepts_former: record.is_some_and(|record| record.timeline == issuer.timeline),
-        after: start.after,
-        hold: start.hold,
-        verdict: clocks.judge(&reference, start.after, issuer.max_forward_step),
+        after: starting.start.after,
+        hold: starting.start.hold,
+        verdict: starting.verdict(&issuer, clocks),
         ahead_of_upstream: promise.upstream().and_then(|upstream| clocks.ahead_of(&upstream)),
         shares_identity,
-        might_be_a_copy: issuer.might_be_a_twin(copy_of),
+        might_be_a_copy: issuer.might_be_a_twin(starting.copy_of),
     })
 }
 

@@ -172,8 +172,7 @@ impl Promise {
             return Ok(Some(verdict));
         }
         let Some(record) = record else { return Ok(None) };
-        let (start, reference) = self.start_from(issuer, &record, clocks)?;
-        Ok(Some(clocks.judge(&reference, start.after, issuer.max_forward_step)))
+        Ok(Some(self.starting(issuer, Ok(Some(record)), clocks)?.verdict(issuer, clocks)))
     }
 }
 

@@ -41,8 +41,7 @@ use std::mem;
 pub use events::{
     Denial, Effect, Event, Found, News, Outcome, Position, Refusal, Unreadable, Wish,
 };
-pub use reserve::first_start;
-pub use state::Promise;
+pub use state::{Promise, Starting};
 
 use crate::register::Issuer;
 use state::{Doing, Then};

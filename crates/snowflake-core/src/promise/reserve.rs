@@ -4,7 +4,7 @@ use super::events::{Effect, Event, Found, News, Outcome, Refusal, Wish};
 use super::state::{Doing, Floor, Pending, Promise, Stage, Starting, Then};
 use crate::generator::Generator;
 use crate::jump::{Clocks, Jump, Reference, Verdict};
-use crate::register::{Issuer, Record, Reservation, Start};
+use crate::register::{Issuer, Record, Reservation};
 
 impl Promise {
     /// Writes a record that makes the timestamp available, and more than is reserved now, if that
@@ -84,22 +84,11 @@ impl Promise {
 
     /// Starts the generator above everything that the register permits.
     pub(super) fn start(&mut self, issuer: &Issuer, found: Found, clocks: Clocks) -> Effect {
-        let record = match found {
-            Ok(record) => record,
-            Err(error) => return Effect::Refuse(Refusal::Register(error)),
-        };
-        let start = match record {
-            Some(record) => self.start_from(issuer, &record, clocks),
-            None => first_start(issuer, clocks),
-        };
-        let (start, reference) = match start {
-            Ok(start) => start,
+        let starting = match self.starting(issuer, found, clocks) {
+            Ok(starting) => starting,
             Err(refusal) => return Effect::Refuse(refusal),
         };
-        let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
-        let elapsed = clocks.boot.elapsed;
-        let copy_of = record.and_then(|record| self.copy_of(issuer, &record, &start));
-        let starting = Starting { record, start, reference, copy_of, ahead_of_upstream, elapsed };
+        let Starting { record, start, reference, .. } = starting;
         match record {
             Some(record) => match issuer.record_of_refusal(&record, &reference, &clocks) {
                 Some(kept) => {
@@ -151,17 +140,34 @@ impl Promise {
         }
     }
 
-    /// Where this server starts from the record, and what the clocks of its first ID are compared
-    /// with.
-    pub fn start_from(
+    /// Decides a start, and does nothing: whoever asks may do so before the first ID, too.
+    pub fn starting(
         &self,
         issuer: &Issuer,
-        record: &Record,
+        found: Found,
         clocks: Clocks,
-    ) -> Result<(Start, Reference), Refusal> {
-        let start = issuer.start(record, clocks.wall);
-        let start = start.map_err(|error| Refusal::of_start(error, record))?;
-        Ok((start, issuer.reference(record, self.upstream)))
+    ) -> Result<Starting, Refusal> {
+        let record = found.map_err(Refusal::Register)?;
+        let (now, epoch) = (clocks.wall, issuer.layout.epoch());
+        let (start, reference) = match &record {
+            Some(record) => (
+                issuer.start(record, now).map_err(|error| Refusal::of_start(error, record))?,
+                issuer.reference(record, self.upstream),
+            ),
+            None if now < epoch => return Err(Refusal::ClockBeforeEpoch { now, epoch }),
+            None => (issuer.first_start(now)?, Reference::record(clocks)),
+        };
+        let ahead_of_upstream = reference.upstream.and_then(|upstream| clocks.ahead_of(&upstream));
+        let elapsed = clocks.boot.elapsed;
+        let copy_of = record.and_then(|record| self.copy_of(issuer, &record, &start));
+        Ok(Starting { record, start, reference, copy_of, ahead_of_upstream, elapsed })
+    }
+}
+
+impl Starting {
+    /// Decides about these clocks as the first ID does, and returns the jump that decides it.
+    pub fn verdict(&self, issuer: &Issuer, clocks: Clocks) -> (Verdict, Jump) {
+        clocks.judge(&self.reference, self.start.after, issuer.max_forward_step)
     }
 }
 
@@ -171,13 +177,4 @@ impl Issuer {
         !matches!(found, Ok(None))
             && !matches!(found, Ok(Some(record)) if record.timeline == self.timeline)
     }
-}
-
-/// Where a server starts that has no register, and what its clocks are compared with.
-pub fn first_start(issuer: &Issuer, clocks: Clocks) -> Result<(Start, Reference), Refusal> {
-    let (now, epoch) = (clocks.wall, issuer.layout.epoch());
-    if now < epoch {
-        return Err(Refusal::ClockBeforeEpoch { now, epoch });
-    }
-    Ok((issuer.first_start(now)?, Reference::record(clocks)))
 }

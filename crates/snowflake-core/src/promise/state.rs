@@ -83,12 +83,15 @@ pub(super) enum Stage {
     Restarting,
 }
 
+/// The beginning of an incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Starting {
+pub struct Starting {
     pub(super) record: Option<Record>,
-    pub(super) start: Start,
+    /// The timestamp that it begins after, and the explained part of its lead.
+    pub start: Start,
     pub(super) reference: Reference,
-    pub(super) copy_of: Option<Writer>,
+    /// The original of this server, if it is a copy, and nobody has seen to that.
+    pub copy_of: Option<Writer>,
     /// Of the upstream's clock, and how long the machine runs, in milliseconds.
     pub(super) ahead_of_upstream: Option<i64>,
     pub(super) elapsed: i64,
@@ -188,7 +191,12 @@ impl Promise {
 
     /// The original of this server, if it is a copy, and nobody has seen to that, with this start from
     /// the record.
-    pub fn copy_of(&self, issuer: &Issuer, record: &Record, start: &Start) -> Option<Writer> {
+    pub(super) fn copy_of(
+        &self,
+        issuer: &Issuer,
+        record: &Record,
+        start: &Start,
+    ) -> Option<Writer> {
         let copy_of = self.copy_of.unwrap_or_else(|| issuer.copy_of(record));
         // Whoever gives it a start above all that it knows of speaks of the identity that it has.
         let is_settled = start.is_told(record) && issuer.might_be_a_twin(copy_of);

@@ -114,8 +114,9 @@ impl Server {
     /// Returns whether the check says so, before the next ID and after it.
     fn might_be_a_twin(&mut self) -> bool {
         let Server { issuer, promise, register, now, .. } = self;
-        let start = issuer.start(register, *now).expect("its own record");
-        let foreseen = issuer.might_be_a_twin(promise.copy_of(issuer, register, &start));
+        let starting = promise.starting(issuer, Ok(Some(*register)), wall(*now));
+        let starting = starting.expect("its own record");
+        let foreseen = issuer.might_be_a_twin(starting.copy_of);
         self.take();
         assert_eq!(self.promise.might_be_a_twin(&self.issuer), foreseen);
         foreseen

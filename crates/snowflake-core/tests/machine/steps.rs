@@ -1,7 +1,7 @@
 //! Cases beyond the bounds of the models: a second early reservation, before the record of the first
 //! one is durable, and a clock before the epoch.
 
-use snowflake_core::promise::{Effect, Event, Promise, Refusal, Wish, first_start};
+use snowflake_core::promise::{Effect, Event, Promise, Refusal, Wish};
 
 use crate::administer::{answer, begun};
 use crate::fixtures::{NOW, issuer, own, wall};
@@ -41,11 +41,12 @@ fn a_record_that_is_not_durable_is_not_published() {
 fn the_first_start_is_not_before_the_epoch() {
     let issuer = issuer(&own());
     let epoch = issuer.layout.epoch();
+    let start = |now| Promise::default().starting(&issuer, Ok(None), wall(now));
     for now in [epoch, epoch + 1] {
-        assert!(first_start(&issuer, wall(now)).is_ok());
+        assert!(start(now).is_ok());
     }
     let refusal = Refusal::ClockBeforeEpoch { now: epoch - 1, epoch };
-    assert_eq!(first_start(&issuer, wall(epoch - 1)).err(), Some(refusal));
+    assert_eq!(start(epoch - 1).err(), Some(refusal));
 }
 
 #[test]
