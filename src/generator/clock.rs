@@ -78,10 +78,6 @@ const SPIN: Duration = Duration::from_micros(80);
 /// Waits of at most this are too short for a latch, whose unit is the millisecond.
 const SHORT: Duration = Duration::from_millis(3);
 
-/// The longest wait before the caller decides again, in milliseconds: somebody might set the clock
-/// right.
-pub const LOOK_AGAIN: i64 = 100;
-
 /// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, but for no more than
 /// `longest` milliseconds by the boot clock, since somebody might set the clock back.
 ///

@@ -6,13 +6,14 @@ use std::time::Duration;
 use crate::pg::{in_recovery, worker};
 use pgrx::bgworkers::{BackgroundWorker, SignalWakeFlags};
 use pgrx::prelude::*;
+use snowflake_core::defaults::LOOK;
 use snowflake_core::promise::Wish;
 
 use super::{reservation, restored_copy, upstream};
 use crate::settings;
 
 /// How often the worker looks.
-const PERIOD: Duration = Duration::from_millis(200);
+const PERIOD: Duration = Duration::from_millis(LOOK as u64);
 
 /// How long it waits after a reservation that was refused.
 const AGAIN: Duration = Duration::from_secs(1);

@@ -87,19 +87,12 @@ fn locked<T>(
     outcome.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Makes `timestamp` available to the generator, and waits until that is durable. The first call of
-/// an incarnation begins it, and the caller asks again. `lead` is how far ahead of the clock the
-/// timestamp might be needed.
-pub fn reserve(fixed: &Fixed, timestamp: i64, lead: i64) -> Result<(), Error> {
+/// Makes a reservation for an ID. The first call of an incarnation begins it, and the caller asks
+/// again.
+pub fn reserve(fixed: &Fixed, wish: Wish) -> Result<(), Error> {
     fixed.require_identity()?;
     refuse_in_recovery("generate snowflake IDs")?;
-    achieve(fixed, Wish::Reserve { timestamp, lead }, Closed::NOTHING).map(|_| ())
-}
-
-/// Reserves without a wait: writes the next record, and publishes its floor in a later call, once
-/// the WAL is durable that far.
-pub fn reserve_early(fixed: &Fixed) -> Result<(), Error> {
-    achieve(fixed, Wish::ReserveEarly, Closed::NOTHING).map(|_| ())
+    achieve(fixed, wish, Closed::NOTHING).map(|_| ())
 }
 
 /// Reserves because this server was promoted, if it was, and nobody has taken an ID since. 55000 where

@@ -22,3 +22,6 @@ pub const MAX_FORWARD_STEP: i64 = DAY;
 
 /// That of `snowflake.failover_margin`.
 pub const FAILOVER_MARGIN: i64 = 5000;
+
+/// The time between two looks of a standby's worker at the clock of the upstream; no setting.
+pub const LOOK: i64 = 200;

@@ -4,6 +4,7 @@
 //! nothing of PostgreSQL. The caller reads the clock, holds the lock, waits and raises errors; what
 //! to do next is decided here, where it can be tested exhaustively.
 //!
+//! - [`call`]: waits, reservations and entries in the log, until a call has its IDs.
 //! - [`condition`]: what has to hold where a server may issue IDs, and the number in its name.
 //! - [`defaults`]: what settings are if nobody sets them.
 //! - [`deleted`]: the IDs of rows that were deleted.
@@ -22,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod call;
 pub mod condition;
 pub mod defaults;
 pub mod deleted;

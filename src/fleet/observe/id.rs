@@ -6,6 +6,7 @@ use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 use snowflake_core::generator::Observation;
 use snowflake_core::layout::Parts;
+use snowflake_core::promise::Wish;
 
 use super::error::{Error, refused, twin};
 use crate::decode::layout::{known_layout, layout};
@@ -88,7 +89,7 @@ pub fn observe(id: i64) -> Result<bool, Error> {
                 return Ok(false);
             }
             Observation::Reserve { timestamp } => {
-                reservation::reserve(fixed, timestamp, max_lead)?;
+                reservation::reserve(fixed, Wish::Reserve { timestamp, lead: max_lead })?;
             }
         }
     }

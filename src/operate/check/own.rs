@@ -4,7 +4,7 @@ use crate::pg::library_function::LibraryFunction;
 use crate::pg::report::{Report, sentences};
 use crate::pg::{spi, time, transaction};
 use pgrx::pg_sys;
-use snowflake_core::generator::RESERVATION;
+use snowflake_core::generator::{Decision, RESERVATION};
 use snowflake_core::promise::Refusal;
 
 use super::facts::{Facts, NoPreview};
@@ -192,8 +192,8 @@ pub fn lead(facts: &Facts) -> Finding {
     let largest = limits.largest_lead(preview.hold);
     if lead > largest && lead - largest > limits.max_wait {
         let until = preview.after - largest;
-        let error = generate::Error::ClockBehind { timestamp: preview.after, lead, until };
-        return Finding::blocking(error.report());
+        let refusal = Decision::Refuse { timestamp: preview.after, lead, until };
+        return Finding::blocking(generate::Error::Refused(refusal).report());
     }
     if lead <= 0 {
         return Finding::well("IDs carry the time of the clock.");
@@ -252,7 +252,7 @@ pub fn timestamp_field(facts: &Facts) -> Finding {
     let next = facts.preview.as_ref().map_or(facts.now, |preview| facts.now.max(preview.after + 1));
     let (left, end) = (last - next, time::display(last));
     if left < 0 {
-        Finding::blocking(generate::Error::EndOfField { last }.report())
+        Finding::blocking(generate::Error::Refused(Decision::EndOfField).report())
     } else if left < LITTLE_TIME {
         Finding::doubtful(
             format!("It ends at {end}, in {} days.", left / DAY),

@@ -1,10 +1,11 @@
 //! A server with its standby: what the extension does around the rules.
 
+use std::time::Duration;
+
 use fastrand::Rng;
-use snowflake_core::defaults;
-use snowflake_core::generator::{
-    Decision, Generator, Limits, Observation, Reading, Request, Run, Seen, WaitReason,
-};
+use snowflake_core::call;
+use snowflake_core::defaults::{self, LOOK};
+use snowflake_core::generator::{Decision, Generator, Limits, Observation, Reading, Run, Seen};
 use snowflake_core::jump::Clocks;
 use snowflake_core::layout::Layout;
 use snowflake_core::promise::{self, Effect, Event, Outcome, Promise, Wish};
@@ -22,9 +23,6 @@ const MARGIN: i64 = defaults::FAILOVER_MARGIN;
 
 /// How far a standby may lag so that one margin covers it, in microseconds.
 pub const COVERED_LAG: i64 = MARGIN * MILLISECOND + SECOND;
-
-/// How often the worker of a standby looks for messages, in milliseconds.
-const LOOK: i64 = 200;
 
 /// How long an operator waits for a clock before he promotes, in milliseconds.
 const PATIENCE: i64 = 10_000;
@@ -47,10 +45,6 @@ struct Memory {
     generator: Generator,
     reserved: bool,
 }
-
-/// A request of more than one ID leaves one in this many of a millisecond's IDs to others, as in the
-/// extension.
-const LEFT_TO_OTHERS: u32 = 32;
 
 /// These servers run without reuse.
 fn no_reuse() -> Ring<1> {
@@ -126,17 +120,13 @@ impl Cluster {
         old: Option<i64>,
         want: u32,
     ) -> Result<Run, Refusal> {
-        let now = old.unwrap_or_else(|| self.machine.wall(*at));
-        let request = self.request(rng, want);
-        match self
-            .memory
-            .generator
-            .take_at_once(&mut no_reuse(), now, request, || self.limits.max_burst)
-        {
-            // A server with a fence has not begun, so it is not here.
-            Some(run) => Ok(run),
-            None => self.take_slowly(rng, at, now, want),
+        if self.fence.is_some_and(|lost| self.machine.wall(*at) <= lost) {
+            return Err(Refusal::Fenced);
         }
+        let limits = self.limits;
+        let run = call::take(&mut Client { cluster: self, rng, at, read: old }, want, &limits)?;
+        self.fence = None;
+        Ok(run)
     }
 
     /// Follows an ID of this timestamp, of another server, unless it is more than `max_lead` ahead of
@@ -154,70 +144,6 @@ impl Cluster {
                     self.achieve(rng, at, wish).expect("a right clock");
                 }
             }
-        }
-    }
-
-    fn request(&self, rng: &mut Rng, want: u32) -> Request {
-        let first = if self.jitter == 0 { 0 } else { rng.u32(0..=self.jitter) };
-        let last_sequence = LAYOUT.last_sequence();
-        let leave = if want == 1 { 0 } else { (last_sequence + 1) / LEFT_TO_OTHERS };
-        Request { first, want, last_sequence, leave }
-    }
-
-    fn take_slowly(
-        &mut self,
-        rng: &mut Rng,
-        at: &mut i64,
-        now: i64,
-        want: u32,
-    ) -> Result<Run, Refusal> {
-        let mut limits = self.limits;
-        let mut behind_since = None;
-        let mut reading = Reading { now, seen: Seen::NOTHING };
-        loop {
-            if self.fence.is_some_and(|lost| self.machine.wall(*at) <= lost) {
-                return Err(Refusal::Fenced);
-            }
-            let request = self.request(rng, want);
-            let decision = self.memory.generator.take(&mut no_reuse(), reading, request, &limits);
-            let seen = match decision {
-                Decision::Issue(run) | Decision::IssueAndReserve(run) => {
-                    if matches!(decision, Decision::IssueAndReserve(_)) {
-                        // The IDs are the session's only if this succeeds.
-                        self.achieve(rng, at, Wish::ReserveEarly)?;
-                    }
-                    self.fence = None;
-                    return Ok(run);
-                }
-                Decision::Queue { run, until, reserve } => {
-                    let longest = *at + limits.max_queue * MILLISECOND;
-                    *at = self.machine.when(until, *at).min(longest);
-                    if reserve {
-                        self.achieve(rng, at, Wish::ReserveEarly)?;
-                    }
-                    self.fence = None;
-                    return Ok(run);
-                }
-                Decision::Reuse { .. } => unreachable!("reuse is off"),
-                Decision::Reread { seen } | Decision::Hold { seen, .. } => seen,
-                Decision::Wait { seen, until, reason } => {
-                    if reason == WaitReason::ClockBehind {
-                        behind_since.get_or_insert(*at);
-                    }
-                    *at = self.machine.when(until, *at);
-                    seen
-                }
-                Decision::Reserve { timestamp } => {
-                    self.achieve(rng, at, Wish::Reserve { timestamp, lead: 0 })?;
-                    Seen::NOTHING
-                }
-                Decision::Refuse { .. } => return Err(Refusal::Clock),
-                Decision::EndOfField => panic!("the field does not end in this century"),
-            };
-            if let Some(since) = behind_since {
-                limits.max_wait = self.limits.max_wait - (*at - since) / MILLISECOND;
-            }
-            reading = Reading { now: self.machine.wall(*at), seen };
         }
     }
 
@@ -385,5 +311,51 @@ impl Cluster {
         let looked_at = (received_at + rng.i64(0..LOOK * MILLISECOND)).min(at);
         let [sent, received] = [self.machine.wall(sent_at), self.standby.wall(received_at)];
         Clocks::of_upstream(sent, received, self.standby.clocks(looked_at), LOOK)
+    }
+}
+
+/// A session of the server that takes IDs.
+struct Client<'a> {
+    cluster: &'a mut Cluster,
+    rng: &'a mut Rng,
+    /// True time, which goes on while it waits.
+    at: &'a mut i64,
+    /// A reading from before.
+    read: Option<i64>,
+}
+
+impl call::Session for Client<'_> {
+    type Error = Refusal;
+
+    fn read(&mut self, seen: Seen) -> Result<Reading, Refusal> {
+        let now = self.read.take().unwrap_or_else(|| self.cluster.machine.wall(*self.at));
+        Ok(Reading { now, seen })
+    }
+
+    fn take(&mut self, by: Reading, want: u32, limits: &Limits) -> Result<Decision, Refusal> {
+        let Cluster { memory: Memory { generator, .. }, jitter, .. } = &mut *self.cluster;
+        let first = if *jitter == 0 { 0 } else { self.rng.u32(0..=*jitter) };
+        let max_burst = || limits.max_burst;
+        let request = call::request(first, want, LAYOUT.last_sequence(), max_burst);
+        let at_once = generator.take_at_once(&mut no_reuse(), by.now, request, max_burst);
+        let take = || generator.take(&mut no_reuse(), by, request, limits);
+        Ok(at_once.map_or_else(take, Decision::Issue))
+    }
+
+    fn wait(&mut self, until: i64, longest: i64) -> Result<Duration, Refusal> {
+        let began = *self.at;
+        *self.at = self.cluster.machine.when(until, began).min(began + longest * MILLISECOND);
+        Ok(Duration::from_micros((*self.at - began) as u64))
+    }
+
+    fn reserve(&mut self, wish: Wish) -> Result<(), Refusal> {
+        self.cluster.achieve(self.rng, self.at, wish)
+    }
+}
+
+impl From<Decision> for Refusal {
+    fn from(decision: Decision) -> Refusal {
+        assert!(matches!(decision, Decision::Refuse { .. }), "the field does not end so soon");
+        Refusal::Clock
     }
 }

@@ -4,9 +4,12 @@
 //! One world, two drivers: a model checker that goes through every order of few events, and chance,
 //! for millions of them.
 
+use std::time::Duration;
+
 use fastrand::Rng;
+use snowflake_core::call;
 use snowflake_core::generator::{
-    Decision, Generator, Limits, Observation, RESERVATION, Reading, Request, Seen,
+    Decision, Generator, Limits, Observation, RESERVATION, Reading, Seen,
 };
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::promise::{Effect, Event, Promise, Wish};
@@ -261,34 +264,9 @@ impl Members {
         }
     }
 
-    /// Takes an ID, unless that has to wait.
+    /// Takes an ID.
     fn take(&mut self, number: usize) {
-        let request =
-            Request { first: 0, want: 1, last_sequence: self.rules.last_sequence, leave: 0 };
-        let mut seen = Seen::NOTHING;
-        let run = loop {
-            let now = self.members[number].clock(self.at);
-            let generator = &mut self.members[number].memory.generator;
-            let reading = Reading { now, seen };
-            seen = match generator.take(&mut Ring::<1>::new(), reading, request, &LIMITS) {
-                Decision::Issue(run) => break run,
-                Decision::IssueAndReserve(run) => {
-                    self.achieve(number, Wish::ReserveEarly);
-                    break run;
-                }
-                Decision::Reread { seen } | Decision::Hold { seen, .. } => seen,
-                Decision::Reserve { timestamp } => {
-                    self.achieve(number, Wish::Reserve { timestamp, lead: 0 });
-                    Seen::NOTHING
-                }
-                // For the next millisecond.
-                Decision::Wait { seen, until, .. } if until == now + 1 => {
-                    self.at += 1;
-                    seen
-                }
-                _ => return,
-            };
-        };
+        let run = call::take(&mut Client(self, number), 1, &LIMITS).expect("an ID");
         let member = &mut self.members[number];
         let id = (run.timestamp, run.first);
         if member.highest.is_some_and(|highest| id <= highest) {
@@ -386,6 +364,33 @@ impl Members {
         if common > KEPT {
             self.members.iter_mut().for_each(|member| drop(member.wal.drain(..common - 8)));
         }
+    }
+}
+
+/// A client of this member.
+struct Client<'a>(&'a mut Members, usize);
+
+impl call::Session for Client<'_> {
+    type Error = Decision;
+
+    fn read(&mut self, seen: Seen) -> Result<Reading, Decision> {
+        Ok(Reading { now: self.0.members[self.1].clock(self.0.at), seen })
+    }
+
+    fn take(&mut self, by: Reading, want: u32, limits: &Limits) -> Result<Decision, Decision> {
+        let request = call::request(0, want, self.0.rules.last_sequence, || limits.max_burst);
+        let generator = &mut self.0.members[self.1].memory.generator;
+        Ok(generator.take(&mut Ring::<1>::new(), by, request, limits))
+    }
+
+    fn wait(&mut self, until: i64, _: i64) -> Result<Duration, Decision> {
+        self.0.at = until - self.0.members[self.1].ahead;
+        Ok(Duration::ZERO)
+    }
+
+    fn reserve(&mut self, wish: Wish) -> Result<(), Decision> {
+        self.0.achieve(self.1, wish);
+        Ok(())
     }
 }
 

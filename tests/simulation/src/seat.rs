@@ -1,6 +1,7 @@
 //! An identity, the server that has it and its clients, and what happens to them.
 
 use fastrand::Rng;
+use snowflake_core::call::LONGEST_RUN;
 use snowflake_core::defaults;
 use snowflake_core::generator::Run;
 use snowflake_core::layout::Ids;
@@ -10,9 +11,6 @@ use crate::history::History;
 use crate::machine::{MILLISECOND, Machine, SECOND};
 use crate::options::{BEGIN, Ignored, NIGHT, Options, Steps, World};
 use crate::report::Counts;
-
-/// IDs of one call at most, as in the extension.
-const LONGEST_RUN: u32 = 4096;
 
 /// What the clients of a server do.
 #[derive(Clone, Copy)]

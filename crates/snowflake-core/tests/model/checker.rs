@@ -186,7 +186,7 @@ impl Model for Bounds {
                 next.latest_reading = next.latest_reading.max(next.clock);
                 next.lag = None;
             }
-            Action::Rush(by) => next.take_everything(self, by)?,
+            Action::Rush(by) => next.take_everything(self, by),
             Action::Require(standby) => {
                 next.required = standby;
                 next.counts.requirements += 1;
@@ -321,7 +321,7 @@ impl Model for Bounds {
             Property::sometimes(
                 "two sessions sleep in the queue",
                 |bounds: &Bounds, world: &State| {
-                    let sleeps = |session: &Session| matches!(session, Session::Queue { .. });
+                    let sleeps = |session: &Session| matches!(session, Session::Sleep(..));
                     bounds.limits.max_queue == 0 || world.sessions[..BACKENDS].iter().all(sleeps)
                 },
             ),

@@ -1,6 +1,9 @@
-//! The steps of a session: it does what the core decides, as the extension does.
+//! The steps of a session: it makes the calls of the core, up to where others may come.
 
-use snowflake_core::generator::{Decision, Observation, Reading, Request, Seen, WaitReason};
+use std::time::Duration;
+
+use snowflake_core::call;
+use snowflake_core::generator::{Decision, Limits, Observation, Reading, Run, Seen, WaitReason};
 use snowflake_core::layout::Parts;
 use snowflake_core::promise::Wish;
 
@@ -16,8 +19,7 @@ impl World {
             Session::Idle => return None,
             Session::Read { seen } => Session::Take(Reading { now: self.clock, seen }),
             Session::Take(_) if self.counts.issued >= bounds.ids => return None,
-            Session::Take(reading) => self.take(bounds, reading),
-            Session::Queue { .. } => return self.leave_the_queue(bounds, session),
+            Session::Take(_) | Session::Sleep(..) => return self.go_on_taking(bounds, session),
             Session::Look { timestamp } => Session::Observe { timestamp, now: self.clock },
             Session::Observe { timestamp, now } => self.observe(bounds, timestamp, now),
             Session::Want(_) if self.is_locked() => return None,
@@ -47,25 +49,21 @@ impl World {
         }
     }
 
-    /// Time passes in which every ID is taken that there is; `None` where the bounds allow no
-    /// further reservation.
-    pub fn take_everything(&mut self, bounds: &Bounds, by: i64) -> Option<()> {
+    /// Time passes in which every ID is taken that there is.
+    pub fn take_everything(&mut self, bounds: &Bounds, by: i64) {
         let end = self.clock + by;
         let mut session = Session::Read { seen: Seen::NOTHING };
         self.sessions = idle();
         loop {
-            // A wait ends when the clock has gone on.
-            if let Session::Read { seen } = session
-                && self.waits(bounds, seen)
-            {
-                if self.clock == end {
-                    break;
-                }
-                self.clock += 1;
-                self.elapsed += 1;
-            }
             self.counts.issued = 0;
-            session = self.step(bounds, session)?;
+            match self.step(bounds, session.clone()) {
+                Some(next) => session = next,
+                None if self.clock == end => break,
+                None => {
+                    self.clock += 1;
+                    self.elapsed += 1;
+                }
+            }
         }
         // The WAL writer does not wait for a crash.
         self.flushed = self.wal.len();
@@ -73,16 +71,27 @@ impl World {
         self.counts.clock_moves += 1;
         self.busy += by;
         self.lag = self.lag.map(|lag| lag + by);
-        Some(())
     }
 
-    /// Returns whether a request that has seen this waits for the clock.
-    fn waits(&self, bounds: &Bounds, seen: Seen) -> bool {
-        let request = Request { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
-        let (mut generator, mut ring) = (self.generator, self.ring);
-        let reading = Reading { now: self.clock, seen };
-        let decision = generator.take(&mut ring, reading, request, &bounds.limits);
-        matches!(decision, Decision::Wait { .. })
+    /// Goes on with a call for an ID, up to where others may come; `None` while it sleeps on.
+    fn go_on_taking(&mut self, bounds: &Bounds, session: Session) -> Option<Session> {
+        let (broken, is_asleep) = (self.broken, matches!(session, Session::Sleep(..)));
+        let (reading, decided) = match session {
+            Session::Take(reading) => (Some(reading), None),
+            Session::Sleep(decision, since) => {
+                (Some(Reading { now: self.clock, seen: Seen::NOTHING }), Some((decision, since)))
+            }
+            _ => return None,
+        };
+        let mut caller = Caller { world: self, bounds, reading, is_asleep, decided, wish: None };
+        let came = call::take(&mut caller, 1, &bounds.limits);
+        let Caller { decided, wish, .. } = caller;
+        let next = match came {
+            Ok(run) => self.give_out(bounds, run, decided?.0),
+            Err(next) if *next == session && self.broken == broken => return None,
+            Err(next) => *next,
+        };
+        Some(wish.map_or(next, Session::Want))
     }
 
     /// Follows an ID of another server, which the transaction that brought it commits.
@@ -119,40 +128,24 @@ impl World {
         }
     }
 
-    /// Returns an ID of the queue once its time has come; `None` while the session sleeps.
-    fn leave_the_queue(&mut self, bounds: &Bounds, session: Session) -> Option<Session> {
-        let Session::Queue { id, until, since, reserve } = session else { return None };
-        let waited = BOOT + self.elapsed - since;
-        let is_over = match bounds.design {
-            Design::ReturnEarly => true,
-            Design::SleepByTheClock => self.clock >= until,
-            _ => self.clock >= until || waited >= bounds.limits.max_queue,
-        };
-        if !is_over {
-            if waited > bounds.limits.max_queue {
-                self.broken = Some("a session sleeps for longer than the queue is");
-                return Some(session);
-            }
-            return None;
-        }
+    /// Follows an ID that is returned.
+    fn give_out(&mut self, bounds: &Bounds, run: Run, decision: Decision) -> Session {
         let is_first_life = self.counts.crashes == bounds.crashes && self.seen == i64::MIN;
-        if is_first_life && !self.set_back && id.0 - self.clock > bounds.limits.max_burst {
+        let (id, lead) = ((run.timestamp, run.first), run.timestamp - self.clock);
+        if matches!(decision, Decision::Queue { .. })
+            && is_first_life
+            && !self.set_back
+            && lead > bounds.limits.max_burst
+        {
             self.broken = Some("an ID was returned ahead of the clock");
         }
-        Some(self.give_out(bounds, id, reserve))
-    }
-
-    /// Follows an ID that is returned.
-    fn give_out(&mut self, bounds: &Bounds, id: Id, reserve: bool) -> Session {
         match bounds.rows {
+            _ if matches!(decision, Decision::Reuse { .. }) => {}
             Rows::Each => self.wal.push(Entry::Commit(id)),
             Rows::None => self.commit(bounds, id),
             Rows::Lost => {}
         }
-        match reserve {
-            true => Session::Want(Wish::ReserveEarly),
-            false => Session::Read { seen: Seen::NOTHING },
-        }
+        Session::Read { seen: Seen::NOTHING }
     }
 
     /// An ID is taken that is greater than all before.
@@ -169,89 +162,51 @@ impl World {
         self.counts.issued += 1;
     }
 
-    fn take(&mut self, bounds: &Bounds, mut reading: Reading) -> Session {
-        let mut limits = bounds.limits;
-        if bounds.design == Design::HoldReplacesBurst && self.generator.hold() > 0 {
-            limits.max_burst = 0;
-        }
-        let (now, lead) = (reading.now, self.generator.timestamp() - reading.now);
-        match bounds.design {
-            Design::QueueWithoutABound => limits.max_queue = i64::MAX,
-            Design::TakeAStepForTheQueue => {
-                let more = self.generator.lead(now) - self.generator.hold().max(limits.max_burst);
-                reading.now += if self.generator.lead(now) < lead { more.max(0) } else { 0 };
-            }
-            _ => {}
-        }
-        let request = Request { first: 0, want: 1, last_sequence: bounds.last_sequence, leave: 0 };
-        let ring = self.ring;
-        let mut decision = self.generator.take(&mut self.ring, reading, request, &limits);
-        if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (bounds.design, decision) {
-            let reading = Reading { seen, ..reading };
-            decision = self.generator.take(&mut self.ring, reading, request, &limits);
-        }
-        let forgets = match decision {
-            Decision::Reuse { .. } => Design::ReuseAgain,
-            _ => Design::ForgetWhatWasUsed,
-        };
-        if bounds.design == forgets {
-            self.ring = ring;
-        }
-        if limits.reuse_window > 0
-            && let Decision::Issue(run)
-            | Decision::IssueAndReserve(run)
-            | Decision::Queue { run, .. }
-            | Decision::Reuse { run, .. } = decision
+    /// Keeps what was taken, and looks whether this may be decided where the generator has this lead
+    /// over the reading.
+    fn check(&mut self, bounds: &Bounds, decision: Decision, now: i64, lead: i64) {
+        if let Decision::Issue(run)
+        | Decision::IssueAndReserve(run)
+        | Decision::Queue { run, .. }
+        | Decision::Reuse { run, .. } = decision
         {
             let id = (run.timestamp, run.first);
-            if self.issued_with_reuse.contains(&id) {
-                self.broken = Some("an ID was issued twice");
+            if bounds.limits.reuse_window > 0 {
+                if self.issued_with_reuse.contains(&id) {
+                    self.broken = Some("an ID was issued twice");
+                }
+                self.issued_with_reuse.push(id);
             }
-            self.issued_with_reuse.push(id);
+            match decision {
+                Decision::Reuse { .. } => self.counts.issued += 1,
+                _ => self.claim(bounds, id),
+            }
         }
-        match decision {
-            Decision::Reuse { run, .. } => {
-                if !self.set_back {
-                    self.broken = Some("a clock that nobody set back was taken to have stepped");
-                } else if run.timestamp <= self.seen {
-                    self.broken = Some("an ID is not greater than one that was observed");
+        let broken = match decision {
+            Decision::Reuse { .. }
+            | Decision::Hold { .. }
+            | Decision::Wait { reason: WaitReason::ClockBehind, .. }
+                if !self.set_back =>
+            {
+                "a clock that nobody set back was taken to have stepped"
+            }
+            Decision::Reuse { run, .. } if run.timestamp <= self.seen => {
+                "an ID is not greater than one that was observed"
+            }
+            Decision::Queue { until, .. } if until - now > bounds.limits.max_queue => {
+                match self.set_back {
+                    true => "a step of the clock was taken for the queue",
+                    false => "the queue has no bound",
                 }
-                self.counts.issued += 1;
-                Session::Read { seen: Seen::NOTHING }
             }
-            Decision::Issue(run) | Decision::IssueAndReserve(run) => {
-                let id = (run.timestamp, run.first);
-                self.claim(bounds, id);
-                self.give_out(bounds, id, matches!(decision, Decision::IssueAndReserve(_)))
+            Decision::Wait { reason: WaitReason::NextMillisecond, .. }
+                if lead < bounds.limits.max_burst =>
+            {
+                "a burst was not allowed as far as max_burst"
             }
-            Decision::Queue { run, until, reserve } => {
-                let id = (run.timestamp, run.first);
-                self.claim(bounds, id);
-                if until - now > bounds.limits.max_queue {
-                    self.broken = Some(match self.set_back {
-                        true => "a step of the clock was taken for the queue",
-                        false => "the queue has no bound",
-                    });
-                }
-                Session::Queue { id, until, since: BOOT + self.elapsed, reserve }
-            }
-            Decision::Reread { seen } => Session::Read { seen },
-            Decision::Reserve { timestamp } => Session::Want(Wish::Reserve { timestamp, lead: 0 }),
-            Decision::Hold { seen, .. }
-            | Decision::Wait { seen, reason: WaitReason::ClockBehind, .. } => {
-                if !self.set_back {
-                    self.broken = Some("a clock that nobody set back was taken to have stepped");
-                }
-                Session::Read { seen }
-            }
-            Decision::Wait { seen, reason: WaitReason::NextMillisecond, .. } => {
-                if lead < bounds.limits.max_burst {
-                    self.broken = Some("a burst was not allowed as far as max_burst");
-                }
-                Session::Read { seen }
-            }
-            Decision::Refuse { .. } | Decision::EndOfField => Session::Read { seen: Seen::NOTHING },
-        }
+            _ => return,
+        };
+        self.broken = Some(broken);
     }
 
     /// The ID as a number, where layouts change.
@@ -259,5 +214,91 @@ impl World {
         let parts = Parts { timestamp, datacenter_id: 0, worker_id: 0, sequence };
         let number = layouts()[self.layout].compose(parts).expect("an ID of the layout");
         (bounds.changes > 0).then_some(number)
+    }
+}
+
+/// A session that goes on with a call. Where others may come, it stops, with what it does next.
+struct Caller<'a> {
+    world: &'a mut World,
+    bounds: &'a Bounds,
+    reading: Option<Reading>,
+    is_asleep: bool,
+    /// The decision, and its time by the boot clock.
+    decided: Option<(Decision, i64)>,
+    /// The next reservation. If the session has an ID, it returns that first.
+    wish: Option<Wish>,
+}
+
+type Came<T> = Result<T, Box<Session>>;
+
+impl From<Decision> for Box<Session> {
+    fn from(_: Decision) -> Box<Session> {
+        Box::new(Session::Read { seen: Seen::NOTHING })
+    }
+}
+
+impl call::Session for Caller<'_> {
+    type Error = Box<Session>;
+
+    fn read(&mut self, seen: Seen) -> Came<Reading> {
+        self.reading.take().ok_or_else(|| Box::new(Session::Read { seen }))
+    }
+
+    fn take(&mut self, mut by: Reading, _: u32, limits: &Limits) -> Came<Decision> {
+        if let Some((decision, _)) = self.decided {
+            return Ok(decision);
+        }
+        let (world, design, mut limits) = (&mut *self.world, self.bounds.design, *limits);
+        if design == Design::HoldReplacesBurst && world.generator.hold() > 0 {
+            limits.max_burst = 0;
+        }
+        let (now, lead) = (by.now, world.generator.timestamp() - by.now);
+        match design {
+            Design::QueueWithoutABound => limits.max_queue = i64::MAX,
+            Design::TakeAStepForTheQueue => {
+                let more = world.generator.lead(now) - world.generator.hold().max(limits.max_burst);
+                by.now += if world.generator.lead(now) < lead { more.max(0) } else { 0 };
+            }
+            _ => {}
+        }
+        let request = call::request(0, 1, self.bounds.last_sequence, || limits.max_burst);
+        let ring = world.ring;
+        let mut decision = world.generator.take(&mut world.ring, by, request, &limits);
+        if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (design, decision) {
+            let by = Reading { seen, ..by };
+            decision = world.generator.take(&mut world.ring, by, request, &limits);
+        }
+        let forgets = match decision {
+            Decision::Reuse { .. } => Design::ReuseAgain,
+            _ => Design::ForgetWhatWasUsed,
+        };
+        if design == forgets {
+            world.ring = ring;
+        }
+        world.check(self.bounds, decision, now, lead);
+        self.decided = Some((decision, BOOT + world.elapsed));
+        Ok(decision)
+    }
+
+    /// A wait for the clock might be over at once. While every ID is taken that there is, it is not.
+    fn wait(&mut self, until: i64, longest: i64) -> Came<Duration> {
+        let Some((decision, since)) = self.decided else { return Ok(Duration::ZERO) };
+        let is_queue = matches!(decision, Decision::Queue { .. });
+        let waited = BOOT + self.world.elapsed - since;
+        let is_over = match self.bounds.design {
+            _ if !self.is_asleep => !is_queue && self.bounds.rushes.is_empty(),
+            Design::ReturnEarly => true,
+            Design::SleepByTheClock => self.world.clock >= until,
+            _ => self.world.clock >= until || waited >= longest,
+        };
+        if !is_over && is_queue && waited > self.bounds.limits.max_queue {
+            self.world.broken = Some("a session sleeps for longer than the queue is");
+        }
+        if is_over { Ok(Duration::ZERO) } else { Err(Box::new(Session::Sleep(decision, since))) }
+    }
+
+    fn reserve(&mut self, wish: Wish) -> Came<()> {
+        self.wish = Some(wish);
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use snowflake_core::generator::{Generator, Reading, Seen};
+use snowflake_core::generator::{Decision, Generator, Reading, Seen};
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::Layout;
 use snowflake_core::promise::{Effect, Promise, Wish};
@@ -39,15 +39,8 @@ pub enum Session {
         seen: Seen,
     },
     Take(Reading),
-    /// Return this ID when the clock has reached `until`.
-    Queue {
-        id: Id,
-        until: i64,
-        /// By the boot clock.
-        since: i64,
-        /// True if it reserves then.
-        reserve: bool,
-    },
+    /// Do what was decided at this time of the boot clock, which is to wait.
+    Sleep(Decision, i64),
     /// Read the clock, to observe this timestamp.
     Look {
         timestamp: i64,

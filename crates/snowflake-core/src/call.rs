@@ -1,0 +1,106 @@
+//! A call, from what is decided to what is done: when it waits, reserves, logs and asks again.
+//!
+//! Servers, the simulation and the models make the same calls, each by a [`Session`] of its own.
+
+use std::time::Duration;
+
+use crate::generator::{Decision, Limits, Reading, Request, Run, Seen, WaitReason};
+use crate::promise::Wish;
+
+/// The most IDs that one call takes at once.
+pub const LONGEST_RUN: u32 = 4096;
+
+/// A request of more than one ID leaves one in this many of a millisecond's IDs to others.
+const LEFT_TO_OTHERS: u32 = 32;
+
+/// The longest wait before a call asks again, in milliseconds: somebody might set the clock right.
+const LOOK_AGAIN: i64 = 100;
+
+/// Builds a request. One of more than one ID leaves the millisecond's last IDs to
+/// others. Otherwise they would wait for the next millisecond, and might find it used up, too.
+/// Where a burst may run ahead of the clock, nobody waits. `last` is the largest sequence.
+#[inline(always)]
+pub fn request(first: u32, want: u32, last: u32, max_burst: impl FnOnce() -> i64) -> Request {
+    let leaves = want > 1 && max_burst() == 0;
+    let leave = if leaves { (last + 1) / LEFT_TO_OTHERS } else { 0 };
+    Request { first, want, last_sequence: last, leave }
+}
+
+/// A session that takes IDs. It holds no lock from one of these to the next. If one fails, so does the
+/// call.
+pub trait Session {
+    /// Reasons for which there are no IDs: decisions that refuse them, and others.
+    type Error: From<Decision>;
+
+    /// Reads the wall clock, having seen this.
+    fn read(&mut self, seen: Seen) -> Result<Reading, Self::Error>;
+
+    /// Asks the generator for so many IDs: [`Generator::take`](crate::generator::Generator::take).
+    fn take(&mut self, by: Reading, want: u32, limits: &Limits) -> Result<Decision, Self::Error>;
+
+    /// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, but for no more
+    /// than `longest` milliseconds of the boot clock. Returns how long that was.
+    fn wait(&mut self, until: i64, longest: i64) -> Result<Duration, Self::Error>;
+
+    /// Makes a reservation.
+    fn reserve(&mut self, wish: Wish) -> Result<(), Self::Error>;
+
+    /// Logs that the clock is behind by so many milliseconds, because it was set back, and whether
+    /// the step is held or unused IDs are issued. Where there is no log, nothing.
+    fn log_step_back(&mut self, _lead: i64, _is_held: bool) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// Takes at least one and at most `want` IDs. Whatever has to be done for them is done before.
+pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<Run, S::Error> {
+    let (mut waited, mut behind) = (Duration::ZERO, Duration::ZERO);
+    let mut seen = Seen::NOTHING;
+    loop {
+        // However often somebody sets the clock back, one call waits for max_wait at most.
+        let max_wait = limits.max_wait - behind.as_millis() as i64;
+        // Where single IDs fill each millisecond before it comes, a run has none left. It takes its turn.
+        let want = if waited.as_millis() as i64 > limits.max_queue { 1 } else { want };
+        let reading = session.read(seen)?;
+        seen = match session.take(reading, want, &Limits { max_wait, ..*limits })? {
+            Decision::Issue(run) => return Ok(run),
+            Decision::IssueAndReserve(run) => {
+                session.reserve(Wish::ReserveEarly)?;
+                return Ok(run);
+            }
+            Decision::Queue { run, until, reserve } => {
+                session.wait(until, limits.max_queue)?;
+                if reserve {
+                    session.reserve(Wish::ReserveEarly)?;
+                }
+                return Ok(run);
+            }
+            Decision::Reuse { run, lead, is_first } => {
+                if is_first {
+                    session.log_step_back(lead, false)?;
+                }
+                return Ok(run);
+            }
+            Decision::Reread { seen } => seen,
+            Decision::Hold { seen, lead } => {
+                session.log_step_back(lead, true)?;
+                seen
+            }
+            Decision::Wait { seen, until, reason } => {
+                let lasted = session.wait(until, LOOK_AGAIN)?;
+                waited += lasted;
+                if reason == WaitReason::ClockBehind {
+                    behind += lasted;
+                }
+                seen
+            }
+            Decision::Reserve { timestamp } => {
+                session.reserve(Wish::Reserve { timestamp, lead: 0 })?;
+                Seen::NOTHING
+            }
+            refusal @ (Decision::Refuse { .. } | Decision::EndOfField) => {
+                return Err(refusal.into());
+            }
+        };
+    }
+}
