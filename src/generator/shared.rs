@@ -181,24 +181,16 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
     decision
 }
 
-/// The outcome of observing an ID of another server.
-pub struct Observed {
-    /// The decision whether it is followed.
-    pub observation: Observation,
-    /// True if it has this server's identity, and was not issued here.
-    pub is_twins: bool,
-}
-
-/// [`Generator::observe`], under the lock, counted, for an ID with these parts. `is_own` is whether
-/// it has this server's identity. The library must have been preloaded.
-pub fn observe(parts: &Parts, is_own: bool, now: i64, max_lead: i64) -> Observed {
+/// [`Generator::observe`], under the lock, counted, for an ID with these parts; true if that is above
+/// all that this server has issued. `None` before this incarnation has begun. The library must
+/// have been preloaded.
+pub fn observe(parts: &Parts, now: i64, max_lead: i64) -> Option<(Observation, bool)> {
     let Parts { timestamp, sequence, .. } = *parts;
     let mut locked = lock();
     let Protected { generator, statistics, ring, .. } = &mut *locked;
     let (before, last) = (generator.timestamp(), generator.last());
     if generator.floor() <= BEFORE_ALL {
-        // Nothing is known of what was issued before this incarnation begins.
-        return Observed { observation: Observation::Reserve { timestamp }, is_twins: false };
+        return None;
     }
     let observation = generator.observe(ring, timestamp, now, max_lead);
     let is_above = timestamp > before || last.is_some_and(|last| (timestamp, sequence) > last);
@@ -207,8 +199,7 @@ pub fn observe(parts: &Parts, is_own: bool, now: i64, max_lead: i64) -> Observed
     {
         statistics.max_observed_lead = statistics.max_observed_lead.max(lead);
     }
-    let is_twins = is_own && is_above && !matches!(observation, Observation::Reserve { .. });
-    Observed { observation, is_twins }
+    Some((observation, is_above))
 }
 
 /// [`Generator::raise_floor`], under the lock: the reservation is durable. Also switches reuse on or

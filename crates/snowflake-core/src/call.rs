@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::generator::{Decision, Limits, Reading, Request, Run, Seen, WaitReason};
+use crate::generator::{Decision, Limits, Observation, Reading, Request, Run, Seen, WaitReason};
 use crate::promise::Wish;
 
 /// The most IDs that one call takes at once.
@@ -102,5 +102,26 @@ pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<R
                 return Err(refusal.into());
             }
         };
+    }
+}
+
+/// Lets every ID from now on be of a later timestamp than this one, which was seen in an ID of another
+/// server, unless that is more than `max_lead` milliseconds ahead of the clock. `ask` reads the clock,
+/// and then asks the generator: [`Generator::observe`](crate::generator::Generator::observe). It
+/// returns `None` before the generator has begun, because nothing is known of what was issued then.
+pub fn observe<S, E>(
+    session: &mut S,
+    timestamp: i64,
+    max_lead: i64,
+    mut ask: impl FnMut(&mut S) -> Option<Observation>,
+    mut reserve: impl FnMut(&mut S, Wish) -> Result<(), E>,
+) -> Result<Observation, E> {
+    loop {
+        match ask(session) {
+            None | Some(Observation::Reserve { .. }) => {
+                reserve(session, Wish::Reserve { timestamp, lead: max_lead })?;
+            }
+            Some(observation) => return Ok(observation),
+        }
     }
 }

@@ -4,9 +4,9 @@ use crate::pg::called_directly;
 use crate::pg::report::{self, OrRaise};
 use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
+use snowflake_core::call;
 use snowflake_core::generator::Observation;
 use snowflake_core::layout::Parts;
-use snowflake_core::promise::Wish;
 
 use super::error::{Error, refused, twin};
 use crate::decode::layout::{known_layout, layout};
@@ -53,8 +53,8 @@ pub fn observe_at_once(id: i64) -> bool {
     if !fixed.preloaded || is_own(fixed, &parts) {
         return false;
     }
-    let seen = shared::observe(&parts, false, clock::unix_ms(), max_lead());
-    let is_followed = matches!(seen.observation, Observation::Followed { .. });
+    let seen = shared::observe(&parts, clock::unix_ms(), max_lead());
+    let is_followed = matches!(seen, Some((Observation::Followed { .. }, _)));
     if is_followed {
         transaction_end::let_commit_wait();
     }
@@ -66,33 +66,29 @@ pub fn observe(id: i64) -> Result<bool, Error> {
     let fixed = settings::require_preloading().map_err(crate::promise::Error::from)?;
     reservation::refuse_in_recovery("observe snowflake IDs")?;
     let parts = layout()?.decompose(id).map_err(crate::decode::Error::from)?;
-    let is_own = is_own(fixed, &parts);
-    loop {
+    let (max_lead, mut is_above) = (max_lead(), false);
+    let ask = |is_above: &mut bool| {
         check_for_interrupts!();
-        let max_lead = max_lead();
-        let seen = shared::observe(&parts, is_own, clock::unix_ms(), max_lead);
-        if seen.is_twins {
-            let count = shared::count_twin(Some(clock::boot_ms()));
-            if let Some(count) = count {
-                report::log(twin(id, &parts, count));
-            }
-        }
-        match seen.observation {
-            Observation::Followed { .. } => {
-                transaction_end::let_commit_wait();
-                return Ok(true);
-            }
-            Observation::Refused { lead } => {
-                if let Some(count) = shared::count_refusal(clock::boot_ms()) {
-                    report::log(refused(id, &parts, lead, max_lead, count));
-                }
-                return Ok(false);
-            }
-            Observation::Reserve { timestamp } => {
-                reservation::reserve(fixed, Wish::Reserve { timestamp, lead: max_lead })?;
-            }
-        }
+        let (observation, above) = shared::observe(&parts, clock::unix_ms(), max_lead)?;
+        *is_above = above;
+        Some(observation)
+    };
+    let reserve = |_: &mut bool, wish| reservation::reserve(fixed, wish);
+    let observation = call::observe(&mut is_above, parts.timestamp, max_lead, ask, reserve)?;
+    if is_above
+        && is_own(fixed, &parts)
+        && let Some(count) = shared::count_twin(Some(clock::boot_ms()))
+    {
+        report::log(twin(id, &parts, count));
     }
+    let Observation::Refused { lead } = observation else {
+        transaction_end::let_commit_wait();
+        return Ok(true);
+    };
+    if let Some(count) = shared::count_refusal(clock::boot_ms()) {
+        report::log(refused(id, &parts, lead, max_lead, count));
+    }
+    Ok(false)
 }
 
 fn is_own(fixed: &Fixed, parts: &Parts) -> bool {

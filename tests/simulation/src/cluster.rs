@@ -132,19 +132,15 @@ impl Cluster {
     /// Follows an ID of this timestamp, of another server, unless it is more than `max_lead` ahead of
     /// the clock, and moves `at` to the moment when that is done. Returns whether it is followed.
     pub fn observe(&mut self, rng: &mut Rng, at: &mut i64, timestamp: i64, max_lead: i64) -> bool {
-        loop {
-            let now = self.machine.wall(*at);
-            let has_begun = self.memory.promise.has_begun();
-            let generator = &mut self.memory.generator;
-            match generator.observe(&mut no_reuse(), timestamp, now, max_lead) {
-                Observation::Followed { .. } if has_begun => return true,
-                Observation::Refused { .. } if has_begun => return false,
-                _ => {
-                    let wish = Wish::Reserve { timestamp, lead: max_lead };
-                    self.achieve(rng, at, wish).expect("a right clock");
-                }
-            }
-        }
+        let mut client = Client { cluster: self, rng, at, read: None };
+        let ask = |Client { cluster, at, .. }: &mut Client| {
+            let Memory { promise, generator, .. } = &mut cluster.memory;
+            let now = cluster.machine.wall(**at);
+            let observe = || generator.observe(&mut no_reuse(), timestamp, now, max_lead);
+            promise.has_begun().then(observe)
+        };
+        let came = call::observe(&mut client, timestamp, max_lead, ask, call::Session::reserve);
+        matches!(came.expect("a right clock"), Observation::Followed { .. })
     }
 
     /// Does what the machine asks for until the wish has come to its end, as a session does with the

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use snowflake_core::call;
-use snowflake_core::generator::{
-    Decision, Generator, Limits, Observation, RESERVATION, Reading, Seen,
-};
+use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen};
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::promise::{Effect, Event, Promise, Wish};
 use snowflake_core::register::{Issuer, Record, Writer};
@@ -279,19 +277,15 @@ impl Members {
 
     fn observe(&mut self, number: usize, lead: i64) {
         let max_lead = self.rules.max_observed_lead;
-        loop {
-            let now = self.members[number].clock(self.at);
-            let Memory { promise, generator } = &mut self.members[number].memory;
-            let timestamp = now + lead;
-            match generator.observe(&mut Ring::<1>::new(), timestamp, now, max_lead) {
-                Observation::Followed { .. } | Observation::Refused { .. }
-                    if promise.has_begun() =>
-                {
-                    return;
-                }
-                _ => self.achieve(number, Wish::Reserve { timestamp, lead: max_lead }),
-            }
-        }
+        let now = self.members[number].clock(self.at);
+        let ask = |client: &mut Client| {
+            let Memory { promise, generator } = &mut client.0.members[number].memory;
+            let observe = || generator.observe(&mut Ring::<1>::new(), now + lead, now, max_lead);
+            promise.has_begun().then(observe)
+        };
+        let client = &mut Client(self, number);
+        let came = call::observe(client, now + lead, max_lead, ask, call::Session::reserve);
+        assert!(came.is_ok());
     }
 
     /// Does what the machine asks for until the wish has come to its end. All WAL is durable at once.

@@ -97,35 +97,34 @@ impl World {
     /// Follows an ID of another server, which the transaction that brought it commits.
     fn observe(&mut self, bounds: &Bounds, timestamp: i64, now: i64) -> Session {
         let max_lead = bounds.max_observed_lead;
-        if bounds.design == Design::JudgeBeforeTheLock {
-            self.judged_by = now;
-        }
-        if !self.promise.has_begun() {
-            return Session::Want(Wish::Reserve { timestamp, lead: max_lead });
-        }
-        let (before, ring) = (self.generator.timestamp(), self.ring);
-        let observation = self.generator.observe(&mut self.ring, timestamp, now, max_lead);
-        if bounds.design == Design::KeepTheRing {
-            self.ring = ring;
-        }
-        match observation {
-            Observation::Reserve { timestamp } => {
-                Session::Want(Wish::Reserve { timestamp, lead: max_lead })
+        let ask = |world: &mut World| {
+            if bounds.design == Design::JudgeBeforeTheLock {
+                world.judged_by = now;
             }
-            Observation::Refused { .. } => Session::Idle,
-            Observation::Followed { .. } => {
-                if timestamp > before && timestamp - self.latest_reading > max_lead {
-                    self.broken = Some("an ID was followed that was too far ahead of the clock");
+            if !world.promise.has_begun() {
+                return None;
+            }
+            let (before, ring) = (world.generator.timestamp(), world.ring);
+            let came = world.generator.observe(&mut world.ring, timestamp, now, max_lead);
+            if bounds.design == Design::KeepTheRing {
+                world.ring = ring;
+            }
+            if let Observation::Followed { .. } = came {
+                if timestamp > before && timestamp - world.latest_reading > max_lead {
+                    world.broken = Some("an ID was followed that was too far ahead of the clock");
                 }
                 let id = (timestamp, u32::MAX);
-                self.seen = self.seen.max(timestamp);
-                self.highest = self.highest.max(Some(id));
+                world.seen = world.seen.max(timestamp);
+                world.highest = world.highest.max(Some(id));
                 if bounds.rows == Rows::Each {
-                    self.wal.push(Entry::Commit(id));
+                    world.wal.push(Entry::Commit(id));
                 }
-                Session::Idle
             }
-        }
+            Some(came)
+        };
+        // After a reservation, it reads the clock again.
+        let came = call::observe(self, timestamp, max_lead, ask, |_, wish| Err(wish));
+        came.map_or_else(Session::Want, |_| Session::Idle)
     }
 
     /// Follows an ID that is returned.
