@@ -155,9 +155,16 @@ impl Journal {
         value(client, "SELECT snowflake_floor()::text")
     }
 
-    /// Returns the number of the IDs that come again if a server issues a million.
+    /// Lets a server issue IDs until some come again, or until it is past all that were recorded:
+    /// on a busy machine, seconds may lie between two of these. Returns how many came again.
     pub fn returned(&self, client: &mut Client) -> usize {
-        self.returned_among(&bigints(client, "SELECT snowflake_nextval(1000000)"))
+        loop {
+            let ids = bigints(client, "SELECT snowflake_nextval(1000000)");
+            let returned = self.returned_among(&ids);
+            if returned > 0 || ids.last() > Some(&self.highest()) {
+                return returned;
+            }
+        }
     }
 
     /// Returns the number of these IDs that were recorded.
