@@ -55,10 +55,22 @@ fn acts(cluster: &Cluster) -> Vec<String> {
     acts
 }
 
-/// The error of an act, which ends no session.
+/// The error of an act. PostgreSQL ends the session where a function with settings finds no memory for
+/// them. A busy client then sees a connection that was closed, not always the error before that.
 fn error(client: &mut Client, before: &str, act: &str) -> Option<SqlState> {
     let failure = client.batch_execute(&format!("{before}; {act}")).err()?;
+    if failure.is_closed() {
+        return Some(SqlState::OUT_OF_MEMORY);
+    }
     Some(failure.code().unwrap_or_else(|| panic!("{before}; {act}: {failure}")).clone())
+}
+
+/// Asserts that the library has ended neither the server nor a session.
+#[track_caller]
+fn assert_goes_on(cluster: &Cluster) {
+    for end in ["was terminated by signal", "The reserve of the library snowflake_pg is used up."] {
+        assert!(!cluster.log().contains(end), "{end}");
+    }
 }
 
 /// The error of an act where memory is not short.
@@ -134,7 +146,7 @@ fn no_act_of_a_plain_role_ends_a_server_whose_memory_is_full() {
             }
         }
     }
-    assert!(!cluster.log().contains("was terminated by signal"));
+    assert_goes_on(&cluster);
 }
 
 /// A library that servers load before all others, and with which memory is as short as memory.c says.
@@ -173,7 +185,7 @@ fn no_allocation_that_fails_ends_the_server() {
             }
         }
     }
-    assert!(!cluster.log().contains("was terminated by signal"));
+    assert_goes_on(&cluster);
 }
 
 /// A list of schemas whose names take more than the reserve. The session ends, and no other.
