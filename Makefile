@@ -1,7 +1,7 @@
 # Runs the scripts of tools/. PG_CONFIG=/path/to/pg_config chooses the server; without it, this is the newest supported
 # one that is installed, or else the newest one that apt offers.
 
-.PHONY: help all setup run test lint schema install uninstall deb rpm image-root dist release test-release psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
+.PHONY: help all setup run test lint schema install uninstall deb rpm image-root dist release test-release results psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
 
 bench = cargo run --quiet --profile program -p snowflake-bench --
 # The amount of measuring, and the directory of pictures.
@@ -58,6 +58,9 @@ release:
 
 test-release:
 	@tools/test-release
+
+results:
+	@tools/results $(ONLY)
 
 psql:
 	@SETUP=run tools/throwaway psql
