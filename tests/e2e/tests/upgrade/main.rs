@@ -5,6 +5,7 @@ mod library;
 mod register;
 mod rolling;
 mod script;
+mod stored;
 
 use std::fs;
 

@@ -2,7 +2,9 @@
 
 use snowflake_e2e::{Cluster, INSERT, Journal, bigint, eventually};
 
-use super::{assert_well, follow, former_cluster, start_with_new_library};
+use super::{
+    assert_well, follow, former_cluster, start_with_former_library, start_with_new_library,
+};
 
 fn rows(cluster: &Cluster) -> i64 {
     bigint(&mut cluster.connect(), "SELECT count(*) FROM orders")
@@ -40,4 +42,46 @@ fn no_id_comes_twice_if_the_standby_is_upgraded_first() {
         assert_well(cluster);
     }
     println!("a rolling upgrade, {} IDs", journal.check());
+}
+
+/// The members go back to the former release in the same order, while the SQL is the newer one. The
+/// server crashes between the restart with the newer library and the update, and after it.
+#[test]
+fn no_id_comes_twice_on_the_way_back() {
+    let journal = Journal::new();
+    let mut primary = former_cluster();
+    let mut standby = primary.standby_at("-1h");
+    for cluster in [&mut standby, &mut primary] {
+        cluster.stop();
+        start_with_new_library(cluster);
+    }
+    let crash = |primary: &mut Cluster| {
+        journal.take_times(primary, INSERT, 100);
+        primary.kill();
+        primary.start_again();
+    };
+    crash(&mut primary);
+    primary.connect().batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+    crash(&mut primary);
+    eventually("the rows reach the standby", || rows(&standby) == 200);
+
+    standby.stop();
+    start_with_former_library(&mut standby);
+    journal.take_times(&primary, INSERT, 100);
+    eventually("the rows reach the standby", || rows(&standby) == 300);
+    primary.stop();
+    standby.promote();
+    standby.wait_until_primary();
+    journal.take_times(&standby, INSERT, 100);
+    assert_well(&standby);
+
+    // The other one follows it, still with the newer library, and leads once more.
+    follow(&mut primary, &standby);
+    eventually("the rows reach the former primary", || rows(&primary) == 400);
+    standby.stop();
+    primary.promote();
+    primary.wait_until_primary();
+    journal.take_times(&primary, INSERT, 100);
+    assert_well(&primary);
+    println!("a switchover back, {} IDs", journal.check());
 }
