@@ -62,6 +62,17 @@ impl Crew {
         Crew { watcher: cluster.connect(), sessions: (0..sessions).map(connect).collect() }
     }
 
+    /// Lets the first sessions execute a statement, and returns the seconds until all have.
+    pub fn execute(&mut self, sessions: usize, statement: &str) -> f64 {
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            for session in &mut self.sessions[..sessions] {
+                scope.spawn(|| session.batch_execute(statement).expect("it is executed"));
+            }
+        });
+        begun.elapsed().as_secs_f64()
+    }
+
     /// Lets the first sessions call a procedure, for a time.
     pub fn work(&mut self, sessions: usize, procedure: &str, time: Duration) -> Done {
         let ends = (SystemTime::now() + time).duration_since(SystemTime::UNIX_EPOCH);

@@ -97,6 +97,7 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Work> {
     let (former, _) = keys::start(cluster().programs(Programs::former_release_from_env()));
     let clusters = [&narrow, &wide, &former];
     let mut crews = clusters.map(|cluster| Crew::of(cluster, 64));
+    loops(&mut crews[0], &keys, effort);
     let mut candidates = Vec::new();
     for key in keys.into_iter().filter(|key| KEYS.contains(&key.name)) {
         let own: &[_] = if key.name == SNOWFLAKE { &[(WIDE, 1), (FORMER, 2)] } else { &[] };
@@ -108,6 +109,27 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Work> {
         }
     }
     TASKS.iter().map(|task| task.measure(&mut crews, &candidates, effort, report)).collect()
+}
+
+/// Measures what somebody tries first: a loop that takes a million keys, in one session and in eight.
+fn loops(crew: &mut Crew, keys: &[Key], effort: &Effort) {
+    const OF_SESSIONS: [usize; 2] = [1, 8];
+    let mut table = Table::new(
+        format!(
+            "Seconds until each session has taken {} keys; medians of {} rounds",
+            effort.rows, effort.rounds
+        ),
+        &["sessions", "1", "8"],
+    );
+    for key in keys.iter().filter(|key| [SNOWFLAKE, NEXTVAL].contains(&key.name)) {
+        let count = format!("SELECT count({}) FROM generate_series(1, {})", key.call, effort.rows);
+        let cells = OF_SESSIONS.map(|sessions| {
+            let rounds = (0..effort.rounds).map(|_| crew.execute(sessions, &count));
+            format!("{:.2}", median(rounds.collect()))
+        });
+        table.row(format!("`{}`", key.name), cells);
+    }
+    table.print();
 }
 
 impl Task {
