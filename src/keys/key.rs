@@ -7,8 +7,8 @@ use pgrx::pg_sys::NodeTag::{T_CoerceToDomain, T_Const, T_FuncExpr, T_RelabelType
 use pgrx::pg_sys::SysCacheIdentifier::{PARTRELID, SEQRELID};
 use pgrx::{PgList, pg_sys};
 
-use crate::keys::table::{Dropped, Table, columns, row};
-use crate::pg::encoding::{encode, text_attribute};
+use crate::keys::table::{Dropped, Table, columns, members, node, row};
+use crate::pg::encoding::text_attribute;
 use crate::pg::library_function::LibraryFunction;
 use crate::pg::report::Report;
 
@@ -54,10 +54,9 @@ fn of_default(default: &str, function: Option<&LibraryFunction>) -> Source {
         true => Source::Computed,
         false => Source::Other,
     };
-    let text = encode(default);
-    // SAFETY: the text is a node, and its parts are of the types that their tags say.
+    let mut node = node(default);
+    // SAFETY: the parts of the node are of the types that their tags say.
     unsafe {
-        let mut node = pg_sys::stringToNode(text.as_ptr()).cast::<pg_sys::Node>();
         loop {
             node = match (*node).type_ {
                 T_RelabelType => (*node.cast::<pg_sys::RelabelType>()).arg.cast(),
@@ -140,15 +139,8 @@ pub fn is_reference(table: &Table, column: i16) -> bool {
 
 /// The columns of a table's primary key, by their numbers.
 pub fn of_primary_key(table: pg_sys::Oid) -> Vec<i16> {
-    // The number that PostgreSQL subtracts from the number of a column in a set.
-    const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
     // SAFETY: looks for the constraint of a table by its OID, and reads the set that it gives.
-    unsafe {
-        let key = pg_sys::get_primary_key_attnos(table, true, &mut pg_sys::InvalidOid.clone());
-        let after =
-            |number: &i32| Some(pg_sys::bms_next_member(key, *number)).filter(|next| *next >= 0);
-        std::iter::successors(after(&-1), after).map(|member| (member + OFFSET) as i16).collect()
-    }
+    unsafe { members(pg_sys::get_primary_key_attnos(table, true, &mut pg_sys::InvalidOid.clone())) }
 }
 
 /// Returns whether the partitions of a table are ranges or lists of a column, or of an expression
@@ -164,7 +156,6 @@ pub fn is_partitioned_by(table: pg_sys::Oid, column: i16) -> bool {
             (key.partstrat, is_named, text_attribute(PARTRELID, row, expressions))
         })
     };
-    // 0 is the whole row.
     let uses_it = |text: String| columns(&text).iter().any(|number| [0, column].contains(number));
     key.is_some_and(|(strategy, is_named, expressions)| {
         strategy != BY_HASH && (is_named || expressions.is_some_and(uses_it))

@@ -2,9 +2,9 @@
 //! as the catalog has it.
 
 use std::ffi::{CStr, c_char};
-use std::slice;
+use std::{iter, ptr, slice};
 
-use crate::pg::encoding::{decode, text_attribute};
+use crate::pg::encoding::{decode, encode, text_attribute};
 use crate::pg::report::{self, ErrorReport, Report};
 use pgrx::pg_sys::SysCacheIdentifier::{INDEXRELID, RELOID};
 use pgrx::prelude::*;
@@ -94,15 +94,35 @@ unsafe fn array<'a, T>(items: *const T, count: u16) -> &'a [T] {
     if count == 0 { &[] } else { unsafe { slice::from_raw_parts(items, count.into()) } }
 }
 
-/// The kinds of the nodes of an expression, in order.
-pub fn nodes(expression: &str) -> Vec<&str> {
-    expression.split('{').skip(1).filter_map(|node| node.split([' ', '}']).next()).collect()
+/// The node of an expression.
+pub fn node(expression: &str) -> *mut pg_sys::Node {
+    // SAFETY: the catalog's expressions are texts of nodes.
+    unsafe { pg_sys::stringToNode(encode(expression).as_ptr()).cast() }
 }
 
-/// The numbers of the columns in an expression.
+/// The numbers of the columns in an expression about one table; 0 is the whole row.
 pub fn columns(expression: &str) -> Vec<i16> {
-    let number = |text: &str| text.split(' ').next()?.parse().ok();
-    expression.split(":varattno ").skip(1).filter_map(number).collect()
+    const TABLE: u32 = 1;
+    let mut columns = ptr::null_mut();
+    // SAFETY: the node is one without subqueries, as these expressions are.
+    unsafe {
+        pg_sys::pull_varattnos(node(expression), TABLE, &raw mut columns);
+        members(columns)
+    }
+}
+
+/// The numbers of columns that a set has.
+///
+/// # Safety
+///
+/// It is a set of such numbers.
+pub unsafe fn members(columns: *const pg_sys::Bitmapset) -> Vec<i16> {
+    // The number that PostgreSQL subtracts from the number of a column in a set.
+    const OFFSET: i32 = pg_sys::FirstLowInvalidHeapAttributeNumber;
+    // SAFETY: the caller's promise.
+    let next = |last: &i32| unsafe { pg_sys::bms_next_member(columns, *last) };
+    let after = |last: &i32| Some(next(last)).filter(|member| *member >= 0);
+    iter::successors(after(&-1), after).map(|member| (member + OFFSET) as i16).collect()
 }
 
 /// Returns the text of a constant of this OID in an expression.

@@ -10,7 +10,6 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::submodules::ffi::pg_guard_ffi_boundary;
 
 unsafe extern "C-unwind" {
     /// It reads variables of the process, and raises no error. The guard would cost more than the
@@ -80,14 +79,4 @@ unsafe extern "C-unwind" {
     /// It raises an error if memory is short, and is called as `MemoryContextReset()` is.
     #[link_name = "__real_CopyErrorData"]
     pub fn CopyErrorData() -> *mut pg_sys::ErrorData;
-
-    /// It reads the catalog, and might raise an error: only [`subscription_name`] calls it.
-    fn get_subscription_name(subscription: pg_sys::Oid, missing_ok: bool) -> *mut c_char;
-}
-
-/// The name of a subscription, a copy; NULL if there is none any more. pgrx does not bind the function,
-/// and a query would need a privilege that the owner of a table might lack.
-pub fn subscription_name(subscription: pg_sys::Oid) -> *mut c_char {
-    // SAFETY: looks for a row by its OID. The closure has nothing to drop.
-    unsafe { pg_guard_ffi_boundary(|| get_subscription_name(subscription, true)) }
 }

@@ -4,7 +4,6 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
 use crate::pg::encoding::decode;
-use crate::pg::unguarded::subscription_name;
 use crate::pg::{spi, time};
 use pgrx::prelude::*;
 
@@ -82,28 +81,15 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// PostgreSQL names its workers "logical replication worker for subscription 16400", and adds
-    /// "sync" and the table to the name of one that copies it. Versions differ in the words before.
+    /// A worker that applies what others sent it has no table.
     pub fn current() -> Origin {
-        // SAFETY: a variable of this process: NULL, or the worker that it is, with its name.
-        let name = unsafe {
-            let Some(worker) = pg_sys::MyBgworkerEntry.as_ref() else { return Origin::Other };
-            CStr::from_ptr(worker.bgw_name.as_ptr()).to_string_lossy()
-        };
-        let Some((_, numbers)) = name
-            .strip_prefix("logical replication ")
-            .and_then(|name| name.split_once(" for subscription "))
-        else {
-            return Origin::Other;
-        };
-        let mut words = numbers.split(' ');
-        let mut oid = || words.next().and_then(|word| word.parse().ok()).map(pg_sys::Oid::from_u32);
-        match (oid(), words.next(), words.next().and_then(|word| word.parse().ok())) {
-            (Some(subscription), Some("sync"), Some(table)) => {
-                Origin::Synchronization { subscription, table: pg_sys::Oid::from_u32(table) }
+        // SAFETY: a variable of this process: NULL, or the worker of logical replication that it is.
+        match unsafe { pg_sys::MyLogicalRepWorker.as_ref() } {
+            Some(worker) if worker.relid != pg_sys::InvalidOid => {
+                Origin::Synchronization { subscription: worker.subid, table: worker.relid }
             }
-            (Some(subscription), ..) => Origin::Subscription(subscription),
-            (None, ..) => Origin::Other,
+            Some(worker) => Origin::Subscription(worker.subid),
+            None => Origin::Other,
         }
     }
 
@@ -127,14 +113,17 @@ impl Origin {
         LOOKED_UP.1.load(Relaxed)
     }
 
-    /// The name of the subscription.
+    /// The name of the subscription, unless it was dropped. A query would need a privilege that the
+    /// owner of a table might lack.
     pub fn subscription(self) -> Option<String> {
         let (Origin::Subscription(oid) | Origin::Synchronization { subscription: oid, .. }) = self
         else {
             return None;
         };
-        let name = subscription_name(oid);
-        // SAFETY: it is a string, unless it is NULL.
-        (!name.is_null()).then(|| decode(unsafe { CStr::from_ptr(name) }))
+        // SAFETY: looks for a row by its OID. The result is a string, unless it is NULL.
+        unsafe {
+            let name = pg_sys::get_subscription_name(oid, true);
+            (!name.is_null()).then(|| decode(CStr::from_ptr(name)))
+        }
     }
 }

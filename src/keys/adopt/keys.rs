@@ -7,16 +7,17 @@ use crate::pg::encoding::encode;
 use crate::pg::library_function::LibraryFunction;
 use crate::pg::report::{self, Report};
 use crate::pg::spi::execute_here;
-use pgrx::PgRelation;
+use pgrx::pg_sys::NodeTag::{T_Const, T_OpExpr, T_Var};
 use pgrx::pg_sys::SysCacheIdentifier::CONSTROID;
 use pgrx::prelude::*;
+use pgrx::{PgList, PgRelation};
 
 use super::attempt::attempt;
 use crate::keys::key::{
     Source, inheritors, is_partitioned_by, is_plain, is_reference, of_primary_key, owned_sequences,
 };
 use crate::keys::table::{
-    Table, column_name, columns, constant, nodes, quoted, relation_name, row, type_name,
+    Table, column_name, columns, constant, node, quoted, relation_name, row, type_name,
 };
 use crate::settings::{self, adopted_schemas};
 
@@ -266,9 +267,17 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
 /// above an integer, or not equal to it, does.
 fn limits(check: &str, column: i16) -> bool {
     /// The operators `<>`, `>` and `>=` of bigint and integer.
-    const ABOVE: [&str; 3] = ["417", "419", "430"];
-    let holds = nodes(check) == ["OPEXPR", "VAR", "CONST"]
-        && ABOVE.iter().any(|operator| check.starts_with(&format!("{{OPEXPR :opno {operator} ")));
+    const ABOVE: [u32; 3] = [417, 419, 430];
+    // SAFETY: a node is of the type that its tag says, and its list is one of nodes.
+    let holds = unsafe {
+        let node = node(check);
+        (*node).type_ == T_OpExpr && {
+            let operation = &*node.cast::<pg_sys::OpExpr>();
+            let operands = PgList::<pg_sys::Node>::from_pg(operation.args);
+            ABOVE.contains(&operation.opno.to_u32())
+                && operands.iter_ptr().map(|node| (*node).type_).eq([T_Var, T_Const])
+        }
+    };
     let columns = columns(check);
     !holds && columns.contains(&column) && columns.iter().all(|other| *other == column)
 }
