@@ -1,6 +1,7 @@
 //! The file that has the keys of public IDs. Nothing of what it contains is ever logged.
 
 use std::ffi::{CStr, OsStr, OsString};
+use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,32 +17,45 @@ use crate::settings;
 const LARGEST: u64 = 64 * 1024;
 
 /// Reasons for which a file cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum FileError {
     /// It cannot be opened or read.
-    #[error("{}", reason(.0))]
-    Io(#[from] io::Error),
+    Io(io::Error),
     /// It is a directory, a pipe or a device.
-    #[error("it is not a regular file")]
     Kind,
     /// Another user could exchange it.
-    #[error("it must be owned by the user who runs the server, or by root")]
     Owner,
     /// Others can read or write it.
-    #[error("it has group or world access")]
     Access,
     /// It is too large to be a file of keys.
-    #[error("it is larger than {LARGEST} bytes")]
     Size,
     /// The content is not valid.
-    #[error("{0}")]
-    Keys(#[from] KeysError),
+    Keys(KeysError),
 }
 
-/// Returns the message of the system for an error, without its number.
-fn reason(error: &io::Error) -> String {
-    let reason = error.to_string();
-    reason.split(" (os error").next().unwrap_or_default().to_owned()
+impl fmt::Display for FileError {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            FileError::Io(error) => {
+                // The message of the system, without its number.
+                let message = error.to_string();
+                formatter.write_str(message.split(" (os error").next().unwrap_or_default())
+            }
+            FileError::Kind => formatter.write_str("it is not a regular file"),
+            FileError::Owner => {
+                formatter.write_str("it must be owned by the user who runs the server, or by root")
+            }
+            FileError::Access => formatter.write_str("it has group or world access"),
+            FileError::Size => write!(formatter, "it is larger than {LARGEST} bytes"),
+            FileError::Keys(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl From<io::Error> for FileError {
+    fn from(error: io::Error) -> FileError {
+        FileError::Io(error)
+    }
 }
 
 /// The file that is configured; `None` where there is none.
@@ -81,7 +95,7 @@ fn read_from(path: &Path) -> Result<KeyBytes, FileError> {
     if content.len() as u64 > LARGEST {
         return Err(FileError::Size);
     }
-    Ok(KeyBytes::read(&content)?)
+    KeyBytes::read(&content).map_err(FileError::Keys)
 }
 
 /// Returns whether the file is in the data directory, so that each base backup and standby has a
