@@ -10,6 +10,7 @@
 //! ```
 
 use jiff::Timestamp;
+use jiff::tz::Offset;
 
 use crate::layout::PartsError;
 
@@ -105,7 +106,7 @@ pub fn iso8601(unix_ms: i64) -> String {
     const CYCLE: i64 = 146_097 * 24 * 60 * 60 * 1000;
     let (cycles, within) = (unix_ms.div_euclid(CYCLE), unix_ms.rem_euclid(CYCLE));
     let time = Timestamp::from_millisecond(within).expect("within 400 years of 1970");
-    let time = time.to_zoned(jiff::tz::TimeZone::UTC).datetime();
+    let time = Offset::UTC.to_datetime(time);
     let year = i64::from(time.year()) + cycles * YEARS;
     let year = if year > 9999 { format!("+{year:06}") } else { format!("{year:04}") };
     format!(
