@@ -8,7 +8,6 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
 
 use postgres::Client;
 use postgres::error::SqlState;
@@ -331,7 +330,8 @@ fn reloaded_during(cluster: &Cluster, query: &str, keys: &str) -> Vec<String> {
     let before = name(&mut other);
     thread::scope(|scope| {
         let statement = scope.spawn(|| values(&mut cluster.connect(), query));
-        thread::sleep(Duration::from_millis(500));
+        let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+        eventually("it has begun", || bigint(&mut other, sleeping) > 0);
         give(cluster, keys);
         eventually("others have the new key", || name(&mut other) != before);
         statement.join().expect("the statement ends")

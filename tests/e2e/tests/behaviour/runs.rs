@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, NEXT, bigint, error_of, eventually, process};
@@ -33,9 +32,8 @@ fn a_billion_can_be_canceled_at_once_and_uses_no_memory() {
         eventually("30 million IDs", || issued() > 30_000_000);
         let late = private_memory(pid);
         assert!(late - early < 1024, "memory grew from {early} kB to {late} kB");
-        let canceled = Instant::now();
         cancel.cancel_query(postgres::NoTls).expect("a cancel request");
         assert_eq!(query.join().expect("the query").code(), &SqlState::QUERY_CANCELED);
-        assert!(canceled.elapsed() < Duration::from_secs(1), "after {:?}", canceled.elapsed());
+        assert!(issued() < 500_000_000, "{} were issued", issued());
     });
 }
