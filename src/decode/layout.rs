@@ -10,6 +10,7 @@ use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::promise::Refusal;
+use snowflake_core::time::Timestamp;
 
 use super::error::Error;
 use crate::promise::{self, register};
@@ -135,12 +136,12 @@ pub fn given_layout(
     layout().map_err(Error::GivenLayout)
 }
 
-/// The millisecond that a timestamptz is in, since the Unix epoch. 22003 when the layout's
+/// The millisecond that a timestamptz is in. 22003 when the layout's
 /// timestamp field does not hold it.
-pub fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> Result<i64, Error> {
-    let unix_ms = floor_ms(ts);
-    if (layout.epoch()..=layout.last_timestamp()).contains(&unix_ms) {
-        return Ok(unix_ms);
+pub fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> Result<Timestamp, Error> {
+    let timestamp = floor_ms(ts);
+    if (layout.epoch()..=layout.last_timestamp()).contains(&timestamp) {
+        return Ok(timestamp);
     }
     let first = raw_timestamptz(layout.epoch());
     let last = raw_timestamptz(layout.last_timestamp());

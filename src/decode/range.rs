@@ -5,6 +5,7 @@ use crate::pg::time::ceil_ms;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
+use snowflake_core::time::Span;
 
 use super::error::Error;
 use super::layout::{given_layout, layout, timestamp_in};
@@ -90,6 +91,8 @@ fn snowflake_within_max(
     if begins_too_late || end <= layout.epoch() {
         Some(BEFORE_ALL)
     } else {
-        Some(layout.last_id((end - 1).min(layout.last_timestamp())).expect("within the field"))
+        Some(
+            layout.last_id((end - Span(1)).min(layout.last_timestamp())).expect("within the field"),
+        )
     }
 }

@@ -32,7 +32,7 @@ fn snowflake_json(id: i64) -> JsonB {
     let json = Json {
         id: id.to_string(),
         timestamp: iso8601(timestamp),
-        unix_ms: timestamp,
+        unix_ms: timestamp.0,
         datacenter_id,
         worker_id,
         sequence,

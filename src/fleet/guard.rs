@@ -72,7 +72,7 @@ impl Guard {
 
     fn log(&self, why: &str) {
         let mut logged = self.logged.lock().expect("a process of one thread");
-        if !logged.is_due(clock::boot_ms()) {
+        if !logged.is_due(clock::since_boot()) {
             return;
         }
         let entry = report::message(format!("a row for table \"{}\" was dropped", self.table));

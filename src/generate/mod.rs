@@ -16,6 +16,7 @@ use pgrx::prelude::*;
 use snowflake_core::call;
 use snowflake_core::generator::{Decision, Limits, Reading, Request, Seen};
 use snowflake_core::promise::Wish;
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::generate::currval::issued;
 use crate::generator::clock;
@@ -100,7 +101,7 @@ fn take_at_once(fixed: &Fixed, want: u32) -> Option<Taken> {
     if !fixed.preloaded {
         return None;
     }
-    shared::take_at_once(&fixed.ids, clock::unix_ms(), request(fixed, want))
+    shared::take_at_once(&fixed.ids, clock::now(), request(fixed, want))
 }
 
 #[inline(always)]
@@ -127,16 +128,16 @@ struct Caller<'a> {
 impl call::Session for Caller<'_> {
     type Error = Error;
 
-    fn read(&mut self, seen: Seen) -> Result<Reading, Error> {
+    fn read(&mut self, seen: Option<Seen>) -> Result<Reading, Error> {
         check_for_interrupts!();
-        Ok(Reading { now: clock::unix_ms(), seen })
+        Ok(Reading { now: clock::now(), seen })
     }
 
     fn take(&mut self, by: Reading, want: u32, limits: &Limits) -> Result<Decision, Error> {
         Ok(shared::take(&self.fixed.ids, by, request(self.fixed, want), limits))
     }
 
-    fn wait(&mut self, until: i64, longest: i64) -> Result<Duration, Error> {
+    fn wait(&mut self, until: Timestamp, longest: Span) -> Result<Duration, Error> {
         let began = Instant::now();
         self.waits_since.get_or_insert(began);
         clock::wait_towards(until, longest);
@@ -147,7 +148,7 @@ impl call::Session for Caller<'_> {
         Ok(reservation::reserve(self.fixed, wish)?)
     }
 
-    fn log_step_back(&mut self, lead: i64, is_held: bool) -> Result<(), Error> {
+    fn log_step_back(&mut self, lead: Span, is_held: bool) -> Result<(), Error> {
         Ok(reservation::log_step_back(lead, is_held)?)
     }
 }

@@ -11,13 +11,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pgrx::{check_for_interrupts, pg_sys};
 use snowflake_core::jump::{BootClock, Clocks};
+use snowflake_core::time::{Span, Timestamp};
 
-/// The wall clock, in whole milliseconds since the Unix epoch.
+/// The wall clock.
 ///
 /// Read with `gettimeofday()`, as PostgreSQL reads it, because the C library answers it fastest.
 /// `clock_gettime()` takes a little more, and `SystemTime` still more.
 #[inline(always)]
-pub fn unix_ms() -> i64 {
+pub fn now() -> Timestamp {
     let mut time = MaybeUninit::<libc::timeval>::uninit();
     // SAFETY: the pointer is valid for the call, which fills in what it points to, and never fails.
     let time = unsafe {
@@ -25,13 +26,13 @@ pub fn unix_ms() -> i64 {
         time.assume_init()
     };
     // Microseconds count up from a whole second, before 1970 too.
-    time.tv_sec * 1000 + i64::from(time.tv_usec as u32 / 1000)
+    Timestamp(time.tv_sec * 1000 + i64::from(time.tv_usec as u32 / 1000))
 }
 
-/// Time since the machine was started, in milliseconds. Nobody can set it, and it goes on while the
-/// machine sleeps.
-pub fn boot_ms() -> i64 {
-    boot_time().as_millis() as i64
+/// The time since the machine was started. Nobody can set it, and it goes on while the machine
+/// sleeps.
+pub fn since_boot() -> Span {
+    boot_time().into()
 }
 
 fn boot_time() -> Duration {
@@ -47,7 +48,7 @@ fn boot_time() -> Duration {
 
 /// Both clocks.
 pub fn clocks() -> Clocks {
-    Clocks { wall: unix_ms(), boot: BootClock { boot: boot(), elapsed: boot_ms() } }
+    Clocks { wall: now(), boot: BootClock { boot: boot(), elapsed: since_boot() } }
 }
 
 /// Which boot of which machine this is. The server's processes inherit what was read when the
@@ -78,13 +79,13 @@ const SPIN: Duration = Duration::from_micros(80);
 /// Waits of at most this are too short for a latch, whose unit is the millisecond.
 const SHORT: Duration = Duration::from_millis(3);
 
-/// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, but for no more than
-/// `longest` milliseconds by the boot clock, since somebody might set the clock back.
+/// Waits for the clock to reach `until`, but for no more than `longest` by the boot clock, since
+/// somebody might set the clock back.
 ///
 /// The wait shows in `pg_stat_activity`, and ends with an error when the statement is canceled.
-pub fn wait_towards(until: i64, longest: i64) {
+pub fn wait_towards(until: Timestamp, longest: Span) {
     let _shown = WaitEvent::start();
-    let ends = boot_time() + Duration::from_millis(longest as u64);
+    let ends = boot_time() + Duration::from(longest);
     loop {
         check_for_interrupts!();
         let remaining = remaining(until).min(ends.saturating_sub(boot_time()));
@@ -100,8 +101,8 @@ pub fn wait_towards(until: i64, longest: i64) {
     }
 }
 
-fn remaining(until: i64) -> Duration {
-    match UNIX_EPOCH.checked_add(Duration::from_millis(until.max(0) as u64)) {
+fn remaining(until: Timestamp) -> Duration {
+    match UNIX_EPOCH.checked_add(Duration::from(until - Timestamp(0))) {
         Some(until) => until.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO),
         None => Duration::MAX,
     }

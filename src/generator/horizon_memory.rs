@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64};
 
 use pgrx::prelude::*;
 use snowflake_core::horizon::{Act, Anonymous, Before, Event, NO_ID, Place};
+use snowflake_core::time::Timestamp;
 
 use super::spinlock::SpinLock;
 use crate::pg::unguarded::GetTopFullTransactionIdIfAny;
@@ -30,7 +31,7 @@ pub const PLACES: usize = 65_536;
 #[repr(C, align(64))]
 pub struct Slot {
     first: AtomicI64,
-    /// When that was taken, Unix ms.
+    /// When that was taken, as a [`Timestamp`].
     since: AtomicI64,
 }
 
@@ -40,8 +41,8 @@ impl Slot {
     }
 
     /// The first ID, and when it was taken; [`NO_ID`] if none was.
-    pub fn read(&self) -> (i64, i64) {
-        (self.first.load(Acquire), self.since.load(Relaxed))
+    pub fn read(&self) -> (i64, Timestamp) {
+        (self.first.load(Acquire), Timestamp(self.since.load(Relaxed)))
     }
 }
 
@@ -69,8 +70,8 @@ pub struct PreparedSlot {
     pub xid: u64,
     /// The first ID, or [`NO_ID`].
     pub first: i64,
-    /// When that was taken, Unix ms.
-    pub since: i64,
+    /// When that was taken.
+    pub since: Timestamp,
     /// The role that prepared it.
     pub role: pg_sys::Oid,
 }
@@ -256,7 +257,7 @@ fn header() -> &'static Header {
 /// Notes that the transaction of this process takes an ID. Called under the generator's spinlock, in
 /// the same hold as the claim; see the contract there for what may be done.
 #[inline(always)]
-pub fn claim(id: i64, now: i64) {
+pub fn claim(id: i64, now: Timestamp) {
     // SAFETY: points to a slot of the shared memory, or to the one that stands for it.
     let slot = unsafe { &*OWN.load(Relaxed) };
     if id < slot.first.load(Relaxed) {
@@ -268,7 +269,7 @@ pub fn claim(id: i64, now: i64) {
 /// or while `snowflake.reuse_window` is on.
 #[cold]
 #[inline(never)]
-fn claim_first(id: i64, now: i64) {
+fn claim_first(id: i64, now: Timestamp) {
     // SAFETY: variables of this process, which has a number in the array of processes, as its leader
     // has. The leader outlives its workers, which take IDs within its transaction.
     let slot = unsafe {
@@ -280,7 +281,7 @@ fn claim_first(id: i64, now: i64) {
     OWN.store(ptr::from_ref(slot).cast_mut(), Relaxed);
     if id < slot.first.load(Relaxed) {
         if slot.first.load(Relaxed) == NO_ID {
-            slot.since.store(now, Relaxed);
+            slot.since.store(now.0, Relaxed);
         }
         slot.first.store(id, Relaxed);
     }
@@ -373,7 +374,7 @@ fn put(first: i64) {
 /// [`sizes`].
 #[cold]
 #[pg_guard]
-extern "C-unwind" fn fill_prepared_slot(first: i64, since: i64) {
+extern "C-unwind" fn fill_prepared_slot(first: i64, since: Timestamp) {
     // SAFETY: reads a variable of this process.
     let role = unsafe { pg_sys::GetUserId() };
     let new = PreparedSlot { xid: own_xid(), first, since, role };

@@ -21,6 +21,7 @@ use snowflake_core::generator::{
 };
 use snowflake_core::layout::{Ids, Parts};
 use snowflake_core::ring::Ring;
+use snowflake_core::time::{Span, Timestamp};
 
 use super::horizon_memory;
 use super::spinlock::SpinLock;
@@ -38,9 +39,6 @@ struct Shared {
     protected: UnsafeCell<Protected>,
 }
 
-/// Earlier than any clock reading, in milliseconds since the Unix epoch.
-const BEFORE_ALL: i64 = i64::MIN / 2;
-
 /// Data that the lock protects.
 #[repr(C)]
 struct Protected {
@@ -56,12 +54,12 @@ struct Protected {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Statistics {
-    /// The farthest that an ID was ahead of the clock, ms.
-    pub max_lead: i64,
+    /// The farthest that an ID was ahead of the clock.
+    pub max_lead: Span,
     /// Milliseconds in which a request found no ID left that it may take.
     pub sequence_overflows: u64,
-    /// The millisecond that was counted last as an overflow, Unix ms.
-    overflowed: i64,
+    /// The millisecond that was counted last as an overflow.
+    overflowed: Option<Timestamp>,
     /// Calls that waited for the clock.
     pub waits: u64,
     /// The total time that they waited, ns.
@@ -72,8 +70,8 @@ pub struct Statistics {
     pub steps_reused: u64,
     /// Calls that were refused for a clock that was too far behind or ahead.
     pub steps_refused: u64,
-    /// The largest step back that was seen, ms.
-    pub largest_step_back: i64,
+    /// The largest step back that was seen.
+    pub largest_step_back: Span,
     /// Reservations that were written to the register.
     pub reservations: u64,
     /// Replicated rows and observed IDs with this server's own identity that it has not issued.
@@ -84,8 +82,8 @@ pub struct Statistics {
     pub observations_refused: u64,
     /// When the log named one of them last.
     refusal_logged: OnceAMinute,
-    /// The farthest ahead of the clock that an ID of another server was followed, ms.
-    pub max_observed_lead: i64,
+    /// The farthest ahead of the clock that an ID of another server was followed.
+    pub max_observed_lead: Span,
     /// When counting began.
     pub since: pg_sys::TimestampTz,
 }
@@ -119,7 +117,7 @@ impl Taken {
 
 /// [`Generator::take_at_once`], under the lock, counted. The library must have been preloaded.
 #[inline(always)]
-pub fn take_at_once(ids: &Ids, now: i64, request: Request) -> Option<Taken> {
+pub fn take_at_once(ids: &Ids, now: Timestamp, request: Request) -> Option<Taken> {
     let mut locked = lock();
     let Protected { issued, generator, statistics, ring, .. } = &mut *locked;
     let run = generator.take_at_once(ring, now, request, settings::max_burst)?;
@@ -184,14 +182,12 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
 /// [`Generator::observe`], under the lock, counted, for an ID with these parts; true if that is above
 /// all that this server has issued. `None` before this incarnation has begun. The library must
 /// have been preloaded.
-pub fn observe(parts: &Parts, now: i64, max_lead: i64) -> Option<(Observation, bool)> {
+pub fn observe(parts: &Parts, now: Timestamp, max_lead: Span) -> Option<(Observation, bool)> {
     let Parts { timestamp, sequence, .. } = *parts;
     let mut locked = lock();
     let Protected { generator, statistics, ring, .. } = &mut *locked;
     let (before, last) = (generator.timestamp(), generator.last());
-    if generator.floor() <= BEFORE_ALL {
-        return None;
-    }
+    generator.promised()?;
     let observation = generator.observe(ring, timestamp, now, max_lead);
     let is_above = timestamp > before || last.is_some_and(|last| (timestamp, sequence) > last);
     if let Observation::Followed { lead } = observation
@@ -204,7 +200,7 @@ pub fn observe(parts: &Parts, now: i64, max_lead: i64) -> Option<(Observation, b
 
 /// [`Generator::raise_floor`], under the lock: the reservation is durable. Also switches reuse on or
 /// off, as the setting says now. The library must have been preloaded.
-pub fn raise_floor(floor: i64, reserve_after: i64) {
+pub fn raise_floor(floor: Timestamp, reserve_after: Timestamp) {
     let reuse = settings::REUSE_WINDOW.get() > 0;
     let mut locked = lock();
     let Protected { generator, ring, .. } = &mut *locked;
@@ -225,10 +221,10 @@ pub fn generator() -> Generator {
     lock().generator
 }
 
-/// The time up to which IDs might have been issued since the server started, in milliseconds since
-/// the Unix epoch; `None` before the first. The library must have been preloaded.
-pub fn promised() -> Option<i64> {
-    Some(generator().floor()).filter(|floor| *floor > BEFORE_ALL)
+/// The time up to which IDs might have been issued since the server started; `None` before the
+/// first. The library must have been preloaded.
+pub fn promised() -> Option<Timestamp> {
+    generator().promised()
 }
 
 /// Puts another generator in its place. The library must have been preloaded.
@@ -264,7 +260,7 @@ pub fn reset_statistics(now: pg_sys::TimestampTz) {
 /// Counts an ID of this server's own identity that came from elsewhere. Returns how many there are if
 /// the log is to name this one: the first, and one a minute after it. `now` is the boot clock, or
 /// `None` for one that the log does not name in any case. The library must have been preloaded.
-pub fn count_twin(now: Option<i64>) -> Option<u64> {
+pub fn count_twin(now: Option<Span>) -> Option<u64> {
     let mut locked = lock();
     let Statistics { twins, twin_logged, .. } = &mut locked.statistics;
     *twins += 1;
@@ -273,7 +269,7 @@ pub fn count_twin(now: Option<i64>) -> Option<u64> {
 
 /// Counts an ID of another server that was not followed. Returns how many there are if the log is to
 /// name this one, as [`count_twin`] does. The library must have been preloaded.
-pub fn count_refusal(now: i64) -> Option<u64> {
+pub fn count_refusal(now: Span) -> Option<u64> {
     let mut locked = lock();
     let Statistics { observations_refused, refusal_logged, .. } = &mut locked.statistics;
     *observations_refused += 1;
@@ -290,27 +286,27 @@ impl Statistics {
     /// Nothing counted, from this time on.
     pub fn new(since: pg_sys::TimestampTz) -> Statistics {
         Statistics {
-            max_lead: 0,
+            max_lead: Span::ZERO,
             sequence_overflows: 0,
-            overflowed: i64::MIN,
+            overflowed: None,
             waits: 0,
             waited: 0,
             steps_held: 0,
             steps_reused: 0,
             steps_refused: 0,
-            largest_step_back: 0,
+            largest_step_back: Span::ZERO,
             reservations: 0,
             twins: 0,
             twin_logged: OnceAMinute::default(),
             observations_refused: 0,
             refusal_logged: OnceAMinute::default(),
-            max_observed_lead: 0,
+            max_observed_lead: Span::ZERO,
             since,
         }
     }
 
     #[inline(always)]
-    fn issue(&mut self, run: Run, now: i64) {
+    fn issue(&mut self, run: Run, now: Timestamp) {
         // An ID is never behind the clock.
         if run.timestamp != now {
             self.max_lead = self.max_lead.max(run.timestamp - now);
@@ -318,15 +314,14 @@ impl Statistics {
     }
 
     /// Nothing of this millisecond is left for a request: counted once, however many sessions notice.
-    fn overflow(&mut self, timestamp: i64) {
-        if self.overflowed != timestamp {
-            self.overflowed = timestamp;
+    fn overflow(&mut self, timestamp: Timestamp) {
+        if self.overflowed.replace(timestamp) != Some(timestamp) {
             self.sequence_overflows += 1;
         }
     }
 
     /// The highest ID is ahead of the clock by `lead`, of which `hold` was explained before the step.
-    fn step_back(&mut self, lead: i64, hold: i64) {
+    fn step_back(&mut self, lead: Span, hold: Span) {
         self.largest_step_back = self.largest_step_back.max(lead - hold);
         self.max_lead = self.max_lead.max(lead);
     }
@@ -371,9 +366,7 @@ impl Drop for Locked {
 impl Shared {
     fn new() -> Shared {
         let layout = settings::fixed().layout;
-        // Nothing is reserved, so the first request asks the register where to begin, whatever the
-        // clock says.
-        let generator = Generator::starting_after(BEFORE_ALL, 0, layout.last_timestamp());
+        let generator = Generator::not_begun(layout.last_timestamp());
         // SAFETY: reads the clock.
         let statistics = Statistics::new(unsafe { pg_sys::GetCurrentTimestamp() });
         Shared {

@@ -4,6 +4,7 @@
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::horizon::NO_ID;
+use snowflake_core::time::Timestamp;
 
 use crate::generator::horizon_memory;
 use crate::pg::spi;
@@ -17,9 +18,9 @@ pub struct Held {
     pub pid: Option<i32>,
     /// The lower half of its transaction ID, if it is prepared.
     pub xid: Option<u32>,
-    /// The first ID, [`NO_ID`] for a prepared one without any, and the time when it was taken, Unix
-    /// ms; `None` where the role may not see it.
-    pub details: Option<(i64, i64)>,
+    /// The first ID, [`NO_ID`] for a prepared one without any, and when it was taken; `None` where the
+    /// role may not see it.
+    pub details: Option<(i64, Timestamp)>,
 }
 
 /// All of them, and all prepared ones for which there is a prepared slot still.

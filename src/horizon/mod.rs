@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use pgrx::prelude::*;
 use snowflake_core::horizon::{Lookup, Reader, Snapshot};
 use snowflake_core::promise::Wish;
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::generator::{horizon_memory, shared};
 use crate::pg::report::OrRaise;
@@ -48,7 +49,10 @@ pub fn horizon() -> Result<i64, Error> {
     }
     if shared::promised().is_none() {
         // Nothing was issued since the server started: the horizon is where IDs begin.
-        reservation::reserve(fixed, Wish::Reserve { timestamp: i64::MIN, lead: 0 })?;
+        reservation::reserve(
+            fixed,
+            Wish::Reserve { timestamp: Timestamp(i64::MIN), lead: Span::ZERO },
+        )?;
     }
     if settings::REUSE_WINDOW.get() == 0 && shared::generator().reuses() {
         reservation::end_reuse()?;

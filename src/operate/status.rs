@@ -8,6 +8,8 @@ use crate::pg::user::reads_statistics_of;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::generator::Generator;
+use snowflake_core::jump::YEAR;
+use snowflake_core::time::Span;
 
 use crate::generator::clock;
 use crate::generator::shared;
@@ -54,9 +56,9 @@ fn snowflake_stat() -> TableIterator<
         statistics.waited as f64 / 1e6,
         statistics.steps_held as i64,
         statistics.steps_refused as i64,
-        statistics.largest_step_back,
-        lead,
-        statistics.max_lead.max(lead),
+        statistics.largest_step_back.0,
+        lead.0,
+        statistics.max_lead.max(lead).0,
         statistics.reservations as i64,
         from_raw(statistics.since),
         statistics.twins as i64,
@@ -134,7 +136,7 @@ fn snowflake_status() -> TableIterator<
             .map(|(timestamp, sequence)| fixed.ids.compose(timestamp, sequence)),
         last.map(|(timestamp, _)| timestamptz(timestamp)),
         floor.map(timestamptz),
-        generator.map(lead),
+        generator.map(|generator| lead(generator).0),
         fixed.preloaded,
         in_recovery(),
     ))
@@ -147,24 +149,21 @@ fn may_see_ids() -> bool {
         || reads_statistics_of(pg_sys::ROLE_PG_READ_ALL_STATS.into())
 }
 
-/// By how much the last ID, or what was observed, is ahead of the clock, in milliseconds; 0 when it
-/// is not.
-fn lead(generator: Generator) -> i64 {
-    generator.lead(clock::unix_ms()).max(0)
+/// By how much the last ID, or what was observed, is ahead of the clock; zero when it is not.
+fn lead(generator: Generator) -> Span {
+    generator.lead(clock::now()).max(Span::ZERO)
 }
 
 /// When a server starts with less than this left of the timestamp field, it says so in its log.
-pub const LITTLE_TIME: i64 = 365 * DAY;
-/// In milliseconds.
-pub const DAY: i64 = 24 * 60 * 60 * 1000;
+pub const LITTLE_TIME: Span = YEAR;
 
 /// Logs that the timestamp field is about to end, or has not begun. Called while the server starts.
 pub fn log_the_ends() {
     let layout = settings::fixed().layout;
-    let now = clock::unix_ms();
+    let now = clock::now();
     let left = layout.last_timestamp() - now;
     if left < LITTLE_TIME {
-        let ends = match left.div_euclid(DAY) {
+        let ends = match left.0.div_euclid(Span::DAY.0) {
             ..0 => "the timestamp field of snowflake IDs is used up".to_owned(),
             days => format!("the timestamp field of snowflake IDs is used up in {days} days"),
         };

@@ -11,6 +11,7 @@ use std::ptr;
 
 use pgrx::pg_sys::submodules::ffi::pg_guard_ffi_boundary;
 use pgrx::prelude::*;
+use snowflake_core::time::Span;
 
 use crate::pg::encoding::encode;
 use crate::pg::unguarded::{
@@ -21,18 +22,17 @@ use crate::pg::unguarded::{
 /// only, so that it can be asked under the spinlock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnceAMinute {
-    /// By the boot clock, ms; `None` before the first.
-    last: Option<i64>,
+    /// By the boot clock; `None` before the first.
+    last: Option<Span>,
 }
 
 impl OnceAMinute {
     /// Nothing was said yet.
     pub const NEVER: OnceAMinute = OnceAMinute { last: None };
 
-    /// Returns whether it may be said now, by the boot clock in milliseconds, which then counts as
-    /// done.
-    pub fn is_due(&mut self, now: i64) -> bool {
-        let is_due = self.last.is_none_or(|last| now - last >= 60_000);
+    /// Returns whether it may be said now, by the boot clock, which then counts as done.
+    pub fn is_due(&mut self, now: Span) -> bool {
+        let is_due = self.last.is_none_or(|last| now - last >= Span::MINUTE);
         if is_due {
             self.last = Some(now);
         }

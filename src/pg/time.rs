@@ -5,20 +5,19 @@ use std::ffi::CStr;
 
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
+use snowflake_core::time::{Span, Timestamp};
 
-/// 2000-01-01 00:00:00 UTC, where PostgreSQL's timestamps count from, in milliseconds since the
-/// Unix epoch.
-const POSTGRES_EPOCH: i64 = 946_684_800_000;
+/// 2000-01-01 00:00:00 UTC, where PostgreSQL's timestamps count from.
+const POSTGRES_EPOCH: Timestamp = Timestamp(946_684_800_000);
 
-/// PostgreSQL's form of a time in milliseconds since the Unix epoch. Every valid layout's times
-/// fit.
-pub fn raw_timestamptz(unix_ms: i64) -> pg_sys::TimestampTz {
-    (unix_ms - POSTGRES_EPOCH) * 1000
+/// PostgreSQL's form of a time. Every valid layout's times fit.
+pub fn raw_timestamptz(time: Timestamp) -> pg_sys::TimestampTz {
+    (time - POSTGRES_EPOCH).0 * 1000
 }
 
-/// The time in milliseconds since the Unix epoch as a timestamptz. Every valid layout's times fit.
-pub fn timestamptz(unix_ms: i64) -> TimestampWithTimeZone {
-    from_raw(raw_timestamptz(unix_ms))
+/// The time as a timestamptz. Every valid layout's times fit.
+pub fn timestamptz(time: Timestamp) -> TimestampWithTimeZone {
+    from_raw(raw_timestamptz(time))
 }
 
 /// A time of PostgreSQL's own, which is within its range.
@@ -26,41 +25,40 @@ pub fn from_raw(value: pg_sys::TimestampTz) -> TimestampWithTimeZone {
     TimestampWithTimeZone::try_from(value).expect("a time that PostgreSQL knows")
 }
 
-/// The millisecond that a timestamptz is in, since the Unix epoch.
-pub fn floor_ms(ts: TimestampWithTimeZone) -> i64 {
-    unix_ms(ts.into_inner())
+/// The millisecond that a timestamptz is in.
+pub fn floor_ms(ts: TimestampWithTimeZone) -> Timestamp {
+    from_timestamptz(ts.into_inner())
 }
 
-/// The millisecond that PostgreSQL's form of a time is in, since the Unix epoch.
-pub fn unix_ms(ts: pg_sys::TimestampTz) -> i64 {
-    ts.div_euclid(1000) + POSTGRES_EPOCH
+/// The millisecond that PostgreSQL's form of a time is in.
+pub fn from_timestamptz(ts: pg_sys::TimestampTz) -> Timestamp {
+    POSTGRES_EPOCH + Span(ts.div_euclid(1000))
 }
 
-/// The time by PostgreSQL's clock, in milliseconds since the Unix epoch.
-pub fn now_ms() -> i64 {
+/// The time by PostgreSQL's clock.
+pub fn now() -> Timestamp {
     // SAFETY: reads the clock.
-    unix_ms(unsafe { pg_sys::GetCurrentTimestamp() })
+    from_timestamptz(unsafe { pg_sys::GetCurrentTimestamp() })
 }
 
-/// The first millisecond that is not before a timestamptz, since the Unix epoch.
-pub fn ceil_ms(ts: TimestampWithTimeZone) -> i64 {
-    let value = ts.into_inner();
-    value.div_euclid(1000) + i64::from(value.rem_euclid(1000) > 0) + POSTGRES_EPOCH
+/// The first millisecond that is not before a timestamptz.
+pub fn ceil_ms(ts: TimestampWithTimeZone) -> Timestamp {
+    floor_ms(ts) + Span((ts.into_inner().rem_euclid(1000) > 0).into())
 }
 
-/// A time for a message, in the session's time zone.
+/// PostgreSQL's form of a time for a message, in the session's time zone.
 pub fn display_timestamptz(value: pg_sys::TimestampTz) -> String {
     // SAFETY: the answer is a string in static memory, which is copied at once.
     unsafe { CStr::from_ptr(pg_sys::timestamptz_to_str(value)).to_string_lossy().into_owned() }
 }
 
-/// A time in milliseconds since the Unix epoch for a message, in the session's time zone.
-pub fn display(unix_ms: i64) -> String {
-    display_timestamptz(raw_timestamptz(unix_ms))
+/// A time for a message, in the session's time zone.
+pub fn display(time: Timestamp) -> String {
+    display_timestamptz(raw_timestamptz(time))
 }
 
 /// A length of time for a message: milliseconds, or from a second on, as PostgreSQL writes an interval.
-pub fn interval(ms: i64) -> String {
+pub fn interval(Span(ms): Span) -> String {
     if ms.abs() < 1000 {
         return format!("{ms} ms");
     }

@@ -13,7 +13,7 @@ use super::{reservation, restored_copy, upstream};
 use crate::settings;
 
 /// How often the worker looks.
-const PERIOD: Duration = Duration::from_millis(LOOK as u64);
+const PERIOD: Duration = Duration::from_millis(LOOK.0 as u64);
 
 /// How long it waits after a reservation that was refused.
 const AGAIN: Duration = Duration::from_secs(1);

@@ -6,6 +6,7 @@ use pgrx::prelude::*;
 use snowflake_core::jump::Jump;
 use snowflake_core::promise::{Refusal, Unreadable};
 use snowflake_core::register::RecordError;
+use snowflake_core::time::Timestamp;
 
 use super::register;
 use crate::generator::shared;
@@ -153,7 +154,7 @@ pub fn refused(message: &str) -> ErrorReport {
 }
 
 /// The register was deleted while the server runs. What this server has issued is in its memory.
-pub(super) fn deleted(promised: Option<i64>) -> ErrorReport {
+pub(super) fn deleted(promised: Option<Timestamp>) -> ErrorReport {
     let report = report::new(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!(

@@ -5,6 +5,7 @@ use crate::pg::time;
 use snowflake_core::jump::{Jump, NOTABLE};
 use snowflake_core::promise::News;
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};
+use snowflake_core::time::{Span, Timestamp};
 
 use super::error::{deleted, jumped};
 use super::{register, upstream};
@@ -17,18 +18,18 @@ use crate::settings;
 pub enum LogEntry {
     /// There was no register, so one was created.
     Created {
-        /// Where IDs start, Unix ms.
-        after: i64,
+        /// Where IDs start.
+        after: Timestamp,
     },
     /// The register was deleted while the server runs.
     RegisterDeleted {
-        /// Up to when IDs may be issued, Unix ms.
-        promised: i64,
+        /// Up to when IDs may be issued.
+        promised: Timestamp,
     },
     /// The clock was set back.
     SteppedBack {
-        /// By how much it is behind the last ID, ms.
-        lead: i64,
+        /// By how much it is behind the last ID.
+        lead: Span,
         /// Whether IDs continue from there; otherwise, unused IDs of repeated milliseconds are
         /// issued.
         is_held: bool,
@@ -45,8 +46,8 @@ pub struct Began {
     recorded: Record,
     issuer: Issuer,
     start: Start,
-    /// How far the clock is ahead of that of the upstream, ms; `None` where nothing is known of it.
-    ahead_of_upstream: Option<i64>,
+    /// How far the clock is ahead of that of the upstream; `None` where nothing is known of it.
+    ahead_of_upstream: Option<Span>,
 }
 
 impl Began {
@@ -55,7 +56,7 @@ impl Began {
         recorded: Record,
         issuer: &Issuer,
         start: Start,
-        ahead_of_upstream: Option<i64>,
+        ahead_of_upstream: Option<Span>,
     ) -> Began {
         Began { recorded, issuer: *issuer, start, ahead_of_upstream }
     }
@@ -119,7 +120,7 @@ impl Began {
             Some(by) if *by < -NOTABLE => {
                 detail += &format!(
                     " The clock is {} behind that of the server that this one followed.",
-                    time::interval(-by)
+                    time::interval(-*by)
                 )
             }
             _ => {}
@@ -162,7 +163,7 @@ impl Logged {
             LogEntry::RegisterDeleted { .. } => 2,
             LogEntry::Created { .. } | LogEntry::Began(_) => return Some(entry),
         };
-        self.0[kind].is_due(clock::boot_ms()).then_some(entry)
+        self.0[kind].is_due(clock::since_boot()).then_some(entry)
     }
 }
 

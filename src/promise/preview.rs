@@ -5,6 +5,7 @@ use pgrx::prelude::*;
 use snowflake_core::jump::{Jump, Verdict};
 use snowflake_core::promise::Promise;
 use snowflake_core::register::Issuer;
+use snowflake_core::time::{Span, Timestamp};
 
 use super::error::Error;
 use super::reservation::{self, issuer, issuer_on};
@@ -22,13 +23,13 @@ pub struct Preview {
     /// Whether the layout from before is then still accepted.
     pub accepts_former: bool,
     /// The next ID would be above this timestamp.
-    pub after: i64,
+    pub after: Timestamp,
     /// How much of the lead of `after` over the clock is explained.
-    pub hold: i64,
+    pub hold: Span,
     /// What would be done about the clock, and the jump that decides it.
     pub verdict: (Verdict, Jump),
     /// How far it is ahead of the clock of the server that this one follows, or followed.
-    pub ahead_of_upstream: Option<i64>,
+    pub ahead_of_upstream: Option<Span>,
     /// Whether this is a standby with the identity of the server that it follows.
     pub shares_identity: bool,
     /// Whether this server might be a copy with the identity of its original, and nobody has seen to
@@ -65,7 +66,7 @@ pub fn preview(fixed: &Fixed) -> Result<Preview, Error> {
         && !fixed.preloaded
         && let Some(message) = upstream::last_message()
     {
-        promise.hear(message.clocks(i64::MAX));
+        promise.hear(message.clocks(None));
     }
     let starting = promise.starting(&issuer, Ok(record), clocks)?;
     // What was written on an earlier timeline says nothing of the server that it follows now.

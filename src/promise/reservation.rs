@@ -28,6 +28,7 @@ use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::jump::Clocks;
 use snowflake_core::promise::{Effect, Event, Outcome, Promise, Refusal, Unreadable, Wish};
 use snowflake_core::register::{Issuer, Record, RecordError, Writer};
+use snowflake_core::time::Span;
 
 use super::error::Error;
 use super::log::{LogEntry, Logged};
@@ -191,7 +192,7 @@ fn perform(effect: Effect, closed: &Closed) -> Result<Event, Error> {
         Effect::Overwrite(record) => register::overwrite(&record, closed)?,
         Effect::FlushSoon(position) => register::flush_soon(position),
         Effect::SyncEntry => register::sync_entry(),
-        Effect::Raise { floor, next_after } => shared::raise_floor(floor, next_after),
+        Effect::Raise { floor, reserve_after } => shared::raise_floor(floor, reserve_after),
         Effect::Restart(generator) => shared::restart(generator),
         Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => {}
     }
@@ -226,7 +227,7 @@ pub fn keep_upstream(clocks: Clocks) {
 }
 
 /// Logs that the clock was set back, and whether the step is held or unused IDs are issued.
-pub fn log_step_back(lead: i64, is_held: bool) -> Result<(), Error> {
+pub fn log_step_back(lead: Span, is_held: bool) -> Result<(), Error> {
     locked(|protected, entries| {
         entries.extend(protected.logged.due(LogEntry::SteppedBack { lead, is_held }));
         Ok(())
@@ -249,9 +250,9 @@ pub(super) fn issuer_on(fixed: &Fixed, timeline: u32) -> Issuer {
         timeline,
         layout: fixed.layout,
         writer: Writer { datacenter_id, worker_id, machine: clock::machine() },
-        failover_margin: settings::FAILOVER_MARGIN.get().into(),
-        max_observed_lead: settings::MAX_OBSERVED_LEAD.get().into(),
-        max_backward_step: settings::limits().max_backward_step,
+        failover_margin: settings::FAILOVER_MARGIN.span(),
+        max_observed_lead: settings::MAX_OBSERVED_LEAD.span(),
+        max_backward_step: settings::MAX_BACKWARD_STEP.limit(),
         max_forward_step: settings::MAX_FORWARD_STEP.limit(),
         start_after: fixed.start_after,
         is_restored: fixed.preloaded && restored_copy::is_restored(),

@@ -19,6 +19,7 @@ use crate::pg::time;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::jump::Clocks;
+use snowflake_core::time::Span;
 
 use crate::generator::clock;
 use crate::generator::spinlock::SpinLock;
@@ -29,10 +30,10 @@ static LAST_LOOK: PgAtomic<Look> = unsafe { PgAtomic::new(c"snowflake_upstream")
 /// What the worker found when it looked last. It is the only process that writes this, and it
 /// continues from here when it is started again.
 struct Look {
-    /// When it looked: [`clock::boot_ms`]. At first, when the server started.
+    /// When it looked: [`clock::since_boot`]. At first, when the server started.
     at: AtomicI64,
-    /// The same, but `i64::MIN` until it has looked.
-    looked: AtomicI64,
+    /// Whether it has looked.
+    has_looked: AtomicBool,
     /// The last message that it used, in the fields of [`Message`]. 0 before the first one.
     sent: AtomicI64,
     received: AtomicI64,
@@ -47,8 +48,8 @@ unsafe impl PGRXSharedMemory for Look {}
 pub fn init() {
     pg_shmem_init!(
         LAST_LOOK = Look {
-            at: clock::boot_ms().into(),
-            looked: i64::MIN.into(),
+            at: clock::since_boot().0.into(),
+            has_looked: false.into(),
             sent: 0.into(),
             received: 0.into(),
             connected: false.into(),
@@ -110,8 +111,8 @@ fn walreceiver() -> Walreceiver {
 
 impl Message {
     /// What the upstream's clock says now, by this message, which came since the last look.
-    pub fn clocks(self, unseen: i64) -> Clocks {
-        let [sent, received] = [self.sent, self.received].map(time::unix_ms);
+    pub fn clocks(self, unseen: Option<Span>) -> Clocks {
+        let [sent, received] = [self.sent, self.received].map(time::from_timestamptz);
         Clocks::of_upstream(sent, received, clock::clocks(), unseen)
     }
 }
@@ -121,22 +122,24 @@ impl Message {
 pub fn look(keep: impl FnOnce(Clocks)) {
     let last = LAST_LOOK.get();
     last.connected.store(was_connected(), Relaxed);
-    let (message, now) = (last_message(), clock::boot_ms());
+    let (message, now) = (last_message(), clock::since_boot());
     let seen = Message { sent: last.sent.load(Relaxed), received: last.received.load(Relaxed) };
     if let Some(message) = message.filter(|message| *message != seen) {
-        keep(message.clocks(now - last.at.load(Relaxed)));
+        keep(message.clocks(Some(now - Span(last.at.load(Relaxed)))));
         last.sent.store(message.sent, Relaxed);
         last.received.store(message.received, Relaxed);
     }
-    last.at.store(now, Relaxed);
-    last.looked.store(now, Relaxed);
+    last.at.store(now.0, Relaxed);
+    last.has_looked.store(true, Relaxed);
 }
 
-/// A worker that has not looked for longer than this does not run, ms: it looks five times a second,
-/// and PostgreSQL starts one again that has ended after 5 seconds.
-const GONE: i64 = 10_000;
+/// A worker that has not looked for longer than this does not run: it looks five times a second, and
+/// PostgreSQL starts one again that has ended after 5 seconds.
+const GONE: Span = Span(10_000);
 
 /// Whether the worker runs. The library must have been preloaded.
 pub fn has_worker() -> bool {
-    clock::boot_ms().saturating_sub(LAST_LOOK.get().looked.load(Relaxed)) < GONE
+    let last = LAST_LOOK.get();
+    let is_recent = || clock::since_boot() - Span(last.at.load(Relaxed)) < GONE;
+    last.has_looked.load(Relaxed) && is_recent()
 }

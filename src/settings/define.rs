@@ -12,6 +12,7 @@ use std::ffi::CString;
 use crate::pg::report::OrRaise;
 use pgrx::{GucContext, pg_sys};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
+use snowflake_core::time::Timestamp;
 
 use super::condition::Named;
 use super::error::Error;
@@ -115,7 +116,7 @@ fn configured(preloading: bool) -> Result<Layout, Error> {
     Ok(layout)
 }
 
-fn checked_layout(epoch: i64, bits: impl Fn(&Int) -> i32) -> Result<Layout, Error> {
+fn checked_layout(epoch: Timestamp, bits: impl Fn(&Int) -> i32) -> Result<Layout, Error> {
     let [datacenter, worker, sequence] = WIDTHS.map(|width| bits(width) as u32);
     Layout::new(epoch, Widths { datacenter, worker, sequence }).map_err(Error::Layout)
 }

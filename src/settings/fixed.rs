@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use snowflake_core::layout::{Ids, Layout};
+use snowflake_core::time::Timestamp;
 
 use super::condition::Named;
 use super::error::Error;
@@ -36,8 +37,8 @@ pub struct Fixed {
     pub last_sequence: u32,
     /// This server's IDs.
     pub ids: Ids,
-    /// Every start begins above this time, in milliseconds since the Unix epoch.
-    pub start_after: Option<i64>,
+    /// Every start begins above this time.
+    pub start_after: Option<Timestamp>,
 }
 
 impl Fixed {

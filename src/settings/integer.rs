@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 use snowflake_core::layout::{Layout, SUM_RANGE};
+use snowflake_core::time::Span;
 
 use super::error::Error;
 use super::placeholder;
@@ -94,9 +95,13 @@ impl Int {
         name: &'static CStr,
         short: &'static CStr,
         long: &'static CStr,
-        default: i32,
+        default: Option<Span>,
         range: RangeInclusive<i32>,
     ) -> Int {
+        let default = match default {
+            Some(Span(default)) => default as i32,
+            None => NO_LIMIT,
+        };
         Int {
             name,
             short,
@@ -118,13 +123,16 @@ impl Int {
         unsafe { *self.value.as_ptr() }
     }
 
+    /// The value of a length of time.
+    #[inline(always)]
+    pub fn span(&self) -> Span {
+        Span(self.get().into())
+    }
+
     /// The value of a limit; `None` is no limit.
     #[inline(always)]
-    pub fn limit(&self) -> Option<i64> {
-        match self.get() {
-            NO_LIMIT => None,
-            limit => Some(i64::from(limit)),
-        }
+    pub fn limit(&self) -> Option<Span> {
+        Some(self.span()).filter(|limit| *limit != Span(NO_LIMIT.into()))
     }
 
     /// The value in the configuration, or the default; an error when the value is not valid. The

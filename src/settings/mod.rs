@@ -29,6 +29,7 @@ use std::ffi::CString;
 
 use snowflake_core::defaults::MAX_QUEUE;
 use snowflake_core::generator::Limits;
+use snowflake_core::time::Span;
 
 pub use condition::Named;
 pub use define::init;
@@ -42,22 +43,22 @@ pub use table::{
 use table::{MAX_BURST, SEQUENCE_JITTER};
 pub use valid::schema_names;
 
-/// The largest limit that a setting can name, in milliseconds: 24 days.
-pub const LARGEST_LIMIT: i64 = i32::MAX as i64;
+/// The largest limit that a setting can name: 24 days.
+pub const LARGEST_LIMIT: Span = Span(i32::MAX as i64);
 
-/// `snowflake.max_burst`, in milliseconds; `i64::MAX` is no limit.
+/// `snowflake.max_burst`; `None` is no limit.
 #[inline(always)]
-pub fn max_burst() -> i64 {
-    MAX_BURST.limit().unwrap_or(i64::MAX)
+pub fn max_burst() -> Option<Span> {
+    MAX_BURST.limit()
 }
 
 /// The limits that the generator decides by, as they are set now.
 pub fn limits() -> Limits {
     Limits {
         max_burst: max_burst(),
-        reuse_window: REUSE_WINDOW.get().into(),
-        max_backward_step: MAX_BACKWARD_STEP.limit().unwrap_or(i64::MAX),
-        max_wait: MAX_WAIT.limit().unwrap_or(i64::MAX),
+        reuse_window: REUSE_WINDOW.span(),
+        max_backward_step: MAX_BACKWARD_STEP.limit(),
+        max_wait: MAX_WAIT.limit(),
         max_queue: MAX_QUEUE,
     }
 }

@@ -7,6 +7,7 @@ use snowflake_core::condition::{Condition, Numbered};
 use snowflake_core::defaults;
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::ring;
+use snowflake_core::time::{Span, Timestamp};
 
 use super::integer::{Int, NO_LIMIT};
 use super::text::{Text, check_hook};
@@ -51,8 +52,8 @@ static SEQUENCE_BITS: Int = Int::of_bits(
     1,
 );
 
-/// The epoch, in milliseconds since the Unix epoch.
-pub static EPOCH: Text<i64> = Text {
+/// The epoch.
+pub static EPOCH: Text<Timestamp> = Text {
     name: c"snowflake.epoch",
     short: c"The instant that timestamps in IDs count from.",
     long: c"An ISO 8601 instant with an offset, or milliseconds since 1970-01-01 00:00:00 UTC.",
@@ -110,9 +111,8 @@ pub static WORKER_ID_FROM: Text<Option<Numbered>> = Text {
     hook: check_hook!(WORKER_ID_FROM),
 };
 
-/// The time that every start begins above, in milliseconds since the Unix epoch; `None` where it is
-/// empty.
-pub static START_AFTER: Text<Option<i64>> = Text {
+/// The time that every start begins above; `None` where it is empty.
+pub static START_AFTER: Text<Option<Timestamp>> = Text {
     name: c"snowflake.start_after",
     short: c"Every start issues IDs above this time.",
     long:
@@ -153,7 +153,7 @@ pub static MAX_BURST: Int = Int::of_milliseconds(
     c"How far a burst of IDs may run ahead of the clock.",
     c"With 0, a call waits for the next millisecond when a sequence is used up; with -1, there is \
         no limit.",
-    defaults::LIMITS.max_burst as i32,
+    defaults::LIMITS.max_burst,
     NO_LIMIT..=i32::MAX,
 );
 
@@ -163,7 +163,7 @@ pub static REUSE_WINDOW: Int = Int::of_milliseconds(
     c"The largest step back of the clock after which unused IDs of repeated milliseconds are \
         issued.",
     c"IDs might be smaller than earlier ones until the clock has passed these. 0 is off.",
-    defaults::LIMITS.reuse_window as i32,
+    Some(defaults::LIMITS.reuse_window),
     0..=ring::MILLISECONDS as i32,
 );
 
@@ -172,7 +172,7 @@ pub static MAX_BACKWARD_STEP: Int = Int::of_milliseconds(
     c"snowflake.max_backward_step",
     c"The largest step back of the clock that is held: IDs continue from the last timestamp.",
     c"With 0, no step is held; with -1, all are.",
-    defaults::LIMITS.max_backward_step as i32,
+    defaults::LIMITS.max_backward_step,
     NO_LIMIT..=i32::MAX,
 );
 
@@ -181,7 +181,7 @@ pub static MAX_WAIT: Int = Int::of_milliseconds(
     c"snowflake.max_wait",
     c"The longest wait for a clock that is behind by more than max_backward_step.",
     c"With 0, a call is refused at once; with -1, there is no limit.",
-    defaults::LIMITS.max_wait as i32,
+    defaults::LIMITS.max_wait,
     NO_LIMIT..=i32::MAX,
 );
 
@@ -192,7 +192,7 @@ pub static MAX_FORWARD_STEP: Int = Int {
         c"snowflake.max_forward_step",
         c"The largest jump ahead of the clock that IDs follow.",
         c"A larger one is refused until a superuser confirms it; with -1, none is refused.",
-        defaults::MAX_FORWARD_STEP as i32,
+        Some(defaults::MAX_FORWARD_STEP),
         NO_LIMIT..=i32::MAX,
     )
 };
@@ -202,7 +202,7 @@ pub static FAILOVER_MARGIN: Int = Int::of_milliseconds(
     c"snowflake.failover_margin",
     c"How far beyond the floor a server starts after a change of timeline.",
     c"For what a primary might have issued that never reached this server.",
-    defaults::FAILOVER_MARGIN as i32,
+    Some(defaults::FAILOVER_MARGIN),
     0..=i32::MAX,
 );
 
@@ -212,7 +212,7 @@ pub static MAX_OBSERVED_LEAD: Int = Int::of_milliseconds(
     c"How far ahead of the clock an observed ID of another server may take this one.",
     c"An ID that is further ahead is not followed. 0 follows IDs up to the clock. A promotion that \
         goes on with an identity adds as much to failover_margin.",
-    0,
+    Some(Span::ZERO),
     0..=i32::MAX,
 );
 
@@ -225,7 +225,7 @@ pub static SEQUENCE_JITTER: Int = Int {
         c"A new millisecond starts with a random sequence from 0 to this.",
         c"Spreads IDs evenly over shards that are chosen by id modulo n, and costs capacity in \
             return.",
-        0,
+        Some(Span::ZERO),
         0..=i32::MAX,
     )
 };

@@ -9,6 +9,7 @@ use pgrx::prelude::*;
 use snowflake_core::epoch as instant;
 use snowflake_core::jump::SMALLEST_LIMIT;
 use snowflake_core::layout::Layout;
+use snowflake_core::time::Timestamp;
 
 use super::error::explain;
 use super::fixed::FIXED;
@@ -18,12 +19,12 @@ const EPOCH_RULE: &str = "The epoch is an ISO 8601 instant with an offset, such 
     '2010-11-04T01:42:54.657Z', or a number of milliseconds since 1970-01-01 00:00:00 UTC; in whole \
     milliseconds, not before 1970 and not in the future.";
 
-/// Reads `snowflake.epoch`, in milliseconds since the Unix epoch.
-pub fn epoch(text: &str) -> Result<i64, String> {
+/// Reads `snowflake.epoch`.
+pub fn epoch(text: &str) -> Result<Timestamp, String> {
     // A server whose clock is wrong has to start: an epoch in the future stops generating, and
     // nothing else.
     let is_starting = FIXED.get().is_none();
-    let latest = if is_starting { i64::MAX } else { time::now_ms() };
+    let latest = if is_starting { None } else { Some(time::now()) };
     instant::parse(text, latest)
         .map_err(|error| format!("The value is not valid: {error}. {EPOCH_RULE}"))
 }
@@ -68,9 +69,9 @@ const START_RULE: &str = "The valid values are an ISO 8601 instant with an offse
     '2026-01-01 00:00:00+00', a number of milliseconds since 1970-01-01 00:00:00 UTC, and the empty \
     string.";
 
-/// Reads `snowflake.start_after`, in milliseconds since the Unix epoch; `None` where it is empty.
+/// Reads `snowflake.start_after`; `None` where it is empty.
 /// While the server starts, the layout is not fixed yet, and [`super::define`] compares with it.
-pub fn start_after(text: &str) -> Result<Option<i64>, String> {
+pub fn start_after(text: &str) -> Result<Option<Timestamp>, String> {
     if text.trim().is_empty() {
         return Ok(None);
     }
@@ -84,7 +85,7 @@ pub fn start_after(text: &str) -> Result<Option<i64>, String> {
 
 /// Refuses a time before the epoch, which protects from nothing, and one that no ID can be after.
 /// Most likely it is a number of seconds, or of microseconds.
-pub fn check_start_after(time: Option<i64>, layout: &Layout) -> Result<(), String> {
+pub fn check_start_after(time: Option<Timestamp>, layout: &Layout) -> Result<(), String> {
     let (epoch, last) = (layout.epoch(), layout.last_timestamp());
     let why = match time {
         Some(time) if time < epoch => {
@@ -100,7 +101,7 @@ pub fn check_start_after(time: Option<i64>, layout: &Layout) -> Result<(), Strin
 
 /// Checks `snowflake.max_forward_step`: -1, or no less than what two clocks can seem to differ by.
 pub const FORWARD_STEP: Check = Check {
-    is_valid: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT,
+    is_valid: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT.0,
     rule: || {
         format!(
             "The valid values are -1, and {SMALLEST_LIMIT} ms to {} ms: a smaller difference \

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use snowflake_core::defaults::LIMITS;
-use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request, Seen};
+use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request};
 use snowflake_core::layout::Layout;
 use snowflake_core::ring::Ring;
 use snowflake_core::text::{from_base62, iso8601, to_base62};
+use snowflake_core::time::{Span, Timestamp};
 
-const NOW: i64 = 1_800_000_000_000;
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
 const ID: i64 = 1_268_118_639_732_232_192;
 
 /// One ID of the default layout, and one of a sequence that has no end.
@@ -19,8 +20,9 @@ const ONE: Request =
 const ENDLESS: Request = Request { last_sequence: u32::MAX - 1, ..ONE };
 
 fn ready() -> Generator {
-    let mut generator = Generator::starting_after(NOW - 1, 0, Layout::TWITTER.last_timestamp());
-    generator.raise_floor(NOW + 1_000_000, NOW + 999_000);
+    let mut generator =
+        Generator::starting_after(NOW - Span(1), Span::ZERO, Layout::TWITTER.last_timestamp());
+    generator.raise_floor(NOW + Span(1_000_000), NOW + Span(999_000));
     generator
 }
 
@@ -35,21 +37,22 @@ fn generator(criterion: &mut Criterion) {
     let mut now = NOW;
     criterion.bench_function("take_at_once: a new millisecond each time", |bencher| {
         bencher.iter(|| {
-            now += 1;
-            next.raise_floor(now + 2000, now + 1000);
+            now += Span(1);
+            next.raise_floor(now + Span(2000), now + Span(1000));
             next.take_at_once(&mut ring, black_box(now), ONE, || LIMITS.max_burst)
         });
     });
     let mut behind = ready();
-    let mut seen = Seen::NOTHING;
+    let mut seen = None;
     criterion.bench_function("take: refused", |bencher| {
-        let limits = Limits { max_backward_step: 0, max_wait: 0, ..LIMITS };
+        let limits =
+            Limits { max_backward_step: Some(Span::ZERO), max_wait: Some(Span::ZERO), ..LIMITS };
         behind.take(&mut ring, Reading { now: NOW, seen }, ENDLESS, &limits);
         bencher.iter(|| {
-            let reading = Reading { now: black_box(NOW - 1000), seen };
+            let reading = Reading { now: black_box(NOW - Span(1000)), seen };
             let decision = behind.take(&mut ring, reading, ENDLESS, &limits);
             if let Decision::Reread { seen: now_seen } = decision {
-                seen = now_seen;
+                seen = Some(now_seen);
             }
             decision
         });

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::generator::{Decision, Limits, Observation, Reading, Request, Run, Seen, WaitReason};
 use crate::promise::Wish;
+use crate::time::{Span, Timestamp};
 
 /// The most IDs that one call takes at once.
 pub const LONGEST_RUN: u32 = 4096;
@@ -13,15 +14,20 @@ pub const LONGEST_RUN: u32 = 4096;
 /// A request of more than one ID leaves one in this many of a millisecond's IDs to others.
 const LEFT_TO_OTHERS: u32 = 32;
 
-/// The longest wait before a call asks again, in milliseconds: somebody might set the clock right.
-const LOOK_AGAIN: i64 = 100;
+/// The longest wait before a call asks again: somebody might set the clock right.
+const LOOK_AGAIN: Span = Span(100);
 
 /// Builds a request. One of more than one ID leaves the millisecond's last IDs to
 /// others. Otherwise they would wait for the next millisecond, and might find it used up, too.
 /// Where a burst may run ahead of the clock, nobody waits. `last` is the largest sequence.
 #[inline(always)]
-pub fn request(first: u32, want: u32, last: u32, max_burst: impl FnOnce() -> i64) -> Request {
-    let leaves = want > 1 && max_burst() == 0;
+pub fn request(
+    first: u32,
+    want: u32,
+    last: u32,
+    max_burst: impl FnOnce() -> Option<Span>,
+) -> Request {
+    let leaves = want > 1 && max_burst() == Some(Span::ZERO);
     let leave = if leaves { (last + 1) / LEFT_TO_OTHERS } else { 0 };
     Request { first, want, last_sequence: last, leave }
 }
@@ -33,21 +39,21 @@ pub trait Session {
     type Error: From<Decision>;
 
     /// Reads the wall clock, having seen this.
-    fn read(&mut self, seen: Seen) -> Result<Reading, Self::Error>;
+    fn read(&mut self, seen: Option<Seen>) -> Result<Reading, Self::Error>;
 
     /// Asks the generator for so many IDs: [`Generator::take`](crate::generator::Generator::take).
     fn take(&mut self, by: Reading, want: u32, limits: &Limits) -> Result<Decision, Self::Error>;
 
-    /// Waits for the clock to reach `until`, in milliseconds since the Unix epoch, but for no more
-    /// than `longest` milliseconds of the boot clock. Returns how long that was.
-    fn wait(&mut self, until: i64, longest: i64) -> Result<Duration, Self::Error>;
+    /// Waits for the clock to reach `until`, but for no more than `longest` by the boot clock. Returns
+    /// how long that was.
+    fn wait(&mut self, until: Timestamp, longest: Span) -> Result<Duration, Self::Error>;
 
     /// Makes a reservation.
     fn reserve(&mut self, wish: Wish) -> Result<(), Self::Error>;
 
-    /// Logs that the clock is behind by so many milliseconds, because it was set back, and whether
-    /// the step is held or unused IDs are issued. Where there is no log, nothing.
-    fn log_step_back(&mut self, _lead: i64, _is_held: bool) -> Result<(), Self::Error> {
+    /// Logs that the clock is behind by so much, because it was set back, and whether the step is held
+    /// or unused IDs are issued. Where there is no log, nothing.
+    fn log_step_back(&mut self, _lead: Span, _is_held: bool) -> Result<(), Self::Error> {
         Ok(())
     }
 }
@@ -55,12 +61,12 @@ pub trait Session {
 /// Takes at least one and at most `want` IDs. Whatever has to be done for them is done before.
 pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<Run, S::Error> {
     let (mut waited, mut behind) = (Duration::ZERO, Duration::ZERO);
-    let mut seen = Seen::NOTHING;
+    let mut seen = None;
     loop {
         // However often somebody sets the clock back, one call waits for max_wait at most.
-        let max_wait = limits.max_wait - behind.as_millis() as i64;
+        let max_wait = limits.max_wait.map(|longest| longest - behind.into());
         // Where single IDs fill each millisecond before it comes, a run has none left. It takes its turn.
-        let want = if waited.as_millis() as i64 > limits.max_queue { 1 } else { want };
+        let want = if Span::from(waited) > limits.max_queue { 1 } else { want };
         let reading = session.read(seen)?;
         seen = match session.take(reading, want, &Limits { max_wait, ..*limits })? {
             Decision::Issue(run) => return Ok(run),
@@ -81,10 +87,10 @@ pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<R
                 }
                 return Ok(run);
             }
-            Decision::Reread { seen } => seen,
+            Decision::Reread { seen } => Some(seen),
             Decision::Hold { seen, lead } => {
                 session.log_step_back(lead, true)?;
-                seen
+                Some(seen)
             }
             Decision::Wait { seen, until, reason } => {
                 let lasted = session.wait(until, LOOK_AGAIN)?;
@@ -92,11 +98,11 @@ pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<R
                 if reason == WaitReason::ClockBehind {
                     behind += lasted;
                 }
-                seen
+                Some(seen)
             }
             Decision::Reserve { timestamp } => {
-                session.reserve(Wish::Reserve { timestamp, lead: 0 })?;
-                Seen::NOTHING
+                session.reserve(Wish::Reserve { timestamp, lead: Span::ZERO })?;
+                None
             }
             refusal @ (Decision::Refuse { .. } | Decision::EndOfField) => {
                 return Err(refusal.into());
@@ -106,13 +112,13 @@ pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<R
 }
 
 /// Lets every ID from now on be of a later timestamp than this one, which was seen in an ID of another
-/// server, unless that is more than `max_lead` milliseconds ahead of the clock. `ask` reads the clock,
+/// server, unless that is more than `max_lead` ahead of the clock. `ask` reads the clock,
 /// and then asks the generator: [`Generator::observe`](crate::generator::Generator::observe). It
 /// returns `None` before the generator has begun, because nothing is known of what was issued then.
 pub fn observe<S, E>(
     session: &mut S,
-    timestamp: i64,
-    max_lead: i64,
+    timestamp: Timestamp,
+    max_lead: Span,
     mut ask: impl FnMut(&mut S) -> Option<Observation>,
     mut reserve: impl FnMut(&mut S, Wish) -> Result<(), E>,
 ) -> Result<Observation, E> {

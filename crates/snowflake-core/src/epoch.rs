@@ -1,8 +1,7 @@
 //! The written form of an epoch: ISO 8601 with an offset, or milliseconds since the Unix epoch.
 
-use jiff::Timestamp;
-
 use crate::layout::EPOCH_RANGE;
+use crate::time::{Span, Timestamp};
 
 /// Reasons for which a text is not an epoch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,63 +20,63 @@ pub enum EpochError {
     Future,
 }
 
-/// Reads an epoch, in milliseconds since the Unix epoch. `now` is the present in the same unit: an
-/// epoch after it is refused, since IDs count up from their epoch.
+/// Reads an epoch. One after `now` is refused, since IDs count up from their epoch; `None` is a
+/// clock that might be wrong.
 ///
 /// ```
 /// use snowflake_core::epoch::{parse, EpochError};
+/// use snowflake_core::time::Timestamp;
 ///
-/// let now = 1_800_000_000_000;
-/// assert_eq!(parse("2010-11-04T01:42:54.657Z", now), Ok(1_288_834_974_657));
-/// assert_eq!(parse("2010-11-04T02:42:54.657+01:00", now), Ok(1_288_834_974_657));
-/// assert_eq!(parse("1288834974657", now), Ok(1_288_834_974_657));
+/// let now = Some(Timestamp(1_800_000_000_000));
+/// assert_eq!(parse("2010-11-04T01:42:54.657Z", now), Ok(Timestamp(1_288_834_974_657)));
+/// assert_eq!(parse("2010-11-04T02:42:54.657+01:00", now), Ok(Timestamp(1_288_834_974_657)));
+/// assert_eq!(parse("1288834974657", now), Ok(Timestamp(1_288_834_974_657)));
 /// assert_eq!(parse("2010-11-04T01:42:54.657", now), Err(EpochError::Syntax));
 /// ```
-pub fn parse(text: &str, now: i64) -> Result<i64, EpochError> {
+pub fn parse(text: &str, now: Option<Timestamp>) -> Result<Timestamp, EpochError> {
     let (epoch, rest) = milliseconds(text)?;
     if rest != 0 {
         return Err(EpochError::Fraction);
     }
     if epoch < *EPOCH_RANGE.start() {
         Err(EpochError::BeforeUnix)
-    } else if epoch > now.min(*EPOCH_RANGE.end()) {
+    } else if epoch > *EPOCH_RANGE.end() || now.is_some_and(|now| epoch > now) {
         Err(EpochError::Future)
     } else {
         Ok(epoch)
     }
 }
 
-/// Reads a time in the same forms, in milliseconds since the Unix epoch. A time between two
-/// milliseconds becomes the later one.
+/// Reads a time in the same forms. A time between two milliseconds becomes the later one.
 ///
 /// ```
 /// use snowflake_core::epoch::parse_time;
+/// use snowflake_core::time::Timestamp;
 ///
-/// assert_eq!(parse_time("2026-01-01 00:00:00.0001+00"), Ok(1_767_225_600_001));
-/// assert_eq!(parse_time("1767225600001"), Ok(1_767_225_600_001));
+/// assert_eq!(parse_time("2026-01-01 00:00:00.0001+00"), Ok(Timestamp(1_767_225_600_001)));
+/// assert_eq!(parse_time("1767225600001"), Ok(Timestamp(1_767_225_600_001)));
 /// ```
-pub fn parse_time(text: &str) -> Result<i64, EpochError> {
+pub fn parse_time(text: &str) -> Result<Timestamp, EpochError> {
     let (time, rest) = milliseconds(text)?;
-    let time = time + i64::from(rest > 0);
-    if time < 0 { Err(EpochError::BeforeUnix) } else { Ok(time) }
+    let time = time + Span((rest > 0).into());
+    if time < Timestamp(0) { Err(EpochError::BeforeUnix) } else { Ok(time) }
 }
 
-/// Reads the text: milliseconds since the Unix epoch, cut towards it, and the nanoseconds that are
-/// left.
-fn milliseconds(text: &str) -> Result<(i64, i32), EpochError> {
+/// Reads the text: the millisecond, cut towards the Unix epoch, and the nanoseconds that are left.
+fn milliseconds(text: &str) -> Result<(Timestamp, i32), EpochError> {
     let text = text.trim();
     if let Ok(milliseconds) = text.parse() {
-        return Ok((milliseconds, 0));
+        return Ok((Timestamp(milliseconds), 0));
     }
-    let instant: Timestamp = text.parse().map_err(|_| EpochError::Syntax)?;
-    Ok((instant.as_millisecond(), instant.subsec_nanosecond() % 1_000_000))
+    let instant: jiff::Timestamp = text.parse().map_err(|_| EpochError::Syntax)?;
+    Ok((Timestamp(instant.as_millisecond()), instant.subsec_nanosecond() % 1_000_000))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NOW: i64 = 1_800_000_000_000;
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
     #[test]
     fn valid_epochs_are_read() {
@@ -89,9 +88,9 @@ mod tests {
             (" 1420070400000 ", 1_420_070_400_000),
             ("1970-01-01T00:00:00Z", 0),
             ("0", 0),
-            ("1800000000000", NOW),
+            ("1800000000000", NOW.0),
         ] {
-            assert_eq!(parse(text, NOW), Ok(epoch), "{text}");
+            assert_eq!(parse(text, Some(NOW)), Ok(Timestamp(epoch)), "{text}");
         }
     }
 
@@ -114,7 +113,7 @@ mod tests {
             ("2100-01-01T00:00:00Z", EpochError::Future),
             ("9223372036854775807", EpochError::Future),
         ] {
-            assert_eq!(parse(text, NOW), Err(error), "{text}");
+            assert_eq!(parse(text, Some(NOW)), Err(error), "{text}");
         }
     }
 
@@ -131,7 +130,7 @@ mod tests {
             ("1969-12-31T23:59:59Z", Err(EpochError::BeforeUnix)),
             ("2010-11-04T01:42:54", Err(EpochError::Syntax)),
         ] {
-            assert_eq!(parse_time(text), time, "{text}");
+            assert_eq!(parse_time(text), time.map(Timestamp), "{text}");
         }
     }
 }

@@ -1,8 +1,7 @@
 //! The decision: (state, clock reading, limits) -> issue, wait or refuse.
 //!
-//! All times are whole milliseconds since the Unix epoch. The caller protects a [`Generator`] with a
-//! lock, reads the clock *before* it takes the lock, and does whatever the [`Decision`] asks for
-//! after it has released it.
+//! The caller protects a [`Generator`] with a lock, reads the clock *before* it takes the lock, and
+//! does whatever the [`Decision`] asks for after it has released it.
 //!
 //! What holds, each with its property test in `tests/generator/`:
 //!
@@ -38,6 +37,7 @@
 use std::mem::offset_of;
 
 use crate::ring::Ring;
+use crate::time::{Span, Timestamp};
 
 /// A clock reading, and what its reader knew when it took it.
 ///
@@ -46,9 +46,9 @@ use crate::ring::Ring;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
     /// The wall clock.
-    pub now: i64,
-    /// What the reader had seen before it read the clock.
-    pub seen: Seen,
+    pub now: Timestamp,
+    /// What the reader had seen before it read the clock, if anything.
+    pub seen: Option<Seen>,
 }
 
 /// The part of the state of the generator that readings are judged by. It includes the hold: after
@@ -56,36 +56,36 @@ pub struct Reading {
 /// the timestamp is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seen {
-    timestamp: i64,
-    hold: i64,
+    timestamp: Timestamp,
+    hold: Span,
 }
 
-impl Seen {
-    /// For a reading that was taken before any state was seen.
-    pub const NOTHING: Seen = Seen { timestamp: i64::MIN, hold: 0 };
-}
-
-/// How far a decision may go. `i64::MAX` means no limit.
+/// How far a decision may go. `None` means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// How far a burst may run ahead of the clock.
-    pub max_burst: i64,
+    pub max_burst: Option<Span>,
     /// The largest step back of the clock after which unused IDs of the reading's millisecond are
     /// issued; only while [`Generator::set_reuse`] is on.
-    pub reuse_window: i64,
+    pub reuse_window: Span,
     /// The largest step back of the clock that is held: IDs continue from the last timestamp.
-    pub max_backward_step: i64,
+    pub max_backward_step: Option<Span>,
     /// The longest wait for a clock that is behind by more than [`Limits::largest_lead`].
-    pub max_wait: i64,
+    pub max_wait: Option<Span>,
     /// How far the queue may be ahead of what is explained.
-    pub max_queue: i64,
+    pub max_queue: Span,
 }
 
 impl Limits {
     /// The largest lead over the clock with which IDs go on: the one that is explained, `hold`
     /// without `max_burst`, or one that is held as a step back of the clock.
-    pub fn largest_lead(&self, hold: i64) -> i64 {
-        self.max_burst.max(hold).max(self.max_backward_step)
+    pub fn largest_lead(&self, hold: Span) -> Option<Span> {
+        Some(self.explained(hold)?.max(self.max_backward_step?))
+    }
+
+    /// The largest lead that is explained.
+    fn explained(&self, hold: Span) -> Option<Span> {
+        Some(self.max_burst?.max(hold))
     }
 }
 
@@ -107,7 +107,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
     /// The millisecond.
-    pub timestamp: i64,
+    pub timestamp: Timestamp,
     /// The first sequence.
     pub first: u32,
     /// How many sequences, at least 1.
@@ -116,9 +116,9 @@ pub struct Run {
 
 /// The next ID's timestamp and sequence, and what is left of the hold once it is issued.
 struct Next {
-    timestamp: i64,
+    timestamp: Timestamp,
     first: u32,
-    hold: i64,
+    hold: Span,
 }
 
 /// What the caller of [`Generator::take`] does next.
@@ -135,7 +135,7 @@ pub enum Decision {
         run: Run,
         /// At most `max_queue` after the reading, so that a clock that is set back is no reason to wait
         /// for longer.
-        until: i64,
+        until: Timestamp,
         /// Whether to make a reservation then, as for [`Decision::IssueAndReserve`].
         reserve: bool,
     },
@@ -145,7 +145,7 @@ pub enum Decision {
         /// The IDs.
         run: Run,
         /// By how much the clock is behind the generator's timestamp, less the lead of the queue.
-        lead: i64,
+        lead: Span,
         /// Whether this caller is the first that notices the step.
         is_first: bool,
     },
@@ -155,7 +155,7 @@ pub enum Decision {
         /// For [`Reading::seen`].
         seen: Seen,
         /// By how much the clock is behind the generator's timestamp, less the lead of the queue.
-        lead: i64,
+        lead: Span,
     },
     /// The reading is too old to judge by: read the clock again, having `seen` this.
     Reread {
@@ -167,7 +167,7 @@ pub enum Decision {
         /// For [`Reading::seen`].
         seen: Seen,
         /// The clock reading that ends the wait.
-        until: i64,
+        until: Timestamp,
         /// Why.
         reason: WaitReason,
     },
@@ -175,16 +175,16 @@ pub enum Decision {
     /// than `max_wait`.
     Refuse {
         /// The generator's timestamp.
-        timestamp: i64,
+        timestamp: Timestamp,
         /// By how much the clock is behind it, less the lead of the queue.
-        lead: i64,
+        lead: Span,
         /// The clock reading from which on requests succeed again.
-        until: i64,
+        until: Timestamp,
     },
     /// The next ID needs this timestamp, which is above the floor: reserve it, then ask again.
     Reserve {
         /// The timestamp that has to be reserved.
-        timestamp: i64,
+        timestamp: Timestamp,
     },
     /// The timestamp field has come to its end.
     EndOfField,
@@ -196,17 +196,17 @@ pub enum Observation {
     /// Every ID from now on is of a later timestamp.
     Followed {
         /// How far the timestamp is ahead of the reading; negative where it is behind.
-        lead: i64,
+        lead: Span,
     },
     /// It is above the floor: reserve it, then observe it again, with a new reading.
     Reserve {
         /// The timestamp that has to be reserved.
-        timestamp: i64,
+        timestamp: Timestamp,
     },
     /// It is too far ahead of the reading. Nothing has changed.
     Refused {
         /// How far.
-        lead: i64,
+        lead: Span,
     },
 }
 
@@ -223,48 +223,60 @@ pub enum WaitReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Generator {
-    timestamp: i64,
+    timestamp: Timestamp,
     /// The part of the lead over the clock that is explained without `max_burst` as it is now: by a
     /// step of the clock, by the start, by an observation, or by a burst. It shrinks as the clock
     /// catches up.
-    hold: i64,
+    hold: Span,
     /// The first timestamp above this one asks for a reservation. Never above `floor`.
-    reserve_after: i64,
+    reserve_after: Timestamp,
     sequence: u32,
     /// Whether a millisecond is recorded in the ring when the generator moves on to a later one.
     recording: bool,
     /// No timestamp above this one may be issued. Never above `last_timestamp`.
-    floor: i64,
+    floor: Timestamp,
     /// The last timestamp of the field.
-    last_timestamp: i64,
-    /// The highest timestamp that was followed by [`Generator::observe`]; `i64::MIN` before the
-    /// first.
-    observed: i64,
+    last_timestamp: Timestamp,
+    /// The highest timestamp that was followed by [`Generator::observe`].
+    observed: Option<Timestamp>,
     /// The last timestamp that the queue has reached, and how far it was ahead of what was explained
     /// then. Once the clock has moved on, `timestamp` is another one.
-    queued: i64,
-    queue: i64,
+    queue: Option<(Timestamp, Span)>,
 }
 
-/// How many timestamps a reservation holds, in milliseconds.
-pub const RESERVATION: i64 = 2000;
+/// How many timestamps a reservation holds.
+pub const RESERVATION: Span = Span(2000);
 
 /// A session that is asked for a reservation might not make one, because another one is under way.
-/// If there is no new floor after this many more timestamps, in milliseconds, another session is
-/// asked.
-const ASK_AGAIN: i64 = RESERVATION / 8;
+/// If there is no new floor after this many more timestamps, another session is asked.
+const ASK_AGAIN: Span = Span(RESERVATION.0 / 8);
 
-/// More than any sequence: a generator that has not issued anything has no sequence left.
+/// More than any sequence: a generator that has not issued anything has no sequence left. It is no
+/// `Option`, because each request compares it.
 const NOTHING_ISSUED: u32 = u32::MAX;
+
+/// The floor of a generator that has not begun: far below any time, and not so far that the
+/// distance from a time is more than a span can be.
+const NOT_BEGUN: Timestamp = Timestamp(i64::MIN / 2);
 
 impl Generator {
     /// How many bytes at its beginning [`Generator::take_at_once`] reads and writes.
     pub const HOT: usize = offset_of!(Generator, floor);
 
+    /// A generator that has to be told where to begin: its first request asks for a reservation,
+    /// whatever the clock says.
+    pub fn not_begun(last_timestamp: Timestamp) -> Generator {
+        Generator::starting_after(NOT_BEGUN, Span::ZERO, last_timestamp)
+    }
+
     /// A generator that has used up everything up to `timestamp`, which is its floor: its first
     /// request asks for a reservation. `hold` is what the start explains of a lead over the clock,
     /// and `last_timestamp` the end of the timestamp field.
-    pub fn starting_after(timestamp: i64, hold: i64, last_timestamp: i64) -> Generator {
+    pub fn starting_after(
+        timestamp: Timestamp,
+        hold: Span,
+        last_timestamp: Timestamp,
+    ) -> Generator {
         Generator {
             timestamp,
             hold,
@@ -273,46 +285,51 @@ impl Generator {
             recording: false,
             floor: timestamp,
             last_timestamp,
-            observed: i64::MIN,
-            queued: i64::MIN,
-            queue: 0,
+            observed: None,
+            queue: None,
         }
     }
 
     /// The highest timestamp and sequence that were issued; `None` before the first of this
     /// generator, and when a timestamp was observed that none has been issued of since.
-    pub fn last(&self) -> Option<(i64, u32)> {
+    pub fn last(&self) -> Option<(Timestamp, u32)> {
         (self.sequence != NOTHING_ISSUED).then_some((self.timestamp, self.sequence))
     }
 
     /// The highest timestamp that was issued or observed, or that the generator started after. Except
     /// for reused ones, no ID of an earlier timestamp is issued.
-    pub fn timestamp(&self) -> i64 {
+    pub fn timestamp(&self) -> Timestamp {
         self.timestamp
     }
 
     /// How far the generator is ahead of a clock reading, without the queue, whose IDs are not
     /// returned before their time. Negative where it is behind.
-    pub fn lead(&self, now: i64) -> i64 {
+    pub fn lead(&self, now: Timestamp) -> Span {
         let lead = self.timestamp - now;
-        let queue = if self.timestamp == self.queued { self.queue } else { 0 };
+        let queue = self.queue.filter(|(queued, _)| self.timestamp == *queued);
+        let queue = queue.map_or(Span::ZERO, |(_, queue)| queue);
         // Of what the clock has caught up with, the queue's part comes first.
         (lead - queue).max(lead.min(self.hold))
     }
 
     /// The part of the lead over the clock that is explained without `max_burst` as it is now.
-    pub fn hold(&self) -> i64 {
+    pub fn hold(&self) -> Span {
         self.hold
     }
 
     /// The timestamp up to which IDs may be issued.
-    pub fn floor(&self) -> i64 {
+    pub fn floor(&self) -> Timestamp {
         self.floor
+    }
+
+    /// The same; `None` for [`Generator::not_begun`].
+    pub fn promised(&self) -> Option<Timestamp> {
+        Some(self.floor).filter(|floor| *floor > NOT_BEGUN)
     }
 
     /// Allows timestamps up to `timestamp`, or up to the end of the field if that comes first. A
     /// floor never falls. The first timestamp above `reserve_after` asks for the next reservation.
-    pub fn raise_floor(&mut self, timestamp: i64, reserve_after: i64) {
+    pub fn raise_floor(&mut self, timestamp: Timestamp, reserve_after: Timestamp) {
         self.floor = self.floor.max(timestamp.min(self.last_timestamp));
         self.reserve_after = reserve_after.min(self.floor);
     }
@@ -320,8 +337,8 @@ impl Generator {
     /// Whether a request with this clock reading could need the timestamp. The timestamp might
     /// come from a reading that was taken before the clock was set back, and must then not be
     /// reserved.
-    pub fn may_need(&self, timestamp: i64, now: i64) -> bool {
-        timestamp <= now.max(self.timestamp + 1)
+    pub fn may_need(&self, timestamp: Timestamp, now: Timestamp) -> bool {
+        timestamp <= now.max(self.timestamp + Span(1))
     }
 
     /// Allows nothing above the present timestamp, until [`Generator::raise_floor`].
@@ -331,8 +348,8 @@ impl Generator {
     }
 
     /// The highest timestamp that was followed by [`Generator::observe`].
-    pub fn observed(&self) -> Option<i64> {
-        (self.observed != i64::MIN).then_some(self.observed)
+    pub fn observed(&self) -> Option<Timestamp> {
+        self.observed
     }
 
     /// Lets every ID from now on be of a later timestamp than this one, which was seen in an ID of
@@ -344,9 +361,9 @@ impl Generator {
     pub fn observe<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
-        timestamp: i64,
-        now: i64,
-        max_lead: i64,
+        timestamp: Timestamp,
+        now: Timestamp,
+        max_lead: Span,
     ) -> Observation {
         let lead = timestamp - now;
         if timestamp > self.timestamp {
@@ -355,7 +372,7 @@ impl Generator {
             } else if timestamp > self.floor {
                 return Observation::Reserve { timestamp };
             }
-            self.hold = lead.max(0);
+            self.hold = lead.max(Span::ZERO);
         }
         if timestamp >= self.timestamp {
             // All of its sequence counts as used up, so the next ID is of a later millisecond.
@@ -363,7 +380,7 @@ impl Generator {
             self.sequence = NOTHING_ISSUED;
         }
         ring.forget(timestamp);
-        self.observed = self.observed.max(timestamp);
+        self.observed = self.observed.max(Some(timestamp));
         Observation::Followed { lead }
     }
 
@@ -400,9 +417,9 @@ impl Generator {
     pub fn take_at_once<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
-        now: i64,
+        now: Timestamp,
         request: Request,
-        max_burst: impl FnOnce() -> i64,
+        max_burst: impl FnOnce() -> Option<Span>,
     ) -> Option<Run> {
         let next = self.next(now, request, max_burst)?;
         (next.timestamp <= self.reserve_after).then(|| self.advance(ring, next, request))
@@ -415,16 +432,21 @@ impl Generator {
 
     /// What comes next without a wait, however old the reading.
     #[inline(always)]
-    fn next(&self, now: i64, request: Request, max_burst: impl FnOnce() -> i64) -> Option<Next> {
+    fn next(
+        &self,
+        now: Timestamp,
+        request: Request,
+        max_burst: impl FnOnce() -> Option<Span>,
+    ) -> Option<Next> {
         let lead = self.timestamp - now;
         // The common cases come first, and do not look at hold and max_burst.
-        if lead < 0 {
-            Some(Next { timestamp: now, first: request.first, hold: 0 })
+        if lead < Span::ZERO {
+            Some(Next { timestamp: now, first: request.first, hold: Span::ZERO })
         } else if self.sequence >= request.last_sequence - request.leave {
             None
-        } else if lead == 0 {
-            Some(Next { timestamp: now, first: self.sequence + 1, hold: 0 })
-        } else if lead <= max_burst().max(self.hold) {
+        } else if lead == Span::ZERO {
+            Some(Next { timestamp: now, first: self.sequence + 1, hold: Span::ZERO })
+        } else if lead <= self.hold || lead.is_within(max_burst()) {
             Some(Next {
                 timestamp: self.timestamp,
                 first: self.sequence + 1,
@@ -444,34 +466,35 @@ impl Generator {
         limits: &Limits,
     ) -> Decision {
         let seen = self.seen();
-        if reading.seen != seen {
+        if reading.seen != Some(seen) {
             return Decision::Reread { seen };
         }
-        let explained = limits.max_burst.max(self.hold);
+        let explained = limits.explained(self.hold);
         let lead = self.lead(reading.now);
-        if lead > explained {
+        if !lead.is_within(explained) {
             if self.timestamp - reading.now <= limits.reuse_window
                 && let Some(reuse) = self.reuse(ring, reading.now, request)
             {
                 return reuse;
             }
-            if lead <= limits.max_backward_step {
+            let Some(largest) = limits.largest_lead(self.hold).filter(|largest| lead > *largest)
+            else {
                 self.hold = lead;
                 return Decision::Hold { seen: self.seen(), lead };
-            }
-            let until = reading.now + lead - limits.largest_lead(self.hold);
-            return if until - reading.now <= limits.max_wait {
+            };
+            let until = reading.now + lead - largest;
+            return if (until - reading.now).is_within(limits.max_wait) {
                 Decision::Wait { seen, until, reason: WaitReason::ClockBehind }
             } else {
                 Decision::Refuse { timestamp: self.timestamp, lead, until }
             };
         }
         let ahead = self.timestamp - reading.now;
-        if ahead < explained {
+        let Some(explained) = explained.filter(|explained| ahead >= *explained) else {
             // Whatever caused the new lead, it is explained, even after `max_burst` is lowered.
-            let (timestamp, hold) = (self.timestamp + 1, ahead + 1);
+            let (timestamp, hold) = (self.timestamp + Span(1), ahead + Span(1));
             return self.issue(ring, Next { timestamp, first: request.first, hold }, request);
-        }
+        };
         self.queue(ring, reading, request, explained, limits.max_queue)
     }
 
@@ -481,14 +504,14 @@ impl Generator {
         ring: &mut Ring<N>,
         reading: Reading,
         request: Request,
-        explained: i64,
-        max_queue: i64,
+        explained: Span,
+        max_queue: Span,
     ) -> Decision {
         let is_spent = self.sequence >= request.last_sequence - request.leave;
-        let timestamp = self.timestamp + i64::from(is_spent);
+        let timestamp = self.timestamp + Span(is_spent.into());
         let until = timestamp - explained;
         let ahead = until - reading.now;
-        let max_queue = if request.want == 1 { max_queue } else { 0 };
+        let max_queue = if request.want == 1 { max_queue } else { Span::ZERO };
         if ahead > max_queue {
             let (seen, until) = (self.seen(), until - max_queue);
             return Decision::Wait { seen, until, reason: WaitReason::NextMillisecond };
@@ -503,7 +526,7 @@ impl Generator {
         };
         // Not by later readings of the same timestamp: one that is judged by it might be from between.
         if is_spent {
-            (self.queued, self.queue) = (timestamp, ahead);
+            self.queue = Some((timestamp, ahead));
         }
         Decision::Queue { run, until, reserve }
     }
@@ -516,7 +539,7 @@ impl Generator {
     fn reuse<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
-        timestamp: i64,
+        timestamp: Timestamp,
         request: Request,
     ) -> Option<Decision> {
         if !self.recording {
@@ -568,7 +591,7 @@ impl Generator {
 impl Request {
     /// What is wanted of this millisecond, from the sequence `first` on.
     #[inline(always)]
-    fn run(self, timestamp: i64, first: u32) -> Run {
+    fn run(self, timestamp: Timestamp, first: u32) -> Run {
         debug_assert!(first <= self.last_sequence);
         let last = self.last_sequence - self.leave;
         let more = (self.want - 1).min(last.saturating_sub(first));

@@ -24,11 +24,13 @@
 //!    only as far as its clock is ahead of the record.
 //! 7. What is refused by the record is refused whatever the upstream's clock says.
 
+use crate::time::{Span, Timestamp};
+
 /// The clocks of a machine at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Clocks {
-    /// The wall clock, in milliseconds since the Unix epoch.
-    pub wall: i64,
+    /// The wall clock.
+    pub wall: Timestamp,
     /// The boot clock.
     pub boot: BootClock,
 }
@@ -39,20 +41,20 @@ pub struct Clocks {
 pub struct BootClock {
     /// Differs between any two boots of any two machines.
     pub boot: u128,
-    /// Milliseconds since the boot.
-    pub elapsed: i64,
+    /// The time since the boot.
+    pub elapsed: Span,
 }
 
-/// The time by which the wall clock is ahead of the expected one, in milliseconds. Not positive
-/// where it is not ahead.
+/// The time by which the wall clock is ahead of the expected one. Not positive where it is not
+/// ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Jump {
     /// Beyond the time that has passed, by the boot clock.
-    Measured(i64),
+    Measured(Span),
     /// Beyond the time in the record, because it is not known how long ago the record was written.
-    SinceRecord(i64),
+    SinceRecord(Span),
     /// Beyond the clock of the server that this one followed.
-    OfUpstream(i64),
+    OfUpstream(Span),
 }
 
 /// Clocks with which those of a server are compared.
@@ -82,33 +84,37 @@ pub enum Verdict {
     Refuse,
 }
 
-/// A measured jump beyond this is logged, in milliseconds. Two clocks that are read one after the
+/// A measured jump beyond this is logged. Two clocks that are read one after the
 /// other, and cut to milliseconds, seem to differ by less.
-pub const NOTABLE: i64 = 1000;
+pub const NOTABLE: Span = Span::SECOND;
 
-/// The smallest valid limit, in milliseconds: what is notable, and a millisecond for each clock
-/// that is cut.
-pub const SMALLEST_LIMIT: i64 = NOTABLE + 2;
+/// The smallest valid limit: what is notable, and a millisecond for each clock that is cut.
+pub const SMALLEST_LIMIT: Span = Span(NOTABLE.0 + 2);
 
-/// A clock that is further ahead of the record than this is not believed, in milliseconds: 365
-/// days.
-pub const YEAR: i64 = 365 * 24 * 60 * 60 * 1000;
+/// A clock that is further ahead of the record than this is not believed: 365 days.
+pub const YEAR: Span = Span(365 * Span::DAY.0);
 
 impl Clocks {
     /// Computes the clock of an upstream server at the present boot time from its last message:
     /// when it was sent by the upstream's clock, and received by this server's. `now` is the time
-    /// by this server's clocks, and `unseen` the time since it looked for messages last, all in
-    /// milliseconds. A message that is late makes the upstream's clock seem to be behind by that.
-    pub fn of_upstream(sent: i64, received: i64, now: Clocks, unseen: i64) -> Clocks {
+    /// by this server's clocks, and `unseen` the time since it looked for messages last, if it has.
+    /// A message that is late makes the upstream's clock seem to be behind by that.
+    pub fn of_upstream(
+        sent: Timestamp,
+        received: Timestamp,
+        now: Clocks,
+        unseen: Option<Span>,
+    ) -> Clocks {
         // The wall clock might have been set since: the message was not received before the last
         // look.
-        let ago = now.wall.saturating_sub(received).clamp(0, unseen.max(0));
+        let ago = now.wall.saturating_sub(received);
+        let ago = unseen.map_or(ago, |unseen| ago.min(unseen)).max(Span::ZERO);
         Clocks { wall: sent.saturating_add(ago), boot: now.boot }
     }
 
     /// Returns how far the wall clock is ahead of `last`, carried on by the boot clock; `None` where
     /// that is not known.
-    pub fn ahead_of(&self, last: &Clocks) -> Option<i64> {
+    pub fn ahead_of(&self, last: &Clocks) -> Option<Span> {
         let (now, then) = (self.boot, last.boot);
         // A boot clock that went back is another clock, for example that of another container.
         let is_same = now.boot == then.boot && now.elapsed >= then.elapsed;
@@ -121,8 +127,8 @@ impl Clocks {
     pub fn judge(
         &self,
         reference: &Reference,
-        timestamp: i64,
-        limit: Option<i64>,
+        timestamp: Timestamp,
+        limit: Option<Span>,
     ) -> (Verdict, Jump) {
         let since_record = self.jump_since(&reference.record, timestamp);
         let judged = (since_record.judge(limit), since_record);
@@ -138,7 +144,7 @@ impl Clocks {
 
     /// Measures how far the wall clock has jumped since `last`. `timestamp` is the generator's: a
     /// jump counts only as far as the clock is beyond it.
-    pub fn jump_since(&self, last: &Clocks, timestamp: i64) -> Jump {
+    pub fn jump_since(&self, last: &Clocks, timestamp: Timestamp) -> Jump {
         let beyond = self.wall.saturating_sub(timestamp);
         match self.ahead_of(last) {
             Some(ahead) => Jump::Measured(ahead.min(beyond)),
@@ -150,12 +156,12 @@ impl Clocks {
 impl Jump {
     /// Decides about the jump; `limit` is the largest measured jump that is followed; `None` is no
     /// limit.
-    pub fn judge(self, limit: Option<i64>) -> Verdict {
+    pub fn judge(self, limit: Option<Span>) -> Verdict {
         let (by, notable, largest) = match self {
             Jump::Measured(by) | Jump::OfUpstream(by) => (by, NOTABLE, limit),
             Jump::SinceRecord(by) => (by, limit.unwrap_or(YEAR), limit.map(|_| YEAR)),
         };
-        if largest.is_some_and(|largest| by > largest) {
+        if !by.is_within(largest) {
             Verdict::Refuse
         } else if by > notable {
             Verdict::Log

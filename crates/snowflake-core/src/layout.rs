@@ -7,20 +7,24 @@
 //!
 //! ```
 //! use snowflake_core::layout::{Layout, Parts};
+//! use snowflake_core::time::Timestamp;
 //!
 //! let parts = Layout::TWITTER.decompose(1268118639732232192).unwrap();
-//! assert_eq!(parts, Parts { timestamp: 1591178018874, datacenter_id: 5, worker_id: 9, sequence: 0 });
+//! let timestamp = Timestamp(1591178018874);
+//! assert_eq!(parts, Parts { timestamp, datacenter_id: 5, worker_id: 9, sequence: 0 });
 //! assert_eq!(Layout::TWITTER.compose(parts), Ok(1268118639732232192));
 //! ```
 
 use std::ops::RangeInclusive;
 
-/// Twitter's epoch, 2010-11-04 01:42:54.657 UTC, in milliseconds since the Unix epoch.
-pub const TWITTER_EPOCH: i64 = 1_288_834_974_657;
+use crate::time::{Span, Timestamp};
 
-/// Valid epochs, in milliseconds since the Unix epoch: from 1970 to the year 6429, which keeps
+/// Twitter's epoch, 2010-11-04 01:42:54.657 UTC.
+pub const TWITTER_EPOCH: Timestamp = Timestamp(1_288_834_974_657);
+
+/// Valid epochs: from 1970 to the year 6429, which keeps
 /// every timestamp of every layout within what PostgreSQL's `timestamptz` can hold.
-pub const EPOCH_RANGE: RangeInclusive<i64> = 0..=(1 << 47) - 1;
+pub const EPOCH_RANGE: RangeInclusive<Timestamp> = Timestamp(0)..=Timestamp((1 << 47) - 1);
 
 /// Valid sums of the datacenter, worker and sequence widths, in bits. What they leave of 63 bits is
 /// the timestamp's: 39 bits are 17 years of milliseconds, 53 bits are 285,000 years.
@@ -43,8 +47,8 @@ pub struct Widths {
 /// The parts of an ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parts {
-    /// Milliseconds since the Unix epoch.
-    pub timestamp: i64,
+    /// The millisecond.
+    pub timestamp: Timestamp,
     /// Which datacenter.
     pub datacenter_id: u32,
     /// Which worker of the datacenter.
@@ -56,14 +60,14 @@ pub struct Parts {
 /// A valid choice of widths and epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    epoch: i64,
+    epoch: Timestamp,
     widths: Widths,
 }
 
 /// The IDs of one datacenter and worker under a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ids {
-    epoch: i64,
+    epoch: Timestamp,
     shift: u32,
     node: i64,
 }
@@ -71,8 +75,8 @@ pub struct Ids {
 impl Ids {
     /// The ID of that millisecond and sequence, which are within their fields.
     #[inline(always)]
-    pub fn compose(&self, timestamp: i64, sequence: u32) -> i64 {
-        ((timestamp - self.epoch) << self.shift) | self.node | i64::from(sequence)
+    pub fn compose(&self, timestamp: Timestamp, sequence: u32) -> i64 {
+        ((timestamp - self.epoch).0 << self.shift) | self.node | i64::from(sequence)
     }
 }
 
@@ -96,8 +100,8 @@ pub enum LayoutError {
     /// The epoch is outside of [`EPOCH_RANGE`].
     #[error("the epoch is not from 1970-01-01 00:00:00+00 to 6429-10-17 02:45:55.327+00")]
     Epoch {
-        /// Milliseconds since the Unix epoch.
-        epoch: i64,
+        /// The epoch.
+        epoch: Timestamp,
     },
 }
 
@@ -107,9 +111,9 @@ pub enum PartsError {
     /// The number is negative; no ID is.
     #[error("{0} is negative")]
     Negative(i64),
-    /// The timestamp, in Unix milliseconds, is outside of the field.
+    /// The timestamp is outside of the field.
     #[error("the timestamp {0} is outside of the timestamp field")]
-    Timestamp(i64),
+    Timestamp(Timestamp),
     /// The datacenter ID does not fit.
     #[error("the datacenter ID {0} does not fit its field")]
     Datacenter(u32),
@@ -126,8 +130,8 @@ impl Layout {
     pub const TWITTER: Layout =
         Layout { epoch: TWITTER_EPOCH, widths: Widths { datacenter: 5, worker: 5, sequence: 12 } };
 
-    /// A layout of these widths that counts from `epoch`, in milliseconds since the Unix epoch.
-    pub fn new(epoch: i64, widths: Widths) -> Result<Layout, LayoutError> {
+    /// A layout of these widths that counts from `epoch`.
+    pub fn new(epoch: Timestamp, widths: Widths) -> Result<Layout, LayoutError> {
         if widths.sequence == 0 {
             return Err(LayoutError::NoSequence);
         }
@@ -142,8 +146,8 @@ impl Layout {
         Ok(Layout { epoch, widths })
     }
 
-    /// The instant that timestamps count from, in milliseconds since the Unix epoch.
-    pub fn epoch(&self) -> i64 {
+    /// The instant that timestamps count from.
+    pub fn epoch(&self) -> Timestamp {
         self.epoch
     }
 
@@ -162,9 +166,9 @@ impl Layout {
         self.widths.datacenter + self.widths.worker + self.widths.sequence
     }
 
-    /// The last timestamp that fits, in milliseconds since the Unix epoch.
-    pub fn last_timestamp(&self) -> i64 {
-        self.epoch + ones(self.timestamp_bits())
+    /// The last timestamp that fits.
+    pub fn last_timestamp(&self) -> Timestamp {
+        self.epoch + Span(ones(self.timestamp_bits()))
     }
 
     /// The largest datacenter ID.
@@ -209,12 +213,12 @@ impl Layout {
     }
 
     /// The smallest ID of that millisecond, of any datacenter and worker.
-    pub fn first_id(&self, timestamp: i64) -> Result<i64, PartsError> {
+    pub fn first_id(&self, timestamp: Timestamp) -> Result<i64, PartsError> {
         self.compose(Parts { timestamp, datacenter_id: 0, worker_id: 0, sequence: 0 })
     }
 
     /// The largest ID of that millisecond, of any datacenter and worker.
-    pub fn last_id(&self, timestamp: i64) -> Result<i64, PartsError> {
+    pub fn last_id(&self, timestamp: Timestamp) -> Result<i64, PartsError> {
         Ok(self.first_id(timestamp)? | ones(self.timestamp_shift()))
     }
 
@@ -240,7 +244,7 @@ impl Layout {
         }
         let Widths { datacenter, worker, sequence } = self.widths;
         Ok(Parts {
-            timestamp: self.epoch + (id >> self.timestamp_shift()),
+            timestamp: self.epoch + Span(id >> self.timestamp_shift()),
             datacenter_id: ((id >> (sequence + worker)) & ones(datacenter)) as u32,
             worker_id: ((id >> sequence) & ones(worker)) as u32,
             sequence: (id & ones(sequence)) as u32,

@@ -20,6 +20,7 @@
 //! - [`register`]: the durable record, and what a start may begin from.
 //! - [`spinlock`]: the steps of the lock that the caller holds.
 //! - [`text`]: an ID in base 62, and a time in ISO 8601.
+//! - [`time`]: points in time, and what lies between them.
 
 #![forbid(unsafe_code)]
 
@@ -39,3 +40,4 @@ pub mod reserve;
 pub mod ring;
 pub mod spinlock;
 pub mod text;
+pub mod time;

@@ -6,6 +6,7 @@
 use crate::generator::RESERVATION;
 use crate::jump::{BootClock, Clocks, Reference, Verdict};
 use crate::layout::{Layout, LayoutError, PartsError, Widths};
+use crate::time::{Span, Timestamp};
 
 /// The first bytes of every record, of whatever version.
 pub const MAGIC: [u8; 8] = *b"snowflk1";
@@ -33,8 +34,8 @@ pub struct Record {
     pub system_identifier: u64,
     /// The timeline that the record was written on.
     pub timeline: u32,
-    /// No timestamp above this one has been issued, in milliseconds since the Unix epoch.
-    pub floor: i64,
+    /// No timestamp above this one has been issued.
+    pub floor: Timestamp,
     /// The clocks when the record was written.
     pub written: Clocks,
     /// The layout of the IDs that were issued.
@@ -117,13 +118,13 @@ impl Record {
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.timeline.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.system_identifier.to_le_bytes());
-        bytes[24..32].copy_from_slice(&self.floor.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.floor.0.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.highest_id().unwrap_or(-1).to_le_bytes());
         bytes[40..51].copy_from_slice(&bytes_of(self.layout));
         bytes[51] = self.confirmed.is_some().into();
-        bytes[52..60].copy_from_slice(&self.written.wall.to_le_bytes());
+        bytes[52..60].copy_from_slice(&self.written.wall.0.to_le_bytes());
         bytes[60..76].copy_from_slice(&self.written.boot.boot.to_le_bytes());
-        bytes[76..84].copy_from_slice(&self.written.boot.elapsed.to_le_bytes());
+        bytes[76..84].copy_from_slice(&self.written.boot.elapsed.0.to_le_bytes());
         bytes[84..108].copy_from_slice(&self.writer.bytes());
         let mut length = LENGTH_UNCONFIRMED;
         if let Some(layout) = self.confirmed {
@@ -159,7 +160,7 @@ impl Record {
         let confirmed = if bytes[51] == 0 { None } else { Some(layout_in(&bytes[108..119])?) };
         let u128_at =
             |at: usize| u128::from_le_bytes(bytes[at..at + 16].try_into().expect("16 bytes"));
-        let boot = BootClock { boot: u128_at(60), elapsed: u64_at(76) as i64 };
+        let boot = BootClock { boot: u128_at(60), elapsed: Span(u64_at(76) as i64) };
         let writer_at = |at: usize| Writer {
             datacenter_id: u32_at(at),
             worker_id: u32_at(at + 4),
@@ -168,8 +169,8 @@ impl Record {
         let record = Record {
             system_identifier: u64_at(16),
             timeline: u32_at(12),
-            floor: u64_at(24) as i64,
-            written: Clocks { wall: u64_at(52) as i64, boot },
+            floor: Timestamp(u64_at(24) as i64),
+            written: Clocks { wall: Timestamp(u64_at(52) as i64), boot },
             layout,
             confirmed,
             writer: writer_at(84),
@@ -190,7 +191,7 @@ fn put_checksum(bytes: &mut [u8]) {
 fn bytes_of(layout: Layout) -> [u8; 11] {
     let mut bytes = [0; 11];
     let Widths { datacenter, worker, sequence } = layout.widths();
-    bytes[..8].copy_from_slice(&layout.epoch().to_le_bytes());
+    bytes[..8].copy_from_slice(&layout.epoch().0.to_le_bytes());
     bytes[8..].copy_from_slice(&[datacenter, worker, sequence].map(|bits| bits as u8));
     bytes
 }
@@ -199,7 +200,7 @@ fn bytes_of(layout: Layout) -> [u8; 11] {
 fn layout_in(bytes: &[u8]) -> Result<Layout, RecordError> {
     let epoch = i64::from_le_bytes(bytes[..8].try_into().expect("8 bytes"));
     let [datacenter, worker, sequence] = [8, 9, 10].map(|at| bytes[at].into());
-    Layout::new(epoch, Widths { datacenter, worker, sequence })
+    Layout::new(Timestamp(epoch), Widths { datacenter, worker, sequence })
         .map_err(|_: LayoutError| RecordError::Damaged)
 }
 
@@ -207,12 +208,12 @@ fn layout_in(bytes: &[u8]) -> Result<Layout, RecordError> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Start {
     /// Everything up to this timestamp is used up.
-    pub after: i64,
+    pub after: Timestamp,
     /// The part of the lead of `after` over the clock that the start itself explains.
-    pub hold: i64,
+    pub hold: Span,
     /// How much of the distance from the floor to `after` is the margin for timelines that have
-    /// begun since, in milliseconds.
-    pub margin: i64,
+    /// begun since.
+    pub margin: Span,
 }
 
 impl Start {
@@ -233,16 +234,16 @@ pub struct Issuer {
     pub layout: Layout,
     /// What it writes into its records about itself.
     pub writer: Writer,
-    /// `snowflake.failover_margin`, in milliseconds.
-    pub failover_margin: i64,
-    /// `snowflake.max_observed_lead`, in milliseconds.
-    pub max_observed_lead: i64,
-    /// `snowflake.max_backward_step`, in milliseconds; `i64::MAX` means no limit.
-    pub max_backward_step: i64,
-    /// `snowflake.max_forward_step`, in milliseconds; `None` means no limit.
-    pub max_forward_step: Option<i64>,
-    /// `snowflake.start_after`, in milliseconds since the Unix epoch.
-    pub start_after: Option<i64>,
+    /// `snowflake.failover_margin`.
+    pub failover_margin: Span,
+    /// `snowflake.max_observed_lead`.
+    pub max_observed_lead: Span,
+    /// `snowflake.max_backward_step`; `None` means no limit.
+    pub max_backward_step: Option<Span>,
+    /// `snowflake.max_forward_step`; `None` means no limit.
+    pub max_forward_step: Option<Span>,
+    /// `snowflake.start_after`.
+    pub start_after: Option<Timestamp>,
     /// Whether it was restored, from a backup for example, when it was started.
     pub is_restored: bool,
 }
@@ -254,16 +255,16 @@ pub struct Reservation {
     pub record: Record,
     /// The first timestamp above this one asks for the next reservation. Half of this one is then
     /// left, so that nobody has to wait for the next.
-    pub next_after: i64,
+    pub reserve_after: Timestamp,
 }
 
 /// How far beyond the highest timestamp a reservation reaches that is made when timestamps are
-/// ahead of the clock, in milliseconds. A crash leaves the next incarnation ahead by so much more.
+/// ahead of the clock. A crash leaves the next incarnation ahead by so much more.
 ///
 /// A server that crashes again and again must not run further and further ahead of the clock, so the
 /// reach is small at first. A server that has issued IDs for 14 seconds reserves as much as one
 /// whose timestamps are those of the clock. So its standby then has as much of the floor in advance.
-fn reach(age: i64) -> i64 {
+fn reach(age: Span) -> Span {
     ((RESERVATION + age) / 8).clamp(RESERVATION / 8, RESERVATION)
 }
 
@@ -292,8 +293,8 @@ pub enum StartError {
 /// `snowflake.start_after` is further ahead of the clock than `snowflake.max_backward_step`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StartAfterAhead {
-    /// By how much it is ahead, in milliseconds.
-    pub lead: i64,
+    /// By how much it is ahead.
+    pub lead: Span,
 }
 
 impl From<StartAfterAhead> for StartError {
@@ -308,7 +309,7 @@ pub struct GoesBack;
 
 impl Issuer {
     /// What this server may begin with, given the record and the clock.
-    pub fn start(&self, record: &Record, now: i64) -> Result<Start, StartError> {
+    pub fn start(&self, record: &Record, now: Timestamp) -> Result<Start, StartError> {
         self.check_owner(record)?;
         let margin = self.margin(record);
         // The floor was ahead of the clock when it was written, by a lead whose reason was known.
@@ -319,7 +320,7 @@ impl Issuer {
         let lead = start.after.saturating_sub(now);
         // On a new timeline, the clock is usually that of another machine, so a lead over it is no
         // step.
-        let is_new = record.timeline != self.timeline && lead <= self.max_backward_step;
+        let is_new = record.timeline != self.timeline && lead.is_within(self.max_backward_step);
         let hold = if is_new { lead } else { lead.min(explained) };
         Ok(Start { hold: start.hold.max(hold), margin, ..start })
     }
@@ -340,29 +341,29 @@ impl Issuer {
     }
 
     /// What this server may begin with where there is no record.
-    pub fn first_start(&self, now: i64) -> Result<Start, StartAfterAhead> {
-        self.begin(now - 1, now)
+    pub fn first_start(&self, now: Timestamp) -> Result<Start, StartAfterAhead> {
+        self.begin(now - Span(1), now)
     }
 
     /// Everything up to this time might have been issued under this server's identity, and it
     /// starts above it. `None` where nothing was, as far as the server knows.
-    pub fn floor(&self, record: Option<&Record>) -> Option<i64> {
+    pub fn floor(&self, record: Option<&Record>) -> Option<Timestamp> {
         let recorded = record.map(|record| record.floor.saturating_add(self.margin(record)));
         recorded.max(self.start_after).map(|floor| floor.min(self.layout.last_timestamp()))
     }
 
     /// Above `floor` and above `start_after`, which explains its own lead.
-    fn begin(&self, floor: i64, now: i64) -> Result<Start, StartAfterAhead> {
+    fn begin(&self, floor: Timestamp, now: Timestamp) -> Result<Start, StartAfterAhead> {
         let floor = floor.min(self.layout.last_timestamp());
         let Some(start_after) = self.start_after.filter(|start_after| *start_after > floor) else {
-            return Ok(Start { after: floor, hold: 0, margin: 0 });
+            return Ok(Start { after: floor, hold: Span::ZERO, margin: Span::ZERO });
         };
         let lead = start_after.saturating_sub(now);
-        if lead > self.max_backward_step {
+        if !lead.is_within(self.max_backward_step) {
             return Err(StartAfterAhead { lead });
         }
         let after = start_after.min(self.layout.last_timestamp());
-        Ok(Start { after, hold: lead.max(0), margin: 0 })
+        Ok(Start { after, hold: lead.max(Span::ZERO), margin: Span::ZERO })
     }
 
     /// One failover margin for each timeline that has begun since the record was written: a server
@@ -372,15 +373,15 @@ impl Issuer {
     /// A lost server that had this one's identity might have followed another server's ID just before
     /// its end, from which its own IDs went on. So a margin grows by as much as an observation may.
     /// Who wrote the record is known, and who issued IDs on a timeline in between is not.
-    fn margin(&self, record: &Record) -> i64 {
+    fn margin(&self, record: &Record) -> Span {
         let timelines = match self.timeline.checked_sub(record.timeline) {
             Some(timelines) if record.timeline != NO_TIMELINE => timelines,
             _ => 1,
         };
         let is_others = !self.writer.has_identity_of(&record.writer);
         let shared = timelines.saturating_sub(is_others.into());
-        let observed = self.max_observed_lead.saturating_mul(shared.into());
-        self.failover_margin.saturating_mul(timelines.into()).saturating_add(observed)
+        let observed = self.max_observed_lead.saturating_mul(shared);
+        self.failover_margin.saturating_mul(timelines).saturating_add(observed)
     }
 
     /// What the clocks of this server's first ID are compared with: on a new timeline, also with
@@ -407,7 +408,7 @@ impl Issuer {
     }
 
     /// The record of this floor on this server; `now` is what the clocks say.
-    pub fn record(&self, floor: i64, now: Clocks) -> Record {
+    pub fn record(&self, floor: Timestamp, now: Clocks) -> Record {
         Record {
             system_identifier: self.system_identifier,
             timeline: self.timeline,
@@ -438,12 +439,19 @@ impl Issuer {
     /// earlier one has promised.
     ///
     /// Where timestamps are ahead of the clock, the floor is `reach(age)` ahead of `timestamp`. `age`
-    /// says for how long this incarnation has issued IDs, in milliseconds.
-    pub fn reservation(&self, timestamp: i64, floor: i64, now: Clocks, age: i64) -> Reservation {
+    /// says for how long this incarnation has issued IDs.
+    pub fn reservation(
+        &self,
+        timestamp: Timestamp,
+        floor: Timestamp,
+        now: Clocks,
+        age: Span,
+    ) -> Reservation {
         let ahead = (now.wall + RESERVATION).max(timestamp + reach(age));
         let record = self.record(ahead.max(floor), now);
-        let left = record.floor.saturating_sub(timestamp.max(now.wall)).clamp(0, RESERVATION);
-        Reservation { record, next_after: record.floor - left / 2 }
+        let left =
+            record.floor.saturating_sub(timestamp.max(now.wall)).clamp(Span::ZERO, RESERVATION);
+        Reservation { record, reserve_after: record.floor - left / 2 }
     }
 
     /// The record that lets IDs continue under this server's layout; `None` where the record does
@@ -476,7 +484,7 @@ impl Issuer {
         let floor = record.floor.saturating_add(self.margin(record));
         [Some(record.layout), confirmed].into_iter().flatten().all(|issued| {
             let floor = floor.min(issued.last_timestamp());
-            let lowest = self.layout.first_id(floor + 1);
+            let lowest = self.layout.first_id(floor + Span(1));
             issued == self.layout
                 || issued.last_id(floor).is_ok_and(|highest| lowest.is_ok_and(|id| id > highest))
         })

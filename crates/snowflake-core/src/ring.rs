@@ -6,15 +6,17 @@
 //! 1. The ring never reports a sequence as unused that was used, or that it knows nothing of.
 //! 2. While each millisecond has a place of its own, the ring knows every unused sequence.
 
+use crate::time::Timestamp;
+
 /// The last `N` milliseconds that were used. Milliseconds that are `N` apart share a place, and a
 /// place is only ever given to a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Ring<const N: usize = MILLISECONDS> {
-    /// Of the milliseconds up to this one, nothing is known.
-    after: i64,
+    /// Of the milliseconds up to this one, nothing is known; `None` before [`Ring::begin`].
+    after: Option<Timestamp>,
     /// The generator's timestamp when the last step back was noticed.
-    stepped_from: i64,
+    stepped_from: Option<Timestamp>,
     places: [Used; N],
 }
 
@@ -24,7 +26,7 @@ pub const MILLISECONDS: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 struct Used {
-    timestamp: i64,
+    timestamp: Timestamp,
     /// The last sequence that was used.
     sequence: u32,
 }
@@ -32,32 +34,33 @@ struct Used {
 impl<const N: usize> Ring<N> {
     /// Nothing is known.
     pub const fn new() -> Ring<N> {
-        let unused = Used { timestamp: i64::MIN, sequence: 0 };
-        Ring { after: i64::MAX, stepped_from: i64::MIN, places: [unused; N] }
+        // A place with a flag beside it would take half as much again.
+        let unused = Used { timestamp: Timestamp(i64::MIN), sequence: 0 };
+        Ring { after: None, stepped_from: None, places: [unused; N] }
     }
 
     /// From now on, every millisecond after this one is recorded when it has been used.
-    pub fn begin(&mut self, after: i64) {
-        self.after = after;
+    pub fn begin(&mut self, after: Timestamp) {
+        self.after = Some(after);
     }
 
     /// Nothing is known any more of the milliseconds up to this one.
-    pub fn forget(&mut self, up_to: i64) {
-        self.after = self.after.max(up_to);
+    pub fn forget(&mut self, up_to: Timestamp) {
+        self.after = self.after.map(|after| after.max(up_to));
     }
 
     /// The sequences of a millisecond are used up to this one. A caller records later milliseconds
     /// only, or a sequence that [`Ring::unused`] returned.
     #[inline(always)]
-    pub fn record(&mut self, timestamp: i64, sequence: u32) {
+    pub fn record(&mut self, timestamp: Timestamp, sequence: u32) {
         self.places[place::<N>(timestamp)] = Used { timestamp, sequence };
     }
 
     /// The lowest sequence from `first` on that nobody has used in this millisecond, if that is
     /// known. The generator has moved on to a later millisecond.
-    pub fn unused(&self, timestamp: i64, first: u32) -> Option<u32> {
+    pub fn unused(&self, timestamp: Timestamp, first: u32) -> Option<u32> {
         let used = self.places[place::<N>(timestamp)];
-        if timestamp <= self.after || used.timestamp > timestamp {
+        if self.after.is_none_or(|after| timestamp <= after) || used.timestamp > timestamp {
             None
         } else if used.timestamp == timestamp {
             used.sequence.checked_add(1)
@@ -67,8 +70,8 @@ impl<const N: usize> Ring<N> {
     }
 
     /// Returns whether this is the first step back from this timestamp that is noticed.
-    pub fn notice_step(&mut self, from: i64) -> bool {
-        std::mem::replace(&mut self.stepped_from, from) != from
+    pub fn notice_step(&mut self, from: Timestamp) -> bool {
+        self.stepped_from.replace(from) != Some(from)
     }
 }
 
@@ -79,6 +82,6 @@ impl<const N: usize> Default for Ring<N> {
 }
 
 #[inline(always)]
-fn place<const N: usize>(timestamp: i64) -> usize {
-    timestamp.rem_euclid(N as i64) as usize
+fn place<const N: usize>(timestamp: Timestamp) -> usize {
+    timestamp.0.rem_euclid(N as i64) as usize
 }

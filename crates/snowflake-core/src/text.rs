@@ -2,17 +2,18 @@
 //!
 //! ```
 //! use snowflake_core::text::{from_base62, iso8601, to_base62};
+//! use snowflake_core::time::Timestamp;
 //!
 //! let text = to_base62(1268118639732232192).unwrap();
 //! assert_eq!(text.as_str(), "1Vfznn0WLjc");
 //! assert_eq!(from_base62("1Vfznn0WLjc"), Ok(1268118639732232192));
-//! assert_eq!(iso8601(1591178018874), "2020-06-03T09:53:38.874Z");
+//! assert_eq!(iso8601(Timestamp(1591178018874)), "2020-06-03T09:53:38.874Z");
 //! ```
 
-use jiff::Timestamp;
 use jiff::tz::Offset;
 
 use crate::layout::PartsError;
+use crate::time::Timestamp;
 
 /// The number of characters of the base 62 form of every ID: 62 to the power of 11 is more than 2
 /// to the power of 63.
@@ -97,15 +98,14 @@ pub(crate) fn value(digit: char) -> Option<i64> {
     Some(value.into())
 }
 
-/// A time in milliseconds since the Unix epoch as an ISO 8601 instant in UTC, as JavaScript's
-/// `toISOString()` writes it: a year beyond 9999 has a sign and six digits. `unix_ms` is not
-/// negative.
-pub fn iso8601(unix_ms: i64) -> String {
+/// A time that is not before 1970 as an ISO 8601 instant in UTC, as JavaScript's `toISOString()`
+/// writes it: a year beyond 9999 has a sign and six digits.
+pub fn iso8601(time: Timestamp) -> String {
     /// The calendar repeats itself after this many years. `CYCLE` is the same in milliseconds.
     const YEARS: i64 = 400;
     const CYCLE: i64 = 146_097 * 24 * 60 * 60 * 1000;
-    let (cycles, within) = (unix_ms.div_euclid(CYCLE), unix_ms.rem_euclid(CYCLE));
-    let time = Timestamp::from_millisecond(within).expect("within 400 years of 1970");
+    let (cycles, within) = (time.0.div_euclid(CYCLE), time.0.rem_euclid(CYCLE));
+    let time = jiff::Timestamp::from_millisecond(within).expect("within 400 years of 1970");
     let time = Offset::UTC.to_datetime(time);
     let year = i64::from(time.year()) + cycles * YEARS;
     let year = if year > 9999 { format!("+{year:06}") } else { format!("{year:04}") };

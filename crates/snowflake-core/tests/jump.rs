@@ -1,16 +1,19 @@
 //! Property tests of the judgement of a clock that is ahead.
 
 use proptest::prelude::*;
-use snowflake_core::jump::{
-    BootClock, Clocks, Jump, NOTABLE, Reference, SMALLEST_LIMIT, Verdict, YEAR,
-};
+use snowflake_core::jump::{self, BootClock, Clocks, Jump, Reference, Verdict};
+use snowflake_core::time::{Span, Timestamp};
 
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 const BOOT: u128 = 42;
 
+const NOTABLE: i64 = jump::NOTABLE.0;
+const SMALLEST_LIMIT: i64 = jump::SMALLEST_LIMIT.0;
+const YEAR: i64 = jump::YEAR.0;
+
 fn clocks(wall: i64, boot: u128, elapsed: i64) -> Clocks {
-    Clocks { wall, boot: BootClock { boot, elapsed } }
+    Clocks { wall: Timestamp(wall), boot: BootClock { boot, elapsed: Span(elapsed) } }
 }
 
 /// Clocks after `passed` milliseconds on the same boot, with the wall clock moved by `step`.
@@ -40,9 +43,9 @@ proptest! {
         rounding in -2..=2i64,
         limit in prop::option::of(limits()),
     ) {
-        let jump = later(passed, rounding).jump_since(&then(), NOW);
+        let jump = later(passed, rounding).jump_since(&then(), Timestamp(NOW));
         prop_assert!(matches!(jump, Jump::Measured(_)));
-        prop_assert_eq!(jump.judge(limit), Verdict::Accept);
+        prop_assert_eq!(jump.judge(limit.map(Span)), Verdict::Accept);
     }
 
     #[test]
@@ -51,9 +54,9 @@ proptest! {
         limit in limits(),
         more in prop_oneof![Just(1), 1..YEAR],
     ) {
-        let jump = later(passed, limit + more).jump_since(&then(), NOW);
-        prop_assert_eq!(jump, Jump::Measured(limit + more));
-        prop_assert_eq!(jump.judge(Some(limit)), Verdict::Refuse);
+        let jump = later(passed, limit + more).jump_since(&then(), Timestamp(NOW));
+        prop_assert_eq!(jump, Jump::Measured(Span(limit + more)));
+        prop_assert_eq!(jump.judge(Some(Span(limit))), Verdict::Refuse);
     }
 
     #[test]
@@ -63,7 +66,7 @@ proptest! {
         part in prop_oneof![Just(1.0), 0.0..=1.0f64],
     ) {
         let step = (limit as f64 * part) as i64;
-        let verdict = later(passed, step).jump_since(&then(), NOW).judge(Some(limit));
+        let verdict = later(passed, step).jump_since(&then(), Timestamp(NOW)).judge(Some(Span(limit)));
         prop_assert_eq!(verdict, if step > NOTABLE { Verdict::Log } else { Verdict::Accept });
     }
 
@@ -86,7 +89,7 @@ proptest! {
             ahead if ahead > limit => Verdict::Log,
             _ => Verdict::Accept,
         };
-        prop_assert_eq!(now.jump_since(&last, NOW).judge(Some(limit)), expected);
+        prop_assert_eq!(now.jump_since(&last, Timestamp(NOW)).judge(Some(Span(limit))), expected);
     }
 
     /// Only the distance of the clock beyond the last timestamp matters.
@@ -100,7 +103,7 @@ proptest! {
         // The last record was written while the clock was behind; timestamps were held.
         let last = clocks(NOW - back, BOOT, 1000);
         let now = clocks(NOW + passed, boot, 1000 + passed);
-        let verdict = now.jump_since(&last, NOW + passed).judge(Some(limit));
+        let verdict = now.jump_since(&last, Timestamp(NOW + passed)).judge(Some(Span(limit)));
         prop_assert_eq!(verdict, Verdict::Accept);
     }
 
@@ -111,7 +114,7 @@ proptest! {
         boot in BOOT..=BOOT + 1,
     ) {
         let now = clocks(NOW + passed + step, boot, 1000 + passed);
-        prop_assert_ne!(now.jump_since(&then(), NOW).judge(None), Verdict::Refuse);
+        prop_assert_ne!(now.jump_since(&then(), Timestamp(NOW)).judge(None), Verdict::Refuse);
     }
 
     /// A promoted server goes on from the clock of another machine, which it last heard of some
@@ -128,15 +131,15 @@ proptest! {
         // A message was sent, received after the latency, and seen some time later.
         let sent = NOW - difference - latency;
         let seen = clocks(NOW + unseen, BOOT, 1000);
-        let upstream = Clocks::of_upstream(sent, NOW, seen, unseen);
+        let upstream = Clocks::of_upstream(Timestamp(sent), Timestamp(NOW), seen, Some(Span(unseen)));
         let now = clocks(NOW + unseen + passed, BOOT, 1000 + passed);
         // The record is of another machine, and from a while ago.
-        let record = clocks(now.wall - 2 * DAY - since, BOOT + 1, 0);
+        let record = clocks(now.wall.0 - 2 * DAY - since, BOOT + 1, 0);
         let reference = Reference { record, upstream: Some(upstream) };
-        let (verdict, jump) = now.judge(&reference, i64::MIN / 2, Some(limit));
-        let of_upstream = (difference + latency).min(2 * DAY + since);
-        let by_record = Jump::SinceRecord(2 * DAY + since).judge(Some(limit));
-        let by_upstream = Jump::Measured(of_upstream).judge(Some(limit));
+        let (verdict, jump) = now.judge(&reference, Timestamp(i64::MIN / 2), Some(Span(limit)));
+        let of_upstream = Span((difference + latency).min(2 * DAY + since));
+        let by_record = Jump::SinceRecord(Span(2 * DAY + since)).judge(Some(Span(limit)));
+        let by_upstream = Jump::Measured(of_upstream).judge(Some(Span(limit)));
         prop_assert_eq!(verdict, by_upstream.max(by_record));
         if by_upstream >= by_record {
             prop_assert_eq!(jump, Jump::OfUpstream(of_upstream));
@@ -152,8 +155,8 @@ proptest! {
     ) {
         let now = later(passed, 0);
         let record = clocks(NOW, BOOT + 1, 0);
-        let upstream = Clocks { wall: now.wall - behind, ..now };
-        let (verdict, _) = now.judge(&Reference { record, upstream: Some(upstream) }, i64::MIN / 2, Some(limit));
+        let upstream = Clocks { wall: now.wall - Span(behind), ..now };
+        let (verdict, _) = now.judge(&Reference { record, upstream: Some(upstream) }, Timestamp(i64::MIN / 2), Some(Span(limit)));
         prop_assert_eq!(verdict, Verdict::Accept);
     }
 
@@ -162,8 +165,8 @@ proptest! {
     fn what_the_record_refuses_stays_refused(ahead in YEAR + 1..3 * YEAR, limit in limits()) {
         let now = clocks(NOW + ahead, BOOT, 1000);
         let record = clocks(NOW, BOOT + 1, 0);
-        let (verdict, jump) = now.judge(&Reference { record, upstream: Some(now) }, NOW, Some(limit));
-        prop_assert_eq!((verdict, jump), (Verdict::Refuse, Jump::SinceRecord(ahead)));
+        let (verdict, jump) = now.judge(&Reference { record, upstream: Some(now) }, Timestamp(NOW), Some(Span(limit)));
+        prop_assert_eq!((verdict, jump), (Verdict::Refuse, Jump::SinceRecord(Span(ahead))));
     }
 
     /// Between receipt and look, somebody sets the clock: the upstream's is off by no more than the
@@ -175,8 +178,9 @@ proptest! {
         ago in 0..1000i64,
     ) {
         let ago = ago.min(unseen);
-        let upstream = Clocks::of_upstream(NOW - ago, NOW - ago, clocks(NOW + step, BOOT, 1000), unseen);
-        prop_assert!((NOW - ago..=NOW - ago + unseen).contains(&upstream.wall));
+        let (sent, seen) = (Timestamp(NOW - ago), clocks(NOW + step, BOOT, 1000));
+        let upstream = Clocks::of_upstream(sent, sent, seen, Some(Span(unseen)));
+        prop_assert!((sent..=sent + Span(unseen)).contains(&upstream.wall));
     }
 
     /// Whatever a record says, judging it does not overflow.
@@ -190,16 +194,16 @@ proptest! {
         boot in 0..2u128,
     ) {
         let now = clocks(wall, 1, elapsed);
-        let _ = now.jump_since(&clocks(last, boot, before), timestamp).judge(Some(DAY));
+        let _ = now.jump_since(&clocks(last, boot, before), Timestamp(timestamp)).judge(Some(Span::DAY));
     }
 }
 
 #[test]
 fn a_notable_jump_is_logged_without_a_limit_too() {
-    assert_eq!(Jump::Measured(NOTABLE).judge(None), Verdict::Accept);
-    assert_eq!(Jump::Measured(NOTABLE + 1).judge(None), Verdict::Log);
-    assert_eq!(Jump::SinceRecord(YEAR).judge(None), Verdict::Accept);
-    assert_eq!(Jump::SinceRecord(YEAR + 1).judge(None), Verdict::Log);
+    assert_eq!(Jump::Measured(jump::NOTABLE).judge(None), Verdict::Accept);
+    assert_eq!(Jump::Measured(Span(NOTABLE + 1)).judge(None), Verdict::Log);
+    assert_eq!(Jump::SinceRecord(jump::YEAR).judge(None), Verdict::Accept);
+    assert_eq!(Jump::SinceRecord(Span(YEAR + 1)).judge(None), Verdict::Log);
 }
 
 #[test]

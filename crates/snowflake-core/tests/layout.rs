@@ -5,8 +5,9 @@ use snowflake_core::epoch::parse_time;
 use snowflake_core::layout::{
     EPOCH_RANGE, Layout, LayoutError, Parts, PartsError, SUM_RANGE, Widths,
 };
+use snowflake_core::time::{Span, Timestamp};
 
-const DISCORD_EPOCH: i64 = 1_420_070_400_000;
+const DISCORD_EPOCH: Timestamp = Timestamp(1_420_070_400_000);
 
 fn widths() -> impl Strategy<Value = Widths> {
     SUM_RANGE
@@ -20,9 +21,9 @@ fn widths() -> impl Strategy<Value = Widths> {
 }
 
 fn layouts() -> impl Strategy<Value = Layout> {
-    let epochs = prop_oneof![Just(0), Just(*EPOCH_RANGE.end()), EPOCH_RANGE];
+    let epochs = prop_oneof![Just(0), Just(EPOCH_RANGE.end().0), 0..=EPOCH_RANGE.end().0];
     (epochs, widths())
-        .prop_map(|(epoch, widths)| Layout::new(epoch, widths).expect("a valid layout"))
+        .prop_map(|(epoch, widths)| Layout::new(Timestamp(epoch), widths).expect("a valid layout"))
 }
 
 /// A valid layout and parts that fit it, the corners included.
@@ -32,14 +33,14 @@ fn layouts_and_parts() -> impl Strategy<Value = (Layout, Parts)> {
     }
     layouts().prop_flat_map(|layout| {
         let fields = (
-            field(layout.last_timestamp() - layout.epoch()),
+            field((layout.last_timestamp() - layout.epoch()).0),
             field(layout.last_datacenter_id().into()),
             field(layout.last_worker_id().into()),
             field(layout.last_sequence().into()),
         );
         (Just(layout), fields).prop_map(|(layout, (timestamp, datacenter, worker, sequence))| {
             let parts = Parts {
-                timestamp: layout.epoch() + timestamp,
+                timestamp: layout.epoch() + Span(timestamp),
                 datacenter_id: datacenter as u32,
                 worker_id: worker as u32,
                 sequence: sequence as u32,
@@ -94,9 +95,9 @@ proptest! {
 
     #[test]
     fn one_past_a_field_is_refused((layout, parts) in layouts_and_parts()) {
-        let before = Parts { timestamp: layout.epoch() - 1, ..parts };
+        let before = Parts { timestamp: layout.epoch() - Span(1), ..parts };
         prop_assert_eq!(layout.compose(before), Err(PartsError::Timestamp(before.timestamp)));
-        let after = Parts { timestamp: layout.last_timestamp() + 1, ..parts };
+        let after = Parts { timestamp: layout.last_timestamp() + Span(1), ..parts };
         prop_assert_eq!(layout.compose(after), Err(PartsError::Timestamp(after.timestamp)));
         let datacenter_id = layout.last_datacenter_id() + 1;
         prop_assert_eq!(layout.compose(Parts { datacenter_id, ..parts }), Err(PartsError::Datacenter(datacenter_id)));
@@ -121,6 +122,7 @@ fn ids_of_systems_in_the_field_are_read_and_made() {
         (discord, 175928847299117063, (1462015105796, 1, 0, 7)), // 2016-04-30 11:18:25.796 UTC
     ] {
         let (timestamp, datacenter_id, worker_id, sequence) = parts;
+        let timestamp = Timestamp(timestamp);
         let parts = Parts { timestamp, datacenter_id, worker_id, sequence };
         assert_eq!(layout.decompose(id), Ok(parts));
         assert_eq!(layout.compose(parts), Ok(id));
@@ -130,17 +132,17 @@ fn ids_of_systems_in_the_field_are_read_and_made() {
 /// In 6429, so that the last timestamp of every layout is one that PostgreSQL has.
 #[test]
 fn the_last_epoch_is_before_2_to_the_power_of_47() {
-    assert_eq!(EPOCH_RANGE, 0..=140_737_488_355_327);
+    assert_eq!(EPOCH_RANGE, Timestamp(0)..=Timestamp(140_737_488_355_327));
 }
 
 #[test]
 fn the_default_field_ends_in_2080() {
-    assert_eq!(Layout::TWITTER.last_timestamp(), 3487858230208); // 2080-07-10 17:30:30.208 UTC
+    assert_eq!(Layout::TWITTER.last_timestamp(), Timestamp(3487858230208)); // 2080-07-10 17:30:30.208 UTC
 }
 
 #[test]
 fn the_error_names_the_range_of_epochs() {
-    let text = LayoutError::Epoch { epoch: -1 }.to_string();
+    let text = LayoutError::Epoch { epoch: Timestamp(-1) }.to_string();
     let range = text.strip_prefix("the epoch is not from ").expect("a range");
     let (first, last) = range.split_once(" to ").expect("two times");
     assert_eq!(parse_time(first), Ok(*EPOCH_RANGE.start()));
@@ -150,7 +152,8 @@ fn the_error_names_the_range_of_epochs() {
 #[test]
 fn invalid_layouts_are_refused() {
     let new = |epoch, datacenter, worker, sequence| {
-        Layout::new(epoch, Widths { datacenter, worker, sequence }).expect_err("an invalid layout")
+        Layout::new(Timestamp(epoch), Widths { datacenter, worker, sequence })
+            .expect_err("an invalid layout")
     };
     assert_eq!(new(0, 5, 5, 0), LayoutError::NoSequence);
     assert_eq!(new(0, 0, 0, 9), LayoutError::Sum { sum: 9 });
@@ -159,9 +162,9 @@ fn invalid_layouts_are_refused() {
         new(0, u32::MAX, u32::MAX, u32::MAX),
         LayoutError::Sum { sum: 3 * u64::from(u32::MAX) }
     );
-    assert_eq!(new(-1, 5, 5, 12), LayoutError::Epoch { epoch: -1 });
+    assert_eq!(new(-1, 5, 5, 12), LayoutError::Epoch { epoch: Timestamp(-1) });
     assert_eq!(
-        new(EPOCH_RANGE.end() + 1, 5, 5, 12),
-        LayoutError::Epoch { epoch: EPOCH_RANGE.end() + 1 }
+        new(EPOCH_RANGE.end().0 + 1, 5, 5, 12),
+        LayoutError::Epoch { epoch: *EPOCH_RANGE.end() + Span(1) }
     );
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use snowflake_core::ring::Ring;
+use snowflake_core::time::{Span, Timestamp};
 
 const PLACES: usize = 8;
 
@@ -31,6 +32,7 @@ proptest! {
     #[test]
     fn what_is_unused_is_known_and_nothing_else(after in -100..100i64, events in events()) {
         let mut ring = Ring::<PLACES>::new();
+        let after = Timestamp(after);
         ring.begin(after);
         let mut used = BTreeMap::new();
         let mut timestamp = after;
@@ -38,12 +40,12 @@ proptest! {
         for event in events {
             match event {
                 Event::GoOn { by, sequence } => {
-                    timestamp += by;
+                    timestamp += Span(by);
                     used.insert(timestamp, sequence);
                     ring.record(timestamp, sequence);
                 }
                 Event::GoBack { by } => {
-                    let back = timestamp - by;
+                    let back = timestamp - Span(by);
                     let lowest = used.get(&back).map_or(0, |last| last + 1);
                     match ring.unused(back, 0) {
                         Some(first) => {
@@ -56,8 +58,8 @@ proptest! {
                     }
                 }
                 Event::Forget { before } => {
-                    ring.forget(timestamp - before);
-                    forgotten = forgotten.max(timestamp - before);
+                    ring.forget(timestamp - Span(before));
+                    forgotten = forgotten.max(timestamp - Span(before));
                 }
             }
         }
@@ -67,17 +69,17 @@ proptest! {
 #[test]
 fn nothing_is_known_before_it_begins() {
     let mut ring = Ring::<PLACES>::new();
-    ring.record(5, 1);
-    assert_eq!(ring.unused(5, 0), None);
-    ring.begin(4);
-    assert_eq!(ring.unused(5, 0), Some(2));
-    assert_eq!(ring.unused(6, 3), Some(3));
+    ring.record(Timestamp(5), 1);
+    assert_eq!(ring.unused(Timestamp(5), 0), None);
+    ring.begin(Timestamp(4));
+    assert_eq!(ring.unused(Timestamp(5), 0), Some(2));
+    assert_eq!(ring.unused(Timestamp(6), 3), Some(3));
 }
 
 #[test]
 fn a_step_is_noticed_once() {
     let mut ring = Ring::<PLACES>::new();
-    assert!(ring.notice_step(5));
-    assert!(!ring.notice_step(5));
-    assert!(ring.notice_step(7));
+    assert!(ring.notice_step(Timestamp(5)));
+    assert!(!ring.notice_step(Timestamp(5)));
+    assert!(ring.notice_step(Timestamp(7)));
 }

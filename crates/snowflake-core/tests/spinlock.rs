@@ -11,8 +11,9 @@ use loom::thread;
 use snowflake_core::generator::{Generator, Request, Run};
 use snowflake_core::ring::Ring;
 use snowflake_core::spinlock::{SpinLock, Word};
+use snowflake_core::time::{Span, Timestamp};
 
-const NOW: i64 = 1_000;
+const NOW: Timestamp = Timestamp(1_000);
 
 struct Modeled(AtomicU32);
 
@@ -40,8 +41,9 @@ struct Shared {
 }
 
 impl Shared {
-    fn with_floor(floor: i64) -> Arc<Shared> {
-        let mut generator = Generator::starting_after(NOW - 1, 0, i64::MAX);
+    fn with_floor(floor: Timestamp) -> Arc<Shared> {
+        let mut generator =
+            Generator::starting_after(NOW - Span(1), Span::ZERO, Timestamp(i64::MAX));
         generator.raise_floor(floor, floor);
         Arc::new(Shared {
             lock: SpinLock(Modeled(AtomicU32::new(0))),
@@ -64,7 +66,7 @@ impl Shared {
     fn take(&self) -> Option<Run> {
         let request = Request { first: 0, want: 1, last_sequence: 4095, leave: 0 };
         let take = |generator: &mut Generator| {
-            generator.take_at_once(&mut Ring::<1>::new(), NOW, request, || 0)
+            generator.take_at_once(&mut Ring::<1>::new(), NOW, request, || Some(Span::ZERO))
         };
         self.locked(take).flatten()
     }
@@ -105,7 +107,7 @@ fn ids_are_distinct() {
 #[test]
 fn who_gets_an_id_sees_its_reservation() {
     loom::model(|| {
-        let shared = Shared::with_floor(NOW - 1);
+        let shared = Shared::with_floor(NOW - Span(1));
         let others = shared.clone();
         let other = thread::spawn(move || {
             others.durable.store(1, Relaxed);

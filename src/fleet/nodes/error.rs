@@ -4,6 +4,7 @@ use crate::pg::own_table::OthersCode;
 use crate::pg::report::{self, ErrorReport, Report, wraps};
 use crate::pg::time::{self, display_timestamptz};
 use pgrx::prelude::*;
+use snowflake_core::time::Span;
 
 use super::node::Node;
 use crate::decode;
@@ -35,7 +36,7 @@ pub enum Error {
     /// A time that is too far ahead of the clock for a floor.
     FarAhead {
         /// By how much, ms.
-        lead: i64,
+        lead: Span,
     },
     /// The node has another identity.
     HasOther {

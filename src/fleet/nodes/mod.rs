@@ -168,7 +168,7 @@ fn time(
     // SAFETY: the function has this argument, a timestamptz.
     let time = unsafe { pg_getarg::<TimestampWithTimeZone>(fcinfo, argument) };
     let Some(time) = time else { return Ok(None) };
-    let lead = timestamp_in(settings::fixed().layout, time)? - clock::unix_ms();
+    let lead = timestamp_in(settings::fixed().layout, time)? - clock::now();
     // A floor is never lowered again, so one that nobody can have had is a mistake.
     if lead > settings::LARGEST_LIMIT {
         return Err(Error::FarAhead { lead });

@@ -5,6 +5,7 @@ use crate::pg::time;
 use crate::pg::trigger::ColumnError;
 use pgrx::prelude::*;
 use snowflake_core::layout::Parts;
+use snowflake_core::time::Span;
 
 use crate::{decode, promise};
 
@@ -45,7 +46,7 @@ impl Report for Error {
 }
 
 /// The entry of the log about an ID that is too far ahead, the last of `count`.
-pub fn refused(id: i64, parts: &Parts, lead: i64, max_lead: i64, count: u64) -> ErrorReport {
+pub fn refused(id: i64, parts: &Parts, lead: Span, max_lead: Span, count: u64) -> ErrorReport {
     let Parts { timestamp, datacenter_id, worker_id, .. } = parts;
     report::message(format!(
         "snowflake ID {id} is {} ahead of the clock, and was not followed",

@@ -7,6 +7,7 @@ use pgrx::prelude::*;
 use snowflake_core::call;
 use snowflake_core::generator::Observation;
 use snowflake_core::layout::Parts;
+use snowflake_core::time::Span;
 
 use super::error::{Error, refused, twin};
 use crate::decode::layout::{known_layout, layout};
@@ -53,7 +54,7 @@ pub fn observe_at_once(id: i64) -> bool {
     if !fixed.preloaded || is_own(fixed, &parts) {
         return false;
     }
-    let seen = shared::observe(&parts, clock::unix_ms(), max_lead());
+    let seen = shared::observe(&parts, clock::now(), max_lead());
     let is_followed = matches!(seen, Some((Observation::Followed { .. }, _)));
     if is_followed {
         transaction_end::let_commit_wait();
@@ -69,7 +70,7 @@ pub fn observe(id: i64) -> Result<bool, Error> {
     let (max_lead, mut is_above) = (max_lead(), false);
     let ask = |is_above: &mut bool| {
         check_for_interrupts!();
-        let (observation, above) = shared::observe(&parts, clock::unix_ms(), max_lead)?;
+        let (observation, above) = shared::observe(&parts, clock::now(), max_lead)?;
         *is_above = above;
         Some(observation)
     };
@@ -77,7 +78,7 @@ pub fn observe(id: i64) -> Result<bool, Error> {
     let observation = call::observe(&mut is_above, parts.timestamp, max_lead, ask, reserve)?;
     if is_above
         && is_own(fixed, &parts)
-        && let Some(count) = shared::count_twin(Some(clock::boot_ms()))
+        && let Some(count) = shared::count_twin(Some(clock::since_boot()))
     {
         report::log(twin(id, &parts, count));
     }
@@ -85,7 +86,7 @@ pub fn observe(id: i64) -> Result<bool, Error> {
         transaction_end::let_commit_wait();
         return Ok(true);
     };
-    if let Some(count) = shared::count_refusal(clock::boot_ms()) {
+    if let Some(count) = shared::count_refusal(clock::since_boot()) {
         report::log(refused(id, &parts, lead, max_lead, count));
     }
     Ok(false)
@@ -96,7 +97,7 @@ fn is_own(fixed: &Fixed, parts: &Parts) -> bool {
     fixed.identity == Some(Identity { datacenter_id, worker_id })
 }
 
-/// `snowflake.max_observed_lead`, ms.
-pub fn max_lead() -> i64 {
-    settings::MAX_OBSERVED_LEAD.get().into()
+/// `snowflake.max_observed_lead`.
+pub fn max_lead() -> Span {
+    settings::MAX_OBSERVED_LEAD.span()
 }

@@ -17,14 +17,11 @@ use crate::generator::clock;
 use crate::generator::shared;
 use crate::settings;
 
-/// No ID.
-const NONE: i64 = i64::MIN;
-
 thread_local! {
     /// The greatest ID of the transaction that was within the limit when its row came, and the
     /// greatest one of the others. One that is too far ahead must not hide one that is not. IDs of a
     /// subtransaction that was rolled back stay, which does no harm.
-    static GREATEST: Cell<[i64; 2]> = const { Cell::new([NONE; 2]) };
+    static GREATEST: Cell<[Option<i64>; 2]> = const { Cell::new([None; 2]) };
 }
 
 /// Asks to be told of the end of each transaction. Called while the library is preloaded.
@@ -81,22 +78,22 @@ fn look_at(trigger: &PgTrigger) -> Result<(), Error> {
     }
     // What is no ID is nothing to follow.
     let Ok(parts) = fixed.layout.decompose(id) else { return Ok(()) };
-    let is_beyond = parts.timestamp - clock::unix_ms() > max_lead();
+    let is_beyond = parts.timestamp - clock::now() > max_lead();
     let mut greatest = GREATEST.get();
     let place = &mut greatest[usize::from(is_beyond)];
-    *place = id.max(*place);
+    *place = Some(id).max(*place);
     GREATEST.set(greatest);
     Ok(())
 }
 
 /// A transaction of this process ends.
 unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_void) {
-    if GREATEST.get() == [NONE; 2] {
+    if GREATEST.get() == [None; 2] {
         return;
     }
     match event {
         XACT_EVENT_PRE_COMMIT | XACT_EVENT_PRE_PREPARE => follow(),
-        XACT_EVENT_ABORT => GREATEST.set([NONE; 2]),
+        XACT_EVENT_ABORT => GREATEST.set([None; 2]),
         _ => {}
     }
 }
@@ -107,11 +104,11 @@ unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_voi
 #[inline(never)]
 #[pg_guard]
 extern "C-unwind" fn follow() {
-    let mut greatest = GREATEST.replace([NONE; 2]);
+    let mut greatest = GREATEST.replace([None; 2]);
     // The clock has gone on since the rows came, so what was beyond the limit might not be any more,
     // and what came later might be greater and was within it. Who follows one follows all below it.
     greatest.sort_unstable_by(|one, other| other.cmp(one));
-    for id in greatest.into_iter().filter(|id| *id != NONE) {
+    for id in greatest.into_iter().flatten() {
         if observe_at_once(id) || may_follow(id) {
             return;
         }
@@ -123,7 +120,7 @@ fn may_follow(id: i64) -> bool {
     let act = || observe(id).map_err(|error| error.report().message().to_owned());
     let result = rolled_back(act, |error| Err(message_of(&error)));
     result.unwrap_or_else(|message| {
-        if shared::count_refusal(clock::boot_ms()).is_some() {
+        if shared::count_refusal(clock::since_boot()).is_some() {
             report::log(failed(id, &message));
         }
         false

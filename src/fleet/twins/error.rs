@@ -7,6 +7,7 @@ use crate::pg::report::{self, ErrorReport, Report, wraps};
 use crate::pg::time;
 use crate::pg::trigger::ColumnError;
 use pgrx::prelude::*;
+use snowflake_core::time::Timestamp;
 
 use super::origin::Origin;
 use crate::settings::Identity;
@@ -17,15 +18,21 @@ pub struct Twin {
     own: Identity,
     id: i64,
     /// When the ID was issued, and when the row was committed, Unix ms.
-    timestamp: i64,
-    committed: i64,
+    timestamp: Timestamp,
+    committed: Timestamp,
     table: String,
     /// The subscription that brought it, if one did.
     subscription: Option<String>,
 }
 
 impl Twin {
-    pub fn new(own: Identity, id: i64, timestamp: i64, committed: i64, table: pg_sys::Oid) -> Twin {
+    pub fn new(
+        own: Identity,
+        id: i64,
+        timestamp: Timestamp,
+        committed: Timestamp,
+        table: pg_sys::Oid,
+    ) -> Twin {
         // SAFETY: looks a name up, which is a copy. NULL if there is none any more.
         let table = unsafe {
             let name = pg_sys::get_rel_name(table);

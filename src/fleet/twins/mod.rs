@@ -18,6 +18,7 @@ use crate::pg::report::OrRaise;
 use crate::pg::trigger;
 use pgrx::prelude::*;
 use snowflake_core::epoch;
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::generate::currval;
 use crate::settings::{self, Identity};
@@ -66,7 +67,7 @@ fn watch(trigger: &PgTrigger) -> Result<(), Error> {
     }
     // A default or a trigger might have taken the ID here.
     let is_own = deleted::might_contain(id) || currval::last() == Some(id);
-    if is_own || parts.timestamp < watch.since || Origin::current().is_first_copy() {
+    if is_own || Some(parts.timestamp) < watch.since || Origin::current().is_first_copy() {
         return Ok(());
     }
     let Watch { refuses, fresh_for, .. } = watch;
@@ -76,19 +77,18 @@ fn watch(trigger: &PgTrigger) -> Result<(), Error> {
     Ok(())
 }
 
-/// For how long an ID is fresh, ms, if the trigger does not say it: transactions that insert rows
+/// For how long an ID is fresh, if the trigger does not say it: transactions that insert rows
 /// are mostly shorter, and clocks of servers differ by less.
-const FRESH_FOR: i64 = 60_000;
+const FRESH_FOR: Span = Span::MINUTE;
 
 /// The arguments of the trigger, and the event that has fired it.
 struct Watch<'a> {
     is_deletion: bool,
     column: &'a CStr,
     refuses: bool,
-    /// For how long after its time a twin would commit an ID, ms.
-    fresh_for: i64,
-    /// Unix ms.
-    since: i64,
+    /// For how long after its time a twin would commit an ID.
+    fresh_for: Span,
+    since: Option<Timestamp>,
 }
 
 impl<'a> Watch<'a> {
@@ -118,16 +118,14 @@ impl<'a> Watch<'a> {
             Some(duration) => milliseconds(duration).ok_or_else(|| wrong(duration))?,
             None => FRESH_FOR,
         };
-        let since = match options.get(2) {
-            Some(since) => epoch::parse_time(&decode(since)).map_err(|_| wrong(since))?,
-            None => i64::MIN,
-        };
+        let read = |since: &&CStr| epoch::parse_time(&decode(since)).map_err(|_| wrong(since));
+        let since = options.get(2).map(read).transpose()?;
         Ok(Watch { is_deletion, column, refuses, fresh_for, since })
     }
 }
 
 /// A duration, read as the value of a setting is; `None` if the text is no duration, or not above 0.
-fn milliseconds(duration: &CStr) -> Option<i64> {
+fn milliseconds(duration: &CStr) -> Option<Span> {
     let mut value: c_int = 0;
     // SAFETY: reads a string, and writes a number.
     let is_one = unsafe {
@@ -138,5 +136,5 @@ fn milliseconds(duration: &CStr) -> Option<i64> {
             ptr::null_mut(),
         )
     };
-    (is_one && value > 0).then(|| value.into())
+    (is_one && value > 0).then(|| Span(value.into()))
 }

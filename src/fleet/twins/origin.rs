@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use crate::pg::encoding::decode;
 use crate::pg::{spi, time};
 use pgrx::prelude::*;
+use snowflake_core::time::Timestamp;
 
 use crate::generator::clock;
 
@@ -47,13 +48,13 @@ pub fn is_replayed() -> bool {
     unsafe { *replay().origin != NONE }
 }
 
-/// When the transaction that is replayed was committed, in milliseconds since the Unix epoch. It is
-/// known when this one commits. Not every program says it; it was not later than now then.
-pub fn committed() -> i64 {
+/// When the transaction that is replayed was committed. It is known when this one commits. Not every
+/// program says it; it was not later than now then.
+pub fn committed() -> Timestamp {
     // SAFETY: reads a variable of this process.
     match unsafe { *replay().committed } {
-        0 => clock::unix_ms(),
-        said => time::unix_ms(said),
+        0 => clock::now(),
+        said => time::from_timestamptz(said),
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::pg::memory::OfProcess;
 use crate::pg::report::{self, OrRaise};
 use pgrx::{PgXactCallbackEvent, register_xact_callback};
+use snowflake_core::time::{Span, Timestamp};
 
 use super::error::{Error, Twin};
 use super::origin;
@@ -27,10 +28,10 @@ type Row = (i64, u32);
 
 /// Facts by which a row is judged.
 pub struct Suspect {
-    /// The time of the ID, Unix ms.
-    pub timestamp: i64,
-    /// For how long after its time a twin would commit the ID, ms.
-    pub fresh_for: i64,
+    /// The time of the ID.
+    pub timestamp: Timestamp,
+    /// For how long after its time a twin would commit the ID.
+    pub fresh_for: Span,
     /// True if a twin's row is an error.
     pub refuses: bool,
 }
@@ -62,7 +63,7 @@ fn find_twins() -> Result<(), Error> {
         if timestamp.saturating_add(fresh_for) < committed {
             continue;
         }
-        let entry = shared::count_twin((!refuses).then(clock::boot_ms));
+        let entry = shared::count_twin((!refuses).then(clock::since_boot));
         let twin = || Twin::new(own, id, timestamp, committed, table.into());
         if refuses {
             origin::forget_progress();

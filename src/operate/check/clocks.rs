@@ -6,6 +6,7 @@ use crate::pg::report::Report;
 use crate::pg::{spi, time};
 use snowflake_core::jump::{NOTABLE, Verdict};
 use snowflake_core::promise::Refusal;
+use snowflake_core::time::Span;
 
 use super::facts::{Facts, NoPreview};
 use super::finding::Finding;
@@ -14,8 +15,8 @@ use super::rights::may_read;
 use crate::promise::Error::Refused;
 use crate::promise::upstream;
 
-/// A standby that does not answer for longer than this is late, or its clock is behind, ms.
-const LATE: i64 = 60_000;
+/// A standby that does not answer for longer than this is late, or its clock is behind.
+const LATE: Span = Span::MINUTE;
 
 /// Checks that the clock does not contradict the register, or the clock of the upstream.
 pub fn clock(facts: &Facts) -> Finding {
@@ -32,7 +33,7 @@ pub fn clock(facts: &Facts) -> Finding {
     match preview.ahead_of_upstream {
         Some(by) if by.abs() > NOTABLE => {
             let (verdict, hint) = verdict(facts, &answers());
-            let side = if by > 0 { "ahead of" } else { "behind" };
+            let side = if by > Span::ZERO { "ahead of" } else { "behind" };
             let by = time::interval(by.abs());
             Finding::doubtful(
                 format!("It is {by} {side} that of the server that this one follows. {verdict}"),
@@ -69,10 +70,10 @@ pub fn of_standbys(facts: &Facts) -> Finding {
         .iter()
         .filter(|(_, by)| differs(*by))
         .map(|(standby, by)| match by {
-            1.. => format!("that of {standby} is {} ahead", time::interval(*by)),
+            Span(1..) => format!("that of {standby} is {} ahead", time::interval(*by)),
             _ => format!(
                 "{standby} answered {} ago by its own clock, which might be behind, or it is late",
-                time::interval(-by)
+                time::interval(-*by)
             ),
         })
         .collect();
@@ -92,7 +93,7 @@ pub fn of_standbys(facts: &Facts) -> Finding {
 
 /// The standbys that answer, and how far their clocks are ahead of this one, as far as the answers
 /// say.
-fn answers() -> Vec<(String, i64)> {
+fn answers() -> Vec<(String, Span)> {
     if !may_read("pg_stat_replication") {
         return Vec::new();
     }
@@ -105,26 +106,26 @@ fn answers() -> Vec<(String, i64)> {
     );
     let answer = |row: spi::Row| {
         let [standby, by] = row.try_into().ok()?;
-        Some((standby.unwrap_or_default(), by?.parse().ok()?))
+        Some((standby.unwrap_or_default(), Span(by?.parse().ok()?)))
     };
     rows.into_iter().filter_map(answer).collect()
 }
 
 /// Returns whether a standby that answered with this time has another clock.
-fn differs(by: i64) -> bool {
+fn differs(by: Span) -> bool {
     !(-LATE..=NOTABLE).contains(&by)
 }
 
 /// Which clock is likelier wrong, and what to do: that of this server is compared with those of the
 /// standbys, and of the server that it follows.
-fn verdict(facts: &Facts, answers: &[(String, i64)]) -> (String, &'static str) {
+fn verdict(facts: &Facts, answers: &[(String, Span)]) -> (String, &'static str) {
     let upstream = facts.preview.as_ref().ok().and_then(|preview| preview.ahead_of_upstream);
     let standbys = answers.iter().map(|(_, by)| (*by, differs(*by)));
     let others: Vec<_> = standbys.chain(upstream.map(|by| (-by, by.abs() > NOTABLE))).collect();
     let all = others.len();
-    let differing: Vec<i64> = others.into_iter().filter(|it| it.1).map(|it| it.0).collect();
+    let differing: Vec<Span> = others.into_iter().filter(|it| it.1).map(|it| it.0).collect();
     // The most of them that agree with each other, against those that agree with this one.
-    let alike = |by: &i64| differing.iter().filter(|it| (*it - by).abs() <= LATE).count();
+    let alike = |by: &Span| differing.iter().filter(|it| (**it - *by).abs() <= LATE).count();
     let against = differing.iter().map(alike).max().unwrap_or_default();
     let agree = all - differing.len();
     match (agree + 1).cmp(&against) {

@@ -3,6 +3,7 @@
 use crate::pg::in_recovery;
 use crate::pg::subtransaction::by_itself;
 use pgrx::pg_sys;
+use snowflake_core::time::Timestamp;
 
 use crate::generator::clock;
 use crate::promise;
@@ -17,8 +18,8 @@ pub struct Facts {
     pub fixed: &'static Fixed,
     /// True if it is a standby, or still recovers.
     pub in_recovery: bool,
-    /// The clock, Unix ms.
-    pub now: i64,
+    /// The clock.
+    pub now: Timestamp,
     /// The preview of the next ID.
     pub preview: Result<Preview, NoPreview>,
 }
@@ -40,7 +41,7 @@ impl Facts {
             function,
             fixed,
             in_recovery: in_recovery(),
-            now: clock::unix_ms(),
+            now: clock::now(),
             preview: by_itself(look, |message| Err(NoPreview::Raised(message))),
         }
     }

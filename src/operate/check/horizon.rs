@@ -1,14 +1,15 @@
 //! Which transactions hold back the horizon.
 
 use snowflake_core::horizon::NO_ID;
+use snowflake_core::time::{Span, Timestamp};
 
 use super::facts::Facts;
 use super::finding::Finding;
 use crate::horizon::holders::{self, Prepared};
 use crate::horizon::prepared_before_the_start;
 
-/// A transaction that has had an ID for longer than this, in milliseconds, is notable.
-const NOTABLE: i64 = 60_000;
+/// A transaction that has had an ID for longer than this is notable.
+const NOTABLE: Span = Span::MINUTE;
 
 /// Checks that `snowflake_horizon()` advances.
 pub fn horizon(facts: &Facts) -> Finding {
@@ -28,7 +29,7 @@ pub fn horizon(facts: &Facts) -> Finding {
     }
     let prepared = holders::prepared();
     let mut hidden = 0;
-    let mut oldest: Option<(i64, String)> = None;
+    let mut oldest: Option<(Timestamp, String)> = None;
     for held in holders::held() {
         let name = match (held.pid, held.xid) {
             (Some(pid), _) => format!("the transaction of process {pid}"),
@@ -48,7 +49,7 @@ pub fn horizon(facts: &Facts) -> Finding {
         && facts.now - since > NOTABLE
     {
         return Finding::doubtful(
-            format!("For {} seconds, {name} has held it back.", (facts.now - since) / 1000),
+            format!("For {} seconds, {name} has held it back.", (facts.now - since).0 / 1000),
             "End the transaction. The view snowflake_horizon_holders shows all that hold it back.",
         );
     }

@@ -9,6 +9,7 @@ use crate::pg::encoding::encode_file_name;
 use crate::pg::own_table::OwnTable;
 use crate::pg::{spi, time};
 use pgrx::prelude::*;
+use snowflake_core::time::Timestamp;
 
 use super::facts::Facts;
 use super::finding::{Finding, State};
@@ -162,7 +163,7 @@ pub fn claims(facts: &Facts) -> Finding {
              this server keeps it, claim it again by both numbers.",
         );
     }
-    let start_after = claim[2].as_deref().and_then(|time| time.parse::<i64>().ok());
+    let start_after = claim[2].as_deref().and_then(|time| time.parse().ok().map(Timestamp));
     match (start_after, &facts.preview) {
         (Some(start_after), Ok(preview)) if preview.after < start_after => Finding::doubtful(
             format!(

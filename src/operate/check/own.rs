@@ -6,6 +6,7 @@ use crate::pg::{spi, time, transaction};
 use pgrx::pg_sys;
 use snowflake_core::generator::{Decision, RESERVATION};
 use snowflake_core::promise::Refusal;
+use snowflake_core::time::Span;
 
 use super::facts::{Facts, NoPreview};
 use super::finding::{Finding, State};
@@ -13,7 +14,7 @@ use super::rights::is_true;
 use crate::fleet::database_layout::{self, Recorded};
 use crate::generate;
 use crate::generator::shared;
-use crate::operate::status::{DAY, LITTLE_TIME};
+use crate::operate::status::LITTLE_TIME;
 use crate::promise::Error::Refused;
 use crate::promise::preview::Preview;
 use crate::promise::reservation;
@@ -24,9 +25,8 @@ use crate::settings::{self, Identity};
 pub const OF_A_WORKER: &str = "It starts again after 5 seconds, unless max_worker_processes was too \
                            small when the server started. Then raise it, and restart the server.";
 
-/// A lead of more than this, in milliseconds, is not one that a start leaves, unless the settings
-/// allow it.
-const NOTABLE_LEAD: i64 = 60_000;
+/// A lead of more than this is not one that a start leaves, unless the settings allow it.
+const NOTABLE_LEAD: Span = Span::MINUTE;
 
 /// The tables of this database that have a default that takes snowflake IDs.
 const TABLES_WITH_KEYS: &str = "SELECT DISTINCT a.adrelid, a.adrelid::regclass::text
@@ -189,22 +189,22 @@ pub fn lead(facts: &Facts) -> Finding {
     };
     let limits = settings::limits();
     let lead = preview.after - facts.now;
-    let largest = limits.largest_lead(preview.hold);
-    if lead > largest && lead - largest > limits.max_wait {
+    if let Some(largest) = limits.largest_lead(preview.hold)
+        && lead > largest
+        && !(lead - largest).is_within(limits.max_wait)
+    {
         let until = preview.after - largest;
         let refusal = Decision::Refuse { timestamp: preview.after, lead, until };
         return Finding::blocking(generate::Error::Refused(refusal).report());
     }
-    if lead <= 0 {
+    if lead <= Span::ZERO {
         return Finding::well("IDs carry the time of the clock.");
     }
     let after = time::display(preview.after);
     let detail =
         format!("The next ID is after {after}, {} ahead of the clock.", time::interval(lead));
-    let observed = i64::from(settings::MAX_OBSERVED_LEAD.get());
-    let of_start = i64::from(settings::FAILOVER_MARGIN.get()) + observed + RESERVATION;
-    let wanted = limits.max_burst.max(of_start);
-    if lead <= wanted.max(NOTABLE_LEAD) {
+    let margin = settings::FAILOVER_MARGIN.span() + settings::MAX_OBSERVED_LEAD.span();
+    if lead <= NOTABLE_LEAD.max(margin + RESERVATION) || lead.is_within(limits.max_burst) {
         return Finding::well(detail);
     }
     Finding::doubtful(
@@ -217,9 +217,9 @@ pub fn lead(facts: &Facts) -> Finding {
 
 /// Checks the lead to which IDs of other servers have taken this one.
 pub fn observation(facts: &Facts) -> Finding {
-    let limit = match settings::MAX_OBSERVED_LEAD.get() {
-        0 => "up to the clock".to_owned(),
-        limit => format!("up to {} ahead of the clock", time::interval(limit.into())),
+    let limit = match settings::MAX_OBSERVED_LEAD.span() {
+        Span::ZERO => "up to the clock".to_owned(),
+        limit => format!("up to {} ahead of the clock", time::interval(limit)),
     };
     let mut detail = format!("Observed IDs of other servers are followed {limit}.");
     if !facts.fixed.preloaded {
@@ -229,7 +229,7 @@ pub fn observation(facts: &Facts) -> Finding {
     if let Some(observed) = shared::generator().observed() {
         detail += &format!(
             " The highest is {} ahead now, and one was {} ahead when it was observed.",
-            time::interval((observed - facts.now).max(0)),
+            time::interval((observed - facts.now).max(Span::ZERO)),
             time::interval(statistics.max_observed_lead)
         );
     }
@@ -249,13 +249,14 @@ pub fn timestamp_field(facts: &Facts) -> Finding {
     let last = facts.fixed.layout.last_timestamp();
     // Of the last millisecond that was used, only a rest of the sequence might be left, so the
     // next one counts.
-    let next = facts.preview.as_ref().map_or(facts.now, |preview| facts.now.max(preview.after + 1));
+    let next =
+        facts.preview.as_ref().map_or(facts.now, |preview| facts.now.max(preview.after + Span(1)));
     let (left, end) = (last - next, time::display(last));
-    if left < 0 {
+    if left < Span::ZERO {
         Finding::blocking(generate::Error::Refused(Decision::EndOfField).report())
     } else if left < LITTLE_TIME {
         Finding::doubtful(
-            format!("It ends at {end}, in {} days.", left / DAY),
+            format!("It ends at {end}, in {} days.", left.0 / Span::DAY.0),
             "Plan for new IDs, with a later snowflake.epoch or smaller widths.",
         )
     } else {

@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 
 use fastrand::Rng;
 use snowflake_core::layout::Ids;
+use snowflake_core::time::Span;
 
 use crate::cluster::{Cluster, LAYOUT};
 use crate::machine::{MILLISECOND, Machine, SECOND};
@@ -37,14 +38,14 @@ pub struct Answers {
     pub spread: i64,
     /// How many servers have a clock that is an hour ahead.
     pub wrong: usize,
-    /// How far a server may be taken ahead of its clock, ms; `None` where servers do not observe.
-    pub limit: Option<i64>,
+    /// How far a server may be taken ahead of its clock; `None` where servers do not observe.
+    pub limit: Option<Span>,
     /// How many answers are older than their question.
     pub older: usize,
     /// How many questions were not followed.
     pub refused: usize,
-    /// The farthest that a server with a right clock was ahead of it, ms.
-    pub lead: i64,
+    /// The farthest that a server with a right clock was ahead of it.
+    pub lead: Span,
 }
 
 impl Answers {
@@ -70,8 +71,8 @@ pub fn measure(seed: u64, spread: i64, wrong: usize, observe: bool) -> Answers {
         (Cluster::new(&mut rng, BEGIN, machine, standby, false), ids)
     };
     let servers = (0..NODES).map(server).collect();
-    let limit = observe.then_some(2 * spread + BEYOND);
-    let found = Answers { spread, wrong, limit, older: 0, refused: 0, lead: 0 };
+    let limit = observe.then_some(Span(2 * spread + BEYOND));
+    let found = Answers { spread, wrong, limit, older: 0, refused: 0, lead: Span::ZERO };
     let mut fleet = Fleet { rng, servers, under_way: BinaryHeap::new(), found };
     for question in 0..QUESTIONS {
         let at = BEGIN + question as i64 * PAUSE;

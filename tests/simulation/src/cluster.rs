@@ -11,6 +11,7 @@ use snowflake_core::layout::Layout;
 use snowflake_core::promise::{self, Effect, Event, Outcome, Promise, Wish};
 use snowflake_core::register::{Issuer, Writer};
 use snowflake_core::ring::Ring;
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::machine::{MILLISECOND, Machine, SECOND};
 use crate::options::Ignored;
@@ -19,13 +20,13 @@ use crate::wal::Wal;
 /// The layout of all servers.
 pub const LAYOUT: Layout = Layout::TWITTER;
 
-const MARGIN: i64 = defaults::FAILOVER_MARGIN;
+const MARGIN: Span = defaults::FAILOVER_MARGIN;
 
 /// How far a standby may lag so that one margin covers it, in microseconds.
-pub const COVERED_LAG: i64 = MARGIN * MILLISECOND + SECOND;
+pub const COVERED_LAG: i64 = MARGIN.0 * MILLISECOND + SECOND;
 
-/// How long an operator waits for a clock before he promotes, in milliseconds.
-const PATIENCE: i64 = 10_000;
+/// How long an operator waits for a clock before he promotes.
+const PATIENCE: Span = Span(10_000);
 
 /// Why a server issues no ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Memory {
         if let Some(clocks) = upstream {
             promise.hear(clocks);
         }
-        let generator = Generator::starting_after(0, 0, LAYOUT.last_timestamp());
+        let generator = Generator::not_begun(LAYOUT.last_timestamp());
         Memory { promise, generator, reserved: false }
     }
 }
@@ -71,7 +72,7 @@ pub struct Cluster {
     /// A rule that is left out.
     pub ignored: Ignored,
     /// `snowflake.start_after`.
-    start_after: Option<i64>,
+    start_after: Option<Timestamp>,
     system_identifier: u64,
     limits: Limits,
     jitter: u32,
@@ -81,7 +82,7 @@ pub struct Cluster {
     memory: Memory,
     /// IDs up to this timestamp were lost, and only a clock ahead of it keeps them from coming
     /// again.
-    fence: Option<i64>,
+    fence: Option<Timestamp>,
 }
 
 impl Cluster {
@@ -93,14 +94,14 @@ impl Cluster {
         standby: Machine,
         unusual: bool,
     ) -> Cluster {
-        let max_burst = if unusual && rng.u8(0..4) == 0 { 50 } else { 0 };
+        let max_burst = if unusual && rng.u8(0..4) == 0 { Span(50) } else { Span::ZERO };
         Cluster {
             machine,
             standby,
             start_after: None,
             ignored: Ignored::Nothing,
             system_identifier: rng.u64(..),
-            limits: Limits { max_burst, ..defaults::LIMITS },
+            limits: Limits { max_burst: Some(max_burst), ..defaults::LIMITS },
             jitter: if unusual && rng.u8(0..4) == 0 { 1023 } else { 0 },
             timeline: 1,
             newest_timeline: 1,
@@ -117,7 +118,7 @@ impl Cluster {
         &mut self,
         rng: &mut Rng,
         at: &mut i64,
-        old: Option<i64>,
+        old: Option<Timestamp>,
         want: u32,
     ) -> Result<Run, Refusal> {
         if self.fence.is_some_and(|lost| self.machine.wall(*at) <= lost) {
@@ -131,7 +132,13 @@ impl Cluster {
 
     /// Follows an ID of this timestamp, of another server, unless it is more than `max_lead` ahead of
     /// the clock, and moves `at` to the moment when that is done. Returns whether it is followed.
-    pub fn observe(&mut self, rng: &mut Rng, at: &mut i64, timestamp: i64, max_lead: i64) -> bool {
+    pub fn observe(
+        &mut self,
+        rng: &mut Rng,
+        at: &mut i64,
+        timestamp: Timestamp,
+        max_lead: Span,
+    ) -> bool {
         let mut client = Client { cluster: self, rng, at, read: None };
         let ask = |Client { cluster, at, .. }: &mut Client| {
             let Memory { promise, generator, .. } = &mut cluster.memory;
@@ -164,7 +171,7 @@ impl Cluster {
                     // A start may write the record of the timeline before.
                     let durable_at = match wish {
                         _ if !has_begun => *at,
-                        Wish::ReserveEarly => *at + rng.i64(0..LOOK * MILLISECOND),
+                        Wish::ReserveEarly => *at + rng.i64(0..LOOK.0 * MILLISECOND),
                         _ => i64::MAX,
                     };
                     Event::Written(wal.log(durable_at, *timeline, record))
@@ -175,8 +182,8 @@ impl Cluster {
                 }
                 Effect::AskFlushed => Event::Flushed(wal.flushed(*at)),
                 Effect::FlushSoon(_) | Effect::SyncEntry => Event::Done,
-                Effect::Raise { floor, next_after } => {
-                    generator.raise_floor(floor, next_after);
+                Effect::Raise { floor, reserve_after } => {
+                    generator.raise_floor(floor, reserve_after);
                     Event::Done
                 }
                 Effect::Restart(started) => {
@@ -206,7 +213,7 @@ impl Cluster {
             layout: LAYOUT,
             writer: Writer { datacenter_id: 0, worker_id: 0, machine: self.machine.number },
             failover_margin: MARGIN,
-            max_observed_lead: 0,
+            max_observed_lead: Span::ZERO,
             max_backward_step: self.limits.max_backward_step,
             max_forward_step: Some(defaults::MAX_FORWARD_STEP),
             start_after: self.start_after.filter(|_| self.ignored != Ignored::Record),
@@ -224,13 +231,13 @@ impl Cluster {
     /// What `snowflake_floor()` returns, for another server to start after. `None` where that does
     /// not cover all IDs of the identity: before the first ID after a promotion, only a clock that
     /// is ahead may keep lost IDs from coming again.
-    pub fn floor(&self) -> Option<i64> {
+    pub fn floor(&self) -> Option<Timestamp> {
         let floor = self.issuer().floor(self.wal.last().record.as_ref());
         floor.filter(|_| self.fence.is_none())
     }
 
     /// Gives the server, which is down, another identity, and the floor that comes with it.
-    pub fn take_identity(&mut self, floor: i64) {
+    pub fn take_identity(&mut self, floor: Timestamp) {
         self.start_after = Some(floor).filter(|_| self.ignored != Ignored::Floor);
         self.fence = None;
     }
@@ -238,7 +245,13 @@ impl Cluster {
     /// The primary dies, and its standby is promoted. It has received what was durable `lag`
     /// microseconds ago. `highest` is the last timestamp that was issued under this identity.
     /// Returns whether WAL was lost.
-    pub fn fail_over(&mut self, rng: &mut Rng, at: i64, lag: i64, highest: Option<i64>) -> bool {
+    pub fn fail_over(
+        &mut self,
+        rng: &mut Rng,
+        at: i64,
+        lag: i64,
+        highest: Option<Timestamp>,
+    ) -> bool {
         self.crash(at, false);
         let upstream = (rng.u8(0..4) != 0).then(|| self.upstream(rng, at - lag, at));
         let received = self.wal.durable_at(at - lag);
@@ -253,7 +266,7 @@ impl Cluster {
 
     /// The server is lost, and its backup is restored to an earlier point. The archive of its WAL
     /// knows all timelines.
-    pub fn restore(&mut self, rng: &mut Rng, at: i64, highest: Option<i64>) {
+    pub fn restore(&mut self, rng: &mut Rng, at: i64, highest: Option<Timestamp>) {
         self.crash(at, false);
         let received = rng.usize(1..=self.wal.entries.len());
         let timeline = self.newest_timeline + 1;
@@ -275,7 +288,7 @@ impl Cluster {
         &mut self,
         at: i64,
         received: usize,
-        highest: Option<i64>,
+        highest: Option<Timestamp>,
         timeline: Option<u32>,
     ) -> usize {
         let Some(highest) = highest else { return received };
@@ -304,9 +317,9 @@ impl Cluster {
     /// What the standby knows of the clock of its primary, whose last message was sent at `sent_at`.
     fn upstream(&self, rng: &mut Rng, sent_at: i64, at: i64) -> Clocks {
         let received_at = (sent_at + rng.i64(0..5 * MILLISECOND)).min(at);
-        let looked_at = (received_at + rng.i64(0..LOOK * MILLISECOND)).min(at);
+        let looked_at = (received_at + rng.i64(0..LOOK.0 * MILLISECOND)).min(at);
         let [sent, received] = [self.machine.wall(sent_at), self.standby.wall(received_at)];
-        Clocks::of_upstream(sent, received, self.standby.clocks(looked_at), LOOK)
+        Clocks::of_upstream(sent, received, self.standby.clocks(looked_at), Some(LOOK))
     }
 }
 
@@ -317,13 +330,13 @@ struct Client<'a> {
     /// True time, which goes on while it waits.
     at: &'a mut i64,
     /// A reading from before.
-    read: Option<i64>,
+    read: Option<Timestamp>,
 }
 
 impl call::Session for Client<'_> {
     type Error = Refusal;
 
-    fn read(&mut self, seen: Seen) -> Result<Reading, Refusal> {
+    fn read(&mut self, seen: Option<Seen>) -> Result<Reading, Refusal> {
         let now = self.read.take().unwrap_or_else(|| self.cluster.machine.wall(*self.at));
         Ok(Reading { now, seen })
     }
@@ -338,9 +351,9 @@ impl call::Session for Client<'_> {
         Ok(at_once.map_or_else(take, Decision::Issue))
     }
 
-    fn wait(&mut self, until: i64, longest: i64) -> Result<Duration, Refusal> {
+    fn wait(&mut self, until: Timestamp, longest: Span) -> Result<Duration, Refusal> {
         let began = *self.at;
-        *self.at = self.cluster.machine.when(until, began).min(began + longest * MILLISECOND);
+        *self.at = self.cluster.machine.when(until, began).min(began + longest.0 * MILLISECOND);
         Ok(Duration::from_micros((*self.at - began) as u64))
     }
 

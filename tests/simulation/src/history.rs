@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use snowflake_core::generator::Run;
+use snowflake_core::time::{Span, Timestamp};
 
 /// Bits of a sequence.
 const BITS: u32 = 12;
@@ -22,17 +23,18 @@ pub struct History {
 }
 
 impl History {
-    /// Timestamps are kept as their distance from this one, in milliseconds since the Unix epoch.
-    pub const BASE: i64 = 1_700_000_000_000;
+    /// Timestamps are kept as their distance from this one.
+    pub const BASE: Timestamp = Timestamp(1_700_000_000_000);
 
     /// The highest timestamp that was ever issued.
-    pub fn highest(&self) -> Option<i64> {
-        self.highest.map(|id| (id >> BITS) as i64 + History::BASE)
+    pub fn highest(&self) -> Option<Timestamp> {
+        self.highest.map(|id| History::BASE + Span((id >> BITS) as i64))
     }
 
     /// Keeps the IDs of the run, and says how many of them had been issued before.
     pub fn add(&mut self, run: Run) -> u64 {
-        let timestamp = u64::try_from(run.timestamp - History::BASE).expect("not before the base");
+        let timestamp =
+            u64::try_from((run.timestamp - History::BASE).0).expect("not before the base");
         let is_in_field = timestamp < 1 << (64 - 2 * BITS) && run.first + run.count <= 1 << BITS;
         assert!(is_in_field, "a run is beyond its fields");
         let first = (timestamp << BITS) + u64::from(run.first);

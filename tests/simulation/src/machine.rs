@@ -5,6 +5,7 @@
 
 use fastrand::Rng;
 use snowflake_core::jump::{BootClock, Clocks};
+use snowflake_core::time::{Span, Timestamp};
 
 /// Microseconds in a millisecond.
 pub const MILLISECOND: i64 = 1000;
@@ -45,20 +46,20 @@ impl Machine {
         self.ahead + (at - self.set_at) * self.drift / SECOND
     }
 
-    /// The wall clock, in milliseconds.
-    pub fn wall(&self, at: i64) -> i64 {
-        (at + self.ahead(at)).div_euclid(MILLISECOND)
+    /// The wall clock.
+    pub fn wall(&self, at: i64) -> Timestamp {
+        Timestamp((at + self.ahead(at)).div_euclid(MILLISECOND))
     }
 
     /// Both clocks.
     pub fn clocks(&self, at: i64) -> Clocks {
-        let elapsed = (at - self.booted_at).div_euclid(MILLISECOND);
+        let elapsed = Span((at - self.booted_at).div_euclid(MILLISECOND));
         Clocks { wall: self.wall(at), boot: BootClock { boot: self.boot, elapsed } }
     }
 
-    /// About when the wall clock will show that many milliseconds, and later than `at`.
-    pub fn when(&self, wall: i64, at: i64) -> i64 {
-        (wall * MILLISECOND - self.ahead(at)).max(at + 1)
+    /// About when the wall clock will show that time, and later than `at`.
+    pub fn when(&self, wall: Timestamp, at: i64) -> i64 {
+        (wall.0 * MILLISECOND - self.ahead(at)).max(at + 1)
     }
 
     /// Steps the wall clock to so many microseconds ahead of true time.

@@ -13,25 +13,26 @@ use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::promise::{Effect, Event, Promise, Wish};
 use snowflake_core::register::{Issuer, Record, Writer};
 use snowflake_core::ring::Ring;
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::cluster::LAYOUT;
 
 /// How many members a cluster has.
 pub const MEMBERS: usize = 3;
 
-/// When the world begins, in Unix ms.
-const START: i64 = 1_800_000_000_000;
+/// When the world begins.
+const START: Timestamp = Timestamp(1_800_000_000_000);
 
-/// For how long the machines have run then, in milliseconds.
-const BOOT: i64 = 1_000_000_000;
+/// For how long the machines have run then.
+const BOOT: Span = Span(1_000_000_000);
 
 /// Nobody queues, because an ID of the queue is returned once the clock is there, like any other.
 const LIMITS: Limits = Limits {
-    max_burst: 0,
-    reuse_window: 0,
-    max_backward_step: i64::MAX,
-    max_wait: 0,
-    max_queue: 0,
+    max_burst: Some(Span::ZERO),
+    reuse_window: Span::ZERO,
+    max_backward_step: None,
+    max_wait: Some(Span::ZERO),
+    max_queue: Span::ZERO,
 };
 
 /// The design, and the ways in which it could be wrong.
@@ -54,10 +55,10 @@ pub enum Design {
 pub struct Rules {
     /// What holds.
     pub design: Design,
-    /// `snowflake.failover_margin`, in milliseconds.
-    pub margin: i64,
-    /// `snowflake.max_observed_lead`, in milliseconds.
-    pub max_observed_lead: i64,
+    /// `snowflake.failover_margin`.
+    pub margin: Span,
+    /// `snowflake.max_observed_lead`.
+    pub max_observed_lead: Span,
     /// How many IDs a millisecond has, less one.
     pub last_sequence: u32,
 }
@@ -68,9 +69,9 @@ pub enum Happening {
     /// A client takes an ID of a primary.
     Take(usize),
     /// The clock of a member is set, by so much.
-    Move(usize, i64),
+    Move(usize, Span),
     /// Time passes.
-    Pass(i64),
+    Pass(Span),
     /// A standby gets all WAL of the leader.
     Send(usize),
     /// A standby is promoted. The old leader goes on, as far as it knows.
@@ -82,16 +83,16 @@ pub enum Happening {
     /// A primary ends, and starts again.
     Restart(usize),
     /// A primary observes an ID that is so far ahead of its clock.
-    Observe(usize, i64),
+    Observe(usize, Span),
     /// The floor of a primary is set so far ahead of its clock.
-    SetFloor(usize, i64),
+    SetFloor(usize, Span),
 }
 
 /// What is in the WAL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Entry {
     /// A promotion, and the clock of who was promoted.
-    Timeline(u32, i64),
+    Timeline(u32, Timestamp),
     Reservation(Record),
 }
 
@@ -105,14 +106,14 @@ struct Memory {
 /// A member: its clock, what it has received or written, and its own IDs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Member {
-    /// How far the clock is ahead of true time, ms.
-    ahead: i64,
+    /// How far the clock is ahead of true time.
+    ahead: Span,
     wal: Vec<Entry>,
     /// Whether it is a primary, or believes so.
     leads: bool,
     memory: Memory,
     /// The highest ID that was ever issued under its number.
-    highest: Option<(i64, u32)>,
+    highest: Option<(Timestamp, u32)>,
     /// Whether an ID of it might not be in its WAL.
     has_lost: bool,
 }
@@ -121,21 +122,21 @@ struct Member {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Members {
     rules: Rules,
-    at: i64,
+    at: Timestamp,
     members: [Member; MEMBERS],
     leader: usize,
     newest_timeline: u32,
     /// An ID that is not above all of its number.
-    pub again: Option<(usize, i64)>,
+    pub again: Option<(usize, Timestamp)>,
 }
 
 fn fresh() -> Memory {
-    let generator = Generator::starting_after(0, 0, LAYOUT.last_timestamp());
+    let generator = Generator::not_begun(LAYOUT.last_timestamp());
     Memory { promise: Promise::default(), generator }
 }
 
 impl Member {
-    fn clock(&self, at: i64) -> i64 {
+    fn clock(&self, at: Timestamp) -> Timestamp {
         at + self.ahead
     }
 
@@ -160,7 +161,7 @@ impl Members {
     /// A primary and its standbys, whose clocks agree.
     pub fn new(rules: Rules) -> Members {
         let member = |number| Member {
-            ahead: 0,
+            ahead: Span::ZERO,
             wal: Vec::new(),
             leads: number == 0,
             memory: fresh(),
@@ -210,9 +211,10 @@ impl Members {
         let Rules { design, margin, .. } = self.rules;
         let clock = member.clock(self.at);
         let own = member.timeline();
-        let reaches = |timeline: u32, clock: i64| {
+        let reaches = |timeline: u32, clock: Timestamp| {
             let reach = clock + RESERVATION + margin * i64::from(own - timeline);
-            timeline < own && last <= if design == Design::ReachOneLess { reach + 1 } else { reach }
+            timeline < own
+                && last <= if design == Design::ReachOneLess { reach + Span(1) } else { reach }
         };
         let by_others = member.wal.iter().any(|entry| match *entry {
             Entry::Timeline(timeline, clock) => {
@@ -233,7 +235,10 @@ impl Members {
     pub fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Take(member) => self.take(member),
-            Happening::Move(member, by) => self.members[member].ahead += by,
+            Happening::Move(member, by) => {
+                let member = &mut self.members[member];
+                member.ahead = member.ahead + by;
+            }
             Happening::Pass(by) => self.at += by,
             Happening::Send(member) => {
                 self.members[member].wal = self.members[self.leader].wal.clone();
@@ -275,7 +280,7 @@ impl Members {
         member.has_lost = false;
     }
 
-    fn observe(&mut self, number: usize, lead: i64) {
+    fn observe(&mut self, number: usize, lead: Span) {
         let max_lead = self.rules.max_observed_lead;
         let now = self.members[number].clock(self.at);
         let ask = |client: &mut Client| {
@@ -291,7 +296,7 @@ impl Members {
     /// Does what the machine asks for until the wish has come to its end. All WAL is durable at once.
     fn achieve(&mut self, number: usize, wish: Wish) {
         let issuer = self.issuer(number);
-        let elapsed = BOOT + self.at - START;
+        let elapsed = BOOT + (self.at - START);
         let now = self.members[number].clock(self.at);
         let boot = BootClock { boot: number as u128 + 1, elapsed };
         let found = self.members[number].record();
@@ -316,8 +321,8 @@ impl Members {
                 }
                 Effect::Flush(position) => Event::Flushed(position),
                 Effect::AskFlushed => Event::Flushed(wal.len() as u64),
-                Effect::Raise { floor, next_after } => {
-                    generator.raise_floor(floor, next_after);
+                Effect::Raise { floor, reserve_after } => {
+                    generator.raise_floor(floor, reserve_after);
                     Event::Done
                 }
                 Effect::Restart(started) => {
@@ -367,7 +372,7 @@ struct Client<'a>(&'a mut Members, usize);
 impl call::Session for Client<'_> {
     type Error = Decision;
 
-    fn read(&mut self, seen: Seen) -> Result<Reading, Decision> {
+    fn read(&mut self, seen: Option<Seen>) -> Result<Reading, Decision> {
         Ok(Reading { now: self.0.members[self.1].clock(self.0.at), seen })
     }
 
@@ -377,7 +382,7 @@ impl call::Session for Client<'_> {
         Ok(generator.take(&mut Ring::<1>::new(), by, request, limits))
     }
 
-    fn wait(&mut self, until: i64, _: i64) -> Result<Duration, Decision> {
+    fn wait(&mut self, until: Timestamp, _: Span) -> Result<Duration, Decision> {
         self.0.at = until - self.0.members[self.1].ahead;
         Ok(Duration::ZERO)
     }
@@ -413,15 +418,15 @@ pub fn live(rules: Rules, seed: u64, events: u64) -> Lived {
         let happening = match rng.u8(0..100) {
             // Old primaries go on.
             0..40 => Happening::Take(if rng.u8(0..4) == 0 { member } else { leader }),
-            40..60 => Happening::Pass(rng.i64(0..spread)),
+            40..60 => Happening::Pass(Span(rng.i64(0..spread))),
             60..70 => Happening::Send(member),
             70..75 => Happening::Promote(member),
             75..84 => Happening::Work(leader),
             84..92 => Happening::Rewind(member),
             92..94 => Happening::Restart(member),
-            94..98 => Happening::Move(member, rng.i64(-spread..=spread)),
-            98 => Happening::Observe(member, rng.i64(0..=2 * rules.max_observed_lead)),
-            _ => Happening::SetFloor(member, rng.i64(0..spread)),
+            94..98 => Happening::Move(member, Span(rng.i64(-spread..=spread))),
+            98 => Happening::Observe(member, Span(rng.i64(0..=2 * rules.max_observed_lead.0))),
+            _ => Happening::SetFloor(member, Span(rng.i64(0..spread))),
         };
         if !members.is_possible(happening) {
             let waits =
@@ -436,8 +441,8 @@ pub fn live(rules: Rules, seed: u64, events: u64) -> Lived {
         lived.lost += u64::from(members.members[member].has_lost && !lost);
         lived.again += u64::from(members.again.take().is_some());
         // Clocks are set right again.
-        if members.members[member].ahead.abs() > 1_000_000 {
-            members.members[member].ahead = 0;
+        if members.members[member].ahead.abs() > Span(1_000_000) {
+            members.members[member].ahead = Span::ZERO;
         }
         members.forget();
     }

@@ -5,6 +5,7 @@ use snowflake_core::call::LONGEST_RUN;
 use snowflake_core::defaults;
 use snowflake_core::generator::Run;
 use snowflake_core::layout::Ids;
+use snowflake_core::time::Timestamp;
 
 use crate::cluster::{COVERED_LAG, Cluster, LAYOUT, Refusal};
 use crate::history::History;
@@ -38,13 +39,13 @@ pub(crate) struct Seat {
     take_at: i64,
     event_at: i64,
     /// What a session read from the clock before it was kept from taking IDs.
-    old_reading: Option<i64>,
+    old_reading: Option<Timestamp>,
     /// The last ID of this life of the server.
-    last: Option<(i64, u32)>,
+    last: Option<(Timestamp, u32)>,
     /// Whether its start was refused, and is counted.
     start_refused: bool,
     /// The floor that the next server has to start after.
-    pub(crate) released: Option<i64>,
+    pub(crate) released: Option<Timestamp>,
     counts: Counts,
 }
 
@@ -202,7 +203,7 @@ impl Seat {
             self.step_to(self.cluster.machine.ahead(at))
         };
         self.set(at, false, ahead);
-        if ahead.abs() > defaults::MAX_FORWARD_STEP * MILLISECOND {
+        if ahead.abs() > defaults::MAX_FORWARD_STEP.0 * MILLISECOND {
             // Somebody notices.
             self.event_at = self.event_at.min(at + self.rng.i64(0..5 * SECOND));
         }
@@ -222,7 +223,7 @@ impl Seat {
 
     /// How far ahead of true time a step leaves a clock.
     fn step_to(&mut self, ahead: i64) -> i64 {
-        const DAY: i64 = defaults::MAX_FORWARD_STEP * MILLISECOND;
+        const DAY: i64 = defaults::MAX_FORWARD_STEP.0 * MILLISECOND;
         if self.world.steps == Steps::Small {
             return self.rng.i64(-SECOND..=SECOND);
         }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use fastrand::Rng;
 use snowflake_core::generator::Run;
+use snowflake_core::time::Span;
 use snowflake_simulation::cluster::Cluster;
 use snowflake_simulation::fleet;
 use snowflake_simulation::history::History;
@@ -138,9 +139,9 @@ fn a_history_counts_as_a_set_does() {
     let mut rng = Rng::with_seed(7);
     for _ in 0..200 {
         let (mut history, mut set) = (History::default(), HashSet::new());
-        let mut timestamp = History::BASE + 1000;
+        let mut timestamp = History::BASE + Span(1000);
         for _ in 0..500 {
-            timestamp += rng.i64(0..3) - if rng.u8(..) < 5 { rng.i64(0..100) } else { 0 };
+            timestamp += Span(rng.i64(0..3) - if rng.u8(..) < 5 { rng.i64(0..100) } else { 0 });
             let first = rng.u32(0..20);
             let run = Run { timestamp, first, count: rng.u32(1..6) };
             let ids = (first..first + run.count).map(|sequence| (timestamp, sequence));

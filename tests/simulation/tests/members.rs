@@ -2,6 +2,7 @@
 //! gives for a failover, and designs that are wrong by little are found.
 
 use snowflake_core::generator::RESERVATION;
+use snowflake_core::time::Span;
 use snowflake_simulation::members::{Design, Happening, MEMBERS, Members, Rules, live};
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
@@ -14,22 +15,26 @@ struct Bounds {
     rewinds: u8,
     sends: u8,
     clock_moves: u8,
-    moves: &'static [i64],
+    moves: &'static [Span],
     passes: u8,
     /// Restarts, observed IDs, and floors that are set.
     administrations: u8,
 }
 
-const MARGIN: i64 = 2;
+const MARGIN: Span = Span(2);
 
 /// After this, the floor of an idle primary is behind the clock.
-const LONG: i64 = RESERVATION + 1000;
+const LONG: Span = Span(RESERVATION.0 + 1000);
 
-const RULES: Rules =
-    Rules { design: Design::Sound, margin: MARGIN, max_observed_lead: 0, last_sequence: 0 };
+const RULES: Rules = Rules {
+    design: Design::Sound,
+    margin: MARGIN,
+    max_observed_lead: Span::ZERO,
+    last_sequence: 0,
+};
 
 /// A clock that is set back exactly as far as a reservation and the margin reach, less one, and further.
-const MOVES: &[i64] = &[-RESERVATION - MARGIN - 1, -2 * LONG];
+const MOVES: &[Span] = &[Span(-RESERVATION.0 - MARGIN.0 - 1), Span(-2 * LONG.0)];
 
 /// Two promotions, to and fro or in a round.
 const BOUNDS: Bounds = Bounds {
@@ -50,7 +55,7 @@ const ROUND: Bounds = Bounds {
     promotions: 3,
     rewinds: 2,
     sends: 1,
-    moves: &[-2 * LONG],
+    moves: &[Span(-2 * LONG.0)],
     passes: 0,
     ..BOUNDS
 };
@@ -60,7 +65,7 @@ const AHEAD: Bounds = Bounds {
     rules: Rules { max_observed_lead: LONG, ..RULES },
     ids: 2,
     administrations: 1,
-    moves: &[-2 * LONG],
+    moves: &[Span(-2 * LONG.0)],
     passes: 0,
     ..BOUNDS
 };
@@ -161,7 +166,8 @@ fn designs_that_are_wrong_by_little_are_found() {
 /// The same in a long life, with the default margin.
 #[test]
 fn members_keep_their_numbers_over_a_long_time() {
-    let rules = Rules { margin: 5000, max_observed_lead: 10_000, last_sequence: 3, ..RULES };
+    let rules =
+        Rules { margin: Span(5000), max_observed_lead: Span(10_000), last_sequence: 3, ..RULES };
     let mut waits = 0;
     for seed in 0..8 {
         let lived = live(rules, seed, 1_000_000);

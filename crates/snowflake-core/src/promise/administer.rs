@@ -4,6 +4,7 @@ use super::events::{Denial, Effect, Found, Outcome, Refusal, Unreadable, Wish};
 use super::state::{Doing, GiveBack, Promise, SettingFloor, Stage, Then, from_register};
 use crate::jump::{Clocks, Jump, Reference, Verdict};
 use crate::register::{GoesBack, Issuer, NO_TIMELINE, Record, RecordError};
+use crate::time::Timestamp;
 
 impl Promise {
     /// Puts the floor where it is wanted, unless something speaks against it.
@@ -12,12 +13,12 @@ impl Promise {
         issuer: &Issuer,
         found: Found,
         clocks: Clocks,
-        timestamp: i64,
-        floor: i64,
+        timestamp: Timestamp,
+        floor: Timestamp,
         force: bool,
     ) -> Effect {
         let recorded = found.ok().flatten();
-        let issued = timestamp.max(recorded.map_or(i64::MIN, |record| record.floor));
+        let issued = recorded.map_or(timestamp, |record| timestamp.max(record.floor));
         let refusal = || self.refusal(issuer, found, clocks, timestamp, floor, issued);
         if let Some(refusal) = (!force).then(refusal).flatten() {
             return self.leave(issuer, self.published.map(GiveBack::Raise), refusal);
@@ -65,9 +66,9 @@ impl Promise {
         issuer: &Issuer,
         found: Found,
         clocks: Clocks,
-        timestamp: i64,
-        floor: i64,
-        issued: i64,
+        timestamp: Timestamp,
+        floor: Timestamp,
+        issued: Timestamp,
     ) -> Option<Then> {
         if let Err(refusal) = may_replace(issuer, found) {
             return Some(Then::Refuse(refusal));
@@ -80,7 +81,7 @@ impl Promise {
             return Some(Then::Refuse(Refusal::ClockAhead(jump)));
         }
         let lead = floor.saturating_sub(clocks.wall);
-        let denial = if lead > issuer.max_backward_step {
+        let denial = if !lead.is_within(issuer.max_backward_step) {
             Denial::FloorAhead { lead }
         } else if floor < issued {
             Denial::FloorLowered { floor: issued }
@@ -97,7 +98,7 @@ impl Promise {
         wish: Wish,
         found: Found,
         clocks: Clocks,
-        timestamp: i64,
+        timestamp: Timestamp,
     ) -> Effect {
         let changed = match wish {
             Wish::ConfirmSystemIdentifier { force, has_identity } => {
@@ -130,7 +131,7 @@ impl Promise {
         issuer: &Issuer,
         found: Found,
         clocks: Clocks,
-        timestamp: i64,
+        timestamp: Timestamp,
     ) -> Effect {
         let record = found.ok().flatten();
         match self.verdict_on(issuer, record, clocks, timestamp) {
@@ -166,7 +167,7 @@ impl Promise {
         issuer: &Issuer,
         record: Option<Record>,
         clocks: Clocks,
-        timestamp: i64,
+        timestamp: Timestamp,
     ) -> Result<Option<(Verdict, Jump)>, Refusal> {
         if let Some(verdict) = self.verdict(issuer, clocks, timestamp) {
             return Ok(Some(verdict));

@@ -4,6 +4,7 @@ use crate::generator::Generator;
 use crate::jump::{Clocks, Jump};
 use crate::layout::Layout;
 use crate::register::{Record, RecordError, Start, StartAfterAhead, StartError, Writer};
+use crate::time::{Span, Timestamp};
 
 /// A position in the WAL.
 pub type Position = u64;
@@ -12,13 +13,13 @@ pub type Position = u64;
 /// [`Effect::Stop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wish {
-    /// Issue IDs of this timestamp, which might be needed so far ahead of the clock, in
-    /// milliseconds. The generator is asked again afterwards, whatever came of it.
+    /// Issue IDs of this timestamp, which might be needed so far ahead of the clock. The generator is
+    /// asked again afterwards, whatever came of it.
     Reserve {
-        /// Milliseconds since the Unix epoch.
-        timestamp: i64,
-        /// In milliseconds.
-        lead: i64,
+        /// The timestamp.
+        timestamp: Timestamp,
+        /// How far ahead.
+        lead: Span,
     },
     /// Reserve without a wait: write the next record, or publish one that is durable by now.
     ReserveEarly,
@@ -28,8 +29,8 @@ pub enum Wish {
     Promoted,
     /// Put the floor at this time, and begin above it.
     SetFloor {
-        /// Milliseconds since the Unix epoch.
-        floor: i64,
+        /// The floor.
+        floor: Timestamp,
         /// Whatever speaks against it.
         force: bool,
     },
@@ -100,10 +101,10 @@ pub enum Effect {
     SyncEntry,
     /// Publish a floor that is durable: [`Generator::raise_floor`], then [`Event::Done`].
     Raise {
-        /// Milliseconds since the Unix epoch.
-        floor: i64,
+        /// The floor.
+        floor: Timestamp,
         /// The first timestamp above this one asks for the next reservation.
-        next_after: i64,
+        reserve_after: Timestamp,
     },
     /// Put this generator in the place of the present one: [`Event::Done`].
     Restart(Generator),
@@ -122,13 +123,13 @@ pub enum Outcome {
     AskAgain,
     /// So it can, and a record of this floor was written.
     Reserved {
-        /// Milliseconds since the Unix epoch.
-        floor: i64,
+        /// The floor.
+        floor: Timestamp,
     },
     /// The floor is as it was wanted.
     FloorSet {
-        /// IDs up to this time might have been issued before, in milliseconds since the Unix epoch.
-        issued: i64,
+        /// IDs up to this time might have been issued before.
+        issued: Timestamp,
     },
     /// Whether there was something to confirm.
     Confirmed(bool),
@@ -142,8 +143,8 @@ pub enum Outcome {
 pub enum News {
     /// There was no register, so one was created.
     Created {
-        /// Where IDs start, in milliseconds since the Unix epoch.
-        after: i64,
+        /// Where IDs start.
+        after: Timestamp,
     },
     /// The generator was started from this record.
     Began {
@@ -151,9 +152,8 @@ pub enum News {
         record: Record,
         /// What this server begins with.
         start: Start,
-        /// How far its clock is ahead of that of the upstream, in milliseconds; `None` where nothing
-        /// is known of it.
-        ahead_of_upstream: Option<i64>,
+        /// How far its clock is ahead of that of the upstream; `None` where nothing is known of it.
+        ahead_of_upstream: Option<Span>,
     },
     /// The clock has jumped ahead, and is followed.
     SteppedAhead(Jump),
@@ -184,10 +184,10 @@ pub enum Refusal {
     ClockAhead(Jump),
     /// The clock is before the epoch, and there is no record to continue from.
     ClockBeforeEpoch {
-        /// The clock, in milliseconds since the Unix epoch.
-        now: i64,
-        /// The epoch, in milliseconds since the Unix epoch.
-        epoch: i64,
+        /// The clock.
+        now: Timestamp,
+        /// The epoch.
+        epoch: Timestamp,
     },
     /// The register cannot be used.
     Register(Unreadable),
@@ -202,8 +202,8 @@ pub enum Refusal {
     OtherLayout {
         /// The record's layout.
         recorded: Layout,
-        /// The record's floor, in milliseconds since the Unix epoch.
-        floor: i64,
+        /// The record's floor.
+        floor: Timestamp,
     },
     /// Another layout was confirmed on an earlier timeline.
     ConfirmedLayout {
@@ -212,8 +212,8 @@ pub enum Refusal {
     },
     /// `snowflake.start_after` is too far ahead of the clock.
     StartAfterAhead {
-        /// By how much, in milliseconds.
-        lead: i64,
+        /// By how much.
+        lead: Span,
     },
 }
 
@@ -244,20 +244,20 @@ impl From<StartAfterAhead> for Refusal {
 pub enum Denial {
     /// The floor is below what has been issued.
     FloorLowered {
-        /// The floor as it is, in milliseconds since the Unix epoch.
-        floor: i64,
+        /// The floor as it is.
+        floor: Timestamp,
     },
     /// The floor is too far ahead of the clock.
     FloorAhead {
-        /// By how much, in milliseconds.
-        lead: i64,
+        /// By how much.
+        lead: Span,
     },
     /// The configured layout would make IDs that are not above all that were issued.
     LayoutGoesBack {
         /// The layout that is in the way.
         recorded: Layout,
-        /// The record's floor, in milliseconds since the Unix epoch.
-        floor: i64,
+        /// The record's floor.
+        floor: Timestamp,
     },
     /// A copy of another system has the same identity.
     IdentityOfOriginal,

@@ -5,6 +5,7 @@ use super::state::{Doing, Floor, Pending, Promise, Stage, Starting, Then};
 use crate::generator::Generator;
 use crate::jump::{Clocks, Jump, Reference, Verdict};
 use crate::register::{Issuer, Record, Reservation};
+use crate::time::Span;
 
 impl Promise {
     /// Writes a record that makes the timestamp available, and more than is reserved now, if that
@@ -40,12 +41,13 @@ impl Promise {
             Some((Verdict::Log, jump)) => Some(jump),
             Some((Verdict::Accept, _)) | None => None,
         };
-        let age = self.began.map_or(0, |began| clocks.boot.elapsed - began);
+        let age = self.began.map_or(Span::ZERO, |began| clocks.boot.elapsed - began);
         let written = self.pending.map_or(published.floor, |pending| pending.floor.floor);
         let least = written.max(published.floor);
-        let Reservation { record, next_after } = issuer.reservation(timestamp, least, clocks, age);
+        let Reservation { record, reserve_after } =
+            issuer.reservation(timestamp, least, clocks, age);
         let record = Record { copy_of: self.copy_of.flatten(), ..record };
-        let floor = Floor { floor: record.floor, next_after };
+        let floor = Floor { floor: record.floor, reserve_after };
         self.pending = Some(Pending { floor, position: None });
         self.wait(Doing::Writing(wish, clocks, jump), Effect::Write(record))
     }
@@ -75,8 +77,8 @@ impl Promise {
     pub(super) fn raise(&mut self, durable: u64, then: Then) -> Effect {
         match self.pending {
             Some(Pending { floor, position: Some(position) }) if position <= durable => {
-                let Floor { floor, next_after } = floor;
-                self.wait(Doing::Raising(then), Effect::Raise { floor, next_after })
+                let Floor { floor, reserve_after } = floor;
+                self.wait(Doing::Raising(then), Effect::Raise { floor, reserve_after })
             }
             _ => self.go_on(then),
         }
@@ -125,7 +127,7 @@ impl Promise {
                 self.wait(doing, Effect::Restart(generator))
             }
             (Stage::Restarting, Event::Done) => {
-                self.published = Some(Floor { floor: start.after, next_after: start.after });
+                self.published = Some(Floor { floor: start.after, reserve_after: start.after });
                 self.began.get_or_insert(elapsed);
                 self.pending = None;
                 self.reference = Some(reference);

@@ -4,6 +4,7 @@ use super::events::{Effect, News, Outcome, Position, Refusal, Wish};
 use crate::generator::Generator;
 use crate::jump::{Clocks, Jump, Reference, Verdict};
 use crate::register::{Issuer, Record, Start, Writer};
+use crate::time::{Span, Timestamp};
 
 /// What the sessions of a server share about the promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -11,9 +12,8 @@ pub struct Promise {
     /// The floor that the generator was told; `None` before this incarnation has begun, which is
     /// when the generator was started from the register.
     pub(super) published: Option<Floor>,
-    /// When it began first, by the boot clock, in milliseconds. A floor that is set lets it begin
-    /// again.
-    pub(super) began: Option<i64>,
+    /// When it began first, by the boot clock. A floor that is set lets it begin again.
+    pub(super) began: Option<Span>,
     /// A record that was written, or might have been, and is not published.
     pub(super) pending: Option<Pending>,
     /// What the clocks are compared with: what they said when the last record was written, which
@@ -30,8 +30,8 @@ pub struct Promise {
 /// What [`Effect::Raise`] tells the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Floor {
-    pub(super) floor: i64,
-    pub(super) next_after: i64,
+    pub(super) floor: Timestamp,
+    pub(super) reserve_after: Timestamp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ pub(super) enum Doing {
     ReadingClocks(Wish),
     Looking(Wish, Clocks),
     /// With the generator's timestamp.
-    Reading(Wish, Clocks, i64),
+    Reading(Wish, Clocks, Timestamp),
     /// A record that makes timestamps available, by these clocks, which might have jumped.
     Writing(Wish, Clocks, Option<Jump>),
     /// The record that is pending, to publish its floor.
@@ -92,17 +92,17 @@ pub struct Starting {
     pub(super) reference: Reference,
     /// The original of this server, if it is a copy, and nobody has seen to that.
     pub copy_of: Option<Writer>,
-    /// Of the upstream's clock, and how long the machine runs, in milliseconds.
-    pub(super) ahead_of_upstream: Option<i64>,
-    pub(super) elapsed: i64,
+    /// Of the upstream's clock, and how long the machine runs.
+    pub(super) ahead_of_upstream: Option<Span>,
+    pub(super) elapsed: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SettingFloor {
-    pub(super) floor: i64,
+    pub(super) floor: Timestamp,
     /// The generator's, which is frozen.
-    pub(super) timestamp: i64,
-    pub(super) issued: i64,
+    pub(super) timestamp: Timestamp,
+    pub(super) issued: Timestamp,
 }
 
 /// How a generator that was frozen is given back to those who take IDs.
@@ -111,7 +111,7 @@ pub(super) enum GiveBack {
     /// It may issue what it might have issued before.
     Raise(Floor),
     /// Everything up to this timestamp counts as used up, and the next ID begins from the register.
-    Restart(i64),
+    Restart(Timestamp),
 }
 
 impl Promise {
@@ -164,8 +164,8 @@ impl Promise {
         then: Then,
     ) -> Effect {
         let effect = match give_back {
-            Some(GiveBack::Raise(Floor { floor, next_after })) => {
-                Effect::Raise { floor, next_after }
+            Some(GiveBack::Raise(Floor { floor, reserve_after })) => {
+                Effect::Raise { floor, reserve_after }
             }
             Some(GiveBack::Restart(timestamp)) => Effect::Restart(from_register(issuer, timestamp)),
             None => return self.go_on(then),
@@ -214,7 +214,7 @@ impl Promise {
         &self,
         issuer: &Issuer,
         clocks: Clocks,
-        timestamp: i64,
+        timestamp: Timestamp,
     ) -> Option<(Verdict, Jump)> {
         let reference = self.reference.filter(|_| self.has_begun())?;
         Some(clocks.judge(&reference, timestamp, issuer.max_forward_step))
@@ -223,6 +223,6 @@ impl Promise {
 
 /// A generator that issues nothing before the next ID has begun from the register. That the clock
 /// might be behind the timestamp is not its matter, however far.
-pub(super) fn from_register(issuer: &Issuer, timestamp: i64) -> Generator {
-    Generator::starting_after(timestamp, i64::MAX, issuer.layout.last_timestamp())
+pub(super) fn from_register(issuer: &Issuer, timestamp: Timestamp) -> Generator {
+    Generator::starting_after(timestamp, Span::MAX, issuer.layout.last_timestamp())
 }

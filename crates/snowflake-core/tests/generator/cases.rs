@@ -1,9 +1,10 @@
 //! Cases that no property shows: the ends of what is reserved and of the field, and known traps.
 
-use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Run, Seen};
+use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Run};
 use snowflake_core::ring::Ring;
+use snowflake_core::time::{Span, Timestamp};
 
-use crate::world::{LAST_SEQUENCE, ONE, START, STRICT, World};
+use crate::world::{END, LAST_SEQUENCE, ONE, START, STRICT, World};
 
 /// For a generator without reuse.
 fn no_reuse() -> Ring<1> {
@@ -11,7 +12,7 @@ fn no_reuse() -> Ring<1> {
 }
 
 /// A reservation that asks for the next one when half of it is left.
-fn raise_floor(generator: &mut Generator, floor: i64) {
+fn raise_floor(generator: &mut Generator, floor: Timestamp) {
     generator.raise_floor(floor, floor - RESERVATION / 2);
 }
 
@@ -19,36 +20,36 @@ fn raise_floor(generator: &mut Generator, floor: i64) {
 /// since.
 #[test]
 fn a_reading_from_before_the_hold_melted_is_stale() {
-    let limits = Limits { max_backward_step: i64::MAX, ..STRICT };
-    let mut generator = Generator::starting_after(START, 1, START * 2);
+    let limits = Limits { max_backward_step: None, ..STRICT };
+    let mut generator = Generator::starting_after(START, Span(1), END);
     raise_floor(&mut generator, START + RESERVATION);
     let mut take = |now, seen| generator.take(&mut no_reuse(), Reading { now, seen }, ONE, &limits);
-    let Decision::Reread { seen } = take(START, Seen::NOTHING) else { panic!("nothing was seen") };
-    assert!(matches!(take(START, seen), Decision::Issue(run) if run.timestamp == START + 1));
+    let Decision::Reread { seen } = take(START, None) else { panic!("nothing was seen") };
+    assert!(
+        matches!(take(START, Some(seen)), Decision::Issue(run) if run.timestamp == START + Span(1))
+    );
     // One session sees this state, and reads the clock: it is 1 ms behind, which is held.
-    let Decision::Reread { seen } = take(START - 5, Seen::NOTHING) else {
-        panic!("nothing was seen")
-    };
+    let Decision::Reread { seen } = take(START - Span(5), None) else { panic!("nothing was seen") };
     // The clock moves on, and another session takes an ID: nothing is held any more.
     assert!(
-        matches!(take(START + 1, Seen::NOTHING), Decision::Issue(run) if run.timestamp == START + 1)
+        matches!(take(START + Span(1), None), Decision::Issue(run) if run.timestamp == START + Span(1))
     );
-    let decision = take(START, seen);
+    let decision = take(START, Some(seen));
     assert!(matches!(decision, Decision::Reread { .. }), "{decision:?}");
 }
 
 /// 6: the last ID of the field is issued, and nothing after it, whatever the clock says.
 #[test]
 fn the_field_ends_without_a_wrap() {
-    let limits = Limits { max_burst: i64::MAX, max_backward_step: i64::MAX, ..STRICT };
-    let mut world = World::ending_at(START + 2, limits);
+    let limits = Limits { max_burst: None, max_backward_step: None, ..STRICT };
+    let mut world = World::ending_at(START + Span(2), limits);
     let mut last = None;
     while let Decision::Issue(run) = world.insist(1) {
         last = Some((run.timestamp, run.first));
     }
-    assert_eq!(last, Some((START + 2, LAST_SEQUENCE)));
-    for clock in [START, START + 2, START + 3, i64::MAX / 2, 0] {
-        world.move_clock(clock - world.clock);
+    assert_eq!(last, Some((START + Span(2), LAST_SEQUENCE)));
+    for clock in [START, START + Span(2), START + Span(3), Timestamp(i64::MAX / 2), Timestamp(0)] {
+        world.move_clock((clock - world.clock).0);
         assert_eq!(world.insist(1), Decision::EndOfField, "at {clock}");
     }
 }
@@ -59,39 +60,42 @@ fn a_refused_call_forgets_nothing() {
     let mut world = World::new(STRICT);
     assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START, first: 0, count: 2 }));
     world.move_clock(-5);
-    assert_eq!(world.insist(1), Decision::Refuse { timestamp: START, lead: 5, until: START });
+    assert_eq!(world.insist(1), Decision::Refuse { timestamp: START, lead: Span(5), until: START });
     world.move_clock(5);
     assert_eq!(world.insist(9), Decision::Issue(Run { timestamp: START, first: 2, count: 2 }));
 }
 
 #[test]
 fn the_state_says_what_was_issued() {
-    let mut world = World::new(Limits { max_backward_step: 100, ..STRICT });
-    assert_eq!((world.generator.last(), world.generator.timestamp()), (None, START - 1));
+    let mut world = World::new(Limits { max_backward_step: Some(Span(100)), ..STRICT });
+    assert_eq!((world.generator.last(), world.generator.timestamp()), (None, START - Span(1)));
     for sequence in 0..3 {
         world.insist(1);
-        assert_eq!((world.generator.last(), world.generator.hold()), (Some((START, sequence)), 0));
+        assert_eq!(
+            (world.generator.last(), world.generator.hold()),
+            (Some((START, sequence)), Span::ZERO)
+        );
     }
     // A step back of 40 ms is held, and melts as the clock comes back.
     world.move_clock(-40);
     assert!(matches!(world.take(0, ONE).1, Decision::Reread { .. }));
-    assert!(matches!(world.take(0, ONE).1, Decision::Hold { lead: 40, .. }));
-    assert_eq!((world.generator.hold(), world.generator.timestamp()), (40, START));
+    assert!(matches!(world.take(0, ONE).1, Decision::Hold { lead: Span(40), .. }));
+    assert_eq!((world.generator.hold(), world.generator.timestamp()), (Span(40), START));
     world.move_clock(30);
     world.insist(1);
-    assert_eq!((world.generator.hold(), world.generator.last()), (10, Some((START, 3))));
+    assert_eq!((world.generator.hold(), world.generator.last()), (Span(10), Some((START, 3))));
 }
 
 /// A reservation for an old reading is needed only if the clock is there, or the next millisecond
 /// is.
 #[test]
 fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
-    let generator = Generator::starting_after(START, 0, START * 2);
+    let generator = Generator::starting_after(START, Span::ZERO, END);
     for (timestamp, now, may) in [
-        (START + 1, START - 50, true),
-        (START + 2, START - 50, false),
-        (START + 50, START + 50, true),
-        (START + 51, START + 50, false),
+        (START + Span(1), START - Span(50), true),
+        (START + Span(2), START - Span(50), false),
+        (START + Span(50), START + Span(50), true),
+        (START + Span(51), START + Span(50), false),
     ] {
         assert_eq!(generator.may_need(timestamp, now), may, "{timestamp} at {now}");
     }
@@ -100,27 +104,34 @@ fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
 /// While it is frozen, every request of a later millisecond asks for a reservation.
 #[test]
 fn a_frozen_generator_issues_nothing_later() {
-    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    let mut generator = Generator::starting_after(START - Span(1), Span::ZERO, END);
     raise_floor(&mut generator, START + RESERVATION);
-    assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
+    assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || Some(Span::ZERO)).is_some());
     generator.freeze();
     assert_eq!((generator.timestamp(), generator.floor()), (START, START));
-    assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || 0).is_some());
-    assert_eq!(generator.take_at_once(&mut no_reuse(), START + 1, ONE, || 0), None);
-    let reading = Reading { now: START + 1, seen: Seen::NOTHING };
+    assert!(generator.take_at_once(&mut no_reuse(), START, ONE, || Some(Span::ZERO)).is_some());
+    assert_eq!(
+        generator.take_at_once(&mut no_reuse(), START + Span(1), ONE, || Some(Span::ZERO)),
+        None
+    );
+    let reading = Reading { now: START + Span(1), seen: None };
     let refused = generator.take(&mut no_reuse(), reading, ONE, &STRICT);
-    assert_eq!(refused, Decision::Reserve { timestamp: START + 1 });
+    assert_eq!(refused, Decision::Reserve { timestamp: START + Span(1) });
     raise_floor(&mut generator, START + RESERVATION);
     assert_eq!(generator.floor(), START + RESERVATION);
-    assert!(generator.take_at_once(&mut no_reuse(), START + 1, ONE, || 0).is_some());
+    assert!(
+        generator
+            .take_at_once(&mut no_reuse(), START + Span(1), ONE, || Some(Span::ZERO))
+            .is_some()
+    );
 }
 
 /// Returns whether a request at this time asks for a reservation.
-fn asks(generator: &mut Generator, now: i64) -> bool {
-    if generator.take_at_once(&mut no_reuse(), now, ONE, || 0).is_some() {
+fn asks(generator: &mut Generator, now: Timestamp) -> bool {
+    if generator.take_at_once(&mut no_reuse(), now, ONE, || Some(Span::ZERO)).is_some() {
         return false;
     }
-    match generator.take(&mut no_reuse(), Reading { now, seen: Seen::NOTHING }, ONE, &STRICT) {
+    match generator.take(&mut no_reuse(), Reading { now, seen: None }, ONE, &STRICT) {
         Decision::IssueAndReserve(_) => true,
         decision => panic!("{decision:?} at {now}"),
     }
@@ -129,16 +140,16 @@ fn asks(generator: &mut Generator, now: i64) -> bool {
 /// 7: when half of a reservation is left, and again after a quarter of a second. Nobody has to wait.
 #[test]
 fn a_reservation_is_asked_for_early() {
-    let mut generator = Generator::starting_after(START - 1, 0, START * 2);
+    let mut generator = Generator::starting_after(START - Span(1), Span::ZERO, END);
     raise_floor(&mut generator, START + RESERVATION);
     let mut asked = Vec::new();
-    for passed in 0..RESERVATION + 1500 {
-        if asks(&mut generator, START + passed) {
+    for passed in 0..RESERVATION.0 + 1500 {
+        if asks(&mut generator, START + Span(passed)) {
             asked.push(passed);
         }
         // The third one that is asked makes one.
         if passed == 1503 {
-            raise_floor(&mut generator, START + passed + RESERVATION);
+            raise_floor(&mut generator, START + Span(passed) + RESERVATION);
         }
     }
     assert_eq!(asked, [1001, 1252, 1503, 2504, 2755, 3006, 3257]);
@@ -149,9 +160,9 @@ fn a_reservation_is_asked_for_early() {
 fn the_last_millisecond_of_a_reservation_and_of_the_field_is_used() {
     let floor = START + RESERVATION;
     for (last_timestamp, now, early) in
-        [(START * 2, floor, true), (floor, floor, true), (START, START, false)]
+        [(END, floor, true), (floor, floor, true), (START, START, false)]
     {
-        let mut generator = Generator::starting_after(START - 1, 0, last_timestamp);
+        let mut generator = Generator::starting_after(START - Span(1), Span::ZERO, last_timestamp);
         raise_floor(&mut generator, floor);
         assert_eq!(generator.floor(), now);
         assert_eq!(asks(&mut generator, now), early);

@@ -1,15 +1,16 @@
 //! IDs of other servers that are observed, between requests, steps of the clock and reuse.
 
 use proptest::prelude::*;
-use snowflake_core::generator::{Decision, Limits, Observation, Reading, Seen, WaitReason};
+use snowflake_core::generator::{Decision, Limits, Observation, Reading, WaitReason};
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::world::{
-    Happened::Observed, Happened::Took, ONE, START, STRICT, World, events, limits, observations,
-    reuse_is_switched, run, small_steps, steps,
+    FIRST, Happened::Observed, Happened::Took, ONE, START, STRICT, World, events, limits,
+    observations, reuse_is_switched, run, small_steps, steps,
 };
 
 /// The reading until which a request has to wait for the clock, or is refused.
-fn is_behind(decision: &Decision) -> Option<i64> {
+fn is_behind(decision: &Decision) -> Option<Timestamp> {
     match decision {
         Decision::Wait { until, reason: WaitReason::ClockBehind, .. }
         | Decision::Refuse { until, .. } => Some(*until),
@@ -29,7 +30,8 @@ proptest! {
         max_lead in 0..15i64,
         events in events(&[steps(), small_steps(), observations(), reuse_is_switched()]),
     ) {
-        let (mut seen, mut last) = (i64::MIN, None);
+        let (mut seen, mut last) = (FIRST, None);
+        let max_lead = Span(max_lead);
         run(World { max_lead, ..World::new(limits) }, events, |world, reading, happened| {
             match happened {
                 Took(
@@ -68,16 +70,17 @@ proptest! {
         max_lead in 0..15i64,
         events in events(&[small_steps(), observations()]),
     ) {
+        let max_lead = Span(max_lead);
         run(World { max_lead, ..World::new(limits) }, events, |world, _, happened| {
             let Took(decision) = happened else { return Ok(()) };
             let Some(until) = is_behind(&decision) else { return Ok(()) };
-            for (now, expected) in [(until, None), (until - 1, Some(until))] {
+            for (now, expected) in [(until, None), (until - Span(1), Some(until))] {
                 let (mut generator, mut ring) = (world.generator, world.ring);
                 let mut take =
                     |seen| generator.take(&mut ring, Reading { now, seen }, ONE, &limits);
-                let mut decision = take(Seen::NOTHING);
+                let mut decision = take(None);
                 if let Decision::Reread { seen } = decision {
-                    decision = take(seen);
+                    decision = take(Some(seen));
                 }
                 prop_assert_eq!(is_behind(&decision), expected, "{:?} at {}", decision, now);
             }
@@ -89,31 +92,33 @@ proptest! {
 /// The next ID is of the next millisecond, and the observed lead melts as the clock catches up.
 #[test]
 fn an_observed_lead_melts() {
-    let mut world = World { max_lead: 10, ..World::new(STRICT) };
+    let mut world = World { max_lead: Span(10), ..World::new(STRICT) };
     assert!(matches!(world.insist(1), Decision::Issue(_)));
-    assert_eq!(world.observe(0, START + 10).1, Observation::Followed { lead: 10 });
+    assert_eq!(world.observe(0, START + Span(10)).1, Observation::Followed { lead: Span(10) });
     // All of the millisecond counts as used up, and the lead must not grow.
     assert!(matches!(world.insist(1), Decision::Wait { reason: WaitReason::NextMillisecond, .. }));
     for (passed, timestamp, first, hold) in [(1, 11, 0, 10), (4, 11, 1, 6), (7, 12, 0, 0)] {
         world.move_clock(passed);
         let Decision::Issue(run) = world.insist(1) else { panic!("{passed} ms later") };
-        assert_eq!((run.timestamp, run.first), (START + timestamp, first));
-        assert_eq!(world.generator.hold(), hold);
+        assert_eq!((run.timestamp, run.first), (START + Span(timestamp), first));
+        assert_eq!(world.generator.hold(), Span(hold));
     }
 }
 
 /// Reuse forgets the milliseconds up to the observed one, and no others.
 #[test]
 fn nothing_below_an_observed_id_is_reused() {
-    let limits = Limits { reuse_window: 256, max_backward_step: i64::MAX, ..STRICT };
+    let limits = Limits { reuse_window: Span(256), max_backward_step: None, ..STRICT };
     let mut world = World::new(limits);
     for _ in 0..4 {
         assert!(matches!(world.insist(1), Decision::Issue(_)));
         world.move_clock(2);
     }
-    world.observe(0, START + 3);
-    world.move_clock(START + 5 - world.clock);
-    assert!(matches!(world.insist(1), Decision::Reuse { run, .. } if run.timestamp == START + 5));
+    world.observe(0, START + Span(3));
+    world.move_clock((START + Span(5) - world.clock).0);
+    assert!(
+        matches!(world.insist(1), Decision::Reuse { run, .. } if run.timestamp == START + Span(5))
+    );
     world.move_clock(-2);
-    assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp > START + 3));
+    assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp > START + Span(3)));
 }

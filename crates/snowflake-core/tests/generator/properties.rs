@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use snowflake_core::generator::{Decision, Limits, Observation, Run, WaitReason};
+use snowflake_core::time::Span;
 
 use crate::world::{
-    Event, Happened::Observed, Happened::Took, LARGEST_BURST, LAST_SEQUENCE, START, STRICT, World,
-    events, limits, observations, reloads, reuse_is_switched, run, small_steps, steps, taken,
+    Event, FIRST, Happened::Observed, Happened::Took, LARGEST_BURST, LAST_SEQUENCE, START, STRICT,
+    World, events, limits, observations, reloads, reuse_is_switched, run, small_steps, steps,
+    taken,
 };
 
 /// A window that can be larger than the ring.
@@ -25,7 +27,7 @@ proptest! {
     /// 1.
     #[test]
     fn ids_strictly_increase(limits in limits(Just(0)), events in events(&[steps()])) {
-        let mut last = (i64::MIN, 0);
+        let mut last = (FIRST, 0);
         run(World::new(limits), events, |_, _, happened| {
             if let Took(decision) = happened
                 && let Some((Run { timestamp, first, count }, _)) = taken(decision)
@@ -44,7 +46,7 @@ proptest! {
     #[test]
     fn what_is_reused_is_distinct(
         limits in limits(window()),
-        max_lead in prop_oneof![Just(-1000), Just(15)],
+        max_lead in prop_oneof![Just(Span(-1000)), Just(Span(15))],
         events in events(&[small_steps(), reuse_is_switched(), (1, observations().1)]),
     ) {
         let mut issued = HashSet::new();
@@ -70,7 +72,7 @@ proptest! {
         limits in limits(window()),
         events in events_with_reuse(),
     ) {
-        let mut highest = (i64::MIN, 0);
+        let mut highest = (FIRST, 0);
         run(World::new(limits), events, |_, reading, happened| {
             if let Took(
                 decision @ (Decision::Issue(run)
@@ -96,7 +98,7 @@ proptest! {
                 prop_assert_eq!(run.timestamp, reading.now);
                 prop_assert_eq!(lead, world.generator.lead(reading.now));
                 prop_assert!(world.generator.timestamp() - reading.now <= limits.reuse_window);
-                prop_assert!(lead > limits.max_burst.max(world.generator.hold()));
+                prop_assert!(lead > world.generator.hold() && !lead.is_within(limits.max_burst));
                 prop_assert!(run.timestamp >= START, "from before the start");
                 prop_assert_eq!(is_first, step.replace(world.generator.timestamp()) != step);
             }
@@ -123,7 +125,7 @@ proptest! {
         limits in limits(Just(0)),
         events in events(&[steps()]),
     ) {
-        let mut set_back = 0;
+        let mut set_back = Span::ZERO;
         run(World::new(limits), events, |world, reading, happened| {
             set_back = world.set_back.max(set_back);
             if let Took(decision) = happened
@@ -131,7 +133,7 @@ proptest! {
             {
                 prop_assert!(until <= reading.now + limits.max_queue);
                 let lead = run.timestamp - world.clock.max(until);
-                prop_assert!(lead <= limits.max_burst.saturating_add(set_back), "lead {lead}");
+                prop_assert!(lead.is_within(limits.max_burst.map(|burst| burst + set_back)), "{lead:?}");
                 set_back = world.set_back;
             }
             Ok(())
@@ -142,17 +144,17 @@ proptest! {
     #[test]
     fn lead_never_grows_by_itself(limits in limits(Just(0)), events in events(&[steps()])) {
         let mut world = World::new(limits);
-        let mut allowed = 0;
+        let mut allowed = Span::ZERO;
         for event in events {
             match event {
                 Event::Clock(by) => {
                     world.move_clock(by);
-                    allowed += (-by).max(0);
+                    allowed = allowed + Span(-by).max(Span::ZERO);
                 }
                 Event::Take(_, request) => {
                     if let Some((run, until)) = taken(world.insist(request.want)) {
                         let lead = run.timestamp - world.clock.max(until);
-                        prop_assert!(lead <= limits.max_burst.max(allowed), "lead {lead}, {allowed} explained");
+                        prop_assert!(lead <= allowed || lead.is_within(limits.max_burst), "{lead:?}, {allowed:?} explained");
                         allowed = lead;
                     }
                 }
@@ -169,7 +171,7 @@ proptest! {
         max_burst in 0..1000i64,
         ticks in 1..50usize,
     ) {
-        let limits = Limits { max_burst, max_backward_step: i64::MAX, ..STRICT };
+        let limits = Limits { max_burst: Some(Span(max_burst)), max_backward_step: None, ..STRICT };
         let mut world = World::new(limits);
         for _ in 0..before {
             world.insist(1);
@@ -189,7 +191,7 @@ proptest! {
         beyond in 1..50i64,
         ticks in 0..200i64,
     ) {
-        let limits = Limits { max_burst, max_backward_step: i64::MAX, ..STRICT };
+        let limits = Limits { max_burst: Some(Span(max_burst)), max_backward_step: None, ..STRICT };
         let mut world = World::new(limits);
         world.insist(1);
         world.move_clock(-(max_burst + beyond));
@@ -197,11 +199,11 @@ proptest! {
             world.insist(1);
             world.move_clock(1);
         }
-        let mut last = 0;
+        let mut last = FIRST;
         while let Decision::Issue(run) = world.insist(1) {
             last = run.timestamp;
         }
-        prop_assert!(last - world.clock >= max_burst, "lead {}", last - world.clock);
+        prop_assert!(last - world.clock >= Span(max_burst), "{:?}", last - world.clock);
     }
 
     /// 5, 11, 12 and 14: without a step of the clock, nothing is held and nothing refused, whatever has
@@ -214,13 +216,14 @@ proptest! {
         max_lead in 0..15i64,
         events in events(&[reloads(), observations()]),
     ) {
-        let mut explained = limits.max_burst.max(LARGEST_BURST).max(start_lead);
-        let world = World { max_lead, ..World::ahead_by(start_lead, limits) };
+        let start_lead = Span(start_lead);
+        let mut explained = limits.max_burst.map(|burst| burst.max(Span(LARGEST_BURST)).max(start_lead));
+        let world = World { max_lead: Span(max_lead), ..World::ahead_by(start_lead, limits) };
         run(world, events, |world, reading, happened| {
             match happened {
                 Took(Decision::Wait { seen, until, reason: WaitReason::NextMillisecond }) => {
-                    prop_assert!(until > reading.now && until <= reading.now + 1 + limits.max_queue);
-                    prop_assert_eq!(reading.seen, seen);
+                    prop_assert!(until > reading.now && until <= reading.now + Span(1) + limits.max_queue);
+                    prop_assert_eq!(reading.seen, Some(seen));
                 }
                 Took(decision @ (Decision::Hold { .. }
                     | Decision::Refuse { .. }
@@ -229,14 +232,14 @@ proptest! {
                 ) => prop_assert!(false, "{decision:?} without a step"),
                 Took(Decision::Issue(run)) => {
                     let lead = run.timestamp - world.clock;
-                    prop_assert!(lead <= explained, "lead {lead}");
+                    prop_assert!(lead.is_within(explained), "{lead:?}");
                 }
                 Took(Decision::Queue { run, until, .. }) => {
-                    prop_assert!(until > reading.now && run.timestamp - until <= explained);
+                    prop_assert!(until > reading.now && (run.timestamp - until).is_within(explained));
                 }
                 // A reading that was old explains more, by as much as it was old.
                 Observed { observation: Observation::Followed { lead }, .. } => {
-                    explained = explained.max(lead);
+                    explained = explained.map(|explained| explained.max(lead));
                 }
                 _ => {}
             }
@@ -251,7 +254,7 @@ proptest! {
         events in events(&[steps()]),
         field in 0..100i64,
     ) {
-        let last_timestamp = START + field;
+        let last_timestamp = START + Span(field);
         run(World::ending_at(last_timestamp, limits), events, |world, reading, happened| {
             match happened {
                 Took(Decision::Issue(run) | Decision::Queue { run, .. }) => {
@@ -275,25 +278,26 @@ proptest! {
         max_backward_step in 0..50i64,
         max_wait in 0..50i64,
     ) {
-        let limits = Limits { max_backward_step, max_wait, ..STRICT };
+        let (back_by, max_backward_step, max_wait) = (Span(back), Span(max_backward_step), Span(max_wait));
+        let limits = Limits { max_backward_step: Some(max_backward_step), max_wait: Some(max_wait), ..STRICT };
         let mut world = World::new(limits);
         prop_assert!(matches!(world.insist(1), Decision::Issue(_)));
         world.move_clock(-back);
         let decision = world.insist(1);
         let until = START - max_backward_step;
-        if back <= max_backward_step {
+        if back_by <= max_backward_step {
             prop_assert!(matches!(decision, Decision::Issue(run) if run.timestamp == START));
-        } else if back - max_backward_step <= max_wait {
+        } else if back_by - max_backward_step <= max_wait {
             let waits = matches!(
                 decision,
                 Decision::Wait { until: end, reason: WaitReason::ClockBehind, .. } if end == until
             );
             prop_assert!(waits, "{decision:?}");
         } else {
-            prop_assert_eq!(decision, Decision::Refuse { timestamp: START, lead: back, until });
+            prop_assert_eq!(decision, Decision::Refuse { timestamp: START, lead: back_by, until });
         }
         // Once the clock says `until`, the request succeeds, above everything before.
-        world.move_clock((until - world.clock).max(0));
+        world.move_clock((until - world.clock).0.max(0));
         let decision = world.insist(1);
         prop_assert!(matches!(decision, Decision::Issue(run) if (run.timestamp, run.first) > (START, 0)));
     }

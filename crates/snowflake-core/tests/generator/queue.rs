@@ -2,17 +2,19 @@
 
 use proptest::prelude::*;
 use snowflake_core::generator::{
-    Decision, Generator, Limits, Observation, RESERVATION, Reading, Request, Run, Seen, WaitReason,
+    Decision, Generator, Limits, Observation, RESERVATION, Reading, Request, Run, WaitReason,
 };
 use snowflake_core::ring::Ring;
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::world::{
-    Happened::Took, LAST_SEQUENCE, ONE, START, STRICT, World, events, run, small_steps, taken,
+    FIRST, Happened::Took, LAST_SEQUENCE, ONE, START, STRICT, World, events, run, small_steps,
+    taken,
 };
 
 /// A queue of three milliseconds.
 const QUEUE: i64 = 3;
-const QUEUES: Limits = Limits { max_queue: QUEUE, ..STRICT };
+const QUEUES: Limits = Limits { max_queue: Span(QUEUE), ..STRICT };
 
 /// The number of IDs of a millisecond.
 const FULL: u32 = LAST_SEQUENCE + 1;
@@ -36,8 +38,8 @@ proptest! {
         max_burst in 0..3i64,
         ticks in prop::collection::vec((0..40u32, 1..3i64), 1..30),
     ) {
-        let mut world = World::new(Limits { max_queue, max_burst, ..STRICT });
-        let (mut next, mut before) = (None, i64::MIN);
+        let mut world = World::new(Limits { max_queue: Span(max_queue), max_burst: Some(Span(max_burst)), ..STRICT });
+        let (mut next, mut before) = (None, FIRST);
         for (requests, passes) in ticks {
             for _ in 0..requests {
                 let decision = world.insist(1);
@@ -51,7 +53,7 @@ proptest! {
                     prop_assert!(next.is_none_or(|next| next == id), "{id:?} after {next:?}");
                 }
                 next = Some(match run.first {
-                    LAST_SEQUENCE => (run.timestamp + 1, 0),
+                    LAST_SEQUENCE => (run.timestamp + Span(1), 0),
                     first => (run.timestamp, first + 1),
                 });
                 let until = until.max(world.clock);
@@ -69,9 +71,9 @@ proptest! {
         passes in 0..=QUEUE,
         back in 0..20i64,
         max_burst in 0..3i64,
-        max_backward_step in prop_oneof![Just(0), Just(5), Just(i64::MAX)],
+        max_backward_step in prop_oneof![Just(Some(Span(0))), Just(Some(Span(5))), Just(None)],
     ) {
-        let mut world = with_queue(ids + 1, Limits { max_burst, max_backward_step, ..QUEUES });
+        let mut world = with_queue(ids + 1, Limits { max_burst: Some(Span(max_burst)), max_backward_step, ..QUEUES });
         let (ahead, reached) = (run_ahead(&world), world.clock);
         let queue = (ahead - max_burst).max(0);
         world.move_clock(passes - back);
@@ -94,15 +96,15 @@ proptest! {
             prop_assert!(!is_behind, "{decision:?} at {} of {reached}", world.clock);
             return Ok(());
         }
-        let beyond = match queue { 0 => ahead + back - passes, _ => max_burst + step };
-        if beyond <= max_backward_step {
+        let beyond = Span(match queue { 0 => ahead + back - passes, _ => max_burst + step });
+        if beyond.is_within(max_backward_step) {
             let holds = matches!(decision, Decision::Hold { lead, .. } if lead == beyond);
             prop_assert!(holds, "{decision:?} for {beyond}");
             // The queue's part is waited for as before, and is no larger.
             let decision = world.insist(1);
             match taken(decision) {
                 Some((run, until)) => {
-                    prop_assert!(until <= world.clock + QUEUE);
+                    prop_assert!(until <= world.clock + Span(QUEUE));
                     prop_assert!(run.timestamp - until.max(world.clock) <= beyond);
                 }
                 None => prop_assert!(is_full(&world, decision), "{decision:?}"),
@@ -119,7 +121,8 @@ proptest! {
         max_queue in 0..6i64,
         events in events(&[small_steps()]),
     ) {
-        let limits = Limits { max_queue, max_backward_step: i64::MAX, ..STRICT };
+        let max_queue = Span(max_queue);
+        let limits = Limits { max_queue, max_backward_step: None, ..STRICT };
         run(World::new(limits), events, |_, reading, happened| {
             match happened {
                 Took(Decision::Queue { run, until, .. }) => {
@@ -127,7 +130,7 @@ proptest! {
                     prop_assert!(until > reading.now && until <= reading.now + max_queue);
                 }
                 Took(Decision::Wait { until, .. }) => {
-                    prop_assert!(until > reading.now && until <= reading.now + max_queue + 1);
+                    prop_assert!(until > reading.now && until <= reading.now + max_queue + Span(1));
                 }
                 _ => {}
             }
@@ -138,16 +141,16 @@ proptest! {
 
 /// Returns whether a request of one ID is told to wait for a place in the queue.
 fn is_full(world: &World, decision: Decision) -> bool {
-    let until = world.clock + 1;
+    let until = world.clock + Span(1);
     matches!(decision, Decision::Wait { until: end, reason: WaitReason::NextMillisecond, .. } if end == until)
 }
 
 /// Returns how far the generator is ahead of the clock.
 fn run_ahead(world: &World) -> i64 {
-    world.generator.timestamp() - world.clock
+    (world.generator.timestamp() - world.clock).0
 }
 
-fn queued(timestamp: i64, first: u32, until: i64) -> Decision {
+fn queued(timestamp: Timestamp, first: u32, until: Timestamp) -> Decision {
     Decision::Queue { run: Run { timestamp, first, count: 1 }, until, reserve: false }
 }
 
@@ -156,15 +159,18 @@ fn queued(timestamp: i64, first: u32, until: i64) -> Decision {
 fn a_run_waits_for_the_queue() {
     let mut world = with_queue(FULL, QUEUES);
     for (first, ahead) in (0..=LAST_SEQUENCE).map(|first| (first, 1)).chain([(0, 2)]) {
-        assert_eq!(world.insist(1), queued(START + ahead, first, START + ahead));
+        assert_eq!(world.insist(1), queued(START + Span(ahead), first, START + Span(ahead)));
     }
     let waits = |decision, ahead| {
-        let until = START + ahead;
+        let until = START + Span(ahead);
         matches!(decision, Decision::Wait { until: end, reason: WaitReason::NextMillisecond, .. } if end == until)
     };
     assert!(waits(world.insist(2), 2));
     world.move_clock(2);
-    assert_eq!(world.insist(2), Decision::Issue(Run { timestamp: START + 2, first: 1, count: 2 }));
+    assert_eq!(
+        world.insist(2),
+        Decision::Issue(Run { timestamp: START + Span(2), first: 1, count: 2 })
+    );
     // One is left, but not to a run that leaves it.
     let request = Request { want: 2, leave: 1, ..ONE };
     world.take(0, request);
@@ -176,30 +182,36 @@ fn a_run_waits_for_the_queue() {
 #[test]
 fn the_clock_catches_up_with_the_queue() {
     let mut world = with_queue(FULL + 1, QUEUES);
-    assert_eq!((world.generator.lead(world.clock), run_ahead(&world)), (0, 1));
+    assert_eq!((world.generator.lead(world.clock), run_ahead(&world)), (Span(0), 1));
     world.move_clock(1);
-    assert_eq!(world.insist(1), Decision::Issue(Run { timestamp: START + 1, first: 1, count: 1 }));
+    assert_eq!(
+        world.insist(1),
+        Decision::Issue(Run { timestamp: START + Span(1), first: 1, count: 1 })
+    );
     world.move_clock(1);
-    assert_eq!(world.insist(1), Decision::Issue(Run { timestamp: START + 2, first: 0, count: 1 }));
+    assert_eq!(
+        world.insist(1),
+        Decision::Issue(Run { timestamp: START + Span(2), first: 0, count: 1 })
+    );
     // The timestamp was not reached by the queue, so that this is a step.
     world.move_clock(-1);
-    assert!(matches!(world.insist(1), Decision::Refuse { lead: 1, .. }));
+    assert!(matches!(world.insist(1), Decision::Refuse { lead: Span(1), .. }));
 }
 
 /// An ID of the queue might need a reservation, or come where one is to be made early, and does not
 /// come after the end of the field.
 #[test]
 fn the_queue_reserves_and_ends() {
-    let (floor, mut ring) = (START + 1, Ring::<1>::new());
-    let mut generator = Generator::starting_after(START - 1, 0, START + 2);
+    let (floor, mut ring) = (START + Span(1), Ring::<1>::new());
+    let mut generator = Generator::starting_after(START - Span(1), Span::ZERO, START + Span(2));
     generator.raise_floor(floor, START);
     let mut take = |generator: &mut Generator| {
-        let mut seen = Seen::NOTHING;
+        let mut seen = None;
         loop {
             let request = Request { last_sequence: 0, ..ONE };
             let reading = Reading { now: START, seen };
             match generator.take(&mut ring, reading, request, &QUEUES) {
-                Decision::Reread { seen: now } => seen = now,
+                Decision::Reread { seen: now } => seen = Some(now),
                 decision => return decision,
             }
         }
@@ -208,13 +220,13 @@ fn the_queue_reserves_and_ends() {
     assert_eq!(take(&mut generator), Decision::Issue(run(START)));
     assert_eq!(
         take(&mut generator),
-        Decision::Queue { run: run(START + 1), until: START + 1, reserve: true }
+        Decision::Queue { run: run(START + Span(1)), until: START + Span(1), reserve: true }
     );
     let before = generator;
-    assert_eq!(take(&mut generator), Decision::Reserve { timestamp: START + 2 });
+    assert_eq!(take(&mut generator), Decision::Reserve { timestamp: START + Span(2) });
     assert_eq!(generator, before);
     generator.raise_floor(START + RESERVATION, START + RESERVATION);
-    assert_eq!(take(&mut generator), queued(START + 2, 0, START + 2));
+    assert_eq!(take(&mut generator), queued(START + Span(2), 0, START + Span(2)));
     assert_eq!(take(&mut generator), Decision::EndOfField);
 }
 
@@ -224,14 +236,14 @@ fn a_frozen_queue_asks_for_a_reservation() {
     let mut world = with_queue(FULL + FULL - 1, QUEUES);
     world.generator.freeze();
     let mut take = || {
-        let reading = Reading { now: START, seen: Seen::NOTHING };
+        let reading = Reading { now: START, seen: None };
         let reread = world.generator.take(&mut world.ring, reading, ONE, &QUEUES);
         let Decision::Reread { seen } = reread else { panic!("{reread:?}") };
-        let reading = Reading { now: START, seen };
+        let reading = Reading { now: START, seen: Some(seen) };
         world.generator.take(&mut world.ring, reading, ONE, &QUEUES)
     };
     assert!(matches!(take(), Decision::Queue { run, .. } if run.first == LAST_SEQUENCE));
-    assert_eq!(take(), Decision::Reserve { timestamp: START + 2 });
+    assert_eq!(take(), Decision::Reserve { timestamp: START + Span(2) });
 }
 
 /// A later timestamp that is observed ends the queue, and explains the lead; one that the queue has
@@ -239,41 +251,41 @@ fn a_frozen_queue_asks_for_a_reservation() {
 #[test]
 fn an_observation_comes_between() {
     let observed = |ahead| {
-        let mut world = World { max_lead: 10, ..with_queue(FULL + 1, QUEUES) };
-        let observation = world.observe(0, START + ahead).1;
-        assert_eq!(observation, Observation::Followed { lead: ahead });
+        let mut world = World { max_lead: Span(10), ..with_queue(FULL + 1, QUEUES) };
+        let observation = world.observe(0, START + Span(ahead)).1;
+        assert_eq!(observation, Observation::Followed { lead: Span(ahead) });
         let decision = world.insist(1);
-        (decision, world.generator.hold())
+        (decision, world.generator.hold().0)
     };
-    assert_eq!(observed(0), (queued(START + 1, 1, START + 1), 0));
-    assert_eq!(observed(1), (queued(START + 2, 0, START + 2), 0));
-    assert_eq!(observed(5), (queued(START + 6, 0, START + 1), 5));
+    assert_eq!(observed(0), (queued(START + Span(1), 1, START + Span(1)), 0));
+    assert_eq!(observed(1), (queued(START + Span(2), 0, START + Span(2)), 0));
+    assert_eq!(observed(5), (queued(START + Span(6), 0, START + Span(1)), 5));
 }
 
 /// The queue begins where a burst ends, and what explains its IDs goes on to do so when the setting is
 /// lowered: no step of the clock.
 #[test]
 fn a_burst_that_is_lowered_is_no_step() {
-    let mut world = with_queue(3 * FULL - 2, Limits { max_burst: 2, ..QUEUES });
+    let mut world = with_queue(3 * FULL - 2, Limits { max_burst: Some(Span(2)), ..QUEUES });
     // A step back within what bursts may do is explained by the setting alone.
     for passes in [1, -1] {
         world.move_clock(passes);
         assert!(matches!(world.insist(1), Decision::Issue(_)));
     }
-    assert_eq!((world.generator.hold(), run_ahead(&world)), (1, 2));
-    assert_eq!(world.insist(1), queued(START + 3, 0, START + 1));
-    world.limits.max_burst = 0;
-    assert_eq!(world.insist(1), queued(START + 3, 1, START + 1));
+    assert_eq!((world.generator.hold(), run_ahead(&world)), (Span(1), 2));
+    assert_eq!(world.insist(1), queued(START + Span(3), 0, START + Span(1)));
+    world.limits.max_burst = Some(Span::ZERO);
+    assert_eq!(world.insist(1), queued(START + Span(3), 1, START + Span(1)));
 }
 
 /// While the queue leads, the lead that is shown is the explained one, until the clock has caught up
 /// with the queue.
 #[test]
 fn what_the_clock_has_caught_up_with_is_the_queue_first() {
-    let mut world = with_queue(4 * FULL, Limits { max_burst: 2, ..QUEUES });
+    let mut world = with_queue(4 * FULL, Limits { max_burst: Some(Span(2)), ..QUEUES });
     let mut leads = [0; 5];
     for lead in &mut leads {
-        *lead = world.generator.lead(world.clock);
+        *lead = world.generator.lead(world.clock).0;
         world.move_clock(1);
     }
     assert_eq!(leads, [2, 2, 1, 0, -1]);
@@ -288,25 +300,25 @@ fn an_old_reading_is_no_step() {
     assert!(matches!(ask(&mut world, 1), Decision::Reread { .. }));
     world.read(0);
     world.move_clock(1);
-    assert_eq!(ask(&mut world, 1), queued(START + 2, 1, START + 2));
-    assert_eq!(ask(&mut world, 0), queued(START + 2, 2, START + 2));
+    assert_eq!(ask(&mut world, 1), queued(START + Span(2), 1, START + Span(2)));
+    assert_eq!(ask(&mut world, 0), queued(START + Span(2), 2, START + Span(2)));
 }
 
 /// With reuse, small steps within the queue's lead are waited out, and the queue is recorded.
 #[test]
 fn the_queue_is_recorded_for_reuse() {
-    let limits = Limits { reuse_window: 8, ..QUEUES };
+    let limits = Limits { reuse_window: Span(8), ..QUEUES };
     let mut world = with_queue(FULL + FULL + 1, limits);
     world.move_clock(2);
     assert!(matches!(world.insist(1), Decision::Issue(run) if run.first == 1));
-    // The queue has used all of START + 1, and a part of this millisecond.
+    // The queue has used all of START + Span(1), and a part of this millisecond.
     world.move_clock(1);
-    assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp == START + 3));
+    assert!(matches!(world.insist(1), Decision::Issue(run) if run.timestamp == START + Span(3)));
     world.move_clock(-2);
-    assert!(matches!(world.insist(1), Decision::Refuse { lead: 2, .. }));
+    assert!(matches!(world.insist(1), Decision::Refuse { lead: Span(2), .. }));
     world.move_clock(1);
-    let run = Run { timestamp: START + 2, first: 2, count: 1 };
-    assert_eq!(world.insist(1), Decision::Reuse { run, lead: 1, is_first: true });
+    let run = Run { timestamp: START + Span(2), first: 2, count: 1 };
+    assert_eq!(world.insist(1), Decision::Reuse { run, lead: Span(1), is_first: true });
 }
 
 /// The first sequence of a millisecond may be any.
@@ -318,6 +330,6 @@ fn a_random_first_sequence_begins_a_millisecond_of_the_queue() {
         Decision::Reread { .. } => world.take(0, request).1,
         decision => decision,
     };
-    assert_eq!(take(late), queued(START + 1, LAST_SEQUENCE, START + 1));
-    assert_eq!(take(ONE), queued(START + 2, 0, START + 2));
+    assert_eq!(take(late), queued(START + Span(1), LAST_SEQUENCE, START + Span(1)));
+    assert_eq!(take(ONE), queued(START + Span(2), 0, START + Span(2)));
 }

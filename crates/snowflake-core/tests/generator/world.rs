@@ -6,8 +6,12 @@ use snowflake_core::generator::{
     Decision, Generator, Limits, Observation, Reading, Request, Run, Seen,
 };
 use snowflake_core::ring::Ring;
+use snowflake_core::time::{Span, Timestamp};
 
-pub const START: i64 = 1_000_000;
+pub const START: Timestamp = Timestamp(1_000_000);
+/// Before any other.
+pub const FIRST: Timestamp = Timestamp(i64::MIN);
+pub const END: Timestamp = Timestamp(2_000_000);
 pub const LAST_SEQUENCE: u32 = 3;
 
 /// One ID.
@@ -15,8 +19,13 @@ pub const ONE: Request = Request { first: 0, want: 1, last_sequence: LAST_SEQUEN
 pub const SESSIONS: usize = 3;
 
 /// No ID ahead of the clock, nothing reused, no step held, no wait, no queue.
-pub const STRICT: Limits =
-    Limits { max_burst: 0, reuse_window: 0, max_backward_step: 0, max_wait: 0, max_queue: 0 };
+pub const STRICT: Limits = Limits {
+    max_burst: Some(Span(0)),
+    reuse_window: Span(0),
+    max_backward_step: Some(Span(0)),
+    max_wait: Some(Span(0)),
+    max_queue: Span(0),
+};
 
 /// A generator, a clock, and sessions that follow every decision as the extension does.
 pub struct World {
@@ -25,55 +34,56 @@ pub struct World {
     pub ring: Ring<8>,
     pub limits: Limits,
     /// The largest lead over the clock of an ID that is followed.
-    pub max_lead: i64,
-    pub clock: i64,
+    pub max_lead: Span,
+    pub clock: Timestamp,
     /// By how much the clock has been set back since a request last found it caught up with every ID,
     /// and a millisecond for each reading in flight then: its session sees the hold, but not yet
     /// the step. So it also goes on in a millisecond that the queue has reached since.
-    pub set_back: i64,
-    pub floor: i64,
+    pub set_back: Span,
+    pub floor: Timestamp,
     pub sessions: [Session; SESSIONS],
 }
 
 #[derive(Clone, Copy)]
 pub struct Session {
-    pub seen: Seen,
+    pub seen: Option<Seen>,
     pub reading: Option<Reading>,
 }
 
 impl World {
     pub fn new(limits: Limits) -> World {
-        World::ending_at(START * 2, limits)
+        World::ending_at(END, limits)
     }
 
-    pub fn ending_at(last_timestamp: i64, limits: Limits) -> World {
-        let mut generator = Generator::starting_after(START - 1, 0, last_timestamp);
+    pub fn ending_at(last_timestamp: Timestamp, limits: Limits) -> World {
+        let mut generator = Generator::starting_after(START - Span(1), Span::ZERO, last_timestamp);
         let mut ring = Ring::new();
-        generator.set_reuse(&mut ring, limits.reuse_window > 0);
+        generator.set_reuse(&mut ring, limits.reuse_window > Span::ZERO);
         World {
             generator,
             ring,
             limits,
-            max_lead: 0,
+            max_lead: Span(0),
             clock: START,
-            set_back: 0,
-            floor: START - 1,
-            sessions: [Session { seen: Seen::NOTHING, reading: None }; SESSIONS],
+            set_back: Span::ZERO,
+            floor: START - Span(1),
+            sessions: [Session { seen: None, reading: None }; SESSIONS],
         }
     }
 
     /// A start explains this lead over the clock.
-    pub fn ahead_by(lead: i64, limits: Limits) -> World {
-        let generator = Generator::starting_after(START + lead, lead, START * 2);
+    pub fn ahead_by(lead: Span, limits: Limits) -> World {
+        let generator = Generator::starting_after(START + lead, lead, END);
         World { generator, floor: START + lead, ..World::new(limits) }
     }
 
+    /// Sets it by so many milliseconds.
     pub fn move_clock(&mut self, by: i64) {
-        self.clock += by;
+        self.clock += Span(by);
         if by < 0 {
             let in_flight = self.readings_in_flight();
-            let queue = if in_flight > 0 { self.limits.max_queue } else { 0 };
-            self.set_back += in_flight + queue - by;
+            let queue = if in_flight > 0 { self.limits.max_queue } else { Span::ZERO };
+            self.set_back = self.set_back + Span(in_flight - by) + queue;
         }
     }
 
@@ -108,13 +118,13 @@ impl World {
         let seen = match decision {
             Decision::Reread { seen }
             | Decision::Wait { seen, .. }
-            | Decision::Hold { seen, .. } => seen,
+            | Decision::Hold { seen, .. } => Some(seen),
             Decision::Issue(_)
             | Decision::IssueAndReserve(_)
             | Decision::Queue { .. }
             | Decision::Reuse { .. }
             | Decision::Refuse { .. }
-            | Decision::EndOfField => Seen::NOTHING,
+            | Decision::EndOfField => None,
             Decision::Reserve { timestamp } => {
                 self.reserve(timestamp);
                 reading.seen
@@ -125,19 +135,19 @@ impl World {
             && reading.now.min(self.clock) >= run.timestamp
             && self.readings_in_flight() == 0
         {
-            self.set_back = 0;
+            self.set_back = Span::ZERO;
         }
         (reading, decision)
     }
 
-    fn reserve(&mut self, timestamp: i64) {
-        assert!(timestamp > self.floor, "{timestamp} was reserved already");
-        self.floor = timestamp + 5;
+    fn reserve(&mut self, timestamp: Timestamp) {
+        assert!(timestamp > self.floor, "{timestamp:?} was reserved already");
+        self.floor = timestamp + Span(5);
         self.generator.raise_floor(self.floor, self.floor);
     }
 
     /// A session observes a timestamp, and reserves what it has to.
-    pub fn observe(&mut self, session: usize, timestamp: i64) -> (Reading, Observation) {
+    pub fn observe(&mut self, session: usize, timestamp: Timestamp) -> (Reading, Observation) {
         loop {
             let reading = self.read(session);
             self.sessions[session].reading = None;
@@ -183,9 +193,9 @@ impl World {
 
 /// Returns the run that was taken above all IDs before, and the reading from which on it may be
 /// returned.
-pub fn taken(decision: Decision) -> Option<(Run, i64)> {
+pub fn taken(decision: Decision) -> Option<(Run, Timestamp)> {
     match decision {
-        Decision::Issue(run) => Some((run, i64::MIN)),
+        Decision::Issue(run) => Some((run, FIRST)),
         Decision::Queue { run, until, .. } => Some((run, until)),
         _ => None,
     }
@@ -205,7 +215,7 @@ pub enum Event {
     /// A reservation switches reuse on or off. Other sessions might not have seen the change.
     SetReuse(bool),
     /// A reload changes `max_burst`.
-    SetMaxBurst(i64),
+    SetMaxBurst(Span),
 }
 
 /// The outcome of taking or observing IDs.
@@ -214,8 +224,8 @@ pub enum Happened {
     Took(Decision),
     /// `before` is the generator's timestamp.
     Observed {
-        timestamp: i64,
-        before: i64,
+        timestamp: Timestamp,
+        before: Timestamp,
         observation: Observation,
     },
 }
@@ -236,13 +246,13 @@ pub fn run(
                 check(&world, reading, Happened::Took(decision))?;
             }
             Event::Observe(session, by) => {
-                let timestamp = (world.clock + by).max(0);
+                let timestamp = (world.clock + Span(by)).max(Timestamp(0));
                 let before = world.generator.timestamp();
                 let (reading, observation) = world.observe(session, timestamp);
                 check(&world, reading, Happened::Observed { timestamp, before, observation })?;
             }
             Event::SetReuse(on) => world.generator.set_reuse(&mut world.ring, on),
-            Event::SetMaxBurst(max_burst) => world.limits.max_burst = max_burst,
+            Event::SetMaxBurst(max_burst) => world.limits.max_burst = Some(max_burst),
         }
     }
     Ok(())
@@ -250,18 +260,18 @@ pub fn run(
 
 /// Limits of all sizes, and none.
 pub fn limits(reuse_window: impl Strategy<Value = i64>) -> impl Strategy<Value = Limits> {
-    fn limit(finite: impl Strategy<Value = i64>) -> impl Strategy<Value = i64> {
-        prop_oneof![3 => finite, 1 => Just(i64::MAX)]
+    fn limit(finite: impl Strategy<Value = i64>) -> impl Strategy<Value = Option<Span>> {
+        prop_oneof![3 => finite.prop_map(|limit| Some(Span(limit))), 1 => Just(None)]
     }
     let back = limit(prop_oneof![Just(0), 1..30i64]);
     let queue = prop_oneof![Just(0), 1..6i64];
     (limit(0..10i64), reuse_window, back, limit(0..30i64), queue).prop_map(
         |(max_burst, reuse_window, max_backward_step, max_wait, max_queue)| Limits {
             max_burst,
-            reuse_window,
+            reuse_window: Span(reuse_window),
             max_backward_step,
             max_wait,
-            max_queue,
+            max_queue: Span(max_queue),
         },
     )
 }
@@ -308,5 +318,5 @@ pub fn reuse_is_switched() -> (u32, BoxedStrategy<Event>) {
 pub const LARGEST_BURST: i64 = 10;
 
 pub fn reloads() -> (u32, BoxedStrategy<Event>) {
-    (1, (0..=LARGEST_BURST).prop_map(Event::SetMaxBurst).boxed())
+    (1, (0..=LARGEST_BURST).prop_map(|burst| Event::SetMaxBurst(Span(burst))).boxed())
 }

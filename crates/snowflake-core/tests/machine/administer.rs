@@ -8,11 +8,13 @@ use snowflake_core::promise::{
     Denial, Effect, Event, Found, News, Outcome, Position, Promise, Refusal, Unreadable, Wish,
 };
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record, RecordError, Writer};
+use snowflake_core::time::{Span, Timestamp};
 
-use crate::fixtures::{DAY, NOW, WRITER, own, wall};
+use crate::fixtures::{NOW, WRITER, own, wall};
 
 /// The clock, which is later than the floor of the record.
-const LATER: i64 = NOW + 1000;
+const LATER: Timestamp = Timestamp(NOW.0 + 1000);
+const DAY: Span = Span::DAY;
 const WRITTEN: Position = 7;
 const CONFIRMED: Effect = Effect::Finish(Outcome::Confirmed(true), None);
 const NOTHING_TO_CONFIRM: Effect = Effect::Finish(Outcome::Confirmed(false), None);
@@ -23,7 +25,7 @@ const LATER_VERSION: Found = Err(Unreadable::Record(RecordError::NewerVersion(9)
 /// A promoted server: its record is from an earlier timeline.
 fn issuer() -> Issuer {
     let issuer = crate::fixtures::issuer(&own());
-    Issuer { timeline: 4, max_backward_step: DAY, ..issuer }
+    Issuer { timeline: 4, max_backward_step: Some(DAY), ..issuer }
 }
 
 /// A record of another system, whose server had another identity.
@@ -62,7 +64,7 @@ fn effects_of(promise: &mut Promise, wish: Wish, found: Found, now: Clocks) -> V
 /// One that has begun, from its own record.
 pub fn begun() -> Promise {
     let mut promise = Promise::default();
-    let reserve = Wish::Reserve { timestamp: NOW, lead: 0 };
+    let reserve = Wish::Reserve { timestamp: NOW, lead: Span::ZERO };
     let began = effects_of(&mut promise, reserve, Ok(Some(own())), wall(LATER));
     assert!(matches!(
         began.last(),
@@ -72,24 +74,24 @@ pub fn begun() -> Promise {
 }
 
 /// One that issues nothing before the next ID has begun from the register.
-fn generator(timestamp: i64) -> Generator {
-    Generator::starting_after(timestamp, i64::MAX, issuer().layout.last_timestamp())
+fn generator(timestamp: Timestamp) -> Generator {
+    Generator::starting_after(timestamp, Span::MAX, issuer().layout.last_timestamp())
 }
 
 fn effects(wish: Wish, found: Found) -> Vec<Effect> {
     effects_of(&mut Promise::default(), wish, found, wall(LATER))
 }
 
-fn set(floor: i64) -> Wish {
+fn set(floor: Timestamp) -> Wish {
     Wish::SetFloor { floor, force: false }
 }
 
-fn forced(floor: i64) -> Wish {
+fn forced(floor: Timestamp) -> Wish {
     Wish::SetFloor { floor, force: true }
 }
 
 /// The register holds the record before the generator begins above its floor.
-fn is_set(record: Record, issued: i64) -> Vec<Effect> {
+fn is_set(record: Record, issued: Timestamp) -> Vec<Effect> {
     vec![
         Effect::Overwrite(record),
         Effect::SyncEntry,
@@ -114,7 +116,7 @@ fn is_written(record: Record) -> Vec<Effect> {
 /// another system becomes one of this system, and of no timeline of it. A floor confirms no clock.
 #[test]
 fn a_floor_keeps_what_the_record_says_otherwise() {
-    let floor = NOW + 60_000;
+    let floor = NOW + Span(60_000);
     let of_issuer = issuer().record(floor, wall(LATER));
     assert_eq!(of_issuer.timeline, 4);
     let written = own().written;
@@ -129,7 +131,7 @@ fn a_floor_keeps_what_the_record_says_otherwise() {
 /// a release can be replaced.
 #[test]
 fn a_floor_replaces_no_record_of_another_system() {
-    let floor = NOW + 60_000;
+    let floor = NOW + Span(60_000);
     let new = is_set(issuer().record(floor, wall(LATER)), NOW);
     let older = Err(Unreadable::Record(RecordError::OlderVersion(1)));
     for found in [Ok(None), DAMAGED, older, Err(Unreadable::Deleted)] {
@@ -151,28 +153,31 @@ fn a_floor_is_neither_lowered_nor_too_far_ahead() {
         assert_eq!(effects(set(floor), Ok(Some(own))), is_set(at(floor), NOW));
     }
     let lowered = is_denied(Denial::FloorLowered { floor: NOW });
-    assert_eq!(effects(set(NOW - 1), Ok(Some(own))), lowered);
-    assert_eq!(effects(forced(NOW - 1), Ok(Some(own))), is_set(at(NOW - 1), NOW));
-    let ahead = is_denied(Denial::FloorAhead { lead: DAY + 1 });
-    assert_eq!(effects(set(LATER + DAY + 1), Ok(Some(own))), ahead);
-    assert_eq!(effects(forced(LATER + DAY + 1), Ok(Some(own))), is_set(at(LATER + DAY + 1), NOW));
+    assert_eq!(effects(set(NOW - Span(1)), Ok(Some(own))), lowered);
+    assert_eq!(effects(forced(NOW - Span(1)), Ok(Some(own))), is_set(at(NOW - Span(1)), NOW));
+    let ahead = is_denied(Denial::FloorAhead { lead: DAY + Span(1) });
+    assert_eq!(effects(set(LATER + DAY + Span(1)), Ok(Some(own))), ahead);
+    assert_eq!(
+        effects(forced(LATER + DAY + Span(1)), Ok(Some(own))),
+        is_set(at(LATER + DAY + Span(1)), NOW)
+    );
     // The IDs that the generator has issued count where the record says less.
-    let less = Record { floor: NOW - 5, ..own };
-    assert_eq!(effects(set(NOW - 1), Ok(Some(less))), lowered);
+    let less = Record { floor: NOW - Span(5), ..own };
+    assert_eq!(effects(set(NOW - Span(1)), Ok(Some(less))), lowered);
 }
 
 /// The record was written two seconds ago, and the clock says that it was two days.
 fn jumped() -> Clocks {
-    wall(NOW + 2 * DAY)
+    wall(NOW + DAY * 2)
 }
 
 #[test]
 fn a_clock_that_has_jumped_is_confirmed_and_a_floor_does_not_confirm_it() {
     // As far as it is beyond the floor and its margin, where the next ID would begin.
-    let by = Jump::Measured(2 * DAY - 5000);
+    let by = Jump::Measured(DAY * 2 - Span(5000));
     let mut promise = Promise::default();
     let mut ask = |wish, found| effects_of(&mut promise, wish, found, jumped());
-    let refused = ask(set(NOW + 2 * DAY), Ok(Some(own())));
+    let refused = ask(set(NOW + DAY * 2), Ok(Some(own())));
     assert_eq!(refused, [Effect::Refuse(Refusal::ClockAhead(by))]);
     let confirmed = Record { written: jumped(), ..own() };
     assert_eq!(ask(Wish::ConfirmClock, Ok(Some(own()))), is_written(confirmed));
@@ -190,7 +195,7 @@ fn nothing_is_reserved_early_before_an_id_has_begun() {
     let mut promise = begun();
     let mut ask = |wish| effects_of(&mut promise, wish, Ok(Some(own())), wall(LATER));
     assert_ne!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
-    ask(set(NOW + 60_000));
+    ask(set(NOW + Span(60_000)));
     assert_eq!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
 }
 
@@ -198,8 +203,8 @@ fn nothing_is_reserved_early_before_an_id_has_begun() {
 /// unless the register might hold the new floor already; also where that fails at first.
 #[test]
 fn a_failure_leaves_no_generator_frozen() {
-    let published = NOW + 5000;
-    let raise = Effect::Raise { floor: published, next_after: published };
+    let published = NOW + Span(5000);
+    let raise = Effect::Raise { floor: published, reserve_after: published };
     let restart = Effect::Restart(generator(NOW));
     for (failing, expected) in [
         (1..=1, vec![]),
@@ -212,7 +217,7 @@ fn a_failure_leaves_no_generator_frozen() {
         (6..=7, vec![restart, restart]),
     ] {
         let mut effects = Vec::new();
-        let wanted = Event::Wanted(set(NOW + 60_000));
+        let wanted = Event::Wanted(set(NOW + Span(60_000)));
         let last = begun().drive(&issuer(), wanted, |effect| {
             effects.push(effect);
             Some(match failing.contains(&effects.len()) {
@@ -260,11 +265,11 @@ fn a_layout_is_confirmed_unless_ids_would_go_back() {
     let layout = |epoch, widths| Layout::new(epoch, widths).expect("a valid layout");
     // With one bit less below the time, or with a later epoch, IDs are smaller.
     let narrower = layout(epoch, Widths { sequence: widths.sequence - 1, ..widths });
-    let later = layout(epoch + 365 * DAY, widths);
-    let earlier = layout(epoch - 365 * DAY, widths);
+    let later = layout(epoch + DAY * 365, widths);
+    let earlier = layout(epoch - DAY * 365, widths);
     let confirm = |layout| effects(Wish::ConfirmLayout, Ok(Some(Record { layout, ..own() })));
     // On a later timeline, a lost server might have issued IDs up to a margin above the floor.
-    let floor = NOW + 5000;
+    let floor = NOW + Span(5000);
     let changed =
         |layout| Record { layout, floor, timeline: 4, confirmed: Some(Layout::TWITTER), ..own() };
     assert_eq!(confirm(narrower), is_written(changed(narrower)));
@@ -319,7 +324,7 @@ fn a_promoted_server_reserves_without_an_id() {
 fn a_promoted_server_does_not_follow_a_clock_that_jumped() {
     let mut promise = Promise::default();
     promise.hear(wall(LATER));
-    let now = wall(LATER + 2 * DAY);
+    let now = wall(LATER + DAY * 2);
     let mut ask = || effects_of(&mut promise, Wish::Promoted, Ok(Some(own())), now).pop();
     assert!(matches!(ask(), Some(Effect::Finish(Outcome::AskAgain, _))));
     assert!(matches!(ask(), Some(Effect::Refuse(Refusal::ClockAhead(_)))));

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use snowflake_core::generator::Generator;
 use snowflake_core::promise::{Effect, Event, Outcome, Promise, Wish};
 use snowflake_core::register::{Issuer, NO_TIMELINE, Record};
+use snowflake_core::time::{Span, Timestamp};
 
-use crate::fixtures::{DAY, NOW, WRITER, own, wall};
+use crate::fixtures::{NOW, WRITER, own, wall};
 
 /// A server, what it holds in memory, and its register, in the buffer pool and on disk.
 struct Server {
@@ -14,20 +15,20 @@ struct Server {
     generator: Generator,
     register: Record,
     durable: Record,
-    now: i64,
+    now: Timestamp,
 }
 
 /// A server that has been restored, and its first call.
 fn restored() -> Server {
     let issuer = Issuer { is_restored: true, ..crate::fixtures::issuer(&own()) };
-    let generator = Generator::starting_after(NOW, 0, issuer.layout.last_timestamp());
+    let generator = Generator::starting_after(NOW, Span::ZERO, issuer.layout.last_timestamp());
     Server {
         issuer,
         promise: Promise::default(),
         generator,
         register: own(),
         durable: own(),
-        now: NOW + 1000,
+        now: NOW + Span(1000),
     }
 }
 
@@ -59,8 +60,8 @@ impl Server {
                     *durable = *register;
                     Event::Flushed(position)
                 }
-                Effect::Raise { floor, next_after } => {
-                    generator.raise_floor(floor, next_after);
+                Effect::Raise { floor, reserve_after } => {
+                    generator.raise_floor(floor, reserve_after);
                     Event::Done
                 }
                 Effect::Restart(restarted) => {
@@ -70,7 +71,7 @@ impl Server {
                 _ => Event::Done,
             })
         });
-        self.now += 1;
+        self.now += Span(1);
         match last {
             Effect::Finish(outcome, _) => Some(outcome),
             _ => None,
@@ -78,8 +79,8 @@ impl Server {
     }
 
     fn reserve(&self) -> Wish {
-        let timestamp = self.generator.timestamp().max(self.generator.floor()).max(self.now) + 1;
-        Wish::Reserve { timestamp, lead: DAY }
+        let used = self.generator.timestamp().max(self.generator.floor()).max(self.now);
+        Wish::Reserve { timestamp: used + Span(1), lead: Span::DAY }
     }
 
     /// Takes an ID, for which it reserves.
@@ -148,9 +149,9 @@ const EVENTS: [(&str, Act); 10] = [
         server.issuer.start_after = Some(server.register.floor);
     }),
     ("a floor that is too far ahead", |server| {
-        server.issuer.max_backward_step = DAY;
+        server.issuer.max_backward_step = Some(Span::DAY);
         let denied =
-            server.want(Wish::SetFloor { floor: server.now + 2 * DAY, force: false }, None);
+            server.want(Wish::SetFloor { floor: server.now + Span::DAY * 2, force: false }, None);
         assert!(matches!(denied, Some(Outcome::Denied(_))), "{denied:?}");
     }),
     ("confirmations", |server| {
@@ -212,13 +213,13 @@ fn a_floor_settles_a_copy() {
 /// Not a start after what the copy knows itself, as the copy's own floor says.
 #[test]
 fn a_start_after_all_that_is_known_settles_a_copy() {
-    for ahead in [0, 1] {
+    for ahead in [Span(0), Span(1)] {
         let mut server = restored();
         server.issuer.start_after = Some(server.register.floor + ahead);
         server.note();
-        assert_eq!(server.might_be_a_twin(), ahead == 0);
+        assert_eq!(server.might_be_a_twin(), ahead == Span(0));
         server.restart();
-        assert_eq!(server.might_be_a_twin(), ahead == 0);
+        assert_eq!(server.might_be_a_twin(), ahead == Span(0));
     }
 }
 
@@ -229,7 +230,7 @@ fn another_identity_settles_a_copy() {
     server.issuer.writer.worker_id = 9;
     assert!(!server.might_be_a_twin());
     server.restart_as(8);
-    server.issuer.start_after = Some(server.register.floor + 1);
+    server.issuer.start_after = Some(server.register.floor + Span(1));
     assert!(!server.might_be_a_twin());
     server.restart_as(WRITER.worker_id);
     assert!(server.might_be_a_twin());

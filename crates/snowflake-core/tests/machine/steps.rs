@@ -2,6 +2,7 @@
 //! one is durable, and a clock before the epoch.
 
 use snowflake_core::promise::{Effect, Event, Promise, Refusal, Wish};
+use snowflake_core::time::Span;
 
 use crate::administer::{answer, begun};
 use crate::fixtures::{NOW, issuer, own, wall};
@@ -14,7 +15,7 @@ fn reserve_early(promise: &mut Promise, durable: u64) -> Vec<Effect> {
         effects.push(effect);
         Some(match effect {
             Effect::AskFlushed => Event::Flushed(durable),
-            effect => answer(effect, Ok(Some(own())), wall(NOW + 1000)),
+            effect => answer(effect, Ok(Some(own())), wall(NOW + Span(1000))),
         })
     });
     effects
@@ -42,18 +43,18 @@ fn the_first_start_is_not_before_the_epoch() {
     let issuer = issuer(&own());
     let epoch = issuer.layout.epoch();
     let start = |now| Promise::default().starting(&issuer, Ok(None), wall(now));
-    for now in [epoch, epoch + 1] {
+    for now in [epoch, epoch + Span(1)] {
         assert!(start(now).is_ok());
     }
-    let refusal = Refusal::ClockBeforeEpoch { now: epoch - 1, epoch };
-    assert_eq!(start(epoch - 1).err(), Some(refusal));
+    let refusal = Refusal::ClockBeforeEpoch { now: epoch - Span(1), epoch };
+    assert_eq!(start(epoch - Span(1)).err(), Some(refusal));
 }
 
 #[test]
 fn a_standby_remembers_the_clock_that_it_heard_last() {
     let mut promise = Promise::default();
     assert_eq!(promise.upstream(), None);
-    for upstream in [wall(NOW), wall(NOW - 1)] {
+    for upstream in [wall(NOW), wall(NOW - Span(1))] {
         promise.hear(upstream);
         assert_eq!(promise.upstream(), Some(upstream));
     }

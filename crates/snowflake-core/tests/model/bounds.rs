@@ -1,8 +1,12 @@
-//! The design, the ways in which it could be wrong, and the small worlds that show it.
+//! The design, the ways in which it could be wrong, and the small worlds that show it. Numbers are
+//! of milliseconds.
 
-use snowflake_core::generator::{Limits, RESERVATION};
+use snowflake_core::generator::{self, Limits};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::promise::Wish;
+use snowflake_core::time::Span;
+
+pub const RESERVATION: i64 = generator::RESERVATION.0;
 
 /// The design, and the ways in which it could be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +88,7 @@ pub enum Steps {
 /// The layouts that a server might be configured with. Under the second one, IDs are above those of
 /// the first; under the third one, they are not.
 pub fn layouts() -> [Layout; 3] {
-    [(TWITTER_EPOCH, 12), (TWITTER_EPOCH, 13), (TWITTER_EPOCH + 1_000_000, 12)].map(
+    [(TWITTER_EPOCH, 12), (TWITTER_EPOCH, 13), (TWITTER_EPOCH + Span(1_000_000), 12)].map(
         |(epoch, sequence)| {
             let widths = Widths { sequence, ..Layout::TWITTER.widths() };
             Layout::new(epoch, widths).expect("a valid layout")
@@ -139,11 +143,11 @@ pub struct Bounds {
 
 /// Every step back is held. No ID ahead of the clock, nothing reused.
 const HOLDING: Limits = Limits {
-    max_burst: 0,
-    reuse_window: 0,
-    max_backward_step: i64::MAX,
-    max_wait: 0,
-    max_queue: 0,
+    max_burst: Some(Span::ZERO),
+    reuse_window: Span::ZERO,
+    max_backward_step: None,
+    max_wait: Some(Span::ZERO),
+    max_queue: Span::ZERO,
 };
 
 /// Everything at once, and little of each.
@@ -182,7 +186,7 @@ pub fn everything(design: Design) -> Bounds {
 /// More IDs and more of the clock, on one server that does not crash.
 pub fn clock_only(design: Design) -> Bounds {
     Bounds {
-        limits: Limits { max_burst: 2, ..HOLDING },
+        limits: Limits { max_burst: Some(Span(2)), ..HOLDING },
         last_sequence: 0,
         ids: 5,
         clock_moves: 3,
@@ -198,7 +202,7 @@ pub fn clock_only(design: Design) -> Bounds {
 /// too.
 pub fn queue(design: Design) -> Bounds {
     Bounds {
-        limits: Limits { max_queue: 1, ..HOLDING },
+        limits: Limits { max_queue: Span(1), ..HOLDING },
         moves: &[1, -3],
         passes: &[1, 3],
         ..clock_only(design)
@@ -208,7 +212,12 @@ pub fn queue(design: Design) -> Bounds {
 /// The same with a longer queue, a burst, reuse, and IDs that are observed.
 pub fn queue_beside_all(design: Design) -> Bounds {
     Bounds {
-        limits: Limits { max_queue: 2, max_burst: 1, reuse_window: 3, ..HOLDING },
+        limits: Limits {
+            max_queue: Span(2),
+            max_burst: Some(Span(1)),
+            reuse_window: Span(3),
+            ..HOLDING
+        },
         last_sequence: 1,
         ids: 3,
         clock_moves: 2,
@@ -323,7 +332,7 @@ pub fn promotions(design: Design) -> Bounds {
 /// Small steps back after which unused IDs are issued, and a crash.
 pub fn reuse(design: Design) -> Bounds {
     Bounds {
-        limits: Limits { reuse_window: 3, ..HOLDING },
+        limits: Limits { reuse_window: Span(3), ..HOLDING },
         last_sequence: 1,
         ids: 3,
         reservations: 2,

@@ -1,11 +1,11 @@
 //! The events that can happen in a world, their results, and the invariants.
 
-use snowflake_core::generator::RESERVATION;
 use snowflake_core::promise::{Promise, Wish};
 use snowflake_core::ring::Ring;
+use snowflake_core::time::{Span, Timestamp};
 use stateright::{Model, Property};
 
-use crate::bounds::{Bounds, Design, Rows, layouts};
+use crate::bounds::{Bounds, Design, RESERVATION, Rows, layouts};
 use crate::driver::Failure;
 use crate::relative::START;
 use crate::world::{ADMINISTRATOR, BACKENDS, Counts, Entry, Session, World, idle, unstarted};
@@ -74,8 +74,8 @@ impl Model for Bounds {
             ring: Ring::new(),
             issued_with_reuse: Vec::new(),
             sessions: idle(),
-            latest_reading: i64::MIN,
-            judged_by: i64::MIN,
+            latest_reading: START,
+            judged_by: None,
             buffer: None,
             disk: None,
             redo: 0,
@@ -87,13 +87,13 @@ impl Model for Bounds {
             returned: [None; 2],
             waiting: Vec::new(),
             acknowledged_at: 0,
-            acknowledged: i64::MIN,
+            acknowledged: None,
             began: 0,
             busy: 0,
             lag: None,
             highest: None,
             highest_number: -1,
-            seen: i64::MIN,
+            seen: None,
             counts: Counts { crashes: self.crashes, ..Counts::default() },
             broken: None,
         })]
@@ -179,7 +179,7 @@ impl Model for Bounds {
                 next.counts.switches += 1;
             }
             Action::MoveClock(by) | Action::Pass(by) => {
-                next.clock += by;
+                next.clock += Span(by);
                 next.elapsed += if matches!(action, Action::Pass(_)) { by } else { 0 };
                 next.counts.clock_moves += 1;
                 next.set_back |= by < 0;
@@ -195,7 +195,7 @@ impl Model for Bounds {
             Action::Administer(session) => {
                 next.sessions[ADMINISTRATOR] = session;
                 next.counts.administrations += 1;
-                (next.latest_reading, next.judged_by) = (next.clock, i64::MIN);
+                (next.latest_reading, next.judged_by) = (next.clock, None);
             }
             Action::Step(number) => {
                 next.sessions[number] = next.step(self, world.sessions[number].clone())?;
@@ -266,24 +266,23 @@ impl Model for Bounds {
                     next.promise.hear(next.clocks());
                 }
                 next.accept(self, next.ahead());
-                next.clock += offset;
+                next.clock += Span(offset);
                 next.up = true;
                 let row = next.last_row(received);
                 // The promise for IDs that were lost.
-                let floor = next
-                    .buffer
-                    .map_or(i64::MIN, |record| record.floor.max(base.unwrap_or(i64::MIN)));
-                let margin = self.margin + self.max_observed_lead;
+                let floor = next.buffer.map(|record| Some(record.floor).max(base));
+                let margin = Span(self.margin + self.max_observed_lead);
+                let promised = floor.flatten().map(|floor| floor.saturating_add(margin));
                 let covers = next.lag.take().is_some_and(|lag| lag < self.margin + RESERVATION / 2);
                 let returned = std::mem::take(&mut next.returned)[standby];
                 next.required = None;
                 next.highest = match next.highest {
                     _ if self.rows == Rows::None => row.max(returned),
                     lost if covers => lost,
-                    Some(lost) if lost.0 <= floor.saturating_add(margin) => Some(lost),
+                    Some(lost) if Some(lost.0) <= promised => Some(lost),
                     _ => row,
                 };
-                next.seen = next.seen.min(next.highest.map_or(i64::MIN, |highest| highest.0));
+                next.seen = next.seen.min(next.highest.map(|highest| highest.0));
             }
         }
         Some(next)
@@ -315,14 +314,15 @@ impl Model for Bounds {
             Property::sometimes(
                 "an ID is smaller than an earlier one",
                 |bounds: &Bounds, world: &State| {
-                    bounds.limits.reuse_window == 0 || !world.issued_with_reuse.is_sorted()
+                    bounds.limits.reuse_window == Span::ZERO || !world.issued_with_reuse.is_sorted()
                 },
             ),
             Property::sometimes(
                 "two sessions sleep in the queue",
                 |bounds: &Bounds, world: &State| {
                     let sleeps = |session: &Session| matches!(session, Session::Sleep(..));
-                    bounds.limits.max_queue == 0 || world.sessions[..BACKENDS].iter().all(sleeps)
+                    bounds.limits.max_queue == Span::ZERO
+                        || world.sessions[..BACKENDS].iter().all(sleeps)
                 },
             ),
             Property::sometimes(
@@ -341,7 +341,7 @@ impl Model for Bounds {
                 |bounds: &Bounds, world: &State| {
                     let last = world.generator.last();
                     bounds.observed.is_empty()
-                        || (world.seen > i64::MIN && last.is_some_and(|last| last.0 > world.seen))
+                        || world.seen.is_some_and(|seen| last.is_some_and(|last| last.0 > seen))
                 },
             ),
             Property::sometimes(
@@ -359,13 +359,15 @@ impl Model for Bounds {
 
 impl Bounds {
     /// Lists the acts of an administrator that are possible at this time of the clock.
-    fn wishes(&self, clock: i64) -> impl Iterator<Item = Session> {
+    fn wishes(&self, clock: Timestamp) -> impl Iterator<Item = Session> {
         let floors = self.floors.iter().map(move |&(ahead, force)| {
-            Session::Want(Wish::SetFloor { floor: clock + ahead, force })
+            Session::Want(Wish::SetFloor { floor: clock + Span(ahead), force })
         });
         let confirmations = self.confirmations.iter().map(|wish| Session::Want(*wish));
-        let observed =
-            self.observed.iter().map(move |ahead| Session::Look { timestamp: clock + ahead });
+        let observed = self
+            .observed
+            .iter()
+            .map(move |ahead| Session::Look { timestamp: clock + Span(*ahead) });
         floors.chain(confirmations).chain(observed)
     }
 }

@@ -1,12 +1,13 @@
 //! A session that drives the machine of the promise: effect by effect, with the change of the world
 //! by each. The wrong designs are drivers that are wrong.
 
-use snowflake_core::generator::{Generator, RESERVATION, Seen};
+use snowflake_core::generator::Generator;
 use snowflake_core::jump::Clocks;
 use snowflake_core::promise::{Effect, Event, News, Outcome, Refusal, Wish};
 use snowflake_core::register::{Issuer, Record, Writer};
+use snowflake_core::time::{Span, Timestamp};
 
-use crate::bounds::{Bounds, Design, Steps, layouts};
+use crate::bounds::{Bounds, Design, RESERVATION, Steps, layouts};
 use crate::relative::{BOOT, START, position};
 use crate::world::{Entry, Session, World, is_to_observe};
 
@@ -26,13 +27,13 @@ impl World {
             timeline: self.timeline,
             layout: layouts()[self.layout],
             writer: Writer { datacenter_id: 0, worker_id: 0, machine: 0 },
-            failover_margin: bounds.margin,
+            failover_margin: Span(bounds.margin),
             max_observed_lead: match bounds.design {
-                Design::ForgetTheObservation => 0,
-                _ => bounds.max_observed_lead,
+                Design::ForgetTheObservation => Span::ZERO,
+                _ => Span(bounds.max_observed_lead),
             },
-            max_backward_step: i64::MAX,
-            max_forward_step: bounds.max_forward_step,
+            max_backward_step: None,
+            max_forward_step: bounds.max_forward_step.map(Span),
             start_after: None,
             is_restored: self.is_restored,
         }
@@ -42,7 +43,7 @@ impl World {
     pub fn begin(&mut self, bounds: &Bounds, wish: Wish) -> Session {
         let told = match wish {
             Wish::Reserve { timestamp, .. } if bounds.design == Design::ReserveForOldReadings => {
-                Wish::Reserve { timestamp, lead: i64::MAX }
+                Wish::Reserve { timestamp, lead: Span::MAX }
             }
             wish => wish,
         };
@@ -109,13 +110,12 @@ impl World {
     fn leave(&mut self, bounds: &Bounds, wish: Wish) -> Session {
         self.ahead_then = 0;
         match wish {
-            Wish::Reserve { lead: 0, .. } | Wish::ReserveEarly => {
-                Session::Read { seen: Seen::NOTHING }
-            }
-            Wish::Reserve { timestamp, .. } if bounds.design == Design::JudgeBeforeTheLock => {
-                Session::Observe { timestamp, now: self.judged_by }
-            }
-            Wish::Reserve { timestamp, .. } => Session::Look { timestamp },
+            Wish::ReserveEarly => Session::Read { seen: None },
+            Wish::Reserve { .. } if !is_to_observe(wish) => Session::Read { seen: None },
+            Wish::Reserve { timestamp, .. } => match (bounds.design, self.judged_by) {
+                (Design::JudgeBeforeTheLock, Some(now)) => Session::Observe { timestamp, now },
+                _ => Session::Look { timestamp },
+            },
             _ => Session::Idle,
         }
     }
@@ -193,8 +193,8 @@ impl World {
             }
             Effect::AskFlushed => Event::Flushed(position(self.flushed)),
             Effect::FlushSoon(_) | Effect::SyncEntry => Event::Done,
-            Effect::Raise { floor, next_after } => {
-                self.raise(bounds, floor, next_after);
+            Effect::Raise { floor, reserve_after } => {
+                self.raise(bounds, floor, reserve_after);
                 Event::Done
             }
             Effect::Restart(generator) => {
@@ -207,10 +207,10 @@ impl World {
     }
 
     /// A floor that is set by force takes back what was promised.
-    fn lower(&mut self, wish: Wish, floor: i64) {
+    fn lower(&mut self, wish: Wish, floor: Timestamp) {
         if let Wish::SetFloor { force: true, .. } = wish {
             self.highest = self.highest.min(Some((floor, u32::MAX)));
-            self.seen = self.seen.min(floor);
+            self.seen = self.seen.min(Some(floor));
         }
     }
 
@@ -224,7 +224,7 @@ impl World {
     fn clocks_of_reservation(&self, bounds: &Bounds) -> Clocks {
         let mut clocks = self.clocks();
         if bounds.design == Design::ReachLittle && self.promise.has_begun() {
-            clocks.boot.elapsed = BOOT + self.began;
+            clocks.boot.elapsed = Span(BOOT + self.began);
         }
         clocks
     }
@@ -237,7 +237,7 @@ impl World {
                 }
                 self.counts.reservations += 1;
                 if bounds.design == Design::TakeBackWhatIsReserved {
-                    record.floor = record.written.wall + RESERVATION;
+                    record.floor = record.written.wall + Span(RESERVATION);
                 }
                 self.judge(bounds, &record);
             }
@@ -278,15 +278,15 @@ impl World {
         let Some(limit) = bounds.max_forward_step else { return };
         if self.ahead_then > explained + limit {
             self.broken = Some("a record follows a clock that jumped, unconfirmed");
-        } else if record.floor > START + self.elapsed + explained + RESERVATION + limit {
+        } else if record.floor > START + Span(self.elapsed + explained + RESERVATION + limit) {
             self.broken = Some("a record follows a reading that is out of date");
         }
         self.accept(bounds, self.ahead_then);
     }
 
-    fn raise(&mut self, bounds: &Bounds, floor: i64, next_after: i64) {
-        self.generator.raise_floor(floor, next_after);
-        self.set_reuse(bounds, bounds.limits.reuse_window > 0);
+    fn raise(&mut self, bounds: &Bounds, floor: Timestamp, reserve_after: Timestamp) {
+        self.generator.raise_floor(floor, reserve_after);
+        self.set_reuse(bounds, bounds.limits.reuse_window > Span::ZERO);
         if bounds.design == Design::KeepAcknowledgements {
             let has_floor = |entry: &Entry| matches!(entry, Entry::Reservation(record) if record.floor == floor);
             self.acknowledged_at = self.wal.iter().rposition(has_floor).map_or(0, |at| at + 1);
@@ -296,7 +296,7 @@ impl World {
 
     fn restarted(&self, bounds: &Bounds, generator: Generator) -> Generator {
         // A floor that was set lets the next ID begin from the register.
-        let is_start = generator.hold() < i64::MAX;
+        let is_start = generator.hold() < Span::MAX;
         let less = match bounds.design {
             Design::StartAtTheRecord if is_start && self.buffer.is_some() => 1,
             Design::OneMargin if is_start => {
@@ -306,6 +306,10 @@ impl World {
             _ => return generator,
         };
         let last_timestamp = layouts()[self.layout].last_timestamp();
-        Generator::starting_after(generator.timestamp() - less, generator.hold(), last_timestamp)
+        Generator::starting_after(
+            generator.timestamp() - Span(less),
+            generator.hold(),
+            last_timestamp,
+        )
     }
 }

@@ -14,13 +14,12 @@ mod relative;
 mod session;
 mod world;
 
-use snowflake_core::generator::RESERVATION;
 use stateright::{Checker, HasDiscoveries, Model};
 
 use bounds::{
-    Bounds, Design, changes, clock_only, confirmed, everything, failovers, interrupted, jumps,
-    lags, observed, observed_in_the_lag, observed_with_reuse, promotions, queue, queue_and_crash,
-    queue_beside_all, refused, restored, reuse, synchronous,
+    Bounds, Design, RESERVATION, changes, clock_only, confirmed, everything, failovers,
+    interrupted, jumps, lags, observed, observed_in_the_lag, observed_with_reuse, promotions,
+    queue, queue_and_crash, queue_beside_all, refused, restored, reuse, synchronous,
 };
 use checker::PROMISES;
 

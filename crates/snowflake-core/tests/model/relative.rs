@@ -5,10 +5,11 @@
 use std::hash::Hasher;
 
 use snowflake_core::promise::Position;
+use snowflake_core::time::Timestamp;
 
 /// Where wall clocks, boot clocks and positions begin. No other number of these types that is in a
 /// state is near to one of them.
-pub const START: i64 = 1_800_000_000_000;
+pub const START: Timestamp = Timestamp(1_800_000_000_000);
 pub const BOOT: i64 = 1_000_000_000_000;
 const WAL: Position = 1 << 40;
 /// The largest distance of a clock or a position from its beginning.
@@ -23,7 +24,7 @@ pub fn position(entries: usize) -> Position {
 pub struct Relative<H> {
     pub hasher: H,
     /// The clocks.
-    pub wall: i64,
+    pub wall: Timestamp,
     pub boot: i64,
     /// The end of the durable WAL.
     pub durable: Position,
@@ -55,7 +56,7 @@ impl<H: Hasher> Hasher for Relative<H> {
     }
 
     fn write_i64(&mut self, number: i64) {
-        let now = [(START, self.wall), (BOOT, self.boot)];
+        let now = [(START.0, self.wall.0), (BOOT, self.boot)];
         let is_near = |start: &(i64, i64)| number.abs_diff(start.0) < NEAR;
         let by = now.into_iter().find(is_near).map_or(0, |(start, now)| start - now);
         self.hasher.write_i64(number + by);

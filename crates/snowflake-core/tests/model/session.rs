@@ -6,6 +6,7 @@ use snowflake_core::call;
 use snowflake_core::generator::{Decision, Limits, Observation, Reading, Run, Seen, WaitReason};
 use snowflake_core::layout::Parts;
 use snowflake_core::promise::Wish;
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::bounds::{Bounds, Design, Rows, layouts};
 use crate::relative::BOOT;
@@ -33,10 +34,10 @@ impl World {
         let waits = match bounds.design {
             Design::ForgetTheSynchronousStandby => false,
             Design::KeepAcknowledgements => {
-                if id.0 > self.acknowledged {
+                if Some(id.0) > self.acknowledged {
                     self.note_acknowledgement();
                 }
-                id.0 > self.acknowledged
+                Some(id.0) > self.acknowledged
             }
             _ => self.required.is_some(),
         };
@@ -51,8 +52,8 @@ impl World {
 
     /// Time passes in which every ID is taken that there is.
     pub fn take_everything(&mut self, bounds: &Bounds, by: i64) {
-        let end = self.clock + by;
-        let mut session = Session::Read { seen: Seen::NOTHING };
+        let end = self.clock + Span(by);
+        let mut session = Session::Read { seen: None };
         self.sessions = idle();
         loop {
             self.counts.issued = 0;
@@ -60,7 +61,7 @@ impl World {
                 Some(next) => session = next,
                 None if self.clock == end => break,
                 None => {
-                    self.clock += 1;
+                    self.clock += Span(1);
                     self.elapsed += 1;
                 }
             }
@@ -79,7 +80,7 @@ impl World {
         let (reading, decided) = match session {
             Session::Take(reading) => (Some(reading), None),
             Session::Sleep(decision, since) => {
-                (Some(Reading { now: self.clock, seen: Seen::NOTHING }), Some((decision, since)))
+                (Some(Reading { now: self.clock, seen: None }), Some((decision, since)))
             }
             _ => return None,
         };
@@ -95,11 +96,11 @@ impl World {
     }
 
     /// Follows an ID of another server, which the transaction that brought it commits.
-    fn observe(&mut self, bounds: &Bounds, timestamp: i64, now: i64) -> Session {
-        let max_lead = bounds.max_observed_lead;
+    fn observe(&mut self, bounds: &Bounds, timestamp: Timestamp, now: Timestamp) -> Session {
+        let max_lead = Span(bounds.max_observed_lead);
         let ask = |world: &mut World| {
             if bounds.design == Design::JudgeBeforeTheLock {
-                world.judged_by = now;
+                world.judged_by = Some(now);
             }
             if !world.promise.has_begun() {
                 return None;
@@ -114,7 +115,7 @@ impl World {
                     world.broken = Some("an ID was followed that was too far ahead of the clock");
                 }
                 let id = (timestamp, u32::MAX);
-                world.seen = world.seen.max(timestamp);
+                world.seen = world.seen.max(Some(timestamp));
                 world.highest = world.highest.max(Some(id));
                 if bounds.rows == Rows::Each {
                     world.wal.push(Entry::Commit(id));
@@ -129,12 +130,12 @@ impl World {
 
     /// Follows an ID that is returned.
     fn give_out(&mut self, bounds: &Bounds, run: Run, decision: Decision) -> Session {
-        let is_first_life = self.counts.crashes == bounds.crashes && self.seen == i64::MIN;
+        let is_first_life = self.counts.crashes == bounds.crashes && self.seen.is_none();
         let (id, lead) = ((run.timestamp, run.first), run.timestamp - self.clock);
         if matches!(decision, Decision::Queue { .. })
             && is_first_life
             && !self.set_back
-            && lead > bounds.limits.max_burst
+            && !lead.is_within(bounds.limits.max_burst)
         {
             self.broken = Some("an ID was returned ahead of the clock");
         }
@@ -144,7 +145,7 @@ impl World {
             Rows::None => self.commit(bounds, id),
             Rows::Lost => {}
         }
-        Session::Read { seen: Seen::NOTHING }
+        Session::Read { seen: None }
     }
 
     /// An ID is taken that is greater than all before.
@@ -163,14 +164,14 @@ impl World {
 
     /// Keeps what was taken, and looks whether this may be decided where the generator has this lead
     /// over the reading.
-    fn check(&mut self, bounds: &Bounds, decision: Decision, now: i64, lead: i64) {
+    fn check(&mut self, bounds: &Bounds, decision: Decision, now: Timestamp, lead: Span) {
         if let Decision::Issue(run)
         | Decision::IssueAndReserve(run)
         | Decision::Queue { run, .. }
         | Decision::Reuse { run, .. } = decision
         {
             let id = (run.timestamp, run.first);
-            if bounds.limits.reuse_window > 0 {
+            if bounds.limits.reuse_window > Span::ZERO {
                 if self.issued_with_reuse.contains(&id) {
                     self.broken = Some("an ID was issued twice");
                 }
@@ -189,7 +190,7 @@ impl World {
             {
                 "a clock that nobody set back was taken to have stepped"
             }
-            Decision::Reuse { run, .. } if run.timestamp <= self.seen => {
+            Decision::Reuse { run, .. } if Some(run.timestamp) <= self.seen => {
                 "an ID is not greater than one that was observed"
             }
             Decision::Queue { until, .. } if until - now > bounds.limits.max_queue => {
@@ -199,7 +200,7 @@ impl World {
                 }
             }
             Decision::Wait { reason: WaitReason::NextMillisecond, .. }
-                if lead < bounds.limits.max_burst =>
+                if bounds.limits.max_burst.is_none_or(|burst| lead < burst) =>
             {
                 "a burst was not allowed as far as max_burst"
             }
@@ -232,14 +233,14 @@ type Came<T> = Result<T, Box<Session>>;
 
 impl From<Decision> for Box<Session> {
     fn from(_: Decision) -> Box<Session> {
-        Box::new(Session::Read { seen: Seen::NOTHING })
+        Box::new(Session::Read { seen: None })
     }
 }
 
 impl call::Session for Caller<'_> {
     type Error = Box<Session>;
 
-    fn read(&mut self, seen: Seen) -> Came<Reading> {
+    fn read(&mut self, seen: Option<Seen>) -> Came<Reading> {
         self.reading.take().ok_or_else(|| Box::new(Session::Read { seen }))
     }
 
@@ -248,15 +249,17 @@ impl call::Session for Caller<'_> {
             return Ok(decision);
         }
         let (world, design, mut limits) = (&mut *self.world, self.bounds.design, *limits);
-        if design == Design::HoldReplacesBurst && world.generator.hold() > 0 {
-            limits.max_burst = 0;
+        if design == Design::HoldReplacesBurst && world.generator.hold() > Span::ZERO {
+            limits.max_burst = Some(Span::ZERO);
         }
         let (now, lead) = (by.now, world.generator.timestamp() - by.now);
         match design {
-            Design::QueueWithoutABound => limits.max_queue = i64::MAX,
+            Design::QueueWithoutABound => limits.max_queue = Span::MAX,
             Design::TakeAStepForTheQueue => {
-                let more = world.generator.lead(now) - world.generator.hold().max(limits.max_burst);
-                by.now += if world.generator.lead(now) < lead { more.max(0) } else { 0 };
+                let explained = limits.max_burst.unwrap_or(Span::MAX).max(world.generator.hold());
+                let of_queue = world.generator.lead(now) < lead;
+                let more = world.generator.lead(now) - explained;
+                by.now += if of_queue { more.max(Span::ZERO) } else { Span::ZERO };
             }
             _ => {}
         }
@@ -264,7 +267,7 @@ impl call::Session for Caller<'_> {
         let ring = world.ring;
         let mut decision = world.generator.take(&mut world.ring, by, request, &limits);
         if let (Design::JudgeStaleReadings, Decision::Reread { seen }) = (design, decision) {
-            let by = Reading { seen, ..by };
+            let by = Reading { seen: Some(seen), ..by };
             decision = world.generator.take(&mut world.ring, by, request, &limits);
         }
         let forgets = match decision {
@@ -280,10 +283,10 @@ impl call::Session for Caller<'_> {
     }
 
     /// A wait for the clock might be over at once. While every ID is taken that there is, it is not.
-    fn wait(&mut self, until: i64, longest: i64) -> Came<Duration> {
+    fn wait(&mut self, until: Timestamp, longest: Span) -> Came<Duration> {
         let Some((decision, since)) = self.decided else { return Ok(Duration::ZERO) };
         let is_queue = matches!(decision, Decision::Queue { .. });
-        let waited = BOOT + self.world.elapsed - since;
+        let waited = Span(BOOT + self.world.elapsed - since);
         let is_over = match self.bounds.design {
             _ if !self.is_asleep => !is_queue && self.bounds.rushes.is_empty(),
             Design::ReturnEarly => true,

@@ -9,6 +9,7 @@ use snowflake_core::layout::Layout;
 use snowflake_core::promise::{Effect, Promise, Wish};
 use snowflake_core::register::Record;
 use snowflake_core::ring::Ring;
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::bounds::{Bounds, Design};
 use crate::relative::{BOOT, Relative, START, position};
@@ -16,7 +17,7 @@ use crate::relative::{BOOT, Relative, START, position};
 pub const BACKENDS: usize = 2;
 pub const ADMINISTRATOR: usize = BACKENDS;
 
-pub type Id = (i64, u32);
+pub type Id = (Timestamp, u32);
 
 /// A record of the WAL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,18 +37,18 @@ pub enum Session {
     Idle,
     /// Read the clock, having seen this timestamp.
     Read {
-        seen: Seen,
+        seen: Option<Seen>,
     },
     Take(Reading),
     /// Do what was decided at this time of the boot clock, which is to wait.
     Sleep(Decision, i64),
     /// Read the clock, to observe this timestamp.
     Look {
-        timestamp: i64,
+        timestamp: Timestamp,
     },
     Observe {
-        timestamp: i64,
-        now: i64,
+        timestamp: Timestamp,
+        now: Timestamp,
     },
     /// Take the lock, and tell the machine of this.
     Want(Wish),
@@ -57,8 +58,8 @@ pub enum Session {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
-    pub clock: i64,
-    /// The time that has truly passed, which the boot clock shows.
+    pub clock: Timestamp,
+    /// The milliseconds that have truly passed, which the boot clock shows.
     pub elapsed: i64,
     /// Shared memory: gone after a crash.
     pub promise: Promise,
@@ -89,10 +90,10 @@ pub struct World {
     pub sessions: [Session; BACKENDS + 1],
     /// The latest reading that the clock has had since the administrator was told of an ID, or last
     /// waited for a flush.
-    pub latest_reading: i64,
+    pub latest_reading: Timestamp,
     /// By which reading the administrator has judged the ID, before the wait, for a design that keeps
     /// to it.
-    pub judged_by: i64,
+    pub judged_by: Option<Timestamp>,
     /// The page in the buffer pool, and on disk.
     pub buffer: Option<Record>,
     pub disk: Option<Record>,
@@ -105,7 +106,7 @@ pub struct World {
     /// The standby that commits wait for.
     pub required: Option<usize>,
     /// Where this primary began, in its first life.
-    pub base_of_primary: Option<i64>,
+    pub base_of_primary: Option<Timestamp>,
     /// The highest ID whose commit returned while it had to be on this standby.
     pub returned: [Option<Id>; 2],
     /// Commits that wait until the standby has so much of the WAL.
@@ -113,7 +114,7 @@ pub struct World {
     /// The account of the generator's floor, in a design that keeps one: up to where the WAL has to
     /// be on the standby, and the floor of which it was seen there.
     pub acknowledged_at: usize,
-    pub acknowledged: i64,
+    pub acknowledged: Option<Timestamp>,
     /// When this incarnation began, in true time.
     pub began: i64,
     /// For how long IDs have been taken all the time, and for how long of that the standby has not
@@ -126,7 +127,7 @@ pub struct World {
     /// As a number, if layouts change.
     pub highest_number: i64,
     /// The highest timestamp that was observed, unless it was lost with a primary.
-    pub seen: i64,
+    pub seen: Option<Timestamp>,
     pub counts: Counts,
     pub broken: Option<&'static str>,
 }
@@ -153,7 +154,7 @@ impl World {
     pub fn note_acknowledgement(&mut self) {
         let received = self.required.map_or(Some(usize::MAX), |standby| self.standbys[standby]);
         if received.is_some_and(|received| self.acknowledged_at <= received) {
-            self.acknowledged = self.generator.floor();
+            self.acknowledged = Some(self.generator.floor());
         }
     }
 
@@ -181,7 +182,7 @@ impl World {
         if bounds.design == Design::NothingWasUsedBefore {
             let mut as_it_was = self.ring;
             self.generator.set_reuse(&mut as_it_was, on);
-            self.ring.begin(0);
+            self.ring.begin(Timestamp(0));
         } else {
             self.generator.set_reuse(&mut self.ring, on);
         }
@@ -244,12 +245,12 @@ impl World {
 
     /// Returns how far the clock is ahead of true time.
     pub fn ahead(&self) -> i64 {
-        self.clock - START - self.elapsed
+        (self.clock - START).0 - self.elapsed
     }
 
     pub fn clocks(&self) -> Clocks {
         // Each promotion is on another machine.
-        let boot = BootClock { boot: self.timeline.into(), elapsed: BOOT + self.elapsed };
+        let boot = BootClock { boot: self.timeline.into(), elapsed: Span(BOOT + self.elapsed) };
         Clocks { wall: self.clock, boot }
     }
 
@@ -258,7 +259,7 @@ impl World {
         self.ahead_then = 0;
         // No client has an ID that it was not told of.
         self.waiting.clear();
-        (self.acknowledged_at, self.acknowledged) = (0, i64::MIN);
+        (self.acknowledged_at, self.acknowledged) = (0, None);
         self.busy = 0;
         self.generator = unstarted();
         self.ring = Ring::new();
@@ -359,15 +360,15 @@ impl Hash for World {
 
 /// Returns whether the reservation is for a timestamp that is observed.
 pub fn is_to_observe(wish: Wish) -> bool {
-    matches!(wish, Wish::Reserve { lead: 1.., .. })
+    matches!(wish, Wish::Reserve { lead, .. } if lead > Span::ZERO)
 }
 
 pub fn unstarted() -> Generator {
-    Generator::starting_after(0, 0, Layout::TWITTER.last_timestamp())
+    Generator::starting_after(Timestamp(0), Span::ZERO, Layout::TWITTER.last_timestamp())
 }
 
 /// Backends that take IDs, and an administrator who does nothing yet.
 pub fn idle() -> [Session; BACKENDS + 1] {
-    let reads = Session::Read { seen: Seen::NOTHING };
+    let reads = Session::Read { seen: None };
     [reads.clone(), reads, Session::Idle]
 }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use snowflake_core::layout::TWITTER_EPOCH;
 use snowflake_core::register::{LENGTH, MAGIC, Record, RecordError, VERSION};
+use snowflake_core::time::Span;
 
 use crate::fixtures::{NOW, WRITER, own};
 use crate::records::records;
@@ -33,9 +34,9 @@ proptest! {
 #[test]
 fn a_record_holds_the_highest_id_that_it_permits() {
     for (floor, highest) in [
-        (NOW, ((NOW - TWITTER_EPOCH) << 22) | ((1 << 22) - 1)),
+        (NOW, ((NOW - TWITTER_EPOCH).0 << 22) | ((1 << 22) - 1)),
         (TWITTER_EPOCH, (1 << 22) - 1),
-        (TWITTER_EPOCH - 1, -1),
+        (TWITTER_EPOCH - Span(1), -1),
     ] {
         let record = Record { floor, ..own() };
         assert_eq!(record.highest_id().unwrap_or(-1), highest);

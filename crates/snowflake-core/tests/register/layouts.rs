@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::register::{GoesBack, Issuer, Record, StartError};
+use snowflake_core::time::{Span, Timestamp};
 
 use crate::fixtures::{NOW, issuer, own, wall};
 use crate::records::{layouts, recent_layouts, records};
@@ -23,8 +24,8 @@ proptest! {
         let issuer = Issuer { layout, ..issuer(&record) };
         if issuer.confirm_layout(&record).is_ok() && layout != record.layout {
             let mask = |layout: Layout| (1 << layout.timestamp_shift()) - 1;
-            let old = ((record.floor - ago - record.layout.epoch()) << record.layout.timestamp_shift()) | (old_bits & mask(record.layout));
-            let new = ((record.floor + 1 - layout.epoch()) << layout.timestamp_shift()) | (new_bits & mask(layout));
+            let old = ((record.floor - Span(ago) - record.layout.epoch()).0 << record.layout.timestamp_shift()) | (old_bits & mask(record.layout));
+            let new = ((record.floor + Span(1) - layout.epoch()).0 << layout.timestamp_shift()) | (new_bits & mask(layout));
             prop_assert!(new > old);
         }
     }
@@ -40,7 +41,7 @@ proptest! {
         let mut highest = record.highest_id().expect("a floor in the field");
         let mut now = NOW;
         for (layout, confirms, takes, passed) in steps {
-            now += passed;
+            now += Span(passed);
             let issued = record.layout;
             let issuer = Issuer { layout: layouts[layout], ..issuer(&record) };
             if confirms {
@@ -56,9 +57,9 @@ proptest! {
                 continue;
             };
             if takes {
-                let lowest = issuer.layout.first_id(start.after + 1).expect("in the field");
+                let lowest = issuer.layout.first_id(start.after + Span(1)).expect("in the field");
                 prop_assert!(lowest > highest, "{lowest} after {highest}");
-                record = issuer.reservation(start.after + 1, start.after, wall(now), 0).record;
+                record = issuer.reservation(start.after + Span(1), start.after, wall(now), Span::ZERO).record;
                 highest = record.highest_id().expect("in the field");
             }
         }
@@ -73,7 +74,7 @@ proptest! {
         promoted in 0..2usize,
         margin in 0..10_000_000i64,
     ) {
-        let record = Record { layout: issued[0], ..own() };
+        let (record, margin) = (Record { layout: issued[0], ..own() }, Span(margin));
         let lost = Issuer { layout: issued[1], failover_margin: margin, ..issuer(&record) };
         let Ok(Some(confirmed)) = lost.confirm_layout(&record) else { return Ok(()) };
         let issuer = Issuer { layout: issued[promoted], timeline: lost.timeline + 1, ..lost };
@@ -81,7 +82,7 @@ proptest! {
             prop_assert!(issuer.confirm_layout(&confirmed).is_err() || issued[0] == issued[1]);
             return Ok(());
         };
-        let lowest = issuer.layout.first_id(start.after + 1).expect("in the field");
+        let lowest = issuer.layout.first_id(start.after + Span(1)).expect("in the field");
         for layout in issued {
             let highest = layout.last_id(confirmed.floor + margin).expect("in the field");
             prop_assert!(lowest > highest, "{lowest} after {highest}");
@@ -104,7 +105,7 @@ fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservatio
         assert_eq!(issuer.start(&record, NOW).is_ok(), accepted);
     }
     for (issuer, other) in [(former, confirmed), (confirmed, former)] {
-        let record = issuer.reservation(NOW + 1, NOW, wall(NOW), 0).record;
+        let record = issuer.reservation(NOW + Span(1), NOW, wall(NOW), Span::ZERO).record;
         assert!(issuer.start(&record, NOW).is_ok());
         assert_eq!(other.start(&record, NOW), Err(StartError::Layout { recorded: issuer.layout }));
     }
@@ -122,7 +123,8 @@ fn a_refusal_names_the_layout_that_is_in_the_way() {
     let layout = Layout::new(TWITTER_EPOCH, widths).expect("a valid layout");
     let confirmed = Issuer { layout, ..issuer(&own()) };
     let record = confirmed.confirm_layout(&own()).expect("larger IDs").expect("a change");
-    let third = Layout::new(TWITTER_EPOCH + 1, Layout::TWITTER.widths()).expect("a valid layout");
+    let third =
+        Layout::new(TWITTER_EPOCH + Span(1), Layout::TWITTER.widths()).expect("a valid layout");
     let third = Issuer { layout: third, ..confirmed };
     let recorded = Layout::TWITTER;
     assert_eq!(third.start(&record, NOW), Err(StartError::Layout { recorded }));
@@ -141,16 +143,16 @@ fn a_layout_is_confirmed_if_it_is_above_the_margin_of_a_promotion() {
     // Just above the floor. Its IDs grow half as fast.
     let former = record.layout;
     let widths = Widths { sequence: former.widths().sequence - 1, ..former.widths() };
-    let epoch = 2 * former.epoch() - (NOW + 1);
+    let epoch = former.epoch() - (NOW + Span(1) - former.epoch());
     let layout = Layout::new(epoch, widths).expect("a valid layout");
-    let issuer = Issuer { layout, failover_margin: 5000, ..issuer(&record) };
+    let issuer = Issuer { layout, failover_margin: Span(5000), ..issuer(&record) };
     let confirmed = issuer.confirm_layout(&record).expect("larger IDs").expect("a change");
     let promoted = Issuer { timeline: record.timeline + 1, ..issuer };
     assert_eq!(promoted.confirm_layout(&record), Err(GoesBack));
     // That it was confirmed before the promotion makes no difference.
     assert_eq!(promoted.confirm_layout(&confirmed), Err(GoesBack));
-    let layout = Layout::new(epoch - 5000, widths).expect("a valid layout");
-    let (confirmed, floor, timeline) = (Some(layout), record.floor + 5000, promoted.timeline);
+    let layout = Layout::new(epoch - Span(5000), widths).expect("a valid layout");
+    let (confirmed, floor, timeline) = (Some(layout), record.floor + Span(5000), promoted.timeline);
     let above = Record { confirmed, floor, timeline, ..record };
     assert_eq!(Issuer { layout, ..promoted }.confirm_layout(&record), Ok(Some(above)));
 }
@@ -161,10 +163,10 @@ fn a_layout_of_larger_ids_may_follow_another() {
     for (epoch, datacenter, worker, sequence, may) in [
         // Wider parts, or an earlier epoch: larger IDs.
         (TWITTER_EPOCH, 5, 5, 14, true),
-        (0, 5, 5, 12, true),
+        (Timestamp(0), 5, 5, 12, true),
         // Narrower parts, or a later epoch: IDs that were issued before.
         (TWITTER_EPOCH, 5, 5, 10, false),
-        (TWITTER_EPOCH + 86_400_000, 5, 5, 12, false),
+        (TWITTER_EPOCH + Span::DAY, 5, 5, 12, false),
         // The same sum of widths means the same IDs, whatever the parts are called.
         (TWITTER_EPOCH, 0, 10, 12, true),
     ] {
