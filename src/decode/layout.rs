@@ -104,9 +104,7 @@ pub fn stored_results() -> Option<String> {
     let query = format!(
         "SELECT string_agg(found, ', ' ORDER BY found) FROM ({STORED_RESULTS}) AS results (found)"
     );
-    spi::query(&query, &[LibraryFunction::argument("snowflake_nextval")])
-        .swap_remove(0)
-        .swap_remove(0)
+    spi::query(&query, &[LibraryFunction::argument("snowflake_nextval")]).swap_remove(0)
 }
 
 /// The layout that a call names. 22023 when it is not valid.

@@ -62,7 +62,7 @@ pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, Other
         table.name
     );
     let mut others = spi::query(&query, &arguments(NamedLayout::from(layout)));
-    Ok(match others.swap_remove(0).swap_remove(0) {
+    Ok(match others.swap_remove(0) {
         Some(others) => Recorded::Others(others),
         None if is_empty(&table) => Recorded::Nothing,
         None => Recorded::Own,
@@ -85,7 +85,7 @@ pub fn record(function: pg_sys::Oid, layout: Layout) -> Result<bool, OthersCode>
             SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT FROM {name}) RETURNING 1)
          SELECT FROM changed UNION ALL SELECT FROM added"
     );
-    Ok(!table.write(&statement, &arguments(NamedLayout::from(layout))).is_empty())
+    Ok(!table.write::<()>(&statement, &arguments(NamedLayout::from(layout))).is_empty())
 }
 
 /// Rows of the table that do not name the layout of the arguments.
@@ -101,7 +101,7 @@ fn table(function: pg_sys::Oid) -> Option<OwnTable> {
 }
 
 fn is_empty(table: &OwnTable) -> bool {
-    spi::query(&format!("SELECT FROM {} LIMIT 1", table.name), &[]).is_empty()
+    spi::query::<()>(&format!("SELECT FROM {} LIMIT 1", table.name), &[]).is_empty()
 }
 
 /// Returns the layout that the new row names; `None` if a column is NULL.

@@ -69,12 +69,13 @@ pub fn prepared() -> Vec<Prepared> {
         SELECT transaction, gid, format('%I of role %I in database %I', gid, owner, database),
                format('ROLLBACK PREPARED %L', gid)
         FROM pg_prepared_xacts ORDER BY prepared, gid";
-    let rows = spi::query(PREPARED, &[]).into_iter();
-    rows.filter_map(|row| {
-        let [xid, name, place, end] = row.try_into().expect("four columns");
-        Some(Prepared { xid: xid?.parse().ok()?, name: name?, place: place?, end: end? })
-    })
-    .collect()
+    let of_row = |(xid, name, place, end): (pg_sys::TransactionId, _, _, _)| Prepared {
+        xid: xid.into_inner(),
+        name,
+        place,
+        end,
+    };
+    spi::query(PREPARED, &[]).into_iter().map(of_row).collect()
 }
 
 /// The rows of `snowflake_horizon_holders`, before it looks for the names of prepared transactions.

@@ -99,15 +99,8 @@ impl OwnTable {
     /// The table of this name of the extension that has this function; `None` if there is none.
     pub fn of(function: pg_sys::Oid, name: &str) -> Option<OwnTable> {
         let arguments = [(Some(function.into()), pg_sys::OIDOID), text(name)];
-        let row = query(TABLE, &arguments).pop()?;
-        let column = |number: usize| row[number].clone().expect("not NULL");
-        let oid = |number| pg_sys::Oid::from(column(number).parse::<u32>().expect("an OID"));
-        Some(OwnTable {
-            relation: oid(0),
-            name: column(1),
-            owner: oid(2),
-            is_readable: column(3) == "t",
-        })
+        let (relation, name, owner, is_readable) = query(TABLE, &arguments).pop()?;
+        Some(OwnTable { relation, name, owner, is_readable })
     }
 
     /// The table as an argument of a query.
@@ -139,21 +132,22 @@ impl OwnTable {
     /// place, so its name is looked at again. Only superusers rename its schema.
     fn check_name(&self) -> Result<(), OthersCode> {
         let owner = (Some(self.owner.into()), pg_sys::OIDOID);
-        match spi::query_now(IS_SAME, &[self.argument(), text(&self.name), owner]).is_empty() {
+        match spi::query_now::<()>(IS_SAME, &[self.argument(), text(&self.name), owner]).is_empty()
+        {
             true => Err(OthersCode::Replaced { table: self.name.clone() }),
             false => Ok(()),
         }
     }
 
     fn check(&self) -> Result<(), OthersCode> {
-        match spi::query_now(OTHERS_CODE, &[self.argument()]).swap_remove(0).swap_remove(0) {
+        match spi::query_now(OTHERS_CODE, &[self.argument()]).swap_remove(0) {
             Some(found) => Err(OthersCode::Found { table: self.name.clone(), found }),
             None => Ok(()),
         }
     }
 
     /// Runs a query as the owner of the table, which is locked.
-    pub fn write(&self, query: &str, arguments: &[Argument]) -> Vec<Row> {
+    pub fn write<R: Row>(&self, query: &str, arguments: &[Argument]) -> Vec<R> {
         as_owner(self.owner, || spi::query(query, arguments))
     }
 }

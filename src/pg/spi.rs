@@ -1,6 +1,6 @@
 //! Queries to the catalog, and statements, through SPI.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 
 use pgrx::prelude::*;
 
@@ -11,17 +11,96 @@ use crate::pg::settings::under_settings;
 /// An argument of a query: a value, and its type.
 pub type Argument = (Option<pg_sys::Datum>, pg_sys::Oid);
 
-/// A row that a query returned, as text.
-pub type Row = Vec<Option<String>>;
+/// A row that a query returned: nothing, a value, or several of them.
+pub trait Row {
+    /// # Safety
+    ///
+    /// SPI has this row, with these columns.
+    unsafe fn read(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc) -> Self;
+}
+
+/// A value of a column: `String`, which takes the text of any type, or of the column's type. It is an
+/// `Option` where there may be NULL.
+pub trait Value {
+    /// # Safety
+    ///
+    /// SPI has this row, with this column, counted from 1.
+    unsafe fn at(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc, column: i32) -> Self;
+}
+
+impl Value for Option<String> {
+    unsafe fn at(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc, column: i32) -> Self {
+        // SAFETY: the caller's promise; the text is NULL or a string.
+        unsafe {
+            let text = pg_sys::SPI_getvalue(tuple, columns, column);
+            (!text.is_null()).then(|| decode(CStr::from_ptr(text)))
+        }
+    }
+}
+
+macro_rules! values {
+    ($($of:ty),*) => {$(
+        impl Value for Option<$of> {
+            unsafe fn at(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc, column: i32) -> Self {
+                // SAFETY: the caller's promise; the type is compared.
+                unsafe {
+                    assert_eq!(pg_sys::SPI_gettypeid(columns, column), <$of>::type_oid());
+                    let mut is_null = false;
+                    let value = pg_sys::SPI_getbinval(tuple, columns, column, &raw mut is_null);
+                    <$of>::from_datum(value, is_null)
+                }
+            }
+        }
+    )*};
+}
+values!(bool, i32, i64, pg_sys::Oid, pg_sys::TransactionId);
+
+macro_rules! not_null {
+    ($($of:ty),*) => {$(
+        impl Value for $of {
+            unsafe fn at(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc, column: i32) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { Option::<$of>::at(tuple, columns, column).expect("not NULL") }
+            }
+        }
+    )*};
+}
+not_null!(String, bool, i32, i64, pg_sys::Oid, pg_sys::TransactionId);
+
+impl<A: Value> Row for A {
+    unsafe fn read(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc) -> A {
+        // SAFETY: the caller's promise.
+        unsafe { A::at(tuple, columns, 1) }
+    }
+}
+
+impl Row for () {
+    unsafe fn read(_: pg_sys::HeapTuple, _: pg_sys::TupleDesc) {}
+}
+
+macro_rules! row {
+    ($($of:ident $column:literal),*) => {
+        impl<$($of: Value),*> Row for ($($of,)*) {
+            unsafe fn read(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { ($($of::at(tuple, columns, $column),)*) }
+            }
+        }
+    };
+}
+row!(A 1, B 2);
+row!(A 1, B 2, C 3);
+row!(A 1, B 2, C 3, D 4);
+row!(A 1, B 2, C 3, D 4, E 5);
 
 /// Runs a query of ours in the latest snapshot that the transaction may have, with names looked up
 /// in the catalog alone.
-pub fn query(query: &str, arguments: &[Argument]) -> Vec<Row> {
+pub fn query<R: Row>(query: &str, arguments: &[Argument]) -> Vec<R> {
     query_in(query, arguments, false)
 }
 
 /// In the active snapshot, or in a newer one of the transaction's.
-fn query_in(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
+fn query_in<R: Row>(query: &str, arguments: &[Argument], active: bool) -> Vec<R> {
     under_settings(|| select(query, arguments, active))
 }
 
@@ -36,7 +115,7 @@ fn parameters(arguments: &[Argument]) -> (Vec<pg_sys::Oid>, Vec<pg_sys::Datum>, 
 
 /// As [`query`], but in a snapshot of now, even if the transaction keeps its first one. So the
 /// query sees the catalog as PostgreSQL does when it executes a statement.
-pub fn query_now(query: &str, arguments: &[Argument]) -> Vec<Row> {
+pub fn query_now<R: Row>(query: &str, arguments: &[Argument]) -> Vec<R> {
     // SAFETY: what is pushed is popped, by the end of the transaction after an error.
     unsafe {
         pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
@@ -46,7 +125,7 @@ pub fn query_now(query: &str, arguments: &[Argument]) -> Vec<Row> {
     }
 }
 
-fn select(query: &str, arguments: &[Argument], active: bool) -> Vec<Row> {
+fn select<R: Row>(query: &str, arguments: &[Argument], active: bool) -> Vec<R> {
     let (mut types, mut values, nulls) = parameters(arguments);
     let query = encode(query);
     Spi::connect(|_| {
@@ -102,28 +181,13 @@ impl Report for Refused {
 }
 
 /// The rows of the query that was executed last.
-fn rows() -> Vec<Row> {
+fn rows<R: Row>() -> Vec<R> {
     // SAFETY: a SELECT leaves a table, which stays until SPI is left.
     unsafe {
         let table = &*pg_sys::SPI_tuptable;
-        let columns = (*table.tupdesc).natts;
-        (0..table.numvals as usize)
-            .map(|row| {
-                let tuple = *table.vals.add(row);
-                (1..=columns)
-                    .map(|column| read(pg_sys::SPI_getvalue(tuple, table.tupdesc, column)))
-                    .collect()
-            })
-            .collect()
+        let read = |row| R::read(*table.vals.add(row), table.tupdesc);
+        (0..table.numvals as usize).map(read).collect()
     }
-}
-
-/// # Safety
-///
-/// `text` is NULL or a string.
-unsafe fn read(text: *const c_char) -> Option<String> {
-    // SAFETY: checked for NULL.
-    (!text.is_null()).then(|| decode(unsafe { CStr::from_ptr(text) }))
 }
 
 /// A text for a query.

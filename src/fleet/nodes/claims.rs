@@ -38,7 +38,7 @@ impl Claims {
     }
 
     /// Runs a query on `claims`.
-    fn query(&self, query: &str, arguments: &[Argument]) -> Vec<Row> {
+    fn query<R: Row>(&self, query: &str, arguments: &[Argument]) -> Vec<R> {
         let name = &self.table.name;
         let claims = format!("WITH claims AS NOT MATERIALIZED (SELECT * FROM {name})");
         self.table.write(&format!("{claims} {query}"), arguments)
@@ -52,21 +52,16 @@ impl Claims {
              FROM claims AS c WHERE c.released_at IS NULL AND c.name = $1",
             raw("c.claimed_at")
         );
-        let row = self.query(&query, &[text(name)]).pop()?;
-        let [datacenter_id, worker_id, claimed_at] = [0, 1, 2].map(|column| integer(&row, column));
-        Some(Node {
-            datacenter_id: datacenter_id as i32,
-            worker_id: worker_id as i32,
-            claimed_at,
-            start_after: row[3].clone(),
-        })
+        let (datacenter_id, worker_id, claimed_at, start_after) =
+            self.query(&query, &[text(name)]).pop()?;
+        Some(Node { datacenter_id, worker_id, claimed_at, start_after })
     }
 
     /// The name of the node that has this identity, if there is one.
     pub fn holder(&self, [datacenter_id, worker_id]: [i32; 2]) -> Option<String> {
         let query = "SELECT c.name FROM claims AS c
                      WHERE c.released_at IS NULL AND c.datacenter_id = $1 AND c.worker_id = $2";
-        self.query(query, &[int4(datacenter_id), int4(worker_id)]).pop()?.swap_remove(0)
+        self.query(query, &[int4(datacenter_id), int4(worker_id)]).pop()
     }
 
     /// The identity to give to a node that has none; `None` if none is left.
@@ -76,8 +71,8 @@ impl Claims {
         let own = own_identity();
         let own = [0, 1].map(|part| optional(own.map(|own| own[part])));
         let arguments = [text(name), wanted[0], wanted[1], last[0], last[1], own[0], own[1]];
-        let row = self.query(include_str!("choice.sql"), &arguments).pop()?;
-        Some([0, 1].map(|column| integer(&row, column) as i32))
+        let chosen: (i32, i32) = self.query(include_str!("choice.sql"), &arguments).pop()?;
+        Some(chosen.into())
     }
 
     /// Makes the commit wait until the claim of the node of that name is on disk and on the
@@ -90,7 +85,7 @@ impl Claims {
         let query = format!(
             "SELECT FROM {table} AS c WHERE c.released_at IS NULL AND c.name = $1 FOR UPDATE"
         );
-        self.table.write(&query, &[text(name)]);
+        self.table.write::<()>(&query, &[text(name)]);
     }
 
     /// Gives the identity to the node of that name.
@@ -105,7 +100,7 @@ impl Claims {
                 RETURNING 1)
              SELECT FROM given"
         );
-        self.table.write(&statement, &[int4(datacenter_id), int4(worker_id), text(name)]);
+        self.table.write::<()>(&statement, &[int4(datacenter_id), int4(worker_id), text(name)]);
     }
 
     /// Takes the identity back from the node of that name, and returns the time after which its
@@ -121,7 +116,7 @@ impl Claims {
             raw("start_after")
         );
         let until = (Some(until.into()), pg_sys::TIMESTAMPTZOID);
-        integer(&self.table.write(&statement, &[text(name), until])[0], 0)
+        self.table.write(&statement, &[text(name), until])[0]
     }
 }
 
@@ -130,11 +125,6 @@ fn raw(expression: &str) -> String {
     format!(
         "(extract(epoch FROM {expression} - timestamptz '2000-01-01 00:00:00+00') * 1000000)::bigint"
     )
-}
-
-fn integer(row: &Row, column: usize) -> i64 {
-    let text = row[column].as_deref().expect("not NULL");
-    text.parse().expect("an integer")
 }
 
 /// An integer for a query.
@@ -155,6 +145,6 @@ pub fn table_of(function: pg_sys::Oid) -> Result<OwnTable, Error> {
         WHERE d.classid = 'pg_class'::regclass AND d.objid = $1 AND d.deptype = 'e'
           AND (pg_has_role(e.extowner, 'USAGE') OR has_table_privilege(d.objid, 'UPDATE'))";
     OwnTable::of(function, TABLE)
-        .filter(|table| !spi::query(MAY_CLAIM, &[table.argument()]).is_empty())
+        .filter(|table| !spi::query::<()>(MAY_CLAIM, &[table.argument()]).is_empty())
         .ok_or(Error::NotAllowed)
 }

@@ -20,7 +20,7 @@ pub fn note(table: &OwnTable) {
         "SELECT {NOTED} AND s.objid = $1
          AND s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
     );
-    if !table.write(&noted, &[table.argument()]).is_empty() {
+    if !table.write::<()>(&noted, &[table.argument()]).is_empty() {
         return;
     }
     // SAFETY: a variable of this process.
@@ -42,5 +42,5 @@ pub fn with_claims() -> Vec<String> {
         "SELECT d.datname FROM pg_database AS d
          WHERE d.oid IN (SELECT s.dbid {NOTED}) ORDER BY d.datname"
     );
-    spi::query(&names, &[]).into_iter().flatten().flatten().collect()
+    spi::query(&names, &[])
 }

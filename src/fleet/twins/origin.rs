@@ -107,7 +107,8 @@ impl Origin {
             const COPIES: &str = "SELECT FROM pg_subscription_rel AS r
                 WHERE r.srsubid = $1 AND r.srrelid = $2 AND r.srsubstate = 'd'";
             let argument = |oid: pg_sys::Oid| (Some(oid.into()), pg_sys::OIDOID);
-            let copies = !spi::query(COPIES, &[argument(subscription), argument(table)]).is_empty();
+            let copies =
+                !spi::query::<()>(COPIES, &[argument(subscription), argument(table)]).is_empty();
             LOOKED_UP.1.store(copies, Relaxed);
             LOOKED_UP.0.store(transaction, Relaxed);
         }

@@ -132,8 +132,7 @@ impl Holder {
             false => ("refers to", format!("refers to a new row of {}", relation_name(other))),
         };
         let arguments = [(Some(table.into()), pg_sys::OIDOID), spi::text(&raw_name)];
-        let origins: Vec<_> =
-            spi::query_now(ORIGINS, &arguments).concat().into_iter().flatten().collect();
+        let origins: Vec<String> = spi::query_now(ORIGINS, &arguments);
         let hint = match &origins[..] {
             [origin] => format!("Run ALTER TABLE {origin} ALTER COLUMN {column} TYPE bigint."),
             _ => format!(

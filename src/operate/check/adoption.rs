@@ -91,10 +91,9 @@ impl Setting {
         let schemas = settings::adopted_schemas().into_iter().collect();
         let own = Setting { role: "0".into(), whose: "this session".into(), counts: true, schemas };
         let others = spi::query(SETTINGS, &[]).into_iter().map(|row| {
-            let row = row.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>();
-            let [role, whose, counts, value] = row.try_into().expect("four columns");
+            let (role, whose, counts, value): (String, String, bool, String) = row;
             let schemas = settings::schema_names(&encode(&value)).into_iter().collect();
-            Setting { role, whose, counts: counts == "t", schemas }
+            Setting { role, whose, counts, schemas }
         });
         std::iter::once(own).chain(others).filter(|setting| !setting.schemas.is_empty()).collect()
     }
@@ -139,8 +138,7 @@ pub fn adoption(_: &Facts) -> Finding {
     let mut kinds = BTreeMap::<String, Columns>::new();
     if !settings.is_empty() {
         for row in spi::query(COLUMNS, &[LibraryFunction::argument("snowflake_nextval")]) {
-            let row = row.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>();
-            let [role, kind, schema, column] = row.try_into().expect("four columns");
+            let (role, kind, schema, column): (String, String, String, String) = row;
             let schema = encode(&schema);
             for setting in &settings {
                 if setting.role == role && setting.names(&schema) {

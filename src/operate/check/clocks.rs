@@ -104,11 +104,8 @@ fn answers() -> Vec<(String, Span)> {
          WHERE r.state = 'streaming' AND r.reply_time IS NOT NULL ORDER BY r.application_name",
         &[],
     );
-    let answer = |row: spi::Row| {
-        let [standby, by] = row.try_into().ok()?;
-        Some((standby.unwrap_or_default(), Span(by?.parse().ok()?)))
-    };
-    rows.into_iter().filter_map(answer).collect()
+    let answer = |(standby, by): (Option<String>, i64)| (standby.unwrap_or_default(), Span(by));
+    rows.into_iter().map(answer).collect()
 }
 
 /// Returns whether a standby that answered with this time has another clock.

@@ -27,8 +27,8 @@ const UNGUARDED: &str = "
 /// Checks that the guards of the extension's tables are fired at each insert, as a replica, too.
 pub fn guards(facts: &Facts) -> Finding {
     let function = (Some(facts.function.into()), pg_sys::OIDOID);
-    match spi::query(UNGUARDED, &[function]).swap_remove(0).swap_remove(0) {
-        None => Finding::well("The extension's tables have their guards."),
+    match spi::query(UNGUARDED, &[function]).swap_remove(0) {
+        None::<String> => Finding::well("The extension's tables have their guards."),
         Some(tables) => Finding::doubtful(
             format!(
                 "The guard of these tables is missing, or is not fired at each insert, so that \

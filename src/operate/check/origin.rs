@@ -19,6 +19,9 @@ use crate::pg::report::Report;
 use crate::promise::preview::Preview;
 use crate::settings::{Identity, Named};
 
+/// A setting, its source, the file and the line, and what else is said of it.
+type Setting = (String, String, Option<String>, Option<i32>, Option<String>);
+
 const WORKER_ID: &str = "snowflake.worker_id";
 const WORKER_ID_FROM: &str = "snowflake.worker_id_from";
 
@@ -40,9 +43,7 @@ pub fn of_identity(facts: &Facts) -> Finding {
     let (directory, named) = (data_directory(), facts.fixed.named.as_ref());
     let (mut origins, mut overridden, mut is_copied) = (Vec::new(), Vec::new(), false);
     for row in rows {
-        let [setting, source, file, line, others] =
-            [0, 1, 2, 3, 4].map(|number| row[number].clone());
-        let (setting, source) = (setting.unwrap_or_default(), source.unwrap_or_default());
+        let (setting, source, file, line, others): Setting = row;
         overridden.extend(others.map(|others| format!("{setting} = {others}")));
         // Only one of the two says which worker it is, unless both are set.
         let is_looked_for = match &*setting {
@@ -152,19 +153,20 @@ pub fn claims(facts: &Facts) -> Finding {
          FROM {} AS c WHERE c.datacenter_id = $1 AND c.worker_id = $2",
         table.name
     );
-    let Some(claim) = spi::query(&query, &own.map(nodes::int4)).pop() else {
+    let claim: Option<(Option<String>, Option<String>, Option<i64>)> =
+        spi::query(&query, &own.map(nodes::int4)).pop();
+    let Some((name, released_at, start_after)) = claim else {
         return Finding::well("No claim in this database is of the identity of this server.");
     };
-    let name = claim[0].as_deref().unwrap_or_default();
-    if let Some(released_at) = &claim[1] {
+    let name = name.unwrap_or_default();
+    if let Some(released_at) = released_at {
         return Finding::doubtful(
             format!("Node \"{name}\" released the identity of this server at {released_at}."),
             "Set both IDs to -1, and restart this server, before another one gets the identity. If \
              this server keeps it, claim it again by both numbers.",
         );
     }
-    let start_after = claim[2].as_deref().and_then(|time| time.parse().ok().map(Timestamp));
-    match (start_after, &facts.preview) {
+    match (start_after.map(Timestamp), &facts.preview) {
         (Some(start_after), Ok(preview)) if preview.after < start_after => Finding::doubtful(
             format!(
                 "Node \"{name}\" has claimed the identity of this server, which must start after \

@@ -18,14 +18,14 @@ pub fn synchronous_standbys(facts: &Facts) -> Finding {
     } else if !may_read("pg_stat_replication") {
         return Finding::well("Not checked: this role may not read pg_stat_replication.");
     }
-    let standbys = spi::query(STANDBYS, &[]);
-    if standbys.iter().any(|standby| standby[1].is_none()) {
+    let standbys = spi::query::<(Option<String>, Option<String>)>(STANDBYS, &[]);
+    if standbys.iter().any(|(_, state)| state.is_none()) {
         return Finding::well("Not checked: this role may not read all of pg_stat_replication.");
     }
     let waited_for: Vec<_> = standbys
-        .iter()
-        .filter(|standby| matches!(standby[1].as_deref(), Some("sync" | "quorum")))
-        .filter_map(|standby| standby[0].clone())
+        .into_iter()
+        .filter(|(_, state)| matches!(state.as_deref(), Some("sync" | "quorum")))
+        .filter_map(|(name, _)| name)
         .collect();
     let (connected, needed) = (waited_for.len(), transaction_end::standbys_needed());
     let waited_for = match connected {
@@ -61,7 +61,8 @@ pub fn twins(facts: &Facts) -> Finding {
         false => "false",
     };
     let query = IDLE_WATCHES.replace("{subscribed}", subscribed);
-    let idle = spi::query(&query, &[LibraryFunction::argument(WATCH)]).swap_remove(0);
+    let (tables, owners): (Option<String>, Option<String>) =
+        spi::query(&query, &[LibraryFunction::argument(WATCH)]).swap_remove(0);
     let received = if facts.fixed.preloaded { shared::statistics().1.twins } else { 0 };
     if received > 0 {
         Finding::doubtful(
@@ -73,7 +74,7 @@ pub fn twins(facts: &Facts) -> Finding {
              the two servers another identity, and restart it. Then call snowflake_stat_reset(), \
              which resets all counters.",
         )
-    } else if let Some(tables) = &idle[0] {
+    } else if let Some(tables) = tables {
         Finding::doubtful(
             format!(
                 "The trigger of snowflake_watch_twins() is not fired by replicated rows of: \
@@ -83,7 +84,7 @@ pub fn twins(facts: &Facts) -> Finding {
         )
     } else {
         let none = "No replicated row with the identity of this server was noticed.";
-        Finding::well(match &idle[1] {
+        Finding::well(match owners {
             None => none.to_owned(),
             Some(owners) => format!(
                 "{none} Idle triggers of these roles are not counted, because they lack the rights \
@@ -116,8 +117,8 @@ pub fn subscriptions(_: &Facts) -> Finding {
     if !may_read_subscriptions() {
         return Finding::well("Not checked: this role may not read pg_subscription.");
     }
-    match spi::query(DISABLED, &[LibraryFunction::argument(WATCH)])[0][0].as_deref() {
-        None => Finding::well("No subscription to a watched table is disabled."),
+    match spi::query(DISABLED, &[LibraryFunction::argument(WATCH)]).swap_remove(0) {
+        None::<String> => Finding::well("No subscription to a watched table is disabled."),
         Some(disabled) => Finding::doubtful(
             format!("These subscriptions to watched tables are disabled: {disabled}."),
             "The log says why. Enable them with ALTER SUBSCRIPTION ... ENABLE, or drop them: until \

@@ -96,9 +96,8 @@ fn without_register(facts: &Facts) -> Finding {
     }
     let mut locked = None;
     for row in spi::query(TABLES_WITH_KEYS, &[LibraryFunction::argument("snowflake_nextval")]) {
-        let [oid, name] = [0, 1].map(|column: usize| row[column].clone().expect("not NULL"));
-        let table = pg_sys::Oid::from(oid.parse::<u32>().expect("an OID"));
-        let has_pages = || is_true(&format!("pg_relation_size({oid}) > 0"));
+        let (table, name): (pg_sys::Oid, String) = row;
+        let has_pages = || is_true(&format!("pg_relation_size({}) > 0", table.to_u32()));
         match transaction::locked_at_once(table, has_pages) {
             Some(true) => {
                 return Finding::doubtful(

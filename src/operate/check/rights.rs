@@ -9,5 +9,5 @@ pub fn may_read(view: &str) -> bool {
 
 /// Returns whether a condition on the role's privileges is true.
 pub fn is_true(condition: &str) -> bool {
-    spi::query(&format!("SELECT {condition}"), &[])[0][0].as_deref() == Some("t")
+    spi::query::<Option<bool>>(&format!("SELECT {condition}"), &[])[0] == Some(true)
 }

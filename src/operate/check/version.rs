@@ -24,8 +24,8 @@ pub fn version(facts: &Facts) -> Finding {
         return Finding::well("Not checked: this role may not read pg_available_extensions.");
     }
     let function = (Some(facts.function.into()), pg_sys::OIDOID);
-    let Some(Ok([Some(extension), files])) =
-        spi::query(VERSIONS, &[function]).pop().map(<[_; 2]>::try_from)
+    let Some((extension, files)) =
+        spi::query::<(String, Option<String>)>(VERSIONS, &[function]).pop()
     else {
         return Finding::unknown();
     };
