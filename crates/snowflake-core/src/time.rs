@@ -14,29 +14,17 @@ pub struct Timestamp(pub i64);
 #[repr(transparent)]
 pub struct Span(pub i64);
 
-impl Timestamp {
-    /// How much later this is than another point in time, or the most that a span can be.
-    pub const fn saturating_sub(self, earlier: Timestamp) -> Span {
-        Span(self.0.saturating_sub(earlier.0))
-    }
-
-    /// The point in time that is so much later, or the last one that there is.
-    pub const fn saturating_add(self, span: Span) -> Timestamp {
-        Timestamp(self.0.saturating_add(span.0))
-    }
-}
-
 impl Span {
-    /// More than any other.
-    pub const MAX: Span = Span(i64::MAX);
     /// No time.
     pub const ZERO: Span = Span(0);
-    /// A second.
+    /// 1000 milliseconds.
     pub const SECOND: Span = Span(1000);
     /// 60 seconds.
     pub const MINUTE: Span = Span(60_000);
     /// 24 hours.
     pub const DAY: Span = Span(24 * 60 * 60 * 1000);
+    /// More than any other.
+    pub const MAX: Span = Span(i64::MAX);
 
     /// Whether this is at most the limit, if there is one.
     #[inline(always)]
@@ -45,40 +33,18 @@ impl Span {
     }
 
     /// The length, whatever the direction.
-    pub const fn abs(self) -> Span {
+    pub fn abs(self) -> Span {
         Span(self.0.abs())
     }
 
-    /// The difference, or the most that a span can be.
-    pub const fn saturating_sub(self, other: Span) -> Span {
-        Span(self.0.saturating_sub(other.0))
-    }
-
-    /// The sum, or the most that a span can be.
-    pub const fn saturating_add(self, other: Span) -> Span {
-        Span(self.0.saturating_add(other.0))
-    }
-
-    /// So many times this, or the most that a span can be.
-    pub const fn saturating_mul(self, times: u32) -> Span {
-        Span(self.0.saturating_mul(times as i64))
+    /// So many times this, or the nearest that there is.
+    pub fn saturating_mul(self, times: u32) -> Span {
+        Span(self.0.saturating_mul(times.into()))
     }
 }
-
-macro_rules! display {
-    ($($of:ty),*) => {$(
-        /// The number of milliseconds.
-        impl fmt::Display for $of {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
-            }
-        }
-    )*};
-}
-display!(Timestamp, Span);
 
 macro_rules! operators {
-    ($($left:ty, $operator:ident $method:ident $right:ty => $result:ident;)*) => {$(
+    ($($left:ident $operator:ident $method:ident $right:ident => $result:ident $($saturating:ident)?;)*) => {$(
         impl $operator<$right> for $left {
             type Output = $result;
 
@@ -87,15 +53,34 @@ macro_rules! operators {
                 $result(self.0.$method(right.0))
             }
         }
+
+        $(impl $left {
+            /// What the operator gives, or the nearest that there is.
+            pub fn $saturating(self, right: $right) -> $result {
+                $result(self.0.$saturating(right.0))
+            }
+        })?
     )*};
 }
 operators! {
-    Timestamp, Sub sub Timestamp => Span;
-    Timestamp, Add add Span => Timestamp;
-    Timestamp, Sub sub Span => Timestamp;
-    Span, Add add Span => Span;
-    Span, Sub sub Span => Span;
+    Timestamp Sub sub Timestamp => Span saturating_sub;
+    Timestamp Add add Span => Timestamp saturating_add;
+    Timestamp Sub sub Span => Timestamp;
+    Span Add add Span => Span saturating_add;
+    Span Sub sub Span => Span saturating_sub;
 }
+
+macro_rules! display {
+    ($($of:ident)*) => {$(
+        /// The number of milliseconds.
+        impl fmt::Display for $of {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+display!(Timestamp Span);
 
 impl AddAssign<Span> for Timestamp {
     fn add_assign(&mut self, span: Span) {
@@ -104,7 +89,7 @@ impl AddAssign<Span> for Timestamp {
 }
 
 impl From<Span> for Duration {
-    /// None where the span is negative.
+    /// Zero where the span is negative.
     fn from(span: Span) -> Duration {
         Duration::from_millis(span.0.max(0) as u64)
     }
