@@ -1,11 +1,7 @@
 //! The pictures of how far back greater IDs can have been issued, and of how many answers are older
 //! than their questions.
 
-use std::ops::Range;
 use std::path::Path;
-
-use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
-use plotters::prelude::*;
 
 #[path = "../../../bench/src/picture.rs"]
 mod picture;
@@ -13,10 +9,10 @@ mod picture;
 use crate::answers;
 use crate::inversions;
 use crate::machine::MILLISECOND;
-use picture::{BLUE, GRAY, GRID, INK, ORANGE};
+use picture::{Axis, BLUE, Color, GRAY, INK, ORANGE, Picture, WIDTH};
 
 /// A line: its name, color and points, and where the name begins, on the axes, beside the line.
-type Line<'a> = (&'a str, RGBColor, Vec<(f64, f64)>, (f64, f64));
+type Line<'a> = (&'a str, Color, Vec<(f64, f64)>, (f64, f64));
 
 /// The x axis, in milliseconds.
 const FROM: f64 = 0.1;
@@ -26,6 +22,10 @@ const POINTS: usize = 400;
 /// The y axis, in percent.
 const LEAST: f64 = 0.01;
 const MOST: f64 = 100.0;
+
+/// The numbers that axes show.
+const POWERS: [f64; 7] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0];
+const TENS: [f64; 7] = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0];
 
 /// Measures, and draws inversions.svg and answers.svg into a directory.
 pub fn draw(directory: &Path, seed: u64) {
@@ -46,8 +46,8 @@ pub fn draw(directory: &Path, seed: u64) {
     draw_lines(
         &directory.join("inversions.svg"),
         "How far out of order can IDs of two servers be?",
-        ("milliseconds by which the greater ID is the older one", FROM..TO),
-        ("pairs that are further out of order", (LEAST..MOST).log_scale()),
+        ("milliseconds by which the greater ID is the older one", (FROM, TO)),
+        ("pairs that are further out of order", (LEAST, MOST)),
         &lines.collect::<Vec<Line>>(),
     );
     let spreads = answers::SPREADS;
@@ -60,9 +60,9 @@ pub fn draw(directory: &Path, seed: u64) {
         "How many answers are older than their question?",
         (
             "milliseconds by which clocks are wrong at most",
-            spreads[0] as f64..spreads[spreads.len() - 1] as f64,
+            (spreads[0] as f64, spreads[spreads.len() - 1] as f64),
         ),
-        ("answers that are older", -1.0..60.0),
+        ("answers that are older", (0.0, 60.0)),
         &[
             ("without observation", ORANGE, points(false), (12.0, 30.0)),
             ("with observation", BLUE, points(true), (12.0, 4.0)),
@@ -71,43 +71,25 @@ pub fn draw(directory: &Path, seed: u64) {
 }
 
 /// Draws lines over a logarithmic axis of milliseconds. The other axis is in percent.
-fn draw_lines<Y>(
+fn draw_lines(
     path: &Path,
     question: &str,
-    (x_name, x): (&str, Range<f64>),
-    (y_name, y): (&str, impl AsRangedCoord<CoordDescType = Y, Value = f64>),
+    (x_name, milliseconds): (&str, (f64, f64)),
+    (y_name, percent): (&str, (f64, f64)),
     lines: &[Line],
-) where
-    Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
-{
-    picture::draw(path, question, 430, |root| {
-        let mut chart = ChartBuilder::on(root)
-            .caption(question, picture::bold())
-            .margin(12)
-            .set_label_area_size(LabelAreaPosition::Left, 80)
-            .set_label_area_size(LabelAreaPosition::Bottom, 50)
-            .build_cartesian_2d(x.log_scale(), y)
-            .expect("a chart");
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(GRID)
-            .axis_style(INK)
-            .x_label_formatter(&|ms| match *ms {
-                1000.0.. => format!("{},000", ms / 1000.0),
-                _ => ms.to_string(),
-            })
-            .y_label_formatter(&|percent| format!("{percent} %"))
-            .x_desc(format!("{x_name}, logarithmic scale"))
-            .y_desc(y_name)
-            .label_style(picture::font(&INK))
-            .draw()
-            .expect("drawn");
-        for (name, color, points, name_at) in lines {
-            let line = LineSeries::new(points.iter().copied(), color.stroke_width(3));
-            chart.draw_series(line).expect("drawn");
-            let name = Text::new(*name, *name_at, picture::font(color));
-            chart.plotting_area().draw(&name).expect("drawn");
-        }
-    });
+) {
+    let mut picture = Picture::new(question, 430.0);
+    picture.title((14.0, 24.0), question, y_name);
+    let x = Axis { places: (96.0, WIDTH - 28.0), values: milliseconds, ticks: POWERS.to_vec() };
+    let ticks = if percent.0 > 0.0 { &POWERS[..] } else { &TENS };
+    let y = Axis { places: (360.0, 76.0), values: percent, ticks: ticks.to_vec() };
+    picture.axes(&x, &y, " %");
+    picture.text((WIDTH / 2.0, 410.0), "middle", INK, &format!("{x_name}, logarithmic scale"));
+    for (name, color, points, (x_name, y_name)) in lines {
+        let points: Vec<_> =
+            points.iter().map(|(ms, percent)| (x.place(*ms), y.place(*percent))).collect();
+        picture.line(&points, 3, *color);
+        picture.text((x.place(*x_name), y.place(*y_name)), "start", *color, name);
+    }
+    picture.write(path);
 }
