@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use snowflake_core::public::{Key, Prefix, id};
+use snowflake_core::outside::public::{Key, Prefix, id};
 
 use crate::effort::Effort;
 use crate::quantiles::quantiles;

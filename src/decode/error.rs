@@ -4,7 +4,7 @@ use crate::pg::report::{self, ErrorReport, Report, wraps};
 use crate::pg::time::display_timestamptz;
 use pgrx::prelude::*;
 use snowflake_core::layout::PartsError;
-use snowflake_core::text::Base62Error;
+use snowflake_core::outside::text::Base62Error;
 
 use crate::promise;
 

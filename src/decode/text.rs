@@ -6,7 +6,7 @@ use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde::Serialize;
 use snowflake_core::layout::Parts;
-use snowflake_core::text::{from_base62, iso8601, to_base62};
+use snowflake_core::outside::text::{from_base62, iso8601, to_base62};
 
 use super::error::Error;
 use super::layout::layout;

@@ -2,9 +2,10 @@
 
 use crate::pg::report::{self, ErrorReport, OnceAMinute};
 use crate::pg::time;
+use snowflake_core::issuer::{Issuer, Start};
 use snowflake_core::jump::{Jump, NOTABLE};
 use snowflake_core::promise::News;
-use snowflake_core::register::{Issuer, NO_TIMELINE, Record, Start};
+use snowflake_core::register::{NO_TIMELINE, Record};
 use snowflake_core::time::{Span, Timestamp};
 
 use super::error::{deleted, jumped};

@@ -2,9 +2,9 @@
 
 use crate::pg::in_recovery;
 use pgrx::prelude::*;
+use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::{Jump, Verdict};
 use snowflake_core::promise::Promise;
-use snowflake_core::register::Issuer;
 use snowflake_core::time::{Span, Timestamp};
 
 use super::error::Error;

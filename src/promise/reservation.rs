@@ -25,9 +25,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use crate::pg::in_recovery;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
+use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::Clocks;
 use snowflake_core::promise::{Effect, Event, Outcome, Promise, Refusal, Unreadable, Wish};
-use snowflake_core::register::{Issuer, Record, RecordError, Writer};
+use snowflake_core::register::{Record, RecordError, Writer};
 use snowflake_core::time::Span;
 
 use super::error::Error;

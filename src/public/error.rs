@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::pg::report::{self, ErrorReport, Report};
 use pgrx::prelude::*;
-use snowflake_core::public::PrefixError;
+use snowflake_core::outside::public::PrefixError;
 
 use super::file::FileError;
 

@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use pgrx::pg_sys;
-use snowflake_core::public::{KeyBytes, KeysError};
+use snowflake_core::outside::public::{KeyBytes, KeysError};
 
 use crate::settings;
 

@@ -10,7 +10,7 @@ use crate::pg::memory::OfProcess;
 use crate::pg::report::Report;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
-use snowflake_core::public::{Key, KeyBytes};
+use snowflake_core::outside::public::{Key, KeyBytes};
 
 use super::error::Error;
 use super::file;

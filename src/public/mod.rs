@@ -14,7 +14,7 @@ use crate::pg::memory::OfProcess;
 use crate::pg::report::OrRaise;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
-use snowflake_core::public::{self, Prefix};
+use snowflake_core::outside::public::{self, Prefix};
 
 use crate::settings;
 use error::Error;

@@ -7,8 +7,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use snowflake_core::defaults::LIMITS;
 use snowflake_core::generator::{Decision, Generator, Limits, Reading, Request};
 use snowflake_core::layout::Layout;
+use snowflake_core::outside::text::{from_base62, iso8601, to_base62};
 use snowflake_core::ring::Ring;
-use snowflake_core::text::{from_base62, iso8601, to_base62};
 use snowflake_core::time::{Span, Timestamp};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);

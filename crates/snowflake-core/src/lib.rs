@@ -7,19 +7,19 @@
 //! - [`call`]: waits, reservations and entries in the log, until a call has its IDs.
 //! - [`condition`]: what has to hold where a server may issue IDs, and the number in its name.
 //! - [`defaults`]: what settings are if nobody sets them.
-//! - [`deleted`]: the IDs of rows that were deleted.
 //! - [`layout`]: how a timestamp, a datacenter, a worker and a sequence make up 63 bits.
 //! - [`epoch`]: the written form of the instant that timestamps count from.
 //! - [`generator`]: (state, clock reading, limits) -> issue, wait or refuse.
+//! - [`fleet`]: rows of other servers.
 //! - [`horizon`]: an ID up to which no row can still appear.
+//! - [`issuer`]: what a server may begin from, given its record, and what it writes.
 //! - [`jump`]: (both clocks then, both clocks now, limit) -> follow the clock or not.
+//! - [`outside`]: IDs as others see them.
 //! - [`reserve`]: which units of a reserve of memory are in use.
 //! - [`ring`]: what the last milliseconds have used.
 //! - [`promise`]: (what has happened) -> what to do next, so that no ID comes twice.
-//! - [`public`]: names of IDs that tell nothing of them, and keys to make and read them.
-//! - [`register`]: the durable record, and what a start may begin from.
+//! - [`register`]: the durable record, and its bytes.
 //! - [`spinlock`]: the steps of the lock that the caller holds.
-//! - [`text`]: an ID in base 62, and a time in ISO 8601.
 //! - [`time`]: points in time, and what lies between them.
 
 #![forbid(unsafe_code)]
@@ -27,17 +27,17 @@
 pub mod call;
 pub mod condition;
 pub mod defaults;
-pub mod deleted;
 pub mod epoch;
+pub mod fleet;
 pub mod generator;
 pub mod horizon;
+pub mod issuer;
 pub mod jump;
 pub mod layout;
+pub mod outside;
 pub mod promise;
-pub mod public;
 pub mod register;
 pub mod reserve;
 pub mod ring;
 pub mod spinlock;
-pub mod text;
 pub mod time;

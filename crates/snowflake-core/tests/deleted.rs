@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use snowflake_core::deleted::{self, Deleted};
+use snowflake_core::fleet::deleted::{self, Deleted};
 
 const KEPT: usize = 8;
 

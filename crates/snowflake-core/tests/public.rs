@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use snowflake_core::public::{self, Key, KeyBytes, KeysError, LENGTH, Prefix, PrefixError};
+use snowflake_core::outside::public::{
+    self, Key, KeyBytes, KeysError, LENGTH, Prefix, PrefixError,
+};
 
 const DIGITS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use snowflake_core::layout::PartsError;
-use snowflake_core::text::{Base62Error, from_base62, iso8601, to_base62};
+use snowflake_core::outside::text::{Base62Error, from_base62, iso8601, to_base62};
 use snowflake_core::time::Timestamp;
 
 fn ids() -> impl Strategy<Value = i64> {

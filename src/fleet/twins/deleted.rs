@@ -8,11 +8,11 @@
 //!
 //! # Locking contract
 //!
-//! One LWLock protects them. While it is held, nothing is done but what [`snowflake_core::deleted`]
+//! One LWLock protects them. While it is held, nothing is done but what [`snowflake_core::fleet::deleted`]
 //! does: no memory is allocated, and no error raised.
 
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
-use snowflake_core::deleted::Deleted;
+use snowflake_core::fleet::deleted::Deleted;
 
 // SAFETY: nobody else names a lock like this.
 static DELETED: PgLwLock<Shared> = unsafe { PgLwLock::new(c"snowflake_deleted") };

@@ -6,10 +6,11 @@ use fastrand::Rng;
 use snowflake_core::call;
 use snowflake_core::defaults::{self, LOOK};
 use snowflake_core::generator::{Decision, Generator, Limits, Observation, Reading, Run, Seen};
+use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::Clocks;
 use snowflake_core::layout::Layout;
 use snowflake_core::promise::{self, Effect, Event, Outcome, Promise, Wish};
-use snowflake_core::register::{Issuer, Writer};
+use snowflake_core::register::Writer;
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
 

@@ -9,9 +9,10 @@ use std::time::Duration;
 use fastrand::Rng;
 use snowflake_core::call;
 use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen};
+use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::promise::{Effect, Event, Promise, Wish};
-use snowflake_core::register::{Issuer, Record, Writer};
+use snowflake_core::register::{Record, Writer};
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
 

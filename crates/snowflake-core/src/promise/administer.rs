@@ -2,8 +2,9 @@
 
 use super::events::{Denial, Effect, Found, Outcome, Refusal, Unreadable, Wish};
 use super::state::{Doing, GiveBack, Promise, SettingFloor, Stage, Then, from_register};
+use crate::issuer::{GoesBack, Issuer};
 use crate::jump::{Clocks, Jump, Reference, Verdict};
-use crate::register::{GoesBack, Issuer, NO_TIMELINE, Record, RecordError};
+use crate::register::{NO_TIMELINE, Record, RecordError};
 use crate::time::Timestamp;
 
 impl Promise {

@@ -1,9 +1,10 @@
 //! What the machine is told, and what it asks for.
 
 use crate::generator::Generator;
+use crate::issuer::{Start, StartAfterAhead, StartError};
 use crate::jump::{Clocks, Jump};
 use crate::layout::Layout;
-use crate::register::{Record, RecordError, Start, StartAfterAhead, StartError, Writer};
+use crate::register::{Record, RecordError, Writer};
 use crate::time::{Span, Timestamp};
 
 /// A position in the WAL.

@@ -43,7 +43,7 @@ pub use events::{
 };
 pub use state::{Promise, Starting};
 
-use crate::register::Issuer;
+use crate::issuer::Issuer;
 use state::{Doing, Then};
 
 impl Promise {

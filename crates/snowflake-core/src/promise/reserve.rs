@@ -3,8 +3,9 @@
 use super::events::{Effect, Event, Found, News, Outcome, Refusal, Wish};
 use super::state::{Doing, Floor, Pending, Promise, Stage, Starting, Then};
 use crate::generator::Generator;
+use crate::issuer::{Issuer, Reservation};
 use crate::jump::{Clocks, Jump, Reference, Verdict};
-use crate::register::{Issuer, Record, Reservation};
+use crate::register::Record;
 use crate::time::Span;
 
 impl Promise {

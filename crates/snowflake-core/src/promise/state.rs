@@ -2,8 +2,9 @@
 
 use super::events::{Effect, News, Outcome, Position, Refusal, Wish};
 use crate::generator::Generator;
+use crate::issuer::{Issuer, Start};
 use crate::jump::{Clocks, Jump, Reference, Verdict};
-use crate::register::{Issuer, Record, Start, Writer};
+use crate::register::{Record, Writer};
 use crate::time::{Span, Timestamp};
 
 /// What the sessions of a server share about the promise.

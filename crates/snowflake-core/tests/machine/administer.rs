@@ -2,12 +2,13 @@
 //! beside its floor and its clocks makes no difference to the model checker.
 
 use snowflake_core::generator::{Generator, RESERVATION};
+use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::{Clocks, Jump};
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::promise::{
     Denial, Effect, Event, Found, News, Outcome, Position, Promise, Refusal, Unreadable, Wish,
 };
-use snowflake_core::register::{Issuer, NO_TIMELINE, Record, RecordError, Writer};
+use snowflake_core::register::{NO_TIMELINE, Record, RecordError, Writer};
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::fixtures::{NOW, WRITER, own, wall};

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use snowflake_core::generator::Generator;
+use snowflake_core::issuer::Issuer;
 use snowflake_core::promise::{Effect, Event, Outcome, Promise, Wish};
-use snowflake_core::register::{Issuer, NO_TIMELINE, Record};
+use snowflake_core::register::{NO_TIMELINE, Record};
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::fixtures::{NOW, WRITER, own, wall};

@@ -2,9 +2,10 @@
 //! by each. The wrong designs are drivers that are wrong.
 
 use snowflake_core::generator::Generator;
+use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::Clocks;
 use snowflake_core::promise::{Effect, Event, News, Outcome, Refusal, Wish};
-use snowflake_core::register::{Issuer, Record, Writer};
+use snowflake_core::register::{Record, Writer};
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::bounds::{Bounds, Design, RESERVATION, Steps, layouts};

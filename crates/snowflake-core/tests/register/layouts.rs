@@ -1,8 +1,9 @@
 //! Layouts that are changed, and confirmed.
 
 use proptest::prelude::*;
+use snowflake_core::issuer::{GoesBack, Issuer, StartError};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
-use snowflake_core::register::{GoesBack, Issuer, Record, StartError};
+use snowflake_core::register::Record;
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::fixtures::{NOW, issuer, own, wall};

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use snowflake_core::generator::{
     Decision, Generator, Limits, RESERVATION, Reading, Request, Run, WaitReason,
 };
-use snowflake_core::register::{Issuer, Record, Reservation};
+use snowflake_core::issuer::{Issuer, Reservation};
+use snowflake_core::register::Record;
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
 

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use snowflake_core::generator::RESERVATION;
+use snowflake_core::issuer::{Issuer, StartAfterAhead, StartError};
 use snowflake_core::jump::{BootClock, Clocks, Reference};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH};
-use snowflake_core::register::{Issuer, NO_TIMELINE, Record, StartAfterAhead, StartError, Writer};
+use snowflake_core::register::{NO_TIMELINE, Record, Writer};
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::fixtures::{NOW, WRITER, issuer, own, wall};

@@ -1,7 +1,7 @@
 //! Text forms: an ID in base 62, and a time in ISO 8601.
 //!
 //! ```
-//! use snowflake_core::text::{from_base62, iso8601, to_base62};
+//! use snowflake_core::outside::text::{from_base62, iso8601, to_base62};
 //! use snowflake_core::time::Timestamp;
 //!
 //! let text = to_base62(1268118639732232192).unwrap();

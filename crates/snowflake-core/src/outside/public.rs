@@ -7,7 +7,7 @@
 //! same ID always has the same name.
 //!
 //! ```
-//! use snowflake_core::public::{Key, Prefix, id};
+//! use snowflake_core::outside::public::{Key, Prefix, id};
 //!
 //! let keys = [Key::new(&[7; 16])];
 //! let orders = Prefix::new("ord").unwrap();
@@ -22,7 +22,7 @@ use aes::Aes128;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use sha2::{Digest, Sha256};
 
-use crate::text::{DIGITS, value};
+use crate::outside::text::{DIGITS, value};
 
 /// The number of digits behind the prefix: 62 to the power of 22 is more than 2 to the power of
 /// 128.
