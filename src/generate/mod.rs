@@ -15,7 +15,6 @@ use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 use snowflake_core::call;
 use snowflake_core::generator::{Decision, Limits, Reading, Request, Seen};
-use snowflake_core::promise::Wish;
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::generate::currval::issued;
@@ -144,8 +143,8 @@ impl call::Session for Caller<'_> {
         Ok(began.elapsed())
     }
 
-    fn reserve(&mut self, wish: Wish) -> Result<(), Error> {
-        Ok(reservation::reserve(self.fixed, wish)?)
+    fn reserve(&mut self, request: snowflake_core::promise::Request) -> Result<(), Error> {
+        Ok(reservation::reserve(self.fixed, request)?)
     }
 
     fn log_step_back(&mut self, lead: Span, is_held: bool) -> Result<(), Error> {

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 
 use pgrx::prelude::*;
 use snowflake_core::horizon::{Lookup, Reader, Snapshot};
-use snowflake_core::promise::Wish;
+use snowflake_core::promise::Request;
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::generator::{horizon_memory, shared};
@@ -51,7 +51,7 @@ pub fn horizon() -> Result<i64, Error> {
         // Nothing was issued since the server started: the horizon is where IDs begin.
         reservation::reserve(
             fixed,
-            Wish::Reserve { timestamp: Timestamp(i64::MIN), lead: Span::ZERO },
+            Request::Reserve { timestamp: Timestamp(i64::MIN), lead: Span::ZERO },
         )?;
     }
     if settings::REUSE_WINDOW.get() == 0 && shared::generator().reuses() {

@@ -7,7 +7,7 @@ use crate::pg::{in_recovery, worker};
 use pgrx::bgworkers::{BackgroundWorker, SignalWakeFlags};
 use pgrx::prelude::*;
 use snowflake_core::defaults::LOOK;
-use snowflake_core::promise::Wish;
+use snowflake_core::promise::Request;
 
 use super::{reservation, restored_copy, upstream};
 use crate::settings;
@@ -42,7 +42,7 @@ pub extern "C-unwind" fn snowflake_upstream_main(_argument: pg_sys::Datum) {
     let fixed = settings::fixed();
     if restored_copy::is_restored() {
         // Where the register cannot be used, no ID is issued.
-        let _ = reservation::administer(fixed, Wish::NoteCopy);
+        let _ = reservation::administer(fixed, Request::NoteCopy);
     } else if fixed.identity.is_some() {
         // What refuses it, such as a clock that is wrong, refuses IDs, too, and may be set right.
         while reservation::reserve_promoted(fixed).is_err() {

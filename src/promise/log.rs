@@ -4,7 +4,7 @@ use crate::pg::report::{self, ErrorReport, OnceAMinute};
 use crate::pg::time;
 use snowflake_core::issuer::{Issuer, Start};
 use snowflake_core::jump::{Jump, NOTABLE};
-use snowflake_core::promise::News;
+use snowflake_core::promise::Notice;
 use snowflake_core::register::{NO_TIMELINE, Record};
 use snowflake_core::time::{Span, Timestamp};
 
@@ -170,11 +170,11 @@ impl Logged {
 
 impl LogEntry {
     /// The entry about what this server did; `None` if there is nothing to say.
-    pub fn of(news: News, issuer: &Issuer) -> Option<LogEntry> {
-        Some(match news {
-            News::Created { after } => LogEntry::Created { after },
-            News::SteppedAhead(jump) => LogEntry::SteppedAhead(jump),
-            News::Began { record: recorded, start, ahead_of_upstream } => {
+    pub fn of(notice: Notice, issuer: &Issuer) -> Option<LogEntry> {
+        Some(match notice {
+            Notice::Created { after } => LogEntry::Created { after },
+            Notice::SteppedAhead(jump) => LogEntry::SteppedAhead(jump),
+            Notice::Began { record: recorded, start, ahead_of_upstream } => {
                 let began = Began::new(recorded, issuer, start, ahead_of_upstream);
                 if began.changes().is_empty() {
                     return None;

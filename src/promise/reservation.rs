@@ -27,7 +27,7 @@ use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::Clocks;
-use snowflake_core::promise::{Effect, Event, Outcome, Promise, Refusal, Unreadable, Wish};
+use snowflake_core::promise::{Effect, Event, Outcome, Promise, Refusal, Request, Unreadable};
 use snowflake_core::register::{Record, RecordError, Writer};
 use snowflake_core::time::Span;
 
@@ -91,10 +91,10 @@ fn locked<T>(
 
 /// Makes a reservation for an ID. The first call of an incarnation begins it, and the caller asks
 /// again.
-pub fn reserve(fixed: &Fixed, wish: Wish) -> Result<(), Error> {
+pub fn reserve(fixed: &Fixed, request: Request) -> Result<(), Error> {
     fixed.require_identity()?;
     refuse_in_recovery("generate snowflake IDs")?;
-    achieve(fixed, wish, Closed::NOTHING).map(|_| ())
+    achieve(fixed, request, Closed::NOTHING).map(|_| ())
 }
 
 /// Reserves because this server was promoted, if it was, and nobody has taken an ID since. 55000 where
@@ -103,7 +103,7 @@ pub fn reserve_promoted(fixed: &Fixed) -> Result<(), Error> {
     fixed.require_identity()?;
     let issuer = issuer(fixed);
     while issuer.is_promoted(&Ok(record()?)) {
-        achieve(fixed, Wish::Promoted, Closed::NOTHING)?;
+        achieve(fixed, Request::Promoted, Closed::NOTHING)?;
     }
     Ok(())
 }
@@ -117,30 +117,30 @@ pub fn end_reuse() -> Result<(), Error> {
 }
 
 /// Does what an administrator wants.
-pub fn administer(fixed: &Fixed, wish: Wish) -> Result<Outcome, Error> {
-    let closed = match wish {
-        Wish::SetFloor { .. } => register::close_deleted(),
+pub fn administer(fixed: &Fixed, request: Request) -> Result<Outcome, Error> {
+    let closed = match request {
+        Request::SetFloor { .. } => register::close_deleted(),
         _ => Closed::NOTHING,
     };
-    achieve(fixed, wish, closed)
+    achieve(fixed, request, closed)
 }
 
-/// Takes the lock, and does what the machine asks for until the wish has come to its end.
-fn achieve(fixed: &Fixed, wish: Wish, closed: Closed) -> Result<Outcome, Error> {
+/// Takes the lock, and does what the machine asks for until the request has come to its end.
+fn achieve(fixed: &Fixed, request: Request, closed: Closed) -> Result<Outcome, Error> {
     let issuer = issuer(fixed);
     locked(|protected, entries| {
         let Protected { promise, logged } = protected;
-        let (outcome, news) = match (Turn { promise, issuer: &issuer }).drive(wish, &closed)? {
-            Effect::Finish(outcome, news) => (outcome, news),
+        let (outcome, notice) = match (Turn { promise, issuer: &issuer }).drive(request, &closed)? {
+            Effect::Finish(outcome, notice) => (outcome, notice),
             Effect::Refuse(refusal) => {
-                if matches!(refusal, Refusal::ClockAhead(_)) && wish.is_for_an_id() {
+                if matches!(refusal, Refusal::ClockAhead(_)) && request.is_for_an_id() {
                     shared::count(|statistics| statistics.steps_refused += 1);
                 }
                 return Err(refusal.into());
             }
             _ => unreachable!("nothing has failed"),
         };
-        entries.extend(news.and_then(|news| logged.due(LogEntry::of(news, &issuer)?)));
+        entries.extend(notice.and_then(|notice| logged.due(LogEntry::of(notice, &issuer)?)));
         if let Outcome::Reserved { floor } = outcome {
             shared::count(|statistics| statistics.reservations += 1);
             if register::is_gone() {
@@ -158,9 +158,9 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    fn drive(&mut self, wish: Wish, closed: &Closed) -> Result<Effect, Error> {
+    fn drive(&mut self, request: Request, closed: &Closed) -> Result<Effect, Error> {
         let mut failed = None;
-        let last = self.promise.drive(self.issuer, Event::Wanted(wish), |effect| {
+        let last = self.promise.drive(self.issuer, Event::Wanted(request), |effect| {
             perform(effect, closed).map_err(|error| failed = Some(error)).ok()
         });
         failed.map_or(Ok(last), Err)

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::generator::{Decision, Limits, Observation, Reading, Request, Run, Seen, WaitReason};
-use crate::promise::Wish;
+use crate::promise;
 use crate::time::{Span, Timestamp};
 
 /// The most IDs that one call takes at once.
@@ -49,7 +49,7 @@ pub trait Session {
     fn wait(&mut self, until: Timestamp, longest: Span) -> Result<Duration, Self::Error>;
 
     /// Makes a reservation.
-    fn reserve(&mut self, wish: Wish) -> Result<(), Self::Error>;
+    fn reserve(&mut self, request: promise::Request) -> Result<(), Self::Error>;
 
     /// Logs that the clock is behind by so much, because it was set back, and whether the step is held
     /// or unused IDs are issued. Where there is no log, nothing.
@@ -71,13 +71,13 @@ pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<R
         seen = match session.take(reading, want, &Limits { max_wait, ..*limits })? {
             Decision::Issue(run) => return Ok(run),
             Decision::IssueAndReserve(run) => {
-                session.reserve(Wish::ReserveEarly)?;
+                session.reserve(promise::Request::ReserveEarly)?;
                 return Ok(run);
             }
             Decision::Queue { run, until, reserve } => {
                 session.wait(until, limits.max_queue)?;
                 if reserve {
-                    session.reserve(Wish::ReserveEarly)?;
+                    session.reserve(promise::Request::ReserveEarly)?;
                 }
                 return Ok(run);
             }
@@ -101,7 +101,7 @@ pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<R
                 Some(seen)
             }
             Decision::Reserve { timestamp } => {
-                session.reserve(Wish::Reserve { timestamp, lead: Span::ZERO })?;
+                session.reserve(promise::Request::Reserve { timestamp, lead: Span::ZERO })?;
                 None
             }
             refusal @ (Decision::Refuse { .. } | Decision::EndOfField) => {
@@ -120,12 +120,12 @@ pub fn observe<S, E>(
     timestamp: Timestamp,
     max_lead: Span,
     mut ask: impl FnMut(&mut S) -> Option<Observation>,
-    mut reserve: impl FnMut(&mut S, Wish) -> Result<(), E>,
+    mut reserve: impl FnMut(&mut S, promise::Request) -> Result<(), E>,
 ) -> Result<Observation, E> {
     loop {
         match ask(session) {
             None | Some(Observation::Reserve { .. }) => {
-                reserve(session, Wish::Reserve { timestamp, lead: max_lead })?;
+                reserve(session, promise::Request::Reserve { timestamp, lead: max_lead })?;
             }
             Some(observation) => return Ok(observation),
         }

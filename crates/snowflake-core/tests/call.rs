@@ -8,7 +8,7 @@ use snowflake_core::defaults;
 use snowflake_core::generator::{
     Decision, Generator, Limits, Reading, Request, Run, Seen, WaitReason,
 };
-use snowflake_core::promise::Wish;
+use snowflake_core::promise;
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
 
@@ -36,8 +36,8 @@ impl Session for Script {
         Ok(self.1)
     }
 
-    fn reserve(&mut self, wish: Wish) -> Result<(), Decision> {
-        self.2.push(format!("{wish:?}"));
+    fn reserve(&mut self, request: promise::Request) -> Result<(), Decision> {
+        self.2.push(format!("{request:?}"));
         Ok(())
     }
 

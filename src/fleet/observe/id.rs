@@ -74,7 +74,7 @@ pub fn observe(id: i64) -> Result<bool, Error> {
         *is_above = above;
         Some(observation)
     };
-    let reserve = |_: &mut bool, wish| reservation::reserve(fixed, wish);
+    let reserve = |_: &mut bool, request| reservation::reserve(fixed, request);
     let observation = call::observe(&mut is_above, parts.timestamp, max_lead, ask, reserve)?;
     if is_above
         && is_own(fixed, &parts)

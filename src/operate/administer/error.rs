@@ -3,7 +3,7 @@
 use crate::pg::report::{self, ErrorReport, Report, wraps};
 use crate::pg::time;
 use pgrx::prelude::*;
-use snowflake_core::promise::Denial;
+use snowflake_core::promise::Rejection;
 
 use crate::promise;
 use crate::promise::refused;
@@ -15,7 +15,7 @@ pub enum Error {
     /// As a session that takes an ID might get it.
     Promise(promise::Error),
     /// The request would make IDs come back, or run far ahead of the clock.
-    Denied(Denial),
+    Denied(Rejection),
     /// Something that only a superuser may do.
     NotSuperuser {
         /// The act, as "set the floor of snowflake IDs".
@@ -31,7 +31,7 @@ impl Report for Error {
     fn report(self) -> ErrorReport {
         match self {
             Error::Promise(error) => error.report(),
-            Error::Denied(denial) => report_of(denial),
+            Error::Denied(rejection) => report_of(rejection),
             Error::NotSuperuser { what } => report::new(
                 PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
                 format!("must be superuser to {what}"),
@@ -45,10 +45,10 @@ impl Report for Error {
     }
 }
 
-fn report_of(denial: Denial) -> ErrorReport {
-    match denial {
-        Denial::NoIdentity => settings::fixed().no_identity().report(),
-        Denial::IdentityOfOriginal => refused(
+fn report_of(rejection: Rejection) -> ErrorReport {
+    match rejection {
+        Rejection::NoIdentity => settings::fixed().no_identity().report(),
+        Rejection::IdentityOfOriginal => refused(
             "this server has the datacenter and worker ID of the one that it was copied from",
         )
         .set_detail("If both run, they issue the same IDs.")
@@ -57,7 +57,7 @@ fn report_of(denial: Denial) -> ErrorReport {
                  again. If the other one never runs again, confirm with SELECT \
                  snowflake_confirm('system_identifier', force => true).",
         ),
-        Denial::LayoutGoesBack { recorded, floor } => {
+        Rejection::LayoutGoesBack { recorded, floor } => {
             refused("the configured snowflake.epoch and widths would issue IDs again")
                 .set_detail(format!(
                     "The layout was {} for datacenter, worker and sequence. Under the \
@@ -70,13 +70,15 @@ fn report_of(denial: Denial) -> ErrorReport {
                          earlier epoch or a larger sum of widths.",
                 )
         }
-        Denial::FloorLowered { floor } => refused("the floor of snowflake IDs must not be lowered")
-            .set_detail(format!(
-                "IDs up to {} might have been issued, and would be issued again.",
-                time::display(floor)
-            ))
-            .set_hint("To lower it anyway, pass force => true."),
-        Denial::FloorAhead { lead } => {
+        Rejection::FloorLowered { floor } => {
+            refused("the floor of snowflake IDs must not be lowered")
+                .set_detail(format!(
+                    "IDs up to {} might have been issued, and would be issued again.",
+                    time::display(floor)
+                ))
+                .set_hint("To lower it anyway, pass force => true.")
+        }
+        Rejection::FloorAhead { lead } => {
             refused(&format!("the floor would be {} ahead of the clock", time::interval(lead)))
                 .set_detail(
                     "That is more than snowflake.max_backward_step. IDs would run that far \

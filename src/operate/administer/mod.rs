@@ -9,7 +9,7 @@ use crate::pg::{in_recovery, transaction};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
-use snowflake_core::promise::{Outcome, Wish};
+use snowflake_core::promise::{Outcome, Request};
 
 use crate::decode::layout::{stored_results, timestamp_in};
 use crate::fleet::database_layout;
@@ -45,7 +45,7 @@ fn snowflake_set_floor(
     let fixed = authorized("set the floor of snowflake IDs").or_raise();
     transaction::refuse_read_only(c"snowflake_set_floor()");
     let floor = timestamp_in(fixed.layout, ts).or_raise();
-    let outcome = achieve(fixed, Wish::SetFloor { floor, force }).or_raise();
+    let outcome = achieve(fixed, Request::SetFloor { floor, force }).or_raise();
     transaction_end::let_commit_wait();
     if let Outcome::FloorSet { issued } = outcome
         && floor < issued
@@ -75,25 +75,25 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     // SAFETY: the function is strict, and its arguments are a text and a bool.
     let (what, force) = unsafe { (text_argument(fcinfo, 0), pg_getarg(fcinfo, 1) == Some(true)) };
     let mut is_confirmed = false;
-    let wish = match what.as_str() {
+    let request = match what.as_str() {
         "layout" => {
             // SAFETY: PostgreSQL calls with a function.
             let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
             is_confirmed = database_layout::record(function, fixed.layout).or_raise();
-            Wish::ConfirmLayout
+            Request::ConfirmLayout
         }
         "system_identifier" => {
-            Wish::ConfirmSystemIdentifier { force, has_identity: fixed.identity.is_some() }
+            Request::ConfirmSystemIdentifier { force, has_identity: fixed.identity.is_some() }
         }
-        "clock" => Wish::ConfirmClock,
+        "clock" => Request::ConfirmClock,
         _ => Error::NoSuchConfirmation(what).raise(),
     };
-    is_confirmed |= achieve(fixed, wish).or_raise() == Outcome::Confirmed(true);
+    is_confirmed |= achieve(fixed, request).or_raise() == Outcome::Confirmed(true);
     if is_confirmed {
         transaction_end::let_commit_wait();
-        let risk = match wish {
-            Wish::ConfirmLayout => risk_of_layout(),
-            Wish::ConfirmClock => report::message(
+        let risk = match request {
+            Request::ConfirmLayout => risk_of_layout(),
+            Request::ConfirmClock => report::message(
                 "If the clock is wrong, IDs run ahead of the true time for as long as it takes to \
                  catch up.",
             ),
@@ -141,9 +141,9 @@ fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
     Ok(fixed)
 }
 
-fn achieve(fixed: &Fixed, wish: Wish) -> Result<Outcome, Error> {
-    match administer(fixed, wish)? {
-        Outcome::Denied(denial) => Err(Error::Denied(denial)),
+fn achieve(fixed: &Fixed, request: Request) -> Result<Outcome, Error> {
+    match administer(fixed, request)? {
+        Outcome::Denied(rejection) => Err(Error::Denied(rejection)),
         outcome => Ok(outcome),
     }
 }

@@ -9,7 +9,7 @@ use snowflake_core::generator::{Decision, Generator, Limits, Observation, Readin
 use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::Clocks;
 use snowflake_core::layout::Layout;
-use snowflake_core::promise::{self, Effect, Event, Outcome, Promise, Wish};
+use snowflake_core::promise::{self, Effect, Event, Outcome, Promise, Request};
 use snowflake_core::register::Writer;
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
@@ -151,14 +151,14 @@ impl Cluster {
         matches!(came.expect("a right clock"), Observation::Followed { .. })
     }
 
-    /// Does what the machine asks for until the wish has come to its end, as a session does with the
+    /// Does what the machine asks for until the request has come to its end, as a session does with the
     /// lock held.
-    fn achieve(&mut self, rng: &mut Rng, at: &mut i64, wish: Wish) -> Result<(), Refusal> {
+    fn achieve(&mut self, rng: &mut Rng, at: &mut i64, request: Request) -> Result<(), Refusal> {
         let issuer = self.issuer();
         let Cluster { machine, memory, wal, ignored, timeline, .. } = self;
         let Memory { promise, generator, reserved } = memory;
         let has_begun = promise.has_begun();
-        let last = promise.drive(&issuer, Event::Wanted(wish), |effect| {
+        let last = promise.drive(&issuer, Event::Wanted(request), |effect| {
             Some(match effect {
                 Effect::ReadClocks => Event::Clocks(machine.clocks(*at)),
                 Effect::Look => Event::Looked(*generator),
@@ -170,9 +170,9 @@ impl Cluster {
                 }
                 Effect::Write(record) => {
                     // A start may write the record of the timeline before.
-                    let durable_at = match wish {
+                    let durable_at = match request {
                         _ if !has_begun => *at,
-                        Wish::ReserveEarly => *at + rng.i64(0..LOOK.0 * MILLISECOND),
+                        Request::ReserveEarly => *at + rng.i64(0..LOOK.0 * MILLISECOND),
                         _ => i64::MAX,
                     };
                     Event::Written(wal.log(durable_at, *timeline, record))
@@ -358,8 +358,8 @@ impl call::Session for Client<'_> {
         Ok(Duration::from_micros((*self.at - began) as u64))
     }
 
-    fn reserve(&mut self, wish: Wish) -> Result<(), Refusal> {
-        self.cluster.achieve(self.rng, self.at, wish)
+    fn reserve(&mut self, request: Request) -> Result<(), Refusal> {
+        self.cluster.achieve(self.rng, self.at, request)
     }
 }
 

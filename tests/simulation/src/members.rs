@@ -11,7 +11,7 @@ use snowflake_core::call;
 use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen};
 use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::{BootClock, Clocks};
-use snowflake_core::promise::{Effect, Event, Promise, Wish};
+use snowflake_core::promise::{Effect, Event, Promise, Request};
 use snowflake_core::register::{Record, Writer};
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
@@ -252,7 +252,7 @@ impl Members {
                 (promoted.leads, promoted.memory) = (true, fresh());
                 self.leader = member;
             }
-            Happening::Work(member) => self.achieve(member, Wish::Promoted),
+            Happening::Work(member) => self.achieve(member, Request::Promoted),
             Happening::Rewind(member) => {
                 let wal = self.members[self.leader].wal.clone();
                 let rewound = &mut self.members[member];
@@ -263,7 +263,7 @@ impl Members {
             Happening::Observe(member, lead) => self.observe(member, lead),
             Happening::SetFloor(member, by) => {
                 let floor = self.members[member].clock(self.at) + by;
-                self.achieve(member, Wish::SetFloor { floor, force: false });
+                self.achieve(member, Request::SetFloor { floor, force: false });
             }
         }
     }
@@ -294,15 +294,15 @@ impl Members {
         assert!(came.is_ok());
     }
 
-    /// Does what the machine asks for until the wish has come to its end. All WAL is durable at once.
-    fn achieve(&mut self, number: usize, wish: Wish) {
+    /// Does what the machine asks for until the request has come to its end. All WAL is durable at once.
+    fn achieve(&mut self, number: usize, request: Request) {
         let issuer = self.issuer(number);
         let elapsed = BOOT + (self.at - START);
         let now = self.members[number].clock(self.at);
         let boot = BootClock { boot: number as u128 + 1, elapsed };
         let found = self.members[number].record();
         let Member { wal, memory: Memory { promise, generator }, .. } = &mut self.members[number];
-        promise.drive(&issuer, Event::Wanted(wish), |effect| {
+        promise.drive(&issuer, Event::Wanted(request), |effect| {
             Some(match effect {
                 Effect::ReadClocks => Event::Clocks(Clocks { wall: now, boot }),
                 Effect::Look => Event::Looked(*generator),
@@ -388,8 +388,8 @@ impl call::Session for Client<'_> {
         Ok(Duration::ZERO)
     }
 
-    fn reserve(&mut self, wish: Wish) -> Result<(), Decision> {
-        self.0.achieve(self.1, wish);
+    fn reserve(&mut self, request: Request) -> Result<(), Decision> {
+        self.0.achieve(self.1, request);
         Ok(())
     }
 }

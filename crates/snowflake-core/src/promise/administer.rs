@@ -1,6 +1,6 @@
 //! What an administrator sets and confirms.
 
-use super::events::{Denial, Effect, Found, Outcome, Refusal, Unreadable, Wish};
+use super::events::{Effect, Found, Outcome, Refusal, Rejection, Request, Unreadable};
 use super::state::{Doing, GiveBack, Promise, SettingFloor, Stage, Then, from_register};
 use crate::issuer::{GoesBack, Issuer};
 use crate::jump::{Clocks, Jump, Reference, Verdict};
@@ -82,31 +82,31 @@ impl Promise {
             return Some(Then::Refuse(Refusal::ClockAhead(jump)));
         }
         let lead = floor.saturating_sub(clocks.wall);
-        let denial = if !lead.is_within(issuer.max_backward_step) {
-            Denial::FloorAhead { lead }
+        let rejection = if !lead.is_within(issuer.max_backward_step) {
+            Rejection::FloorAhead { lead }
         } else if floor < issued {
-            Denial::FloorLowered { floor: issued }
+            Rejection::FloorLowered { floor: issued }
         } else {
             return None;
         };
-        Some(Then::Finish(Outcome::Denied(denial), None))
+        Some(Then::Finish(Outcome::Denied(rejection), None))
     }
 
     /// Writes the record that confirms a change, if there is anything to confirm.
     pub(super) fn confirm(
         &mut self,
         issuer: &Issuer,
-        wish: Wish,
+        request: Request,
         found: Found,
         clocks: Clocks,
         timestamp: Timestamp,
     ) -> Effect {
-        let changed = match wish {
-            Wish::ConfirmSystemIdentifier { force, has_identity } => {
+        let changed = match request {
+            Request::ConfirmSystemIdentifier { force, has_identity } => {
                 copied(issuer, found, force, has_identity)
             }
-            Wish::ConfirmLayout => changed_layout(issuer, found),
-            Wish::NoteCopy => self.noted(issuer, found),
+            Request::ConfirmLayout => changed_layout(issuer, found),
+            Request::NoteCopy => self.noted(issuer, found),
             _ => return self.confirm_clock(issuer, found, clocks, timestamp),
         };
         match changed {
@@ -187,8 +187,8 @@ fn nothing_found(found: Found) -> Then {
     }
 }
 
-fn denied(denial: Denial) -> Then {
-    Then::Finish(Outcome::Denied(denial), None)
+fn denied(rejection: Rejection) -> Then {
+    Then::Finish(Outcome::Denied(rejection), None)
 }
 
 /// The record of the system that this one was copied from, as one of this system. Without force, not
@@ -199,9 +199,9 @@ fn copied(issuer: &Issuer, found: Found, force: bool, has_identity: bool) -> Res
     if record.system_identifier == system_identifier {
         Err(NOTHING_TO_CONFIRM)
     } else if !has_identity {
-        Err(denied(Denial::NoIdentity))
+        Err(denied(Rejection::NoIdentity))
     } else if issuer.writer.has_identity_of(&record.writer) && !force {
-        Err(denied(Denial::IdentityOfOriginal))
+        Err(denied(Rejection::IdentityOfOriginal))
     } else {
         // By force, its original never runs again.
         let copy_of = record.copy_of.filter(|_| !force);
@@ -214,7 +214,7 @@ fn changed_layout(issuer: &Issuer, found: Found) -> Result<Record, Then> {
     let Ok(Some(record)) = found else { return Err(nothing_found(found)) };
     match issuer.confirm_layout(&record) {
         Ok(changed) => changed.ok_or(NOTHING_TO_CONFIRM),
-        Err(GoesBack) => Err(denied(Denial::LayoutGoesBack {
+        Err(GoesBack) => Err(denied(Rejection::LayoutGoesBack {
             recorded: record.other_than(issuer.layout),
             floor: record.floor,
         })),

@@ -13,7 +13,7 @@ pub type Position = u64;
 /// What a session wants. It has the lock from here until [`Effect::Finish`], [`Effect::Refuse`] or
 /// [`Effect::Stop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum Request {
     /// Issue IDs of this timestamp, which might be needed so far ahead of the clock. The generator is
     /// asked again afterwards, whatever came of it.
     Reserve {
@@ -55,7 +55,7 @@ pub enum Wish {
 pub enum Event {
     /// A session has taken the lock, and wants this. Whatever a session before it left undone is
     /// given up.
-    Wanted(Wish),
+    Wanted(Request),
     /// What the clocks say.
     Clocks(Clocks),
     /// The generator as it was when it was looked at, or before it was frozen.
@@ -110,14 +110,14 @@ pub enum Effect {
     /// Put this generator in the place of the present one: [`Event::Done`].
     Restart(Generator),
     /// Nothing more: release the lock, and log what is worth it.
-    Finish(Outcome, Option<News>),
+    Finish(Outcome, Option<Notice>),
     /// Nothing more: release the lock, and raise this.
     Refuse(Refusal),
     /// Nothing more after [`Event::Failed`], and nothing to say: raise the error of the effect.
     Stop,
 }
 
-/// What came of a wish.
+/// What came of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The generator can be asked again.
@@ -135,13 +135,13 @@ pub enum Outcome {
     /// Whether there was something to confirm.
     Confirmed(bool),
     /// What an administrator wants is not done.
-    Denied(Denial),
+    Denied(Rejection),
 }
 
 /// What an administrator should know.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is copied")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum News {
+pub enum Notice {
     /// There was no register, so one was created.
     Created {
         /// Where IDs start.
@@ -242,7 +242,7 @@ impl From<StartAfterAhead> for Refusal {
 
 /// Why something is not done that an administrator wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Denial {
+pub enum Rejection {
     /// The floor is below what has been issued.
     FloorLowered {
         /// The floor as it is.
@@ -266,14 +266,14 @@ pub enum Denial {
     NoIdentity,
 }
 
-impl Wish {
+impl Request {
     /// Whether it is a session's that takes an ID.
     pub fn is_for_an_id(self) -> bool {
-        matches!(self, Wish::Reserve { .. } | Wish::ReserveEarly)
+        matches!(self, Request::Reserve { .. } | Request::ReserveEarly)
     }
 
     /// Whether it is to issue IDs, and not an administrator's.
     pub fn is_reservation(self) -> bool {
-        self.is_for_an_id() || self == Wish::Promoted
+        self.is_for_an_id() || self == Request::Promoted
     }
 }

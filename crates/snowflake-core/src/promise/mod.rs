@@ -39,7 +39,7 @@ mod state;
 use std::mem;
 
 pub use events::{
-    Denial, Effect, Event, Found, News, Outcome, Position, Refusal, Unreadable, Wish,
+    Effect, Event, Found, Notice, Outcome, Position, Refusal, Rejection, Request, Unreadable,
 };
 pub use state::{Promise, Starting};
 
@@ -72,35 +72,35 @@ impl Promise {
     /// What to do next. `issuer` is the server, with its settings as they are now.
     pub fn handle(&mut self, issuer: &Issuer, event: Event) -> Effect {
         match (mem::take(&mut self.doing), event) {
-            (doing, Event::Wanted(wish)) => self.give_up(issuer, doing, Then::Begin(wish)),
+            (doing, Event::Wanted(request)) => self.give_up(issuer, doing, Then::Begin(request)),
             (doing, Event::Failed) => self.give_up(issuer, doing, Then::Stop),
-            (Doing::ReadingClocks(wish), Event::Clocks(clocks)) => {
+            (Doing::ReadingClocks(request), Event::Clocks(clocks)) => {
                 // Nobody takes an ID of a later millisecond before a new floor is in force.
-                let is_floor = matches!(wish, Wish::SetFloor { .. });
+                let is_floor = matches!(request, Request::SetFloor { .. });
                 let effect = if is_floor { Effect::Freeze } else { Effect::Look };
-                self.wait(Doing::Looking(wish, clocks), effect)
+                self.wait(Doing::Looking(request, clocks), effect)
             }
-            (Doing::Looking(wish, clocks), Event::Looked(generator)) => match self.published {
-                Some(floor) if wish.is_reservation() => {
-                    self.reserve(issuer, wish, clocks, &generator, floor)
+            (Doing::Looking(request, clocks), Event::Looked(generator)) => match self.published {
+                Some(floor) if request.is_reservation() => {
+                    self.reserve(issuer, request, clocks, &generator, floor)
                 }
                 _ => {
-                    let doing = Doing::Reading(wish, clocks, generator.timestamp());
+                    let doing = Doing::Reading(request, clocks, generator.timestamp());
                     self.wait(doing, Effect::Read)
                 }
             },
-            (Doing::Reading(wish, clocks, timestamp), Event::Read(found)) => match wish {
-                Wish::Promoted if !issuer.is_promoted(&found) => {
+            (Doing::Reading(request, clocks, timestamp), Event::Read(found)) => match request {
+                Request::Promoted if !issuer.is_promoted(&found) => {
                     Effect::Finish(Outcome::AskAgain, None)
                 }
-                _ if wish.is_reservation() => self.start(issuer, found, clocks),
-                Wish::SetFloor { floor, force } => {
+                _ if request.is_reservation() => self.start(issuer, found, clocks),
+                Request::SetFloor { floor, force } => {
                     self.set_floor(issuer, found, clocks, timestamp, floor, force)
                 }
-                _ => self.confirm(issuer, wish, found, clocks, timestamp),
+                _ => self.confirm(issuer, request, found, clocks, timestamp),
             },
-            (Doing::Writing(wish, clocks, jump), Event::Written(position)) => {
-                self.written(wish, clocks, jump, position)
+            (Doing::Writing(request, clocks, jump), Event::Written(position)) => {
+                self.written(request, clocks, jump, position)
             }
             (Doing::Flushing(then), Event::Flushed(position)) => self.raise(position, then),
             (Doing::Raising(then), Event::Done) => {

@@ -1,6 +1,6 @@
 //! Reservations, and what a start begins from.
 
-use super::events::{Effect, Event, Found, News, Outcome, Refusal, Wish};
+use super::events::{Effect, Event, Found, Notice, Outcome, Refusal, Request};
 use super::state::{Doing, Floor, Pending, Promise, Stage, Starting, Then};
 use crate::generator::Generator;
 use crate::issuer::{Issuer, Reservation};
@@ -14,19 +14,20 @@ impl Promise {
     pub(super) fn reserve(
         &mut self,
         issuer: &Issuer,
-        wish: Wish,
+        request: Request,
         clocks: Clocks,
         generator: &Generator,
         published: Floor,
     ) -> Effect {
         let ask_again = Effect::Finish(Outcome::AskAgain, None);
-        let timestamp = match wish {
-            Wish::Reserve { timestamp, lead } => {
+        let timestamp = match request {
+            Request::Reserve { timestamp, lead } => {
                 if timestamp <= generator.floor() {
                     return ask_again;
                 }
                 if let Some(position) = self.pending.and_then(|pending| pending.position) {
-                    return self.wait(Doing::Flushing(Then::Begin(wish)), Effect::Flush(position));
+                    return self
+                        .wait(Doing::Flushing(Then::Begin(request)), Effect::Flush(position));
                 }
                 if !generator.may_need(timestamp, clocks.wall.saturating_add(lead)) {
                     // The clock was set back while this session waited: it reads the clock again.
@@ -50,13 +51,13 @@ impl Promise {
         let record = Record { copy_of: self.copy_of.flatten(), ..record };
         let floor = Floor { floor: record.floor, reserve_after };
         self.pending = Some(Pending { floor, position: None });
-        self.wait(Doing::Writing(wish, clocks, jump), Effect::Write(record))
+        self.wait(Doing::Writing(request, clocks, jump), Effect::Write(record))
     }
 
     /// The record of a reservation was written.
     pub(super) fn written(
         &mut self,
-        wish: Wish,
+        request: Request,
         clocks: Clocks,
         jump: Option<Jump>,
         position: u64,
@@ -66,8 +67,8 @@ impl Promise {
         pending.position = Some(position);
         let outcome = Outcome::Reserved { floor: pending.floor.floor };
         let then = Then::Finish(outcome, jump);
-        match wish {
-            Wish::ReserveEarly => {
+        match request {
+            Request::ReserveEarly => {
                 self.wait(Doing::Leaving(None, then), Effect::FlushSoon(position))
             }
             _ => self.wait(Doing::Flushing(then), Effect::Flush(position)),
@@ -133,11 +134,11 @@ impl Promise {
                 self.pending = None;
                 self.reference = Some(reference);
                 self.copy_of = Some(copy_of);
-                let news = match record {
-                    Some(record) => News::Began { record, start, ahead_of_upstream },
-                    None => News::Created { after: start.after },
+                let notice = match record {
+                    Some(record) => Notice::Began { record, start, ahead_of_upstream },
+                    None => Notice::Created { after: start.after },
                 };
-                Effect::Finish(Outcome::AskAgain, Some(news))
+                Effect::Finish(Outcome::AskAgain, Some(notice))
             }
             _ => self.mistaken(issuer, Doing::Starting(stage, starting), event),
         }

@@ -1,6 +1,6 @@
 //! What the machine has to remember, and how what was begun goes on or is given up.
 
-use super::events::{Effect, News, Outcome, Position, Refusal, Wish};
+use super::events::{Effect, Notice, Outcome, Position, Refusal, Request};
 use crate::generator::Generator;
 use crate::issuer::{Issuer, Start};
 use crate::jump::{Clocks, Jump, Reference, Verdict};
@@ -49,12 +49,12 @@ pub(super) struct Pending {
 pub(super) enum Doing {
     #[default]
     Nothing,
-    ReadingClocks(Wish),
-    Looking(Wish, Clocks),
+    ReadingClocks(Request),
+    Looking(Request, Clocks),
     /// With the generator's timestamp.
-    Reading(Wish, Clocks, Timestamp),
+    Reading(Request, Clocks, Timestamp),
     /// A record that makes timestamps available, by these clocks, which might have jumped.
-    Writing(Wish, Clocks, Option<Jump>),
+    Writing(Request, Clocks, Option<Jump>),
     /// The record that is pending, to publish its floor.
     Flushing(Then),
     Raising(Then),
@@ -70,7 +70,7 @@ pub(super) enum Doing {
 /// What follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Then {
-    Begin(Wish),
+    Begin(Request),
     Finish(Outcome, Option<Jump>),
     Refuse(Refusal),
     Stop,
@@ -124,32 +124,32 @@ impl Promise {
 
     pub(super) fn go_on(&mut self, then: Then) -> Effect {
         match then {
-            Then::Begin(wish) => self.begin(wish),
-            Then::Finish(outcome, jump) => Effect::Finish(outcome, jump.map(News::SteppedAhead)),
+            Then::Begin(request) => self.begin(request),
+            Then::Finish(outcome, jump) => Effect::Finish(outcome, jump.map(Notice::SteppedAhead)),
             Then::Refuse(refusal) => Effect::Refuse(refusal),
             Then::Stop => Effect::Stop,
         }
     }
 
     /// A new session has taken the lock.
-    pub(super) fn begin(&mut self, wish: Wish) -> Effect {
+    pub(super) fn begin(&mut self, request: Request) -> Effect {
         let is_written = self.pending.is_some_and(|pending| pending.position.is_some());
-        match wish {
+        match request {
             // A floor was set meanwhile: the next call begins above it.
-            Wish::ReserveEarly if !self.has_begun() => Effect::Finish(Outcome::AskAgain, None),
-            Wish::ReserveEarly if is_written => {
+            Request::ReserveEarly if !self.has_begun() => Effect::Finish(Outcome::AskAgain, None),
+            Request::ReserveEarly if is_written => {
                 let then = Then::Finish(Outcome::AskAgain, None);
                 self.wait(Doing::Flushing(then), Effect::AskFlushed)
             }
-            _ => self.wait(Doing::ReadingClocks(wish), Effect::ReadClocks),
+            _ => self.wait(Doing::ReadingClocks(request), Effect::ReadClocks),
         }
     }
 
     /// Leaves what was begun as it has to be left, and goes on.
     pub(super) fn give_up(&mut self, issuer: &Issuer, doing: Doing, then: Then) -> Effect {
         let give_back = match doing {
-            Doing::Looking(Wish::SetFloor { .. }, _)
-            | Doing::Reading(Wish::SetFloor { .. }, ..) => self.published.map(GiveBack::Raise),
+            Doing::Looking(Request::SetFloor { .. }, _)
+            | Doing::Reading(Request::SetFloor { .. }, ..) => self.published.map(GiveBack::Raise),
             // The register might hold the one floor or the other.
             Doing::SettingFloor(_, setting) => Some(GiveBack::Restart(setting.timestamp)),
             Doing::Leaving(give_back, _) => give_back,

@@ -1,4 +1,4 @@
-//! Every effect of an administrator's wishes, with the record that it writes. What a record holds
+//! Every effect of an administrator's requests, with the record that it writes. What a record holds
 //! beside its floor and its clocks makes no difference to the model checker.
 
 use snowflake_core::generator::{Generator, RESERVATION};
@@ -6,7 +6,8 @@ use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::{Clocks, Jump};
 use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::promise::{
-    Denial, Effect, Event, Found, News, Outcome, Position, Promise, Refusal, Unreadable, Wish,
+    Effect, Event, Found, Notice, Outcome, Position, Promise, Refusal, Rejection, Request,
+    Unreadable,
 };
 use snowflake_core::register::{NO_TIMELINE, Record, RecordError, Writer};
 use snowflake_core::time::{Span, Timestamp};
@@ -49,10 +50,10 @@ pub fn answer(effect: Effect, found: Found, now: Clocks) -> Event {
 }
 
 /// Does everything that the promise asks for, and returns it but for the questions.
-fn effects_of(promise: &mut Promise, wish: Wish, found: Found, now: Clocks) -> Vec<Effect> {
+fn effects_of(promise: &mut Promise, request: Request, found: Found, now: Clocks) -> Vec<Effect> {
     use Effect::{AskFlushed, Freeze, Look, Read, ReadClocks};
     let mut effects = Vec::new();
-    let last = promise.drive(&issuer(), Event::Wanted(wish), |effect| {
+    let last = promise.drive(&issuer(), Event::Wanted(request), |effect| {
         if !matches!(effect, ReadClocks | Look | Freeze | Read | AskFlushed) {
             effects.push(effect);
         }
@@ -65,11 +66,11 @@ fn effects_of(promise: &mut Promise, wish: Wish, found: Found, now: Clocks) -> V
 /// One that has begun, from its own record.
 pub fn begun() -> Promise {
     let mut promise = Promise::default();
-    let reserve = Wish::Reserve { timestamp: NOW, lead: Span::ZERO };
+    let reserve = Request::Reserve { timestamp: NOW, lead: Span::ZERO };
     let began = effects_of(&mut promise, reserve, Ok(Some(own())), wall(LATER));
     assert!(matches!(
         began.last(),
-        Some(Effect::Finish(Outcome::AskAgain, Some(News::Began { .. })))
+        Some(Effect::Finish(Outcome::AskAgain, Some(Notice::Began { .. })))
     ));
     promise
 }
@@ -79,16 +80,16 @@ fn generator(timestamp: Timestamp) -> Generator {
     Generator::starting_after(timestamp, Span::MAX, issuer().layout.last_timestamp())
 }
 
-fn effects(wish: Wish, found: Found) -> Vec<Effect> {
-    effects_of(&mut Promise::default(), wish, found, wall(LATER))
+fn effects(request: Request, found: Found) -> Vec<Effect> {
+    effects_of(&mut Promise::default(), request, found, wall(LATER))
 }
 
-fn set(floor: Timestamp) -> Wish {
-    Wish::SetFloor { floor, force: false }
+fn set(floor: Timestamp) -> Request {
+    Request::SetFloor { floor, force: false }
 }
 
-fn forced(floor: Timestamp) -> Wish {
-    Wish::SetFloor { floor, force: true }
+fn forced(floor: Timestamp) -> Request {
+    Request::SetFloor { floor, force: true }
 }
 
 /// The register holds the record before the generator begins above its floor.
@@ -101,8 +102,8 @@ fn is_set(record: Record, issued: Timestamp) -> Vec<Effect> {
     ]
 }
 
-fn is_denied(denial: Denial) -> Vec<Effect> {
-    vec![Effect::Finish(Outcome::Denied(denial), None)]
+fn is_denied(rejection: Rejection) -> Vec<Effect> {
+    vec![Effect::Finish(Outcome::Denied(rejection), None)]
 }
 
 fn is_refused(unreadable: Found) -> Vec<Effect> {
@@ -153,10 +154,10 @@ fn a_floor_is_neither_lowered_nor_too_far_ahead() {
     for floor in [NOW, LATER + DAY] {
         assert_eq!(effects(set(floor), Ok(Some(own))), is_set(at(floor), NOW));
     }
-    let lowered = is_denied(Denial::FloorLowered { floor: NOW });
+    let lowered = is_denied(Rejection::FloorLowered { floor: NOW });
     assert_eq!(effects(set(NOW - Span(1)), Ok(Some(own))), lowered);
     assert_eq!(effects(forced(NOW - Span(1)), Ok(Some(own))), is_set(at(NOW - Span(1)), NOW));
-    let ahead = is_denied(Denial::FloorAhead { lead: DAY + Span(1) });
+    let ahead = is_denied(Rejection::FloorAhead { lead: DAY + Span(1) });
     assert_eq!(effects(set(LATER + DAY + Span(1)), Ok(Some(own))), ahead);
     assert_eq!(
         effects(forced(LATER + DAY + Span(1)), Ok(Some(own))),
@@ -177,16 +178,16 @@ fn a_clock_that_has_jumped_is_confirmed_and_a_floor_does_not_confirm_it() {
     // As far as it is beyond the floor and its margin, where the next ID would begin.
     let by = Jump::Measured(DAY * 2 - Span(5000));
     let mut promise = Promise::default();
-    let mut ask = |wish, found| effects_of(&mut promise, wish, found, jumped());
+    let mut ask = |request, found| effects_of(&mut promise, request, found, jumped());
     let refused = ask(set(NOW + DAY * 2), Ok(Some(own())));
     assert_eq!(refused, [Effect::Refuse(Refusal::ClockAhead(by))]);
     let confirmed = Record { written: jumped(), ..own() };
-    assert_eq!(ask(Wish::ConfirmClock, Ok(Some(own()))), is_written(confirmed));
-    assert_eq!(ask(Wish::ConfirmClock, Ok(Some(confirmed))), [NOTHING_TO_CONFIRM]);
-    assert_eq!(ask(Wish::ConfirmClock, Ok(None)), [NOTHING_TO_CONFIRM]);
-    assert_eq!(ask(Wish::ConfirmClock, DAMAGED), is_refused(DAMAGED));
+    assert_eq!(ask(Request::ConfirmClock, Ok(Some(own()))), is_written(confirmed));
+    assert_eq!(ask(Request::ConfirmClock, Ok(Some(confirmed))), [NOTHING_TO_CONFIRM]);
+    assert_eq!(ask(Request::ConfirmClock, Ok(None)), [NOTHING_TO_CONFIRM]);
+    assert_eq!(ask(Request::ConfirmClock, DAMAGED), is_refused(DAMAGED));
     let refusal = Refusal::OtherSystem { recorded: 8, writer: of_another().writer };
-    assert_eq!(ask(Wish::ConfirmClock, Ok(Some(of_another()))), [Effect::Refuse(refusal)]);
+    assert_eq!(ask(Request::ConfirmClock, Ok(Some(of_another()))), [Effect::Refuse(refusal)]);
 }
 
 /// A session that wants to reserve early can get its turn after a floor was set. The next ID begins
@@ -194,10 +195,10 @@ fn a_clock_that_has_jumped_is_confirmed_and_a_floor_does_not_confirm_it() {
 #[test]
 fn nothing_is_reserved_early_before_an_id_has_begun() {
     let mut promise = begun();
-    let mut ask = |wish| effects_of(&mut promise, wish, Ok(Some(own())), wall(LATER));
-    assert_ne!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
+    let mut ask = |request| effects_of(&mut promise, request, Ok(Some(own())), wall(LATER));
+    assert_ne!(ask(Request::ReserveEarly), [ASK_AGAIN]);
     ask(set(NOW + Span(60_000)));
-    assert_eq!(ask(Wish::ReserveEarly), [ASK_AGAIN]);
+    assert_eq!(ask(Request::ReserveEarly), [ASK_AGAIN]);
 }
 
 /// A session that sets a floor has frozen the generator. It gives it back with the floor that it had,
@@ -235,28 +236,28 @@ fn a_failure_leaves_no_generator_frozen() {
 #[test]
 fn a_clock_is_confirmed_without_a_register() {
     let mut promise = begun();
-    let mut confirm = || effects_of(&mut promise, Wish::ConfirmClock, DAMAGED, jumped());
+    let mut confirm = || effects_of(&mut promise, Request::ConfirmClock, DAMAGED, jumped());
     assert_eq!(confirm(), [CONFIRMED]);
     assert_eq!(confirm(), [NOTHING_TO_CONFIRM]);
 }
 
 #[test]
 fn a_copy_continues_with_the_record_of_its_original() {
-    let confirm = |force, has_identity| Wish::ConfirmSystemIdentifier { force, has_identity };
+    let confirm = |force, has_identity| Request::ConfirmSystemIdentifier { force, has_identity };
     let taken = |record| Record { system_identifier: 7, timeline: NO_TIMELINE, ..record };
     let other = of_another();
     let same = Record { writer: issuer().writer, ..other };
-    for (wish, found, expected) in [
+    for (request, found, expected) in [
         (confirm(false, true), Ok(Some(other)), is_written(taken(other))),
         (confirm(true, true), Ok(Some(other)), is_written(taken(other))),
-        (confirm(false, true), Ok(Some(same)), is_denied(Denial::IdentityOfOriginal)),
+        (confirm(false, true), Ok(Some(same)), is_denied(Rejection::IdentityOfOriginal)),
         (confirm(true, true), Ok(Some(same)), is_written(taken(same))),
-        (confirm(true, false), Ok(Some(other)), is_denied(Denial::NoIdentity)),
+        (confirm(true, false), Ok(Some(other)), is_denied(Rejection::NoIdentity)),
         (confirm(false, true), Ok(Some(own())), vec![NOTHING_TO_CONFIRM]),
         (confirm(false, true), Ok(None), vec![NOTHING_TO_CONFIRM]),
         (confirm(true, true), DAMAGED, is_refused(DAMAGED)),
     ] {
-        assert_eq!(effects(wish, found), expected, "{wish:?} of {found:?}");
+        assert_eq!(effects(request, found), expected, "{request:?} of {found:?}");
     }
 }
 
@@ -268,18 +269,18 @@ fn a_layout_is_confirmed_unless_ids_would_go_back() {
     let narrower = layout(epoch, Widths { sequence: widths.sequence - 1, ..widths });
     let later = layout(epoch + DAY * 365, widths);
     let earlier = layout(epoch - DAY * 365, widths);
-    let confirm = |layout| effects(Wish::ConfirmLayout, Ok(Some(Record { layout, ..own() })));
+    let confirm = |layout| effects(Request::ConfirmLayout, Ok(Some(Record { layout, ..own() })));
     // On a later timeline, a lost server might have issued IDs up to a margin above the floor.
     let floor = NOW + Span(5000);
     let changed =
         |layout| Record { layout, floor, timeline: 4, confirmed: Some(Layout::TWITTER), ..own() };
     assert_eq!(confirm(narrower), is_written(changed(narrower)));
     assert_eq!(confirm(later), is_written(changed(later)));
-    let back = Denial::LayoutGoesBack { recorded: earlier, floor: NOW };
+    let back = Rejection::LayoutGoesBack { recorded: earlier, floor: NOW };
     assert_eq!(confirm(earlier), is_denied(back));
     assert_eq!(confirm(Layout::TWITTER), [NOTHING_TO_CONFIRM]);
-    assert_eq!(effects(Wish::ConfirmLayout, Ok(None)), [NOTHING_TO_CONFIRM]);
-    assert_eq!(effects(Wish::ConfirmLayout, DAMAGED), is_refused(DAMAGED));
+    assert_eq!(effects(Request::ConfirmLayout, Ok(None)), [NOTHING_TO_CONFIRM]);
+    assert_eq!(effects(Request::ConfirmLayout, DAMAGED), is_refused(DAMAGED));
 }
 
 /// It begins, and then puts the floor above the clock, although nobody takes an ID. Once the record is
@@ -287,14 +288,14 @@ fn a_layout_is_confirmed_unless_ids_would_go_back() {
 #[test]
 fn a_promoted_server_reserves_without_an_id() {
     let mut promise = Promise::default();
-    let mut ask = |found| effects_of(&mut promise, Wish::Promoted, found, wall(LATER));
+    let mut ask = |found| effects_of(&mut promise, Request::Promoted, found, wall(LATER));
     let began = ask(Ok(Some(own())));
     assert!(matches!(
         began[..],
         [
             Effect::SyncEntry,
             Effect::Restart(_),
-            Effect::Finish(Outcome::AskAgain, Some(News::Began { .. }))
+            Effect::Finish(Outcome::AskAgain, Some(Notice::Began { .. }))
         ]
     ));
     let reserved = ask(Ok(Some(own())));
@@ -310,12 +311,12 @@ fn a_promoted_server_reserves_without_an_id() {
     for found in [Ok(None), Ok(Some(record))] {
         let mut promise = Promise::default();
         assert!(!issuer().is_promoted(&found));
-        assert_eq!(effects_of(&mut promise, Wish::Promoted, found, wall(LATER)), [ASK_AGAIN]);
+        assert_eq!(effects_of(&mut promise, Request::Promoted, found, wall(LATER)), [ASK_AGAIN]);
         assert!(!promise.has_begun());
     }
     let refused = Effect::Refuse(Refusal::Register(Unreadable::Record(RecordError::Damaged)));
     assert_eq!(
-        effects_of(&mut Promise::default(), Wish::Promoted, DAMAGED, wall(LATER)),
+        effects_of(&mut Promise::default(), Request::Promoted, DAMAGED, wall(LATER)),
         [refused]
     );
 }
@@ -326,9 +327,9 @@ fn a_promoted_server_does_not_follow_a_clock_that_jumped() {
     let mut promise = Promise::default();
     promise.hear(wall(LATER));
     let now = wall(LATER + DAY * 2);
-    let mut ask = || effects_of(&mut promise, Wish::Promoted, Ok(Some(own())), now).pop();
+    let mut ask = || effects_of(&mut promise, Request::Promoted, Ok(Some(own())), now).pop();
     assert!(matches!(ask(), Some(Effect::Finish(Outcome::AskAgain, _))));
     assert!(matches!(ask(), Some(Effect::Refuse(Refusal::ClockAhead(_)))));
-    assert!(Wish::Promoted.is_reservation() && !Wish::Promoted.is_for_an_id());
-    assert!(Wish::ReserveEarly.is_reservation() && Wish::ReserveEarly.is_for_an_id());
+    assert!(Request::Promoted.is_reservation() && !Request::Promoted.is_for_an_id());
+    assert!(Request::ReserveEarly.is_reservation() && Request::ReserveEarly.is_for_an_id());
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use snowflake_core::generator::Generator;
 use snowflake_core::issuer::Issuer;
-use snowflake_core::promise::{Effect, Event, Outcome, Promise, Wish};
+use snowflake_core::promise::{Effect, Event, Outcome, Promise, Request};
 use snowflake_core::register::{NO_TIMELINE, Record};
 use snowflake_core::time::{Span, Timestamp};
 
@@ -34,12 +34,12 @@ fn restored() -> Server {
 }
 
 impl Server {
-    /// Does what the wish asks for, but for the effect of this number, which fails. Returns what came
+    /// Does what the request asks for, but for the effect of this number, which fails. Returns what came
     /// of it.
-    fn want(&mut self, wish: Wish, failing: Option<usize>) -> Option<Outcome> {
+    fn want(&mut self, request: Request, failing: Option<usize>) -> Option<Outcome> {
         let Server { issuer, promise, generator, register, durable, now } = self;
         let mut effects = 0;
-        let last = promise.drive(issuer, Event::Wanted(wish), |effect| {
+        let last = promise.drive(issuer, Event::Wanted(request), |effect| {
             effects += 1;
             if failing == Some(effects) {
                 return Some(Event::Failed);
@@ -79,9 +79,9 @@ impl Server {
         }
     }
 
-    fn reserve(&self) -> Wish {
+    fn reserve(&self) -> Request {
         let used = self.generator.timestamp().max(self.generator.floor()).max(self.now);
-        Wish::Reserve { timestamp: used + Span(1), lead: Span::DAY }
+        Request::Reserve { timestamp: used + Span(1), lead: Span::DAY }
     }
 
     /// Takes an ID, for which it reserves.
@@ -93,7 +93,7 @@ impl Server {
     }
 
     fn note(&mut self) {
-        self.want(Wish::NoteCopy, None);
+        self.want(Request::NoteCopy, None);
     }
 
     /// Starts again, with what is durable.
@@ -109,7 +109,7 @@ impl Server {
     }
 
     fn set_floor(&mut self) {
-        let set = self.want(Wish::SetFloor { floor: self.register.floor, force: false }, None);
+        let set = self.want(Request::SetFloor { floor: self.register.floor, force: false }, None);
         assert!(matches!(set, Some(Outcome::FloorSet { .. })), "{set:?}");
     }
 
@@ -151,21 +151,21 @@ const EVENTS: [(&str, Act); 10] = [
     }),
     ("a floor that is too far ahead", |server| {
         server.issuer.max_backward_step = Some(Span::DAY);
-        let denied =
-            server.want(Wish::SetFloor { floor: server.now + Span::DAY * 2, force: false }, None);
+        let denied = server
+            .want(Request::SetFloor { floor: server.now + Span::DAY * 2, force: false }, None);
         assert!(matches!(denied, Some(Outcome::Denied(_))), "{denied:?}");
     }),
     ("confirmations", |server| {
-        let confirm = Wish::ConfirmSystemIdentifier { force: false, has_identity: true };
-        for wish in [Wish::ConfirmClock, Wish::ConfirmLayout, confirm] {
-            server.want(wish, None);
+        let confirm = Request::ConfirmSystemIdentifier { force: false, has_identity: true };
+        for request in [Request::ConfirmClock, Request::ConfirmLayout, confirm] {
+            server.want(request, None);
         }
     }),
     ("what fails before a floor is written", |server| {
-        let far = Wish::SetFloor { floor: server.register.floor, force: true };
-        for wish in [server.reserve(), Wish::ReserveEarly, Wish::NoteCopy, far] {
+        let far = Request::SetFloor { floor: server.register.floor, force: true };
+        for request in [server.reserve(), Request::ReserveEarly, Request::NoteCopy, far] {
             for failing in 1..5 {
-                server.want(wish, Some(failing));
+                server.want(request, Some(failing));
             }
         }
     }),
@@ -244,7 +244,7 @@ fn a_system_identifier_that_is_confirmed_by_force_settles_a_copy() {
     server.take();
     server.restart();
     server.issuer.system_identifier = 8;
-    server.want(Wish::ConfirmSystemIdentifier { force: true, has_identity: true }, None);
+    server.want(Request::ConfirmSystemIdentifier { force: true, has_identity: true }, None);
     assert_eq!(server.durable, Record { copy_of: None, ..server.durable });
     assert_eq!(server.durable.timeline, NO_TIMELINE);
     assert!(!server.might_be_a_twin());

@@ -1,7 +1,7 @@
 //! Cases beyond the bounds of the models: a second early reservation, before the record of the first
 //! one is durable, and a clock before the epoch.
 
-use snowflake_core::promise::{Effect, Event, Promise, Refusal, Wish};
+use snowflake_core::promise::{Effect, Event, Promise, Refusal, Request};
 use snowflake_core::time::Span;
 
 use crate::administer::{answer, begun};
@@ -11,7 +11,7 @@ use crate::fixtures::{NOW, issuer, own, wall};
 /// durable.
 fn reserve_early(promise: &mut Promise, durable: u64) -> Vec<Effect> {
     let mut effects = Vec::new();
-    promise.drive(&issuer(&own()), Event::Wanted(Wish::ReserveEarly), |effect| {
+    promise.drive(&issuer(&own()), Event::Wanted(Request::ReserveEarly), |effect| {
         effects.push(effect);
         Some(match effect {
             Effect::AskFlushed => Event::Flushed(durable),

@@ -3,7 +3,7 @@
 
 use snowflake_core::generator::{self, Limits};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
-use snowflake_core::promise::Wish;
+use snowflake_core::promise::Request;
 use snowflake_core::time::Span;
 
 pub const RESERVATION: i64 = generator::RESERVATION.0;
@@ -130,7 +130,7 @@ pub struct Bounds {
     /// the clock, by force or not; confirm; observe an ID so far ahead of the clock.
     pub administrations: u8,
     pub floors: &'static [(i64, bool)],
-    pub confirmations: &'static [Wish],
+    pub confirmations: &'static [Request],
     pub observed: &'static [i64],
     pub max_observed_lead: i64,
     /// The number of times that an effect fails, or a session ends between two.
@@ -246,7 +246,7 @@ pub fn jumps(design: Design) -> Bounds {
         max_forward_step: Some(LIMIT),
         passes: &[3 * LIMIT],
         administrations: 1,
-        confirmations: &[Wish::ConfirmClock],
+        confirmations: &[Request::ConfirmClock],
         ..everything(design)
     }
 }
@@ -324,7 +324,7 @@ pub fn promotions(design: Design) -> Bounds {
         offsets: &[0, 2 * LIMIT, -2 * LIMIT, LIMIT / 2],
         max_forward_step: Some(LIMIT),
         administrations: 1,
-        confirmations: &[Wish::ConfirmClock, Wish::Promoted],
+        confirmations: &[Request::ConfirmClock, Request::Promoted],
         ..failovers(design)
     }
 }
@@ -371,7 +371,7 @@ pub fn refused(design: Design) -> Bounds {
         max_forward_step: Some(LIMIT),
         administrations: 2,
         floors: &[(RESERVATION / 2, false), (-2 * LIMIT, true)],
-        confirmations: &[Wish::ConfirmClock],
+        confirmations: &[Request::ConfirmClock],
         observed: &[],
         failures: 0,
         ..interrupted(design)
@@ -391,8 +391,8 @@ pub fn changes(design: Design) -> Bounds {
         administrations: 2,
         floors: &[(RESERVATION / 2, false)],
         confirmations: &[
-            Wish::ConfirmLayout,
-            Wish::ConfirmSystemIdentifier { force: true, has_identity: true },
+            Request::ConfirmLayout,
+            Request::ConfirmSystemIdentifier { force: true, has_identity: true },
         ],
         observed: &[],
         changes: 1,
@@ -407,7 +407,7 @@ pub fn restored(design: Design) -> Bounds {
         moves: &[2 * RESERVATION],
         crashes: 2,
         floors: &[(RESERVATION / 2, false)],
-        confirmations: &[Wish::NoteCopy],
+        confirmations: &[Request::NoteCopy],
         observed: &[],
         failures: 0,
         restores: 1,

@@ -1,6 +1,6 @@
 //! The events that can happen in a world, their results, and the invariants.
 
-use snowflake_core::promise::{Promise, Wish};
+use snowflake_core::promise::{Promise, Request};
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
 use stateright::{Model, Property};
@@ -122,7 +122,7 @@ impl Model for Bounds {
             } else if world.counts.administrations < self.administrations
                 && (self.rushes.is_empty() || world.lag.is_some())
             {
-                actions.extend(self.wishes(world.clock).map(Action::Administer));
+                actions.extend(self.requests(world.clock).map(Action::Administer));
             }
             if self.rushes.is_empty() {
                 actions.extend((0..BACKENDS).map(Action::Step));
@@ -201,8 +201,8 @@ impl Model for Bounds {
                 next.sessions[number] = next.step(self, world.sessions[number].clone())?;
             }
             Action::Fail(number, how) => {
-                let Session::Do(wish, effect) = world.sessions[number] else { return None };
-                next.sessions[number] = next.fail(self, wish, effect, how);
+                let Session::Do(request, effect) = world.sessions[number] else { return None };
+                next.sessions[number] = next.fail(self, request, effect, how);
                 next.counts.failures += 1;
             }
             Action::FlushWal => next.flushed = next.wal.len(),
@@ -359,11 +359,11 @@ impl Model for Bounds {
 
 impl Bounds {
     /// Lists the acts of an administrator that are possible at this time of the clock.
-    fn wishes(&self, clock: Timestamp) -> impl Iterator<Item = Session> {
+    fn requests(&self, clock: Timestamp) -> impl Iterator<Item = Session> {
         let floors = self.floors.iter().map(move |&(ahead, force)| {
-            Session::Want(Wish::SetFloor { floor: clock + Span(ahead), force })
+            Session::Want(Request::SetFloor { floor: clock + Span(ahead), force })
         });
-        let confirmations = self.confirmations.iter().map(|wish| Session::Want(*wish));
+        let confirmations = self.confirmations.iter().map(|request| Session::Want(*request));
         let observed = self
             .observed
             .iter()

@@ -4,7 +4,7 @@
 use snowflake_core::generator::Generator;
 use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::Clocks;
-use snowflake_core::promise::{Effect, Event, News, Outcome, Refusal, Wish};
+use snowflake_core::promise::{Effect, Event, Notice, Outcome, Refusal, Request};
 use snowflake_core::register::{Record, Writer};
 use snowflake_core::time::{Span, Timestamp};
 
@@ -41,58 +41,68 @@ impl World {
     }
 
     /// The session has taken the lock.
-    pub fn begin(&mut self, bounds: &Bounds, wish: Wish) -> Session {
-        let told = match wish {
-            Wish::Reserve { timestamp, .. } if bounds.design == Design::ReserveForOldReadings => {
-                Wish::Reserve { timestamp, lead: Span::MAX }
+    pub fn begin(&mut self, bounds: &Bounds, request: Request) -> Session {
+        let told = match request {
+            Request::Reserve { timestamp, .. }
+                if bounds.design == Design::ReserveForOldReadings =>
+            {
+                Request::Reserve { timestamp, lead: Span::MAX }
             }
-            wish => wish,
+            request => request,
         };
-        self.go_on(bounds, wish, Event::Wanted(told))
+        self.go_on(bounds, request, Event::Wanted(told))
     }
 
     /// Does the effect, and what follows from it without a step of anybody else.
-    pub fn act(&mut self, bounds: &Bounds, wish: Wish, effect: Effect) -> Session {
-        let event = self.perform(bounds, wish, effect);
-        self.go_on(bounds, wish, event)
+    pub fn act(&mut self, bounds: &Bounds, request: Request, effect: Effect) -> Session {
+        let event = self.perform(bounds, request, effect);
+        self.go_on(bounds, request, event)
     }
 
-    fn go_on(&mut self, bounds: &Bounds, wish: Wish, event: Event) -> Session {
+    fn go_on(&mut self, bounds: &Bounds, request: Request, event: Event) -> Session {
         let is_seen = |effect| matches!(effect, Effect::Flush(_) | Effect::Raise { .. });
         let pauses = |effect| bounds.steps == Steps::Each || is_seen(effect);
-        match self.drive(bounds, wish, event, pauses) {
-            Effect::Finish(outcome, news) => return self.finish(bounds, wish, outcome, news),
+        match self.drive(bounds, request, event, pauses) {
+            Effect::Finish(outcome, notice) => {
+                return self.finish(bounds, request, outcome, notice);
+            }
             Effect::Refuse(Refusal::ClockAhead(_))
-                if wish.is_reservation() && self.confirmed == Some(self.ahead_then) =>
+                if request.is_reservation() && self.confirmed == Some(self.ahead_then) =>
             {
                 self.broken = Some("a clock that was confirmed is refused");
             }
             Effect::Refuse(_) | Effect::Stop => {}
-            effect => return Session::Do(wish, effect),
+            effect => return Session::Do(request, effect),
         }
-        self.leave(bounds, wish)
+        self.leave(bounds, request)
     }
 
     /// Up to an effect before which others may come.
     fn drive(
         &mut self,
         bounds: &Bounds,
-        wish: Wish,
+        request: Request,
         event: Event,
         pauses: impl Fn(Effect) -> bool,
     ) -> Effect {
         let (mut promise, issuer) = (self.promise, self.issuer(bounds));
         let last = promise.drive(&issuer, event, |effect| {
-            (!pauses(effect)).then(|| self.perform(bounds, wish, effect))
+            (!pauses(effect)).then(|| self.perform(bounds, request, effect))
         });
         self.promise = promise;
         last
     }
 
     /// The effect fails, or the session ends.
-    pub fn fail(&mut self, bounds: &Bounds, wish: Wish, effect: Effect, how: Failure) -> Session {
+    pub fn fail(
+        &mut self,
+        bounds: &Bounds,
+        request: Request,
+        effect: Effect,
+        how: Failure,
+    ) -> Session {
         if how.is_done {
-            self.perform(bounds, wish, effect);
+            self.perform(bounds, request, effect);
         } else if let Effect::Create(record) | Effect::Overwrite(record) = effect
             && self.buffer.is_none()
         {
@@ -102,18 +112,18 @@ impl World {
         }
         if how.is_told {
             // The effects that are left cannot fail.
-            self.drive(bounds, wish, Event::Failed, |_| false);
+            self.drive(bounds, request, Event::Failed, |_| false);
         }
-        self.leave(bounds, wish)
+        self.leave(bounds, request)
     }
 
     /// The lock is released.
-    fn leave(&mut self, bounds: &Bounds, wish: Wish) -> Session {
+    fn leave(&mut self, bounds: &Bounds, request: Request) -> Session {
         self.ahead_then = 0;
-        match wish {
-            Wish::ReserveEarly => Session::Read { seen: None },
-            Wish::Reserve { .. } if !is_to_observe(wish) => Session::Read { seen: None },
-            Wish::Reserve { timestamp, .. } => match (bounds.design, self.judged_by) {
+        match request {
+            Request::ReserveEarly => Session::Read { seen: None },
+            Request::Reserve { .. } if !is_to_observe(request) => Session::Read { seen: None },
+            Request::Reserve { timestamp, .. } => match (bounds.design, self.judged_by) {
                 (Design::JudgeBeforeTheLock, Some(now)) => Session::Observe { timestamp, now },
                 _ => Session::Look { timestamp },
             },
@@ -124,28 +134,28 @@ impl World {
     fn finish(
         &mut self,
         bounds: &Bounds,
-        wish: Wish,
+        request: Request,
         outcome: Outcome,
-        news: Option<News>,
+        notice: Option<Notice>,
     ) -> Session {
-        if let Some(News::Began { .. } | News::Created { .. }) = news {
+        if let Some(Notice::Began { .. } | Notice::Created { .. }) = notice {
             self.began = self.elapsed;
             self.base_of_primary.get_or_insert(self.generator.timestamp());
         }
-        match (wish, outcome) {
-            (Wish::ConfirmClock, Outcome::Confirmed(true)) => {
+        match (request, outcome) {
+            (Request::ConfirmClock, Outcome::Confirmed(true)) => {
                 self.confirmed = Some(self.ahead_then);
             }
-            (Wish::NoteCopy, Outcome::Confirmed(true)) => self.is_copy = true,
-            (Wish::SetFloor { floor, .. }, Outcome::FloorSet { issued }) if floor >= issued => {
+            (Request::NoteCopy, Outcome::Confirmed(true)) => self.is_copy = true,
+            (Request::SetFloor { floor, .. }, Outcome::FloorSet { issued }) if floor >= issued => {
                 self.highest = self.highest.max(Some((floor, u32::MAX)));
             }
             _ => {}
         }
-        self.leave(bounds, wish)
+        self.leave(bounds, request)
     }
 
-    fn perform(&mut self, bounds: &Bounds, wish: Wish, effect: Effect) -> Event {
+    fn perform(&mut self, bounds: &Bounds, request: Request, effect: Effect) -> Event {
         match effect {
             Effect::ReadClocks => {
                 self.ahead_then = self.ahead();
@@ -161,7 +171,7 @@ impl World {
                 let mut record = self.buffer;
                 if let Some(record) = &mut record
                     && bounds.design == Design::ForgetTheClocks
-                    && wish.is_reservation()
+                    && request.is_reservation()
                 {
                     record.written = self.clocks();
                 }
@@ -173,18 +183,18 @@ impl World {
                 Event::Done
             }
             Effect::Overwrite(record) => {
-                self.lower(wish, record.floor);
+                self.lower(request, record.floor);
                 // Whoever sets a floor has seen to the copy.
                 (self.is_restored, self.is_copy) = (false, false);
                 if self.buffer.is_none() {
-                    return self.perform(bounds, wish, Effect::Create(record));
+                    return self.perform(bounds, request, Effect::Create(record));
                 }
                 self.log_durably(record);
                 Event::Done
             }
-            Effect::Write(record) => self.write(bounds, wish, record),
+            Effect::Write(record) => self.write(bounds, request, record),
             Effect::Flush(position) => {
-                if is_to_observe(wish) {
+                if is_to_observe(request) {
                     self.latest_reading = self.clock;
                 }
                 if bounds.design != Design::PublishBeforeFlush {
@@ -199,7 +209,7 @@ impl World {
                 Event::Done
             }
             Effect::Restart(generator) => {
-                self.lower(wish, generator.timestamp());
+                self.lower(request, generator.timestamp());
                 self.generator = self.restarted(bounds, generator);
                 Event::Done
             }
@@ -208,8 +218,8 @@ impl World {
     }
 
     /// A floor that is set by force takes back what was promised.
-    fn lower(&mut self, wish: Wish, floor: Timestamp) {
-        if let Wish::SetFloor { force: true, .. } = wish {
+    fn lower(&mut self, request: Request, floor: Timestamp) {
+        if let Request::SetFloor { force: true, .. } = request {
             self.highest = self.highest.min(Some((floor, u32::MAX)));
             self.seen = self.seen.min(Some(floor));
         }
@@ -230,9 +240,9 @@ impl World {
         clocks
     }
 
-    fn write(&mut self, bounds: &Bounds, wish: Wish, mut record: Record) -> Event {
-        match wish {
-            _ if wish.is_reservation() && self.promise.has_begun() => {
+    fn write(&mut self, bounds: &Bounds, request: Request, mut record: Record) -> Event {
+        match request {
+            _ if request.is_reservation() && self.promise.has_begun() => {
                 if self.counts.reservations >= bounds.reservations {
                     return Event::Failed;
                 }
@@ -242,11 +252,11 @@ impl World {
                 }
                 self.judge(bounds, &record);
             }
-            Wish::ConfirmClock if bounds.design == Design::ConfirmInMemory => {
+            Request::ConfirmClock if bounds.design == Design::ConfirmInMemory => {
                 self.accept(bounds, self.ahead_then);
                 return Event::Written(0);
             }
-            Wish::ConfirmClock => self.accept(bounds, self.ahead_then),
+            Request::ConfirmClock => self.accept(bounds, self.ahead_then),
             _ => {}
         }
         if self.buffer.is_some_and(|before| before.floor > record.floor) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use snowflake_core::call;
 use snowflake_core::generator::{Decision, Limits, Observation, Reading, Run, Seen, WaitReason};
 use snowflake_core::layout::Parts;
-use snowflake_core::promise::Wish;
+use snowflake_core::promise::Request;
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::bounds::{Bounds, Design, Rows, layouts};
@@ -24,8 +24,8 @@ impl World {
             Session::Look { timestamp } => Session::Observe { timestamp, now: self.clock },
             Session::Observe { timestamp, now } => self.observe(bounds, timestamp, now),
             Session::Want(_) if self.is_locked() => return None,
-            Session::Want(wish) => self.begin(bounds, wish),
-            Session::Do(wish, effect) => self.act(bounds, wish, effect),
+            Session::Want(request) => self.begin(bounds, request),
+            Session::Do(request, effect) => self.act(bounds, request, effect),
         })
     }
 
@@ -84,15 +84,15 @@ impl World {
             }
             _ => return None,
         };
-        let mut caller = Caller { world: self, bounds, reading, is_asleep, decided, wish: None };
+        let mut caller = Caller { world: self, bounds, reading, is_asleep, decided, request: None };
         let came = call::take(&mut caller, 1, &bounds.limits);
-        let Caller { decided, wish, .. } = caller;
+        let Caller { decided, request, .. } = caller;
         let next = match came {
             Ok(run) => self.give_out(bounds, run, decided?.0),
             Err(next) if *next == session && self.broken == broken => return None,
             Err(next) => *next,
         };
-        Some(wish.map_or(next, Session::Want))
+        Some(request.map_or(next, Session::Want))
     }
 
     /// Follows an ID of another server, which the transaction that brought it commits.
@@ -124,7 +124,7 @@ impl World {
             Some(came)
         };
         // After a reservation, it reads the clock again.
-        let came = call::observe(self, timestamp, max_lead, ask, |_, wish| Err(wish));
+        let came = call::observe(self, timestamp, max_lead, ask, |_, request| Err(request));
         came.map_or_else(Session::Want, |_| Session::Idle)
     }
 
@@ -226,7 +226,7 @@ struct Caller<'a> {
     /// The decision, and its time by the boot clock.
     decided: Option<(Decision, i64)>,
     /// The next reservation. If the session has an ID, it returns that first.
-    wish: Option<Wish>,
+    request: Option<Request>,
 }
 
 type Came<T> = Result<T, Box<Session>>;
@@ -299,8 +299,8 @@ impl call::Session for Caller<'_> {
         if is_over { Ok(Duration::ZERO) } else { Err(Box::new(Session::Sleep(decision, since))) }
     }
 
-    fn reserve(&mut self, wish: Wish) -> Came<()> {
-        self.wish = Some(wish);
+    fn reserve(&mut self, request: Request) -> Came<()> {
+        self.request = Some(request);
         Ok(())
     }
 }

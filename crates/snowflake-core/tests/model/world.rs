@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use snowflake_core::generator::{Decision, Generator, Reading, Seen};
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::Layout;
-use snowflake_core::promise::{Effect, Promise, Wish};
+use snowflake_core::promise::{Effect, Promise, Request};
 use snowflake_core::register::Record;
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
@@ -51,9 +51,9 @@ pub enum Session {
         now: Timestamp,
     },
     /// Take the lock, and tell the machine of this.
-    Want(Wish),
+    Want(Request),
     /// With the lock held, do what the machine asks for.
-    Do(Wish, Effect),
+    Do(Request, Effect),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl World {
         use Session::{Do, Look, Observe, Want};
         match self.sessions[ADMINISTRATOR] {
             Look { .. } | Observe { .. } => true,
-            Want(wish) | Do(wish, _) => is_to_observe(wish),
+            Want(request) | Do(request, _) => is_to_observe(request),
             _ => false,
         }
     }
@@ -359,8 +359,8 @@ impl Hash for World {
 }
 
 /// Returns whether the reservation is for a timestamp that is observed.
-pub fn is_to_observe(wish: Wish) -> bool {
-    matches!(wish, Wish::Reserve { lead, .. } if lead > Span::ZERO)
+pub fn is_to_observe(request: Request) -> bool {
+    matches!(request, Request::Reserve { lead, .. } if lead > Span::ZERO)
 }
 
 pub fn unstarted() -> Generator {
