@@ -703,20 +703,24 @@ CREATE FUNCTION snowflake_reversion(tables regclass[] DEFAULT NULL, schema regna
     RETURNS SETOF text LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp SET jit = off AS $sql$
 WITH RECURSIVE ours AS (SELECT '@extschema@.snowflake_nextval()'::regprocedure AS next_id),
--- a row: a column whose default needs the function, with a sequence that it owns
+-- a row: the function, or one in SQL that calls it
+caller AS (
+    SELECT next_id::oid AS f FROM ours UNION SELECT objid FROM ours JOIN pg_depend
+        ON (classid, refclassid, refobjid) = ('pg_proc'::regclass, 'pg_proc'::regclass, next_id)
+),
+-- a row: a column whose default needs one of these, with a sequence that it owns
 key AS (
-    SELECT c.*, c.oid AS rel, attnum AS col, attname,
-        pg_get_expr(adbin, adrelid) = next_id::text AS is_plain, (
+    SELECT c.*, c.oid AS rel, attnum AS col, attname, expr, expr = next_id::text AS is_plain, (
             SELECT seqrelid FROM pg_depend s JOIN pg_sequence ON seqrelid = s.objid AND seqincrement > 0
             WHERE (s.classid, s.refclassid, s.refobjid, s.refobjsubid, s.deptype)
                 = ('pg_class'::regclass, 'pg_class'::regclass, adrelid, adnum, 'a')
             ORDER BY 1 LIMIT 1) AS owned
-    FROM ours JOIN pg_depend d ON (d.classid, refclassid, refobjid)
-            = ('pg_attrdef'::regclass, 'pg_proc'::regclass, next_id)
-        JOIN pg_attrdef e ON e.oid = objid JOIN pg_class c ON c.oid = adrelid
-        JOIN pg_attribute ON (attrelid, attnum) = (adrelid, adnum)
-    WHERE adrelid = ANY (tables) OR relnamespace = schema
-        OR tables IS NULL AND schema IS NULL AND relpersistence <> 't'
+    FROM ours, pg_attrdef e JOIN pg_class c ON c.oid = adrelid
+        JOIN pg_attribute ON (attrelid, attnum) = (adrelid, adnum), pg_get_expr(adbin, adrelid) expr
+    WHERE e.oid IN (SELECT objid FROM caller JOIN pg_depend
+            ON (classid, refclassid, refobjid) = ('pg_attrdef'::regclass, 'pg_proc'::regclass, f))
+        AND (adrelid = ANY (tables) OR relnamespace = schema
+            OR tables IS NULL AND schema IS NULL AND relpersistence <> 't')
 ),
 -- a row: such a column, and one from which it is inherited, directly or not, unless it owns a sequence
 above (rel, attname, is_shared, top, height) AS (
@@ -743,7 +747,7 @@ sequence AS (
 -- a row: a line, and a table to lock
 line (owner, step, name, kind, text, rel) AS (
     SELECT NULL::oid, 0, '', '--', format('%s.%I stays: %s', rel::regclass, attname, CASE
-        WHEN NOT is_plain THEN 'its default does more than to call ' || next_id
+        WHEN NOT is_plain THEN format('its default is %s, not %s', expr, next_id)
         WHEN relispartition THEN format('%s, of which it is a partition, has another default',
             pg_partition_root(rel))
         ELSE 'it is a column of a view or of a foreign table' END), NULL::oid FROM ours, key

@@ -9,7 +9,7 @@ CREATE TABLE down (id bigint PRIMARY KEY DEFAULT snowflake_nextval()); CREATE SE
 CREATE TABLE without_a_key (number int, id bigint DEFAULT snowflake_nextval()); CREATE TABLE plain (id int);
 INSERT INTO one DEFAULT VALUES; INSERT INTO down DEFAULT VALUES;
 SELECT line FROM snowflake_reversion() AS line WHERE line !~ '^(DO|SET)';
---> -- public.other_default.id stays: its default does more than to call public.snowflake_nextval()
+--> -- public.other_default.id stays: its default is (public.snowflake_nextval() + 1), not public.snowflake_nextval()
 --> -- public.part.id stays: public.root, of which it is a partition, has another default
 --> -- public.viewed.id stays: it is a column of a view or of a foreign table
 --> -- tables of postgres, in one transaction
