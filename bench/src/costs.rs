@@ -10,7 +10,7 @@ use postgres::Client;
 use snowflake_e2e::{bigint, hosted_script};
 
 use crate::effort::Effort;
-use crate::keys::{self, NEXT_ID, SNOWFLAKE, UUIDV7};
+use crate::keys::{self, NEW_ID, NEXT_ID, SNOWFLAKE, UUIDV7};
 use crate::quantiles::median;
 use crate::report::{Report, Table};
 use crate::server::{cluster, widths};
@@ -85,7 +85,7 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
     ];
     candidates.extend(keys.iter().filter(|key| !key.call.is_empty()).map(|key| {
         let check = match key.call {
-            SNOWFLAKE => OF_WORKER_7,
+            SNOWFLAKE | NEW_ID => OF_WORKER_7,
             // It may repeat itself.
             NEXT_ID => "bool_and(call >> 10 & 8191 = 5)",
             _ => NEVER_THE_SAME,
@@ -122,7 +122,7 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         let name = name(call);
         let cost = above(call);
         table.row(format!("`{name}`"), [format!("{cost:.1}"), format!("{:.2}", cost / own)]);
-        if !call.starts_with("benches.") && !returns_set(call) {
+        if !call.starts_with("benches.") && !returns_set(call) && *call != NEW_ID {
             calls.push(Cost { name, above: cost });
         }
     }
@@ -136,6 +136,7 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
     for (peer, limit) in peers {
         report.at_most(format!("{SNOWFLAKE} / {}", name(peer)), own / above(peer), limit);
     }
+    report.at_most(format!("{NEW_ID} / {SNOWFLAKE}"), above(NEW_ID) / own, 1.1);
     report.at_most(
         "snowflake_nextval(count), ns, less a set of constants",
         above("snowflake_nextval($n)"),

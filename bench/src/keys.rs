@@ -23,6 +23,8 @@ pub struct Key {
 pub const FREE: &str = "free (row number)";
 /// The default key.
 pub const SNOWFLAKE: &str = "snowflake_nextval()";
+/// The same by another name: a function in SQL that is nothing but the call.
+pub const NEW_ID: &str = "new_id()";
 /// The same with a layout that limits nobody.
 pub const WIDE: &str = "snowflake_nextval(), 16 bits";
 /// The same of the former release.
@@ -38,9 +40,10 @@ pub const UUID: &str = "gen_random_uuid()";
 /// Makes keys of the time and a sequence; see [`PEERS`].
 pub const NEXT_ID: &str = "next_id()";
 
-const KEYS: [Key; 9] = [
+const KEYS: [Key; 10] = [
     Key { name: FREE, column: "bigint", call: "" },
     Key { name: SNOWFLAKE, column: "bigint", call: SNOWFLAKE },
+    Key { name: NEW_ID, column: "bigint", call: NEW_ID },
     Key { name: NEXTVAL, column: "bigint", call: "nextval('plain')" },
     Key { name: NEXTVAL_CACHED, column: "bigint", call: "nextval('cache_32')" },
     Key { name: "identity column", column: "bigint GENERATED ALWAYS AS IDENTITY", call: "" },
@@ -50,12 +53,13 @@ const KEYS: [Key; 9] = [
     Key { name: UUID, column: "uuid", call: UUID },
 ];
 
-/// Sequences, and the function that many copy from Instagram's description of its keys: 41 bits of
+/// Sequences, the other name, and the function that many copy from Instagram's description of its keys: 41 bits of
 /// time, 13 of a shard and 10 of a sequence, which repeat after 1,024 calls in a millisecond.
 const PEERS: &str = "
     CREATE SEQUENCE plain;
     CREATE SEQUENCE cache_32 CACHE 32;
     CREATE SEQUENCE of_shard;
+    CREATE FUNCTION new_id() RETURNS bigint LANGUAGE sql RETURN snowflake_nextval();
     CREATE FUNCTION next_id(OUT result bigint) LANGUAGE plpgsql AS $$
     DECLARE
         our_epoch bigint := 1314220021721;
