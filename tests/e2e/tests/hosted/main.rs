@@ -6,6 +6,7 @@ mod decoding;
 mod load;
 mod lock;
 mod moving;
+mod pg_tle;
 mod privileges;
 mod script;
 mod stopped;
