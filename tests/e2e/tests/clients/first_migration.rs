@@ -3,6 +3,8 @@
 
 use snowflake_e2e::{Cluster, Dump, assert_distinct, bigint, bigints, hosted_script, output};
 
+use snowflake_repository::page;
+
 use crate::program::{Program, row};
 
 /// A client of the migration, and the commands that run it.
@@ -126,5 +128,32 @@ fn pytest_runs_it_in_the_databases_of_tests() {
         program.write("snowflake.sql", &hosted_script("0", "0"));
         let said = program.run("pytest -q test_orders.py");
         assert!(said.contains("1 passed"), "{said}");
+    }
+}
+
+/// The engine of `prisma migrate` in JavaScript splits a script at each semicolon, so the page hides
+/// those within the statement.
+#[test]
+fn prisma_s_engine_in_javascript_runs_it_without_semicolons() {
+    let text = page("docs/clients.md").text;
+    let (_, sed) = text.split_once("$ sed ").expect("a command");
+    let (sed, _) = sed.split_once(" snowflake.sql > ").expect("its files");
+    for preloads in [false, true] {
+        let program = Program::on(server(preloads, 0), "node-postgres", "first-migration");
+        program.write("snowflake.sql", &hosted_script("0", "0"));
+        let error = program.error("node migrate-prisma.js snowflake.sql");
+        assert!(error.contains("unterminated dollar-quoted string"), "{error}");
+        program.sql("DROP TABLE _prisma_migrations");
+        let split = program.eval("sh -c", &format!("sed {sed} snowflake.sql"));
+        assert!(!split.contains(';'), "{split}");
+        program.write("migration.sql", &split);
+        let said = program.run("node migrate-prisma.js migration.sql orders.sql");
+        assert_eq!(said, "migration.sql orders.sql\n");
+        // Whichever way it came, it is the same.
+        program.run("psql -Xq -v ON_ERROR_STOP=1 -f snowflake.sql");
+        let insert = "INSERT INTO orders (item) VALUES ('tea'), ('milk'), ('sugar')
+            RETURNING concat(item, ' ', id)";
+        let printed = program.eval("psql -XAtqc", insert);
+        assert_rows(&program, &printed, (i64::from(preloads), 0));
     }
 }

@@ -14,4 +14,5 @@ mod program;
 mod public_ids;
 mod readers;
 mod repack;
+mod sequences;
 mod sqlalchemy;

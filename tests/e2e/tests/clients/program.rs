@@ -102,6 +102,7 @@ impl Program {
             .env("DJANGO_SETTINGS_MODULE", "settings")
             .env("RUBYLIB", installed.join("lib"))
             .env("PHP_CLASSES", installed.join("usr/share/php"))
+            .env("CLASSPATH", format!(".:{}/*", installed.join("usr/share/java").display()))
             .current_dir(self.directory.path());
         command
     }
