@@ -76,7 +76,7 @@ instructions:
 	@FEATURES=pg_bench tools/on-server $(bench) instructions $(effort)
 
 soak:
-	@tools/on-server cargo run --quiet -p snowflake-e2e --bin soak -- $(or $(HOURS),1) $(SYNCHRONOUS) $(SEED)
+	@tools/on-server cargo run --quiet -p snowflake-e2e --bin soak -- $(or $(HOURS),1) $(SYNCHRONOUS)
 
 mutants:
 	@set -e; for list in $(or $(ONLY),core promises shell); do tools/break-rules $$list; done

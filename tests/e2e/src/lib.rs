@@ -26,6 +26,7 @@ mod register;
 mod repack;
 mod run;
 mod script;
+mod seed;
 mod subscription;
 mod wait;
 
@@ -58,4 +59,5 @@ pub use register::Register;
 pub use repack::repack_under_inserts;
 pub use run::{Run, at_once, failing, meanwhile, values};
 pub use script::hosted_script;
+pub use seed::seed;
 pub use wait::{eventually, patience, within};

@@ -19,4 +19,8 @@ pub mod members;
 pub mod options;
 pub mod report;
 mod seat;
+#[path = "../../e2e/src/seed.rs"]
+mod seed;
 mod wal;
+
+pub use seed::seed;

@@ -4,6 +4,7 @@
 use snowflake_core::generator::RESERVATION;
 use snowflake_core::time::Span;
 use snowflake_simulation::members::{Design, Happening, MEMBERS, Members, Rules, live};
+use snowflake_simulation::seed;
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
 /// How often each kind of event may happen.
@@ -169,8 +170,9 @@ fn members_keep_their_numbers_over_a_long_time() {
     let rules =
         Rules { margin: Span(5000), max_observed_lead: Span(10_000), last_sequence: 3, ..RULES };
     let mut waits = 0;
-    for seed in 0..8 {
-        let lived = live(rules, seed, 1_000_000);
+    let seed = seed();
+    for life in 0..8 {
+        let lived = live(rules, seed ^ life, 1_000_000);
         println!("{lived:?}");
         assert_eq!(lived.again, 0);
         assert!(lived.promotions > 1000 && lived.lost > 1000, "{lived:?}");
@@ -178,7 +180,7 @@ fn members_keep_their_numbers_over_a_long_time() {
     }
     assert!(waits > 0);
     for design in [Design::NoReservation, Design::ClockOfTheLastId, Design::NoCondition] {
-        let lived = live(Rules { design, ..rules }, 1, 4_000_000);
+        let lived = live(Rules { design, ..rules }, seed, 4_000_000);
         println!("{design:?}: {lived:?}");
         assert!(lived.again > 0, "{design:?}");
     }

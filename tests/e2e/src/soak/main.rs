@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls};
 use snowflake_e2e::{
-    Cluster, PARALLEL_SAFE, Stopped, bigint, bigints, create_orders, eventually, signal,
+    Cluster, PARALLEL_SAFE, Stopped, bigint, bigints, create_orders, eventually, seed, signal,
 };
 
 use clients::{KINDS, Receipt, Role, SOURCE, Shared, client};
@@ -40,7 +40,7 @@ const CLIENTS: usize = 4;
 const RELOAD: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
-    let usage = "usage: soak HOURS [with|without [SEED]]";
+    let usage = "usage: soak HOURS [with|without]";
     let mut arguments = env::args().skip(1);
     let hours = arguments.next().and_then(|hours| hours.parse::<f64>().ok()).expect(usage);
     let modes: &[bool] = match arguments.next().as_deref() {
@@ -49,17 +49,14 @@ fn main() -> ExitCode {
         None => &[false, true],
         _ => panic!("{usage}"),
     };
-    let seed = arguments.next().map(|seed| seed.parse().expect(usage));
-    let is_sound = |&is_synchronous: &bool| {
-        soak(hours, is_synchronous, seed.unwrap_or_else(|| fastrand::u64(..)))
-    };
+    let is_sound = |is_synchronous: &bool| soak(hours, *is_synchronous);
     if modes.iter().all(is_sound) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs for so many hours; whether nothing was wrong.
-fn soak(hours: f64, is_synchronous: bool, seed: u64) -> bool {
-    fastrand::seed(seed);
-    println!("{hours} hours, seed {seed}");
+fn soak(hours: f64, is_synchronous: bool) -> bool {
+    fastrand::seed(seed());
+    println!("{hours} hours");
     let end = Instant::now() + Duration::from_secs_f64(hours * 3600.0);
     let mut soak = Soak::start(is_synchronous);
     let mut reported = Instant::now();
@@ -75,7 +72,7 @@ fn soak(hours: f64, is_synchronous: bool, seed: u64) -> bool {
     let failures = soak.failures();
     match failures {
         0 => println!("test result: ok. No ID came twice."),
-        _ => println!("test result: FAILED. {failures} failures; seed {seed}"),
+        _ => println!("test result: FAILED. {failures} failures"),
     }
     failures == 0
 }
