@@ -50,6 +50,14 @@ TABLE misplaced;
 
 -- As before 0.5.0, and in functions that are declared so, workers take distinct IDs, in no order.
 ALTER FUNCTION snowflake_nextval() PARALLEL SAFE; ALTER FUNCTION snowflake_nextval(int) PARALLEL SAFE;
-CALL try_forms();
+-- On a busy machine, one worker might scan everything before the other one begins.
+CREATE PROCEDURE try_until_misplaced() LANGUAGE plpgsql AS $$
+BEGIN
+    FOR attempt IN 1..100 LOOP
+        CALL try_forms();
+        EXIT WHEN (SELECT sum(misplaced) > 0 FROM misplaced);
+    END LOOP;
+END $$;
+CALL try_until_misplaced();
 SELECT sum(misplaced) > 0 FROM misplaced; --> t
 SELECT count(*), count(DISTINCT id) FROM forms; --> 100000 | 100000

@@ -47,12 +47,10 @@ ROLLBACK;
 BEGIN; SELECT run((SELECT script FROM scripts WHERE "table" = 'plain'::regclass)); COMMIT;
 BEGIN; SELECT run(ARRAY(SELECT snowflake_reversion('{plain}'))); COMMIT;
 \as mallory
-BEGIN; SELECT run(ARRAY(SELECT snowflake_conversion('{folded,counted,parted}'))); COMMIT;
---> WARNING: runs as mallory
---> WARNING: runs as mallory
---> WARNING: runs as mallory
---> WARNING: runs as mallory
--->
+-- How often PostgreSQL computes a constant depends on its version.
+SET client_min_messages = error;
+BEGIN; SELECT run(ARRAY(SELECT snowflake_conversion('{folded,counted,parted}'))); COMMIT; -->
+RESET client_min_messages;
 \as postgres
 SELECT t FROM unnest('{folded,counted,parted,plain}'::text[]) t
     WHERE EXISTS (SELECT FROM snowflake_reversion(ARRAY[t::regclass]) line WHERE line ~ 'session_user') ORDER BY t;
