@@ -12,10 +12,10 @@ use snowflake_core::promise::Request;
 use super::{reservation, restored_copy, upstream};
 use crate::settings;
 
-/// How often the worker looks.
+/// The time between two looks of the worker.
 const PERIOD: Duration = Duration::from_millis(LOOK.0 as u64);
 
-/// How long it waits after a reservation that was refused.
+/// The time between a reservation that was refused and the next one.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Asks for the worker. Called while the library is preloaded.
@@ -23,8 +23,8 @@ pub fn init() {
     worker::ask_for("snowflake upstream clock", "snowflake_upstream_main");
 }
 
-/// What the worker runs. It ends when the server is no standby, or no standby any more, and what is left
-/// to do is done.
+/// The main function of the worker. It ends when the server is no standby, or no standby any more,
+/// and what is left to do is done.
 #[pg_guard]
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn snowflake_upstream_main(_argument: pg_sys::Datum) {
@@ -44,7 +44,7 @@ pub extern "C-unwind" fn snowflake_upstream_main(_argument: pg_sys::Datum) {
         // Where the register cannot be used, no ID is issued.
         let _ = reservation::administer(fixed, Request::NoteCopy);
     } else if fixed.identity.is_some() {
-        // What refuses it, such as a clock that is wrong, refuses IDs, too, and may be set right.
+        // The obstacle, such as a clock that is wrong, refuses IDs, too, and may be set right.
         while reservation::reserve_promoted(fixed).is_err() {
             if is_to_end || !BackgroundWorker::wait_latch(Some(AGAIN)) {
                 worker::end();

@@ -12,14 +12,14 @@ use super::register;
 use crate::generator::shared;
 use crate::settings::{self, NamedLayout};
 
-/// What can go wrong.
+/// Errors of the promise.
 #[derive(Clone, Debug)]
 pub enum Error {
     /// The server is not configured to issue IDs.
     Settings(settings::Error),
     /// The server is a standby, or still recovering.
     InRecovery {
-        /// What cannot be done.
+        /// The action that is not possible.
         what: &'static str,
     },
     /// IDs might come back otherwise.
@@ -148,7 +148,7 @@ fn report_of(refusal: Refusal) -> ErrorReport {
     }
 }
 
-/// What could make IDs come back is refused.
+/// Returns the error that refuses what could make IDs come back.
 pub fn refused(message: &str) -> ErrorReport {
     report::new(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
@@ -191,7 +191,7 @@ pub(super) fn deleted(promised: Option<Timestamp>) -> ErrorReport {
     }
 }
 
-/// What the clock did.
+/// Describes the jump of the clock.
 pub(super) fn jumped(jump: Jump) -> String {
     match jump {
         Jump::Measured(by) => format!("the clock has jumped ahead by {}", time::interval(by)),

@@ -1,4 +1,4 @@
-//! What starts and reservations write to the server's log, and how often.
+//! Entries of starts and reservations in the server's log, and how often they are written.
 
 use crate::pg::report::{self, ErrorReport, OnceAMinute};
 use crate::pg::time;
@@ -13,7 +13,7 @@ use super::{register, upstream};
 use crate::generator::clock;
 use crate::settings;
 
-/// What an administrator should know. It goes to the server's log alone: the client that happens to
+/// News for an administrator. It goes to the server's log alone: the client that happens to
 /// take an ID can do nothing about it.
 #[derive(Clone, Debug)]
 pub enum LogEntry {
@@ -31,7 +31,7 @@ pub enum LogEntry {
     SteppedBack {
         /// By how much it is behind the last ID.
         lead: Span,
-        /// Whether IDs continue from there; otherwise, unused IDs of repeated milliseconds are
+        /// True if IDs continue from there; otherwise, unused IDs of repeated milliseconds are
         /// issued.
         is_held: bool,
     },
@@ -47,7 +47,7 @@ pub struct Began {
     recorded: Record,
     issuer: Issuer,
     start: Start,
-    /// How far the clock is ahead of that of the upstream; `None` where nothing is known of it.
+    /// The lead of the clock over that of the upstream; `None` where nothing is known of it.
     ahead_of_upstream: Option<Span>,
 }
 
@@ -62,7 +62,7 @@ impl Began {
         Began { recorded, issuer: *issuer, start, ahead_of_upstream }
     }
 
-    /// What has changed, from what to what.
+    /// Describes the changes, from what to what.
     fn changes(&self) -> String {
         let Issuer { timeline, writer, .. } = self.issuer;
         let mut changes = Vec::new();
@@ -86,14 +86,14 @@ impl Began {
         changes.join(", ")
     }
 
-    /// Whether this server might be a copy that has the identity of its original. A server that
+    /// Returns whether this server might be a copy with the identity of its original. One that
     /// recovers by itself, as after a crash under a failover manager, begins a timeline alone, too.
     fn might_be_a_copy(&self) -> bool {
         (self.is_alone() || self.issuer.is_restored)
             && self.issuer.writer.has_identity_of(&self.recorded.writer)
     }
 
-    /// Whether it is on a new timeline, and has followed no other server.
+    /// Returns whether it is on a new timeline, and has followed no other server.
     fn is_alone(&self) -> bool {
         self.recorded.timeline != self.issuer.timeline
             && self.ahead_of_upstream.is_none()

@@ -1,4 +1,4 @@
-//! What the next ID of this server would find. Nothing is written.
+//! The preview of the next ID of this server. Nothing is written.
 
 use crate::pg::in_recovery;
 use pgrx::prelude::*;
@@ -14,30 +14,30 @@ use crate::generator::clock;
 use crate::generator::shared;
 use crate::settings::Fixed;
 
-/// What the next ID of this server would find, or the first one after a promotion.
+/// The state that the next ID of this server would find, or the first one after a promotion.
 pub struct Preview {
-    /// Whether there is no register yet.
+    /// True if there is no register yet.
     pub is_first: bool,
-    /// Whether the layout was confirmed, and no ID of it is known.
+    /// True if the layout was confirmed, and no ID of it is known.
     pub was_confirmed: bool,
-    /// Whether the layout from before is then still accepted.
+    /// True if the layout from before is then still accepted.
     pub accepts_former: bool,
     /// The next ID would be above this timestamp.
     pub after: Timestamp,
-    /// How much of the lead of `after` over the clock is explained.
+    /// The part of the lead of `after` over the clock that is explained.
     pub hold: Span,
-    /// What would be done about the clock, and the jump that decides it.
+    /// The verdict on the clock, and the jump that decides it.
     pub verdict: (Verdict, Jump),
-    /// How far it is ahead of the clock of the server that this one follows, or followed.
+    /// The lead of the clock over that of the server that this one follows, or followed.
     pub ahead_of_upstream: Option<Span>,
-    /// Whether this is a standby with the identity of the server that it follows.
+    /// True if this is a standby with the identity of the server that it follows.
     pub shares_identity: bool,
-    /// Whether this server might be a copy with the identity of its original, and nobody has seen to
-    /// it that it issues no ID of that.
+    /// True if this server might be a copy with the identity of its original, and nobody has seen
+    /// to it that it issues no ID of that.
     pub might_be_a_copy: bool,
 }
 
-/// What the next ID of this server would find, or the error that it would raise.
+/// Returns the state that the next ID of this server would find, or the error that it would raise.
 pub fn preview(fixed: &Fixed) -> Result<Preview, Error> {
     let clocks = clock::clocks();
     let mut promise = if fixed.preloaded { reservation::copied() } else { Promise::default() };
@@ -69,7 +69,7 @@ pub fn preview(fixed: &Fixed) -> Result<Preview, Error> {
         promise.hear(message.clocks(None));
     }
     let starting = promise.starting(&issuer, Ok(record), clocks)?;
-    // What was written on an earlier timeline says nothing of the server that it follows now.
+    // A record of an earlier timeline says nothing of the server that it follows now.
     let shares_identity = in_recovery
         && record.as_ref().is_some_and(|record| {
             record.timeline == issuer.timeline - 1 && record.writer.has_identity_of(&issuer.writer)

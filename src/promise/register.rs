@@ -84,7 +84,7 @@ fn storage() -> pg_sys::SMgrRelation {
     unsafe { pg_sys::smgropen(locator(), SHARED) }
 }
 
-/// Whether the file has existed at any time since the server started. If so, and it is gone now, it
+/// True if the file has existed at any time since the server started. If so, and it is gone now, it
 /// was deleted: its page might still be in the buffer pool, and processes of the server might have
 /// the deleted file open.
 ///
@@ -135,7 +135,7 @@ fn exists() -> bool {
     unsafe { pg_sys::smgrexists(storage(), FORK) }
 }
 
-/// Whether the file is gone, by its name alone, which can be looked up wherever the page is
+/// Returns whether the file is gone, by its name alone, which can be looked up wherever the page is
 /// written.
 pub fn is_gone() -> bool {
     fs::symlink_metadata(PATH).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
@@ -198,7 +198,7 @@ pub fn overwrite(record: &Record, closed: &Closed) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// Whether the file has existed since the server started. Without preloading, this is not known.
+/// Returns whether the file has existed since the server started: not known without preloading.
 fn was_seen() -> bool {
     settings::fixed().preloaded && SEEN.get().load(Acquire)
 }

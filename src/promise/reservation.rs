@@ -42,7 +42,7 @@ use crate::settings::{self, Fixed, Identity};
 // SAFETY: nobody else names a lock like this.
 static RESERVATIONS: PgLwLock<Protected> = unsafe { PgLwLock::new(c"snowflake_reservation") };
 
-/// What the sessions of a server share about reservations. As new after a crash.
+/// The state of reservations that the sessions of a server share. As new after a crash.
 #[derive(Clone, Copy, Default)]
 struct Protected {
     promise: Promise,

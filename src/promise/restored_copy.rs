@@ -1,4 +1,4 @@
-//! Whether this server was restored, so that it might be a copy with the identity of its original.
+//! The check for a restored server, which might be a copy with the identity of its original.
 //!
 //! PostgreSQL cannot tell a copy from its original, but it says how recovery begins: from a backup,
 //! from an archive, or with the files of a standby. A standby is no copy, unless its recovery has a
@@ -16,7 +16,7 @@ use pgrx::{PgAtomic, pg_shmem_init, pg_sys};
 // SAFETY: nobody else names shared memory like this.
 static BEGAN: PgAtomic<AtomicU8> = unsafe { PgAtomic::new(c"snowflake_restored") };
 
-/// How the server was started.
+/// Ways in which the server was started.
 const AS_BEFORE: u8 = 0;
 const AS_A_COPY: u8 = 1;
 const AS_A_STANDBY: u8 = 2;
@@ -38,7 +38,7 @@ fn beginning() -> u8 {
     }
 }
 
-/// Whether the server ended while it recovered from a backup or an archive, or was a standby.
+/// Returns whether the server ended in recovery from a backup or an archive, or as a standby.
 fn was_in_recovery() -> bool {
     use pg_sys::DBState::{DB_IN_ARCHIVE_RECOVERY, DB_SHUTDOWNED_IN_RECOVERY};
     let mut is_intact = false;
@@ -47,8 +47,8 @@ fn was_in_recovery() -> bool {
     is_intact && matches!(state, DB_IN_ARCHIVE_RECOVERY | DB_SHUTDOWNED_IN_RECOVERY)
 }
 
-/// Whether it was restored when it was started, unless it has crashed since. The library must have
-/// been preloaded.
+/// Returns whether it was restored when it was started, unless it has crashed since. The library
+/// must have been preloaded.
 pub fn is_restored() -> bool {
     let began = BEGAN.get();
     if began.load(Relaxed) == AS_A_STANDBY && !in_recovery() {
@@ -57,7 +57,7 @@ pub fn is_restored() -> bool {
     began.load(Relaxed) == AS_A_COPY
 }
 
-/// Whether this timeline began with a recovery that had a target, which a failover has not.
+/// Returns whether this timeline began with a recovery that had a target, which a failover has not.
 fn had_target() -> bool {
     // SAFETY: a plain reading of the server's state. It is not in recovery.
     let timeline = unsafe { pg_sys::GetWALInsertionTimeLine() };

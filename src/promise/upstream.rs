@@ -1,4 +1,4 @@
-//! What a standby knows of the clock of the server that it follows.
+//! The clock of the server that a standby follows, as the standby knows it.
 //!
 //! Each message that a walreceiver gets carries the sender's clock. While the server is a standby,
 //! [`super::background`] looks at the last one, and keeps what it says together with the boot clock.
@@ -7,10 +7,10 @@
 //! In a cascade, it is the clock of the standby that sends. If no message has come since the server
 //! started, nothing is known, as after a restart, or where WAL comes from an archive alone.
 //!
-//! What the last message says depends on how long ago it came, which the wall clock alone does not
-//! tell, because it might have been set meanwhile. So each message is used once, at the first look
-//! after it came. A worker that is started again must not take the message that is there for a new
-//! one.
+//! The meaning of the last message depends on how long ago it came, which the wall clock alone does
+//! not tell, because it might have been set meanwhile. So each message is used once, at the first
+//! look after it came. A worker that is started again must not take the message that is there for a
+//! new one.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64};
@@ -27,17 +27,17 @@ use crate::generator::spinlock::SpinLock;
 // SAFETY: nobody else names shared memory like this.
 static LAST_LOOK: PgAtomic<Look> = unsafe { PgAtomic::new(c"snowflake_upstream") };
 
-/// What the worker found when it looked last. It is the only process that writes this, and it
-/// continues from here when it is started again.
+/// The last look of the worker, the only process that writes this, which continues from here when
+/// it is started again.
 struct Look {
     /// When it looked: [`clock::since_boot`]. At first, when the server started.
     at: AtomicI64,
-    /// Whether it has looked.
+    /// True if it has looked.
     has_looked: AtomicBool,
     /// The last message that it used, in the fields of [`Message`]. 0 before the first one.
     sent: AtomicI64,
     received: AtomicI64,
-    /// Whether the server was connected to another one, at this look or an earlier one.
+    /// True if the server was connected to another one, at this look or an earlier one.
     connected: AtomicBool,
 }
 
@@ -74,18 +74,18 @@ pub fn last_message() -> Option<Message> {
     (streams && message.sent != message.received).then_some(message)
 }
 
-/// Whether a walreceiver of this server has been connected to another server since this one started.
-/// PostgreSQL 19 forgets the sender when it tries to connect again. So a message of a sender counts,
-/// too, and what the worker saw.
+/// Returns whether a walreceiver of this server has been connected to another server since this
+/// one started. PostgreSQL 19 forgets the sender when it tries to connect again. So a message of a
+/// sender counts, too, and what the worker saw.
 pub fn was_connected() -> bool {
     walreceiver().had_sender || LAST_LOOK.get().connected.load(Relaxed)
 }
 
-/// What PostgreSQL knows of the walreceiver that runs, or ran last.
+/// The state in PostgreSQL of the walreceiver that runs, or ran last.
 struct Walreceiver {
     streams: bool,
     message: Message,
-    /// Whether it was ever connected: it still holds the name of a host, or the end of the WAL that
+    /// True if it was ever connected: it still holds the name of a host, or the end of the WAL that
     /// a sender has reported.
     had_sender: bool,
 }
@@ -110,7 +110,7 @@ fn walreceiver() -> Walreceiver {
 }
 
 impl Message {
-    /// What the upstream's clock says now, by this message, which came since the last look.
+    /// Returns the present reading of the upstream's clock, by this message since the last look.
     pub fn clocks(self, unseen: Option<Span>) -> Clocks {
         let [sent, received] = [self.sent, self.received].map(time::from_timestamptz);
         Clocks::of_upstream(sent, received, clock::clocks(), unseen)
@@ -137,7 +137,7 @@ pub fn look(keep: impl FnOnce(Clocks)) {
 /// PostgreSQL starts one again that has ended after 5 seconds.
 const GONE: Span = Span(10_000);
 
-/// Whether the worker runs. The library must have been preloaded.
+/// Returns whether the worker runs. The library must have been preloaded.
 pub fn has_worker() -> bool {
     let last = LAST_LOOK.get();
     let is_recent = || clock::since_boot() - Span(last.at.load(Relaxed)) < GONE;

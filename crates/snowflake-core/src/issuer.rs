@@ -6,20 +6,20 @@ use crate::layout::Layout;
 use crate::register::{NO_TIMELINE, Record, Writer};
 use crate::time::{Span, Timestamp};
 
-/// What a start begins with.
+/// The point from which a server starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Start {
     /// Everything up to this timestamp is used up.
     pub after: Timestamp,
     /// The part of the lead of `after` over the clock that the start itself explains.
     pub hold: Span,
-    /// How much of the distance from the floor to `after` is the margin for timelines that have
-    /// begun since.
+    /// The part of the distance from the floor to `after` that is the margin for timelines that
+    /// have begun since.
     pub margin: Span,
 }
 
 impl Start {
-    /// Whether `snowflake.start_after` is above what the record says.
+    /// Returns whether `snowflake.start_after` is above what the record says.
     pub fn is_told(&self, record: &Record) -> bool {
         self.after > record.floor.saturating_add(self.margin)
     }
@@ -28,13 +28,13 @@ impl Start {
 /// The server that starts, and issues IDs by what its register says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Issuer {
-    /// Its system identifier.
+    /// The system identifier.
     pub system_identifier: u64,
     /// The timeline that it writes on.
     pub timeline: u32,
     /// The layout that it is configured with.
     pub layout: Layout,
-    /// What it writes into its records about itself.
+    /// The writer of its records.
     pub writer: Writer,
     /// `snowflake.failover_margin`.
     pub failover_margin: Span,
@@ -46,22 +46,22 @@ pub struct Issuer {
     pub max_forward_step: Option<Span>,
     /// `snowflake.start_after`.
     pub start_after: Option<Timestamp>,
-    /// Whether it was restored, from a backup for example, when it was started.
+    /// True if it was restored, from a backup for example, when it was started.
     pub is_restored: bool,
 }
 
 /// A record that raises the floor ahead of use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reservation {
-    /// What is written.
+    /// The record that is written.
     pub record: Record,
     /// The first timestamp above this one asks for the next reservation. Half of this one is then
     /// left, so that nobody has to wait for the next.
     pub reserve_after: Timestamp,
 }
 
-/// How far beyond the highest timestamp a reservation reaches that is made when timestamps are
-/// ahead of the clock. A crash leaves the next incarnation ahead by so much more.
+/// Returns the reach of a reservation beyond the highest timestamp, where timestamps are ahead of
+/// the clock. A crash leaves the next incarnation ahead by so much more.
 ///
 /// A server that crashes again and again must not run further and further ahead of the clock, so the
 /// reach is small at first. A server that has issued IDs for 14 seconds reserves as much as one
@@ -70,7 +70,7 @@ fn reach(age: Span) -> Span {
     ((RESERVATION + age) / 8).clamp(RESERVATION / 8, RESERVATION)
 }
 
-/// Why a server must not start from a record.
+/// Reasons for which a server must not start from a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StartError {
     /// The record is another system's.
@@ -110,7 +110,7 @@ impl From<StartAfterAhead> for StartError {
 pub struct GoesBack;
 
 impl Issuer {
-    /// What this server may begin with, given the record and the clock.
+    /// Returns the start of this server, given the record and the clock.
     pub fn start(&self, record: &Record, now: Timestamp) -> Result<Start, StartError> {
         self.check_owner(record)?;
         let margin = self.margin(record);
@@ -127,7 +127,7 @@ impl Issuer {
         Ok(Start { hold: start.hold.max(hold), margin, ..start })
     }
 
-    /// Whether the record is this server's own.
+    /// Checks that the record is this server's own.
     pub fn check_owner(&self, record: &Record) -> Result<(), StartError> {
         if record.system_identifier != self.system_identifier {
             return Err(StartError::SystemIdentifier { recorded: record.system_identifier });
@@ -142,7 +142,7 @@ impl Issuer {
         Ok(())
     }
 
-    /// What this server may begin with where there is no record.
+    /// Returns the start of this server where there is no record.
     pub fn first_start(&self, now: Timestamp) -> Result<Start, StartAfterAhead> {
         self.begin(now - Span(1), now)
     }
@@ -186,7 +186,7 @@ impl Issuer {
         self.failover_margin.saturating_mul(timelines).saturating_add(observed)
     }
 
-    /// What the clocks of this server's first ID are compared with: on a new timeline, also with
+    /// Returns the reference for the clocks of this server's first ID: on a new timeline, also
     /// those of the server that it followed, where they are known.
     pub fn reference(&self, record: &Record, upstream: Option<Clocks>) -> Reference {
         let upstream = upstream.filter(|_| record.timeline != self.timeline);
@@ -231,7 +231,7 @@ impl Issuer {
         known.or(restored_from).or(record.copy_of)
     }
 
-    /// Whether this server has the identity of its original, and so might issue the same IDs.
+    /// Returns whether this server has its original's identity, and so might issue the same IDs.
     pub fn might_be_a_twin(&self, copy_of: Option<Writer>) -> bool {
         copy_of.is_some_and(|original| self.writer.has_identity_of(&original))
     }
@@ -271,16 +271,16 @@ impl Issuer {
         if record.confirmed == confirmed {
             return Ok(None);
         }
-        // Whether both layouts are accepted depends on the timeline: it is this one from here on.
+        // The timeline decides whether both layouts are accepted: it is this one from here on.
         let floor = record.floor.saturating_add(self.margin(record));
         let floor = floor.min(record.layout.last_timestamp());
         Ok(Some(Record { confirmed, floor, timeline: self.timeline, ..*record }))
     }
 
-    /// Whether every ID after the record, under this server's layout, is above every ID that the
-    /// record permits, or that of a lost server within the margin. Only then does a change of
-    /// layout keep IDs unique and increasing. On a later timeline than that of the record, a lost
-    /// server might have issued IDs of the confirmed layout, too.
+    /// Returns whether every ID after the record, under this server's layout, is above every ID
+    /// that the record permits, or that of a lost server within the margin. Only then does a change
+    /// of layout keep IDs unique and increasing. On a later timeline than that of the record, a
+    /// lost server might have issued IDs of the confirmed layout, too.
     fn is_above_all(&self, record: &Record) -> bool {
         let confirmed = record.confirmed.filter(|_| record.timeline != self.timeline);
         let floor = record.floor.saturating_add(self.margin(record));

@@ -13,20 +13,20 @@ pub const MAGIC: [u8; 8] = *b"snowflk1";
 /// The version that this code writes and reads. No release wrote a lower one.
 pub const VERSION: u32 = 2;
 
-/// How many bytes a record takes at most.
+/// The largest number of bytes of a record.
 pub const LENGTH: usize = LENGTH_CONFIRMED + 32;
 
-/// How many bytes a record takes that says nothing of a copy: all that release 0.4.0 reads, and
+/// The number of bytes of a record that says nothing of a copy: all that release 0.4.0 reads, and
 /// writes before zeros.
 const LENGTH_CONFIRMED: usize = 124;
 
-/// How many bytes a record takes that has no confirmed layout. The rest are zeros.
+/// The number of bytes of a record that has no confirmed layout. The rest are zeros.
 const LENGTH_UNCONFIRMED: usize = 112;
 
 /// The timeline of a record that belongs to none, so that the next start adds a margin.
 pub const NO_TIMELINE: u32 = 0;
 
-/// What is promised, and for whom.
+/// The promise, and the server that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
     /// The cluster's system identifier.
@@ -52,16 +52,16 @@ pub struct Record {
 /// The server that wrote a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Writer {
-    /// Its datacenter ID.
+    /// The datacenter ID.
     pub datacenter_id: u32,
-    /// Its worker ID.
+    /// The worker ID.
     pub worker_id: u32,
     /// The machine that it ran on; 0 where that is not known.
     pub machine: u128,
 }
 
 impl Writer {
-    /// Whether both issue the same IDs.
+    /// Returns whether both issue the same IDs.
     pub fn has_identity_of(&self, other: &Writer) -> bool {
         (self.datacenter_id, self.worker_id) == (other.datacenter_id, other.worker_id)
     }
@@ -75,7 +75,7 @@ impl Writer {
     }
 }
 
-/// Why bytes are not a record that can be started from.
+/// Reasons for which bytes are not a record that can be started from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum RecordError {
     /// Zeros, another file's content, or a record with a bit flipped.
@@ -98,7 +98,7 @@ impl Record {
         self.layout.last_id(self.floor)
     }
 
-    /// Whether a server with this layout may continue from the record.
+    /// Returns whether a server with this layout may continue from the record.
     pub fn accepts(&self, layout: Layout) -> bool {
         self.layout == layout || self.confirmed == Some(layout)
     }

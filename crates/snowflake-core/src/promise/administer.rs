@@ -1,4 +1,4 @@
-//! What an administrator sets and confirms.
+//! The floor that an administrator sets, and the changes that one confirms.
 
 use super::events::{Effect, Found, Outcome, Refusal, Rejection, Request, Unreadable};
 use super::state::{Doing, GiveBack, Promise, SettingFloor, Stage, Then, from_register};
@@ -37,7 +37,7 @@ impl Promise {
         self.published = None;
         self.pending = None;
         let setting = SettingFloor { floor: record.floor, timestamp, issued };
-        self.wait(Doing::SettingFloor(Stage::Writing, setting), Effect::Overwrite(record))
+        self.ask(Doing::SettingFloor(Stage::Writing, setting), Effect::Overwrite(record))
     }
 
     pub(super) fn go_on_setting(
@@ -50,18 +50,18 @@ impl Promise {
             Stage::Writing => {
                 // Whoever sets a floor has seen to it that a copy issues no ID of its original.
                 self.copy_of = Some(None);
-                self.wait(Doing::SettingFloor(Stage::Syncing, setting), Effect::SyncEntry)
+                self.ask(Doing::SettingFloor(Stage::Syncing, setting), Effect::SyncEntry)
             }
             Stage::Syncing => {
                 let doing = Doing::SettingFloor(Stage::Restarting, setting);
-                self.wait(doing, Effect::Restart(from_register(issuer, setting.floor)))
+                self.ask(doing, Effect::Restart(from_register(issuer, setting.floor)))
             }
             Stage::Restarting => Effect::Finish(Outcome::FloorSet { issued: setting.issued }, None),
         }
     }
 
-    /// What speaks against a floor that is not forced: a record that is not this server's own, a
-    /// clock that is refused or far behind, or IDs of later times.
+    /// Returns the reason against a floor that is not forced: a record that is not this server's
+    /// own, a clock that is refused or far behind, or IDs of later times.
     fn refusal(
         &self,
         issuer: &Issuer,
@@ -110,7 +110,7 @@ impl Promise {
             _ => return self.confirm_clock(issuer, found, clocks, timestamp),
         };
         match changed {
-            Ok(changed) => self.wait(Doing::Confirming(None), Effect::Write(changed)),
+            Ok(changed) => self.ask(Doing::Confirming(None), Effect::Write(changed)),
             Err(then) => self.go_on(then),
         }
     }
@@ -144,7 +144,7 @@ impl Promise {
         match record {
             Some(record) => {
                 let record = Record { written: clocks, ..record };
-                self.wait(Doing::Confirming(Some(clocks)), Effect::Write(record))
+                self.ask(Doing::Confirming(Some(clocks)), Effect::Write(record))
             }
             // Where the register is damaged or was deleted, a floor that is set next writes it again,
             // with the clocks of then.
@@ -161,7 +161,7 @@ impl Promise {
         Effect::Finish(Outcome::Confirmed(true), None)
     }
 
-    /// What would be done about these clocks: as the next reservation judges, or the first ID of
+    /// Returns the verdict on these clocks: that of the next reservation, or of the first ID of
     /// this incarnation, from this record. `None` where there is nothing to judge by.
     fn verdict_on(
         &self,
@@ -221,7 +221,7 @@ fn changed_layout(issuer: &Issuer, found: Found) -> Result<Record, Then> {
     }
 }
 
-/// Whether what was found may be replaced without force: a record of this server's own, or nothing.
+/// Checks that `found` may be replaced without force: a record of this server's own, or nothing.
 fn may_replace(issuer: &Issuer, found: Found) -> Result<(), Refusal> {
     use RecordError::{Damaged, OlderVersion};
     match found {

@@ -1,4 +1,4 @@
-//! What the machine is told, and what it asks for.
+//! The events that the machine is told, and the effects that it asks for.
 
 use crate::generator::Generator;
 use crate::issuer::{Start, StartAfterAhead, StartError};
@@ -10,8 +10,8 @@ use crate::time::{Span, Timestamp};
 /// A position in the WAL.
 pub type Position = u64;
 
-/// What a session wants. It has the lock from here until [`Effect::Finish`], [`Effect::Refuse`] or
-/// [`Effect::Stop`].
+/// The request of a session, which has the lock from here until [`Effect::Finish`],
+/// [`Effect::Refuse`] or [`Effect::Stop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Issue IDs of this timestamp, which might be needed so far ahead of the clock. The generator is
@@ -19,7 +19,7 @@ pub enum Request {
     Reserve {
         /// The timestamp.
         timestamp: Timestamp,
-        /// How far ahead.
+        /// The lead over the clock.
         lead: Span,
     },
     /// Reserve without a wait: write the next record, or publish one that is durable by now.
@@ -43,24 +43,24 @@ pub enum Request {
     ConfirmSystemIdentifier {
         /// Although this server has the identity of the one that it was copied from.
         force: bool,
-        /// Whether this server has an identity at all.
+        /// True if this server has an identity at all.
         has_identity: bool,
     },
     /// Write down that this server was restored, so that its next start knows it, too.
     NoteCopy,
 }
 
-/// What has happened. Each effect says which event it has.
+/// An event. Each effect says which event it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A session has taken the lock, and wants this. Whatever a session before it left undone is
     /// given up.
     Wanted(Request),
-    /// What the clocks say.
+    /// The readings of the clocks.
     Clocks(Clocks),
     /// The generator as it was when it was looked at, or before it was frozen.
     Looked(Generator),
-    /// What is in the register.
+    /// The content of the register.
     Read(Found),
     /// The record was written, and the WAL has to be flushed up to here before it is relied upon.
     Written(Position),
@@ -73,7 +73,7 @@ pub enum Event {
     Failed,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Read the clocks: [`Event::Clocks`].
@@ -117,7 +117,7 @@ pub enum Effect {
     Stop,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The generator can be asked again.
@@ -132,13 +132,13 @@ pub enum Outcome {
         /// IDs up to this time might have been issued before.
         issued: Timestamp,
     },
-    /// Whether there was something to confirm.
+    /// True if there was something to confirm.
     Confirmed(bool),
-    /// What an administrator wants is not done.
+    /// The request of an administrator is rejected.
     Denied(Rejection),
 }
 
-/// What an administrator should know.
+/// News for an administrator.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is copied")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Notice {
@@ -151,24 +151,24 @@ pub enum Notice {
     Began {
         /// As it was found.
         record: Record,
-        /// What this server begins with.
+        /// The start of this server.
         start: Start,
-        /// How far its clock is ahead of that of the upstream; `None` where nothing is known of it.
+        /// The lead of its clock over that of the upstream; `None` where nothing is known of it.
         ahead_of_upstream: Option<Span>,
     },
     /// The clock has jumped ahead, and is followed.
     SteppedAhead(Jump),
 }
 
-/// What a reading of the register gives: the record, or `None` where there is no register yet.
+/// The result of reading the register: the record, or `None` where there is no register yet.
 pub type Found = Result<Option<Record>, Unreadable>;
 
-/// Why the register cannot be used.
+/// Reasons for which the register cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unreadable {
     /// It does not hold a record that can be used.
     Record(RecordError),
-    /// Its file was deleted while the server runs.
+    /// The file was deleted while the server runs.
     Deleted,
 }
 
@@ -178,7 +178,7 @@ impl From<RecordError> for Unreadable {
     }
 }
 
-/// Why a start or a reservation is refused, or what else would make IDs come back.
+/// Reasons for which a start or a reservation is refused, or what else would make IDs come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// The clock has jumped ahead by more than is followed.
@@ -219,7 +219,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Why a start from this record is refused.
+    /// Returns the reason for which a start from this record is refused.
     pub(super) fn of_start(error: StartError, record: &Record) -> Refusal {
         match error {
             StartError::SystemIdentifier { recorded } => {
@@ -240,7 +240,7 @@ impl From<StartAfterAhead> for Refusal {
     }
 }
 
-/// Why something is not done that an administrator wants.
+/// Reasons for which a request of an administrator is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rejection {
     /// The floor is below what has been issued.
@@ -267,12 +267,12 @@ pub enum Rejection {
 }
 
 impl Request {
-    /// Whether it is a session's that takes an ID.
+    /// Returns whether it is a session's that takes an ID.
     pub fn is_for_an_id(self) -> bool {
         matches!(self, Request::Reserve { .. } | Request::ReserveEarly)
     }
 
-    /// Whether it is to issue IDs, and not an administrator's.
+    /// Returns whether it is to issue IDs, and not an administrator's.
     pub fn is_reservation(self) -> bool {
         self.is_for_an_id() || self == Request::Promoted
     }

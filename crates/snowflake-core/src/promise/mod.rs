@@ -20,8 +20,8 @@
 //! lock when there is nothing more to do. A start of the server begins with a new one.
 //!
 //! An effect can fail, and a session can end between any two effects, with or without saying so.
-//! What it has written cannot be unwritten. So the machine takes down what it asks for before that
-//! is done, and whoever comes next continues from there:
+//! What it has written cannot be unwritten. So the machine records what it asks for before that is
+//! done, and whoever comes next continues from there:
 //!
 //! - A record that was written stays pending until it is published. Nothing lower is written.
 //! - If it is not known whether a floor that is set was written, the next ID begins from the
@@ -69,7 +69,7 @@ impl Promise {
         }
     }
 
-    /// What to do next. `issuer` is the server, with its settings as they are now.
+    /// Returns the next effect. `issuer` is the server, with its settings as they are now.
     pub fn handle(&mut self, issuer: &Issuer, event: Event) -> Effect {
         match (mem::take(&mut self.doing), event) {
             (doing, Event::Wanted(request)) => self.give_up(issuer, doing, Then::Begin(request)),
@@ -78,7 +78,7 @@ impl Promise {
                 // Nobody takes an ID of a later millisecond before a new floor is in force.
                 let is_floor = matches!(request, Request::SetFloor { .. });
                 let effect = if is_floor { Effect::Freeze } else { Effect::Look };
-                self.wait(Doing::Looking(request, clocks), effect)
+                self.ask(Doing::Looking(request, clocks), effect)
             }
             (Doing::Looking(request, clocks), Event::Looked(generator)) => match self.published {
                 Some(floor) if request.is_reservation() => {
@@ -86,7 +86,7 @@ impl Promise {
                 }
                 _ => {
                     let doing = Doing::Reading(request, clocks, generator.timestamp());
-                    self.wait(doing, Effect::Read)
+                    self.ask(doing, Effect::Read)
                 }
             },
             (Doing::Reading(request, clocks, timestamp), Event::Read(found)) => match request {
@@ -114,7 +114,7 @@ impl Promise {
                 self.go_on_setting(issuer, stage, setting)
             }
             (doing @ Doing::Confirming(_), Event::Written(position)) => {
-                self.wait(doing, Effect::Flush(position))
+                self.ask(doing, Effect::Flush(position))
             }
             (Doing::Confirming(clocks), Event::Flushed(_)) => self.confirmed(clocks),
             (Doing::Leaving(_, then), Event::Done) => self.go_on(then),

@@ -27,7 +27,7 @@ impl Promise {
                 }
                 if let Some(position) = self.pending.and_then(|pending| pending.position) {
                     return self
-                        .wait(Doing::Flushing(Then::Begin(request)), Effect::Flush(position));
+                        .ask(Doing::Flushing(Then::Begin(request)), Effect::Flush(position));
                 }
                 if !generator.may_need(timestamp, clocks.wall.saturating_add(lead)) {
                     // The clock was set back while this session waited: it reads the clock again.
@@ -37,7 +37,7 @@ impl Promise {
             }
             _ => generator.timestamp(),
         };
-        // What is written to the register cannot be taken back.
+        // A record that is written to the register cannot be taken back.
         let jump = match self.verdict(issuer, clocks, generator.timestamp()) {
             Some((Verdict::Refuse, jump)) => return Effect::Refuse(Refusal::ClockAhead(jump)),
             Some((Verdict::Log, jump)) => Some(jump),
@@ -51,7 +51,7 @@ impl Promise {
         let record = Record { copy_of: self.copy_of.flatten(), ..record };
         let floor = Floor { floor: record.floor, reserve_after };
         self.pending = Some(Pending { floor, position: None });
-        self.wait(Doing::Writing(request, clocks, jump), Effect::Write(record))
+        self.ask(Doing::Writing(request, clocks, jump), Effect::Write(record))
     }
 
     /// The record of a reservation was written.
@@ -69,9 +69,9 @@ impl Promise {
         let then = Then::Finish(outcome, jump);
         match request {
             Request::ReserveEarly => {
-                self.wait(Doing::Leaving(None, then), Effect::FlushSoon(position))
+                self.ask(Doing::Leaving(None, then), Effect::FlushSoon(position))
             }
-            _ => self.wait(Doing::Flushing(then), Effect::Flush(position)),
+            _ => self.ask(Doing::Flushing(then), Effect::Flush(position)),
         }
     }
 
@@ -80,7 +80,7 @@ impl Promise {
         match self.pending {
             Some(Pending { floor, position: Some(position) }) if position <= durable => {
                 let Floor { floor, reserve_after } = floor;
-                self.wait(Doing::Raising(then), Effect::Raise { floor, reserve_after })
+                self.ask(Doing::Raising(then), Effect::Raise { floor, reserve_after })
             }
             _ => self.go_on(then),
         }
@@ -96,13 +96,13 @@ impl Promise {
         match record {
             Some(record) => match issuer.record_of_refusal(&record, &reference, &clocks) {
                 Some(kept) => {
-                    self.wait(Doing::Starting(Stage::Writing, starting), Effect::Write(kept))
+                    self.ask(Doing::Starting(Stage::Writing, starting), Effect::Write(kept))
                 }
-                None => self.wait(Doing::Starting(Stage::Syncing, starting), Effect::SyncEntry),
+                None => self.ask(Doing::Starting(Stage::Syncing, starting), Effect::SyncEntry),
             },
             None => {
                 let record = issuer.record(start.after, clocks);
-                self.wait(Doing::Starting(Stage::Writing, starting), Effect::Create(record))
+                self.ask(Doing::Starting(Stage::Writing, starting), Effect::Create(record))
             }
         }
     }
@@ -117,16 +117,16 @@ impl Promise {
         let Starting { record, start, reference, copy_of, ahead_of_upstream, elapsed } = starting;
         match (stage, event) {
             (Stage::Writing, Event::Written(position)) => {
-                self.wait(Doing::Starting(stage, starting), Effect::Flush(position))
+                self.ask(Doing::Starting(stage, starting), Effect::Flush(position))
             }
             (Stage::Writing, Event::Flushed(_) | Event::Done) => {
-                self.wait(Doing::Starting(Stage::Syncing, starting), Effect::SyncEntry)
+                self.ask(Doing::Starting(Stage::Syncing, starting), Effect::SyncEntry)
             }
             (Stage::Syncing, Event::Done) => {
                 let last_timestamp = issuer.layout.last_timestamp();
                 let generator = Generator::starting_after(start.after, start.hold, last_timestamp);
                 let doing = Doing::Starting(Stage::Restarting, starting);
-                self.wait(doing, Effect::Restart(generator))
+                self.ask(doing, Effect::Restart(generator))
             }
             (Stage::Restarting, Event::Done) => {
                 self.published = Some(Floor { floor: start.after, reserve_after: start.after });
@@ -176,7 +176,7 @@ impl Starting {
 }
 
 impl Issuer {
-    /// Whether a register was found, and this server has not written to it on its timeline.
+    /// Returns whether a register was found to which this server has not written on its timeline.
     pub fn is_promoted(&self, found: &Found) -> bool {
         !matches!(found, Ok(None))
             && !matches!(found, Ok(Some(record)) if record.timeline == self.timeline)

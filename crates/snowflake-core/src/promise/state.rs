@@ -1,4 +1,4 @@
-//! What the machine has to remember, and how what was begun goes on or is given up.
+//! The memory of the machine, and ways to go on with what was begun, or to give it up.
 
 use super::events::{Effect, Notice, Outcome, Position, Refusal, Request};
 use crate::generator::Generator;
@@ -7,7 +7,7 @@ use crate::jump::{Clocks, Jump, Reference, Verdict};
 use crate::register::{Record, Writer};
 use crate::time::{Span, Timestamp};
 
-/// What the sessions of a server share about the promise.
+/// The state of the promise that the sessions of a server share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Promise {
     /// The floor that the generator was told; `None` before this incarnation has begun, which is
@@ -17,18 +17,18 @@ pub struct Promise {
     pub(super) began: Option<Span>,
     /// A record that was written, or might have been, and is not published.
     pub(super) pending: Option<Pending>,
-    /// What the clocks are compared with: what they said when the last record was written, which
-    /// might have been before this incarnation; or those of the upstream, after a promotion.
+    /// The reference for the clocks: what they said when the last record was written, which might
+    /// have been before this incarnation; or those of the upstream, after a promotion.
     pub(super) reference: Option<Reference>,
-    /// What the clock of the server that this standby follows said last.
+    /// The last reading of the clock of the server that this standby follows.
     pub(super) upstream: Option<Clocks>,
-    /// What this incarnation says of the original of this server, in every record; `None` before it
+    /// The original of this server, as this incarnation writes it in every record; `None` before it
     /// has begun or was told to write this down.
     pub(super) copy_of: Option<Option<Writer>>,
     pub(super) doing: Doing,
 }
 
-/// What [`Effect::Raise`] tells the generator.
+/// The floor that [`Effect::Raise`] tells the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Floor {
     pub(super) floor: Timestamp,
@@ -67,7 +67,7 @@ pub(super) enum Doing {
     Leaving(Option<GiveBack>, Then),
 }
 
-/// What follows.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Then {
     Begin(Request),
@@ -106,7 +106,7 @@ pub(super) struct SettingFloor {
     pub(super) issued: Timestamp,
 }
 
-/// How a generator that was frozen is given back to those who take IDs.
+/// Ways in which a generator that was frozen is given back to those who take IDs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum GiveBack {
     /// It may issue what it might have issued before.
@@ -116,8 +116,8 @@ pub(super) enum GiveBack {
 }
 
 impl Promise {
-    /// Waits for what comes of the effect.
-    pub(super) fn wait(&mut self, doing: Doing, effect: Effect) -> Effect {
+    /// Remembers what is under way, and asks for the effect.
+    pub(super) fn ask(&mut self, doing: Doing, effect: Effect) -> Effect {
         self.doing = doing;
         effect
     }
@@ -139,9 +139,9 @@ impl Promise {
             Request::ReserveEarly if !self.has_begun() => Effect::Finish(Outcome::AskAgain, None),
             Request::ReserveEarly if is_written => {
                 let then = Then::Finish(Outcome::AskAgain, None);
-                self.wait(Doing::Flushing(then), Effect::AskFlushed)
+                self.ask(Doing::Flushing(then), Effect::AskFlushed)
             }
-            _ => self.wait(Doing::ReadingClocks(request), Effect::ReadClocks),
+            _ => self.ask(Doing::ReadingClocks(request), Effect::ReadClocks),
         }
     }
 
@@ -171,21 +171,21 @@ impl Promise {
             Some(GiveBack::Restart(timestamp)) => Effect::Restart(from_register(issuer, timestamp)),
             None => return self.go_on(then),
         };
-        self.wait(Doing::Leaving(give_back, then), effect)
+        self.ask(Doing::Leaving(give_back, then), effect)
     }
 
-    /// Whether this incarnation has begun: the generator was started from the register.
+    /// Returns whether this incarnation has begun: the generator was started from the register.
     pub fn has_begun(&self) -> bool {
         self.published.is_some()
     }
 
-    /// Takes down what the clock of the server that this standby follows says at the present boot
+    /// Records what the clock of the server that this standby follows says at the present boot
     /// time. No session has a turn: a standby reserves nothing.
     pub fn hear(&mut self, upstream: Clocks) {
         self.upstream = Some(upstream);
     }
 
-    /// What the clock of the server that this standby follows said last.
+    /// Returns the last reading of the clock of the server that this standby follows.
     pub fn upstream(&self) -> Option<Clocks> {
         self.upstream
     }
@@ -204,13 +204,13 @@ impl Promise {
         copy_of.filter(|_| !is_settled)
     }
 
-    /// Whether this server, which has begun, might issue the same IDs as its original.
+    /// Returns whether this server, which has begun, might issue the same IDs as its original.
     pub fn might_be_a_twin(&self, issuer: &Issuer) -> bool {
         issuer.might_be_a_twin(self.copy_of.flatten())
     }
 
-    /// What to do about these clocks, where the generator has this timestamp; `None` before this
-    /// incarnation has begun.
+    /// Returns the verdict on these clocks, where the generator has this timestamp; `None` before
+    /// this incarnation has begun.
     pub fn verdict(
         &self,
         issuer: &Issuer,
