@@ -14,7 +14,7 @@
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `public`: names of IDs for the outside, and the keys to make and read them.
 //! - `promise`: the durable promise behind each ID: the register and reservations.
-//! - `generator`: the generator in shared memory, its spinlock and its clock.
+//! - `generator`: the generator in shared memory, its spinlock and its clock, and the horizon's slots.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start.
 //! - `pg`: the parts of PostgreSQL that all of these need.
 
@@ -42,7 +42,7 @@ use horizon::transaction_end;
 use keys::utility;
 use operate::status;
 use pg::memory;
-use promise::{background, register, reservation, restored_copy, upstream};
+use promise::{register, reservation, restored_copy, standby_worker, upstream};
 
 pg_module_magic!(name, version);
 
@@ -102,7 +102,7 @@ pub extern "C-unwind" fn _PG_init() {
         twins::init();
         upstream::init();
         restored_copy::init();
-        background::init();
+        standby_worker::init();
         public::init();
         clock::boot();
         status::log_the_ends();

@@ -23,7 +23,7 @@ use snowflake_core::layout::{Ids, Parts};
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
 
-use super::horizon_memory;
+use super::horizon_slots;
 use super::spinlock::SpinLock;
 use crate::settings;
 
@@ -95,7 +95,7 @@ unsafe impl PGRXSharedMemory for Shared {}
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
     pg_shmem_init!(SHARED = Shared::new());
-    horizon_memory::init();
+    horizon_slots::init();
 }
 
 /// IDs that follow each other.
@@ -125,7 +125,7 @@ pub fn take_at_once(ids: &Ids, now: Timestamp, request: Request) -> Option<Taken
     statistics.issue(run, now);
     // The horizon needs the ID under the lock, so it is made here, once.
     let taken = Taken::of(ids, run);
-    horizon_memory::claim(taken.first, now);
+    horizon_slots::claim(taken.first, now);
     Some(taken)
 }
 
@@ -140,7 +140,7 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
     | Decision::Queue { run, .. }
     | Decision::Reuse { run, .. } = decision
     {
-        horizon_memory::claim(Taken::of(ids, run).first, reading.now);
+        horizon_slots::claim(Taken::of(ids, run).first, reading.now);
     }
     match decision {
         Decision::Issue(run) | Decision::IssueAndReserve(run) | Decision::Queue { run, .. } => {

@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use snowflake_core::horizon::NO_ID;
 use snowflake_core::time::Timestamp;
 
-use crate::generator::horizon_memory;
+use crate::generator::horizon_slots;
 use crate::pg::spi;
 use crate::pg::time::timestamptz;
 use crate::pg::user::reads_statistics_of;
@@ -28,7 +28,7 @@ pub fn held() -> Vec<Held> {
     if !settings::fixed().preloaded {
         return Vec::new();
     }
-    let processes = horizon_memory::slots().iter().enumerate().filter_map(|(number, slot)| {
+    let processes = horizon_slots::slots().iter().enumerate().filter_map(|(number, slot)| {
         let details @ (first, _) = slot.read();
         // SAFETY: the processes of a server are an array in shared memory, and these are integers.
         let (pid, role) = unsafe {
@@ -39,8 +39,8 @@ pub fn held() -> Vec<Held> {
         let details = Some(details).filter(|_| is_held && reads_statistics_of(role));
         is_held.then_some(Held { pid: Some(pid), xid: None, details })
     });
-    let prepared = (0..horizon_memory::prepared_slot_count())
-        .map(horizon_memory::prepared_slot)
+    let prepared = (0..horizon_slots::prepared_slot_count())
+        .map(horizon_slots::prepared_slot)
         .filter(|held| held.xid != 0);
     let prepared = prepared.map(|held| {
         let details = Some((held.first, held.since));

@@ -19,7 +19,7 @@ use snowflake_core::horizon::{Lookup, Reader, Snapshot};
 use snowflake_core::promise::Request;
 use snowflake_core::time::{Span, Timestamp};
 
-use crate::generator::{horizon_memory, shared};
+use crate::generator::{horizon_slots, shared};
 use crate::pg::report::OrRaise;
 use crate::promise::{self, reservation};
 use crate::settings::{self, Fixed};
@@ -85,7 +85,7 @@ impl Key {
         // SAFETY: reads a variable of this process.
         let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
         let Taken { first, snapshot: Snapshot { running, later } } = *snapshot;
-        let transactions = horizon_memory::ended();
+        let transactions = horizon_slots::ended();
         Key { transactions, statement, first, later, running: running.len() }
     }
 }
@@ -125,7 +125,7 @@ fn refuse_unknown() -> Result<(), Error> {
     if settings::REUSE_WINDOW.get() > 0 || shared::generator().reuses() {
         return Err(Error::Reuse);
     }
-    let settled = horizon_memory::settled();
+    let settled = horizon_slots::settled();
     if !settled.load(Acquire) {
         let unknown = prepared_before_the_start();
         if !unknown.is_empty() {
@@ -142,20 +142,20 @@ fn refuse_unknown() -> Result<(), Error> {
 pub fn prepared_before_the_start() -> Vec<Prepared> {
     // All that have no prepared slot are from before: whoever prepares one fills a prepared slot first.
     let is_held = |xid| {
-        (0..horizon_memory::prepared_slot_count())
-            .any(|n| horizon_memory::prepared_slot(n).xid as u32 == xid)
+        (0..horizon_slots::prepared_slot_count())
+            .any(|n| horizon_slots::prepared_slot(n).xid as u32 == xid)
     };
     holders::prepared().into_iter().filter(|prepared| !is_held(prepared.xid)).collect()
 }
 
 fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {
-    let slots = horizon_memory::slots();
+    let slots = horizon_slots::slots();
     let mut reader = Reader::new(
         snapshot,
-        horizon_memory::before(),
+        horizon_slots::before(),
         slots.len(),
-        horizon_memory::prepared_slot_count(),
-        horizon_memory::PLACES,
+        horizon_slots::prepared_slot_count(),
+        horizon_slots::PLACES,
     );
     loop {
         match reader.lookup() {
@@ -163,18 +163,18 @@ fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {
             Lookup::Slot(number) => reader.slot(slots[number].read().0),
             // SAFETY: reads shared memory of the server.
             Lookup::Next => reader.next(unsafe { pg_sys::ReadNextFullTransactionId().value }),
-            Lookup::Anonymous => reader.anonymous(horizon_memory::anonymous()),
+            Lookup::Anonymous => reader.anonymous(horizon_slots::anonymous()),
             Lookup::PreparedSlot(number) => {
-                let prepared_slot = horizon_memory::prepared_slot(number);
+                let prepared_slot = horizon_slots::prepared_slot(number);
                 reader.prepared_slot(prepared_slot.xid, prepared_slot.first);
             }
-            Lookup::Place(number) => reader.place(&horizon_memory::place(number)),
+            Lookup::Place(number) => reader.place(&horizon_slots::place(number)),
             Lookup::Ended(xid) => {
                 // SAFETY: in a transaction, and no lock is held.
                 reader.ended(!unsafe { pg_sys::TransactionIdIsInProgress(xid.into()) });
             }
             Lookup::Done(horizon, later) => {
-                horizon_memory::keep(later);
+                horizon_slots::keep(later);
                 return Ok(horizon);
             }
             Lookup::TooOld => return Err(Error::TooOld),

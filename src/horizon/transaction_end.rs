@@ -27,7 +27,7 @@ use pgrx::{PGRXSharedMemory, PgAtomic, pg_shmem_init};
 use snowflake_core::horizon::Event;
 
 use crate::generate::currval;
-use crate::generator::horizon_memory;
+use crate::generator::horizon_slots;
 
 /// [`currval::mark`] when the last transaction of this session ended. Memory of one process.
 static MARK: AtomicI64 = AtomicI64::new(-1);
@@ -82,11 +82,11 @@ unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_voi
         _ => {}
     }
     match event {
-        XACT_EVENT_PRE_COMMIT => horizon_memory::at(Event::PreCommit),
-        XACT_EVENT_PRE_PREPARE => horizon_memory::at(Event::PrePrepare),
-        XACT_EVENT_PREPARE => horizon_memory::at(Event::Prepared),
-        XACT_EVENT_COMMIT => horizon_memory::at(Event::Committed),
-        XACT_EVENT_ABORT => horizon_memory::at(Event::RolledBack),
+        XACT_EVENT_PRE_COMMIT => horizon_slots::at(Event::PreCommit),
+        XACT_EVENT_PRE_PREPARE => horizon_slots::at(Event::PrePrepare),
+        XACT_EVENT_PREPARE => horizon_slots::at(Event::Prepared),
+        XACT_EVENT_COMMIT => horizon_slots::at(Event::Committed),
+        XACT_EVENT_ABORT => horizon_slots::at(Event::RolledBack),
         _ => {}
     }
 }

@@ -1,21 +1,21 @@
 //! The durable promise behind each ID: no ID above the floor has been issued.
 //!
 //! - `register`: the WAL-logged page that holds the floor.
-//! - `reservation`: what a session does with the lock held, as the machine of
+//! - `reservation`: the deeds of a session with the lock held, as the machine of
 //!   [`snowflake_core::promise`] asks for it.
-//! - `preview`: what the next ID would find.
-//! - `restored_copy`: whether this server was restored.
-//! - `upstream`: what a standby knows of the clock of the server that it follows.
-//! - `background`: the background worker that follows that clock, and notes a copy.
-//! - `log`: what of this an administrator finds in the log, and how often.
+//! - `preview`: the start that the next ID would find.
+//! - `restored_copy`: the check for a server that was restored.
+//! - `upstream`: the clock of the server that a standby follows.
+//! - `standby_worker`: it follows that clock, reserves at a promotion, and notes a copy.
+//! - `log`: entries for the administrator, and how often they come.
 
-pub mod background;
 mod error;
 mod log;
 pub mod preview;
 pub mod register;
 pub mod reservation;
 pub mod restored_copy;
+pub mod standby_worker;
 pub mod upstream;
 
 pub use error::{Error, refused};

@@ -3,7 +3,7 @@
 //! PostgreSQL cannot tell a copy from its original, but it says how recovery begins: from a backup,
 //! from an archive, or with the files of a standby. A standby is no copy, unless its recovery has a
 //! target. The first start takes what says this away, so that the register has to remember it: see
-//! [`super::background`].
+//! [`super::standby_worker`].
 
 use std::fs;
 use std::path::Path;

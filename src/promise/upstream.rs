@@ -1,7 +1,7 @@
 //! The clock of the server that a standby follows, as the standby knows it.
 //!
 //! Each message that a walreceiver gets carries the sender's clock. While the server is a standby,
-//! [`super::background`] looks at the last one, and keeps what it says together with the boot clock.
+//! [`super::standby_worker`] looks at the last one, and keeps what it says together with the boot clock.
 //! A server that is promoted compares its own clock with that: see [`snowflake_core::jump`].
 //!
 //! In a cascade, it is the clock of the standby that sends. If no message has come since the server

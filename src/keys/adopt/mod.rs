@@ -5,14 +5,14 @@
 //! collects, and [`end`] looks at what was collected once the statement has returned. The catalog is
 //! read by the caches of PostgreSQL, because queries would take longer than the statement.
 //!
-//! - `keys`: conversion of the keys of a table.
+//! - `convert`: conversion of the keys of a table.
 //! - `narrow`: integer columns that take or refer to snowflake IDs.
 //! - `identity`: statements about an identity column that has a default now.
 //! - `attempt`: queries and statements that do no harm to the statement of the user.
 
 mod attempt;
+mod convert;
 mod identity;
-mod keys;
 mod narrow;
 
 use std::ffi::{c_char, c_int, c_void};
@@ -221,9 +221,9 @@ pub extern "C-unwind" fn end(frame: Frame) {
     // begins with this setting.
     // SAFETY: reads a variable of this process.
     let is_restore = unsafe { !pg_sys::check_function_bodies };
-    let of_keys = constraints.clone().filter(|_| !is_restore).flat_map(keys::of_new_primary_key);
+    let of_keys = constraints.clone().filter(|_| !is_restore).flat_map(convert::of_new_primary_key);
     // A key that was bigint before is none that is new.
     let new = columns.clone().filter(|(.., before)| *before != pg_sys::INT8OID);
-    let adopted = keys::adopt(new.map(|(table, number, _)| (table, number)).chain(of_keys));
+    let adopted = convert::adopt(new.map(|(table, number, _)| (table, number)).chain(of_keys));
     narrow::warn(columns.map(|(table, number, _)| (table, number)), constraints, &adopted);
 }
