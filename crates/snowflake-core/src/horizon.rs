@@ -164,13 +164,15 @@ pub enum Lookup {
     Place(usize),
     /// Whether the transaction of this ID, in its lower half, has ended: [`Reader::ended`].
     Ended(u32),
-    /// The horizon of the snapshot, and one of all later snapshots.
+    /// The horizon of the snapshot, and one of all later snapshots, which see the anonymous transactions
+    /// that have ended.
     Done(i64, i64),
     /// Nothing is known of a transaction that the snapshot does not see.
     TooOld,
 }
 
-/// Finds the horizon of a snapshot, one lookup after the other.
+/// Finds the horizon of a snapshot, one lookup after the other. What was looked up is handed to the
+/// method that has the name of the lookup.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reader<R> {
     snapshot: Snapshot<R>,
@@ -182,7 +184,8 @@ pub struct Reader<R> {
     limit: i64,
     next: u64,
     lookup: Lookup,
-    /// How many transactions, or places of later ones, were looked at.
+    /// How many were looked for of the transactions that ran and, after them, of the later ones; or how
+    /// many places were looked at instead of these: see [`Reader::has_more_than_places`].
     looked: usize,
 }
 
@@ -209,14 +212,14 @@ impl<R: AsRef<[u32]>> Reader<R> {
     /// The last ID that was taken.
     pub fn last(&mut self, id: i64) {
         self.horizon = id;
-        self.lookup = self.slot_from(0);
+        self.lookup = self.slot_or_next(0);
     }
 
     /// The first ID in the slot.
     pub fn slot(&mut self, first: i64) {
         self.lower(first);
         if let Lookup::Slot(number) = self.lookup {
-            self.lookup = self.slot_from(number + 1);
+            self.lookup = self.slot_or_next(number + 1);
         }
     }
 
@@ -231,10 +234,10 @@ impl<R: AsRef<[u32]>> Reader<R> {
     /// is among them. A snapshot from after the end of a transaction that began after theirs is later
     /// than all of them.
     pub fn anonymous(&mut self, ended: Anonymous) {
-        if ended.count != self.before.count && ended.next >= self.later() {
+        if ended.count != self.before.count && ended.next >= self.first_later() {
             self.limit = self.before.horizon;
         }
-        self.lookup = self.prepared_slot_from(0);
+        self.lookup = self.prepared_slot_or_place(0);
     }
 
     /// The transaction ID of the prepared slot, 0 if it is free, and the first ID.
@@ -243,37 +246,38 @@ impl<R: AsRef<[u32]>> Reader<R> {
             self.lower(first);
         }
         if let Lookup::PreparedSlot(number) = self.lookup {
-            self.lookup = self.prepared_slot_from(number + 1);
+            self.lookup = self.prepared_slot_or_place(number + 1);
         }
     }
 
     /// What is in the place.
     pub fn place(&mut self, place: &Place) {
-        let mut found = Found::Nothing;
-        if let Some(xid) = self.transaction() {
-            found = place.find(xid);
-            if found == Found::Unknown {
-                self.lookup = Lookup::Ended(xid as u32);
+        match self.transaction_looked_for() {
+            Some(xid) => match place.find(xid) {
+                Found::First(first) => self.lower(first),
+                Found::Nothing => {}
+                Found::Unknown => {
+                    self.lookup = Lookup::Ended(xid as u32);
+                    return;
+                }
+            },
+            None if place.gone >= self.first_later() => {
+                self.lookup = Lookup::TooOld;
                 return;
             }
-        } else if place.gone >= self.later() {
-            self.lookup = Lookup::TooOld;
-            return;
-        } else if place.xid >= self.later() {
-            found = Found::First(place.first);
+            None if place.xid >= self.first_later() => self.lower(place.first),
+            None => {}
         }
-        if let Found::First(first) = found {
-            self.lower(first);
-        }
-        self.look_on();
+        self.look_further();
     }
 
-    /// Whether the transaction has ended. If not, it is still in its slot or its prepared slot.
-    pub fn ended(&mut self, has: bool) {
-        if has {
+    /// Whether the transaction has ended. If not, it was in its slot or in a prepared slot, whose ID has
+    /// lowered the horizon already.
+    pub fn ended(&mut self, has_ended: bool) {
+        if has_ended {
             self.lookup = Lookup::TooOld;
         } else {
-            self.look_on();
+            self.look_further();
         }
     }
 
@@ -285,53 +289,59 @@ impl<R: AsRef<[u32]>> Reader<R> {
         self.horizon = self.horizon.min(first.saturating_sub(1));
     }
 
-    fn slot_from(&self, number: usize) -> Lookup {
-        if number < self.sizes[0] { Lookup::Slot(number) } else { Lookup::Next }
+    fn slot_or_next(&self, number: usize) -> Lookup {
+        let [slots, ..] = self.sizes;
+        if number < slots { Lookup::Slot(number) } else { Lookup::Next }
     }
 
-    fn prepared_slot_from(&self, number: usize) -> Lookup {
-        if number < self.sizes[1] { Lookup::PreparedSlot(number) } else { self.place_of_now() }
+    fn prepared_slot_or_place(&self, number: usize) -> Lookup {
+        let [_, prepared_slots, _] = self.sizes;
+        if number < prepared_slots { Lookup::PreparedSlot(number) } else { self.place_or_done() }
     }
 
-    fn look_on(&mut self) {
+    fn look_further(&mut self) {
         self.looked += 1;
-        self.lookup = self.place_of_now();
+        self.lookup = self.place_or_done();
     }
 
-    fn place_of_now(&self) -> Lookup {
-        let places = self.sizes[2];
-        if let Some(xid) = self.transaction() {
+    fn place_or_done(&self) -> Lookup {
+        let [_, _, places] = self.sizes;
+        if let Some(xid) = self.transaction_looked_for() {
             return Lookup::Place((xid % places as u64) as usize);
         }
-        let later = self.looked - self.running().len();
-        if self.has_more_than_places() && later < places {
-            Lookup::Place(later)
+        let number = self.looked - self.running().len();
+        if self.has_more_than_places() && number < places {
+            Lookup::Place(number)
         } else {
             Lookup::Done(self.horizon.min(self.limit), self.horizon)
         }
     }
 
-    /// The transaction that is looked for now; `None` if there are more than places, which are then
-    /// looked at one by one, and at the end.
-    fn transaction(&self) -> Option<u64> {
+    /// The transaction that is looked for now; `None` while the places are looked at instead, and at
+    /// the end.
+    fn transaction_looked_for(&self) -> Option<u64> {
         let running = self.running();
         if let Some(xid) = running.get(self.looked) {
             return Some(self.whole(*xid));
         }
-        let xid = self.later() + (self.looked - running.len()) as u64;
+        let xid = self.first_later() + (self.looked - running.len()) as u64;
         (!self.has_more_than_places() && xid < self.next).then_some(xid)
     }
 
+    /// Whether more transactions are later than there are places: then each place is looked at once,
+    /// which takes no longer however many they are.
     fn has_more_than_places(&self) -> bool {
-        self.next - self.later() > self.sizes[2] as u64
+        let [_, _, places] = self.sizes;
+        self.next - self.first_later() > places as u64
     }
 
-    fn later(&self) -> u64 {
+    /// The first transaction ID that is later than all that the snapshot sees.
+    fn first_later(&self) -> u64 {
         self.whole(self.snapshot.later)
     }
 
     fn is_unseen(&self, xid: u64) -> bool {
-        xid >= self.later() || self.running().contains(&(xid as u32))
+        xid >= self.first_later() || self.running().contains(&(xid as u32))
     }
 
     /// The transaction ID with this lower half, which is at most the next one.
