@@ -72,21 +72,21 @@ fn locked<T>(
     // PostgreSQL warns of a page that is damaged, for one: the server's log is enough. Its errors
     // are sent, but only after the lock was released.
     // SAFETY: a variable of this process, which gets its value back.
-    let least = unsafe { pg_sys::client_min_messages };
+    let for_clients = unsafe { pg_sys::client_min_messages };
     // SAFETY: as above.
     unsafe { pg_sys::client_min_messages = PgLogLevel::ERROR as i32 };
-    let outcome = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entries)));
+    let returned = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entries)));
     // SAFETY: as above.
-    unsafe { pg_sys::client_min_messages = least };
-    if outcome.is_err() {
-        // PostgreSQL's own error has set the count to 0. pgrx then leaves the lock to the end of
-        // the transaction, which comes after the report. Releasing counts down.
+    unsafe { pg_sys::client_min_messages = for_clients };
+    if returned.is_err() {
+        // The lock counts as 1 until it is released, but PostgreSQL's own error has set the count to
+        // 0. pgrx would then leave the lock to the end of the transaction, after the report.
         // SAFETY: a variable of this process.
         unsafe { pg_sys::InterruptHoldoffCount = pg_sys::InterruptHoldoffCount.max(1) };
     }
     drop(lock);
     entries.into_iter().for_each(LogEntry::log);
-    outcome.unwrap_or_else(|panic| resume_unwind(panic))
+    returned.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Makes a reservation for an ID. The first call of an incarnation begins it, and the caller asks
@@ -125,7 +125,8 @@ pub fn administer(fixed: &Fixed, request: Request) -> Result<Outcome, Error> {
     achieve(fixed, request, closed)
 }
 
-/// Takes the lock, and does what the machine asks for until the request has come to its end.
+/// Takes the lock, and does what the machine asks for until the request has come to its end. Counts
+/// and logs what came of it.
 fn achieve(fixed: &Fixed, request: Request, closed: Closed) -> Result<Outcome, Error> {
     let issuer = issuer(fixed);
     locked(|protected, entries| {
@@ -138,6 +139,7 @@ fn achieve(fixed: &Fixed, request: Request, closed: Closed) -> Result<Outcome, E
                 }
                 return Err(refusal.into());
             }
+            // Only a failure ends a turn with another effect, and is returned as an error.
             _ => unreachable!("nothing has failed"),
         };
         entries.extend(notice.and_then(|notice| logged.due(LogEntry::of(notice, &issuer)?)));
@@ -151,13 +153,14 @@ fn achieve(fixed: &Fixed, request: Request, closed: Closed) -> Result<Outcome, E
     })
 }
 
-/// A session's turn with the machine, from taking the lock to its release.
+/// A session's turn with the machine, while it holds the lock.
 struct Turn<'a> {
     promise: &'a mut Promise,
     issuer: &'a Issuer,
 }
 
 impl Turn<'_> {
+    /// Returns the effect that ends the turn, or the error of an effect that has failed.
     fn drive(&mut self, request: Request, closed: &Closed) -> Result<Effect, Error> {
         let mut failed = None;
         let last = self.promise.drive(self.issuer, Event::Wanted(request), |effect| {
@@ -171,12 +174,12 @@ impl Turn<'_> {
 /// to those who take IDs. Otherwise, there is nothing to do.
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let perform = |effect| perform(effect, &Closed::NOTHING).ok();
-        self.promise.drive(self.issuer, Event::Failed, perform);
+        let perform_one = |effect| perform(effect, &Closed::NOTHING).ok();
+        self.promise.drive(self.issuer, Event::Failed, perform_one);
     }
 }
 
-/// Does what the machine asks for, and returns what came of it.
+/// Does this effect, and returns what came of it.
 fn perform(effect: Effect, closed: &Closed) -> Result<Event, Error> {
     match effect {
         Effect::ReadClocks => return Ok(Event::Clocks(clock::clocks())),
